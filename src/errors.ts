@@ -1,0 +1,85 @@
+// One error class and one closed table of codes. The code is the contract; messages may be reworded. Each code knows
+// whether trying the same thing again can help, so callers need not guess from the text.
+
+/** Every code, with whether the same call may succeed when it is simply made again. */
+export const errorCodes = {
+  ANSWER_INVALID: { retry: false, meaning: 'an answer does not fit its question' },
+  BLOB_MISSING: { retry: false, meaning: 'a journal refers to a stored value that is not there' },
+  CREW_INVALID: { retry: false, meaning: 'a crew, task, agent or tool is not put together correctly' },
+  CREW_NOT_FOUND: { retry: false, meaning: 'the command line found no crew where it looked' },
+  DEFINITION_CHANGED: {
+    retry: false,
+    meaning: 'the code of a started task changed and the resume was told to refuse that',
+  },
+  INPUT_INVALID: { retry: false, meaning: 'an input is a value that JSON cannot carry' },
+  INPUT_MISSING: { retry: false, meaning: 'a text has a placeholder for which no input was given' },
+  INPUTS_DIFFER: { retry: false, meaning: 'a run id was used again with other inputs' },
+  ITERATIONS_EXHAUSTED: { retry: false, meaning: 'an agent kept calling tools past maxIterations' },
+  JOURNAL_DAMAGED: { retry: false, meaning: 'a journal cannot be read or was written by newer code' },
+  LEASE_LOST: { retry: true, meaning: 'another process took the run over, so nothing more may be appended' },
+  MODEL_FAILED: { retry: true, meaning: 'a model call failed after all its tries' },
+  MODEL_INVALID: { retry: false, meaning: 'a model id names no provider that is known or installed' },
+  MODEL_KEY_MISSING: { retry: false, meaning: 'the API key of a provider is not set' },
+  OPTION_UNKNOWN: {
+    retry: false,
+    meaning: 'an options object has a key that does not exist, or a value of the wrong kind',
+  },
+  OUTCOME_UNKNOWN: { retry: true, meaning: 'a store could not tell whether an append was written' },
+  OUTPUT_REFUSED: { retry: true, meaning: 'a task gave no acceptable output within its retries' },
+  QUESTION_ANSWERED: { retry: false, meaning: 'a question already has an answer' },
+  QUESTION_NOT_FOUND: { retry: false, meaning: 'a run has no such open question' },
+  RUN_CANCELLED: { retry: false, meaning: 'the run was cancelled' },
+  RUN_ENDED: { retry: false, meaning: 'the run is completed or cancelled and takes no more changes' },
+  RUN_HELD: { retry: true, meaning: 'another process is executing the run' },
+  RUN_NOT_FOUND: { retry: false, meaning: 'there is no such run in the store' },
+  SCHEMA_INVALID: { retry: false, meaning: 'a schema is no Standard Schema, or gives no JSON Schema' },
+  SEQ_CONFLICT: { retry: true, meaning: 'a journal has moved on since it was read' },
+  STORE_FAILED: { retry: true, meaning: 'the store could not be read or written' },
+  STORE_INVALID: { retry: false, meaning: 'a store URL is not one that Reprise knows, or the store cannot be opened' },
+  STORE_NEWER: { retry: false, meaning: 'the store was written by newer code than this' },
+  TASK_FAILED: { retry: true, meaning: 'a task failed' },
+  TASK_NOT_FOUND: { retry: false, meaning: 'the crew has no such task' },
+  TIME_EXHAUSTED: { retry: true, meaning: 'a task took longer than maxSeconds' },
+} as const
+
+export type ErrorCode = keyof typeof errorCodes
+
+export interface ErrorDetails {
+  readonly runId?: string | undefined
+  readonly task?: string | undefined
+  readonly cause?: unknown
+}
+
+const brand: unique symbol = Symbol.for('reprise.error') as never
+
+/** What every failure of Reprise is. `code` is the contract; `runId` and `task` say where it happened. */
+export class RepriseError extends Error {
+  readonly code: ErrorCode
+  readonly runId: string | undefined
+  readonly task: string | undefined
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+    this.name = 'RepriseError'
+    this.code = code
+    this.runId = details.runId
+    this.task = details.task
+  }
+
+  /** Whether the same call may succeed when it is simply made again. */
+  get retryable(): boolean {
+    return errorCodes[this.code].retry
+  }
+
+  /** Holds across duplicate installs of the package, where `instanceof` does not. */
+  static isInstance(value: unknown): value is RepriseError {
+    return typeof value === 'object' && value !== null && brand in value
+  }
+}
+// On the prototype, since isolatedDeclarations refuses a computed member in the class itself.
+Object.defineProperty(RepriseError.prototype, brand, { value: true })
+
+/** The text of anything that was thrown, for messages that have a cause. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,135 @@
+// Entries to lines and back. A line is one JSON object in UTF-8; its hash is the `prev` of the next line. A value whose
+// JSON is longer than 64 KB, and the pinned request of an attempt, is stored once per run by its hash and referred to as
+// {"$blob": hash}. A member of that name in user data is escaped by one more `$`, so nothing a user stores is mistaken for one.
+import { RepriseError } from '../errors.ts'
+import { journalVersion, type Blob, type Entry, type NewEntry } from './entries.ts'
+import { hashBytes } from './hash.ts'
+import type { Json } from './json.ts'
+
+const blobLimit = 65_536
+const marker = /"\$+blob"/
+const encoder = new TextEncoder()
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+export interface EncodedEntry {
+  readonly entry: Entry
+  readonly bytes: Uint8Array
+  readonly hash: string
+  readonly blobs: readonly Blob[]
+}
+
+export interface Stamp {
+  readonly seq: number
+  readonly at: string
+  readonly token: number
+  readonly prev: string
+}
+
+/** Gives an entry its envelope and its bytes. */
+export function encodeEntry(fresh: NewEntry, stamp: Stamp): EncodedEntry {
+  const { type, path, ...body } = fresh
+  const head = { v: journalVersion, seq: stamp.seq, at: stamp.at, type, ...(path === undefined ? {} : { path }) }
+  const tail = { token: stamp.token, prev: stamp.prev }
+  const entry = { ...head, ...body, ...tail } as Entry
+  const blobs: Blob[] = []
+  let text = JSON.stringify(entry)
+  if (type === 'task.started' || text.length > blobLimit || marker.test(text)) {
+    const members = Object.entries(body).map(([key, value]) => [
+      key,
+      externalise(value as Json, blobs, key === 'request'),
+    ])
+    text = JSON.stringify({ ...head, ...Object.fromEntries(members), ...tail })
+  }
+  const bytes = encoder.encode(text)
+  return { entry, bytes, hash: hashBytes(bytes), blobs }
+}
+
+/** Reads a line. JOURNAL_DAMAGED when it is no entry; BLOB_MISSING when something it refers to is gone. */
+export async function decodeEntry(
+  bytes: Uint8Array,
+  blob: (hash: string) => Promise<Uint8Array | undefined>,
+  where: string,
+): Promise<Entry> {
+  let text: string
+  let value: unknown
+  try {
+    text = decoder.decode(bytes)
+    value = JSON.parse(text)
+  } catch (cause) {
+    throw new RepriseError('JOURNAL_DAMAGED', `${where} is not a line of JSON; restore the journal from a copy`, {
+      cause,
+    })
+  }
+  const entry = value as Partial<Entry> | null
+  if (typeof entry !== 'object' || entry === null || typeof entry.seq !== 'number' || typeof entry.type !== 'string') {
+    throw new RepriseError(
+      'JOURNAL_DAMAGED',
+      `${where} has no seq and type, so it is no journal entry; restore the journal from a copy`,
+    )
+  }
+  return (marker.test(text) ? await internalise(value as Json, blob, where) : value) as Entry
+}
+
+function externalise(value: Json, blobs: Blob[], always = false): Json {
+  const inner = mapMembers(
+    value,
+    (member) => externalise(member, blobs),
+    (key) => key.replace(/^\$+blob$/, '$$$&'),
+  )
+  const text = JSON.stringify(inner)
+  if (text === undefined || (!always && text.length <= blobLimit)) return inner
+  const bytes = encoder.encode(text)
+  const hash = hashBytes(bytes)
+  blobs.push({ hash, bytes })
+  return { $blob: hash }
+}
+
+async function internalise(
+  value: Json,
+  blob: (hash: string) => Promise<Uint8Array | undefined>,
+  where: string,
+): Promise<Json> {
+  const hashes = new Set<string>()
+  const found = new Map<string, Json>()
+  collect(value, hashes)
+  for (const hash of hashes) {
+    const bytes = await blob(hash)
+    if (!bytes)
+      throw new RepriseError('BLOB_MISSING', `${where} refers to the stored value ${hash}, which is not in the store`)
+    // a blob may hold references of its own: values are put aside from the inside out
+    found.set(hash, await internalise(JSON.parse(decoder.decode(bytes)) as Json, blob, where))
+  }
+  return replace(value, found)
+}
+
+function collect(value: Json, hashes: Set<string>): void {
+  const hash = blobHash(value)
+  if (hash !== undefined) hashes.add(hash)
+  else if (typeof value === 'object' && value !== null)
+    for (const member of Object.values(value)) collect(member, hashes)
+}
+
+function replace(value: Json, found: ReadonlyMap<string, Json>): Json {
+  const hash = blobHash(value)
+  if (hash !== undefined) return found.get(hash) as Json
+  return mapMembers(
+    value,
+    (member) => replace(member, found),
+    (key) => key.replace(/^\$(\$+blob)$/, '$1'),
+  )
+}
+
+function blobHash(value: Json): string | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  const hash = (value as { $blob?: Json }).$blob
+  return typeof hash === 'string' ? hash : undefined
+}
+
+function mapMembers(value: Json, member: (value: Json) => Json, key: (key: string) => string): Json {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return (value as readonly Json[]).map(member)
+  // fromEntries defines members, so that one named __proto__ stays a member
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, item]) => (item === undefined ? [] : [[key(name), member(item)]])),
+  )
+}

@@ -1,0 +1,275 @@
+// The file format: every type of entry that a journal can hold, and the values inside them. It is ours alone: no library's
+// types are on disk. Names are never changed once released; a new meaning gets a new name or a new version.
+// Paths name places, never positions in the file: `note#2/3` is task, attempt, model turn; `note#2/3.0` its first tool call.
+import type { Json } from './json.ts'
+
+export const journalVersion = 1
+
+export type RunStatus = 'queued' | 'running' | 'suspended' | 'completed' | 'failed' | 'cancelled'
+
+/** Who holds a run: a process, told apart from a later one with the same pid by its start. */
+export interface Owner {
+  readonly host: string
+  /** The boot of the machine (empty where the system does not tell). */
+  readonly boot: string
+  readonly pid: number
+  /** When the process started, in the system's own words (empty where it does not tell). */
+  readonly start: string
+}
+
+/** A value stored beside the journal, once per run, by the hash of its bytes. */
+export interface Blob {
+  readonly hash: string
+  readonly bytes: Uint8Array
+}
+
+/** Tokens of one model call or of many. Absent details were not reported. */
+export interface Usage {
+  readonly calls: number
+  readonly input: number
+  readonly output: number
+  readonly cacheRead?: number
+  readonly cacheWrite?: number
+  readonly reasoning?: number
+}
+
+/** What a model said, in its order. `opaque` is what its provider needs to go on (signatures, item ids); nobody else reads it. */
+export type ReplyPart =
+  | { readonly type: 'text'; readonly text: string; readonly opaque?: Json }
+  | { readonly type: 'reasoning'; readonly text: string; readonly opaque?: Json }
+  | ToolRequest
+
+/** A tool call that a model asks for. `invalid` says why it cannot be made: an unknown tool, input that is no JSON. */
+export interface ToolRequest {
+  readonly type: 'call'
+  /** The provider's id of the call: needed to answer it, never used to find it. */
+  readonly id: string
+  readonly tool: string
+  readonly input: Json
+  readonly invalid?: string
+  readonly opaque?: Json
+}
+
+export interface FailedTry {
+  readonly at: string
+  readonly error: string
+}
+
+/** Everything that the first request of an attempt is made of, except the credentials. Stored once by hash. */
+export interface PinnedRequest {
+  readonly instructions: string
+  readonly message: string
+  readonly tools: readonly ToolDefinition[]
+  readonly model: string
+  readonly settings: { readonly [key: string]: Json }
+  /** The JSON Schema of the answer, when the task has one. */
+  readonly output?: Json
+}
+
+export interface ToolDefinition {
+  readonly name: string
+  readonly description: string
+  readonly schema: Json
+}
+
+export interface Failure {
+  readonly code: string
+  readonly message: string
+}
+
+/** A `once` call that was made: what a new attempt or a new run must know before it makes another. */
+export interface OnceCall {
+  readonly task: string
+  readonly tool: string
+  readonly key: string
+  readonly occurrence: number
+  readonly input: Json
+  readonly calledAt: string
+  readonly outcome: { readonly result: Json } | { readonly error: string } | 'unknown'
+}
+
+export type Question = { readonly id: string; readonly path: string; readonly text: string } & (
+  | { readonly kind: 'result'; readonly output: Json; readonly round: number }
+  | {
+      readonly kind: 'call'
+      readonly tool: string
+      readonly input: Json
+      readonly key: string
+      readonly earlier: readonly OnceCall[]
+    }
+  | {
+      readonly kind: 'doubt'
+      readonly tool: string
+      readonly input: Json
+      readonly key: string
+      readonly calledAt: string
+      readonly owner: Owner
+    }
+  | { readonly kind: 'limit'; readonly limit: Json; readonly spent: Usage }
+)
+
+type Signed = { readonly by?: string; readonly note?: string }
+export type Fail = { readonly decision: 'fail'; readonly reason: string }
+export interface Answers {
+  result: (
+    | { decision: 'approve' }
+    | { decision: 'revise'; feedback: string }
+    | { decision: 'replace'; output: Json }
+    | Fail
+  ) &
+    Signed
+  call: (
+    | { decision: 'approve'; input?: Json }
+    | { decision: 'deny'; reason: string }
+    | { decision: 'use'; result: Json }
+    | Fail
+  ) &
+    Signed
+  doubt: ({ decision: 'run' } | { decision: 'happened'; result: Json } | Fail) & Signed
+  limit: ({ decision: 'raise'; to: Json } | Fail) & Signed
+}
+export type Answer = Answers[keyof Answers]
+
+/** A task as the crew declared it when the run was made or resumed. */
+export interface DeclaredTask {
+  readonly name: string
+  readonly id: string
+  readonly description: string
+  readonly expectedOutput?: string
+  readonly agent?: string
+}
+
+export interface PlannedTask {
+  readonly task: string
+  readonly action: 'inherit' | 'execute'
+  readonly reasons: readonly string[]
+}
+
+/** Digests by field of everything declared that a task's result depends on. */
+export type Fingerprint = { readonly [field: string]: string }
+
+/** What a finished task left behind, wherever it came from. `structured`: `raw` is the JSON before the schema's transforms. */
+export interface StoredOutput {
+  readonly raw: string
+  readonly structured: boolean
+  readonly agent?: string
+  readonly usage: Usage
+  readonly startedAt: string
+  readonly completedAt: string
+  readonly fingerprint?: Fingerprint
+}
+
+/** The fields of each type of entry beside the envelope. */
+export interface EntryBodies {
+  'run.created': {
+    readonly run: string
+    readonly crew: string
+    readonly version: string
+    readonly inputs: { readonly [name: string]: Json }
+    readonly tasks: readonly DeclaredTask[]
+    readonly owner: Owner
+    readonly parent?: { readonly run: string; readonly from: string }
+    readonly plan?: readonly PlannedTask[]
+    /** The `once` calls that the parent made or inherited. */
+    readonly calls?: readonly OnceCall[]
+    /** Ask before a result of such a call is used again. */
+    readonly effects?: 'ask'
+    readonly by?: string
+  }
+  'run.resumed': {
+    readonly owner: Owner
+    readonly tasks?: readonly DeclaredTask[]
+    /** A person's edit of the journal itself: entries that are missing or were changed, and the tasks that are executed again. */
+    readonly edited?: {
+      readonly missing: readonly number[]
+      readonly changed: readonly number[]
+      readonly tasks: readonly string[]
+    }
+    readonly by?: string
+  }
+  'run.suspended': {
+    readonly reason: 'questions' | 'through' | 'stopped' | 'takeovers' | 'limit'
+    readonly through?: string
+  }
+  'run.completed': object
+  'run.failed': { readonly error: Failure; readonly task?: string }
+  'run.cancelled': { readonly by?: string; readonly reason?: string }
+  'task.inherited': {
+    readonly from: { readonly run: string; readonly seq: number }
+    readonly output: StoredOutput
+    readonly stale?: readonly string[]
+  }
+  'task.started': {
+    readonly request: Json
+    readonly fingerprint: Fingerprint
+    readonly agent: string
+    /** The attempt whose conversation this one carries on, and what is said to the model first. */
+    readonly carries?: { readonly path: string; readonly message: string }
+    /** Why an attempt was given up for this one: the fields that changed, an edit, a failure. */
+    readonly because?: readonly string[]
+  }
+  /** `raw` is left out when it is the text of the attempt's last reply. */
+  'task.completed': { readonly raw?: string; readonly structured: boolean }
+  'task.failed': { readonly error: Failure }
+  'task.skipped': { readonly reason: string }
+  'task.edited': { readonly raw: string; readonly structured: boolean; readonly by?: string }
+  'task.invalidated': { readonly by?: string; readonly reason?: string }
+  'model.replied': {
+    readonly startedAt: string
+    readonly tries?: readonly FailedTry[]
+    readonly parts: readonly ReplyPart[]
+    readonly usage: Usage
+    readonly finish: string
+    /** The model as its provider named it, where that differs from the one asked for. */
+    readonly model?: string
+  }
+  'model.failed': { readonly startedAt: string; readonly tries: readonly FailedTry[]; readonly error: Failure }
+  'tool.called': {
+    readonly tool: string
+    readonly effect: 'read' | 'idempotent' | 'once'
+    readonly key: string
+    /** Only where it is not what the model asked for. */
+    readonly input?: Json
+    /** The question whose answer allows this call. */
+    readonly allowedBy?: string
+  }
+  'tool.returned': {
+    readonly outcome:
+      | { readonly result: Json }
+      | { readonly error: string }
+      | { readonly denied: string }
+      | { readonly unreadable: string }
+    /** Not from calling the tool: a recorded call of an earlier attempt or run, `settle`, or a person's answer. */
+    readonly source?: 'recorded' | 'settled' | 'answered'
+    /** Where no `tool.called` says it. */
+    readonly key?: string
+    readonly by?: string
+  }
+  'tool.abandoned': { readonly reason: string }
+  'guardrail.judged': { readonly guardrail: string; readonly verdict: 'accepted' | 'refused'; readonly reason?: string }
+  'question.asked': { readonly question: Question }
+  'question.answered': { readonly question: string; readonly answer: Answer }
+  'callback.returned': { readonly callback: string }
+  'context.summarised': { readonly summary: string }
+}
+
+export type EntryType = keyof EntryBodies
+
+export interface Envelope {
+  readonly v: number
+  /** From 1, without gaps. */
+  readonly seq: number
+  /** ISO 8601. For people: it never orders anything. */
+  readonly at: string
+  readonly path?: string
+  /** The token of the lease under which it was written. */
+  readonly token: number
+  /** The hash of the line before: a chain from the first entry on, which has an empty one. */
+  readonly prev: string
+}
+
+export type Entry = { [T in EntryType]: Envelope & { readonly type: T } & EntryBodies[T] }[EntryType]
+export type EntryOf<T extends EntryType> = Extract<Entry, { type: T }>
+
+/** What the engine hands to the journal writer, which adds the rest of the envelope. */
+export type NewEntry = { [T in EntryType]: { readonly type: T; readonly path?: string } & EntryBodies[T] }[EntryType]

@@ -1,0 +1,290 @@
+// Entries to the state of a run. Pure and free of Node, so that engine, command line and page all read a journal alike.
+// Paths decide where an entry belongs, never its position: a journal from which a person removed a line still folds, and
+// a task without its `task.completed` is a task that is not done.
+import { journalVersion, type Entry, type EntryOf, type StoredOutput } from './entries.ts'
+import { parentPath, taskOf } from './paths.ts'
+import { replyText, spentOn, type AttemptState, type CallState, type RunState, type TaskState } from './state.ts'
+
+export function fold(entries: Iterable<Entry>): RunState {
+  const state = emptyState()
+  for (const entry of entries) applyEntry(state, entry)
+  return closeFold(state)
+}
+
+export function emptyState(): RunState {
+  return {
+    run: '',
+    crew: '',
+    version: '',
+    status: 'queued',
+    inputs: {},
+    createdAt: '',
+    updatedAt: '',
+    owner: { host: '', boot: '', pid: 0, start: '' },
+    lives: 0,
+    fruitless: 0,
+    tasks: new Map(),
+    attempts: new Map(),
+    questions: new Map(),
+    inheritedCalls: [],
+    askInherited: false,
+    seq: 0,
+    missing: [],
+    changed: [],
+  }
+}
+
+/** A completed run in which a person removed a task's completion is not completed any more. Call it behind the last entry. */
+export function closeFold(state: RunState): RunState {
+  if (state.status === 'completed' && edited(state) && unfinished(state).length > 0) {
+    state.status = 'suspended'
+    state.suspended = { reason: 'edited' }
+  }
+  return state
+}
+
+export function edited(state: RunState): boolean {
+  return state.missing.length > 0 || state.changed.length > 0
+}
+
+/** Tasks that a person's edit of the journal left unfinished: something is missing or changed behind the start of their last attempt. */
+export function undone(state: RunState): TaskState[] {
+  const touched = Math.max(0, ...state.missing, ...state.changed)
+  return unfinished(state).filter((task) => touched > (state.attempts.get(task.attempts.at(-1) ?? '')?.seq ?? Infinity))
+}
+
+export function unfinished(state: RunState): TaskState[] {
+  return [...state.tasks.values()].filter(
+    (task) => !task.removed && task.status !== 'completed' && task.status !== 'skipped',
+  )
+}
+
+/** Moves the state on by one entry, in place: a journal of ten thousand entries must not copy its state as often. */
+export function applyEntry(state: RunState, entry: Entry): void {
+  for (let seq = state.seq + 1; seq < entry.seq; seq++) state.missing.push(seq)
+  state.seq = entry.seq
+  state.updatedAt = entry.at
+  if (entry.v !== journalVersion) {
+    state.unknown ??= `version ${entry.v} of entry ${entry.seq}`
+    return
+  }
+  const type: string = entry.type
+  const apply = handlers[entry.type] as ((state: RunState, entry: Entry) => void) | undefined
+  if (apply) apply(state, entry)
+  else state.unknown ??= `type ${JSON.stringify(type)} of entry ${entry.seq}`
+}
+
+const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => void } = {
+  'run.created': (state, entry) => {
+    Object.assign(state, {
+      run: entry.run,
+      crew: entry.crew,
+      version: entry.version,
+      inputs: entry.inputs,
+      owner: entry.owner,
+    })
+    Object.assign(state, { createdAt: entry.at, status: 'running', lives: 1, inheritedCalls: entry.calls ?? [] })
+    if (entry.parent) state.parent = entry.parent
+    state.askInherited = entry.effects === 'ask'
+    if (entry.plan) state.plan = entry.plan
+    declare(state, entry.tasks)
+  },
+  'run.resumed': (state, entry) => {
+    state.status = 'running'
+    state.owner = entry.owner
+    state.lives += 1
+    state.fruitless += 1
+    delete state.suspended
+    delete state.error
+    if (entry.tasks) declare(state, entry.tasks)
+    if (entry.edited) recordEdit(state, entry.edited.tasks)
+    for (const task of state.tasks.values()) if (task.status === 'failed') task.status = 'pending'
+  },
+  'run.suspended': (state, entry) => {
+    state.status = 'suspended'
+    if (entry.reason === 'takeovers') state.fruitless = 0
+    state.suspended = { reason: entry.reason, ...(entry.through === undefined ? {} : { through: entry.through }) }
+  },
+  'run.completed': (state) => {
+    state.status = 'completed'
+  },
+  'run.failed': (state, entry) => {
+    state.status = 'failed'
+    state.error = { ...entry.error, ...(entry.task === undefined ? {} : { task: entry.task }) }
+  },
+  'run.cancelled': (state) => {
+    state.status = 'cancelled'
+  },
+  'task.inherited': (state, entry) => {
+    const task = taskAt(state, entry.path)
+    Object.assign(task, {
+      status: 'completed',
+      source: 'inherited',
+      output: entry.output,
+      from: entry.from,
+      seq: entry.seq,
+    })
+    if (entry.stale) task.stale = entry.stale
+  },
+  'task.started': (state, entry) => {
+    const path = entry.path as string
+    const task = taskAt(state, path)
+    for (const earlier of task.attempts) giveUp(state.attempts.get(earlier))
+    task.status = 'running'
+    task.startedAt ??= entry.at
+    task.attempts.push(path)
+    delete task.error
+    state.attempts.set(path, {
+      path,
+      seq: entry.seq,
+      request: entry.request as unknown as AttemptState['request'],
+      fingerprint: entry.fingerprint,
+      agent: entry.agent,
+      startedAt: entry.at,
+      ...(entry.carries ? { carries: entry.carries } : {}),
+      status: 'open',
+      turns: [],
+    })
+  },
+  'task.completed': (state, entry) => {
+    const task = taskAt(state, entry.path)
+    const attempt = state.attempts.get(entry.path as string)
+    const last = attempt?.turns.at(-1)
+    const raw = entry.raw ?? (last && replyText(last.reply))
+    if (!attempt || raw === undefined) return
+    attempt.status = 'completed'
+    const output: StoredOutput = {
+      raw,
+      structured: entry.structured,
+      agent: attempt.agent,
+      usage: spentOn(state, task),
+      startedAt: task.startedAt ?? attempt.startedAt,
+      completedAt: entry.at,
+      fingerprint: attempt.fingerprint,
+    }
+    Object.assign(task, { status: 'completed', source: 'executed', output, seq: entry.seq })
+  },
+  'task.failed': (state, entry) => {
+    const task = taskAt(state, entry.path)
+    task.status = 'failed'
+    task.error = entry.error
+    const attempt = state.attempts.get(entry.path as string)
+    if (attempt) attempt.status = 'failed'
+  },
+  'task.skipped': (state, entry) => {
+    taskAt(state, entry.path).status = 'skipped'
+  },
+  'task.edited': (state, entry) => {
+    const task = taskAt(state, entry.path)
+    for (const path of task.attempts) giveUp(state.attempts.get(path))
+    const output: StoredOutput = {
+      raw: entry.raw,
+      structured: entry.structured,
+      usage: spentOn(state, task),
+      startedAt: task.startedAt ?? entry.at,
+      completedAt: entry.at,
+    }
+    Object.assign(task, { status: 'completed', source: 'edited', output, seq: entry.seq })
+  },
+  'task.invalidated': (state, entry) => restart(state, taskAt(state, entry.path)),
+  'model.replied': (state, entry) => {
+    const path = entry.path as string
+    state.fruitless = 0
+    const calls = entry.parts.filter((part) => part.type === 'call')
+    state.attempts.get(parentPath(path))?.turns.push({
+      path,
+      reply: entry,
+      calls: calls.map((request, index) => ({ path: `${path}.${index}`, request, questions: [] })),
+    })
+  },
+  'model.failed': () => {},
+  'tool.called': (state, entry) => {
+    const call = callAt(state, entry.path)
+    if (!call) return
+    Object.assign(call, { effect: entry.effect, key: entry.key, calledAt: entry.at, calledBy: state.owner })
+    if (entry.input !== undefined) call.input = entry.input
+    if (entry.allowedBy !== undefined) call.allowedBy = entry.allowedBy
+    delete call.abandoned
+  },
+  'tool.returned': (state, entry) => {
+    state.fruitless = 0
+    const call = callAt(state, entry.path)
+    if (!call) return
+    call.outcome = entry.outcome
+    if (entry.source) call.source = entry.source
+    if (entry.key !== undefined) call.key = entry.key
+  },
+  'tool.abandoned': (state, entry) => {
+    const call = callAt(state, entry.path)
+    if (call) call.abandoned = entry.reason
+  },
+  'guardrail.judged': (state, entry) => {
+    const attempt = state.attempts.get(entry.path as string)
+    if (!attempt || entry.verdict === 'accepted') return
+    attempt.status = 'refused'
+    attempt.refusal = entry.reason ?? ''
+  },
+  'question.asked': (state, entry) => {
+    state.questions.set(entry.question.id, { question: entry.question })
+    callAt(state, entry.question.path)?.questions.push(entry.question.id)
+  },
+  'question.answered': (state, entry) => {
+    const asked = state.questions.get(entry.question)
+    if (asked) asked.answer = entry.answer
+  },
+  'callback.returned': () => {},
+  'context.summarised': () => {},
+}
+
+function declare(state: RunState, tasks: EntryOf<'run.created'>['tasks']): void {
+  const before = state.tasks
+  state.tasks = new Map()
+  for (const declared of tasks) {
+    const known = before.get(declared.name)
+    if (known) delete known.removed
+    state.tasks.set(
+      declared.name,
+      known ? Object.assign(known, declared) : { ...declared, status: 'pending', attempts: [] },
+    )
+  }
+  // a task that is no longer declared stays readable, behind the others, when it has done anything
+  for (const [name, task] of before) {
+    if (!state.tasks.has(name) && task.status !== 'pending')
+      state.tasks.set(name, Object.assign(task, { removed: true }))
+  }
+}
+
+function recordEdit(state: RunState, tasks: readonly string[]): void {
+  state.missing = []
+  state.changed = []
+  for (const name of tasks) restart(state, taskAt(state, name))
+}
+
+function restart(state: RunState, task: TaskState): void {
+  for (const path of task.attempts) giveUp(state.attempts.get(path))
+  task.status = 'pending'
+  delete task.source
+  delete task.output
+  delete task.seq
+}
+
+function giveUp(attempt: AttemptState | undefined): void {
+  if (attempt?.status === 'open') attempt.status = 'void'
+}
+
+/** The task that a path belongs to. One that nobody declared (its line was removed by hand) is made up from its name. */
+function taskAt(state: RunState, path: string | undefined): TaskState {
+  const name = taskOf(path ?? '')
+  let task = state.tasks.get(name)
+  if (!task) state.tasks.set(name, (task = { name, id: '', description: '', status: 'pending', attempts: [] }))
+  return task
+}
+
+function callAt(state: RunState, path: string | undefined): CallState | undefined {
+  if (path === undefined) return undefined
+  const turn = parentPath(path)
+  return state.attempts
+    .get(parentPath(turn))
+    ?.turns.findLast((candidate) => candidate.path === turn)
+    ?.calls.find((call) => call.path === path)
+}

@@ -1,0 +1,12 @@
+// `reprise/journal`: the file format and the pure fold, for those who read journals themselves.
+export * from './entries.ts'
+export { fold } from './fold.ts'
+export {
+  openQuestions,
+  type AttemptState,
+  type CallState,
+  type RunState,
+  type TaskState,
+  type TurnState,
+} from './state.ts'
+export { canonicalJson, type Json } from './json.ts'

@@ -1,0 +1,43 @@
+// Where in a run something happened: `note#2` is the second attempt at the task note, `note#2/3` its third model turn, and
+// `note#2/3.0` the first tool call of that turn. Delegated work nests: `note#2/3.0/analyst#1/1`.
+
+export function attemptPath(task: string, number: number, under?: string): string {
+  return `${under === undefined ? '' : `${under}/`}${task}#${number}`
+}
+
+export function turnPath(attempt: string, turn: number): string {
+  return `${attempt}/${turn}`
+}
+
+export function callPath(turn: string, index: number): string {
+  return `${turn}.${index}`
+}
+
+/** The path that a turn or call stands under: `note#2` for `note#2/3`, `note#2/3` for `note#2/3.0`. */
+export function parentPath(path: string): string {
+  const last = path.slice(path.lastIndexOf('/') + 1)
+  const dot = last.lastIndexOf('.')
+  if (/^\d+\.\d+$/.test(last)) return path.slice(0, path.length - last.length + dot)
+  return path.slice(0, Math.max(0, path.lastIndexOf('/')))
+}
+
+/** The task at the root of a path. */
+export function taskOf(path: string): string {
+  const first = path.split('/', 1)[0] as string
+  const hash = first.lastIndexOf('#')
+  return hash < 0 ? first : first.slice(0, hash)
+}
+
+/** The number of an attempt, from its path. */
+export function attemptNumber(path: string): number {
+  return Number(path.slice(path.lastIndexOf('#') + 1))
+}
+
+/** Characters with a meaning in paths, and control characters, cannot stand in a task's name. */
+export function nameProblem(name: string): string | undefined {
+  if (name.trim() === '') return 'is empty'
+  if (name.length > 100) return 'is longer than 100 characters'
+
+  const bad = /[/#\u0000-\u001f\u007f]/.exec(name)
+  return bad ? `contains ${JSON.stringify(bad[0])}` : undefined
+}

@@ -1,0 +1,153 @@
+// What a run looks like after its entries: the shape that `fold` makes and that engine, command line and page read.
+import type {
+  Answer,
+  DeclaredTask,
+  EntryBodies,
+  EntryOf,
+  Failure,
+  Fingerprint,
+  OnceCall,
+  Owner,
+  PinnedRequest,
+  PlannedTask,
+  Question,
+  RunStatus,
+  StoredOutput,
+  ToolRequest,
+  Usage,
+} from './entries.ts'
+import type { Json } from './json.ts'
+
+export type ToolOutcome = EntryBodies['tool.returned']['outcome']
+
+export interface RunState {
+  run: string
+  crew: string
+  version: string
+  status: RunStatus
+  inputs: { readonly [name: string]: Json }
+  parent?: { readonly run: string; readonly from: string }
+  plan?: readonly PlannedTask[]
+  createdAt: string
+  updatedAt: string
+  /** The process that wrote the newest entries. */
+  owner: Owner
+  /** How many processes have worked on the run: one, and one more for each resume. */
+  lives: number
+  /** Resumes since the last step was recorded: a run that kills its process every time is not tried for ever. */
+  fruitless: number
+  /** Why a suspended run is suspended. */
+  suspended?: EntryBodies['run.suspended'] | { readonly reason: 'edited' }
+  error?: Failure & { readonly task?: string }
+  /** By name, in the order of the crew. */
+  tasks: Map<string, TaskState>
+  /** By path: `note#1`. */
+  attempts: Map<string, AttemptState>
+  questions: Map<string, { readonly question: Question; answer?: Answer }>
+  /** `once` calls that the parent run made for tasks which this run executes again. */
+  inheritedCalls: readonly OnceCall[]
+  /** Whether a person is asked before a result of an inherited call is used again. */
+  askInherited: boolean
+  /** The last entry. */
+  seq: number
+  /** Entries that are not there although later ones are, and lines that were changed: a person's edit, not yet recorded by a resume. */
+  missing: number[]
+  changed: number[]
+  /** A type or version that this code does not know: the run can be read, not resumed. */
+  unknown?: string
+}
+
+export type TaskStatus = 'pending' | 'running' | 'completed' | 'failed' | 'skipped'
+
+export interface TaskState extends DeclaredTask {
+  status: TaskStatus
+  /** How a completed task came by its output. */
+  source?: 'executed' | 'inherited' | 'edited'
+  output?: StoredOutput
+  /** Where an inherited output was made. */
+  from?: { readonly run: string; readonly seq: number }
+  /** The entry that completed the task. */
+  seq?: number
+  /** Fingerprint fields that no longer matched when the output was inherited. */
+  stale?: readonly string[]
+  /** No longer among the crew's tasks when the run was resumed. */
+  removed?: boolean
+  /** Paths of its attempts, oldest first. */
+  attempts: string[]
+  startedAt?: string
+  error?: Failure
+}
+
+export interface AttemptState {
+  readonly path: string
+  /** The entry that started it. */
+  readonly seq: number
+  readonly request: PinnedRequest
+  readonly fingerprint: Fingerprint
+  readonly agent: string
+  readonly startedAt: string
+  readonly carries?: { readonly path: string; readonly message: string }
+  /** open: goes on behind its last recorded step. refused: a new attempt carries it on. void: given up, the next one starts fresh. */
+  status: 'open' | 'completed' | 'refused' | 'failed' | 'void'
+  refusal?: string
+  readonly turns: TurnState[]
+}
+
+export interface TurnState {
+  readonly path: string
+  readonly reply: EntryOf<'model.replied'>
+  readonly calls: CallState[]
+}
+
+export interface CallState {
+  readonly path: string
+  readonly request: ToolRequest
+  effect?: EntryBodies['tool.called']['effect']
+  key?: string
+  /** What the tool was called with, where a person changed it. */
+  input?: Json
+  calledAt?: string
+  calledBy?: Owner
+  /** The question whose answer allowed the newest call. */
+  allowedBy?: string
+  /** Called, and ended without anyone knowing how: aborted or timed out. A call without an outcome after a crash is one too. */
+  abandoned?: string
+  outcome?: ToolOutcome
+  source?: EntryBodies['tool.returned']['source']
+  /** Ids of questions about this call, oldest first. */
+  readonly questions: string[]
+}
+
+export const noUsage: Usage = { calls: 0, input: 0, output: 0 }
+
+export function addUsage(a: Usage, b: Usage): Usage {
+  const sum = (x: number | undefined, y: number | undefined) =>
+    x === undefined && y === undefined ? undefined : (x ?? 0) + (y ?? 0)
+  const details = {
+    cacheRead: sum(a.cacheRead, b.cacheRead),
+    cacheWrite: sum(a.cacheWrite, b.cacheWrite),
+    reasoning: sum(a.reasoning, b.reasoning),
+  }
+  const known = Object.entries(details).filter(([, value]) => value !== undefined)
+  return {
+    calls: a.calls + b.calls,
+    input: a.input + b.input,
+    output: a.output + b.output,
+    ...Object.fromEntries(known),
+  }
+}
+
+/** The text of a reply, without its reasoning. */
+export function replyText(reply: EntryOf<'model.replied'>): string {
+  return reply.parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
+}
+
+/** What the attempts at a task have spent in this run. */
+export function spentOn(state: RunState, task: TaskState): Usage {
+  const replies = task.attempts.flatMap((path) => state.attempts.get(path)?.turns ?? [])
+  return replies.reduce((sum, turn) => addUsage(sum, turn.reply.usage), noUsage)
+}
+
+export function openQuestions(state: RunState): Question[] {
+  return [...state.questions.values()].filter(({ answer }) => !answer).map(({ question }) => question)
+}

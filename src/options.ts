@@ -1,0 +1,70 @@
+// Options objects refuse keys that they do not have, since a misspelt one would otherwise be ignored in silence.
+import { RepriseError, type ErrorCode } from './errors.ts'
+
+/**
+ * OPTION_UNKNOWN, with a suggestion, when `options` has a key that is not among `keys`. `inside` names an option that holds
+ * the caller's own names: `replay(id, { topic })` is answered with "did you mean { inputs: { topic } }?".
+ */
+export function checkKeys(what: string, options: unknown, keys: readonly string[], inside?: string): void {
+  if (options === undefined) return
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new RepriseError('OPTION_UNKNOWN', `${what} takes an object of options, not ${describe(options)}`)
+  }
+  for (const key of Object.keys(options)) {
+    if (keys.includes(key)) continue
+    const near = nearest(key, keys)
+    const meant = near ?? (inside === undefined ? undefined : `{ ${inside}: { ${key} } }`)
+    throw new RepriseError(
+      'OPTION_UNKNOWN',
+      `${what} has no option ${JSON.stringify(key)}${meant === undefined ? '' : `; did you mean ${meant}?`} (it has ${keys.join(', ')})`,
+    )
+  }
+}
+
+/** Refuses anything but a string with something in it. */
+export function checkText(code: ErrorCode, what: string, value: unknown): void {
+  if (typeof value !== 'string') throw new RepriseError(code, `${what} must be a string, not ${describe(value)}`)
+  if (value.trim() === '') throw new RepriseError(code, `${what} is empty; give it a text`)
+}
+
+/** Refuses a number outside its range; undefined is fine. */
+export function checkNumber(what: string, value: unknown, least: number): void {
+  if (value === undefined) return
+  if (typeof value !== 'number' || !(value >= least) || !Number.isFinite(value)) {
+    throw new RepriseError('OPTION_UNKNOWN', `${what} is ${describe(value)}; give a number of at least ${least}`)
+  }
+}
+
+/** A value as a message shows it: short, on one line. */
+export function describe(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.length > 80 ? `${value.slice(0, 77)}...` : value)
+  if (typeof value === 'function') return 'a function'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'object' && value !== null) return 'an object'
+  return String(value)
+}
+
+/** The candidate that a typing mistake most likely meant. */
+export function nearest(word: string, candidates: readonly string[]): string | undefined {
+  const scored = candidates.map((candidate) => ({
+    candidate,
+    distance: distance(word.toLowerCase(), candidate.toLowerCase()),
+  }))
+  const best = scored.toSorted((a, b) => a.distance - b.distance)[0]
+  const most = word.length < 4 ? 1 : Math.max(2, Math.floor(word.length / 3))
+  return best && best.distance <= most ? best.candidate : undefined
+}
+
+/** Levenshtein: how many letters to change, add or remove. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1] ? 0 : 1
+      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (row[j - 1] ?? 0) + same))
+    }
+    row = next
+  }
+  return row[b.length] ?? 0
+}

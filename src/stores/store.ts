@@ -1,0 +1,167 @@
+// The port between the engine and whatever keeps journals. A store knows nothing of agents or models: it keeps the exact
+// bytes it is given, in order, and lets one holder at a time write them. What every store promises:
+// - when `append` or `create` resolves, the batch is on disk, whole; when it rejects with anything but OUTCOME_UNKNOWN,
+//   nothing of it is there;
+// - the check of the lease's token and the write are one: a holder that lost its lease cannot write;
+// - the listing row, output keys, blobs and taken messages of a batch change together with its lines;
+// - lines come back byte for byte.
+// All errors are RepriseErrors; those named below are the contract.
+
+import type { Owner, RunStatus } from '../journal/entries.ts'
+
+export type { Owner, RunStatus }
+export type RunId = string
+
+/** The right to append to a run. `token` grows with every change of hands; the store refuses all but the newest. */
+export interface Lease {
+  readonly run: RunId
+  readonly token: number
+  readonly owner: Owner
+}
+
+/** One entry of a journal as stored. `seq` counts from 1. The bytes are the caller's and are not interpreted. */
+export interface Line {
+  readonly seq: number
+  readonly bytes: Uint8Array
+}
+
+/** What listing a run needs without reading its journal. Replaced as a whole by each batch that carries one. */
+export interface RunRow {
+  readonly run: RunId
+  readonly crew: string
+  /** The version of the crew's code, for workers that serve only some. */
+  readonly version: string
+  readonly status: RunStatus
+  /** ISO 8601. */
+  readonly createdAt: string
+  readonly updatedAt: string
+  /** The run that this one was made from. */
+  readonly parent?: RunId
+  /** Opaque to the store: whatever else a listing shows, as JSON text. Kept small by the engine. */
+  readonly summary: string
+}
+
+/** Makes an output findable by what it depends on. `seq` is the line that completed the task. */
+export interface OutputKey {
+  readonly task: string
+  readonly fingerprint: string
+  readonly seq: number
+}
+
+export interface Blob {
+  readonly hash: string
+  readonly bytes: Uint8Array
+}
+
+/** All or nothing. `lines` go behind the last entry without a gap; a batch has at least one line. */
+export interface Batch {
+  readonly lines: readonly Line[]
+  /** The new listing row; left out, the stored one stays as it is. */
+  readonly row?: RunRow
+  readonly outputs?: readonly OutputKey[]
+  /** A blob whose hash the run already has is ignored. */
+  readonly blobs?: readonly Blob[]
+  /** Ids of inbox messages that these lines record; they leave the inbox with this batch. */
+  readonly taken?: readonly string[]
+}
+
+/** Something left for a run by someone who does not hold it. Unique by id within the run, for ever. */
+export interface Message {
+  readonly id: string
+  /** ISO 8601. */
+  readonly at: string
+  /** Opaque to the store. */
+  readonly body: string
+}
+
+export interface RunFilter {
+  readonly crew?: string
+  readonly status?: readonly RunStatus[]
+  readonly parent?: RunId
+}
+
+/** Where the next page starts; opaque. */
+export type Cursor = string
+
+export interface CrewVersion {
+  readonly crew: string
+  readonly version: string
+}
+
+export interface Store {
+  /** The URL that opens this store again, without credentials: for messages and logs. */
+  readonly url: string
+
+  /**
+   * Creates a run with its first batch (seq from 1, with a row), and leases it when asked to. `created: false` when a run
+   * of this id is there already: then nothing was written and no lease is given.
+   */
+  create(
+    run: RunRow,
+    batch: Batch,
+    lease?: { owner: Owner; ttlMs: number },
+  ): Promise<{ created: boolean; lease?: Lease }>
+
+  /**
+   * Appends behind entry `after`. LEASE_LOST when the lease's token is not the newest or the lease was released (an expired
+   * lease that nobody took still appends: fencing, not time, protects the journal). SEQ_CONFLICT when the journal does not end
+   * at `after`. OUTCOME_UNKNOWN when the store cannot tell whether the batch was written: read the tail and see.
+   */
+  append(lease: Lease, after: number, batch: Batch): Promise<void>
+
+  /** The lines with `seq > after`, in order, as they are when the read begins. An unknown run has none. */
+  read(run: RunId, after?: number): AsyncIterable<Line>
+
+  blob(run: RunId, hash: string): Promise<Uint8Array | undefined>
+
+  row(run: RunId): Promise<RunRow | undefined>
+
+  /** Newest `createdAt` first, then by id descending, so that pages never skip or repeat a run. */
+  list(filter: RunFilter, page: { limit: number; before?: Cursor }): Promise<{ rows: RunRow[]; next?: Cursor }>
+
+  /** The newest output of that crew and task with that fingerprint, completed at or after `since` (ms since 1970). */
+  findOutput(
+    crew: string,
+    task: string,
+    fingerprint: string,
+    since?: number,
+  ): Promise<{ run: RunId; seq: number } | undefined>
+
+  /**
+   * Takes the lease of a run, with a token higher than any before. RUN_HELD, naming the owner, while another live owner's lease
+   * lasts. The same owner, or anyone on the same host once the owning process is gone, takes over at once. RUN_NOT_FOUND.
+   */
+  acquire(run: RunId, owner: Owner, ttlMs: number): Promise<Lease>
+
+  /**
+   * Leases up to `limit` runs of these crews that wait for a worker: queued ones, running ones without a live lease, and
+   * suspended ones with messages. Oldest first. Never gives one run to two callers.
+   */
+  claim(owner: Owner, ttlMs: number, crews: readonly CrewVersion[], limit: number): Promise<Lease[]>
+
+  /** Extends leases; gives back those that are still held. */
+  renew(leases: readonly Lease[], ttlMs: number): Promise<Lease[]>
+
+  /** Gives a lease back. Releasing one that is no longer held does nothing. */
+  release(lease: Lease): Promise<void>
+
+  /** Who holds a run now, if anybody does: an expired lease, or one of a process that is gone, is nobody's. */
+  holder(run: RunId): Promise<Owner | undefined>
+
+  /** Leaves a message. 'exists' when one with this id was ever posted; 'ended' when the run is completed or cancelled. RUN_NOT_FOUND. */
+  post(run: RunId, message: Message): Promise<'posted' | 'exists' | 'ended'>
+
+  /** The messages not yet taken, oldest first. */
+  inbox(run: RunId): Promise<Message[]>
+
+  /**
+   * Yields when a run (or, without one, any run) may have changed: an append, a message, a release. A hint only: it may come
+   * for nothing, and several changes may give one. Ends when the signal aborts.
+   */
+  watch(run: RunId | undefined, signal: AbortSignal): AsyncIterable<void>
+
+  /** Removes a run and all that belongs to it. RUN_HELD while it is leased. An unknown run is no error. */
+  delete(run: RunId): Promise<void>
+
+  close(): Promise<void>
+}

@@ -1,0 +1,196 @@
+// The journal's own parts: JSON, codec, paths, fold.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { decodeEntry, encodeEntry } from '../../src/journal/codec.ts'
+import type { Entry, NewEntry, Owner } from '../../src/journal/entries.ts'
+import { changedFields, explainChange } from '../../src/journal/fingerprint.ts'
+import { fold } from '../../src/journal/fold.ts'
+import { digest } from '../../src/journal/hash.ts'
+import { canonicalJson, strictJson, throughJson, type Json } from '../../src/journal/json.ts'
+import { attemptPath, callPath, parentPath, taskOf, turnPath } from '../../src/journal/paths.ts'
+
+const owner: Owner = { host: 'h', boot: 'b', pid: 1, start: 's' }
+const stamp = { seq: 1, at: '2026-01-01T00:00:00.000Z', token: 1, prev: '' }
+
+/** JSON with the member names that could go wrong. */
+const json = fc.letrec<{ value: Json }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4 },
+    fc.constant(null),
+    fc.boolean(),
+    fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => (number === 0 ? 0 : number)),
+    fc.string({ unit: 'grapheme' }),
+    fc.array(tie('value'), { maxLength: 4 }),
+    fc.dictionary(
+      fc.oneof(fc.constantFrom('$blob', '$$blob', '$$$blob', '__proto__', 'toString'), fc.string()),
+      tie('value'),
+      {
+        maxKeys: 4,
+        noNullPrototype: true,
+      },
+    ),
+  ),
+})).value
+
+describe('the codec', () => {
+  test('gives back every value, whatever its members are called and however large it is', async () => {
+    await fc.assert(
+      fc.asyncProperty(json, fc.boolean(), async (value, large) => {
+        const result: Json = large ? { value, filler: 'x'.repeat(70_000) } : value
+        const entry: NewEntry = { type: 'tool.returned', path: 'a#1/1.0', outcome: { result } }
+        const { bytes, blobs } = encodeEntry(entry, stamp)
+        const byHash = new Map(blobs.map((blob) => [blob.hash, blob.bytes]))
+        const decoded = await decodeEntry(bytes, (hash) => Promise.resolve(byHash.get(hash)), 'entry 1')
+        assert.equal(
+          JSON.stringify(decoded),
+          JSON.stringify({ v: 1, seq: 1, at: stamp.at, ...entry, token: 1, prev: '' }),
+        )
+        assert.equal(blobs.length > 0, large)
+        assert.ok(bytes.length < 66_000)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('names an entry that is no JSON, and a stored value that is gone', async () => {
+    const none = () => Promise.resolve(undefined)
+    await assert.rejects(decodeEntry(Buffer.from('{"torn'), none, 'entry 3 of run r'), {
+      code: 'JOURNAL_DAMAGED',
+      message: /entry 3 of run r/,
+    })
+    const { bytes, blobs } = encodeEntry({ type: 'tool.returned', outcome: { result: 'x'.repeat(70_000) } }, stamp)
+    await assert.rejects(decodeEntry(bytes, none, 'entry 1'), {
+      code: 'BLOB_MISSING',
+      message: new RegExp(blobs[0]?.hash ?? '-'),
+    })
+  })
+})
+
+describe('canonical JSON', () => {
+  test('is the same for equal values, in whatever order their members came', () => {
+    fc.assert(
+      fc.property(json, (value) => {
+        assert.equal(canonicalJson(shuffled(value)), canonicalJson(value))
+        assert.deepEqual(JSON.parse(canonicalJson(value)), JSON.parse(JSON.stringify(value)))
+      }),
+    )
+  })
+
+  test('sorts by UTF-16 code units and writes numbers as RFC 8785 does', () => {
+    const value = { '\u20ac': 1, '\r': 2, '\u{1F600}': 3, '\ufb33': 4, a: [1e21, 1e-7, 0.000001, 100, -0 + 0] }
+    assert.equal(canonicalJson(value), '{"\\r":2,"a":[1e+21,1e-7,0.000001,100,0],"\u20ac":1,"\u{1F600}":3,"\ufb33":4}')
+  })
+})
+
+describe('strict JSON', () => {
+  test('takes what JSON gives back unchanged', () => {
+    fc.assert(
+      fc.property(json, (value) => {
+        assert.deepEqual(strictJson(value, 'inputs'), { ok: true, value })
+      }),
+    )
+  })
+
+  const cycle: { self?: unknown } = {}
+  cycle.self = cycle
+  for (const [what, value, path, found] of [
+    ['a Date', { a: [new Date()] }, 'inputs.a[0]', 'a Date'],
+    ['a bigint', { 'odd key': 1n }, 'inputs["odd key"]', 'a bigint'],
+    ['NaN', [Number.NaN], 'inputs[0]', 'NaN'],
+    ['Infinity', [Infinity], 'inputs[0]', 'Infinity'],
+    ['a Map', new Map(), 'inputs', 'a Map'],
+    ['a cycle', cycle, 'inputs.self', 'a reference back to a value that contains it'],
+    ['a function', { f() {} }, 'inputs.f', 'a function'],
+    ['undefined in a list', [undefined], 'inputs[0]', 'a undefined'],
+    ['a lone surrogate', ['\ud800'], 'inputs[0]', 'a string with a lone surrogate'],
+  ] as const) {
+    test(`refuses ${what} with its path`, () => {
+      assert.deepEqual(strictJson(value, 'inputs'), { ok: false, path, found })
+    })
+  }
+
+  test('lets the same object stand twice', () => {
+    const same = { a: 1 }
+    assert.deepEqual(strictJson([same, same], 'inputs'), { ok: true, value: [{ a: 1 }, { a: 1 }] })
+  })
+})
+
+test('what JSON makes of a value is kept, and what it cannot is named with its place', () => {
+  assert.deepEqual(throughJson({ at: new Date(0), gone: undefined }, 't'), {
+    ok: true,
+    value: { at: '1970-01-01T00:00:00.000Z' },
+  })
+  assert.deepEqual(throughJson(undefined, 't'), { ok: true, value: null })
+  assert.deepEqual(throughJson({ a: [{ b: 1n }] }, 't'), { ok: false, path: 't.a[0].b', found: 'a bigint' })
+})
+
+test('paths nest and lead back', () => {
+  const nested = attemptPath('analyst', 1, callPath(turnPath(attemptPath('note 1.2', 2), 3), 0))
+  assert.equal(nested, 'note 1.2#2/3.0/analyst#1')
+  assert.equal(parentPath(nested), 'note 1.2#2/3.0')
+  assert.equal(parentPath('note 1.2#2/3.0'), 'note 1.2#2/3')
+  assert.equal(parentPath('note 1.2#2/3'), 'note 1.2#2')
+  assert.equal(taskOf(nested), 'note 1.2')
+})
+
+test('a changed fingerprint is explained field by field', () => {
+  const stored = { description: digest('a'), 'tool:pay': digest('x'), 'context:facts': digest('f') }
+  const now = { description: digest('a'), 'tool:file': digest('y'), 'context:facts': digest('g') }
+  assert.deepEqual(changedFields(stored, now), ['context:facts', 'tool:file', 'tool:pay'])
+  assert.deepEqual(explainChange(stored, now), ['context facts changed', 'tool file added', 'tool pay removed'])
+})
+
+describe('the fold', () => {
+  const tasks = ['a', 'b'].map((name) => ({ name, id: name, description: name }))
+  const reply = {
+    startedAt: stamp.at,
+    parts: [{ type: 'text', text: 'out' }],
+    usage: { calls: 1, input: 2, output: 3 },
+    finish: 'stop',
+  } as const
+  const request = { instructions: '', message: '', tools: [], model: 'm', settings: {} }
+  const whole: NewEntry[] = [
+    { type: 'run.created', run: 'r', crew: 'c', version: '', inputs: {}, tasks, owner },
+    ...['a', 'b'].flatMap((name): NewEntry[] => [
+      { type: 'task.started', path: `${name}#1`, request, fingerprint: {}, agent: 'A' },
+      { type: 'model.replied', path: `${name}#1/1`, ...reply },
+      { type: 'task.completed', path: `${name}#1`, structured: false },
+    ]),
+    { type: 'run.completed' },
+  ]
+  const stamped = (entries: readonly NewEntry[]): Entry[] =>
+    entries.map((entry, index) => ({ v: 1, seq: index + 1, at: stamp.at, token: 1, prev: '', ...entry }))
+
+  test('takes an output from the last reply of the attempt, so that it is stored once', () => {
+    const state = fold(stamped(whole))
+    assert.equal(state.status, 'completed')
+    assert.equal(state.tasks.get('a')?.output?.raw, 'out')
+    assert.deepEqual(state.tasks.get('a')?.output?.usage, { calls: 1, input: 2, output: 3 })
+  })
+
+  test('counts a task without its completion as not done, even in a completed run', () => {
+    const state = fold(stamped(whole).filter((entry) => entry.seq !== 4))
+    assert.deepEqual(state.missing, [4])
+    assert.equal(state.status, 'suspended')
+    assert.equal(state.suspended?.reason, 'edited')
+    assert.equal(state.tasks.get('a')?.status, 'running')
+    assert.equal(state.tasks.get('b')?.status, 'completed')
+  })
+
+  test('reads an entry of an unknown type or version, and says that the run cannot be resumed', () => {
+    const unknown = { ...stamped(whole)[7], seq: 9, type: 'dream.dreamt' } as unknown as Entry
+    assert.match(fold([...stamped(whole), unknown]).unknown ?? '', /"dream.dreamt" of entry 9/)
+    assert.match(fold([...stamped(whole), { ...unknown, v: 2 }]).unknown ?? '', /version 2 of entry 9/)
+  })
+})
+
+function shuffled(value: Json): Json {
+  if (Array.isArray(value)) return (value as readonly Json[]).map(shuffled)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .toReversed()
+      .map(([key, member]) => [key, shuffled(member)]),
+  )
+}
