@@ -7,9 +7,9 @@
 // - lines come back byte for byte.
 // All errors are RepriseErrors; those named below are the contract.
 
-import type { Owner, RunStatus } from '../journal/entries.ts'
+import type { Blob, Owner, RunStatus } from '../journal/entries.ts'
 
-export type { Owner, RunStatus }
+export type { Blob, Owner, RunStatus }
 export type RunId = string
 
 /** The right to append to a run. `token` grows with every change of hands; the store refuses all but the newest. */
@@ -46,11 +46,6 @@ export interface OutputKey {
   readonly task: string
   readonly fingerprint: string
   readonly seq: number
-}
-
-export interface Blob {
-  readonly hash: string
-  readonly bytes: Uint8Array
 }
 
 /** All or nothing. `lines` go behind the last entry without a gap; a batch has at least one line. */

@@ -1,0 +1,39 @@
+// A page's end as an opaque text: the createdAt and id of its last run. Keyset, not offset, so that runs which come or go
+// between two pages make nobody else skipped or repeated.
+import { RepriseError } from '../errors.ts'
+import type { Cursor, RunRow } from './store.ts'
+
+export interface Position {
+  readonly createdAt: string
+  readonly run: string
+}
+
+export function encodeCursor(row: RunRow): Cursor {
+  return Buffer.from(JSON.stringify([row.createdAt, row.run])).toString('base64url')
+}
+
+export function decodeCursor(cursor: Cursor): Position {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+    if (Array.isArray(value) && typeof value[0] === 'string' && typeof value[1] === 'string') {
+      return { createdAt: value[0], run: value[1] }
+    }
+  } catch {
+    // Told below, like any other text that is no cursor.
+  }
+  throw new RepriseError('OPTION_UNKNOWN', `"${cursor}" is no cursor of a listing: pass \`next\` of the page before`)
+}
+
+/** The order of listings: newest first, then by id descending. */
+export function newestFirst(a: Position, b: Position): number {
+  return compare(b.createdAt, a.createdAt) || compare(b.run, a.run)
+}
+
+export function oldestFirst(a: Position, b: Position): number {
+  return -newestFirst(a, b)
+}
+
+/** By UTF-8 bytes, as SQLite compares: UTF-16 order differs for characters beyond the basic plane. */
+function compare(a: string, b: string): number {
+  return a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b))
+}

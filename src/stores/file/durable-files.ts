@@ -1,0 +1,99 @@
+// Writing so that it survives a power cut: the bytes are synced, and so is the folder when a name in it is new.
+import { open, rename, rm, type FileHandle } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { dirname } from 'node:path'
+import { messageOf, RepriseError } from '../../errors.ts'
+
+/** The good part of a file that is appended to. */
+export interface Tail {
+  /** Bytes behind it are what a crash left of an unfinished write. */
+  readonly goodLength: number
+  /** False when a person's editor left the last line without its newline. */
+  readonly endsLine: boolean
+}
+
+/** When a file was last seen: another state of it means that it has to be read again. */
+export interface Seen {
+  readonly size: number
+  readonly modified: bigint
+  readonly inode: bigint
+}
+
+export async function seen(handle: FileHandle): Promise<Seen> {
+  const { size, mtimeNs, ino } = await handle.stat({ bigint: true })
+  return { size: Number(size), modified: mtimeNs, inode: ino }
+}
+
+/** Cuts off what a crash left behind, then adds `data` by one write and syncs it. STORE_FAILED: nothing of it is there. */
+export async function appendDurably(path: string, tail: Tail, data: Uint8Array): Promise<Seen> {
+  const handle = await open(path, 'a', 0o600)
+  try {
+    const { size } = await handle.stat()
+    if (size > tail.goodLength) await handle.truncate(tail.goodLength)
+    const bytes = tail.endsLine ? data : Buffer.concat([Buffer.from('\n'), data])
+    try {
+      const { bytesWritten } = await handle.write(bytes)
+      if (bytesWritten < bytes.length) throw new Error(`only ${bytesWritten} of ${bytes.length} bytes were written`)
+      await handle.datasync()
+    } catch (error) {
+      await takeBack(handle, path, tail, error)
+    }
+    return await seen(handle)
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Under a temporary name first, so that no half-written file ever has the real one. */
+export async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
+  const temporary = `${path}.${randomUUID()}.tmp`
+  try {
+    const handle = await open(temporary, 'wx', 0o600)
+    try {
+      await handle.writeFile(bytes)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(temporary, path)
+  } catch (error) {
+    await rm(temporary, { force: true })
+    throw error
+  }
+  await syncFolder(dirname(path))
+}
+
+export async function syncFolder(folder: string): Promise<void> {
+  // Windows opens no folders; its file systems keep names without being asked.
+  if (process.platform === 'win32') return
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+export function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException | undefined)?.code === 'ENOENT'
+}
+
+/** File-system errors as what the port promises. */
+export function fileError(error: unknown, path: string): RepriseError {
+  if (RepriseError.isInstance(error)) return error
+  return new RepriseError('STORE_FAILED', `${path} could not be read or written: ${messageOf(error)}`, { cause: error })
+}
+
+async function takeBack(handle: FileHandle, path: string, tail: Tail, error: unknown): Promise<never> {
+  try {
+    await handle.truncate(tail.goodLength)
+    await handle.datasync()
+  } catch (cause) {
+    throw new RepriseError(
+      'OUTCOME_UNKNOWN',
+      `${path} failed while being written (${messageOf(error)}): read its last lines to see whether the change is there`,
+      { cause },
+    )
+  }
+  throw fileError(error, path)
+}

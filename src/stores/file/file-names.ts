@@ -1,0 +1,54 @@
+// From run ids to file names and back. An id may be any text (`..`, `a/b`, `Fälle`), a name may not: everything but plain
+// letters, digits, `-` and `_` is percent-encoded; the dot too, since it parts the id from what kind of file it is.
+import { createHash } from 'node:crypto'
+import type { RunId } from '../store.ts'
+
+const journalEnding = '.jsonl'
+const inboxEnding = '.inbox.jsonl'
+
+/** File systems take 255 bytes; endings and temporary names need some of them. */
+const longest = 150
+
+/** A long name is cut and told apart by a hash behind `~`; the id is then found in the file itself. */
+export function encodeName(id: string): string {
+  const encoded = Buffer.from(id)
+    .toString('latin1')
+    .replaceAll(/[^A-Za-z0-9_-]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`)
+  if (encoded.length <= longest) return encoded
+  return `${encoded.slice(0, 100)}~${createHash('sha256').update(id).digest('hex').slice(0, 32)}`
+}
+
+/** Undefined when the name does not say it: cut ones, and files that are not ours. */
+export function decodeName(name: string): string | undefined {
+  try {
+    const id = decodeURIComponent(name)
+    return encodeName(id) === name ? id : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function journalName(run: RunId): string {
+  return encodeName(run) + journalEnding
+}
+
+export function inboxName(run: RunId): string {
+  return encodeName(run) + inboxEnding
+}
+
+export function blobsName(run: RunId): string {
+  return `${encodeName(run)}.blobs`
+}
+
+/** The part of a journal's file name that stands for the run; undefined for any other file. */
+export function runPart(file: string): string | undefined {
+  if (!file.endsWith(journalEnding)) return undefined
+  const name = file.slice(0, -journalEnding.length)
+  return name === '' || name.includes('.') ? undefined : name
+}
+
+/** The run that a changed file belongs to, where its name says it. */
+export function runOfFile(file: string): RunId | undefined {
+  const name = file.split('.')[0]
+  return file.endsWith(journalEnding) && name !== undefined ? decodeName(name) : undefined
+}

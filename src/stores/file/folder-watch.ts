@@ -1,0 +1,37 @@
+// Tells watchers of changes that other processes, or a person's editor, make in the folder.
+import { watch, type FSWatcher } from 'node:fs'
+import { createWatchers, type Watchers } from '../watchers.ts'
+import { runOfFile } from './file-names.ts'
+
+/** Where the system cannot watch a folder, watchers are simply woken this often to look for themselves. */
+const fallbackMs = 1000
+
+export function watchFolder(folder: string): Watchers {
+  let watcher: FSWatcher | undefined
+  let timer: NodeJS.Timeout | undefined
+  function fallBack(): void {
+    watcher?.close()
+    watcher = undefined
+    timer ??= setInterval(() => watchers.changed(), fallbackMs).unref()
+  }
+  const watchers = createWatchers({
+    start() {
+      try {
+        // Not persistent: a watcher alone keeps no process alive.
+        watcher = watch(folder, { persistent: false }, (_event, file) =>
+          watchers.changed(file === null ? undefined : runOfFile(file)),
+        )
+        watcher.on('error', fallBack)
+      } catch {
+        fallBack()
+      }
+    },
+    stop() {
+      watcher?.close()
+      clearInterval(timer)
+      watcher = undefined
+      timer = undefined
+    },
+  })
+  return watchers
+}

@@ -1,0 +1,54 @@
+// The messages left for a run, one per line, oldest first. They stay in the file for ever; which of them are taken is said by the
+// journal's lines, so that removing the line that took one puts it back.
+import { open } from 'node:fs/promises'
+import { RepriseError } from '../../errors.ts'
+import type { Message } from '../store.ts'
+import { appendDurably, isMissing, syncFolder } from './durable-files.ts'
+import { scanLines, type Scanned } from './json-lines.ts'
+import { dirname } from 'node:path'
+
+/** JOURNAL_DAMAGED, naming the line. No file is no messages. */
+export async function loadInbox(path: string): Promise<Message[]> {
+  return messagesOf(path, await scanInbox(path))
+}
+
+/** The caller holds the lock and has looked that the id is new. */
+export async function appendMessage(path: string, message: Message): Promise<void> {
+  const scanned = await scanInbox(path)
+  messagesOf(path, scanned)
+  const { id, at, body } = message
+  await appendDurably(path, scanned, Buffer.from(`${JSON.stringify({ id, at, body })}\n`))
+  if (scanned.lines.length === 0) await syncFolder(dirname(path))
+}
+
+async function scanInbox(path: string): Promise<Scanned<Message>> {
+  let handle
+  try {
+    handle = await open(path, 'r')
+  } catch (error) {
+    if (isMissing(error)) return { lines: [], goodLength: 0, endsLine: true, damagedLine: undefined }
+    throw error
+  }
+  try {
+    return await scanLines(await handle.readFile(), decodeMessage)
+  } finally {
+    await handle.close()
+  }
+}
+
+function messagesOf(path: string, scanned: Scanned<Message>): Message[] {
+  if (scanned.damagedLine === undefined) return scanned.lines.map((line) => line.value)
+  throw new RepriseError(
+    'JOURNAL_DAMAGED',
+    `line ${scanned.damagedLine} of ${path} is no message: mend or remove that line`,
+  )
+}
+
+function decodeMessage(line: Uint8Array): Message | undefined {
+  try {
+    const { id, at, body } = JSON.parse(Buffer.from(line).toString()) as Record<string, unknown>
+    return typeof id === 'string' && typeof at === 'string' && typeof body === 'string' ? { id, at, body } : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,188 @@
+// The state of one journal file: where its lines are and what they add up to. Folded anew whenever the file is not as it was
+// last seen, since a person may have edited it; kept up to date by us when we are the ones who append.
+import { open } from 'node:fs/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { RepriseError } from '../../errors.ts'
+import type { Batch, Line, RunRow } from '../store.ts'
+import { appendDurably, isMissing, seen, type Seen } from './durable-files.ts'
+import { scanLines } from './json-lines.ts'
+import { decodeLine, encodeBatch, type FileOutput, type StoreData } from './line-format.ts'
+
+/** Bytes of a journal that are read at a time. */
+const chunkBytes = 1024 * 1024
+
+export interface JournalState {
+  readonly path: string
+  seen: Seen
+  goodLength: number
+  endsLine: boolean
+  /** The numbers of the lines that are there, and where each starts. Only ever added to: readers hold on to a length. */
+  readonly seqs: number[]
+  readonly starts: number[]
+  row: Partial<RunRow>
+  readonly outputs: FileOutput[]
+  readonly taken: Set<string>
+  readonly damage: RepriseError | undefined
+}
+
+/** Undefined when there is no such file. `before` is given back when the file is still as it was then. */
+export async function loadJournal(path: string, before?: JournalState): Promise<JournalState | undefined> {
+  let handle
+  try {
+    handle = await open(path, 'r')
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+  try {
+    const now = await seen(handle)
+    if (before !== undefined && sameFile(before.seen, now)) return before
+    const bytes = Buffer.alloc(now.size)
+    const { bytesRead } = await handle.read(bytes, 0, now.size, 0)
+    return await foldFile(path, now, bytes.subarray(0, bytesRead))
+  } finally {
+    await handle.close()
+  }
+}
+
+export function emptyJournal(path: string): JournalState {
+  return {
+    path,
+    seen: { size: 0, modified: 0n, inode: 0n },
+    goodLength: 0,
+    endsLine: true,
+    seqs: [],
+    starts: [],
+    row: {},
+    outputs: [],
+    taken: new Set(),
+    damage: undefined,
+  }
+}
+
+/** Adds a batch. The caller holds the lock, and has loaded the state under it. */
+export async function appendLines(
+  state: JournalState,
+  batch: Batch,
+  row: RunRow | undefined,
+  now: number,
+): Promise<void> {
+  const store = storeData(state, batch, row, now)
+  const lines = encodeBatch(batch, store)
+  const data = Buffer.concat(lines)
+  state.seen = await appendDurably(state.path, state, data)
+  let start = state.seen.size - data.length
+  for (const [index, line] of lines.entries()) {
+    state.seqs.push(batch.lines[index]?.seq ?? 0)
+    state.starts.push(start)
+    start += line.length
+  }
+  state.goodLength = state.seen.size
+  state.endsLine = true
+  foldStore(state, store)
+}
+
+/** The lines behind `after`, as they were when `state` was loaded. */
+export async function* readLines(state: JournalState, after: number): AsyncIterable<Line> {
+  const { seqs, starts } = state
+  const end = seqs.length
+  const length = state.goodLength
+  let next = seqs.findIndex((seq) => seq > after)
+  if (next === -1) return
+  const handle = await open(state.path, 'r')
+  try {
+    while (next < end) {
+      const from = starts[next] ?? 0
+      let until = next + 1
+      while (until < end && (starts[until] ?? length) - from < chunkBytes) until++
+      const bytes = Buffer.alloc((until < end ? (starts[until] ?? length) : length) - from)
+      await handle.read(bytes, 0, bytes.length, from)
+      for (; next < until; next++) {
+        const start = (starts[next] ?? 0) - from
+        const line = decodeLine(
+          bytes.subarray(start, next + 1 < until ? (starts[next + 1] ?? length) - from : undefined),
+        )
+        if (line === undefined || line.seq !== seqs[next]) throw changedWhileRead(state.path)
+        yield { seq: line.seq, bytes: line.bytes() }
+      }
+      await nextTurn()
+    }
+  } finally {
+    await handle.close()
+  }
+}
+
+export function lastSeq(state: JournalState): number {
+  return state.seqs.at(-1) ?? 0
+}
+
+/** The listing row, when the lines that are left still say all of it. */
+export function completeRow(state: JournalState): RunRow | undefined {
+  const { run, crew, version, status, createdAt, updatedAt, summary } = state.row
+  if (run === undefined || crew === undefined || version === undefined || status === undefined) return undefined
+  if (createdAt === undefined || updatedAt === undefined || summary === undefined) return undefined
+  return { ...state.row, run, crew, version, status, createdAt, updatedAt, summary }
+}
+
+async function foldFile(path: string, now: Seen, bytes: Uint8Array): Promise<JournalState> {
+  const scanned = await scanLines(bytes, decodeLine, (line) => line.more)
+  let disorder: number | undefined
+  const state: JournalState = {
+    ...emptyJournal(path),
+    seen: now,
+    goodLength: scanned.goodLength,
+    endsLine: scanned.endsLine,
+    damage: scanned.damagedLine === undefined ? undefined : damaged(path, scanned.damagedLine, 'cannot be read'),
+  }
+  for (const { value, start } of scanned.lines) {
+    if (value.seq <= lastSeq(state)) disorder ??= value.seq
+    state.seqs.push(value.seq)
+    state.starts.push(start)
+    foldStore(state, value.store)
+  }
+  if (state.damage !== undefined || disorder === undefined) return state
+  const line = scanned.lines.findIndex((found, index) => index > 0 && found.value.seq <= (state.seqs[index - 1] ?? 0))
+  return { ...state, damage: damaged(path, line + 1, `is entry ${disorder} out of its order`) }
+}
+
+function foldStore(state: JournalState, store: StoreData | undefined): void {
+  if (store === undefined) return
+  for (const [field, value] of Object.entries(store.row ?? {})) {
+    const { [field as keyof RunRow]: _old, ...others } = state.row
+    state.row = value === null ? others : { ...others, [field]: value }
+  }
+  state.outputs.push(...(store.outputs ?? []))
+  for (const id of store.taken ?? []) state.taken.add(id)
+}
+
+function storeData(state: JournalState, batch: Batch, row: RunRow | undefined, now: number): StoreData | undefined {
+  const changed = row === undefined ? [] : changedFields(state.row, row)
+  const data: StoreData = {
+    ...(changed.length === 0 ? {} : { row: Object.fromEntries(changed) }),
+    ...(batch.outputs?.length ? { outputs: batch.outputs.map((output) => ({ ...output, at: now })) } : {}),
+    ...(batch.taken?.length ? { taken: batch.taken } : {}),
+  }
+  return Object.keys(data).length === 0 ? undefined : data
+}
+
+function changedFields(before: Partial<RunRow>, after: RunRow): [string, string | null][] {
+  const fields = new Set([...Object.keys(after), ...Object.keys(before)]) as Set<keyof RunRow>
+  return [...fields]
+    .filter((field) => before[field] !== after[field])
+    .map((field) => [field, after[field] ?? null] as [string, string | null])
+}
+
+function sameFile(a: Seen, b: Seen): boolean {
+  return a.size === b.size && a.modified === b.modified && a.inode === b.inode
+}
+
+function damaged(path: string, line: number, what: string): RepriseError {
+  return new RepriseError(
+    'JOURNAL_DAMAGED',
+    `line ${line} of ${path} ${what}: mend or remove that line, or put a copy of the file in its place`,
+  )
+}
+
+function changedWhileRead(path: string): RepriseError {
+  return new RepriseError('STORE_FAILED', `${path} was changed by somebody while it was read: read it again`)
+}

@@ -1,0 +1,107 @@
+// One line of a journal file, as a person sees it. An entry that is JSON stands there as it is; what the store itself has to
+// keep with a batch is spliced in before the last brace of the batch's last line as "$store", and the lines before it say
+// "$more", so that a batch which a crash cut short is recognised. Cutting the splice off gives the exact bytes back. Bytes that
+// are not such JSON are kept as base64.
+import type { Batch, Line, RunRow } from '../store.ts'
+
+/** What a batch changes beside its lines. In `row`, null takes a field away. */
+export interface StoreData {
+  readonly row?: { readonly [field in keyof RunRow]?: RunRow[field] | null }
+  readonly outputs?: readonly FileOutput[]
+  readonly taken?: readonly string[]
+}
+
+export interface FileOutput {
+  readonly task: string
+  readonly fingerprint: string
+  readonly seq: number
+  /** By the store's clock, in milliseconds. */
+  readonly at: number
+}
+
+export interface FileLine {
+  readonly seq: number
+  /** More lines of the same batch follow. */
+  readonly more: boolean
+  readonly store: StoreData | undefined
+  readonly bytes: () => Uint8Array
+}
+
+type JsonObject = { readonly [key: string]: unknown }
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** The text of a batch, each line with its newline. */
+export function encodeBatch(batch: Batch, store: StoreData | undefined): Buffer[] {
+  const last = batch.lines.length - 1
+  const splice = store === undefined ? '' : `,"$store":${JSON.stringify(store)}`
+  return batch.lines.map((line, index) => {
+    const text = isPlain(line) ? line.bytes : Buffer.from(base64Form(line))
+    return Buffer.concat([text.subarray(0, -1), Buffer.from(`${index === last ? splice : ',"$more":true'}}\n`)])
+  })
+}
+
+/** Reads a line without the newline. Undefined when it is none of ours: torn, or damaged. */
+export function decodeLine(bytes: Uint8Array): FileLine | undefined {
+  try {
+    const text = utf8.decode(bytes).trim()
+    const value = parseObject(text)
+    if (value === undefined || !Number.isSafeInteger(value['seq']) || Number(value['seq']) < 1) return undefined
+    const store = value['$store']
+    return {
+      seq: Number(value['seq']),
+      more: value['$more'] === true,
+      store: typeof store === 'object' && store !== null ? store : undefined,
+      bytes: () => originalBytes(text, value),
+    }
+  } catch {
+    return undefined
+  }
+}
+
+function originalBytes(text: string, value: JsonObject): Uint8Array {
+  const { $store: _store, $more: _more, ...rest } = value
+  if (isBase64Form(rest)) return Buffer.from(String(rest['base64']), 'base64')
+  if (!hasMarkers(value)) return Buffer.from(text)
+  for (const key of ['$store', '$more']) {
+    const at = text.lastIndexOf(`,"${key}":`)
+    if (at === -1) continue
+    // The same key may stand deeper in the entry's own data: only what ends the line is ours.
+    const tail = parseObject(`{${text.slice(at + 1)}`)
+    if (tail !== undefined && Object.keys(tail).join() === key) return Buffer.from(`${text.slice(0, at)}}`)
+  }
+  // A person has reformatted the line, so its exact bytes are gone anyway.
+  return Buffer.from(JSON.stringify(rest))
+}
+
+/** Whether the bytes can stand in the file as they are and be found again unchanged. */
+function isPlain({ seq, bytes }: Line): boolean {
+  if (bytes[0] !== 0x7b || bytes.at(-1) !== 0x7d || bytes.includes(0x0a)) return false
+  try {
+    const value = parseObject(utf8.decode(bytes))
+    return value !== undefined && value['seq'] === seq && !hasMarkers(value) && !isBase64Form(value)
+  } catch {
+    return false
+  }
+}
+
+function base64Form({ seq, bytes }: Line): string {
+  return `{"seq":${seq},"base64":"${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')}"}`
+}
+
+function isBase64Form(value: JsonObject): boolean {
+  return Object.keys(value).join() === 'seq,base64' && typeof value['base64'] === 'string'
+}
+
+function hasMarkers(value: JsonObject): boolean {
+  return Object.hasOwn(value, '$store') || Object.hasOwn(value, '$more')
+}
+
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,110 @@
+// The files of a folder by run, and what is remembered of each so that an unchanged file is not read again.
+import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Blob, Message, RunId, RunRow } from '../store.ts'
+import { isMissing, syncFolder, writeDurably } from './durable-files.ts'
+import { blobsName, decodeName, encodeName, inboxName, journalName, runPart } from './file-names.ts'
+import { appendMessage, loadInbox } from './inbox-file.ts'
+import { completeRow, emptyJournal, loadJournal, type JournalState } from './journal-file.ts'
+
+export interface RunFolder {
+  /** Undefined when the run is not there: no file, or one in which nothing good was ever written. */
+  load(run: RunId): Promise<JournalState | undefined>
+  /** Takes away what a run of this id left behind; what is appended to the state makes a new file. */
+  startOver(run: RunId): Promise<JournalState>
+  /** Remembers the state of a file that startOver began, once its name is safe on disk. */
+  keep(run: RunId, state: JournalState): Promise<void>
+  all(): Promise<{ readonly row: RunRow; readonly state: JournalState }[]>
+  blob(run: RunId, hash: string): Promise<Uint8Array | undefined>
+  addBlobs(run: RunId, blobs: readonly Blob[]): Promise<void>
+  messages(run: RunId): Promise<Message[]>
+  post(run: RunId, message: Message): Promise<void>
+  remove(run: RunId): Promise<void>
+}
+
+export function runFolder(folder: string): RunFolder {
+  const remembered = new Map<string, JournalState>()
+
+  async function loadNamed(name: string, run: RunId | undefined): Promise<JournalState | undefined> {
+    const state = await loadJournal(join(folder, name), remembered.get(name))
+    if (state === undefined || state.seqs.length === 0) {
+      remembered.delete(name)
+      return undefined
+    }
+    // The name decides, so that a copy of a file is a run of its own.
+    if (run !== undefined) state.row = { ...state.row, run }
+    remembered.set(name, state)
+    return state
+  }
+
+  async function removeExtras(run: RunId): Promise<void> {
+    await rm(join(folder, inboxName(run)), { force: true })
+    await rm(join(folder, blobsName(run)), { recursive: true, force: true })
+  }
+
+  return {
+    load: (run) => loadNamed(journalName(run), run),
+
+    async startOver(run) {
+      await removeExtras(run)
+      return emptyJournal(join(folder, journalName(run)))
+    },
+
+    async keep(run, state) {
+      await syncFolder(folder)
+      remembered.set(journalName(run), state)
+    },
+
+    async all() {
+      const found = []
+      for (const file of await readdir(folder)) {
+        const name = runPart(file)
+        if (name === undefined) continue
+        const state = await loadNamed(file, decodeName(name))
+        const row = state && completeRow(state)
+        if (state !== undefined && row !== undefined) found.push({ row, state })
+      }
+      return found
+    },
+
+    async blob(run, hash) {
+      try {
+        return await readFile(join(folder, blobsName(run), encodeName(hash)))
+      } catch (error) {
+        if (isMissing(error)) return undefined
+        throw error
+      }
+    },
+
+    async addBlobs(run, blobs) {
+      if (blobs.length === 0) return
+      const place = join(folder, blobsName(run))
+      if ((await mkdir(place, { recursive: true, mode: 0o700 })) !== undefined) await syncFolder(folder)
+      for (const { hash, bytes } of blobs) {
+        const path = join(place, encodeName(hash))
+        if (!(await exists(path))) await writeDurably(path, bytes)
+      }
+    },
+
+    messages: (run) => loadInbox(join(folder, inboxName(run))),
+    post: (run, message) => appendMessage(join(folder, inboxName(run)), message),
+
+    async remove(run) {
+      // The journal first: without it the run is gone, and what a crash leaves of the rest is cleared when the id comes again.
+      await rm(join(folder, journalName(run)), { force: true })
+      remembered.delete(journalName(run))
+      await syncFolder(folder)
+      await removeExtras(run)
+    },
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path)
+    return true
+  } catch (error) {
+    if (isMissing(error)) return false
+    throw error
+  }
+}

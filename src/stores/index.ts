@@ -1,0 +1,23 @@
+// For those who open stores by hand or write their own. The drivers are loaded when first used: a program that keeps its runs
+// elsewhere never loads node:sqlite.
+import type { FileStoreOptions } from './file/file-store.ts'
+import type { SqliteStoreOptions } from './sqlite/sqlite-store.ts'
+import type { Store } from './store.ts'
+
+export { openStore } from './open-store.ts'
+export { memoryStore, type MemoryStoreOptions } from './memory-store.ts'
+export { describeOwner, isGone, sameOwner, thisOwner } from './owner.ts'
+export type * from './store.ts'
+export type { FileStoreOptions, SqliteStoreOptions }
+
+/** Opens a SQLite database, making it and its folder when missing. STORE_INVALID, STORE_NEWER. */
+export async function sqliteStore(path: string, options?: SqliteStoreOptions): Promise<Store> {
+  const driver = await import('./sqlite/sqlite-store.ts')
+  return driver.sqliteStore(path, options)
+}
+
+/** Opens a folder of one JSON-lines file per run, making it when missing. STORE_INVALID. */
+export async function fileStore(folder: string, options?: FileStoreOptions): Promise<Store> {
+  const driver = await import('./file/file-store.ts')
+  return driver.fileStore(folder, options)
+}

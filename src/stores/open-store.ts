@@ -1,0 +1,105 @@
+// From a URL to a store. Within one process the same place is opened once and shared: two connections to one file would
+// wait for each other's locks, and a change made through one would reach the watchers of the other only by polling.
+import { realpath } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { RepriseError } from '../errors.ts'
+import { memoryStore } from './memory-store.ts'
+import { makePrivateFolder } from './private-folder.ts'
+import type { Store } from './store.ts'
+
+interface Shared {
+  readonly store: Promise<Store>
+  users: number
+}
+const shared = new Map<string, Shared>()
+
+/**
+ * Opens `memory:` (always new), `memory:name`, `file:folder` or `sqlite:path`; a store is given back as it is. The same place
+ * opened again in this process is the same store, closed for real by the last who closes it. STORE_INVALID when the URL is not
+ * known or the place cannot be written; STORE_NEWER.
+ */
+export async function openStore(url: string | Store): Promise<Store> {
+  if (typeof url !== 'string') return url
+  const [, scheme = '', rest = ''] = /^([a-z][a-z+.-]*):(.*)$/is.exec(url) ?? []
+  switch (scheme.toLowerCase()) {
+    case 'memory':
+      return rest === '' ? memoryStore() : share(`memory:${rest}`, () => memoryStore({ url: `memory:${rest}` }))
+    case 'sqlite': {
+      const path = await realFile(pathOf(url, rest))
+      return share(`sqlite:${path}`, async () => (await import('./sqlite/sqlite-store.ts')).sqliteStore(path))
+    }
+    case 'file': {
+      const folder = await realFolder(pathOf(url, rest))
+      return share(`file:${folder}`, async () => (await import('./file/file-store.ts')).fileStore(folder))
+    }
+    case 'postgres':
+    case 'postgresql':
+    case 'redis':
+    case 'rediss':
+      throw invalid(url, `${scheme} stores are not available in this version`)
+    default:
+      throw invalid(url, 'it is not a store that Reprise knows')
+  }
+}
+
+/** Each caller gets a handle of its own, so that closing twice does not close the store under somebody else. */
+async function share(key: string, open: () => Store | Promise<Store>): Promise<Store> {
+  let entry = shared.get(key)
+  if (entry === undefined) {
+    entry = { store: Promise.resolve().then(open), users: 0 }
+    shared.set(key, entry)
+  }
+  const mine = entry
+  mine.users++
+  function leave(): boolean {
+    mine.users--
+    if (mine.users > 0) return false
+    if (shared.get(key) === mine) shared.delete(key)
+    return true
+  }
+  try {
+    const store = await mine.store
+    let inUse = true
+    return {
+      ...store,
+      async close() {
+        if (!inUse) return
+        inUse = false
+        if (leave()) await store.close()
+      },
+    }
+  } catch (error) {
+    leave()
+    throw error
+  }
+}
+
+function pathOf(url: string, rest: string): string {
+  if (rest === '' || rest.startsWith(':')) throw invalid(url, 'it names no path')
+  if (!rest.startsWith('//')) return resolve(rest)
+  try {
+    return fileURLToPath(`file:${rest}`)
+  } catch (error) {
+    throw invalid(url, 'its path is not one of this machine', error)
+  }
+}
+
+// By its real name, so that two ways to one file share one store.
+async function realFolder(folder: string): Promise<string> {
+  await makePrivateFolder(folder)
+  return realpath(folder)
+}
+
+async function realFile(path: string): Promise<string> {
+  return join(await realFolder(dirname(path)), basename(path))
+}
+
+function invalid(url: string, why: string, cause?: unknown): RepriseError {
+  const shown = url.replace(/\/\/[^@/]*@/, '//')
+  return new RepriseError(
+    'STORE_INVALID',
+    `"${shown}" cannot be opened as a store: ${why}. Use sqlite:path/to/runs.db, file:path/to/folder or memory:`,
+    { cause },
+  )
+}

@@ -1,0 +1,81 @@
+// Who a process is, so that a run left behind by a killed one can be taken over at once while a run held by a live one cannot.
+// A pid alone says little: pids are used again, and containers count their own. So an owner is host (with the pid namespace),
+// boot, pid and the start of the process, and "gone" is only said when it is proven; in doubt, the lease's expiry decides.
+import { execFileSync } from 'node:child_process'
+import { readFileSync, readlinkSync } from 'node:fs'
+import { hostname } from 'node:os'
+import type { Owner } from '../journal/entries.ts'
+
+let current: Owner | undefined
+
+/** This process as an owner of leases: the same value for as long as the process lives. */
+export function thisOwner(): Owner {
+  current ??= { host: hostIdentity(), boot: bootId(), pid: process.pid, start: processState(process.pid)?.start ?? '' }
+  return current
+}
+
+export function sameOwner(a: Owner, b: Owner): boolean {
+  return a.host === b.host && a.boot === b.boot && a.pid === b.pid && a.start === b.start
+}
+
+/** True only when the owner's process provably no longer runs; false for any process that this one cannot see. */
+export function isGone(owner: Owner): boolean {
+  const self = thisOwner()
+  if (owner.host !== self.host) return false
+  if (owner.boot !== self.boot) return owner.boot !== '' && self.boot !== ''
+  if (!exists(owner.pid)) return true
+  const state = processState(owner.pid)
+  // Alive but unreadable (hidepid, another user): nothing is proven.
+  if (state === undefined) return false
+  if (state.ended) return true
+  return owner.start !== '' && state.start !== '' && owner.start !== state.start
+}
+
+/** For messages: "process 4242 on host box1". */
+export function describeOwner(owner: Owner): string {
+  return `process ${owner.pid} on host ${owner.host.split('/')[0]}`
+}
+
+// Pids of one namespace mean nothing in another, even under one hostname, so the namespace is part of the host's name.
+function hostIdentity(): string {
+  try {
+    const namespace = /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0]
+    return namespace === undefined ? hostname() : `${hostname()}/${namespace}`
+  } catch {
+    return hostname()
+  }
+}
+
+function bootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+  } catch {
+    return ''
+  }
+}
+
+function exists(pid: number): boolean {
+  if (!Number.isSafeInteger(pid) || pid <= 0) return false
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
+  }
+}
+
+/** `ended` is a zombie: it still has a pid, but will never write again. */
+function processState(pid: number): { start: string; ended: boolean } | undefined {
+  try {
+    if (process.platform === 'darwin') {
+      const start = execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim()
+      return { start, ended: false }
+    }
+    // The name in parentheses may hold spaces and parentheses itself: count fields behind the last one (state is field 3).
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return { start: fields[19] ?? '', ended: fields[0] === 'Z' || fields[0] === 'X' }
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,43 @@
+// Makes the folder that a store lives in: readable by its owner only, since journals hold what users and models said, and
+// out of version control when it is the project's own `.reprise`.
+import { closeSync, openSync } from 'node:fs'
+import { access, constants, mkdir, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { messageOf, RepriseError } from '../errors.ts'
+
+/** STORE_INVALID, naming the folder, when it cannot be made or written. */
+export async function makePrivateFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await access(folder, constants.W_OK | constants.X_OK)
+    for (const place of [folder, dirname(folder)]) {
+      if (basename(place) === '.reprise') await ignoreInGit(place)
+    }
+  } catch (error) {
+    throw new RepriseError(
+      'STORE_INVALID',
+      `the folder ${folder} of the store cannot be made or written (${messageOf(error)}): set REPRISE_STORE or pass \`store\` to use another place`,
+      { cause: error },
+    )
+  }
+}
+
+async function ignoreInGit(folder: string): Promise<void> {
+  try {
+    await writeFile(join(folder, '.gitignore'), '*\n', { flag: 'wx', mode: 0o600 })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+}
+
+/**
+ * Makes an empty database file that only its owner can read, unless there is one; SQLite gives its -wal and -shm files the same
+ * mode. A file that is there is not even opened: closing it would drop the locks that this process has on it.
+ */
+export function createPrivately(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', 0o600))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+}

@@ -1,0 +1,84 @@
+// What every store refuses, in the same words: the checks of a batch, the rules of leases, and the errors of the port.
+import { RepriseError } from '../errors.ts'
+import { describeOwner, isGone, sameOwner } from './owner.ts'
+import type { Batch, Lease, Owner, RunId } from './store.ts'
+
+/** A lease as a store keeps it, beside the token. */
+export interface Holding {
+  readonly owner: Owner
+  /** Milliseconds since 1970, by the store's clock. */
+  readonly expiresAt: number
+}
+
+/** Whether a lease still keeps others out. `gone` may be a remembering check when many leases are judged at once. */
+export function isLive(holding: Holding | undefined, now: number, gone: (owner: Owner) => boolean = isGone): boolean {
+  return holding !== undefined && holding.expiresAt > now && !gone(holding.owner)
+}
+
+/** RUN_HELD unless `owner` may take the lease now. */
+export function checkFree(run: RunId, holding: Holding | undefined, now: number, owner?: Owner): void {
+  if (holding === undefined || !isLive(holding, now)) return
+  if (owner !== undefined && sameOwner(owner, holding.owner)) return
+  const until = new Date(holding.expiresAt).toISOString()
+  throw new RepriseError(
+    'RUN_HELD',
+    `run ${run} is held by ${describeOwner(holding.owner)} until ${until} unless renewed: wait until it is done, or stop that process`,
+    { runId: run },
+  )
+}
+
+/** LEASE_LOST unless the lease is the newest and was not released. `token` is undefined when the run is gone. */
+export function checkToken(lease: Lease, token: number | undefined, holding: Holding | undefined): void {
+  if (token === lease.token && holding !== undefined) return
+  const now =
+    token === undefined
+      ? 'the run is no longer in the store'
+      : holding === undefined
+        ? 'it was released'
+        : `${describeOwner(holding.owner)} holds token ${token}`
+  throw new RepriseError(
+    'LEASE_LOST',
+    `the lease of run ${lease.run} with token ${lease.token} no longer counts: ${now}; acquire the run again before writing to it`,
+    { runId: lease.run },
+  )
+}
+
+/** SEQ_CONFLICT when the journal ends elsewhere, or when the batch's own numbers do not follow `after`. */
+export function checkSeq(run: RunId, last: number, after: number, batch: Batch): void {
+  if (last !== after) {
+    throw new RepriseError(
+      'SEQ_CONFLICT',
+      `run ${run} is at entry ${last}, not ${after}: read the run again and retry`,
+      { runId: run },
+    )
+  }
+  checkNumbers(run, after, batch)
+}
+
+export function checkNumbers(run: RunId, after: number, batch: Batch): void {
+  const wrong = batch.lines.findIndex((line, index) => line.seq !== after + 1 + index)
+  if (wrong === -1 && batch.lines.length > 0) return
+  const found = wrong === -1 ? 'no line at all' : `line ${batch.lines[wrong]?.seq} where ${after + 1 + wrong} belongs`
+  throw new RepriseError('SEQ_CONFLICT', `a batch for run ${run} behind entry ${after} has ${found}`, { runId: run })
+}
+
+export function runNotFound(run: RunId, url: string): RepriseError {
+  return new RepriseError('RUN_NOT_FOUND', `there is no run ${run} in ${url}: list the runs to see which there are`, {
+    runId: run,
+  })
+}
+
+export function storeClosed(url: string): RepriseError {
+  return new RepriseError('STORE_FAILED', `the store ${url} is closed: open it again`)
+}
+
+/** Asks about each owner once, for passes over many leases of few owners. */
+export function rememberGone(): (owner: Owner) => boolean {
+  const known = new Map<string, boolean>()
+  return (owner) => {
+    const key = JSON.stringify([owner.host, owner.boot, owner.pid, owner.start])
+    const gone = known.get(key) ?? isGone(owner)
+    known.set(key, gone)
+    return gone
+  }
+}

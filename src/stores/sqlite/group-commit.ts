@@ -1,0 +1,136 @@
+// All writes of a database go through here. A synced commit costs far more than what it commits, so writes that arrive in the
+// same turn of the event loop share one; each stands behind its own savepoint, so one that is refused does not fail its
+// neighbours. A promise is settled only behind the commit: resolved means on disk.
+import type { StatementSync } from 'node:sqlite'
+import { messageOf, RepriseError } from '../../errors.ts'
+import { isBusy, isFull, lockTimeout, lockWaitMs, retryDelay, storeError } from './sqlite-errors.ts'
+
+/** Bounds how long one commit keeps the event loop. */
+const groupLimit = 256
+
+interface Job {
+  readonly work: () => unknown
+  readonly resolve: (value: never) => void
+  readonly reject: (error: unknown) => void
+}
+type Settle = () => void
+
+export interface GroupCommit {
+  /** Runs `work` in a transaction; what it throws rolls back just its own changes. It must not be async. */
+  write<T>(work: () => T): Promise<T>
+  /** Resolves when nothing waits any more. */
+  idle(): Promise<void>
+}
+
+export interface Transactions {
+  readonly sql: (text: string) => StatementSync
+  readonly isTransaction: () => boolean
+}
+
+export function groupCommit(path: string, database: Transactions): GroupCommit {
+  const { sql } = database
+  const queue: Job[] = []
+  let scheduled = false
+  let waiting: { since: number; tries: number } | undefined
+  let whenIdle = Promise.withResolvers<void>()
+  whenIdle.resolve()
+
+  function write<T>(work: () => T): Promise<T> {
+    if (!scheduled && queue.length === 0) whenIdle = Promise.withResolvers<void>()
+    return new Promise<T>((resolve, reject) => {
+      queue.push({ work, resolve, reject })
+      schedule()
+    })
+  }
+
+  function schedule(): void {
+    if (scheduled) return
+    scheduled = true
+    setImmediate(drain)
+  }
+
+  function drain(): void {
+    scheduled = false
+    try {
+      sql('begin immediate').run()
+    } catch (error) {
+      if (isBusy(error) && waitForLock()) return
+      const reason = isBusy(error) ? lockTimeout(path) : storeError(error, path)
+      for (const job of queue.splice(0)) job.reject(reason)
+      waiting = undefined
+      whenIdle.resolve()
+      return
+    }
+    waiting = undefined
+    for (const settle of commitGroup(queue.splice(0, groupLimit))) settle()
+    if (queue.length > 0) schedule()
+    else whenIdle.resolve()
+  }
+
+  /** Another process writes: comes back in a moment. False when the wait has been long enough. */
+  function waitForLock(): boolean {
+    waiting ??= { since: performance.now(), tries: 0 }
+    if (performance.now() - waiting.since > lockWaitMs) return false
+    scheduled = true
+    setTimeout(drain, retryDelay(waiting.tries++))
+    return true
+  }
+
+  function commitGroup(jobs: readonly Job[]): Settle[] {
+    const settles: Settle[] = []
+    for (const job of jobs) {
+      settles.push(attempt(job))
+      // Some failures (a full disk, a broken one) make SQLite roll back everything: then nobody's work is there.
+      if (!database.isTransaction()) return failAll(jobs, notWritten(path))
+    }
+    try {
+      sql('commit').run()
+      return settles
+    } catch (error) {
+      if (database.isTransaction()) rollBack()
+      // With the disk full the commit's own record was not written. After any other failure it may or may not be.
+      return failAll(jobs, isFull(error) ? storeError(error, path) : unknownOutcome(path, error))
+    }
+  }
+
+  function attempt(job: Job): Settle {
+    try {
+      sql('savepoint job').run()
+      const value = job.work()
+      sql('release job').run()
+      return () => job.resolve(value as never)
+    } catch (error) {
+      if (database.isTransaction()) {
+        sql('rollback to job').run()
+        sql('release job').run()
+      }
+      return () => job.reject(storeError(error, path))
+    }
+  }
+
+  function rollBack(): void {
+    try {
+      sql('rollback').run()
+    } catch {
+      // The commit's failure is the one to report; SQLite rolls back by itself when the file is opened again.
+    }
+  }
+
+  return { write, idle: () => whenIdle.promise }
+}
+
+function failAll(jobs: readonly Job[], error: RepriseError): Settle[] {
+  return jobs.map((job) => () => job.reject(error))
+}
+
+function notWritten(path: string): RepriseError {
+  return new RepriseError('STORE_FAILED', `${path} could not be written and nothing was changed: check its disk`)
+}
+
+function unknownOutcome(path: string, error: unknown): RepriseError {
+  return new RepriseError(
+    'OUTCOME_UNKNOWN',
+    `${path} failed while committing (${messageOf(error)}): read the run's last entries to see whether the change is there`,
+    { cause: error },
+  )
+}

@@ -1,0 +1,138 @@
+// Creating runs, appending to them and reading them back.
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { checkNumbers, checkSeq, checkToken } from '../refusals.ts'
+import type { Batch, Lease, Line, Owner, RunId, RunRow } from '../store.ts'
+import type { Connection } from './connection.ts'
+import { findLease, holdingOf } from './records.ts'
+
+/** How much of a journal is read at a time: one turn of the event loop each, however long the journal is. */
+const chunkLines = 500
+const chunkBytes = 4 * 1024 * 1024
+
+export function createRun(
+  connection: Connection,
+  first: RunRow,
+  batch: Batch,
+  lease?: { owner: Owner; ttlMs: number },
+): Promise<{ created: boolean; lease?: Lease }> {
+  const { sql, now } = connection
+  return connection.write(() => {
+    if (findLease(connection, first.run) !== undefined) return { created: false }
+    checkNumbers(first.run, 0, batch)
+    const row = batch.row ?? first
+    const floor = sql('select floor from tokens').get() as unknown as { floor: number }
+    const token = floor.floor + (lease === undefined ? 0 : 1)
+    const { lastInsertRowid } = sql(
+      'insert into runs (run, crew, version, status, created_at, updated_at, parent, summary, token, owner, expires_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    ).run(
+      first.run,
+      row.crew,
+      row.version,
+      row.status,
+      row.createdAt,
+      row.updatedAt,
+      row.parent ?? null,
+      row.summary,
+      token,
+      lease === undefined ? null : JSON.stringify(lease.owner),
+      lease === undefined ? null : now() + lease.ttlMs,
+    )
+    insertBatch(connection, Number(lastInsertRowid), row.crew, batch)
+    if (lease === undefined) return { created: true }
+    return { created: true, lease: { run: first.run, token, owner: lease.owner } }
+  })
+}
+
+export function appendBatch(connection: Connection, lease: Lease, after: number, batch: Batch): Promise<void> {
+  const { sql } = connection
+  return connection.write(() => {
+    const record = findLease(connection, lease.run)
+    checkToken(lease, record?.token, record && holdingOf(record))
+    if (record === undefined) return
+    checkSeq(lease.run, lastSeq(connection, record.id), after, batch)
+    const { row } = batch
+    if (row !== undefined) {
+      sql(
+        'update runs set crew = ?, version = ?, status = ?, created_at = ?, updated_at = ?, parent = ?, summary = ? where id = ?',
+      ).run(row.crew, row.version, row.status, row.createdAt, row.updatedAt, row.parent ?? null, row.summary, record.id)
+    }
+    insertBatch(connection, record.id, row?.crew ?? record.crew, batch)
+  })
+}
+
+export async function* readLines(connection: Connection, run: RunId, after: number): AsyncIterable<Line> {
+  const { sql } = connection
+  // The end is fixed when the read begins; a journal only grows, so what lies before it cannot change under way.
+  const found = await connection.read(() => {
+    const record = findLease(connection, run)
+    return record === undefined ? undefined : { id: record.id, last: lastSeq(connection, record.id) }
+  })
+  if (found === undefined) return
+  let position = after
+  while (position < found.last) {
+    const from = position
+    const lines = await connection.read(() => {
+      const rows = sql(
+        `select seq, line from entries where run_id = ? and seq > ? and seq <= ? order by seq limit ${chunkLines}`,
+      ).iterate(found.id, from, found.last)
+      return takeChunk(rows as Iterable<unknown> as Iterable<{ seq: number; line: Uint8Array }>)
+    })
+    const last = lines.at(-1)
+    if (last === undefined) return
+    yield* lines
+    position = last.seq
+    if (position < found.last) await nextTurn()
+  }
+}
+
+export async function readBlob(connection: Connection, run: RunId, hash: string): Promise<Uint8Array | undefined> {
+  const row = await connection.read(() =>
+    connection
+      .sql('select b.bytes from blobs b join runs r on r.id = b.run_id where r.run = ? and b.hash = ?')
+      .get(run, hash),
+  )
+  return row?.['bytes'] as Uint8Array | undefined
+}
+
+function insertBatch(connection: Connection, id: number, crew: string, batch: Batch): void {
+  const { sql, now } = connection
+  // coalesce: node:sqlite binds an empty array as null.
+  const entry = sql("insert into entries (run_id, seq, line) values (?, ?, coalesce(?, x''))")
+  for (const line of batch.lines) entry.run(id, line.seq, line.bytes)
+  for (const blob of batch.blobs ?? []) {
+    sql("insert or ignore into blobs (run_id, hash, bytes) values (?, ?, coalesce(?, x''))").run(
+      id,
+      blob.hash,
+      blob.bytes,
+    )
+  }
+  for (const output of batch.outputs ?? []) {
+    sql('insert into outputs (run_id, crew, task, fingerprint, seq, completed_at) values (?, ?, ?, ?, ?, ?)').run(
+      id,
+      crew,
+      output.task,
+      output.fingerprint,
+      output.seq,
+      now(),
+    )
+  }
+  for (const message of batch.taken ?? []) {
+    sql('update messages set taken = 1 where run_id = ? and message = ?').run(id, message)
+  }
+}
+
+function lastSeq(connection: Connection, id: number): number {
+  const row = connection.sql('select max(seq) as last from entries where run_id = ?').get(id)
+  return Number(row?.['last'] ?? 0)
+}
+
+function takeChunk(rows: Iterable<{ seq: number; line: Uint8Array }>): Line[] {
+  const lines: Line[] = []
+  let bytes = 0
+  for (const { seq, line } of rows) {
+    lines.push({ seq, bytes: line })
+    bytes += line.length
+    if (bytes >= chunkBytes) break
+  }
+  return lines
+}

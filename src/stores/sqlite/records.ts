@@ -1,0 +1,49 @@
+// The run table's rows as SQLite gives them, and what they mean to the port.
+import type { Connection } from './connection.ts'
+import type { Holding } from '../refusals.ts'
+import type { Owner, RunId, RunRow, RunStatus } from '../store.ts'
+
+export interface RunRecord {
+  readonly id: number
+  readonly run: string
+  readonly crew: string
+  readonly version: string
+  readonly status: RunStatus
+  readonly created_at: string
+  readonly updated_at: string
+  readonly parent: string | null
+  readonly summary: string
+}
+
+export interface LeaseRecord {
+  readonly id: number
+  readonly run: string
+  readonly crew: string
+  readonly status: RunStatus
+  readonly token: number
+  readonly owner: string | null
+  readonly expires_at: number | null
+}
+
+export function rowOf(record: RunRecord): RunRow {
+  return {
+    run: record.run,
+    crew: record.crew,
+    version: record.version,
+    status: record.status,
+    createdAt: record.created_at,
+    updatedAt: record.updated_at,
+    ...(record.parent === null ? {} : { parent: record.parent }),
+    summary: record.summary,
+  }
+}
+
+export function findLease(connection: Connection, run: RunId): LeaseRecord | undefined {
+  const statement = connection.sql('select id, run, crew, status, token, owner, expires_at from runs where run = ?')
+  return statement.get(run) as unknown as LeaseRecord | undefined
+}
+
+export function holdingOf(record: LeaseRecord): Holding | undefined {
+  if (record.owner === null) return undefined
+  return { owner: JSON.parse(record.owner) as Owner, expiresAt: record.expires_at ?? 0 }
+}

@@ -1,0 +1,88 @@
+// What SQLite's result codes mean to us, and waiting for a lock without blocking the process: the busy timeout of SQLite itself
+// would stop the event loop, with it every other run and the renewal of our own leases.
+import { setTimeout as delay } from 'node:timers/promises'
+import { messageOf, RepriseError } from '../../errors.ts'
+
+const busy = 5
+const locked = 6
+const readOnly = 8
+const corrupt = 11
+const full = 13
+const cannotOpen = 14
+const notDatabase = 26
+
+/** How long another process may hold the database before a call gives up. */
+export const lockWaitMs = 30_000
+
+/** The primary result code; SQLite keeps details in the higher bits. */
+function resultCode(error: unknown): number | undefined {
+  const code = (error as { errcode?: unknown } | null)?.errcode
+  return typeof code === 'number' ? code & 0xff : undefined
+}
+
+export function isBusy(error: unknown): boolean {
+  const code = resultCode(error)
+  return code === busy || code === locked
+}
+
+export function isFull(error: unknown): boolean {
+  return resultCode(error) === full
+}
+
+/** Anything thrown while working with the database at `path`, as the error that callers are promised. */
+export function storeError(error: unknown, path: string): RepriseError {
+  if (RepriseError.isInstance(error)) return error
+  const code = resultCode(error)
+  switch (code) {
+    case corrupt:
+    case notDatabase:
+      return new RepriseError(
+        'STORE_INVALID',
+        `${path} is damaged or no SQLite database (${messageOf(error)}): move it aside to start afresh, or put a copy from a backup in its place`,
+        { cause: error },
+      )
+    case cannotOpen:
+    case readOnly:
+      return new RepriseError(
+        'STORE_INVALID',
+        `${path} cannot be opened for writing (${messageOf(error)}): set REPRISE_STORE or pass \`store\` to use another place`,
+        { cause: error },
+      )
+    case full:
+      return new RepriseError(
+        'STORE_FAILED',
+        `the disk of ${path} is full and nothing was written: make room and try again`,
+        { cause: error },
+      )
+    default:
+      return new RepriseError('STORE_FAILED', `${path} could not be read or written: ${messageOf(error)}`, {
+        cause: error,
+      })
+  }
+}
+
+export function lockTimeout(path: string): RepriseError {
+  return new RepriseError(
+    'STORE_FAILED',
+    `another process has held the database ${path} for ${lockWaitMs / 1000} s: stop what keeps it open in a transaction, and try again`,
+  )
+}
+
+/** Short at first, with jitter, so that processes which wait for each other do not march in step. */
+export function retryDelay(tries: number): number {
+  return 1 + Math.random() * Math.min(2 ** tries, 20)
+}
+
+/** Does something that may find the database locked, again and again until it is free or the wait is over. */
+export async function whileBusy<T>(path: string, work: () => T): Promise<T> {
+  const start = performance.now()
+  for (let tries = 0; ; tries++) {
+    try {
+      return work()
+    } catch (error) {
+      if (!isBusy(error)) throw storeError(error, path)
+      if (performance.now() - start > lockWaitMs) throw lockTimeout(path)
+    }
+    await delay(retryDelay(tries))
+  }
+}

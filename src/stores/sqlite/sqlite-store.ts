@@ -1,0 +1,92 @@
+// The default store: one SQLite file, for one machine and any number of its processes. Every change is one transaction in WAL
+// mode with full syncing; the database's write lock is what makes the check of a lease and the write one.
+import { resolve } from 'node:path'
+import { createWatchers, type Watchers } from '../watchers.ts'
+import type { Store } from '../store.ts'
+import { openConnection, type Connection } from './connection.ts'
+import { appendBatch, createRun, readBlob, readLines } from './journal.ts'
+import { acquireLease, claimRuns, deleteRun, findHolder, releaseLease, renewLeases } from './leases.ts'
+import { findOutput, findRow, listRows, postMessage, waitingMessages } from './listing.ts'
+
+/** How often other processes' commits are looked for while somebody watches. */
+const pollMs = 100
+
+export interface SqliteStoreOptions {
+  /** The clock that leases expire by; Date.now unless a test brings its own. */
+  readonly now?: () => number
+}
+
+/** Opens the database, making it and its folder when missing. STORE_INVALID, STORE_NEWER. */
+export async function sqliteStore(path: string, options: SqliteStoreOptions = {}): Promise<Store> {
+  const connection = await openConnection(resolve(path), options.now ?? Date.now)
+  const watchers = watchDatabase(connection)
+
+  return {
+    url: connection.url,
+    async create(run, batch, lease) {
+      const result = await createRun(connection, run, batch, lease)
+      if (result.created) watchers.changed(run.run)
+      return result
+    },
+    async append(lease, after, batch) {
+      await appendBatch(connection, lease, after, batch)
+      watchers.changed(lease.run)
+    },
+    read: (run, after = 0) => readLines(connection, run, after),
+    blob: (run, hash) => readBlob(connection, run, hash),
+    row: (run) => findRow(connection, run),
+    list: (filter, page) => listRows(connection, filter, page),
+    findOutput: (crew, task, fingerprint, since = 0) => findOutput(connection, crew, task, fingerprint, since),
+    acquire: (run, owner, ttlMs) => acquireLease(connection, run, owner, ttlMs),
+    claim: (owner, ttlMs, crews, limit) => claimRuns(connection, owner, ttlMs, crews, limit),
+    renew: (leases, ttlMs) => renewLeases(connection, leases, ttlMs),
+    async release(lease) {
+      if (await releaseLease(connection, lease)) watchers.changed(lease.run)
+    },
+    holder: (run) => findHolder(connection, run),
+    async post(run, message) {
+      const result = await postMessage(connection, run, message)
+      if (result === 'posted') watchers.changed(run)
+      return result
+    },
+    inbox: (run) => waitingMessages(connection, run),
+    watch: (run, signal) => watchers.watch(run, signal),
+    async delete(run) {
+      if (await deleteRun(connection, run)) watchers.changed(run)
+    },
+    async close() {
+      watchers.close()
+      await connection.close()
+    },
+  }
+}
+
+/** SQLite tells by a number whether another connection has committed; which run it changed is not known. */
+function watchDatabase(connection: Connection): Watchers {
+  let timer: NodeJS.Timeout | undefined
+  let version: unknown
+  function dataVersion(): unknown {
+    try {
+      return connection.sql('pragma data_version').get()?.['data_version']
+    } catch {
+      // Locked for a moment: looked at again in the next round.
+      return version
+    }
+  }
+  const watchers = createWatchers({
+    start() {
+      version = dataVersion()
+      timer = setInterval(() => {
+        const before = version
+        version = dataVersion()
+        if (version !== before) watchers.changed()
+      }, pollMs)
+      // A watcher alone keeps no process alive.
+      timer.unref()
+    },
+    stop() {
+      clearInterval(timer)
+    },
+  })
+  return watchers
+}

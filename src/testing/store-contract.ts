@@ -1,0 +1,24 @@
+// What every store must do, as tests: the port's comments, each made a claim. Run it over a driver of your own with
+// `storeContract('mine', { open, reopen })` in a file for `node --test`; fast-check has to be installed.
+import { describe } from 'node:test'
+import type { StoreUnderTest } from './store-contract/harness.ts'
+import { inboxContract } from './store-contract/inbox.ts'
+import { journalContract } from './store-contract/journal.ts'
+import { leaseContract } from './store-contract/leases.ts'
+import { lifeContract } from './store-contract/life.ts'
+import { listingContract } from './store-contract/listing.ts'
+import { modelContract } from './store-contract/model.ts'
+
+export type { Feature, Place, StoreUnderTest } from './store-contract/harness.ts'
+
+/** Declares the suite. Every test opens a store of its own; `skip` gives the reason why a feature is not tested. */
+export function storeContract(name: string, store: StoreUnderTest): void {
+  void describe(`the contract of stores: ${name}`, () => {
+    journalContract(store)
+    leaseContract(store)
+    listingContract(store)
+    inboxContract(store)
+    lifeContract(store)
+    modelContract(store)
+  })
+}

@@ -1,0 +1,135 @@
+// What the parts of the contract share: a store per test with a clock of its own, and short ways to write rows and batches.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { test } from 'node:test'
+import { RepriseError, type ErrorCode } from '../../errors.ts'
+import { thisOwner } from '../../stores/owner.ts'
+import type { Batch, Lease, Line, Owner, RunId, RunRow, RunStatus, Store } from '../../stores/store.ts'
+
+/** Parts of the contract that a store may have a reason not to be tested for. */
+export type Feature = 'clock' | 'reopen' | 'takeover' | 'watch' | 'large'
+
+export interface Place {
+  /** The clock by which leases have to expire, for stores that can take one. */
+  readonly now: () => number
+  /** Called when the test is over, after the store was closed. */
+  readonly onEnd: (cleanup: () => Promise<void> | void) => void
+}
+
+export interface StoreUnderTest {
+  /** Gives a new, empty store. */
+  readonly open: (place: Place) => Promise<Store> | Store
+  /** Opens what was closed again; left out for stores that keep nothing. */
+  readonly reopen?: (closed: Store, place: Place) => Promise<Store> | Store
+  readonly skip?: { readonly [feature in Feature]?: string }
+}
+
+export interface Scene {
+  readonly store: Store
+  readonly place: Place
+  /** Moves the store's clock. */
+  readonly pass: (ms: number) => void
+  readonly reopen: (store: Store) => Promise<Store>
+}
+
+export const ttlMs = 30_000
+
+/** One claim: a test with a store of its own. */
+export function claim(
+  title: string,
+  under: StoreUnderTest,
+  body: (scene: Scene) => Promise<void>,
+  feature?: Feature,
+): void {
+  const missing = feature === 'reopen' && under.reopen === undefined ? 'the store keeps nothing' : undefined
+  const skip = (feature && under.skip?.[feature]) ?? missing
+  void test(title, skip === undefined ? {} : { skip }, () => withScene(under, body))
+}
+
+export async function withScene(under: StoreUnderTest, body: (scene: Scene) => Promise<void>): Promise<void> {
+  const cleanups: (() => Promise<void> | void)[] = []
+  let passed = 0
+  const place: Place = { now: () => Date.now() + passed, onEnd: (cleanup) => void cleanups.unshift(cleanup) }
+  const opened: Store[] = []
+  try {
+    const store = await under.open(place)
+    opened.push(store)
+    await body({
+      store,
+      place,
+      pass: (ms) => void (passed += ms),
+      async reopen(closed) {
+        assert.ok(under.reopen, 'the store cannot be opened again')
+        const again = await under.reopen(closed, place)
+        opened.push(again)
+        return again
+      },
+    })
+  } finally {
+    for (const store of opened) await store.close()
+    for (const cleanup of cleanups) await cleanup()
+  }
+}
+
+export const startOfTime: number = Date.parse('2030-01-01T00:00:00.000Z')
+
+export function row(run: RunId, fields: Partial<RunRow> & { status?: RunStatus } = {}): RunRow {
+  const at = new Date(startOfTime).toISOString()
+  return {
+    run,
+    crew: 'claims',
+    version: '1',
+    status: 'running',
+    createdAt: at,
+    updatedAt: at,
+    summary: '{"tasks":2}',
+    ...fields,
+  }
+}
+
+/** A batch of JSON entries from `from` on, as the engine writes them. */
+export function batch(from: number, count = 1, more: Omit<Batch, 'lines'> = {}): Batch {
+  const lines = Array.from({ length: count }, (_, index) => entry(from + index))
+  return { lines, ...more }
+}
+
+export function entry(seq: number, text = `entry ${seq}`): Line {
+  return { seq, bytes: Buffer.from(JSON.stringify({ v: 1, seq, type: 'model.replied', text })) }
+}
+
+/** Creates a run of one entry and gives its lease. */
+export async function started(store: Store, run: RunId, owner: Owner = thisOwner()): Promise<Lease> {
+  const { created, lease } = await store.create(row(run), batch(1), { owner, ttlMs })
+  assert.ok(created && lease, `run ${run} was not created`)
+  return lease
+}
+
+export async function linesOf(store: Store, run: RunId, after?: number): Promise<Line[]> {
+  const lines = await Array.fromAsync(store.read(run, after))
+  return lines.map(({ seq, bytes }) => ({ seq, bytes: Buffer.from(bytes) }))
+}
+
+export async function seqsOf(store: Store, run: RunId, after?: number): Promise<number[]> {
+  const lines = await linesOf(store, run, after)
+  return lines.map((line) => line.seq)
+}
+
+export async function refused(promise: Promise<unknown>, code: ErrorCode, message?: RegExp): Promise<void> {
+  await assert.rejects(promise, (error: unknown) => {
+    assert.ok(RepriseError.isInstance(error), `${String(error)} is no RepriseError`)
+    assert.equal(error.code, code)
+    if (message !== undefined) assert.match(error.message, message)
+    return true
+  })
+}
+
+/** An owner that no check on this machine can call dead. */
+export function elsewhere(host: string): Owner {
+  return { host: `${host}.example`, boot: 'b', pid: 4242, start: '1' }
+}
+
+/** An owner of this machine whose process has ended. */
+export function deadOwner(): Owner {
+  const { pid } = spawnSync(process.execPath, ['--version'])
+  return { ...thisOwner(), pid, start: '1' }
+}

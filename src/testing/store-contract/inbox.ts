@@ -1,0 +1,85 @@
+// Messages: each id once, oldest first, and gone from the inbox with the append that records them.
+import assert from 'node:assert/strict'
+import { thisOwner } from '../../stores/owner.ts'
+import type { Message } from '../../stores/store.ts'
+import { batch, claim, refused, row, started, ttlMs, type StoreUnderTest } from './harness.ts'
+
+export function inboxContract(under: StoreUnderTest): void {
+  claim('gives the messages of a run oldest first, exactly as posted', under, async ({ store }) => {
+    await started(store, 'r')
+    await started(store, 'other')
+    const messages = [message('z', '{"answer":"字\\n"}'), message('a', ''), message('m/../x', '\u0001 "quoted"')]
+    for (const each of messages) assert.equal(await store.post('r', each), 'posted')
+    assert.deepEqual(await store.inbox('r'), messages)
+    assert.deepEqual(await store.inbox('other'), [])
+    assert.deepEqual(await store.inbox('unknown'), [])
+  })
+
+  claim('refuses a message for an unknown run', under, async ({ store }) => {
+    await refused(store.post('r', message('m')), 'RUN_NOT_FOUND', /\br\b/)
+  })
+
+  claim('takes the first message of an id and says that the second exists', under, async ({ store }) => {
+    await started(store, 'r')
+    const results = await Promise.all([1, 2, 3].map((n) => store.post('r', message('m', `answer ${n}`))))
+    assert.deepEqual(results.toSorted(), ['exists', 'exists', 'posted'])
+    assert.equal((await store.inbox('r')).length, 1)
+  })
+
+  claim('takes messages out of the inbox with the append that records them', under, async ({ store }) => {
+    const lease = await started(store, 'r')
+    for (const id of ['a', 'b', 'c']) await store.post('r', message(id))
+    await store.append(lease, 1, batch(2, 2, { taken: ['c', 'a'] }))
+    assert.deepEqual(await store.inbox('r'), [message('b')])
+    assert.equal(await store.post('r', message('a')), 'exists')
+  })
+
+  claim('leaves messages where they are when the append is refused', under, async ({ store }) => {
+    const lease = await started(store, 'r')
+    await store.post('r', message('a'))
+    await refused(store.append(lease, 7, batch(8, 1, { taken: ['a'] })), 'SEQ_CONFLICT')
+    assert.deepEqual(await store.inbox('r'), [message('a')])
+  })
+
+  for (const status of ['completed', 'cancelled'] as const) {
+    claim(`takes no message for a run that is ${status}`, under, async ({ store }) => {
+      const lease = await started(store, 'r')
+      await store.post('r', message('before'))
+      await store.append(lease, 1, batch(2, 1, { row: row('r', { status }) }))
+      assert.equal(await store.post('r', message('after')), 'ended')
+      assert.equal(await store.post('r', message('before')), 'exists')
+      assert.deepEqual(await store.inbox('r'), [message('before')])
+    })
+  }
+
+  claim('takes messages for failed, suspended and queued runs', under, async ({ store }) => {
+    for (const status of ['failed', 'suspended', 'queued'] as const) {
+      await store.create(row(status, { status }), batch(1))
+      assert.equal(await store.post(status, message('m')), 'posted')
+    }
+  })
+
+  claim('no longer wakes a suspended run for messages that were taken', under, async ({ store }) => {
+    const crews = [{ crew: 'claims', version: '1' }]
+    await store.create(row('r', { status: 'suspended' }), batch(1))
+    await store.post('r', message('m'))
+    const [lease] = await store.claim(thisOwner(), ttlMs, crews, 1)
+    assert.ok(lease)
+    await store.append(lease, 1, batch(2, 1, { taken: ['m'] }))
+    await store.release(lease)
+    assert.deepEqual(await store.claim(thisOwner(), ttlMs, crews, 1), [])
+  })
+
+  claim('forgets the messages of a deleted run', under, async ({ store }) => {
+    await store.create(row('r'), batch(1))
+    await store.post('r', message('m'))
+    await store.delete('r')
+    await started(store, 'r')
+    assert.deepEqual(await store.inbox('r'), [])
+    assert.equal(await store.post('r', message('m')), 'posted')
+  })
+}
+
+function message(id: string, body = '{}'): Message {
+  return { id, at: '2030-01-01T00:00:00.000Z', body }
+}

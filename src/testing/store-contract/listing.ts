@@ -1,0 +1,135 @@
+// What is found without reading a journal: rows, pages, outputs.
+import assert from 'node:assert/strict'
+import type { RunFilter, Store } from '../../stores/store.ts'
+import { batch, claim, refused, row, started, startOfTime, type StoreUnderTest } from './harness.ts'
+
+export function listingContract(under: StoreUnderTest): void {
+  claim('replaces the row as a whole with a batch that carries one', under, async ({ store }) => {
+    const { lease } = await store.create(row('r', { parent: 'p' }), batch(1), {
+      owner: { host: 'h', boot: 'b', pid: 1, start: '' },
+      ttlMs: 1000,
+    })
+    assert.deepEqual(await store.row('r'), row('r', { parent: 'p' }))
+    const changed = row('r', { status: 'completed', updatedAt: '2030-02-02T00:00:00.000Z', summary: '{"a":"\\"字"}' })
+    assert.ok(lease)
+    await store.append(lease, 1, batch(2, 2, { row: changed }))
+    assert.deepEqual(await store.row('r'), changed)
+    await store.append(lease, 3, batch(4))
+    assert.deepEqual(await store.row('r'), changed)
+    assert.equal(await store.row('unknown'), undefined)
+  })
+
+  claim('takes the row of the first batch when it carries one', under, async ({ store }) => {
+    await store.create(row('r'), batch(1, 1, { row: row('r', { status: 'queued' }) }))
+    assert.equal((await store.row('r'))?.status, 'queued')
+  })
+
+  claim('lists newest first, then by id descending', under, async ({ store }) => {
+    await fill(store)
+    assert.deepEqual(await listed(store, {}), ['d', 'c', 'b', 'a', 'old'])
+  })
+
+  for (const limit of [1, 2, 3, 5, 100]) {
+    claim(`lists every run once in pages of ${limit}`, under, async ({ store }) => {
+      await fill(store)
+      assert.deepEqual(await listed(store, {}, limit), ['d', 'c', 'b', 'a', 'old'])
+    })
+  }
+
+  claim('skips and repeats nothing when runs come and go between two pages', under, async ({ store }) => {
+    await fill(store)
+    const first = await store.list({}, { limit: 2 })
+    assert.ok(first.next)
+    await add(store, 'newest', 9)
+    await store.delete('c')
+    const second = await store.list({}, { limit: 10, before: first.next })
+    assert.deepEqual(
+      second.rows.map((found) => found.run),
+      ['b', 'a', 'old'],
+    )
+    assert.equal(second.next, undefined)
+  })
+
+  claim('filters by crew, status and parent, also across pages', under, async ({ store }) => {
+    await fill(store)
+    assert.deepEqual(await listed(store, { crew: 'kyc' }, 1), ['c', 'a'])
+    assert.deepEqual(await listed(store, { status: ['failed', 'queued'] }, 1), ['c', 'b'])
+    assert.deepEqual(await listed(store, { parent: 'old' }), ['d', 'c'])
+    assert.deepEqual(await listed(store, { crew: 'kyc', status: ['failed'], parent: 'old' }), ['c'])
+    assert.deepEqual(await listed(store, { status: [] }), [])
+    assert.deepEqual(await listed(store, { crew: 'unknown' }), [])
+  })
+
+  claim('refuses a cursor that is none', under, async ({ store }) => {
+    await refused(store.list({}, { limit: 1, before: 'nonsense' }), 'OPTION_UNKNOWN', /nonsense/)
+  })
+
+  claim('finds an output by crew, task and fingerprint', under, async ({ store }) => {
+    const lease = await started(store, 'r')
+    const outputs = [
+      { task: 'facts', fingerprint: 'f1', seq: 2 },
+      { task: 'note', fingerprint: 'f1', seq: 3 },
+    ]
+    await store.append(lease, 1, batch(2, 2, { outputs }))
+    assert.deepEqual(await store.findOutput('claims', 'facts', 'f1'), { run: 'r', seq: 2 })
+    assert.deepEqual(await store.findOutput('claims', 'note', 'f1'), { run: 'r', seq: 3 })
+    assert.equal(await store.findOutput('claims', 'facts', 'f2'), undefined)
+    assert.equal(await store.findOutput('kyc', 'facts', 'f1'), undefined)
+  })
+
+  claim('finds the newest of several outputs', under, async ({ store }) => {
+    const lease = await started(store, 'r')
+    for (const seq of [2, 3]) {
+      await store.append(lease, seq - 1, batch(seq, 1, { outputs: [{ task: 'facts', fingerprint: 'f', seq }] }))
+    }
+    assert.deepEqual(await store.findOutput('claims', 'facts', 'f'), { run: 'r', seq: 3 })
+  })
+
+  claim(
+    'finds no output that is older than asked for, and the newest of several runs',
+    under,
+    async ({ store, place, pass }) => {
+      for (const run of ['z', 'a']) {
+        const lease = await started(store, run)
+        await store.append(lease, 1, batch(2, 1, { outputs: [{ task: 'facts', fingerprint: 'f', seq: 2 }] }))
+        pass(60_000)
+      }
+      const now = place.now()
+      assert.deepEqual(await store.findOutput('claims', 'facts', 'f', now - 90_000), { run: 'a', seq: 2 })
+      assert.equal(await store.findOutput('claims', 'facts', 'f', now - 30_000), undefined)
+    },
+    'clock',
+  )
+
+  claim('forgets the outputs of a deleted run', under, async ({ store }) => {
+    await store.create(row('r'), batch(1, 1, { outputs: [{ task: 'facts', fingerprint: 'f', seq: 1 }] }))
+    assert.deepEqual(await store.findOutput('claims', 'facts', 'f'), { run: 'r', seq: 1 })
+    await store.delete('r')
+    assert.equal(await store.findOutput('claims', 'facts', 'f'), undefined)
+  })
+}
+
+async function fill(store: Store): Promise<void> {
+  await add(store, 'b', 1, { status: 'failed' })
+  await add(store, 'd', 1, { parent: 'old' })
+  await add(store, 'old', 0)
+  await add(store, 'c', 1, { crew: 'kyc', status: 'failed', parent: 'old' })
+  await add(store, 'a', 1, { crew: 'kyc' })
+}
+
+async function add(store: Store, run: string, second: number, fields: Parameters<typeof row>[1] = {}): Promise<void> {
+  const createdAt = new Date(startOfTime + second * 1000).toISOString()
+  await store.create(row(run, { createdAt, ...fields }), batch(1))
+}
+
+async function listed(store: Store, filter: RunFilter, limit = 100): Promise<string[]> {
+  const runs: string[] = []
+  let before: string | undefined
+  do {
+    const page = await store.list(filter, before === undefined ? { limit } : { limit, before })
+    assert.ok(page.rows.length <= limit)
+    runs.push(...page.rows.map((found) => found.run))
+    before = page.next
+  } while (before !== undefined)
+  return runs
+}

@@ -1,0 +1,293 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { appendFile, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { fileStore, thisOwner, type Lease, type Store } from 'reprise/stores'
+import {
+  batch,
+  entry,
+  linesOf,
+  refused,
+  row,
+  seqsOf,
+  started,
+  ttlMs,
+} from '../../src/testing/store-contract/harness.ts'
+import { ended, linesFrom, otherProcess, turns } from './other-process.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+interface Scene extends AsyncDisposable {
+  readonly folder: string
+  readonly file: string
+  readonly store: Store
+  readonly lease: Lease
+}
+
+/** A store with run r, which has three entries: one, then a batch of two that suspended it and completed a task. */
+async function scene(): Promise<Scene> {
+  const folder = await temporaryFolder()
+  const store = await fileStore(folder.path)
+  const lease = await started(store, 'r')
+  const outputs = [{ task: 'facts', fingerprint: 'f', seq: 2 }]
+  await store.append(lease, 1, batch(2, 2, { row: row('r', { status: 'suspended' }), outputs }))
+  return {
+    folder: folder.path,
+    file: join(folder.path, 'r.jsonl'),
+    store,
+    lease,
+    async [Symbol.asyncDispose]() {
+      await store.close()
+      await folder[Symbol.asyncDispose]()
+    },
+  }
+}
+
+async function edit(file: string, change: (lines: string[]) => string[]): Promise<void> {
+  const lines = (await readFile(file, 'utf8')).split('\n').slice(0, -1)
+  await writeFile(
+    file,
+    change(lines)
+      .map((line) => `${line}\n`)
+      .join(''),
+  )
+}
+
+test('writes entries as lines that a person can read', async () => {
+  await using opened = await scene()
+  const { file } = opened
+  const lines = (await readFile(file, 'utf8')).split('\n')
+  assert.equal(lines.length, 4)
+  assert.equal(lines[1], '{"v":1,"seq":2,"type":"model.replied","text":"entry 2","$more":true}')
+  const { $store, ...third } = JSON.parse(lines[2] ?? '') as Record<string, unknown>
+  assert.deepEqual(third, JSON.parse(String(entry(3).bytes)))
+  assert.deepEqual(($store as { row: unknown }).row, { status: 'suspended' })
+})
+
+test('makes files and folders that only their owner can read', async () => {
+  await using opened = await scene()
+  const { folder, store, lease } = opened
+  await store.append(lease, 3, batch(4, 1, { blobs: [{ hash: '../h', bytes: Buffer.from('b') }] }))
+  await store.post('r', { id: 'm', at: '', body: '' })
+  const found = await readdir(folder, { recursive: true })
+  assert.deepEqual(found.toSorted(), [
+    'leases.db',
+    'r.blobs',
+    join('r.blobs', '%2E%2E%2Fh'),
+    'r.inbox.jsonl',
+    'r.jsonl',
+  ])
+  for (const name of found) {
+    assert.equal((await stat(join(folder, name))).mode & 0o777, name === 'r.blobs' ? 0o700 : 0o600, name)
+  }
+})
+
+for (const torn of ['{"v":1,"seq":4,"te', '{"v":1,"seq":4,"te\n', '\0\0\0\0', '{"v":1,"seq":4,"text":"\xff']) {
+  test(`drops a torn last line ${JSON.stringify(torn)} and appends behind the good ones`, async () => {
+    await using opened = await scene()
+    const { file, store, lease } = opened
+    await appendFile(file, Buffer.from(torn, 'latin1'))
+    assert.deepEqual(await seqsOf(store, 'r'), [1, 2, 3])
+    await store.append(lease, 3, batch(4))
+    assert.deepEqual(await seqsOf(store, 'r'), [1, 2, 3, 4])
+    assert.equal((await readFile(file, 'utf8')).split('\n').length, 5)
+  })
+}
+
+test('cuts at every byte of a batch give all of it or nothing', async () => {
+  await using opened = await scene()
+  const { file, store, lease } = opened
+  const before = (await stat(file)).size
+  await store.append(lease, 3, batch(4, 2, { row: row('r', { status: 'failed' }) }))
+  const whole = await readFile(file)
+  // Without its last newline the batch is complete: what a person's editor leaves, and what no crash can tell apart.
+  for (let length = before; length < whole.length - 1; length++) {
+    await writeFile(file, whole)
+    await truncate(file, length)
+    assert.deepEqual(await seqsOf(store, 'r'), [1, 2, 3], `cut at ${length}`)
+    assert.equal((await store.row('r'))?.status, 'suspended')
+  }
+  await store.append(lease, 3, batch(4))
+  assert.deepEqual(await seqsOf(store, 'r'), [1, 2, 3, 4])
+})
+
+test('drops an unfinished batch and writes the next one in its place', async () => {
+  await using opened = await scene()
+  const { file, store, lease } = opened
+  await appendFile(file, '{"seq":4,"text":"lost","$more":true}\n{"seq":5,"text":"lost","$more":true}\n')
+  assert.deepEqual(await seqsOf(store, 'r'), [1, 2, 3])
+  await store.append(lease, 3, { lines: [entry(4)] })
+  assert.deepEqual(await linesOf(store, 'r', 3), [entry(4)])
+})
+
+test('shows a removed line as a gap, and goes on behind the last entry', async () => {
+  await using opened = await scene()
+  const { file, store, lease } = opened
+  await store.append(lease, 3, batch(4))
+  await edit(file, (lines) => lines.toSpliced(1, 1))
+  assert.deepEqual(await seqsOf(store, 'r'), [1, 3, 4])
+  assert.equal((await store.row('r'))?.status, 'suspended')
+  assert.equal(await store.findOutput('claims', 'facts', 'f'), undefined)
+  await store.append(lease, 4, batch(5))
+  assert.deepEqual(await seqsOf(store, 'r', 1), [3, 4, 5])
+})
+
+test('takes back what a removed line said of the run', async () => {
+  await using opened = await scene()
+  const { file, store, lease } = opened
+  await store.post('r', { id: 'm', at: '', body: '' })
+  await store.append(lease, 3, batch(4, 1, { row: row('r', { status: 'completed' }), taken: ['m'] }))
+  assert.equal(await store.post('r', { id: 'late', at: '', body: '' }), 'ended')
+  assert.deepEqual(await store.inbox('r'), [])
+  await edit(file, (lines) => lines.slice(0, -1))
+  assert.deepEqual(await seqsOf(store, 'r'), [1, 2, 3])
+  assert.equal((await store.row('r'))?.status, 'suspended')
+  assert.equal((await store.inbox('r')).length, 1)
+})
+
+test('copes with lines that a person has reformatted', async () => {
+  await using opened = await scene()
+  const { file, store, lease } = opened
+  await edit(file, (lines) =>
+    lines.flatMap((line, index) => [
+      `${index === 0 ? '\ufeff' : '  '}${line.replaceAll(',"', ' , "').replaceAll('":', '" : ')}\r`,
+      '',
+    ]),
+  )
+  const lines = await linesOf(store, 'r')
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(String(line.bytes)) as unknown),
+    [1, 2, 3].map((seq) => JSON.parse(String(entry(seq).bytes)) as unknown),
+  )
+  assert.equal((await store.row('r'))?.status, 'suspended')
+  await store.append(lease, 3, batch(4))
+  assert.deepEqual(await seqsOf(store, 'r'), [1, 2, 3, 4])
+})
+
+test('takes a last line without its newline as there, and starts the next on a line of its own', async () => {
+  await using opened = await scene()
+  const { file, store, lease } = opened
+  await truncate(file, (await stat(file)).size - 1)
+  assert.deepEqual(await seqsOf(store, 'r'), [1, 2, 3])
+  await store.append(lease, 3, batch(4))
+  assert.deepEqual(
+    await linesOf(store, 'r'),
+    [1, 2, 3, 4].map((seq) => entry(seq)),
+  )
+  assert.equal((await readFile(file, 'utf8')).split('\n').length, 5)
+})
+
+test('refuses a journal with a damaged line in the middle, and names file and line', async () => {
+  await using opened = await scene()
+  const { file, store, lease } = opened
+  await edit(file, (lines) => lines.with(1, (lines[1] ?? '').slice(0, -9)))
+  const message = /line 2 of .*r\.jsonl cannot be read/
+  await refused(linesOf(store, 'r'), 'JOURNAL_DAMAGED', message)
+  await refused(store.append(lease, 3, batch(4)), 'JOURNAL_DAMAGED', message)
+  await refused(store.acquire('r', thisOwner(), ttlMs), 'JOURNAL_DAMAGED', message)
+  // Its neighbours are not hurt, and it is still listed.
+  await started(store, 'other')
+  assert.equal((await store.list({}, { limit: 10 })).rows.length, 2)
+})
+
+test('refuses a journal whose lines are out of order, and names the line', async () => {
+  await using opened = await scene()
+  const { file, store } = opened
+  await edit(file, ([first = '', second = '', third = '']) => [first, third, second, third])
+  await refused(linesOf(store, 'r'), 'JOURNAL_DAMAGED', /line 3 of .*r\.jsonl is entry 2 out of its order/)
+})
+
+test('shows a copied file as a run of its own', async () => {
+  await using opened = await scene()
+  const { folder, file, store } = opened
+  await writeFile(join(folder, 'copy.jsonl'), await readFile(file))
+  assert.equal((await store.row('copy'))?.run, 'copy')
+  const { rows } = await store.list({}, { limit: 10 })
+  assert.deepEqual(rows.map((found) => found.run).toSorted(), ['copy', 'r'])
+  const lease = await store.acquire('copy', thisOwner(), ttlMs)
+  await store.append(lease, 3, batch(4))
+  assert.deepEqual(await seqsOf(store, 'r'), [1, 2, 3])
+})
+
+test('refuses the holder of a run whose file was removed', async () => {
+  await using opened = await scene()
+  const { file, store, lease } = opened
+  await rm(file)
+  await refused(store.append(lease, 3, batch(4)), 'LEASE_LOST', /no longer in the store/)
+  assert.equal(await store.row('r'), undefined)
+})
+
+test('drops a torn message and posts the next in its place', async () => {
+  await using opened = await scene()
+  const { folder, store } = opened
+  await store.post('r', { id: 'a', at: '', body: '' })
+  await appendFile(join(folder, 'r.inbox.jsonl'), '{"id":"b","a')
+  assert.equal(await store.post('r', { id: 'b', at: '', body: 'whole' }), 'posted')
+  assert.deepEqual(
+    (await store.inbox('r')).map((message) => message.id),
+    ['a', 'b'],
+  )
+})
+
+test('refuses a folder that only newer code may write', async () => {
+  await using folder = await temporaryFolder()
+  const db = new DatabaseSync(join(folder.path, 'leases.db'))
+  db.exec('pragma user_version = 99')
+  db.close()
+  await refused(fileStore(folder.path), 'STORE_NEWER', /format 99 .*format 1\b/)
+})
+
+test('waits for the lock of another process without blocking its own, and reads on meanwhile', async () => {
+  await using opened = await scene()
+  const { folder, store, lease } = opened
+  const child = otherProcess('lock', join(folder, 'leases.db'))
+  await once(child.stdout, 'data')
+  let done = false
+  const append = store.append(lease, 3, batch(4)).then(() => (done = true))
+  await turns(50)
+  assert.deepEqual(await seqsOf(store, 'r'), [1, 2, 3])
+  assert.equal(done, false)
+  // The kernel drops the lock of a process that is killed.
+  child.kill('SIGKILL')
+  await append
+  assert.deepEqual(await seqsOf(store, 'r'), [1, 2, 3, 4])
+  await ended(child)
+})
+
+test('takes the appends of several processes', async () => {
+  await using opened = await scene()
+  const { folder, store, lease } = opened
+  const children = ['a', 'b'].map((run) => otherProcess('append', `file:${folder}`, run, '40'))
+  for (const child of children) child.stdout.resume()
+  for (let seq = 4; seq <= 40; seq++) await store.append(lease, seq - 1, { lines: [entry(seq)] })
+  assert.deepEqual(await Promise.all(children.map(ended)), [0, 0])
+  for (const run of ['a', 'b', 'r']) assert.equal((await seqsOf(store, run)).length, 40)
+})
+
+test('has every entry that a killed process was told is written, and gives its run away at once', async () => {
+  await using opened = await scene()
+  const { folder, store } = opened
+  const child = otherProcess('append', `file:${folder}`, 'killed', '100000')
+  let told = 0
+  for await (const line of linesFrom(child)) {
+    told = Number(line)
+    if (told === 30) child.kill('SIGKILL')
+  }
+  await ended(child)
+  const seqs = await seqsOf(store, 'killed')
+  assert.ok(seqs.length >= told)
+  const lease = await store.acquire('killed', thisOwner(), ttlMs)
+  await store.append(lease, seqs.length, batch(seqs.length + 1))
+})
+
+test('wakes watchers for the changes of another process', async () => {
+  await using opened = await scene()
+  const { folder, store } = opened
+  const hints = store.watch('new', new AbortController().signal)[Symbol.asyncIterator]()
+  const child = otherProcess('append', `file:${folder}`, 'new', '1')
+  const keepAlive = setInterval(() => {}, 1000)
+  assert.equal((await hints.next()).done, false)
+  clearInterval(keepAlive)
+  await ended(child)
+})

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { groupCommit, type GroupCommit } from '../../src/stores/sqlite/group-commit.ts'
+import { refused } from '../../src/testing/store-contract/harness.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+interface Recorded {
+  readonly db: DatabaseSync
+  readonly ran: string[]
+  readonly writes: GroupCommit
+}
+
+/** A real database of which every transaction statement is recorded, and can be made to fail. */
+function recorded(
+  path: string,
+  fail: (text: string, ran: readonly string[]) => number | undefined = () => undefined,
+): Recorded {
+  const db = new DatabaseSync(path)
+  db.exec('create table if not exists notes (text not null)')
+  const ran: string[] = []
+  function sql(text: string): StatementSync {
+    const statement = db.prepare(text)
+    const run = (): unknown => {
+      const code = fail(text, ran)
+      ran.push(text)
+      if (code !== undefined) throw Object.assign(new Error(`code ${code}`), { errcode: code })
+      return statement.run()
+    }
+    return { run } as unknown as StatementSync
+  }
+  return { db, ran, writes: groupCommit(path, { sql, isTransaction: () => db.isTransaction }) }
+}
+
+function add(db: DatabaseSync, text: string | null): () => string | null {
+  return () => {
+    db.prepare('insert into notes (text) values (?)').run(text)
+    return text
+  }
+}
+
+function notes(db: DatabaseSync): unknown[] {
+  return db
+    .prepare('select text from notes order by rowid')
+    .all()
+    .map((found) => found['text'])
+}
+
+test('commits the writes of one turn once, each with its own answer', async () => {
+  const { db, ran, writes } = recorded(':memory:')
+  assert.deepEqual(await Promise.all(['a', 'b', 'c'].map((text) => writes.write(add(db, text)))), ['a', 'b', 'c'])
+  assert.equal(ran.filter((text) => text === 'commit').length, 1)
+  assert.deepEqual(notes(db), ['a', 'b', 'c'])
+  await writes.idle()
+})
+
+test('rolls back just the write that fails', async () => {
+  const { db, writes } = recorded(':memory:')
+  const results = await Promise.allSettled(['a', null, 'c'].map((text) => writes.write(add(db, text))))
+  assert.deepEqual(
+    results.map((result) => result.status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  )
+  assert.deepEqual(notes(db), ['a', 'c'])
+})
+
+test('splits a flood of writes into several commits and does them all', async () => {
+  const { db, ran, writes } = recorded(':memory:')
+  await Promise.all(Array.from({ length: 600 }, (_, index) => writes.write(add(db, String(index)))))
+  assert.equal(ran.filter((text) => text === 'commit').length, 3)
+  assert.equal(notes(db).length, 600)
+})
+
+test('tries again while another process holds the lock', async () => {
+  const { db, ran, writes } = recorded(':memory:', (text, before) =>
+    text === 'begin immediate' && before.length < 3 ? 5 : undefined,
+  )
+  await writes.write(add(db, 'a'))
+  assert.equal(ran.filter((text) => text === 'begin immediate').length, 4)
+  assert.deepEqual(notes(db), ['a'])
+})
+
+test('gives up on a lock after half a minute and says that another process holds it', async (context) => {
+  let clock = 0
+  context.mock.method(performance, 'now', () => (clock += 10_000))
+  const { writes } = recorded(':memory:', (text) => (text === 'begin immediate' ? 5 : undefined))
+  await refused(
+    writes.write(() => 1),
+    'STORE_FAILED',
+    /another process has held the database/,
+  )
+  await writes.idle()
+})
+
+test('says that the outcome is unknown when a commit fails without a clear reason', async () => {
+  const { db, writes } = recorded(':memory:', (text) => (text === 'commit' ? 10 : undefined))
+  const both = [writes.write(add(db, 'a')), writes.write(add(db, 'b'))]
+  for (const write of both) await refused(write, 'OUTCOME_UNKNOWN', /read the run's last entries/)
+})
+
+test('says that nothing was written when the disk is full at the commit', async () => {
+  const { db, writes } = recorded(':memory:', (text) => (text === 'commit' ? 13 : undefined))
+  await refused(writes.write(add(db, 'a')), 'STORE_FAILED', /full and nothing was written/)
+  assert.deepEqual(notes(db), [])
+})
+
+test('answers truly when the database is full in the middle of a group, and goes on when there is room', async () => {
+  await using folder = await temporaryFolder()
+  const { db, writes } = recorded(join(folder.path, 'full.db'))
+  db.exec('pragma journal_mode = wal; pragma max_page_count = 8')
+  const texts = ['small', 'x'.repeat(100_000), 'also small']
+  const results = await Promise.allSettled(texts.map((text) => writes.write(add(db, text))))
+  const answered = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+  assert.ok(answered.length < 3)
+  assert.deepEqual(notes(db), answered)
+  db.exec('pragma max_page_count = 1000')
+  await writes.write(add(db, 'room'))
+  assert.deepEqual(notes(db), [...answered, 'room'])
+  db.close()
+})

@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdir, open, readFile, stat, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { sqliteStore, thisOwner } from 'reprise/stores'
+import { embeddedSql } from '../../scripts/embed-sql.ts'
+import { batch, entry, refused, row, seqsOf, started, ttlMs } from '../../src/testing/store-contract/harness.ts'
+import { ended, linesFrom, otherProcess, turns } from './other-process.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+test('the embedded migrations equal their .sql files', async () => {
+  const embedded = await readFile(new URL('../../src/stores/sqlite/migrations.ts', import.meta.url), 'utf8')
+  assert.equal(embedded, embeddedSql(), 'run node scripts/embed-sql.ts')
+})
+
+test('makes files and folders that only their owner can read', async () => {
+  await using folder = await temporaryFolder()
+  const path = join(folder.path, 'deep', '.reprise', 'runs.db')
+  const store = await sqliteStore(path)
+  await started(store, 'r')
+  for (const name of [path, `${path}-wal`, `${path}-shm`]) assert.equal(await modeOf(name), 0o600, basename(name))
+  assert.equal(await modeOf(join(folder.path, 'deep')), 0o700)
+  assert.equal(await modeOf(join(folder.path, 'deep', '.reprise')), 0o700)
+  await store.close()
+})
+
+test('brings a .gitignore into a .reprise folder, and leaves one that is there', async () => {
+  await using folder = await temporaryFolder()
+  const ignore = join(folder.path, '.reprise', '.gitignore')
+  const store = await sqliteStore(join(folder.path, '.reprise', 'runs.db'))
+  await store.close()
+  assert.equal(await readFile(ignore, 'utf8'), '*\n')
+  await writeFile(ignore, 'mine\n')
+  const again = await sqliteStore(join(folder.path, '.reprise', 'runs.db'))
+  await again.close()
+  assert.equal(await readFile(ignore, 'utf8'), 'mine\n')
+  const elsewhere = await sqliteStore(join(folder.path, 'state', 'runs.db'))
+  await elsewhere.close()
+  await assert.rejects(stat(join(folder.path, 'state', '.gitignore')))
+})
+
+test('refuses a database that only newer code may write, and names both formats', async () => {
+  await using folder = await temporaryFolder()
+  const path = await closedDatabase(folder.path)
+  change(path, 'update oldest_writer set format = 99')
+  await refused(sqliteStore(path), 'STORE_NEWER', /runs\.db .*format 99 .*format 1\b/)
+})
+
+test('writes a database with later migrations that still allow this code', async () => {
+  await using folder = await temporaryFolder()
+  const path = await closedDatabase(folder.path)
+  change(path, "insert into migrations values (2, '0002-later', 'x', 'now'); alter table runs add column later text")
+  const store = await sqliteStore(path)
+  await started(store, 'another')
+  await store.close()
+})
+
+test('refuses a database whose migrations are not the ones of this code', async () => {
+  await using folder = await temporaryFolder()
+  const path = await closedDatabase(folder.path)
+  change(path, "update migrations set checksum = 'other'")
+  await refused(sqliteStore(path), 'STORE_INVALID', /another build.*0001-runs-and-entries/)
+})
+
+test("refuses another program's database and leaves it as it was", async () => {
+  await using folder = await temporaryFolder()
+  const path = join(folder.path, 'other.db')
+  change(path, 'create table users (name text)')
+  await refused(sqliteStore(path), 'STORE_INVALID', /other\.db is the database of another program/)
+  const db = new DatabaseSync(path)
+  assert.equal(db.prepare('select name from sqlite_master').all().length, 1)
+  db.close()
+})
+
+test('refuses a file that is no database, and says what to do', async () => {
+  await using folder = await temporaryFolder()
+  const path = join(folder.path, 'runs.db')
+  await writeFile(path, 'this is a text and not a database at all\n'.repeat(100))
+  await refused(sqliteStore(path), 'STORE_INVALID', /runs\.db is damaged or no SQLite database.*move it aside.*backup/)
+})
+
+test('refuses a damaged database, and says what to do', async () => {
+  await using folder = await temporaryFolder()
+  const path = await closedDatabase(folder.path)
+  const handle = await open(path, 'r+')
+  const { size } = await handle.stat()
+  await handle.write(Buffer.alloc(size - 4096, 0x5a), 0, size - 4096, 4096)
+  await handle.close()
+  await refused(sqliteStore(path), 'STORE_INVALID', /runs\.db is damaged.*move it aside/)
+})
+
+test('groups appends of one turn, and one that is refused does not fail its neighbours', async () => {
+  await using folder = await temporaryFolder()
+  const store = await sqliteStore(join(folder.path, 'runs.db'))
+  const [a, b, c, d] = await Promise.all(['a', 'b', 'c', 'd'].map((run) => started(store, run)))
+  assert.ok(a && b && c && d)
+  await store.release(c)
+  const results = await Promise.allSettled([
+    store.append(a, 1, batch(2, 2)),
+    store.append(b, 7, batch(8)),
+    store.append(c, 1, batch(2)),
+    store.append(a, 3, batch(4)),
+    store.append(d, 1, batch(2)),
+  ])
+  assert.deepEqual(
+    results.map((result) => (result.status === 'fulfilled' ? 'ok' : (result.reason as { code: string }).code)),
+    ['ok', 'SEQ_CONFLICT', 'LEASE_LOST', 'ok', 'ok'],
+  )
+  assert.deepEqual(await Promise.all(['a', 'b', 'c', 'd'].map((run) => seqsOf(store, run))), [
+    [1, 2, 3, 4],
+    [1],
+    [1],
+    [1, 2],
+  ])
+  await store.close()
+})
+
+test('takes the appends of several processes', async () => {
+  await using folder = await temporaryFolder()
+  const path = join(folder.path, 'runs.db')
+  const children = ['a', 'b'].map((run) => otherProcess('append', `sqlite:${path}`, run, '100'))
+  for (const child of children) child.stdout.resume()
+  const store = await sqliteStore(path)
+  const lease = await started(store, 'mine')
+  for (let seq = 2; seq <= 100; seq++) await store.append(lease, seq - 1, { lines: [entry(seq)] })
+  assert.deepEqual(await Promise.all(children.map(ended)), [0, 0])
+  for (const run of ['a', 'b', 'mine']) assert.equal((await seqsOf(store, run)).length, 100)
+  await store.close()
+})
+
+test('has every entry that a killed process was told is written, and gives its run away at once', async () => {
+  await using folder = await temporaryFolder()
+  const path = join(folder.path, 'runs.db')
+  const child = otherProcess('append', `sqlite:${path}`, 'r', '100000')
+  let told = 0
+  for await (const line of linesFrom(child)) {
+    told = Number(line)
+    if (told === 30) child.kill('SIGKILL')
+  }
+  await ended(child)
+  const store = await sqliteStore(path)
+  const seqs = await seqsOf(store, 'r')
+  assert.ok(seqs.length >= told)
+  assert.deepEqual(
+    seqs,
+    Array.from(seqs, (_, index) => index + 1),
+  )
+  const lease = await store.acquire('r', thisOwner(), ttlMs)
+  await store.append(lease, seqs.length, batch(seqs.length + 1))
+  await store.close()
+})
+
+test('waits for the lock of another process without blocking its own, and reads on meanwhile', async () => {
+  await using folder = await temporaryFolder()
+  const path = join(folder.path, 'runs.db')
+  const store = await sqliteStore(path)
+  const lease = await started(store, 'r')
+  const child = otherProcess('lock', path)
+  await once(child.stdout, 'data')
+  let done = false
+  const append = store.append(lease, 1, batch(2)).then(() => (done = true))
+  await turns(50)
+  assert.deepEqual(await seqsOf(store, 'r'), [1])
+  assert.equal(done, false)
+  child.stdin.end()
+  await append
+  assert.deepEqual(await seqsOf(store, 'r'), [1, 2])
+  await ended(child)
+  await store.close()
+})
+
+test('wakes watchers for the changes of another process', async () => {
+  await using folder = await temporaryFolder()
+  const path = join(folder.path, 'runs.db')
+  const store = await sqliteStore(path)
+  const hints = store.watch('r', new AbortController().signal)[Symbol.asyncIterator]()
+  const child = otherProcess('append', `sqlite:${path}`, 'r', '1')
+  const keepAlive = setInterval(() => {}, 1000)
+  assert.equal((await hints.next()).done, false)
+  clearInterval(keepAlive)
+  assert.deepEqual(await store.row('r'), row('r'))
+  await ended(child)
+  await store.close()
+})
+
+test('opens a new database from several connections at once', async () => {
+  await using folder = await temporaryFolder()
+  await mkdir(join(folder.path, 'state'))
+  const path = join(folder.path, 'state', 'runs.db')
+  const stores = await Promise.all(Array.from({ length: 4 }, () => sqliteStore(path)))
+  await Promise.all(stores.map((store, index) => started(store, `r${index}`)))
+  const first = stores[0]
+  assert.equal((await first?.list({}, { limit: 10 }))?.rows.length, 4)
+  for (const store of stores) await store.close()
+})
+
+async function modeOf(path: string): Promise<number> {
+  return (await stat(path)).mode & 0o777
+}
+
+async function closedDatabase(folder: string): Promise<string> {
+  const path = join(folder, 'runs.db')
+  const store = await sqliteStore(path)
+  await started(store, 'r')
+  await store.close()
+  return path
+}
+
+function change(path: string, sql: string): void {
+  const db = new DatabaseSync(path)
+  db.exec(sql)
+  db.close()
+}
