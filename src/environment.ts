@@ -1,0 +1,60 @@
+// The one file of the library that reads the environment. It reads at use, never at import, so that a program may load its
+// own `.env` first and a test may change a variable. Nothing is remembered: reading again is cheap and never out of date.
+import { RepriseError } from './errors.ts'
+
+export interface Environment {
+  /** REPRISE_MODEL: the model of agents that name none. */
+  readonly model: string | undefined
+  /** REPRISE_STORE: the store of crews that name none. */
+  readonly store: string | undefined
+  /** REPRISE_LEASE_SECONDS. Reading it throws OPTION_UNKNOWN when it is not a positive number. */
+  readonly leaseSeconds: number | undefined
+  readonly openaiKey: string | undefined
+  readonly openaiBaseUrl: string | undefined
+  readonly anthropicKey: string | undefined
+  readonly anthropicBaseUrl: string | undefined
+  /** GOOGLE_GENERATIVE_AI_API_KEY, else GEMINI_API_KEY. */
+  readonly googleKey: string | undefined
+  readonly ollamaBaseUrl: string | undefined
+}
+
+const keyVariables = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY']
+
+/** What the environment says now. An empty variable counts as not set. */
+export function environment(): Environment {
+  return {
+    model: read('REPRISE_MODEL'),
+    store: read('REPRISE_STORE'),
+    // A getter, since a mistake in this variable must not stop those who only ask for another one.
+    get leaseSeconds() {
+      return positiveNumber('REPRISE_LEASE_SECONDS')
+    },
+    openaiKey: read('OPENAI_API_KEY'),
+    openaiBaseUrl: read('OPENAI_BASE_URL'),
+    anthropicKey: read('ANTHROPIC_API_KEY'),
+    anthropicBaseUrl: read('ANTHROPIC_BASE_URL'),
+    googleKey: read('GOOGLE_GENERATIVE_AI_API_KEY') ?? read('GEMINI_API_KEY'),
+    ollamaBaseUrl: read('OLLAMA_BASE_URL'),
+  }
+}
+
+/** The values that must never be seen in a journal, a log or an error. */
+export function secrets(): readonly string[] {
+  return keyVariables.map(read).filter((value) => value !== undefined)
+}
+
+function read(name: string): string | undefined {
+  const value = process.env[name]?.trim()
+  return value === '' ? undefined : value
+}
+
+function positiveNumber(name: string): number | undefined {
+  const value = read(name)
+  if (value === undefined) return undefined
+  const number = Number(value)
+  if (Number.isFinite(number) && number > 0) return number
+  throw new RepriseError(
+    'OPTION_UNKNOWN',
+    `the environment variable ${name} is ${JSON.stringify(value)}, not a positive number: set it to seconds, such as 30`,
+  )
+}

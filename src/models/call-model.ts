@@ -1,0 +1,93 @@
+// One model call, with its tries. The AI SDK is told to try once; trying again is done here, so that each failed try is on
+// record, the clock is a parameter, and a server that asks for a long wait is told apart from one that is busy for a moment.
+import { setTimeout as wait } from 'node:timers/promises'
+import type { FailedTry, ReplyPart, ToolDefinition, Usage } from '../journal/entries.ts'
+import type { Json } from '../journal/json.ts'
+import type { Message } from './messages.ts'
+import { describe, failure, isTemporary } from './model-failure.ts'
+import { resolveModel, type LanguageModel } from './resolve-model.ts'
+import { backoff, longestWait, retryAfter } from './retry-after.ts'
+import { tryOnce } from './try-once.ts'
+
+export interface ModelRequest {
+  readonly model: LanguageModel | string | undefined
+  readonly instructions: string
+  readonly messages: readonly Message[]
+  readonly tools: readonly ToolDefinition[]
+  /** `none`: the tools stay in the request (the conversation may hold calls of them), but the model is told to call none. */
+  readonly toolChoice?: 'auto' | 'none' | undefined
+  /** The JSON Schema of the answer. What comes back is not checked here. */
+  readonly output?: Json | undefined
+  /** Those of `settingNames`; others are ignored. */
+  readonly settings?: { readonly [name: string]: Json } | undefined
+  /** Tries after the first one; 2 when left out. */
+  readonly maxRetries?: number | undefined
+  /** Of one try. Else `settings.timeoutSeconds`, else ten minutes. */
+  readonly timeoutMs?: number | undefined
+  readonly signal?: AbortSignal | undefined
+  /** Waits, or rejects when the signal aborts. */
+  readonly sleep?: ((milliseconds: number, signal: AbortSignal | undefined) => Promise<unknown>) | undefined
+  readonly now?: (() => number) | undefined
+  readonly random?: (() => number) | undefined
+  /** Hears what the provider cannot do of what was asked, such as a setting that the model does not have. */
+  readonly warn?: ((warning: string) => void) | undefined
+}
+
+export interface ModelReply {
+  readonly parts: readonly ReplyPart[]
+  readonly usage: Usage
+  /** Why the model stopped, for people. Whether to go on is decided by the calls in `parts`, since providers disagree on this. */
+  readonly finish: string
+  readonly startedAt: string
+  readonly tries: readonly FailedTry[]
+  /** The model as its provider named it, where that differs from the one asked for. */
+  readonly model?: string
+}
+
+const defaultTimeoutMs = 10 * 60 * 1000
+
+/**
+ * Resolves with the first reply. Rejects with MODEL_INVALID or MODEL_KEY_MISSING before anything is sent; with MODEL_FAILED (a
+ * `ModelFailure`, which has the tries) when a try failed for good or all of them failed; with the signal's reason as soon as it aborts.
+ */
+export async function callModel(request: ModelRequest): Promise<ModelReply> {
+  const { signal, maxRetries = 2, now = Date.now, random = Math.random, sleep = defaultSleep } = request
+  signal?.throwIfAborted()
+  const model = await resolveModel(request.model)
+  const startedAt = iso(now())
+  const tries: FailedTry[] = []
+  const timeoutMs = request.timeoutMs ?? timeoutOf(request.settings) ?? defaultTimeoutMs
+  for (;;) {
+    try {
+      return { ...(await tryOnce(request, model, timeoutMs)), startedAt, tries }
+    } catch (error) {
+      signal?.throwIfAborted()
+      tries.push({ at: iso(now()), error: describe(error) })
+      const asked = retryAfter(error, now())
+      if (tries.length > maxRetries || !isTemporary(error) || (asked ?? 0) > longestWait) {
+        throw failure({ error, model, startedAt, tries, asked: (asked ?? 0) > longestWait ? asked : undefined })
+      }
+      await sleep(asked ?? backoff(tries.length, random()), signal)
+      signal?.throwIfAborted()
+    }
+  }
+}
+
+async function defaultSleep(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  try {
+    await wait(milliseconds, undefined, signal === undefined ? {} : { signal })
+  } catch (error) {
+    // It rejects with an AbortError of its own; callers were promised the reason that they gave.
+    signal?.throwIfAborted()
+    throw error
+  }
+}
+
+function timeoutOf(settings: ModelRequest['settings']): number | undefined {
+  const seconds = settings?.['timeoutSeconds']
+  return typeof seconds === 'number' && seconds > 0 ? seconds * 1000 : undefined
+}
+
+function iso(milliseconds: number): string {
+  return new Date(milliseconds).toISOString()
+}

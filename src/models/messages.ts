@@ -1,0 +1,119 @@
+// Between the journal's own messages and those of the AI SDK, both ways. What a provider needs to go on comes in as its
+// metadata, is kept as `opaque`, and goes back as its options: so that a request can be made from a journal alone.
+import type { ContentPart, ModelMessage, ToolSet } from 'ai'
+import type { ReplyPart, ToolRequest } from '../journal/entries.ts'
+import { throughJson, type Json } from '../journal/json.ts'
+import type { ToolOutcome } from '../journal/state.ts'
+import { redact } from './redact.ts'
+
+export type Message =
+  | { readonly role: 'user'; readonly text: string }
+  | { readonly role: 'assistant'; readonly parts: readonly ReplyPart[] }
+  | {
+      readonly role: 'tool'
+      readonly results: readonly { readonly id: string; readonly tool: string; readonly outcome: ToolOutcome }[]
+    }
+
+type AssistantPart = Exclude<Extract<ModelMessage, { role: 'assistant' }>['content'], string>[number]
+type ToolPart = Extract<Extract<ModelMessage, { role: 'tool' }>['content'][number], { type: 'tool-result' }>
+type ProviderOptions = NonNullable<ModelMessage['providerOptions']>
+
+/** Messages and parts without content are left out, since providers refuse them. */
+export function toModelMessages(messages: readonly Message[]): ModelMessage[] {
+  return messages.map(toModelMessage).filter((message) => message.content.length > 0)
+}
+
+function toModelMessage(message: Message): ModelMessage {
+  if (message.role === 'user') return { role: 'user', content: message.text }
+  if (message.role === 'assistant') {
+    return { role: 'assistant', content: message.parts.filter(saysSomething).map(toAssistantPart) }
+  }
+  const content = message.results.map(({ id, tool, outcome }): ToolPart => ({
+    type: 'tool-result',
+    toolCallId: id,
+    toolName: tool,
+    output: toOutput(outcome),
+  }))
+  return { role: 'tool', content }
+}
+
+function saysSomething(part: ReplyPart): boolean {
+  if (part.type === 'call' || part.text !== '') return true
+  if (part.opaque === undefined) return false
+  // Reasoning without words is its encrypted form. A text without words matters only to Gemini, which signs it.
+  return part.type === 'reasoning' || /signature/i.test(JSON.stringify(part.opaque))
+}
+
+function toAssistantPart(part: ReplyPart): AssistantPart {
+  const options = part.opaque === undefined ? {} : { providerOptions: part.opaque as ProviderOptions }
+  if (part.type === 'call') {
+    // Providers take only an object as input, so a call that was no JSON goes back empty; its answer quotes what it was.
+    const input = typeof part.input === 'object' && part.input !== null ? part.input : {}
+    return { type: 'tool-call', toolCallId: part.id, toolName: part.tool, input, ...options }
+  }
+  return { type: isCommentary(part.opaque) ? 'text' : part.type, text: part.text, ...options }
+}
+
+function toOutput(outcome: ToolOutcome): ToolPart['output'] {
+  // Many providers have no mark for a failed or denied call, so the text itself has to say which it was.
+  if ('error' in outcome) return { type: 'error-text', value: `Error: ${outcome.error || 'the tool did not say why'}` }
+  if ('denied' in outcome) {
+    return { type: 'execution-denied', reason: `The call was denied by a person and not made: ${outcome.denied}` }
+  }
+  if ('unreadable' in outcome) {
+    const value = `The call was made, but its result could not be read: it holds something that is not JSON (${outcome.unreadable}).`
+    return { type: 'text', value }
+  }
+  const { result } = outcome
+  return typeof result === 'string' && result !== ''
+    ? { type: 'text', value: result }
+    : { type: 'json', value: result as Extract<ToolPart['output'], { type: 'json' }>['value'] }
+}
+
+/** What a model said, in its order. Sources and files are left out: no provider wants them back. */
+export function toReplyParts(content: readonly ContentPart<ToolSet>[], tools: readonly string[]): ReplyPart[] {
+  return content.flatMap((part): ReplyPart[] => {
+    if (part.type === 'tool-call') return part.providerExecuted === true ? [] : [toToolRequest(part, tools)]
+    if (part.type !== 'text' && part.type !== 'reasoning') return []
+    const opaque = opaqueOf(part.providerMetadata)
+    // Models of OpenAI write remarks on their way, as texts beside the answer. They are thoughts here, or a structured answer
+    // would be remarks and JSON in one; toAssistantPart gives them back as what they were.
+    const said = { type: isCommentary(opaque.opaque) ? 'reasoning' : part.type, text: part.text, ...opaque } as const
+    return saysSomething(said) ? [said] : []
+  })
+}
+
+function toToolRequest(
+  part: Extract<ContentPart<ToolSet>, { type: 'tool-call' }>,
+  tools: readonly string[],
+): ToolRequest {
+  const input = throughJson(part.input, 'input')
+  const request = {
+    type: 'call',
+    id: part.toolCallId,
+    tool: part.toolName,
+    input: input.ok ? input.value : null,
+    ...opaqueOf(part.providerMetadata),
+  } as const
+  return part.invalid === true ? { ...request, invalid: whyInvalid(part.toolName, request.input, tools) } : request
+}
+
+function whyInvalid(tool: string, input: Json, tools: readonly string[]): string {
+  if (!tools.includes(tool)) {
+    const known = tools.length === 0 ? 'There are no tools; answer without one.' : `The tools are: ${tools.join(', ')}.`
+    return `There is no tool called ${JSON.stringify(tool)}. ${known}`
+  }
+  const quoted = typeof input === 'string' ? `: ${redact(input.slice(0, 200))}` : ''
+  return `The input of this call to ${tool} is not valid JSON, so it was not made. Call it again with valid JSON. The input was${quoted || ' unreadable'}`
+}
+
+function opaqueOf(metadata: unknown): { readonly opaque?: Json } {
+  if (metadata === undefined || metadata === null) return {}
+  const json = throughJson(metadata, 'opaque')
+  return json.ok && JSON.stringify(json.value) !== '{}' ? { opaque: json.value } : {}
+}
+
+function isCommentary(opaque: Json | undefined): boolean {
+  const openai = (opaque as { readonly openai?: { readonly phase?: Json } } | undefined)?.openai
+  return openai?.phase === 'commentary'
+}

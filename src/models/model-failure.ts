@@ -1,0 +1,103 @@
+// What went wrong with a model call, in words that help: the model, the HTTP status, what the server said (shortened, without
+// keys), and what to do. Errors of the AI SDK are read by their fields, since several copies of it can be installed.
+import { messageOf, RepriseError } from '../errors.ts'
+import type { FailedTry } from '../journal/entries.ts'
+import { redact } from './redact.ts'
+import type { ResolvedModel } from './resolve-model.ts'
+
+/** A MODEL_FAILED error: what `model.failed` records, beside code and message. */
+export type ModelFailure = RepriseError & { readonly startedAt: string; readonly tries: readonly FailedTry[] }
+
+export function isModelFailure(error: unknown): error is ModelFailure {
+  return RepriseError.isInstance(error) && error.code === 'MODEL_FAILED' && 'tries' in error
+}
+
+const timeoutName = 'ModelTimeout'
+
+export function timeoutError(milliseconds: number): Error {
+  const error = new Error(
+    `no reply within ${milliseconds / 1000} s, the timeout of one try (settings.timeoutSeconds changes it)`,
+  )
+  error.name = timeoutName
+  return error
+}
+
+interface ApiCallError extends Error {
+  readonly statusCode?: number
+  readonly responseBody?: string
+  readonly isRetryable?: boolean
+}
+
+/** Whether the same request may succeed when it is sent again. */
+export function isTemporary(error: unknown): boolean {
+  const { name, isRetryable } = error as ApiCallError
+  return name === timeoutName || isRetryable === true || isUnreadable(error)
+}
+
+// A reply that arrived but is no JSON, or not the JSON of a reply, was cut short or written by something on the way.
+function isUnreadable(error: unknown): boolean {
+  const { statusCode } = error as ApiCallError
+  return statusCode !== undefined && statusCode >= 200 && statusCode < 300
+}
+
+/** One failed try in one line. */
+export function describe(error: unknown): string {
+  const { statusCode, responseBody } = error as ApiCallError
+  const said = messageOf(error).trim()
+  if (statusCode === undefined) return shorten(said)
+  if (isUnreadable(error))
+    return shorten(`HTTP ${statusCode} with a reply that cannot be read (${said}): ${responseBody ?? ''}`)
+  return shorten(`HTTP ${statusCode}: ${said || responseBody || 'the server gave no reason'}`)
+}
+
+interface Failed {
+  readonly error: unknown
+  readonly model: ResolvedModel
+  readonly startedAt: string
+  readonly tries: readonly FailedTry[]
+  /** How long the server asked to wait, when that was too long. */
+  readonly asked: number | undefined
+}
+
+export function failure(failed: Failed): RepriseError {
+  const { error, model, startedAt, tries, asked } = failed
+  if ((error as Error | undefined)?.name === 'AI_LoadAPIKeyError') {
+    return new RepriseError('MODEL_KEY_MISSING', `model ${model.name} needs an API key: ${redact(messageOf(error))}`)
+  }
+  const times = tries.length === 1 ? '' : ` after ${tries.length} tries`
+  const message = `model ${model.name} failed${times}: ${describe(error)}${advice(error, model, asked)}`
+  return Object.assign(new RepriseError('MODEL_FAILED', message, { cause: safeCause(error) }), { startedAt, tries })
+}
+
+function advice(error: unknown, model: ResolvedModel, asked: number | undefined): string {
+  const { statusCode } = error as ApiCallError
+  if (asked !== undefined) {
+    return `; the server asks to wait ${Math.ceil(asked / 1000)} s, longer than the 60 s that a call waits: try again then`
+  }
+  if (statusCode === 401 || statusCode === 403) {
+    return model.keyVariable === undefined ? '; check the API key of this model' : `; check ${model.keyVariable}`
+  }
+  return ''
+}
+
+// The SDK's own error holds the whole request and the server's raw answer, which may echo a key; whoever prints an error prints
+// its cause.
+function safeCause(error: unknown): Error {
+  const { name, statusCode, stack } = error as ApiCallError
+  const cause = Object.assign(new Error(describe(error)), statusCode === undefined ? {} : { statusCode })
+  if (name) cause.name = name
+  if (stack !== undefined) cause.stack = `${cause.name}: ${cause.message}\n${framesOf(stack)}`
+  return cause
+}
+
+function framesOf(stack: string): string {
+  return stack
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .join('\n')
+}
+
+function shorten(text: string): string {
+  const line = redact(text).replace(/\s+/g, ' ').trim()
+  return line.length <= 300 ? line : `${line.slice(0, 300)}…`
+}

@@ -1,0 +1,35 @@
+// How long to wait before another try: what the server asks for, else a growing time with some chance in it, so that many
+// workers that were refused together do not come back together.
+
+/** A wait that the server asks for and that is longer than this is not waited for: the run can be resumed later. */
+export const longestWait = 60_000
+
+const firstWait = 1000
+const longestBackoff = 30_000
+
+/** In milliseconds, from `retry-after-ms` or `retry-after` (seconds or a date) of a failed answer; undefined when it asks for none. */
+export function retryAfter(error: unknown, now: number): number | undefined {
+  const headers = (error as { readonly responseHeaders?: Readonly<Record<string, string>> } | undefined)
+    ?.responseHeaders
+  if (headers === undefined || headers === null) return undefined
+  const milliseconds = number(headers['retry-after-ms'])
+  if (milliseconds !== undefined) return milliseconds
+  const value = headers['retry-after']
+  if (value === undefined) return undefined
+  const seconds = number(value)
+  if (seconds !== undefined) return seconds * 1000
+  const date = Date.parse(value)
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+}
+
+/** After the given number of failed tries: half of 1, 2, 4 … seconds, plus up to the other half by chance (0 to 1). */
+export function backoff(failedTries: number, chance: number): number {
+  const full = Math.min(longestBackoff, firstWait * 2 ** (failedTries - 1))
+  return Math.round(full / 2 + (full / 2) * chance)
+}
+
+function number(text: string | undefined): number | undefined {
+  if (text === undefined || text.trim() === '') return undefined
+  const value = Number(text)
+  return Number.isFinite(value) && value >= 0 ? value : undefined
+}

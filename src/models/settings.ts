@@ -1,0 +1,61 @@
+// The settings of an agent that reach the model. They are JSON, since a started task keeps them in the journal.
+import type { LanguageModelCallOptions, generateText } from 'ai'
+import type { Json } from '../journal/json.ts'
+
+// A type and not an interface, so that it passes for the JSON that the journal keeps.
+/** What an agent's `settings` may hold. `providerOptions` is passed on as it is: `{ openai: { reasoningEffort: 'low' } }`. */
+export type ModelSettings = {
+  readonly temperature?: number
+  readonly maxOutputTokens?: number
+  readonly topP?: number
+  readonly topK?: number
+  readonly presencePenalty?: number
+  readonly frequencyPenalty?: number
+  readonly stopSequences?: readonly string[]
+  readonly seed?: number
+  /** How much a reasoning model is to think, in the words of the AI SDK: none, minimal, low, medium, high, xhigh. */
+  readonly reasoning?: string
+  /** Of one try of a model call. */
+  readonly timeoutSeconds?: number
+  readonly providerOptions?: { readonly [provider: string]: { readonly [option: string]: Json } }
+}
+
+const passedOn = [
+  'temperature',
+  'maxOutputTokens',
+  'topP',
+  'topK',
+  'presencePenalty',
+  'frequencyPenalty',
+  'stopSequences',
+  'seed',
+  'reasoning',
+] as const
+
+/** Every name that `settings` may have, for whoever refuses the others. */
+export const settingNames: readonly string[] = [...passedOn, 'timeoutSeconds', 'providerOptions']
+
+type Settings = { readonly [name: string]: Json } | undefined
+type ProviderOptions = NonNullable<Parameters<typeof generateText>[0]['providerOptions']>
+
+export function modelSettings(settings: Settings): LanguageModelCallOptions {
+  const known = passedOn.filter((name) => settings?.[name] !== undefined).map((name) => [name, settings?.[name]])
+  return Object.fromEntries(known) as LanguageModelCallOptions
+}
+
+/** What the provider is told beside the standard settings; the user's own options come last and win. */
+export function providerOptions(provider: string, settings: Settings, strict: boolean): ProviderOptions {
+  const dot = provider.lastIndexOf('.')
+  const spoken = dot < 0 ? '' : provider.slice(dot + 1)
+  const defaults = {
+    // A resume weeks later must not depend on items kept at the provider: the request carries everything, and reasoning comes
+    // back to us encrypted (the package asks for that by itself once nothing is stored).
+    ...(spoken === 'responses' && { store: false }),
+    // Strict mode refuses a schema with optional members, so it is left where the schema does not fit it.
+    ...((spoken === 'responses' || spoken === 'chat') && !strict && { strictJsonSchema: false }),
+  }
+  const given = (settings?.['providerOptions'] ?? {}) as ProviderOptions
+  if (Object.keys(defaults).length === 0) return given
+  const key = provider.includes('azure') ? 'azure' : spoken === 'responses' ? 'openai' : provider.split('.', 1)[0]!
+  return { ...given, [key]: { ...defaults, ...given[key] } }
+}

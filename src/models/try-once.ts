@@ -1,0 +1,131 @@
+// One request to one model: a single step of the AI SDK's generateText, with tools that it cannot execute and an output that it
+// does not parse. What to make of the reply is the engine's business, after it was recorded.
+import type { LanguageModelMiddleware, LanguageModelUsage, Output, ToolSet } from 'ai'
+import type { Usage } from '../journal/entries.ts'
+import type { Json } from '../journal/json.ts'
+import type { ModelReply, ModelRequest } from './call-model.ts'
+import { fitsStrictMode } from '../schema/json-schema.ts'
+import { toModelMessages, toReplyParts } from './messages.ts'
+import { timeoutError } from './model-failure.ts'
+import type { ResolvedModel } from './resolve-model.ts'
+import { modelSettings, providerOptions } from './settings.ts'
+
+export async function tryOnce(
+  request: ModelRequest,
+  resolved: ResolvedModel,
+  timeoutMs: number,
+): Promise<Omit<ModelReply, 'startedAt' | 'tries'>> {
+  const { generateText, jsonSchema, wrapLanguageModel } = await import('ai')
+  const { instructions, messages, output, settings } = request
+  const tools: ToolSet = {}
+  for (const { name, description, schema } of request.tools) {
+    tools[name] = { description, inputSchema: jsonSchema(schema as Parameters<typeof jsonSchema>[0]) }
+  }
+  const strict = output === undefined || fitsStrictMode(output)
+  const result = await withDeadline(request.signal, timeoutMs, (abortSignal) =>
+    generateText({
+      ...modelSettings(settings),
+      model: wrapLanguageModel({ model: resolved.model, middleware: middleware(request) }),
+      messages: toModelMessages(messages),
+      providerOptions: providerOptions(resolved.model.provider, settings, strict),
+      maxRetries: 0,
+      abortSignal,
+      ...(instructions !== '' && { instructions }),
+      ...(request.tools.length > 0 && { tools }),
+      ...(output !== undefined && { output: unparsed(output) }),
+    }),
+  )
+  const { content, usage, finishReason, response } = result.finalStep
+  return {
+    parts: toReplyParts(
+      content,
+      request.tools.map((tool) => tool.name),
+    ),
+    usage: toUsage(usage),
+    finish: finishReason,
+    ...(response.modelId !== resolved.model.modelId && { model: response.modelId }),
+  }
+}
+
+/** Settles as soon as the signal aborts or the time is over, even when the model object pays no attention to either. */
+async function withDeadline<T>(
+  signal: AbortSignal | undefined,
+  timeoutMs: number,
+  work: (signal: AbortSignal) => PromiseLike<T>,
+): Promise<T> {
+  const controller = new AbortController()
+  const timer = setTimeout(() => controller.abort(timeoutError(timeoutMs)), timeoutMs)
+  const onAbort = (): void => controller.abort(signal?.reason)
+  signal?.addEventListener('abort', onAbort, { once: true })
+  if (signal?.aborted === true) onAbort()
+  const aborted = new Promise<never>((_resolve, reject) => {
+    const stop = (): void => reject(controller.signal.reason as Error)
+    if (controller.signal.aborted) stop()
+    else controller.signal.addEventListener('abort', stop, { once: true })
+  })
+  try {
+    // Whichever of the two loses is still watched by the race, so it never becomes an unhandled rejection.
+    return await Promise.race([work(controller.signal), aborted])
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', onAbort)
+  }
+}
+
+// Three things are done around the model itself. Warnings are taken off the result, or the SDK prints them: its only switch is
+// global and would silence the user's own calls too. `none` is set here, since the SDK throws the whole reply away when a model
+// calls a tool all the same. And ids are made unique, since the SDK finds the input of a call by its id, while some servers
+// give every call the same one.
+function middleware({ toolChoice, warn }: ModelRequest): LanguageModelMiddleware {
+  return {
+    specificationVersion: 'v4',
+    transformParams: ({ params }) =>
+      Promise.resolve(
+        toolChoice === 'none' && params.tools !== undefined ? { ...params, toolChoice: { type: 'none' } } : params,
+      ),
+    wrapGenerate: async ({ doGenerate }) => {
+      const result = await doGenerate()
+      for (const warning of result.warnings) warn?.(wordsOf(warning))
+      const seen = new Set<string>()
+      const content = result.content.map((part) => {
+        if (part.type !== 'tool-call') return part
+        let id = part.toolCallId || 'call'
+        for (let count = 2; seen.has(id); count++) id = `${part.toolCallId || 'call'}-${count}`
+        seen.add(id)
+        return { ...part, toolCallId: id }
+      })
+      return { ...result, content, warnings: [] }
+    },
+  }
+}
+
+function wordsOf(warning: { readonly type: string }): string {
+  const { message, feature, details, setting } = warning as Readonly<Record<string, string | undefined>>
+  const subject = feature ?? setting
+  const about = subject === undefined ? '' : `${warning.type} ${subject}`
+  return [about, message ?? details].filter(Boolean).join(': ') || JSON.stringify(warning)
+}
+
+// Output.object would parse the reply and throw when it is no JSON, and the reply, which was paid for, would be lost.
+function unparsed(schema: Json): Output.Output<string, string, never> {
+  return {
+    name: 'unparsed',
+    responseFormat: Promise.resolve({ type: 'json', schema: schema as object }),
+    parseCompleteOutput: ({ text }) => Promise.resolve(text),
+    parsePartialOutput: ({ text }) => Promise.resolve({ partial: text }),
+    createElementStreamTransform: () => undefined,
+  }
+}
+
+function toUsage(usage: LanguageModelUsage): Usage {
+  const { cacheReadTokens, cacheWriteTokens } = usage.inputTokenDetails
+  const { reasoningTokens } = usage.outputTokenDetails
+  return {
+    calls: 1,
+    input: usage.inputTokens ?? 0,
+    output: usage.outputTokens ?? 0,
+    ...(cacheReadTokens !== undefined && { cacheRead: cacheReadTokens }),
+    ...(cacheWriteTokens !== undefined && { cacheWrite: cacheWriteTokens }),
+    ...(reasoningTokens !== undefined && { reasoning: reasoningTokens }),
+  }
+}

@@ -1,0 +1,178 @@
+// What a user gives as a schema, made into the two things that Reprise needs of it: the JSON Schema that the model is shown, and
+// a parser. The JSON Schema is that of the input side, since a model writes what comes before the schema's transforms.
+// It is made at once, so that a schema that has none is refused when a crew is put together, not after money was spent.
+import { createRequire } from 'node:module'
+import { messageOf, RepriseError } from '../errors.ts'
+import { throughJson, type Json } from '../journal/json.ts'
+import { closeObjects, isObjectSchema, wrapSchema } from './json-schema.ts'
+
+/** The part of Standard Schema that is needed to infer types; https://standardschema.dev has the rest. */
+export interface StandardSchema<Input = unknown, Output = Input> {
+  readonly '~standard': {
+    readonly version: 1
+    readonly vendor: string
+    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined
+  }
+}
+
+type StandardResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly Issue[] }
+
+interface Issue {
+  readonly message: string
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
+}
+
+/** A schema made by `jsonSchema()` of the AI SDK. */
+export interface AiSchema<Output = unknown> {
+  readonly _type: Output
+  readonly jsonSchema: unknown
+  readonly validate?: ((value: unknown) => AiValidation<Output> | PromiseLike<AiValidation<Output>>) | undefined
+}
+
+type AiValidation<Output> =
+  | { readonly success: true; readonly value: Output }
+  | { readonly success: false; readonly error: Error }
+
+/** Whatever may be given where a schema is asked for. */
+export type SchemaInput = StandardSchema | AiSchema
+
+/** The type of a parsed value: what comes after the schema's transforms. */
+export type InferOutput<S> =
+  S extends StandardSchema<infer _Input, infer Output> ? Output : S extends AiSchema<infer Output> ? Output : never
+
+/** The type of a value before the schema's transforms. */
+export type InferInput<S> =
+  S extends StandardSchema<infer Input, infer _Output> ? Input : S extends AiSchema<infer Output> ? Output : never
+
+export type Parsed = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly reason: string }
+
+export interface AnswerSchema {
+  /** JSON Schema draft-07 of the input side, with closed objects. */
+  readonly json: Json
+  /** What a model is asked for: `json`, or an object that holds it as `value`, since providers take no other answers. */
+  readonly asked: Json
+  /** From what a model was asked for to what `parse` takes. */
+  unwrap(answer: Json): Json
+  /** Never rejects because of the value: a refusal names the places, such as `lossDate: Invalid input: expected string`. */
+  parse(value: Json): Promise<Parsed>
+}
+
+/** `what` names the schema in errors: `the output of task facts`. SCHEMA_INVALID when no JSON Schema can be had from it. */
+export function asAnswerSchema(schema: unknown, what: string): AnswerSchema {
+  if (isAiSchema(schema)) return fromAiSchema(schema, what)
+  if (isStandardSchema(schema)) return fromStandardSchema(schema, what)
+  throw invalid(what, `is ${kindOf(schema)}, not a schema`)
+}
+
+function fromStandardSchema(schema: StandardSchema, what: string): AnswerSchema {
+  return {
+    ...answerOf(jsonOf(() => standardJson(schema, what), what)),
+    async parse(value) {
+      const result = await schema['~standard'].validate(value)
+      return result.issues === undefined
+        ? { ok: true, value: result.value }
+        : { ok: false, reason: words(result.issues) }
+    },
+  }
+}
+
+function fromAiSchema(schema: AiSchema, what: string): AnswerSchema {
+  return {
+    ...answerOf(jsonOf(() => schema.jsonSchema, what)),
+    async parse(value) {
+      const result = (await schema.validate?.(value)) ?? { success: true, value }
+      return result.success ? { ok: true, value: result.value } : { ok: false, reason: reasonOf(result.error) }
+    },
+  }
+}
+
+function answerOf(json: Json): Pick<AnswerSchema, 'json' | 'asked' | 'unwrap'> {
+  if (isObjectSchema(json)) return { json, asked: json, unwrap: (answer) => answer }
+  const unwrap = (answer: Json): Json => {
+    const wrapped = typeof answer === 'object' && answer !== null && !Array.isArray(answer) && 'value' in answer
+    return wrapped ? (answer['value'] as Json) : answer
+  }
+  return { json, asked: wrapSchema(json), unwrap }
+}
+
+function standardJson(schema: StandardSchema, what: string): unknown {
+  const standard: StandardSchema['~standard'] & {
+    readonly jsonSchema?: { readonly input: (options: { target: string }) => unknown }
+  } = schema['~standard']
+  if (standard.jsonSchema !== undefined) return standard.jsonSchema.input({ target: 'draft-07' })
+  // Versions of zod before 4.2 and zod/mini do not give JSON Schema by themselves; the AI SDK knows how to ask them. It takes
+  // 70 ms to load, so only these pay for it, and it is required, since all of this must stay synchronous.
+  if (standard.vendor === 'zod') return providerUtils().asSchema(schema).jsonSchema
+  throw invalid(what, `is a ${standard.vendor} schema that gives no JSON Schema`)
+}
+
+function jsonOf(make: () => unknown, what: string): Json {
+  let made: unknown
+  try {
+    made = make()
+  } catch (error) {
+    if (RepriseError.isInstance(error)) throw error
+    throw invalid(what, `gives no JSON Schema (${messageOf(error)})`, error)
+  }
+  if (made instanceof Promise || typeof made !== 'object' || made === null) {
+    throw invalid(what, `gives ${made instanceof Promise ? 'its JSON Schema only later' : kindOf(made)}`)
+  }
+  const json = throughJson(made, 'schema')
+  if (!json.ok) throw invalid(what, `gives a JSON Schema with ${json.found} at ${json.path}`)
+  return closeObjects(json.value)
+}
+
+function invalid(what: string, found: string, cause?: unknown): RepriseError {
+  return new RepriseError(
+    'SCHEMA_INVALID',
+    `${what} ${found}: use a zod 4 schema, another Standard Schema that gives JSON Schema, or jsonSchema() of the AI SDK`,
+    { cause },
+  )
+}
+
+function words(issues: readonly Issue[]): string {
+  return issues
+    .map((issue) => (issue.path?.length ? `${place(issue.path)}: ${issue.message}` : issue.message))
+    .join('; ')
+}
+
+function place(path: NonNullable<Issue['path']>): string {
+  const keys = path.map((segment) => (typeof segment === 'object' ? segment.key : segment))
+  return keys.reduce<string>((text, key) => {
+    if (typeof key === 'number') return `${text}[${key}]`
+    return text === '' ? String(key) : `${text}.${String(key)}`
+  }, '')
+}
+
+// The AI SDK puts the issues of a schema that it wrapped into the cause of its error, or the error itself is zod's.
+function reasonOf(error: Error): string {
+  for (const candidate of [error, error.cause]) {
+    const issues = (candidate as { issues?: unknown } | undefined)?.issues ?? candidate
+    if (Array.isArray(issues) && issues.every((issue) => typeof (issue as Issue).message === 'string')) {
+      return words(issues as readonly Issue[])
+    }
+  }
+  return error.message
+}
+
+function isStandardSchema(value: unknown): value is StandardSchema {
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false
+  const standard = (value as { readonly '~standard'?: { readonly validate?: unknown } })['~standard']
+  return typeof standard?.validate === 'function'
+}
+
+function isAiSchema(value: unknown): value is AiSchema {
+  return typeof value === 'object' && value !== null && Symbol.for('vercel.ai.schema') in value
+}
+
+function providerUtils(): { asSchema(schema: unknown): { readonly jsonSchema: unknown } } {
+  return createRequire(import.meta.url)('@ai-sdk/provider-utils') as ReturnType<typeof providerUtils>
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value)
+  return Array.isArray(value) ? 'an array' : `a value of type ${typeof value}`
+}

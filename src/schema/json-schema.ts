@@ -1,0 +1,73 @@
+// Two questions about a JSON Schema that OpenAI's strict mode raises, answered without changing what the user gave us.
+import type { Json } from '../journal/json.ts'
+
+type JsonObject = { readonly [key: string]: Json }
+
+/**
+ * A copy in which every object schema that says nothing about further members refuses them. The parts of an `allOf` stay open: each
+ * sees all members of the value, so closing two of them would make a schema that nothing fits.
+ */
+export function closeObjects(schema: Json): Json {
+  if (!isObject(schema)) return schema
+  const copy: Record<string, Json> = {}
+  for (const [key, value] of Object.entries(schema)) copy[key] = closeWithin(key, value)
+  const describesObject = types(schema).includes('object') || 'properties' in schema
+  if (describesObject && !('additionalProperties' in schema) && !('allOf' in schema))
+    copy['additionalProperties'] = false
+  return copy
+}
+
+/** Whether OpenAI's strict mode takes it: all objects closed, and all their members required. */
+export function fitsStrictMode(schema: Json): boolean {
+  if (!isObject(schema)) return true
+  if ('allOf' in schema) return false
+  const describesObject = types(schema).includes('object') || 'properties' in schema
+  if (describesObject) {
+    const properties = isObject(schema['properties']) ? Object.keys(schema['properties']) : []
+    const required = isList(schema['required']) ? schema['required'] : []
+    if (schema['additionalProperties'] !== false || properties.some((name) => !required.includes(name))) return false
+  }
+  return subschemas(schema).every(fitsStrictMode)
+}
+
+/** Whether the whole is one object. Providers take no other answers, and no other input of tools. */
+export function isObjectSchema(schema: Json): boolean {
+  return isObject(schema) && schema['type'] === 'object'
+}
+
+/** Puts a schema of a list, a union or a single value into an object with one member, `value`. */
+export function wrapSchema(schema: Json): Json {
+  return { type: 'object', properties: { value: schema }, required: ['value'], additionalProperties: false }
+}
+
+function closeWithin(key: string, value: Json): Json {
+  if (mapsOfSchemas.has(key) && isObject(value)) {
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, closeObjects(member)]))
+  }
+  if (!holdsSchemas.has(key)) return value
+  return isList(value) ? value.map(closeObjects) : closeObjects(value)
+}
+
+function subschemas(schema: JsonObject): readonly Json[] {
+  return Object.entries(schema).flatMap(([key, value]) => {
+    if (mapsOfSchemas.has(key) && isObject(value)) return Object.values(value)
+    if (!holdsSchemas.has(key)) return []
+    return isList(value) ? value : [value]
+  })
+}
+
+const mapsOfSchemas = new Set(['properties', 'definitions', '$defs', 'patternProperties'])
+const holdsSchemas = new Set(['items', 'prefixItems', 'additionalProperties', 'anyOf', 'oneOf', 'not'])
+
+function types(schema: JsonObject): readonly Json[] {
+  const type = schema['type']
+  return isList(type) ? type : type === undefined ? [] : [type]
+}
+
+function isList(value: Json | undefined): value is readonly Json[] {
+  return Array.isArray(value)
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

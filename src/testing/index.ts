@@ -1,0 +1,5 @@
+// `reprise/testing`: what users and our own tests share.
+import '../node-version.ts'
+
+export { scriptedModel, type ScriptedCall, type ScriptedModel, type ScriptEntry } from './scripted-model.ts'
+export { storeContract } from './store-contract.ts'

@@ -1,0 +1,179 @@
+// A model that answers from a script, by what the conversation says and not by how often it was asked: so it gives the same
+// answers in a second process that resumes what a first one began, whatever was already done.
+import { createHash } from 'node:crypto'
+import { RepriseError } from '../errors.ts'
+import type { Json } from '../journal/json.ts'
+import type { LanguageModelV4 } from '../models/resolve-model.ts'
+import { readConversation, type Conversation } from '../models/conversation.ts'
+
+/** One answer of a script, and when it is given. */
+export interface ScriptEntry {
+  /** A text or pattern that the conversation (instructions and all messages) holds, or a function that decides on it. */
+  readonly when: string | RegExp | ((conversation: string) => boolean)
+  /** How many tool results the conversation has by now, or a text or pattern that its last message holds. */
+  readonly after?: number | string | RegExp
+  /** The tools to call. Without `after`, the entry is passed over once the conversation holds these calls. */
+  readonly calls?: readonly { readonly tool: string; readonly input: Json }[]
+  /** Makes the same calls again and again, for tests of an agent that never stops. */
+  readonly repeat?: boolean
+  /** What to say; anything but a string is said as JSON. */
+  readonly reply?: Json | ((conversation: string) => Json)
+  /** Tokens to report; else they are estimated from the texts. */
+  readonly usage?: { readonly input?: number; readonly output?: number }
+  /** Fails instead: with a text (not tried again), or as a server does, with a status and Retry-After in seconds. */
+  readonly error?: string | { readonly status: number; readonly message?: string; readonly retryAfter?: number }
+}
+
+/** What the model was asked, in the order of asking. */
+export interface ScriptedCall {
+  readonly conversation: string
+  readonly instructions: string
+  readonly lastMessage: string
+  readonly tools: readonly string[]
+  /** The JSON Schema that the answer was to have. */
+  readonly output?: unknown
+  /** The index of the entry that answered; undefined when none did. */
+  readonly entry?: number
+}
+
+export type ScriptedModel = LanguageModelV4 & { readonly calls: readonly ScriptedCall[] }
+
+/**
+ * A language model of the AI SDK that answers with the first entry that matches. When none does, the call fails for good with an
+ * error that shows the last message and the script's patterns.
+ *
+ * ```ts
+ * const model = scriptedModel([
+ *   { when: /facts from/, calls: [{ tool: 'lookup_policy', input: { number: 'P-77' } }] },
+ *   { when: /facts from/, reply: { policy: 'P-77', issue: 'water' } },
+ *   { when: 'triage note', reply: 'Urgent.' },
+ * ])
+ * ```
+ */
+export function scriptedModel(script: readonly ScriptEntry[], options: { readonly name?: string } = {}): ScriptedModel {
+  script.forEach(checkEntry)
+  const calls: ScriptedCall[] = []
+  const modelId = options.name ?? 'script'
+  const doGenerate: LanguageModelV4['doGenerate'] = async (request) => {
+    const conversation = readConversation(request.prompt)
+    const index = script.findIndex((entry) => matches(entry, conversation))
+    calls.push({
+      ...conversation.asked,
+      tools: (request.tools ?? []).map((tool) => tool.name),
+      ...(request.responseFormat?.type === 'json' && { output: request.responseFormat.schema }),
+      ...(index >= 0 && { entry: index }),
+    })
+    const entry = script[index]
+    if (entry === undefined) throw noMatch(script, conversation, modelId)
+    if (entry.error !== undefined) throw await scriptedError(entry.error)
+    return { ...answer(entry, conversation), response: { modelId }, warnings: [] }
+  }
+  return {
+    specificationVersion: 'v4',
+    provider: 'scripted',
+    modelId,
+    supportedUrls: {},
+    calls,
+    doGenerate,
+    doStream: async (request) => ({ stream: streamOf(await doGenerate(request)) }),
+  }
+}
+
+type Generated = Awaited<ReturnType<LanguageModelV4['doGenerate']>>
+type StreamPart =
+  Awaited<ReturnType<LanguageModelV4['doStream']>> extends { stream: ReadableStream<infer Part> } ? Part : never
+
+function checkEntry(entry: ScriptEntry, index: number): void {
+  if (entry.calls !== undefined || entry.reply !== undefined || entry.error !== undefined) return
+  throw new RepriseError(
+    'OPTION_UNKNOWN',
+    `entry ${index} of a script has no calls, reply or error: give it one of them`,
+  )
+}
+
+function matches(entry: ScriptEntry, conversation: Conversation): boolean {
+  const { when, after, calls, repeat } = entry
+  const { asked, results, made } = conversation
+  if (typeof when === 'function' ? !when(asked.conversation) : !holds(asked.conversation, when)) return false
+  if (typeof after === 'number') return results === after
+  if (after !== undefined) return holds(asked.lastMessage, after)
+  if (calls === undefined || calls.length === 0 || repeat === true) return true
+  return !calls.every((call) => made.includes(callText(call)))
+}
+
+// search, and not test: a pattern with the flag g would remember where it stopped, and so count calls after all.
+function holds(text: string, pattern: string | RegExp): boolean {
+  return typeof pattern === 'string' ? text.includes(pattern) : text.search(pattern) !== -1
+}
+
+function answer(entry: ScriptEntry, conversation: Conversation): Omit<Generated, 'warnings' | 'response'> {
+  const { conversation: asked } = conversation.asked
+  const said = typeof entry.reply === 'function' ? entry.reply(asked) : entry.reply
+  const text = said === undefined ? '' : typeof said === 'string' ? said : JSON.stringify(said)
+  const digest = createHash('sha256').update(asked).digest('hex').slice(0, 12)
+  const calls = (entry.calls ?? []).map(({ tool, input }, index) => ({
+    type: 'tool-call' as const,
+    toolCallId: `call_${digest}_${index}`,
+    toolName: tool,
+    input: JSON.stringify(input),
+  }))
+  const output = text.length + calls.reduce((length, call) => length + call.input.length, 0)
+  return {
+    content: [...(text === '' ? [] : [{ type: 'text' as const, text }]), ...calls],
+    finishReason: { unified: calls.length > 0 ? 'tool-calls' : 'stop', raw: undefined },
+    usage: usageOf(entry.usage?.input ?? tokens(asked.length), entry.usage?.output ?? tokens(output)),
+  }
+}
+
+function usageOf(input: number, output: number): Generated['usage'] {
+  return {
+    inputTokens: { total: input, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+    outputTokens: { total: output, text: undefined, reasoning: undefined },
+  }
+}
+
+function tokens(characters: number): number {
+  return Math.ceil(characters / 4)
+}
+
+function streamOf(result: Generated): ReadableStream<StreamPart> {
+  const parts: StreamPart[] = [{ type: 'stream-start', warnings: [] }]
+  for (const [index, part] of result.content.entries()) {
+    if (part.type === 'tool-call') parts.push(part)
+    if (part.type !== 'text') continue
+    const id = String(index)
+    parts.push({ type: 'text-start', id })
+    for (const delta of part.text.match(/\s*\S+\s*/g) ?? [part.text]) parts.push({ type: 'text-delta', id, delta })
+    parts.push({ type: 'text-end', id })
+  }
+  parts.push({ type: 'finish', usage: result.usage, finishReason: result.finishReason })
+  return ReadableStream.from(parts)
+}
+
+async function scriptedError(error: NonNullable<ScriptEntry['error']>): Promise<Error> {
+  if (typeof error === 'string') return new Error(error)
+  const { APICallError } = await import('ai')
+  return new APICallError({
+    message: error.message ?? `scripted status ${error.status}`,
+    url: 'scripted:',
+    requestBodyValues: {},
+    statusCode: error.status,
+    ...(error.retryAfter !== undefined && { responseHeaders: { 'retry-after': String(error.retryAfter) } }),
+  })
+}
+
+function noMatch(script: readonly ScriptEntry[], { asked, results }: Conversation, name: string): Error {
+  const entries = script.map(({ when, after }, index) => {
+    const narrowed = after === undefined ? '' : ` after ${String(after)}`
+    return `  ${index}: ${typeof when === 'string' ? JSON.stringify(when) : String(when)}${narrowed}`
+  })
+  return new Error(
+    `no entry of the scripted model ${name} matches a conversation with ${results} tool results whose last message is\n` +
+      `  ${JSON.stringify(asked.lastMessage.slice(0, 500))}\nThe script has\n${entries.join('\n')}\n` +
+      `(an entry with calls and no after is passed over once its calls were made; repeat: true makes them again)`,
+  )
+}
+
+function callText(call: { readonly tool: string; readonly input: Json }): string {
+  return `${call.tool}(${JSON.stringify(call.input)})`
+}

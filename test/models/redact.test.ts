@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { environment, secrets } from '../../src/environment.ts'
+import { redact } from '../../src/models/redact.ts'
+import { environmentOf } from './support.ts'
+
+test('takes every key of the environment out of a text, also in its escaped forms', () => {
+  using _ = environmentOf({
+    OPENAI_API_KEY: 'first/key',
+    ANTHROPIC_API_KEY: 'first/key-longer',
+    GEMINI_API_KEY: 'third',
+  })
+  assert.equal(
+    redact('first/key-longer, first/key, first%2Fkey and third'),
+    '[redacted], [redacted], [redacted] and [redacted]',
+  )
+})
+
+test('takes out what looks like a key', () => {
+  using _ = environmentOf({})
+  assert.equal(redact('Authorization: Bearer abc.def-123'), 'Authorization: Bearer [redacted]')
+  assert.equal(redact('key sk-proj-abc123****9f is wrong'), 'key [redacted] is wrong')
+  assert.equal(redact('{"x-api-key":"abcdef123"}'), '{"x-api-key":"[redacted]"}')
+})
+
+test('leaves a text without keys as it is', () => {
+  using _ = environmentOf({ OPENAI_API_KEY: 'x' })
+  assert.equal(
+    redact('the task-runner asked for a bearer of news, at six'),
+    'the task-runner asked for a bearer of news, at six',
+  )
+})
+
+test('counts an empty variable as not set', () => {
+  using _ = environmentOf({ OPENAI_API_KEY: '', REPRISE_MODEL: ' ', REPRISE_STORE: '' })
+  assert.deepEqual(secrets(), [])
+  assert.equal(environment().model, undefined)
+  assert.equal(environment().store, undefined)
+  assert.equal(environment().leaseSeconds, undefined)
+})
+
+test('takes the key of Google from either of its variables', () => {
+  using _ = environmentOf({ GEMINI_API_KEY: 'gemini' })
+  assert.equal(environment().googleKey, 'gemini')
+})
+
+test('refuses lease seconds that are no positive number, and nothing else because of them', () => {
+  for (const value of ['soon', '0', '-1', 'Infinity']) {
+    using _ = environmentOf({ REPRISE_LEASE_SECONDS: value, REPRISE_STORE: 'memory:' })
+    assert.equal(environment().store, 'memory:')
+    assert.throws(() => environment().leaseSeconds, { code: 'OPTION_UNKNOWN', message: /REPRISE_LEASE_SECONDS is "/ })
+  }
+  using _ = environmentOf({ REPRISE_LEASE_SECONDS: '2.5' })
+  assert.equal(environment().leaseSeconds, 2.5)
+})

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createOpenAI } from '@ai-sdk/openai'
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import type { RepriseError } from '../../src/errors.ts'
+import { callModel } from '../../src/models/call-model.ts'
+import { checkProvider } from '../../src/models/providers.ts'
+import { checkModel, defaultModel, modelName, resolveModel } from '../../src/models/resolve-model.ts'
+import { chatReply, environmentOf, openServer, requestOf, sendJson } from './support.ts'
+
+test('means the documented default when nothing is named, and REPRISE_MODEL before it', () => {
+  {
+    using _ = environmentOf({})
+    assert.equal(modelName(undefined), defaultModel)
+    assert.equal(defaultModel, 'openai/gpt-5-mini')
+  }
+  using _ = environmentOf({ REPRISE_MODEL: 'ollama/llama3' })
+  assert.equal(modelName(undefined), 'ollama/llama3')
+})
+
+test('names a model object by its provider, without the API that it speaks, and its id', () => {
+  assert.equal(modelName(createOpenAI({ apiKey: 'x' })('gpt-5-mini')), 'openai/gpt-5-mini')
+  assert.equal(modelName(createOpenAICompatible({ name: 'local', baseURL: 'http://x/v1' })('qwen')), 'local/qwen')
+})
+
+test('asks OpenAI itself through responses, and any other base URL through chat completions', async () => {
+  {
+    using _ = environmentOf({ OPENAI_API_KEY: 'k' })
+    assert.equal((await resolveModel('openai/gpt-5-mini')).model.provider, 'openai.responses')
+  }
+  await using server = await openServer((response) => sendJson(response, 200, chatReply({ content: 'Hi.' })))
+  using _ = environmentOf({ OPENAI_BASE_URL: server.url })
+  await callModel(requestOf({ model: 'openai/gpt-5-mini' }))
+  assert.equal(server.received[0]?.path, '/v1/chat/completions')
+  assert.equal(server.received[0]?.headers.authorization, undefined)
+})
+
+test('asks Ollama at its base URL without a key', async () => {
+  await using server = await openServer((response) => sendJson(response, 200, chatReply({ content: 'Hi.' })))
+  using _ = environmentOf({ OLLAMA_BASE_URL: server.url, OPENAI_API_KEY: 'not for ollama' })
+  await callModel(requestOf({ model: 'ollama/llama3' }))
+  assert.equal(server.received[0]?.body['model'], 'llama3')
+  assert.equal(server.received[0]?.headers.authorization, undefined)
+})
+
+test('refuses an unknown provider and names those that there are', () => {
+  using _ = environmentOf({})
+  const error = refusal('acme/gpt-9000')
+  assert.equal(error.code, 'MODEL_INVALID')
+  assert.match(error.message, /"acme\/gpt-9000".*openai, anthropic, google, ollama.*did you mean "openai\/gpt-9000"/)
+})
+
+test('refuses a bare model name and suggests its provider', () => {
+  using _ = environmentOf({})
+  assert.match(refusal('gpt-5-mini').message, /did you mean "openai\/gpt-5-mini"/)
+  assert.match(refusal('claude-x').message, /did you mean "anthropic\/claude-x"/)
+  assert.doesNotMatch(refusal('house-model').message, /did you mean/)
+  assert.equal(refusal('openai/').code, 'MODEL_INVALID')
+  assert.equal(refusal('constructor/x').code, 'MODEL_INVALID')
+})
+
+test('says that a wrong name came from REPRISE_MODEL', () => {
+  using _ = environmentOf({ REPRISE_MODEL: 'gpt-5-mini' })
+  assert.match(refusal(undefined).message, /from REPRISE_MODEL/)
+})
+
+test('refuses a missing key before anything is sent, naming the variable', async () => {
+  using _ = environmentOf({ OPENAI_API_KEY: '' })
+  const error = refusal('openai/gpt-5-mini')
+  assert.equal(error.code, 'MODEL_KEY_MISSING')
+  assert.match(error.message, /set OPENAI_API_KEY$/)
+  await assert.rejects(callModel(requestOf({ model: 'openai/gpt-5-mini' })), { code: 'MODEL_KEY_MISSING' })
+})
+
+test('refuses a model whose package is not installed, naming what to install', () => {
+  using _ = environmentOf({})
+  const provider = {
+    keyVariable: 'X',
+    package: '@ai-sdk/not-there',
+    ready: () => true,
+    open: () => Promise.reject(new Error()),
+  }
+  assert.throws(() => checkProvider({ name: 'not-there/m', provider }), {
+    code: 'MODEL_INVALID',
+    message: 'model not-there/m needs a package: run npm install @ai-sdk/not-there',
+  })
+})
+
+test('refuses an object that is no model', () => {
+  assert.throws(() => checkModel({} as never), { code: 'MODEL_INVALID' })
+  assert.throws(() => checkModel(null as never), { code: 'MODEL_INVALID' })
+})
+
+test('takes a key that a model object misses for a missing key', async () => {
+  using _ = environmentOf({})
+  await assert.rejects(callModel(requestOf({ model: createOpenAI({})('gpt-5-mini') })), { code: 'MODEL_KEY_MISSING' })
+})
+
+function refusal(model: string | undefined): RepriseError {
+  try {
+    checkModel(model)
+  } catch (error) {
+    return error as RepriseError
+  }
+  return assert.fail(`${model} was not refused`)
+}

@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { RepriseError } from '../../src/errors.ts'
+import { callModel } from '../../src/models/call-model.ts'
+import { isModelFailure } from '../../src/models/model-failure.ts'
+import { backoff, retryAfter } from '../../src/models/retry-after.ts'
+import { chatReply, environmentOf, openMock, openServer, requestOf, sendJson } from './support.ts'
+
+test('tries again after a 429, waiting as long as the server asks', async () => {
+  await using mock = await openMock()
+  using _ = environmentOf({ OPENAI_BASE_URL: `${mock.url}/v1` })
+  mock.on({ userMessage: 'hello', sequenceIndex: 0 }, { error: { message: 'slow down' }, status: 429, retryAfter: 7 })
+  mock.onMessage('hello', { content: 'Hi.' })
+  const request = requestOf()
+  const reply = await callModel(request)
+  assert.deepEqual(reply.parts, [{ type: 'text', text: 'Hi.' }])
+  assert.deepEqual(request.waits, [7000])
+  assert.deepEqual(reply.tries, [{ at: '2030-01-01T00:00:00.000Z', error: 'HTTP 429: slow down' }])
+})
+
+test('records each failed try and waits longer before each', async () => {
+  await using server = await openServer((response, count) =>
+    count < 3
+      ? sendJson(response, 500, { error: { message: `broken ${count}` } })
+      : sendJson(response, 200, chatReply({ content: 'Hi.' })),
+  )
+  using _ = environmentOf({ OPENAI_BASE_URL: server.url })
+  const request = requestOf()
+  const reply = await callModel(request)
+  assert.deepEqual(
+    reply.tries.map(({ error }) => error),
+    ['HTTP 500: broken 1', 'HTTP 500: broken 2'],
+  )
+  assert.deepEqual(request.waits, [1000, 2000])
+})
+
+test('fails after the last try, naming the model, the status and what the server said', async () => {
+  await using server = await openServer((response) => sendJson(response, 503, { error: { message: 'out of order' } }))
+  using _ = environmentOf({ OPENAI_BASE_URL: server.url })
+  const error = await rejection(callModel(requestOf({ maxRetries: 1 })))
+  assert.ok(isModelFailure(error))
+  assert.equal(error.message, 'model openai/gpt-test failed after 2 tries: HTTP 503: out of order')
+  assert.equal(error.tries.length, 2)
+  assert.equal(error.startedAt, '2030-01-01T00:00:00.000Z')
+})
+
+test('does not try again after a 401, names the variable of the key and shows no key', async () => {
+  const key = 'secret-value-1234'
+  await using server = await openServer((response) =>
+    sendJson(response, 401, { error: { message: `Incorrect API key provided: ${key} or sk-abcdefghij****` } }),
+  )
+  using _ = environmentOf({ OPENAI_API_KEY: key, OPENAI_BASE_URL: server.url })
+  const error = await rejection(callModel(requestOf()))
+  assert.equal(server.received.length, 1)
+  assert.equal(server.received[0]?.headers.authorization, `Bearer ${key}`)
+  assert.match(
+    error.message,
+    /HTTP 401: Incorrect API key provided: \[redacted\] or \[redacted\]; check OPENAI_API_KEY$/,
+  )
+  const printed = `${error.stack} ${String((error.cause as Error).stack)} ${JSON.stringify(error)}`
+  assert.ok(!printed.includes(key) && !printed.includes('abcdefghij'))
+})
+
+test('gives up when the server asks for more than a minute, and says for how long it asked', async () => {
+  await using server = await openServer((response) =>
+    sendJson(response, 429, { error: { message: 'daily limit' } }, { 'retry-after': '120' }),
+  )
+  using _ = environmentOf({ OPENAI_BASE_URL: server.url })
+  const request = requestOf()
+  const error = await rejection(callModel(request))
+  assert.equal(server.received.length, 1)
+  assert.deepEqual(request.waits, [])
+  assert.match(error.message, /HTTP 429: daily limit; the server asks to wait 120 s/)
+})
+
+test('tries again after a reply that is no JSON', async () => {
+  await using server = await openServer((response, count) => {
+    if (count > 1) return sendJson(response, 200, chatReply({ content: 'Hi.' }))
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end('{"choices": [')
+  })
+  using _ = environmentOf({ OPENAI_BASE_URL: server.url })
+  const reply = await callModel(requestOf())
+  assert.match(reply.tries[0]?.error ?? '', /^HTTP 200 with a reply that cannot be read .*\{"choices": \[/)
+})
+
+test('tries again after a connection that was cut', async () => {
+  await using server = await openServer((response, count) =>
+    count === 1 ? void response.socket?.destroy() : sendJson(response, 200, chatReply({ content: 'Hi.' })),
+  )
+  using _ = environmentOf({ OPENAI_BASE_URL: server.url })
+  const reply = await callModel(requestOf())
+  assert.match(reply.tries[0]?.error ?? '', /^Cannot connect to API/)
+})
+
+test('gives one try only its own time, and says so', async () => {
+  await using server = await openServer(() => undefined)
+  using _ = environmentOf({ OPENAI_BASE_URL: server.url })
+  const error = await rejection(callModel(requestOf({ settings: { timeoutSeconds: 0.05 }, maxRetries: 1 })))
+  assert.equal(server.received.length, 2)
+  assert.match(error.message, /after 2 tries: no reply within 0\.05 s, the timeout of one try/)
+})
+
+test('stops at once when its signal aborts, with the reason that was given', async () => {
+  await using server = await openServer(() => undefined)
+  using _ = environmentOf({ OPENAI_BASE_URL: server.url })
+  const controller = new AbortController()
+  const arrival = server.arrival()
+  const call = rejection(callModel(requestOf({ signal: controller.signal })))
+  await Promise.race([arrival, call])
+  const reason = new Error('cancelled by Ada')
+  controller.abort(reason)
+  assert.equal(await call, reason)
+  assert.equal(server.received.length, 1)
+})
+
+test('stops while it waits for the next try', async () => {
+  await using server = await openServer((response) => sendJson(response, 500, { error: { message: 'broken' } }))
+  using _ = environmentOf({ OPENAI_BASE_URL: server.url })
+  const controller = new AbortController()
+  const reason = new Error('cancelled by Ada')
+  // chance is asked for right before the wait
+  const random = (): number => {
+    setImmediate(() => controller.abort(reason))
+    return 1
+  }
+  assert.equal(await rejection(callModel(requestOf({ signal: controller.signal, sleep: undefined, random }))), reason)
+  assert.equal(server.received.length, 1)
+})
+
+test('sends nothing when its signal has aborted before', async () => {
+  await using server = await openServer(() => undefined)
+  using _ = environmentOf({ OPENAI_BASE_URL: server.url })
+  const reason = new Error('too late')
+  assert.equal(await rejection(callModel(requestOf({ signal: AbortSignal.abort(reason) }))), reason)
+  assert.equal(server.received.length, 0)
+})
+
+test('shortens what a server says at length', async () => {
+  await using server = await openServer((response) =>
+    sendJson(response, 400, { error: { message: 'long '.repeat(500) } }),
+  )
+  using _ = environmentOf({ OPENAI_BASE_URL: server.url })
+  const error = await rejection(callModel(requestOf()))
+  assert.equal(error.message.length < 400, true)
+  assert.equal(server.received.length, 1)
+})
+
+test('reads Retry-After as milliseconds, seconds or a date', () => {
+  const now = Date.UTC(2030, 0, 1)
+  const asked = (responseHeaders: Record<string, string>) => retryAfter({ responseHeaders }, now)
+  assert.equal(asked({ 'retry-after-ms': '250', 'retry-after': '9' }), 250)
+  assert.equal(asked({ 'retry-after': '9' }), 9000)
+  assert.equal(asked({ 'retry-after': 'Tue, 01 Jan 2030 00:00:30 GMT' }), 30_000)
+  assert.equal(asked({ 'retry-after': 'soon' }), undefined)
+  assert.equal(asked({}), undefined)
+})
+
+test('doubles the wait up to half a minute, of which chance decides the second half', () => {
+  assert.deepEqual([backoff(1, 0), backoff(1, 1), backoff(3, 0.5), backoff(20, 1)], [500, 1000, 3000, 30_000])
+})
+
+async function rejection(promise: Promise<unknown>): Promise<RepriseError> {
+  return promise.then(
+    () => assert.fail('it did not reject'),
+    (error: unknown) => error as RepriseError,
+  )
+}

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { jsonSchema } from 'ai'
+import { z } from 'zod'
+import * as mini from 'zod/mini'
+import { closeObjects, fitsStrictMode } from '../../src/schema/json-schema.ts'
+import { asAnswerSchema, type InferInput, type InferOutput } from '../../src/schema/answer-schema.ts'
+
+const claim = z.object({ policy: z.string(), lossDate: z.string().transform((text) => new Date(text)) })
+
+test('shows the model what comes before the transforms, in closed objects', () => {
+  const { json } = asAnswerSchema(claim, 'the output of task facts')
+  assert.deepEqual(json, {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    type: 'object',
+    properties: { policy: { type: 'string' }, lossDate: { type: 'string' } },
+    required: ['policy', 'lossDate'],
+    additionalProperties: false,
+  })
+})
+
+test('parses to what comes after the transforms', async () => {
+  const parsed = await asAnswerSchema(claim, 'x').parse({ policy: 'P-77', lossDate: '2030-05-03' })
+  assert.deepEqual(parsed, { ok: true, value: { policy: 'P-77', lossDate: new Date('2030-05-03') } })
+})
+
+test('refuses a value with the place of every mistake', async () => {
+  const schema = z.object({ lossDate: z.string(), parts: z.array(z.object({ issue: z.string() })) })
+  const parsed = await asAnswerSchema(schema, 'x').parse({ lossDate: 3, parts: [{ issue: 'a' }, {}] })
+  assert.deepEqual(parsed, {
+    ok: false,
+    reason:
+      'lossDate: Invalid input: expected string, received number; ' +
+      'parts[1].issue: Invalid input: expected string, received undefined',
+  })
+})
+
+test('refuses a value that is wrong as a whole without a place', async () => {
+  const parsed = await asAnswerSchema(claim, 'x').parse('text')
+  assert.deepEqual(parsed, { ok: false, reason: 'Invalid input: expected object, received string' })
+})
+
+test('waits for a schema that checks asynchronously', async () => {
+  const schema = z.object({ policy: z.string().refine((text) => Promise.resolve(text === 'P-77'), 'no such policy') })
+  assert.deepEqual(await asAnswerSchema(schema, 'x').parse({ policy: 'P-1' }), {
+    ok: false,
+    reason: 'policy: no such policy',
+  })
+})
+
+test('closes the objects inside arrays, unions and definitions, and leaves what is open on purpose', () => {
+  interface Node {
+    readonly name: string
+    readonly children: readonly Node[]
+  }
+  const node: z.ZodType<Node> = z.object({ name: z.string(), children: z.array(z.lazy(() => node)) })
+  const schema = z.object({
+    nodes: z.array(node),
+    either: z.union([z.object({ a: z.string() }), z.string()]),
+    open: z.record(z.string(), z.number()),
+  })
+  const text = JSON.stringify(asAnswerSchema(schema, 'x').json)
+  assert.equal(text.match(/"additionalProperties":false/g)?.length, 3)
+  assert.match(text, /"additionalProperties":\{"type":"number"\}/)
+})
+
+test('tells which schemas the strict mode of OpenAI takes', () => {
+  assert.equal(fits(z.object({ a: z.string(), b: z.nullable(z.number()) })), true)
+  assert.equal(fits(z.object({ a: z.string().optional() })), false)
+  assert.equal(fits(z.object({ list: z.array(z.object({ a: z.string().default('x') })) })), false)
+  assert.equal(fits(z.object({ map: z.record(z.string(), z.string()) })), false)
+  assert.equal(fitsStrictMode({ allOf: [{ type: 'object' }] }), false)
+})
+
+test('takes zod/mini, which gives no JSON Schema by itself', async () => {
+  const schema = asAnswerSchema(mini.object({ policy: mini.string() }), 'x')
+  assert.deepEqual((schema.json as { required: unknown }).required, ['policy'])
+  assert.equal((await schema.parse({ policy: 1 })).ok, false)
+})
+
+test('takes a schema of another library that gives JSON Schema', async () => {
+  const schema = {
+    '~standard': {
+      version: 1,
+      vendor: 'acme',
+      validate: (value: unknown) =>
+        value === 'yes' ? { value: true } : { issues: [{ message: 'not yes', path: [{ key: 'deep' }, 0] }] },
+      jsonSchema: { input: ({ target }: { target: string }) => ({ type: 'string', $comment: target }) },
+    },
+  } as const
+  const answer = asAnswerSchema(schema, 'x')
+  assert.deepEqual(answer.json, { type: 'string', $comment: 'draft-07' })
+  assert.deepEqual(await answer.parse('yes'), { ok: true, value: true })
+  assert.deepEqual(await answer.parse('no'), { ok: false, reason: 'deep[0]: not yes' })
+})
+
+test('takes a schema of the AI SDK, with and without a check of its own', async () => {
+  const json = { type: 'object', properties: { a: { type: 'string' } } } as const
+  const checked = jsonSchema<{ a: string }>(json, {
+    validate: () => ({ success: false, error: new Error('a is too short') }),
+  })
+  assert.deepEqual(await asAnswerSchema(checked, 'x').parse({ a: '' }), { ok: false, reason: 'a is too short' })
+  assert.deepEqual(await asAnswerSchema(jsonSchema(json), 'x').parse({ a: 1 }), { ok: true, value: { a: 1 } })
+  assert.deepEqual(asAnswerSchema(jsonSchema(json), 'x').json, { ...json, additionalProperties: false })
+})
+
+test('refuses at once a Standard Schema without JSON Schema, naming whose it is and what to use', () => {
+  const schema = { '~standard': { version: 1, vendor: 'acme', validate: () => ({ value: 1 }) } }
+  assert.throws(() => asAnswerSchema(schema, 'the output of task facts'), {
+    code: 'SCHEMA_INVALID',
+    message: /^the output of task facts is a acme schema that gives no JSON Schema: use a zod 4 schema/,
+  })
+})
+
+test('refuses at once what no JSON Schema can say, and what is no schema', () => {
+  assert.throws(() => asAnswerSchema(z.object({ at: z.date() }), 'the input of tool file'), {
+    code: 'SCHEMA_INVALID',
+    message: /^the input of tool file gives no JSON Schema \(Date cannot be represented/,
+  })
+  for (const nothing of [undefined, null, 'string', 7, {}, [], () => 1]) {
+    assert.throws(() => asAnswerSchema(nothing, 'x'), { code: 'SCHEMA_INVALID' })
+  }
+})
+
+test('types a value before and after the transforms', () => {
+  const before: InferInput<typeof claim> = { policy: 'P-77', lossDate: '2030-05-03' }
+  const after: InferOutput<typeof claim> = { policy: 'P-77', lossDate: new Date(before.lossDate) }
+  const other: InferOutput<ReturnType<typeof jsonSchema<{ a: string }>>> = { a: 'x' }
+  assert.ok(after.lossDate.getTime() > 0 && other.a)
+})
+
+test('leaves the parts of an allOf open, since each of them sees all members', () => {
+  const both = {
+    allOf: [
+      { type: 'object', properties: { a: {} } },
+      { type: 'object', properties: { b: {} } },
+    ],
+  }
+  assert.deepEqual(closeObjects(both), both)
+})
+
+function fits(schema: z.ZodType): boolean {
+  return fitsStrictMode(asAnswerSchema(schema, 'x').json)
+}
