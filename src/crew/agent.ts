@@ -1,0 +1,114 @@
+// An agent: who does a task, with which model and tools. Made once, never changed.
+import { RepriseError } from '../errors.ts'
+import { strictJson, type Json } from '../journal/json.ts'
+import { checkKeys, checkNumber, checkText, describe } from '../options.ts'
+import type { LanguageModel } from '../models/resolve-model.ts'
+import { settingNames, type ModelSettings } from '../models/settings.ts'
+import { toolList, type Tool, type Tools } from '../tools/tool.ts'
+import type { Placeholders } from './placeholders.ts'
+
+export interface AgentOptions<
+  Role extends string = string,
+  Goal extends string = string,
+  Backstory extends string = string,
+> {
+  readonly role: Role
+  readonly goal: Goal
+  readonly backstory?: Backstory
+  /** An AI SDK language model, or `provider/model`; else REPRISE_MODEL, else the default model. */
+  readonly model?: LanguageModel | string
+  readonly tools?: Tools
+  /** Log what this agent does. */
+  readonly verbose?: boolean
+  /** Model calls per attempt at a task; in the last one it must answer. Default 20. */
+  readonly maxIterations?: number
+  /** Tries after the first one when a model call fails in passing. Default 2. */
+  readonly maxRetries?: number
+  /** Time for one attempt at a task, in this process. */
+  readonly maxSeconds?: number
+  readonly settings?: ModelSettings
+}
+
+/** Who does a task. `Inputs` are the names of the placeholders in its texts. */
+export interface Agent<out Inputs extends string = string> {
+  readonly role: string
+  readonly goal: string
+  readonly backstory: string | undefined
+  readonly model: LanguageModel | string | undefined
+  readonly tools: readonly Tool[]
+  readonly verbose: boolean
+  readonly maxIterations: number
+  readonly maxRetries: number
+  readonly maxSeconds: number | undefined
+  readonly settings: { readonly [name: string]: Json }
+  /** Only a type: nothing is there at run time. */
+  readonly '~inputs'?: Inputs
+}
+
+export interface AgentConstructor {
+  /** CREW_INVALID, OPTION_UNKNOWN: at once, naming what is wrong. */
+  new <const Role extends string, const Goal extends string, const Backstory extends string = ''>(
+    options: AgentOptions<Role, Goal, Backstory>,
+  ): Agent<Placeholders<Role> | Placeholders<Goal> | Placeholders<Backstory>>
+}
+
+const keys = [
+  'role',
+  'goal',
+  'backstory',
+  'model',
+  'tools',
+  'verbose',
+  'maxIterations',
+  'maxRetries',
+  'maxSeconds',
+  'settings',
+]
+
+export const Agent: AgentConstructor = class implements Agent<never> {
+  readonly role: string
+  readonly goal: string
+  readonly backstory: string | undefined
+  readonly model: LanguageModel | string | undefined
+  readonly tools: readonly Tool[]
+  readonly verbose: boolean
+  readonly maxIterations: number
+  readonly maxRetries: number
+  readonly maxSeconds: number | undefined
+  readonly settings: { readonly [name: string]: Json }
+
+  constructor(options: AgentOptions) {
+    checkKeys('an agent', options, keys)
+    checkText('CREW_INVALID', 'the role of an agent', options.role)
+    const what = `agent ${options.role}`
+    checkText('CREW_INVALID', `the goal of ${what}`, options.goal)
+    if (options.backstory !== undefined && typeof options.backstory !== 'string') {
+      throw new RepriseError(
+        'CREW_INVALID',
+        `the backstory of ${what} must be a string, not ${describe(options.backstory)}`,
+      )
+    }
+    checkNumber(`maxIterations of ${what}`, options.maxIterations, 1)
+    checkNumber(`maxRetries of ${what}`, options.maxRetries, 0)
+    checkNumber(`maxSeconds of ${what}`, options.maxSeconds, 0.001)
+    this.role = options.role
+    this.goal = options.goal
+    this.backstory = options.backstory
+    this.model = options.model
+    this.tools = toolList(options.tools, what)
+    this.verbose = options.verbose ?? false
+    this.maxIterations = options.maxIterations ?? 20
+    this.maxRetries = options.maxRetries ?? 2
+    this.maxSeconds = options.maxSeconds
+    this.settings = checkSettings(what, options.settings)
+    Object.freeze(this)
+  }
+}
+
+function checkSettings(what: string, settings: ModelSettings | undefined): { readonly [name: string]: Json } {
+  checkKeys(`settings of ${what}`, settings, settingNames)
+  const json = strictJson(settings ?? {}, 'settings')
+  if (!json.ok)
+    throw new RepriseError('OPTION_UNKNOWN', `${json.path} of ${what} is ${json.found}, which JSON does not carry`)
+  return json.value as { readonly [name: string]: Json }
+}

@@ -1,0 +1,136 @@
+// From what users write to what the engine executes: agents found, contexts resolved, texts rendered, fingerprints taken.
+// A crew that cannot work is refused here, when it is put together.
+import { RepriseError } from '../errors.ts'
+import type { Inputs, TaskDefinition } from '../engine/definition.ts'
+import { digest } from '../journal/hash.ts'
+import type { Fingerprint, Json } from '../journal/index.ts'
+import { modelName, type LanguageModel } from '../models/resolve-model.ts'
+import type { Tool } from '../tools/tool.ts'
+import type { Agent } from './agent.ts'
+import { interpolate, placeholders } from './placeholders.ts'
+import { instructionsFor, messageFor } from './prompts.ts'
+import type { Task } from './task.ts'
+
+/** What `crew.with` puts in place of the declared ones. */
+export interface Overrides {
+  readonly model?: LanguageModel | string | undefined
+  /** By name. */
+  readonly tools?: { readonly [name: string]: Tool } | undefined
+}
+
+export function defineTasks(tasks: readonly Task[], agents: readonly Agent[], overrides: Overrides): TaskDefinition[] {
+  if (tasks.length === 0) throw new RepriseError('CREW_INVALID', 'the crew has no tasks; give at least one')
+  const earlier = new Map<string, Task>()
+  return tasks.map((task) => {
+    const twin = [...earlier.values()].find((other) => other.id === task.id || other.name === task.name)
+    if (twin) {
+      const same = task.named ? `the name ${task.name}` : 'the same texts and no name'
+      throw new RepriseError(
+        'CREW_INVALID',
+        `two tasks of the crew have ${same}; a task is known by its name, so give each its own`,
+      )
+    }
+    const definition = defineTask(task, agentOf(task, agents), contextOf(task, tasks, earlier), overrides)
+    earlier.set(task.name, task)
+    return definition
+  })
+}
+
+function agentOf(task: Task, agents: readonly Agent[]): Agent {
+  const agent = task.agent ?? (agents.length === 1 ? agents[0] : undefined)
+  if (agent) return agent
+  const have = agents.length === 0 ? 'no agents' : `${agents.length} agents`
+  throw new RepriseError('CREW_INVALID', `task ${task.name} has no agent and the crew has ${have}; give the task one`)
+}
+
+function contextOf(task: Task, tasks: readonly Task[], earlier: ReadonlyMap<string, Task>): string[] {
+  if (!task.context) return [...earlier.keys()]
+  return task.context.map((other) => {
+    if (earlier.get(other.name) === other) return other.name
+    const why = tasks.includes(other) ? 'which does not come before it' : 'which is not in the crew'
+    throw new RepriseError(
+      'CREW_INVALID',
+      `task ${task.name} has ${other.name} in its context, ${why}; a task sees only earlier ones`,
+    )
+  })
+}
+
+function defineTask(task: Task, agent: Agent, context: readonly string[], overrides: Overrides): TaskDefinition {
+  const tools = (task.tools ?? agent.tools).map((tool) => overrides.tools?.[tool.name] ?? tool)
+  const model = overrides.model ?? agent.model
+  const texts = textsOf(task, agent)
+  const used = [...new Set(Object.values(texts).flatMap(placeholders))]
+  return {
+    name: task.name,
+    id: task.id,
+    description: task.description,
+    expectedOutput: task.expectedOutput,
+    agent: { ...pickAgent(agent), model },
+    context,
+    schema: task.schema,
+    tools,
+    retries: task.retries,
+    render(inputs, outputs) {
+      const text = (name: keyof typeof texts, where: string): string => interpolate(texts[name] ?? '', inputs, where)
+      return {
+        instructions: instructionsFor({
+          role: text('role', `the role of agent ${agent.role}`),
+          goal: text('goal', `the goal of agent ${agent.role}`),
+          backstory: text('backstory', `the backstory of agent ${agent.role}`),
+        }),
+        message: messageFor({
+          description: text('description', `the description of task ${task.name}`),
+          expectedOutput: text('expected output', `the expected output of task ${task.name}`),
+          context: [...outputs].map(([name, output]) => ({ task: name, output })),
+          structured: task.schema !== undefined,
+        }),
+      }
+    },
+    fingerprint(inputs, outputs) {
+      const fields: [string, Json][] = [
+        ...Object.entries(texts).map(([name, text]): [string, Json] => [textField(name), text]),
+        ['model', modelName(model)],
+        ['settings', agent.settings],
+        ...tools.map((tool): [string, Json] => [`tool:${tool.name}`, toolIdentity(tool)]),
+        ...(task.schema ? [['output schema', task.schema.json] satisfies [string, Json]] : []),
+        ...(task.version === undefined ? [] : [['version', task.version] satisfies [string, Json]]),
+        ...used.map((name): [string, Json] => [`input:${name}`, inputs[name] ?? null]),
+        ...[...outputs].map(([name, output]): [string, Json] => [`context:${name}`, output]),
+      ]
+      return Object.fromEntries(fields.map(([field, value]) => [field, digest(value)])) satisfies Fingerprint
+    },
+  }
+}
+
+/** Renders a task's texts for nothing but the error: INPUT_MISSING names the text and the input. */
+export function checkInputs(task: TaskDefinition, inputs: Inputs): void {
+  task.render(inputs, new Map())
+}
+
+function textsOf(task: Task, agent: Agent): { [name: string]: string } {
+  return {
+    description: task.description,
+    ...(task.expectedOutput === undefined ? {} : { 'expected output': task.expectedOutput }),
+    role: agent.role,
+    goal: agent.goal,
+    ...(agent.backstory === undefined ? {} : { backstory: agent.backstory }),
+  }
+}
+
+function textField(name: string): string {
+  return name === 'role' || name === 'goal' || name === 'backstory' ? `agent ${name}` : name
+}
+
+function toolIdentity({ name, description, effect, schema, version }: Tool): Json {
+  return { name, description, effect, schema: schema.json, version: version ?? null }
+}
+
+function pickAgent({
+  role,
+  settings,
+  maxIterations,
+  maxRetries,
+  maxSeconds,
+}: Agent): Omit<TaskDefinition['agent'], 'model'> {
+  return { role, settings, maxIterations, maxRetries, maxSeconds }
+}

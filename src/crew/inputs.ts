@@ -1,0 +1,59 @@
+// Inputs and run ids as callers give them: checked before anything is spent.
+import type { Inputs } from '../engine/definition.ts'
+import { RepriseError } from '../errors.ts'
+import { strictJson, type Json } from '../journal/json.ts'
+import { describe } from '../options.ts'
+import type { Unknowable } from './placeholders.ts'
+
+/** Whether the compiler knows of a placeholder that must be given. */
+export type NeedsInputs<Names extends string> = string extends Names
+  ? false
+  : [Exclude<Names, Unknowable>] extends [never]
+    ? false
+    : true
+
+/** The inputs of texts whose placeholders are `Names`. Where not all texts are known at compile time, any further name is let through. */
+export type InputsFor<Names extends string> = string extends Names
+  ? AnyInputs
+  : { readonly [Name in Exclude<Names, Unknowable>]: InputValue } & (Unknowable extends Names ? AnyInputs : unknown)
+
+type AnyInputs = { readonly [name: string]: InputValue }
+
+/** Whatever JSON carries. Not `Json` itself, so that an interface of the caller's fits as well. */
+export type InputValue =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly InputValue[]
+  | { readonly [key: string]: InputValue | undefined }
+  | object
+
+/** INPUT_INVALID with the path of the first thing that JSON does not carry: a Date, bigint, NaN, Map or cycle. */
+export function readInputs(inputs: unknown): Inputs {
+  if (inputs === undefined) return {}
+  const plain = typeof inputs === 'object' && inputs !== null && !Array.isArray(inputs)
+  if (!plain)
+    throw new RepriseError('INPUT_INVALID', `inputs is ${describe(inputs)}; give an object: inputs: { name: value }`)
+  const json = strictJson(inputs, 'inputs')
+  if (json.ok) return json.value as { readonly [name: string]: Json }
+  throw new RepriseError(
+    'INPUT_INVALID',
+    `${json.path} is ${json.found}, which JSON does not carry; give text, numbers, lists or plain objects`,
+  )
+}
+
+/** A caller's own run id: any text of up to 200 characters without control characters. */
+export function checkRunId(id: unknown): string {
+  const fine =
+    typeof id === 'string' &&
+    id.length > 0 &&
+    id.length <= 200 &&
+    !/[\u0000-\u001f\u007f]/.test(id) &&
+    id.isWellFormed()
+  if (fine) return id
+  throw new RepriseError(
+    'OPTION_UNKNOWN',
+    `the run id is ${describe(id)}; give a text of 1 to 200 characters without control characters`,
+  )
+}

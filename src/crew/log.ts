@@ -1,0 +1,69 @@
+// What a crew says about its work: nothing but warnings, unless it is verbose or has a logger.
+import type { Logger } from '../engine/definition.ts'
+import type { Entry } from '../journal/entries.ts'
+import { taskOf } from '../journal/paths.ts'
+import { replyText } from '../journal/state.ts'
+
+const print = (message: string): void => void process.stderr.write(`${message}\n`)
+
+export const verboseLogger: Logger = { info: print, warn: (message) => print(`warning: ${message}`) }
+export const quietLogger: Logger = { info: () => {}, warn: verboseLogger.warn }
+
+/** One line for an entry, or nothing for one that says little by itself. */
+export function describeEntry(entry: Entry): string | undefined {
+  const at = entry.path ?? ''
+  switch (entry.type) {
+    case 'run.resumed':
+      return `resumed by process ${entry.owner.pid}${entry.edited ? `; the journal was edited by hand, again: ${entry.edited.tasks.join(', ') || 'nothing'}` : ''}`
+    case 'run.suspended':
+      return `suspended: ${entry.reason}${entry.through === undefined ? '' : ` ${entry.through}`}`
+    case 'run.completed':
+      return 'completed'
+    case 'run.failed':
+      return `failed: ${entry.error.message}`
+    case 'run.cancelled':
+      return `cancelled${entry.by === undefined ? '' : ` by ${entry.by}`}`
+    case 'task.inherited':
+      return `task ${at} inherited from run ${entry.from.run}${entry.stale ? ` (stale: ${entry.stale.join('; ')})` : ''}`
+    case 'task.started':
+      return `task ${taskOf(at)} started (${at}) by ${entry.agent}${entry.because ? `, because ${entry.because.join('; ')}` : ''}`
+    case 'task.completed':
+      return `task ${taskOf(at)} completed`
+    case 'task.failed':
+      return `task ${taskOf(at)} failed: ${entry.error.message}`
+    case 'task.skipped':
+      return `task ${at} skipped: ${entry.reason}`
+    case 'task.edited':
+      return `task ${at} edited${entry.by === undefined ? '' : ` by ${entry.by}`}`
+    case 'task.invalidated':
+      return `task ${at} invalidated${entry.by === undefined ? '' : ` by ${entry.by}`}`
+    case 'model.replied': {
+      const calls = entry.parts.flatMap((part) => (part.type === 'call' ? [part.tool] : []))
+      const said = calls.length > 0 ? `calls ${calls.join(', ')}` : shorten(replyText(entry))
+      return `model ${at} ${said} (${entry.usage.input} in, ${entry.usage.output} out)`
+    }
+    case 'model.failed':
+      return `model ${at} failed: ${entry.error.message}`
+    case 'tool.called':
+      return `tool ${at} ${entry.tool} called`
+    case 'tool.returned':
+      return `tool ${at} ${'result' in entry.outcome ? 'returned' : shorten(JSON.stringify(entry.outcome))}${entry.source === undefined ? '' : ` (${entry.source})`}`
+    case 'tool.abandoned':
+      return `tool ${at} abandoned: ${entry.reason}`
+    case 'guardrail.judged':
+      return `answer ${at} ${entry.verdict}${entry.reason === undefined ? '' : `: ${entry.reason}`}`
+    case 'question.asked':
+      return `question ${entry.question.id}: ${entry.question.text}`
+    case 'question.answered':
+      return `question ${entry.question} answered: ${entry.answer.decision}`
+    case 'run.created':
+    case 'callback.returned':
+    case 'context.summarised':
+      return undefined
+  }
+}
+
+function shorten(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim()
+  return line.length <= 100 ? line : `${line.slice(0, 99)}…`
+}

@@ -1,0 +1,84 @@
+// `{name}` in a text stands for an input. `{{` is a literal brace, and braces that hold no identifier (JSON, for one) stay as
+// they are. The parser exists twice, for values and for types, and both must agree.
+import { RepriseError } from '../errors.ts'
+import type { Json } from '../journal/json.ts'
+
+const pattern = /\{\{(?:([A-Za-z_][A-Za-z0-9_]*)\}\})?|\{([A-Za-z_][A-Za-z0-9_]*)\}/g
+
+/** The names that a text uses, each once, in order. */
+export function placeholders(text: string): string[] {
+  return [...new Set([...text.matchAll(pattern)].flatMap((match) => (match[2] === undefined ? [] : [match[2]])))]
+}
+
+/** The text with its inputs. Lists and objects become JSON. INPUT_MISSING names one that is not there. */
+export function interpolate(text: string, inputs: { readonly [name: string]: Json }, where: string): string {
+  return text.replaceAll(pattern, (_, literal: string | undefined, name: string | undefined) => {
+    if (name === undefined) return literal === undefined ? '{' : `{${literal}}`
+    const value = Object.hasOwn(inputs, name) ? inputs[name] : undefined
+    if (value === undefined) throw missing(name, where)
+    return typeof value === 'string' ? value : JSON.stringify(value)
+  })
+}
+
+function missing(name: string, where: string): RepriseError {
+  return new RepriseError(
+    'INPUT_MISSING',
+    `${where} uses {${name}}, but there is no input ${name}; give inputs: { ${name}: … }, or write {{${name}}} for a literal brace`,
+  )
+}
+
+/** Stands in for the names of a text that is not known at compile time. */
+export type Unknowable = '{unknown at compile time}'
+
+/** The names that a literal text uses. */
+export type Placeholders<T extends string> = string extends T ? Unknowable : Parse<T>
+
+type Parse<T extends string> = T extends `${string}{${infer Rest}`
+  ? Rest extends `{${infer After}`
+    ? Parse<After>
+    : Rest extends `${infer Name}}${infer After}`
+      ? IsIdentifier<Name> extends true
+        ? Name | Parse<After>
+        : Parse<Rest>
+      : never
+  : never
+
+type Letter =
+  | 'a'
+  | 'b'
+  | 'c'
+  | 'd'
+  | 'e'
+  | 'f'
+  | 'g'
+  | 'h'
+  | 'i'
+  | 'j'
+  | 'k'
+  | 'l'
+  | 'm'
+  | 'n'
+  | 'o'
+  | 'p'
+  | 'q'
+  | 'r'
+  | 's'
+  | 't'
+  | 'u'
+  | 'v'
+  | 'w'
+  | 'x'
+  | 'y'
+  | 'z'
+  | '_'
+type Digit = '0' | '1' | '2' | '3' | '4' | '5' | '6' | '7' | '8' | '9'
+
+type IsIdentifier<T extends string> =
+  Lowercase<T> extends `${infer First}${infer Rest}` ? (First extends Letter ? AllWord<Rest> : false) : false
+type AllWord<T extends string> = T extends ''
+  ? true
+  : T extends `${infer First}${infer Rest}`
+    ? First extends Letter | Digit
+      ? AllWord<Rest>
+      : false
+    : false

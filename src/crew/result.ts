@@ -1,0 +1,170 @@
+// What a call gives back, folded from the journal alone: a run that has just ended and one read back from the store give the same.
+import type { Message } from '../models/messages.ts'
+import type { AnswerSchema } from '../schema/answer-schema.ts'
+import { answerCommand } from '../engine/questions.ts'
+import { conversation } from '../engine/conversation.ts'
+import type { Stale } from '../engine/replay.ts'
+import { RepriseError } from '../errors.ts'
+import type { Question, Usage } from '../journal/entries.ts'
+import type { Json } from '../journal/json.ts'
+import { addUsage, noUsage, openQuestions, spentOn, type RunState, type TaskState } from '../journal/state.ts'
+import { nearest } from '../options.ts'
+import type { Task } from './task.ts'
+
+export interface TaskOutput<Output = unknown> {
+  readonly name: string
+  readonly id: string
+  readonly description: string
+  readonly expectedOutput: string | undefined
+  /** The first words of the description. */
+  readonly summary: string
+  /** The text that the task gave; empty while it has none. */
+  readonly raw: string
+  /** The answer as its schema gives it, or the text of a task without a schema; undefined while there is none. */
+  readonly output: Output | undefined
+  readonly agent: string | undefined
+  /** What making this output took, in whatever run it was made. */
+  readonly usage: Usage
+  readonly startedAt: string | undefined
+  readonly completedAt: string | undefined
+  /** What was said in this run to make it; empty for an inherited one. */
+  readonly messages: readonly Message[]
+  readonly status: 'executed' | 'inherited' | 'skipped' | 'edited' | 'pending'
+}
+
+export type Tasks = readonly Task[]
+type OutputOf<T> = T extends { readonly '~output'?: infer Output } ? Output : unknown
+type Last<T extends Tasks> = T extends readonly [...infer _, infer L] ? L : T[number]
+
+/** A task, its name or its id. */
+export type TaskReference<T extends Tasks = Tasks> = T[number] | T[number]['name'] | (string & {})
+
+interface ResultBase<T extends Tasks> {
+  readonly runId: string
+  readonly raw: string
+  /** In the order of the crew. */
+  readonly tasks: { readonly [K in keyof T]: TaskOutput<OutputOf<T[K]>> }
+  /** TASK_NOT_FOUND names the tasks that there are. */
+  task<Output>(task: Task<string, Output>): TaskOutput<Output>
+  task(task: string): TaskOutput
+  /** Tokens that this run has spent, and those that its inherited outputs had cost. */
+  readonly usage: { readonly spent: Usage; readonly inherited: Usage }
+  /** Outputs that were kept although what they were made from has changed. */
+  readonly stale: readonly Stale[]
+  readonly questions: readonly Question[]
+  /** On a completed run its text; on a suspended one, a sentence that says what it waits for. */
+  toString(): string
+}
+
+export type CompletedResult<T extends Tasks = Tasks> = ResultBase<T> & {
+  readonly status: 'completed'
+  readonly output: OutputOf<Last<T>>
+}
+export type SuspendedResult<T extends Tasks = Tasks> = ResultBase<T> & {
+  readonly status: 'suspended'
+  readonly output: undefined
+}
+export type RunResult<T extends Tasks = Tasks> = CompletedResult<T> | SuspendedResult<T>
+
+/** `schemas` are the crew's, by task name. */
+export async function toResult<T extends Tasks>(
+  state: RunState,
+  schemas: ReadonlyMap<string, AnswerSchema | undefined>,
+  stale: readonly Stale[],
+): Promise<RunResult<T>> {
+  const tasks = await taskOutputs(state, schemas)
+  const last = tasks.at(-1)
+  const completed = state.status === 'completed'
+  const sentence = suspensionSentence(state)
+  const spent = [...state.tasks.values()].reduce((sum, task) => addUsage(sum, spentOn(state, task)), noUsage)
+  const kept = tasks.filter((task) => task.status === 'inherited')
+  const result = {
+    runId: state.run,
+    status: completed ? 'completed' : 'suspended',
+    raw: completed ? (last?.raw ?? '') : '',
+    output: completed ? last?.output : undefined,
+    tasks,
+    task: (reference: Task | string) => findTask(tasks, reference, `run ${state.run}`),
+    usage: { spent, inherited: kept.reduce((sum, task) => addUsage(sum, task.usage), noUsage) },
+    stale,
+    questions: openQuestions(state),
+    toString: () => (completed ? (last?.raw ?? '') : sentence),
+  }
+  return result as unknown as RunResult<T>
+}
+
+export async function taskOutputs(
+  state: RunState,
+  schemas: ReadonlyMap<string, AnswerSchema | undefined>,
+): Promise<TaskOutput[]> {
+  const tasks = [...state.tasks.values()].filter((task) => !task.removed)
+  return Promise.all(tasks.map((task) => toTaskOutput(state, task, schemas.get(task.name))))
+}
+
+/** By object, name or id. TASK_NOT_FOUND names the tasks that there are. */
+export function findTask<T extends { readonly name: string; readonly id: string }>(
+  tasks: readonly T[],
+  reference: Task | string,
+  where: string,
+): T {
+  const wanted = typeof reference === 'string' ? reference : reference.name
+  const found = tasks.find((task) => task.name === wanted) ?? tasks.find((task) => task.id === wanted)
+  if (found) return found
+  const near = nearest(
+    wanted,
+    tasks.map((task) => task.name),
+  )
+  const there = tasks.map((task) => `${task.name} (${task.id})`).join(', ')
+  throw new RepriseError(
+    'TASK_NOT_FOUND',
+    `${where} has no task ${JSON.stringify(wanted)}${near === undefined ? '' : `; did you mean ${near}?`}; it has ${there}`,
+  )
+}
+
+async function toTaskOutput(state: RunState, task: TaskState, schema: AnswerSchema | undefined): Promise<TaskOutput> {
+  const { output: stored } = task
+  const last = state.attempts.get(task.attempts.at(-1) ?? '')
+  return {
+    name: task.name,
+    id: task.id,
+    description: task.description,
+    expectedOutput: task.expectedOutput,
+    summary: `${task.description.split(/\s+/).slice(0, 10).join(' ')}…`,
+    raw: stored?.raw ?? '',
+    output: stored && (stored.structured ? await structured(stored.raw, schema) : stored.raw),
+    agent: stored?.agent ?? task.agent,
+    usage: stored?.usage ?? spentOn(state, task),
+    startedAt: stored?.startedAt ?? task.startedAt,
+    completedAt: stored?.completedAt,
+    messages: last ? conversation(state, last) : [],
+    status:
+      task.status === 'skipped' ? 'skipped' : task.status === 'completed' && task.source ? task.source : 'pending',
+  }
+}
+
+/** Through the schema, live and on restore alike; as plain JSON where the code has no schema (any more), or one that refuses it. */
+async function structured(raw: string, schema: AnswerSchema | undefined): Promise<unknown> {
+  const json = JSON.parse(raw) as Json
+  const parsed = await schema?.parse(json)
+  return parsed?.ok ? parsed.value : json
+}
+
+function suspensionSentence(state: RunState): string {
+  const resume = `go on with: reprise resume ${state.run}`
+  switch (state.suspended?.reason) {
+    case 'questions': {
+      const asked = openQuestions(state).map(
+        (question) => `${question.id}: ${question.text} (${answerCommand(state.run, question)})`,
+      )
+      return `Run ${state.run} waits for an answer to ${asked.join(' and ')}; then ${resume}`
+    }
+    case 'through':
+      return `Run ${state.run} stopped after task ${state.suspended.through}, as asked; ${resume}`
+    case 'takeovers':
+      return `Run ${state.run} was taken up five times without a new step, so it is left alone; find out what ends its processes, then ${resume}`
+    case 'edited':
+      return `Run ${state.run} was edited by hand and has tasks to do; ${resume}`
+    default:
+      return `Run ${state.run} was stopped; ${resume}`
+  }
+}

@@ -1,0 +1,121 @@
+// Looking at runs without executing them: summaries for lists, and one run as a whole.
+import type { CrewDefinition, Engine } from '../engine/definition.ts'
+import { follow } from '../engine/follow.ts'
+import { readEntries, readRun, runNotFound } from '../engine/read-run.ts'
+import { staleTasks, type Stale } from '../engine/replay.ts'
+import type { RowSummary } from '../engine/row.ts'
+import type { Entry, Failure, PlannedTask, Question, RunStatus, Usage } from '../journal/entries.ts'
+import type { Json } from '../journal/json.ts'
+import { addUsage, noUsage, openQuestions, spentOn } from '../journal/state.ts'
+import type { AnswerSchema } from '../schema/answer-schema.ts'
+import { encodeCursor } from '../stores/cursor.ts'
+import type { RunFilter, RunRow } from '../stores/store.ts'
+import { findTask, taskOutputs, type TaskOutput } from './result.ts'
+import type { Task } from './task.ts'
+
+export interface RunSummary {
+  readonly id: string
+  readonly crew: string
+  readonly status: RunStatus
+  /** Running, but the process that ran it is gone: resume it. */
+  readonly abandoned: boolean
+  readonly inputs: { readonly [name: string]: Json }
+  /** The run that it was made from. */
+  readonly parent: string | undefined
+  readonly createdAt: string
+  readonly updatedAt: string
+  /** How many processes have worked on it. */
+  readonly lives: number
+  /** Tasks that are done, of how many. */
+  readonly done: number
+  readonly total: number
+  readonly usage: Usage
+  /** Open questions. */
+  readonly questions: number
+  readonly error: Failure | undefined
+}
+
+export interface RunView extends Omit<RunSummary, 'questions'> {
+  readonly tasks: readonly TaskOutput[]
+  readonly plan: readonly PlannedTask[] | undefined
+  readonly stale: readonly Stale[]
+  readonly questions: readonly Question[]
+  /** TASK_NOT_FOUND names the tasks that there are. */
+  task<Output>(task: Task<string, Output>): TaskOutput<Output>
+  task(task: string): TaskOutput
+  /** The entries from the first one on, as they grow, in whatever process they are written. */
+  events(): AsyncIterable<Entry>
+}
+
+/** Newest first; `before` is the id of the last run of the page before. RUN_NOT_FOUND when it is gone. */
+export async function listRuns(
+  engine: Engine,
+  filter: RunFilter,
+  limit: number,
+  before?: string,
+): Promise<RunSummary[]> {
+  const last = before === undefined ? undefined : await engine.store.row(before)
+  if (before !== undefined && !last) throw runNotFound(engine.store, before)
+  const { rows } = await engine.store.list(filter, { limit, ...(last ? { before: encodeCursor(last) } : {}) })
+  return Promise.all(rows.map((row) => summaryOf(engine, row)))
+}
+
+async function summaryOf(engine: Engine, row: RunRow): Promise<RunSummary> {
+  const summary = JSON.parse(row.summary) as RowSummary
+  return {
+    id: row.run,
+    crew: row.crew,
+    status: row.status,
+    abandoned: await isAbandoned(engine, row.run, row.status),
+    inputs: summary.inputs ?? (await inputsOf(engine, row.run)),
+    parent: row.parent,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+    lives: summary.lives,
+    done: summary.done,
+    total: summary.total,
+    usage: summary.usage,
+    questions: summary.questions,
+    error: summary.error,
+  }
+}
+
+/** `crew` is undefined where the code is not at hand: then outputs are plain JSON and nothing is compared. */
+export async function viewRun(engine: Engine, run: string, crew?: CrewDefinition): Promise<RunView> {
+  const { state } = await readRun(engine.store, run)
+  const tasks = await taskOutputs(state, schemasOf(crew))
+  return {
+    id: state.run,
+    crew: state.crew,
+    status: state.status,
+    abandoned: await isAbandoned(engine, run, state.status),
+    inputs: state.inputs,
+    parent: state.parent?.run,
+    createdAt: state.createdAt,
+    updatedAt: state.updatedAt,
+    lives: state.lives,
+    done: tasks.filter((task) => task.status !== 'pending').length,
+    total: tasks.length,
+    usage: [...state.tasks.values()].reduce((sum, task) => addUsage(sum, spentOn(state, task)), noUsage),
+    error: state.error,
+    tasks,
+    plan: state.plan,
+    stale: crew ? staleTasks(crew, state) : [],
+    questions: openQuestions(state),
+    task: (reference: Task | string) => findTask(tasks, reference, `run ${run}`),
+    events: () => follow(engine, run),
+  }
+}
+
+export function schemasOf(crew: CrewDefinition | undefined): Map<string, AnswerSchema | undefined> {
+  return new Map(crew?.tasks.map((task) => [task.name, task.schema]))
+}
+
+async function isAbandoned(engine: Engine, run: string, status: RunStatus): Promise<boolean> {
+  return status === 'running' && (await engine.store.holder(run)) === undefined
+}
+
+async function inputsOf({ store }: Engine, run: string): Promise<RunSummary['inputs']> {
+  for await (const { entry } of readEntries(store, run)) return entry.type === 'run.created' ? entry.inputs : {}
+  return {}
+}

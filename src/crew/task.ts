@@ -1,0 +1,143 @@
+// A task: a description for an agent. Its name is its identity; its id is a UUID derived from that, equal in every process.
+import { RepriseError } from '../errors.ts'
+import { checkKeys, checkNumber, checkText, describe } from '../options.ts'
+import {
+  asAnswerSchema,
+  type AnswerSchema,
+  type InferInput,
+  type InferOutput,
+  type SchemaInput,
+} from '../schema/answer-schema.ts'
+import { toolList, type Tool, type Tools } from '../tools/tool.ts'
+import type { Agent } from './agent.ts'
+import { checkName, derivedName, stableId } from './identity.ts'
+import type { Placeholders } from './placeholders.ts'
+
+export interface TaskOptions<
+  Name extends string = string,
+  Description extends string = string,
+  Expected extends string = string,
+  Who extends Agent = Agent,
+  Schema extends SchemaInput = SchemaInput,
+> {
+  /** The task's identity. Left out, it is derived from the texts, and changes with them. */
+  readonly name?: Name
+  readonly description: Description
+  readonly expectedOutput?: Expected
+  /** May be left out where the crew has one agent. */
+  readonly agent?: Who
+  /** Whose outputs it is given. Left out: all earlier tasks. An empty list: none. */
+  readonly context?: readonly Task[]
+  /** A Standard Schema that gives JSON Schema: the answer must fit it. */
+  readonly output?: Schema
+  /** Instead of the agent's tools. */
+  readonly tools?: Tools
+  /** How often an answer that is refused goes back to the model. Default 3. */
+  readonly retries?: number
+  /** Change it when something changes that Reprise cannot see. */
+  readonly version?: string
+}
+
+/** A piece of work with an output of type `Output`, which is written as `Raw` before its schema's transforms. */
+export interface Task<
+  out Name extends string = string,
+  out Output = unknown,
+  out Inputs extends string = string,
+  out Raw = unknown,
+> {
+  readonly name: Name
+  /** Whether the name was given; one that was derived changes with the texts. */
+  readonly named: boolean
+  readonly id: string
+  readonly description: string
+  readonly expectedOutput: string | undefined
+  readonly agent: Agent | undefined
+  readonly context: readonly Task[] | undefined
+  readonly schema: AnswerSchema | undefined
+  readonly tools: readonly Tool[] | undefined
+  readonly retries: number
+  readonly version: string | undefined
+  /** Only types: nothing is there at run time. */
+  readonly '~inputs'?: Inputs
+  readonly '~output'?: Output
+  readonly '~raw'?: Raw
+}
+
+export interface TaskConstructor {
+  /** CREW_INVALID, SCHEMA_INVALID, OPTION_UNKNOWN: at once, naming what is wrong. */
+  new <
+    const Name extends string = string,
+    const Description extends string = string,
+    const Expected extends string = '',
+    Who extends Agent = Agent<never>,
+    Schema extends SchemaInput = never,
+  >(
+    options: TaskOptions<Name, Description, Expected, Who, Schema>,
+  ): Task<
+    Name,
+    [Schema] extends [never] ? string : InferOutput<Schema>,
+    Placeholders<Description> | Placeholders<Expected> | InputsOf<Who>,
+    [Schema] extends [never] ? string : InferInput<Schema>
+  >
+}
+
+/** The names of the placeholders that an agent or task uses. */
+export type InputsOf<T> = T extends { readonly '~inputs'?: infer Inputs extends string } ? Inputs : never
+
+const keys = ['name', 'description', 'expectedOutput', 'agent', 'context', 'output', 'tools', 'retries', 'version']
+
+export const Task: TaskConstructor = class {
+  readonly name: never
+  readonly named: boolean
+  readonly id: string
+  readonly description: string
+  readonly expectedOutput: string | undefined
+  readonly agent: Agent | undefined
+  readonly context: readonly Task[] | undefined
+  readonly schema: AnswerSchema | undefined
+  readonly tools: readonly Tool[] | undefined
+  readonly retries: number
+  readonly version: string | undefined
+
+  constructor(options: TaskOptions) {
+    checkKeys('a task', options, keys)
+    const { name, description, expectedOutput = '', agent } = options
+    if (name !== undefined) checkName('a task', name)
+    checkText('CREW_INVALID', `the description of ${name === undefined ? 'a task' : `task ${name}`}`, description)
+    this.named = name !== undefined
+    this.id =
+      name === undefined ? stableId('texts', description, expectedOutput, agent?.role ?? '') : stableId('name', name)
+    this.name = (name ?? derivedName(description, this.id)) as never
+    const what = `task ${this.name as string}`
+    this.description = description
+    this.expectedOutput = options.expectedOutput
+    this.agent = checkAgent(what, agent)
+    this.context = checkContext(what, options.context)
+    this.schema = options.output === undefined ? undefined : asAnswerSchema(options.output, `the output of ${what}`)
+    this.tools = options.tools === undefined ? undefined : toolList(options.tools, what)
+    checkNumber(`retries of ${what}`, options.retries, 0)
+    this.retries = options.retries ?? 3
+    this.version = options.version
+    Object.freeze(this)
+  }
+}
+
+function checkAgent(what: string, agent: unknown): Agent | undefined {
+  if (agent === undefined) return undefined
+  if (typeof agent === 'object' && agent !== null && 'role' in agent && 'maxIterations' in agent) return agent as Agent
+  throw new RepriseError(
+    'CREW_INVALID',
+    `the agent of ${what} is ${describe(agent)}; give an agent made with new Agent({ … })`,
+  )
+}
+
+function checkContext(what: string, context: unknown): readonly Task[] | undefined {
+  if (context === undefined) return undefined
+  if (!Array.isArray(context))
+    throw new RepriseError('CREW_INVALID', `the context of ${what} is ${describe(context)}; give a list of tasks`)
+  for (const [index, item] of (context as readonly unknown[]).entries()) {
+    if (typeof item === 'object' && item !== null && 'id' in item && 'name' in item) continue
+    throw new RepriseError('CREW_INVALID', `context[${index}] of ${what} is ${describe(item)}; give the task itself`)
+  }
+  return context as readonly Task[]
+}

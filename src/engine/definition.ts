@@ -1,0 +1,82 @@
+// What the engine needs to know of a crew. The classes that users write satisfy these; the engine knows no classes.
+import type { LanguageModel } from '../models/resolve-model.ts'
+import type { Answers, Entry, Fingerprint, Json, Owner, Question } from '../journal/index.ts'
+import type { AnswerSchema } from '../schema/answer-schema.ts'
+import type { Store } from '../stores/store.ts'
+import type { Tool } from '../tools/tool.ts'
+
+export interface AgentDefinition {
+  readonly role: string
+  readonly model: LanguageModel | string | undefined
+  readonly settings: { readonly [name: string]: Json }
+  readonly maxIterations: number
+  readonly maxRetries: number
+  readonly maxSeconds: number | undefined
+}
+
+export interface TaskDefinition {
+  readonly name: string
+  readonly id: string
+  readonly description: string
+  readonly expectedOutput: string | undefined
+  readonly agent: AgentDefinition
+  /** Names of the tasks whose outputs it is given. */
+  readonly context: readonly string[]
+  readonly schema: AnswerSchema | undefined
+  readonly tools: readonly Tool[]
+  /** How often a refused answer goes back to the model. */
+  readonly retries: number
+  /** The texts for the model, made from the original ones each time. */
+  render(inputs: Inputs, outputs: ReadonlyMap<string, string>): { instructions: string; message: string }
+  /** Digests of everything declared, the inputs that the texts use, and the outputs that it is given. */
+  fingerprint(inputs: Inputs, outputs: ReadonlyMap<string, string>): Fingerprint
+}
+
+export interface CrewDefinition {
+  readonly name: string
+  readonly version: string
+  readonly tasks: readonly TaskDefinition[]
+  readonly logger: Logger
+}
+
+export type Inputs = { readonly [name: string]: Json }
+
+/** Where a crew's messages go. Without one, only warnings are printed. */
+export interface Logger {
+  info(message: string): void
+  warn(message: string): void
+}
+
+export type OnQuestion = (
+  question: Question,
+) => Answers[Question['kind']] | undefined | Promise<Answers[Question['kind']] | undefined>
+
+export interface ExecuteOptions {
+  /** Stop after this task. */
+  readonly through?: string | undefined
+  /** What a resume does about a started task whose code has changed. */
+  readonly changed?: ChangedPolicy | undefined
+  readonly onQuestion?: OnQuestion | undefined
+  /** Stops the run in this process: it is suspended and can be resumed. */
+  readonly signal?: AbortSignal | undefined
+}
+
+export type ChangedPolicy = 'restart' | 'continue' | 'refuse'
+
+export interface Engine {
+  readonly store: Store
+  readonly world: World
+  /** Hears of entries when they are on disk. */
+  readonly appended?: ((run: string, entries: readonly Entry[]) => void) | undefined
+}
+
+/** Everything outside that the engine uses, so that tests can stand in for it. */
+export interface World {
+  now(): Date
+  /** Milliseconds that never go back, for leases. */
+  monotonic(): number
+  newRunId(): string
+  readonly owner: Owner
+  readonly leaseMs: number
+  sleep(ms: number, signal: AbortSignal): Promise<void>
+}

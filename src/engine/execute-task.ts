@@ -1,0 +1,220 @@
+// One task, attempt by attempt. An attempt is one conversation: a model call at a time, its tool calls, and so on until the
+// model answers without calling a tool. Whatever is recorded is read back, never made again. An answer that is refused starts
+// an attempt that carries the conversation on; changed code, an exhausted attempt or a person's edit starts a fresh one.
+import { RepriseError } from '../errors.ts'
+import type { NewEntry, PinnedRequest } from '../journal/entries.ts'
+import { explainChange } from '../journal/fingerprint.ts'
+import type { Json } from '../journal/json.ts'
+import { attemptPath, turnPath } from '../journal/paths.ts'
+import { replyText, type AttemptState, type RunState } from '../journal/state.ts'
+import { callModel } from '../models/call-model.ts'
+import { isModelFailure } from '../models/model-failure.ts'
+import { modelName } from '../models/resolve-model.ts'
+import { judgeAnswer } from './answer.ts'
+import { conversation } from './conversation.ts'
+import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
+import type { Hold } from './hold.ts'
+import { drainInbox } from './inbox.ts'
+import { lastTurn, refusedAnswer } from './prompts.ts'
+import { AnsweredFail, settleCalls } from './tool-calls.ts'
+
+/** 'suspended': a question is open. Failures reject, after the journal says so. */
+export async function executeTask(
+  hold: Hold,
+  crew: CrewDefinition,
+  task: TaskDefinition,
+  options: ExecuteOptions,
+): Promise<'completed' | 'suspended'> {
+  for (;;) {
+    const attempt = await currentAttempt(hold, crew, task, options)
+    const ended = await withinTime(hold, task, (signal) => executeAttempt(hold, task, attempt, options, signal))
+    if (ended === undefined) return 'suspended'
+    const answer = await judgeAnswer(task, ended)
+    if (answer.accepted) {
+      const raw = answer.raw === ended ? {} : { raw: answer.raw }
+      await hold.append([{ type: 'task.completed', path: attempt.path, structured: task.schema !== undefined, ...raw }])
+      return 'completed'
+    }
+    const refusal: NewEntry = {
+      type: 'guardrail.judged',
+      path: attempt.path,
+      guardrail: 'schema',
+      verdict: 'refused',
+      reason: answer.reason,
+    }
+    if (refusals(hold.state, attempt) < task.retries) {
+      await hold.append([refusal])
+      continue
+    }
+    const tries = refusals(hold.state, attempt) + 1
+    throw await failed(
+      hold,
+      task,
+      'OUTPUT_REFUSED',
+      `task ${task.name} gave no acceptable answer in ${tries} tries: ${answer.reason}`,
+      refusal,
+    )
+  }
+}
+
+/** The attempt to go on with: an open one whose fingerprint still matches, or a new one. */
+async function currentAttempt(
+  hold: Hold,
+  crew: CrewDefinition,
+  task: TaskDefinition,
+  { changed = 'restart' }: ExecuteOptions,
+): Promise<AttemptState> {
+  const { state } = hold
+  const outputs = outputsFor(state, task)
+  const fingerprint = task.fingerprint(state.inputs, outputs)
+  const last = state.attempts.get(state.tasks.get(task.name)?.attempts.at(-1) ?? '')
+  const goesOn = last?.status === 'open' || last?.status === 'refused'
+  const reasons = goesOn ? explainChange(last.fingerprint, fingerprint) : []
+  if (reasons.length > 0 && changed === 'refuse') {
+    throw new RepriseError(
+      'DEFINITION_CHANGED',
+      `task ${task.name} has changed since it was started: ${reasons.join('; ')}; resume with changed: 'restart' or 'continue'`,
+      { runId: state.run, task: task.name },
+    )
+  }
+  if (goesOn && reasons.length > 0)
+    crew.logger.warn(`task ${task.name} has changed since it was started: ${reasons.join('; ')} (${changed})`)
+  const keep = goesOn && (reasons.length === 0 || changed === 'continue')
+  if (keep && last.status === 'open') return last
+
+  const number = (state.tasks.get(task.name)?.attempts.length ?? 0) + 1
+  const path = attemptPath(task.name, number)
+  const carries = keep ? { carries: { path: last.path, message: refusedAnswer(last.refusal ?? '') } } : {}
+  const because = reasons.length > 0 && !keep ? { because: reasons } : {}
+  const request = keep ? last.request : pin(task, state, outputs)
+  const pinned = {
+    request: request as unknown as Json,
+    fingerprint: keep ? last.fingerprint : fingerprint,
+    agent: task.agent.role,
+  }
+  await hold.append([{ type: 'task.started', path, ...pinned, ...carries, ...because }])
+  return state.attempts.get(path) as AttemptState
+}
+
+function pin(task: TaskDefinition, state: RunState, outputs: ReadonlyMap<string, string>): PinnedRequest {
+  const tools = task.tools.map(({ name, description, schema }) => ({ name, description, schema: schema.json }))
+  return {
+    ...task.render(state.inputs, outputs),
+    tools: tools.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    model: modelName(task.agent.model),
+    settings: task.agent.settings,
+    ...(task.schema ? { output: task.schema.asked } : {}),
+  }
+}
+
+/** The texts that a task is given, by task. A skipped one gives nothing. */
+export function outputsFor(state: RunState, task: TaskDefinition): Map<string, string> {
+  const outputs = new Map<string, string>()
+  for (const name of task.context) {
+    const output = state.tasks.get(name)?.output
+    if (output) outputs.set(name, output.raw)
+  }
+  return outputs
+}
+
+/** The text of the reply that called no tool; undefined when a question is open. */
+async function executeAttempt(
+  hold: Hold,
+  task: TaskDefinition,
+  attempt: AttemptState,
+  options: ExecuteOptions,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  for (;;) {
+    const turn = attempt.turns.at(-1)
+    if (turn && turn.calls.length === 0) return replyText(turn.reply)
+    if (turn) {
+      try {
+        if (!(await settleCalls(hold, task, attempt, turn, options, signal))) return undefined
+      } catch (error) {
+        if (!(error instanceof AnsweredFail)) throw error
+        throw await failed(
+          hold,
+          task,
+          'TASK_FAILED',
+          `task ${task.name} was failed by a person's answer: ${error.message}`,
+        )
+      }
+    }
+    if (attempt.turns.length >= task.agent.maxIterations) {
+      const words = `task ${task.name} still called tools in turn ${attempt.turns.length}, its last; raise maxIterations of agent ${task.agent.role}`
+      throw await failed(hold, task, 'ITERATIONS_EXHAUSTED', words)
+    }
+    await takeTurn(hold, task, attempt, signal)
+  }
+}
+
+async function takeTurn(hold: Hold, task: TaskDefinition, attempt: AttemptState, signal: AbortSignal): Promise<void> {
+  await drainInbox(hold, { edits: false })
+  await hold.ready()
+  const path = turnPath(attempt.path, attempt.turns.length + 1)
+  const last = attempt.turns.length + 1 === task.agent.maxIterations && attempt.turns.length > 0
+  const messages = conversation(hold.state, attempt)
+  const { request } = attempt
+  const { world } = hold.engine
+  try {
+    const reply = await callModel({
+      model: task.agent.model ?? request.model,
+      instructions: request.instructions,
+      messages: last ? [...messages, { role: 'user', text: lastTurn }] : messages,
+      tools: request.tools,
+      toolChoice: last ? 'none' : 'auto',
+      output: request.output,
+      settings: request.settings,
+      maxRetries: task.agent.maxRetries,
+      signal,
+      now: () => world.now().getTime(),
+      sleep: (ms, aborted) => world.sleep(ms, aborted ?? signal),
+    })
+    const { parts, usage, finish, startedAt, tries, model } = reply
+    const extra = { ...(tries.length > 0 ? { tries } : {}), ...(model === undefined ? {} : { model }) }
+    await hold.append([{ type: 'model.replied', path, startedAt, parts, usage, finish, ...extra }])
+  } catch (error) {
+    if (!isModelFailure(error)) throw error
+    const { code, message, startedAt, tries } = error
+    await hold.append([{ type: 'model.failed', path, startedAt, tries, error: { code, message } }])
+    throw error
+  }
+}
+
+/** Gives the work a signal that aborts with the hold, or when the agent's time is up, which fails the task. */
+async function withinTime<T>(hold: Hold, task: TaskDefinition, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const { maxSeconds } = task.agent
+  if (maxSeconds === undefined) return work(hold.signal)
+  const timeout = AbortSignal.timeout(maxSeconds * 1000)
+  try {
+    return await work(AbortSignal.any([hold.signal, timeout]))
+  } catch (error) {
+    if (!timeout.aborted || hold.signal.aborted) throw error
+    throw await failed(
+      hold,
+      task,
+      'TIME_EXHAUSTED',
+      `task ${task.name} took longer than maxSeconds of agent ${task.agent.role}, ${maxSeconds} s`,
+    )
+  }
+}
+
+/** How many attempts were refused before this one, in the conversation that it carries on. */
+function refusals(state: RunState, attempt: AttemptState): number {
+  const carried = attempt.carries && state.attempts.get(attempt.carries.path)
+  return carried ? 1 + refusals(state, carried) : 0
+}
+
+/** Ends the attempt: a resume starts a new one. */
+async function failed(
+  hold: Hold,
+  task: TaskDefinition,
+  code: RepriseError['code'],
+  message: string,
+  before?: NewEntry,
+): Promise<RepriseError> {
+  const path = hold.state.tasks.get(task.name)?.attempts.at(-1) ?? task.name
+  await hold.append([...(before ? [before] : []), { type: 'task.failed', path, error: { code, message } }])
+  return new RepriseError(code, message, { runId: hold.state.run, task: task.name })
+}

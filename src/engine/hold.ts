@@ -1,0 +1,207 @@
+// A hold is this process's right to advance one run, and the only way to append to it. Entries that are handed in while an
+// append is under way go together in the next one. When an append fails, the hold ends: every signal aborts, nothing more is
+// written, and the error says so. The state is folded from what was handed in, in order, and is thrown away with the hold.
+import { RepriseError } from '../errors.ts'
+import { encodeEntry, type EncodedEntry } from '../journal/codec.ts'
+import type { NewEntry } from '../journal/entries.ts'
+import { applyEntry } from '../journal/fold.ts'
+import type { RunState } from '../journal/state.ts'
+import type { Batch, Lease } from '../stores/store.ts'
+import type { Engine } from './definition.ts'
+import { keepLease } from './lease-keeper.ts'
+import type { ReadRun } from './read-run.ts'
+import { changesRow, outputKeys, rowOf } from './row.ts'
+
+export interface Hold {
+  readonly engine: Engine
+  readonly state: RunState
+  /** Aborts when the hold ends, for whatever reason; the reason is a RepriseError or `stopped`. */
+  readonly signal: AbortSignal
+  /** Resolves when the entries are on disk. `taken` are the inbox messages that they record. */
+  append(entries: readonly NewEntry[], taken?: readonly string[]): Promise<void>
+  /** To be awaited before every effect: refuses when the lease is lost or nearly over. */
+  ready(): Promise<void>
+  /** The next free question id of the run. */
+  questionId(): string
+  /** Ends the work in this process without touching the journal. */
+  stop(reason: unknown): void
+  release(): Promise<void>
+}
+
+/** Runs that this process executes now. A store lets an owner take over its own lease; two calls in one process are a mistake. */
+const heldHere = new Map<unknown, Set<string>>()
+
+/** RUN_HELD when this process executes the run already. To be called before the lease is taken; the result gives it up. */
+export function reserve({ store }: Engine, run: string): () => void {
+  // handles of one place share its URL; stores in memory are told apart by themselves
+  const place = store.url === 'memory:' ? store : store.url
+  const held = heldHere.get(place) ?? new Set()
+  if (held.has(run)) {
+    throw new RepriseError(
+      'RUN_HELD',
+      `run ${run} is already being executed by this process; await that call, or cancel it first`,
+      {
+        runId: run,
+      },
+    )
+  }
+  heldHere.set(place, held.add(run))
+  return () => {
+    held.delete(run)
+    if (held.size === 0 && heldHere.get(place) === held) heldHere.delete(place)
+  }
+}
+
+/** `since` is the monotonic time from before the lease was asked for. */
+export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: number): Hold {
+  const { store, world } = engine
+  const { state } = read
+  const controller = new AbortController()
+  const end = (reason: unknown): void => {
+    if (!controller.signal.aborted) controller.abort(reason)
+  }
+  let broken: unknown
+  const fail = (error: unknown): void => {
+    broken ??= error
+    end(error)
+  }
+  const keeper = keepLease(store, lease, world, since, fail)
+  let prev = read.hash
+  let waiting: Waiting[] = []
+  let writing: Promise<void> | undefined
+  let questions = state.questions.size
+
+  const encode = (group: readonly Waiting[]): EncodedEntry[] =>
+    group
+      .flatMap((item) => item.entries)
+      .map((fresh) => {
+        const encoded = encodeEntry(fresh, {
+          seq: state.seq + 1,
+          at: world.now().toISOString(),
+          token: lease.token,
+          prev,
+        })
+        applyEntry(state, encoded.entry)
+        prev = encoded.hash
+        return encoded
+      })
+
+  const flush = async (): Promise<void> => {
+    while (waiting.length > 0) {
+      const group = waiting
+      waiting = []
+      try {
+        if (broken) throw broken
+        const after = state.seq
+        const encoded = encode(group)
+        const batch = toBatch(
+          state,
+          encoded,
+          group.flatMap((item) => item.taken),
+        )
+        await appendSurely(engine, lease, after, batch, () => keeper.ready())
+        engine.appended?.(
+          lease.run,
+          encoded.map((item) => item.entry),
+        )
+        for (const item of group) item.resolve()
+      } catch (error) {
+        fail(error)
+        for (const item of group) item.reject(broken)
+      }
+    }
+    writing = undefined
+  }
+
+  return {
+    engine,
+    state,
+    signal: controller.signal,
+    append(entries, taken = []) {
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      waiting.push({ entries, taken, resolve, reject })
+      // a microtask later, so that what parallel calls hand in at once is one append
+      writing ??= Promise.resolve().then(flush)
+      return promise
+    },
+    async ready() {
+      controller.signal.throwIfAborted()
+      await keeper.ready()
+      controller.signal.throwIfAborted()
+    },
+    questionId: () => `q${++questions}`,
+    stop: end,
+    async release() {
+      keeper.stop()
+      await writing
+      if (!broken) await store.release(lease)
+      end(new RepriseError('RUN_ENDED', `run ${lease.run} is no longer executed here`, { runId: lease.run }))
+    },
+  }
+}
+
+interface Waiting {
+  readonly entries: readonly NewEntry[]
+  readonly taken: readonly string[]
+  resolve(): void
+  reject(error: unknown): void
+}
+
+/** The batch of the first append, before there is a hold. */
+export function toBatch(state: RunState, encoded: readonly EncodedEntry[], taken: readonly string[] = []): Batch {
+  const entries = encoded.map((item) => item.entry)
+  const outputs = outputKeys(state, entries)
+  return {
+    lines: encoded.map(({ entry, bytes }) => ({ seq: entry.seq, bytes })),
+    ...(entries.some(changesRow) ? { row: rowOf(state) } : {}),
+    ...(outputs.length > 0 ? { outputs } : {}),
+    blobs: encoded.flatMap((item) => item.blobs),
+    taken,
+  }
+}
+
+/** An append whose outcome the store could not tell is settled by reading the tail, while the lease lasts. */
+async function appendSurely(
+  engine: Engine,
+  lease: Lease,
+  after: number,
+  batch: Batch,
+  ready: () => Promise<void>,
+): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await engine.store.append(lease, after, batch)
+    } catch (error) {
+      if (!RepriseError.isInstance(error) || error.code !== 'OUTCOME_UNKNOWN') throw error
+    }
+    for (;;) {
+      await ready()
+      await engine.world.sleep(Math.min(2_000, 50 * 2 ** tries), new AbortController().signal)
+      tries += 1
+      const tail = await tailOf(engine, lease, after, batch)
+      if (tail === 'ours') return
+      if (tail === 'empty') break
+    }
+  }
+}
+
+async function tailOf(
+  engine: Engine,
+  lease: Lease,
+  after: number,
+  batch: Batch,
+): Promise<'ours' | 'empty' | 'unreadable'> {
+  const lines = engine.store.read(lease.run, after)[Symbol.asyncIterator]()
+  const next = await lines.next().catch(() => undefined)
+  if (!next) return 'unreadable'
+  await lines.return?.()
+  if (next.done) return 'empty'
+  if (Buffer.compare(next.value.bytes, batch.lines[0]?.bytes ?? new Uint8Array()) === 0) return 'ours'
+  throw new RepriseError(
+    'LEASE_LOST',
+    `run ${lease.run} was continued by another process; nothing more was written here`,
+    {
+      runId: lease.run,
+    },
+  )
+}

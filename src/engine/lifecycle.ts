@@ -1,0 +1,179 @@
+// How a run comes into a process: created, or taken up again by whoever resumes it. Both end in a hold, or in the state of a run
+// that needs nothing more.
+import { RepriseError } from '../errors.ts'
+import { encodeEntry } from '../journal/codec.ts'
+import type { DeclaredTask, NewEntry } from '../journal/entries.ts'
+import { applyEntry, edited, emptyState, undone } from '../journal/fold.ts'
+import { digest } from '../journal/hash.ts'
+import type { RunState } from '../journal/state.ts'
+import type { CrewDefinition, Engine, Inputs } from './definition.ts'
+import { openHold, reserve, toBatch, type Hold } from './hold.ts'
+import { runCancelled } from './inbox.ts'
+import { readRun } from './read-run.ts'
+import { rowOf } from './row.ts'
+
+/** Resumes without a new step after which a run is left alone: it may be what kills its processes. */
+const fruitlessLimit = 5
+
+export interface NewRun {
+  readonly run: string
+  readonly inputs: Inputs
+  readonly by?: string | undefined
+  /** The rest of `run.created` and the `task.inherited` entries of a run that is made from another. */
+  readonly lineage?: Lineage | undefined
+}
+
+export interface Lineage {
+  readonly created: Pick<Extract<NewEntry, { type: 'run.created' }>, 'parent' | 'plan' | 'calls' | 'effects'>
+  readonly inherited: readonly NewEntry[]
+}
+
+/** Undefined when a run of that id is there already: then nothing was written. */
+export async function createRun(
+  engine: Engine,
+  crew: CrewDefinition,
+  { run, inputs, by, lineage }: NewRun,
+): Promise<Hold | undefined> {
+  const { store, world } = engine
+  const { owner, leaseMs } = world
+  const created: NewEntry = {
+    type: 'run.created',
+    run,
+    crew: crew.name,
+    version: crew.version,
+    inputs,
+    tasks: declared(crew),
+    owner,
+    ...lineage?.created,
+    ...(by === undefined ? {} : { by }),
+  }
+  const state = emptyState()
+  let hash = ''
+  const encoded = [created, ...(lineage?.inherited ?? [])].map((fresh) => {
+    const item = encodeEntry(fresh, { seq: state.seq + 1, at: world.now().toISOString(), token: 1, prev: hash })
+    applyEntry(state, item.entry)
+    hash = item.hash
+    return item
+  })
+  const free = reserve(engine, run)
+  try {
+    const since = world.monotonic()
+    const { lease } = await store.create(rowOf(state), toBatch(state, encoded), { owner, ttlMs: leaseMs })
+    if (lease) {
+      engine.appended?.(
+        run,
+        encoded.map((item) => item.entry),
+      )
+      return heldUntilReleased(openHold(engine, lease, { state, hash }, since), free)
+    }
+  } catch (error) {
+    free()
+    throw error
+  }
+  free()
+  return undefined
+}
+
+/**
+ * Takes a run up again. A completed one, and one that was suspended because every process that took it up died, gives its state
+ * instead of a hold. RUN_HELD names who has it; RUN_NOT_FOUND; RUN_CANCELLED.
+ */
+export async function resumeRun(engine: Engine, crew: CrewDefinition, run: string): Promise<Hold | RunState> {
+  const { store, world } = engine
+  const before = (await readRun(store, run)).state
+  checkResumable(crew, before)
+  if (before.status === 'completed') return before
+  const free = reserve(engine, run)
+  let hold: Hold | undefined
+  try {
+    const since = world.monotonic()
+    const lease = await store.acquire(run, world.owner, world.leaseMs)
+    // read again, now that nobody else can append
+    hold = heldUntilReleased(openHold(engine, lease, await readRun(store, run), since), free)
+    const { state } = hold
+    checkResumable(crew, state)
+    if (state.status !== 'completed' && (await enter(hold, crew))) return hold
+    await hold.release()
+    return state
+  } catch (error) {
+    await hold?.release().catch(() => undefined)
+    free()
+    throw error
+  }
+}
+
+/** Records the resume; false when the run is put aside instead. */
+async function enter(hold: Hold, crew: CrewDefinition): Promise<boolean> {
+  const { state, engine } = hold
+  if (state.status === 'running' && state.fruitless >= fruitlessLimit) {
+    await hold.append([{ type: 'run.suspended', reason: 'takeovers' }])
+    return false
+  }
+  const tasks = declared(crew)
+  const same = digest(tasks as never) === digest(declaredIn(state) as never)
+  const touched = edited(state)
+    ? {
+        edited: {
+          missing: [...state.missing],
+          changed: [...state.changed],
+          tasks: undone(state).map((task) => task.name),
+        },
+      }
+    : {}
+  await hold.append([{ type: 'run.resumed', owner: engine.world.owner, ...(same ? {} : { tasks }), ...touched }])
+  return true
+}
+
+function checkResumable(crew: CrewDefinition, state: RunState): void {
+  const details = { runId: state.run }
+  if (state.unknown !== undefined) {
+    throw new RepriseError(
+      'JOURNAL_DAMAGED',
+      `run ${state.run} has ${state.unknown}, which this version of Reprise does not know; update it`,
+      details,
+    )
+  }
+  if (state.crew !== crew.name) {
+    throw new RepriseError(
+      'RUN_NOT_FOUND',
+      `run ${state.run} belongs to crew ${state.crew}, not to ${crew.name}; resume it with that crew`,
+      details,
+    )
+  }
+  if (state.status === 'cancelled') throw runCancelled(state.run)
+}
+
+function heldUntilReleased(hold: Hold, free: () => void): Hold {
+  return {
+    ...hold,
+    async release() {
+      try {
+        await hold.release()
+      } finally {
+        free()
+      }
+    },
+  }
+}
+
+function declared(crew: CrewDefinition): DeclaredTask[] {
+  return crew.tasks.map(({ name, id, description, expectedOutput, agent }) => ({
+    name,
+    id,
+    description,
+    ...(expectedOutput === undefined ? {} : { expectedOutput }),
+    agent: agent.role,
+  }))
+}
+
+function declaredIn(state: RunState): DeclaredTask[] {
+  return [...state.tasks.values()]
+    .filter((task) => !task.removed)
+    .map(({ name, id, description, expectedOutput, agent }) => ({
+      name,
+      id,
+      description,
+      ...(expectedOutput === undefined ? {} : { expectedOutput }),
+      ...(agent === undefined ? {} : { agent }),
+    }))
+}

@@ -1,0 +1,149 @@
+// The rules for tools that must not run twice. A `once` call is known by task, tool, key and occurrence within its attempt.
+// Whatever is not clearly the first and only time is settled by the tool's own code or by a person, never by guessing.
+import type { Answers, OnceCall, Question } from '../journal/entries.ts'
+import type { Json } from '../journal/json.ts'
+import type { AttemptState, CallState, RunState, ToolOutcome } from '../journal/state.ts'
+import { callText, doubtText } from './questions.ts'
+
+type NewQuestion = Question extends infer Q ? (Q extends Question ? Omit<Q, 'id'> : never) : never
+
+export type Decision =
+  | { readonly act: 'call'; readonly input?: Json; readonly allowedBy?: string }
+  | {
+      readonly act: 'return'
+      readonly outcome: ToolOutcome
+      readonly source: 'recorded' | 'answered'
+      readonly by?: string | undefined
+    }
+  | { readonly act: 'settle'; readonly question: NewQuestion }
+  | { readonly act: 'ask'; readonly question: NewQuestion }
+  | { readonly act: 'wait' }
+  | { readonly act: 'fail'; readonly reason: string }
+
+export interface Asked {
+  readonly task: string
+  readonly key: string
+  readonly occurrence: number
+  readonly input: Json
+  /** Whether the tool can find out by itself what became of a call. */
+  readonly settles: boolean
+}
+
+/** What to do about a `once` call that has no outcome yet. */
+export function decideOnce(state: RunState, attempt: AttemptState, call: CallState, asked: Asked): Decision {
+  const question = state.questions.get(call.questions.at(-1) ?? '')
+  // an answer allows one call: once that is made, it is used up
+  if (question && call.allowedBy !== question.question.id) {
+    return question.answer
+      ? decideAnswered(question.question, question.answer as Answers['call' | 'doubt'])
+      : { act: 'wait' }
+  }
+  if (call.calledAt !== undefined) return inDoubt(call, asked)
+
+  const others = onceCalls(state, asked.task).filter((other) => other.tool === call.request.tool)
+  const here = others.filter((other) => other.attempt === attempt.path && other.path !== call.path)
+  const before = others.filter((other) => other.attempt !== attempt.path)
+  const same = before.findLast((other) => other.key === asked.key && other.occurrence === asked.occurrence)
+  if (same && typeof same.outcome === 'object' && 'result' in same.outcome && !(same.inherited && state.askInherited)) {
+    return { act: 'return', outcome: { result: same.outcome.result }, source: 'recorded' }
+  }
+  const failedHere = here.filter(
+    (other) => other.key === asked.key && other.outcome !== 'unknown' && 'error' in other.outcome,
+  )
+  const earlier = [...before, ...failedHere].map(toOnceCall)
+  if (earlier.length === 0) return { act: 'call' }
+  const { tool } = call.request
+  const { input, key } = asked
+  return {
+    act: 'ask',
+    question: { kind: 'call', path: call.path, tool, input, key, earlier, text: callText(tool, input, earlier) },
+  }
+}
+
+function inDoubt(call: CallState, { key, input, settles }: Asked): Decision {
+  const { tool } = call.request
+  const calledAt = call.calledAt as string
+  const owner = call.calledBy as NonNullable<CallState['calledBy']>
+  const why = call.abandoned ?? 'no result was recorded'
+  const text = doubtText(tool, input, calledAt, owner, why)
+  const question: NewQuestion = { kind: 'doubt', path: call.path, tool, input, key, calledAt, owner, text }
+  return settles ? { act: 'settle', question } : { act: 'ask', question }
+}
+
+function decideAnswered(question: Question, answer: Answers['call' | 'doubt']): Decision {
+  switch (answer.decision) {
+    case 'fail':
+      return { act: 'fail', reason: answer.reason }
+    case 'deny':
+      return { act: 'return', outcome: { denied: answer.reason }, source: 'answered', by: answer.by }
+    case 'use':
+    case 'happened':
+      return { act: 'return', outcome: { result: answer.result }, source: 'answered', by: answer.by }
+    case 'approve':
+      return { act: 'call', allowedBy: question.id, ...(answer.input === undefined ? {} : { input: answer.input }) }
+    case 'run':
+      return { act: 'call', allowedBy: question.id }
+  }
+}
+
+type FoundCall = OnceCall & { readonly path: string; readonly attempt: string; readonly inherited: boolean }
+
+/** Every `once` call that was made for a task, in this run and in those that it was made from. */
+export function onceCalls(state: RunState, task?: string): FoundCall[] {
+  const inherited = state.inheritedCalls.filter((call) => task === undefined || call.task === task)
+  const found: FoundCall[] = inherited.map((call) => ({ ...call, path: '', attempt: '', inherited: true }))
+  for (const owner of state.tasks.values()) {
+    if (task !== undefined && owner.name !== task) continue
+    for (const path of owner.attempts) {
+      const attempt = state.attempts.get(path) as AttemptState
+      for (const call of attempt.turns.flatMap((turn) => turn.calls)) {
+        if (call.effect === 'once' && call.key !== undefined)
+          found.push(describeCall(owner.name, attempt, call, call.key))
+      }
+    }
+  }
+  return found
+}
+
+export function toOnceCall({ task, tool, key, occurrence, input, calledAt, outcome }: FoundCall): OnceCall {
+  return { task, tool, key, occurrence, input, calledAt, outcome }
+}
+
+/** How many calls of the same tool and key the attempt made before this one. `keys` are those not recorded yet, by path. */
+export function occurrenceOf(
+  attempt: AttemptState,
+  call: CallState,
+  key: string,
+  keys?: ReadonlyMap<string, string>,
+): number {
+  let count = 0
+  for (const other of attempt.turns.flatMap((turn) => turn.calls)) {
+    if (other === call) break
+    if (other.request.tool === call.request.tool && (other.key ?? keys?.get(other.path)) === key) count += 1
+  }
+  return count
+}
+
+function describeCall(task: string, attempt: AttemptState, call: CallState, key: string): FoundCall {
+  return {
+    task,
+    tool: call.request.tool,
+    key,
+    occurrence: occurrenceOf(attempt, call, key),
+    input: call.input ?? call.request.input,
+    calledAt: call.calledAt ?? attempt.startedAt,
+    outcome: outcomeOf(call),
+    path: call.path,
+    attempt: attempt.path,
+    inherited: false,
+  }
+}
+
+function outcomeOf(call: CallState): OnceCall['outcome'] {
+  if (!call.outcome) return 'unknown'
+  if ('result' in call.outcome) return { result: call.outcome.result }
+  if ('error' in call.outcome) return { error: call.outcome.error }
+  if ('unreadable' in call.outcome)
+    return { result: `the call happened, its result is unreadable at ${call.outcome.unreadable}` }
+  return { error: `denied: ${call.outcome.denied}` }
+}

@@ -1,0 +1,117 @@
+// What only a person can decide: the words of a question, and whether an answer fits it. Answers are checked before they
+// are posted, so that a run never meets one that it cannot use.
+import { RepriseError } from '../errors.ts'
+import type { Answer, OnceCall, Question } from '../journal/entries.ts'
+import { canonicalJson, strictJson, type Json } from '../journal/json.ts'
+import type { RunState } from '../journal/state.ts'
+import { describe } from '../options.ts'
+import { describeOwner } from '../stores/owner.ts'
+
+/** The decisions that each kind of question takes, with the fields that each must and may have. */
+const decisions: { [K in Question['kind']]: { [decision: string]: { must: string[]; may?: string[] } } } = {
+  result: {
+    approve: { must: [] },
+    revise: { must: ['feedback'] },
+    replace: { must: ['output'] },
+    fail: { must: ['reason'] },
+  },
+  call: {
+    approve: { must: [], may: ['input'] },
+    deny: { must: ['reason'] },
+    use: { must: ['result'] },
+    fail: { must: ['reason'] },
+  },
+  doubt: { run: { must: [] }, happened: { must: ['result'] }, fail: { must: ['reason'] } },
+  limit: { raise: { must: ['to'] }, fail: { must: ['reason'] } },
+}
+
+/** ANSWER_INVALID when it does not fit, with the decisions that do. Gives back the answer as JSON. */
+export function checkAnswer(question: Question, answer: unknown): Answer {
+  const json = strictJson(answer, 'answer')
+  if (!json.ok) throw invalid(question, `${json.path} is ${json.found}, which JSON does not carry`)
+  if (typeof json.value !== 'object' || json.value === null)
+    throw invalid(question, `it is ${describe(answer)}, not an object`)
+  const value = json.value as { [key: string]: Json }
+  const forms = decisions[question.kind]
+  const form =
+    typeof value['decision'] === 'string' && Object.hasOwn(forms, value['decision'])
+      ? forms[value['decision']]
+      : undefined
+  if (!form) throw invalid(question, `its decision is ${describe(value['decision'])}`)
+  const missing = form.must.find((field) => value[field] === undefined)
+  const decision = value['decision'] as string
+  if (missing) throw invalid(question, `${decision} needs ${missing}`)
+  const known = ['decision', 'by', 'note', ...form.must, ...(form.may ?? [])]
+  const extra = Object.keys(value).find((field) => !known.includes(field))
+  if (extra) throw invalid(question, `${decision} takes no ${JSON.stringify(extra)}`)
+  for (const field of ['by', 'note', 'reason', 'feedback']) {
+    if (value[field] !== undefined && typeof value[field] !== 'string')
+      throw invalid(question, `${field} is not a string`)
+  }
+  return value as unknown as Answer
+}
+
+/** The question of this id. QUESTION_NOT_FOUND names those that are open; QUESTION_ANSWERED when it has its answer. */
+export function openQuestion(state: RunState, id: string): Question {
+  const asked = state.questions.get(id)
+  const open = [...state.questions.values()].filter((item) => !item.answer).map((item) => item.question.id)
+  if (!asked) {
+    const there = open.length > 0 ? `open are ${open.join(', ')}` : 'none is open'
+    throw new RepriseError('QUESTION_NOT_FOUND', `run ${state.run} has no question ${JSON.stringify(id)}; ${there}`, {
+      runId: state.run,
+    })
+  }
+  if (asked.answer) throw alreadyAnswered(state.run, id)
+  return asked.question
+}
+
+export function alreadyAnswered(run: string, id: string): RepriseError {
+  return new RepriseError(
+    'QUESTION_ANSWERED',
+    `question ${id} of run ${run} was answered before: the first answer counts, this one came late`,
+    {
+      runId: run,
+    },
+  )
+}
+
+/** How to answer, for people at a terminal. */
+export function answerCommand(run: string, question: Question): string {
+  return `reprise answer ${run} ${question.id} --decision ${Object.keys(decisions[question.kind]).join('|')}`
+}
+
+export function doubtText(
+  tool: string,
+  input: Json,
+  calledAt: string,
+  owner: Parameters<typeof describeOwner>[0],
+  why: string,
+): string {
+  return (
+    `Did ${tool}(${canonicalJson(input)}) happen? It was called at ${calledAt} by ${describeOwner(owner)} and ${why}. ` +
+    `Answer "run" to call it, or "happened" with its result. If repeating it is harmless, declare effect: 'read'.`
+  )
+}
+
+export function callText(tool: string, input: Json, earlier: readonly OnceCall[]): string {
+  const calls = earlier.map((call) => `${tool}(${canonicalJson(call.input)}) at ${call.calledAt}, which ${endOf(call)}`)
+  return (
+    `May ${tool}(${canonicalJson(input)}) be called? The task has already called ${calls.join('; ')}. Answer "approve" to call it, ` +
+    `"deny" with a reason, or "use" with a result. If repeating it is harmless, declare effect: 'read'.`
+  )
+}
+
+function endOf(call: OnceCall): string {
+  if (call.outcome === 'unknown') return 'ended without anyone knowing how'
+  return 'error' in call.outcome ? `failed: ${call.outcome.error}` : 'succeeded'
+}
+
+function invalid(question: Question, why: string): RepriseError {
+  const forms = Object.entries(decisions[question.kind]).map(([decision, { must }]) =>
+    [decision, ...must].join(' with '),
+  )
+  return new RepriseError(
+    'ANSWER_INVALID',
+    `the answer to question ${question.id} does not fit: ${why}; give a decision: ${forms.join(', ')}`,
+  )
+}

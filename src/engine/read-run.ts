@@ -1,0 +1,54 @@
+// A run's journal from a store, folded, with the chain of hashes checked on the way. A line that does not fit its neighbour
+// is a person's edit: it is reported in the state, and the next resume records it.
+import { RepriseError } from '../errors.ts'
+import { decodeEntry } from '../journal/codec.ts'
+import type { Entry } from '../journal/entries.ts'
+import { applyEntry, closeFold, emptyState } from '../journal/fold.ts'
+import { hashBytes } from '../journal/hash.ts'
+import type { RunState } from '../journal/state.ts'
+import type { Store } from '../stores/store.ts'
+
+export interface ReadRun {
+  readonly state: RunState
+  /** The hash of the last line, which the next one takes as its `prev`. */
+  readonly hash: string
+}
+
+/** RUN_NOT_FOUND when the store has no such run. */
+export async function readRun(store: Store, run: string): Promise<ReadRun> {
+  const state = emptyState()
+  let hash = ''
+  for await (const { entry, bytes } of readEntries(store, run)) {
+    if (state.seq > 0 && entry.seq === state.seq + 1 && entry.prev !== hash) state.changed.push(state.seq)
+    applyEntry(state, entry)
+    hash = hashBytes(bytes)
+  }
+  if (state.seq === 0) throw runNotFound(store, run)
+  return { state: closeFold(state), hash }
+}
+
+/** The entries behind `after`, with their bytes. */
+export async function* readEntries(
+  store: Store,
+  run: string,
+  after = 0,
+): AsyncGenerator<{ entry: Entry; bytes: Uint8Array }> {
+  const blobs = new Map<string, Uint8Array | undefined>()
+  const blob = async (hash: string) => {
+    if (!blobs.has(hash)) blobs.set(hash, await store.blob(run, hash))
+    return blobs.get(hash)
+  }
+  for await (const line of store.read(run, after)) {
+    yield { entry: await decodeEntry(line.bytes, blob, `entry ${line.seq} of run ${run}`), bytes: line.bytes }
+  }
+}
+
+export function runNotFound(store: Store, run: string): RepriseError {
+  return new RepriseError(
+    'RUN_NOT_FOUND',
+    `there is no run ${run} in ${store.url}; list the runs there with: reprise runs`,
+    {
+      runId: run,
+    },
+  )
+}

@@ -1,0 +1,60 @@
+// The listing row of a run: what a list shows without reading journals. It changes with the entries, in the same append.
+import { fingerprintKey } from '../journal/fingerprint.ts'
+import type { Entry, Failure, Usage } from '../journal/entries.ts'
+import type { Json } from '../journal/json.ts'
+import { taskOf } from '../journal/paths.ts'
+import { addUsage, noUsage, openQuestions, spentOn, type RunState } from '../journal/state.ts'
+import type { OutputKey, RunRow } from '../stores/store.ts'
+
+/** Larger inputs are left out of the row, which is written again with every task, and are read from the journal instead. */
+const inputsLimit = 2_048
+
+export interface RowSummary {
+  readonly inputs?: { readonly [name: string]: Json }
+  readonly done: number
+  readonly total: number
+  readonly lives: number
+  readonly usage: Usage
+  readonly questions: number
+  readonly error?: Failure
+}
+
+export function rowOf(state: RunState): RunRow {
+  const tasks = [...state.tasks.values()]
+  const summary: RowSummary = {
+    ...(JSON.stringify(state.inputs).length <= inputsLimit ? { inputs: state.inputs } : {}),
+    done: tasks.filter((task) => task.status === 'completed' || task.status === 'skipped').length,
+    total: tasks.length,
+    lives: state.lives,
+    usage: tasks.reduce((sum, task) => addUsage(sum, spentOn(state, task)), noUsage),
+    questions: openQuestions(state).length,
+    ...(state.error ? { error: state.error } : {}),
+  }
+  return {
+    run: state.run,
+    crew: state.crew,
+    version: state.version,
+    status: state.status,
+    createdAt: state.createdAt,
+    updatedAt: state.updatedAt,
+    ...(state.parent ? { parent: state.parent.run } : {}),
+    summary: JSON.stringify(summary),
+  }
+}
+
+/** Whether an entry shows in a listing. Steps do not: a row per step would double what a run writes. */
+export function changesRow(entry: Entry): boolean {
+  return /^(run|question)\.|^task\.(?!started)/.test(entry.type)
+}
+
+/** An output is looked up by what it depends on only when making it did nothing to the world. */
+export function outputKeys(state: RunState, entries: readonly Entry[]): OutputKey[] {
+  return entries.flatMap((entry) => {
+    if (entry.type !== 'task.completed' || entry.path === undefined) return []
+    const attempt = state.attempts.get(entry.path)
+    const task = state.tasks.get(taskOf(entry.path))
+    const calls = task?.attempts.flatMap((path) => state.attempts.get(path)?.turns ?? []).flatMap((turn) => turn.calls)
+    if (!attempt || !task || calls?.some((call) => call.effect === 'once')) return []
+    return [{ task: task.name, fingerprint: fingerprintKey(attempt.fingerprint), seq: entry.seq }]
+  })
+}

@@ -1,0 +1,44 @@
+// One call of a tool: its result or error as JSON, or that it was given up without anyone knowing how it ended.
+import { messageOf } from '../errors.ts'
+import { throughJson } from '../journal/json.ts'
+import type { ToolOutcome } from '../journal/state.ts'
+import { redact } from '../models/redact.ts'
+import type { Tool, ToolContext } from '../tools/tool.ts'
+
+export async function runTool(
+  tool: Tool,
+  input: unknown,
+  context: ToolContext,
+): Promise<ToolOutcome | { abandoned: string }> {
+  const timeout = tool.maxSeconds === undefined ? undefined : AbortSignal.timeout(tool.maxSeconds * 1000)
+  const signal = timeout ? AbortSignal.any([context.signal, timeout]) : context.signal
+  // Promise.try, so that a tool that throws at once and one that rejects are alike
+  const running = Promise.try(() => tool.run(input as never, { ...context, signal })).then(
+    (result) => toOutcome(result, tool.name),
+    (error: unknown) => toError(error),
+  )
+  const { promise: aborted, resolve: abort } = Promise.withResolvers<undefined>()
+  const onAbort = (): void => abort(undefined)
+  signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    if (signal.aborted) return { abandoned: 'it was stopped before it began' }
+    const ended = await Promise.race([running, aborted])
+    // a tool that ends because it was told to has not said what it did before that
+    if (ended && !signal.aborted) return ended
+    if (ended && 'result' in ended) return ended
+    const why = timeout?.aborted ? `it did not end within ${tool.maxSeconds} s` : 'it was stopped while it ran'
+    return { abandoned: why }
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+/** What a tool gave, as the model and every later process will see it. */
+export function toOutcome(result: unknown, tool: string): ToolOutcome {
+  const json = throughJson(result, tool)
+  return json.ok ? { result: json.value } : { unreadable: `${json.path}: ${json.found}` }
+}
+
+function toError(error: unknown): ToolOutcome {
+  return { error: redact(messageOf(error)) }
+}

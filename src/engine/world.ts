@@ -1,0 +1,19 @@
+// The real world: clocks, ids and this process.
+import crypto from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+import { environment } from '../environment.ts'
+import { thisOwner } from '../stores/owner.ts'
+import type { World } from './definition.ts'
+
+export function realWorld(): World {
+  return {
+    now: () => new Date(),
+    monotonic: () => performance.now(),
+    newRunId: () => crypto.randomUUIDv7(),
+    owner: thisOwner(),
+    leaseMs: (environment().leaseSeconds ?? 30) * 1000,
+    async sleep(ms, signal) {
+      await wait(ms, undefined, { signal }).catch(() => signal.throwIfAborted())
+    },
+  }
+}

@@ -1,0 +1,15 @@
+// The public root: what `import { … } from 'reprise'` gives.
+import './node-version.ts'
+
+export { Agent, type AgentOptions } from './crew/agent.ts'
+export { Crew, type CrewOptions, type KickoffOptions, type ReplayOptions, type ResumeOptions } from './crew/crew.ts'
+export type { CompletedResult, RunResult, SuspendedResult, TaskOutput } from './crew/result.ts'
+export { Run } from './crew/run.ts'
+export type { RunSummary, RunView } from './crew/runs.ts'
+export { Task, type TaskOptions } from './crew/task.ts'
+export type { Logger } from './engine/definition.ts'
+export { errorCodes, RepriseError, type ErrorCode } from './errors.ts'
+export type { Answer, Answers, Entry, Question, RunStatus, Usage } from './journal/entries.ts'
+export type { Json } from './journal/json.ts'
+export { defaultModel } from './models/resolve-model.ts'
+export { tool, type Effect, type Settlement, type Tool, type ToolContext, type ToolOptions } from './tools/tool.ts'

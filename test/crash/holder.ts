@@ -1,0 +1,20 @@
+// A process that takes one run up, over the wire of a model that the test holds back, and says how that ended.
+import { Agent, Crew, RepriseError, Task } from 'reprise'
+
+const [url = '', run = '', how = ''] = process.argv.slice(2)
+const agent = new Agent({ role: 'Clerk', goal: 'Answer', maxRetries: 0 })
+const crew = new Crew({ name: 'held', tasks: [new Task({ name: 'job', description: 'Say it', agent })], store: url })
+
+for (;;) {
+  try {
+    const result = await (how === 'start' ? crew.kickoff({ id: run }) : crew.resume(run))
+    console.log(JSON.stringify({ status: result.status, raw: result.raw }))
+    break
+  } catch (error) {
+    const code = RepriseError.isInstance(error) ? error.code : 'unknown'
+    // `insist` asks until the lease of a holder that does not move is over
+    if (how === 'insist' && code === 'RUN_HELD') continue
+    console.log(JSON.stringify({ code, message: String(error) }))
+    break
+  }
+}

@@ -1,0 +1,131 @@
+// Invariant 5 and the rules of leases, with real processes: one executes, the others are refused, and one that slept through a
+// takeover cannot write. The model answers when the test says so, so that every process is where the test wants it.
+import assert from 'node:assert/strict'
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { openStore } from '../../src/stores/open-store.ts'
+
+const holder = new URL('holder.ts', import.meta.url).pathname
+
+for (const kind of ['sqlite', 'file']) {
+  test(`two processes on ${kind}: one executes, the other is refused with who holds the run`, async () => {
+    await using stage = await openStage(kind)
+    const first = stage.spawn('start')
+    const asked = await stage.request()
+    const second = await stage.spawn('resume').ended
+    assert.equal(second.code, 'RUN_HELD')
+    assert.match(second.message ?? '', new RegExp(`process ${first.process.pid} on host`))
+    asked('said once')
+    assert.deepEqual(await first.ended, { status: 'completed', raw: 'said once' })
+    assert.equal(stage.requests(), 1)
+  })
+
+  test(`a resume right after a kill on ${kind} starts at once, although the lease would last`, async () => {
+    await using stage = await openStage(kind)
+    const first = stage.spawn('start')
+    await stage.request()
+    first.process.kill('SIGKILL')
+    await once(first.process, 'close')
+    const second = stage.spawn('resume')
+    const asked = await stage.request()
+    asked('said again')
+    assert.deepEqual(await second.ended, { status: 'completed', raw: 'said again' })
+  })
+
+  test(`a process on ${kind} that was paused and wakes up after a takeover cannot append`, async () => {
+    await using stage = await openStage(kind, { REPRISE_LEASE_SECONDS: '1' })
+    const paused = stage.spawn('start')
+    const late = await stage.request()
+    paused.process.kill('SIGSTOP')
+    const second = stage.spawn('insist')
+    const asked = await stage.request()
+    asked('said by the second')
+    assert.deepEqual(await second.ended, { status: 'completed', raw: 'said by the second' })
+    const before = await stage.lines()
+    late('said by the first, too late')
+    paused.process.kill('SIGCONT')
+    assert.equal((await paused.ended).code, 'LEASE_LOST')
+    assert.deepEqual(await stage.lines(), before)
+  })
+}
+
+interface Ended {
+  readonly status?: string
+  readonly raw?: string
+  readonly code?: string
+  readonly message?: string
+}
+
+/** A store, a model that answers when it is told to, and the processes of one run. */
+async function openStage(kind: string, variables: Record<string, string> = {}) {
+  const folder = await mkdtemp(join(tmpdir(), 'reprise-lease-'))
+  const url = kind === 'sqlite' ? `sqlite:${join(folder, 'runs.db')}` : `file:${join(folder, 'state')}`
+  const processes: ChildProcess[] = []
+  const arrived: ServerResponse[] = []
+  let count = 0
+  const server = createServer((request, response) => {
+    request.resume()
+    request.on('end', () => {
+      count += 1
+      arrived.push(response)
+      server.emit('arrived')
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
+
+  return {
+    requests: () => count,
+    spawn(how: string): { process: ChildProcess; ended: Promise<Ended> } {
+      const child = spawn(process.execPath, ['--conditions=reprise-source', holder, url, 'r', how], {
+        env: { ...process.env, OPENAI_API_KEY: 'sk-none', OPENAI_BASE_URL: base, ...variables },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      processes.push(child)
+      let said = ''
+      child.stdout?.on('data', (chunk: Buffer) => (said += String(chunk)))
+      return {
+        process: child,
+        ended: once(child, 'close').then(() => (said === '' ? {} : (JSON.parse(said) as Ended))),
+      }
+    },
+    /** The next request of the model, as the function that answers it. */
+    async request(): Promise<(text: string) => void> {
+      while (arrived.length === 0) await once(server, 'arrived')
+      const response = arrived.shift() as ServerResponse
+      return (text) => {
+        const choices = [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: text } }]
+        response.setHeader('content-type', 'application/json')
+        response.end(
+          JSON.stringify({
+            id: 'x',
+            created: 0,
+            model: 'gpt-5-mini',
+            choices,
+            usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+          }),
+        )
+      }
+    },
+    async lines(): Promise<string[]> {
+      const store = await openStore(url)
+      const lines: string[] = []
+      for await (const line of store.read('r')) lines.push(Buffer.from(line.bytes).toString())
+      await store.close()
+      return lines
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      for (const child of processes) if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
+      server.closeAllConnections()
+      server.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,326 @@
+// The agent loop: one model call at a time, tools run by the engine, everything recorded before it is used.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { tool as aiTool } from 'ai'
+import { Agent, Crew, RepriseError, Task, tool } from 'reprise'
+import { z } from 'zod'
+import type { Store } from '../../src/stores/store.ts'
+import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { dyingStore, entriesOf, newStore, oneTask, stateOf } from './support.ts'
+
+const echo = tool({
+  name: 'echo',
+  description: 'Say it again',
+  effect: 'read',
+  input: z.object({ text: z.string() }),
+  run: ({ text }) => text,
+})
+
+test('gives the results of parallel calls to the model in the order of the calls, whatever order they end in', async () => {
+  const first = Promise.withResolvers<string>()
+  const slow = tool({
+    name: 'slow',
+    description: 'Slow',
+    effect: 'read',
+    input: z.object({}),
+    run: () => first.promise,
+  })
+  const fast = tool({
+    name: 'fast',
+    description: 'Fast',
+    effect: 'read',
+    input: z.object({}),
+    run() {
+      first.resolve('slow result')
+      return 'fast result'
+    },
+  })
+  const { crew, model, store } = oneTask({
+    tools: [slow, fast],
+    script: [
+      {
+        when: 'Do it',
+        after: 0,
+        calls: [
+          { tool: 'slow', input: {} },
+          { tool: 'fast', input: {} },
+        ],
+      },
+      { when: 'Do it', after: 2, reply: 'done' },
+    ],
+  })
+  await crew.kickoff({ id: 'r' })
+  assert.match(model.calls[1]?.conversation ?? '', /slow result[\s\S]*fast result/)
+  const paths = (await entriesOf(store, 'r')).flatMap((entry) => (entry.type === 'tool.called' ? [entry.path] : []))
+  assert.deepEqual(paths, ['job#1/1.0', 'job#1/1.1'])
+})
+
+test('answers invalid input and an unknown tool to the model, which may try again', async () => {
+  const { crew, model } = oneTask({
+    tools: [echo],
+    script: [
+      {
+        when: 'Do it',
+        after: 0,
+        calls: [
+          { tool: 'echo', input: { text: 7 } },
+          { tool: 'ecco', input: {} },
+        ],
+      },
+      { when: 'Do it', after: 2, calls: [{ tool: 'echo', input: { text: 'hi' } }], repeat: true },
+      { when: 'Do it', after: 3, reply: 'done' },
+    ],
+  })
+  assert.equal(String(await crew.kickoff()), 'done')
+  const second = model.calls[1]?.conversation ?? ''
+  assert.match(second, /the input of echo is not valid: text: /)
+  assert.match(second, /ecco/)
+})
+
+test('asks for an answer without tools in the last turn, and fails when the model calls one all the same', async () => {
+  const model = scriptedModel([{ when: 'Do it', calls: [{ tool: 'echo', input: { text: 'again' } }], repeat: true }])
+  const agent = new Agent({ role: 'Worker', goal: 'Do the job', model, tools: [echo], maxIterations: 3 })
+  const store = newStore()
+  const crew = new Crew({ name: 'c', tasks: [new Task({ name: 'job', description: 'Do it', agent })], store })
+  await assert.rejects(crew.kickoff({ id: 'r' }), {
+    code: 'ITERATIONS_EXHAUSTED',
+    task: 'job',
+    runId: 'r',
+    message: /maxIterations/,
+  })
+  assert.equal(model.calls.length, 3)
+  assert.match(model.calls[2]?.lastMessage ?? '', /final answer now/)
+  await assert.rejects(crew.resume('r'), { code: 'ITERATIONS_EXHAUSTED' })
+  assert.deepEqual(
+    (await stateOf(store, 'r')).tasks.get('job')?.attempts,
+    ['job#1', 'job#2'],
+    'a resume starts a new attempt',
+  )
+})
+
+test('fails a task that takes longer than maxSeconds', async () => {
+  const hang = tool({
+    name: 'hang',
+    description: 'Hang',
+    effect: 'read',
+    input: z.object({}),
+    run: () => new Promise(() => {}),
+  })
+  const model = scriptedModel([{ when: 'Do it', calls: [{ tool: 'hang', input: {} }] }])
+  const agent = new Agent({ role: 'Worker', goal: 'Do the job', model, tools: [hang], maxSeconds: 0.05 })
+  const crew = new Crew({
+    name: 'c',
+    tasks: [new Task({ name: 'job', description: 'Do it', agent })],
+    store: newStore(),
+  })
+  await assert.rejects(crew.kickoff(), { code: 'TIME_EXHAUSTED', task: 'job' })
+})
+
+test('sends an answer that the schema refuses back with the reason, and gives up at the limit', async () => {
+  const model = scriptedModel([{ when: 'Do it', reply: { total: 'many' } }])
+  const agent = new Agent({ role: 'Worker', goal: 'Do the job', model })
+  const job = new Task({
+    name: 'job',
+    description: 'Do it',
+    agent,
+    output: z.object({ total: z.number() }),
+    retries: 2,
+  })
+  const store = newStore()
+  const crew = new Crew({ name: 'c', tasks: [job], store })
+  await assert.rejects(crew.kickoff({ id: 'r' }), { code: 'OUTPUT_REFUSED', message: /3 tries.*total/ })
+  assert.equal(model.calls.length, 3)
+  assert.match(model.calls[1]?.lastMessage ?? '', /not accepted: it does not fit the schema: total: /)
+  const attempts = (await stateOf(store, 'r')).attempts
+  assert.deepEqual([...attempts.keys()], ['job#1', 'job#2', 'job#3'])
+  assert.equal(attempts.get('job#2')?.carries?.path, 'job#1')
+})
+
+test('takes JSON out of a fence, and a list or union out of the object that the provider wants', async () => {
+  const model = scriptedModel([
+    { when: 'Fenced', reply: 'Here it is:\n```json\n{"total": 3}\n```' },
+    { when: 'Listed', reply: { value: [1, 2] } },
+  ])
+  const agent = new Agent({ role: 'Worker', goal: 'Do the job', model })
+  const fenced = new Task({
+    name: 'fenced',
+    description: 'Fenced',
+    agent,
+    output: z.object({ total: z.number() }),
+    context: [],
+  })
+  const listed = new Task({ name: 'listed', description: 'Listed', agent, output: z.array(z.number()), context: [] })
+  const result = await new Crew({ name: 'c', tasks: [fenced, listed], store: 'memory:' }).kickoff()
+  assert.deepEqual(result.task(fenced).output, { total: 3 })
+  assert.deepEqual(result.task(listed).output, [1, 2])
+  assert.equal(result.task(listed).raw, '[1,2]')
+})
+
+test('sends an empty answer back', async () => {
+  const { crew } = oneTask({
+    script: [
+      { when: 'not accepted: it is empty', reply: 'something' },
+      { when: 'Do it', reply: ' ' },
+    ],
+  })
+  assert.equal(String(await crew.kickoff()), 'something')
+})
+
+test('runs plain AI SDK tools from a record, and labelled ones from a list', async () => {
+  const plain = aiTool({
+    description: 'Add',
+    inputSchema: z.object({ a: z.number() }),
+    execute: ({ a }) => ({ sum: a + 1 }),
+  })
+  const model = scriptedModel([
+    { when: 'Do it', after: 0, calls: [{ tool: 'add', input: { a: 1 } }] },
+    { when: 'Do it', after: 1, reply: 'done' },
+  ])
+  for (const tools of [{ add: plain }, [tool(plain, { name: 'add', effect: 'read' })]]) {
+    const agent = new Agent({ role: 'Worker', goal: 'Do the job', model, tools })
+    await new Crew({
+      name: 'c',
+      tasks: [new Task({ name: 'job', description: 'Do it', agent })],
+      store: 'memory:',
+    }).kickoff()
+    assert.match(model.calls.at(-1)?.conversation ?? '', /"sum":2/)
+  }
+})
+
+test('a task uses its own tools instead of its agent’s', async () => {
+  const model = scriptedModel([{ when: 'Do it', reply: 'done' }])
+  const agent = new Agent({ role: 'Worker', goal: 'Do the job', model, tools: [echo] })
+  await new Crew({
+    name: 'c',
+    tasks: [new Task({ name: 'job', description: 'Do it', agent, tools: [] })],
+    store: 'memory:',
+  }).kickoff()
+  assert.deepEqual(model.calls[0]?.tools, [])
+})
+
+/** Invariant 8. A row as database clients give it: no prototype, a Date, an undefined member. */
+test('a live run and a resumed one see the same of what a tool returned', async () => {
+  const row = Object.assign(Object.create(null) as object, {
+    id: 7,
+    since: new Date('2020-01-01T00:00:00Z'),
+    gone: undefined,
+  })
+  const read = tool({ name: 'read_row', description: 'Row', effect: 'read', input: z.object({}), run: () => row })
+  const script = [
+    { when: 'Do it', after: 0, calls: [{ tool: 'read_row', input: {} }] },
+    { when: 'Do it', after: 1, reply: 'done' },
+  ]
+  const live = oneTask({ tools: [read], script })
+  await live.crew.kickoff()
+  const store = newStore()
+  const killed = oneTask({ tools: [read], script, store })
+  const dying = dyingStore(store, (types) => types.includes('tool.returned'))
+  await assert.rejects(killed.crew.with({ store: dying }).kickoff({ id: 'r' }))
+  const resumed = oneTask({ tools: [read], script, store })
+  await resumed.crew.resume('r')
+  assert.equal(resumed.model.calls.at(-1)?.conversation, live.model.calls.at(-1)?.conversation)
+  assert.match(live.model.calls.at(-1)?.conversation ?? '', /"since":"2020-01-01T00:00:00.000Z"/)
+})
+
+test('a result that JSON cannot carry is told to the model as having happened, with the place', async () => {
+  const count = tool({
+    name: 'count',
+    description: 'Count',
+    effect: 'once',
+    input: z.object({}),
+    run: () => ({ rows: [{ n: 1n }] }),
+  })
+  const { crew, model, store } = oneTask({
+    tools: [count],
+    script: [
+      { when: 'Do it', after: 0, calls: [{ tool: 'count', input: {} }] },
+      { when: 'Do it', after: 1, reply: 'done' },
+    ],
+  })
+  assert.equal((await crew.kickoff({ id: 'r' })).status, 'completed')
+  assert.match(model.calls.at(-1)?.conversation ?? '', /count\.rows\[0\]\.n/)
+  const returned = (await entriesOf(store, 'r')).find((entry) => entry.type === 'tool.returned')
+  assert.deepEqual(returned?.type === 'tool.returned' && returned.outcome, { unreadable: 'count.rows[0].n: a bigint' })
+})
+
+test('an append that fails ends the hold: nothing more runs, and the error names what to do', async () => {
+  const store = newStore()
+  const ran: string[] = []
+  const effect = tool({
+    name: 'effect',
+    description: 'Do',
+    effect: 'read',
+    input: z.object({}),
+    run: () => void ran.push('ran'),
+  })
+  const broken: Store = {
+    ...store,
+    async append(lease, after, batch) {
+      if (Buffer.from(batch.lines[0]?.bytes ?? '').includes('tool.called'))
+        throw new RepriseError('STORE_FAILED', 'the disk is full')
+      return store.append(lease, after, batch)
+    },
+  }
+  const { crew } = oneTask({
+    tools: [effect],
+    script: [
+      { when: 'Do it', calls: [{ tool: 'effect', input: {} }] },
+      { when: 'Do it', reply: 'x' },
+    ],
+    store,
+  })
+  await assert.rejects(crew.with({ store: broken }).kickoff({ id: 'r' }), {
+    code: 'STORE_FAILED',
+    message: /the disk is full.*reprise resume r/,
+  })
+  assert.deepEqual(ran, [], 'no effect without its entry')
+  assert.equal(String(await crew.resume('r')), 'x')
+})
+
+test('an append whose outcome is unknown is settled by reading the tail', async () => {
+  const store = newStore()
+  let lost = 0
+  const flaky: Store = {
+    ...store,
+    async append(lease, after, batch) {
+      lost += 1
+      // every third is written and every third is not, and nobody is told which
+      if (lost % 3 === 1) await store.append(lease, after, batch)
+      if (lost % 3 !== 0) throw new RepriseError('OUTCOME_UNKNOWN', 'the connection broke')
+      return store.append(lease, after, batch)
+    },
+  }
+  const { crew } = oneTask({ script: [{ when: 'Do it', reply: 'x' }], store: flaky })
+  assert.equal(String(await crew.kickoff({ id: 'r' })), 'x')
+  const entries = await entriesOf(store, 'r')
+  assert.deepEqual(
+    entries.map(({ seq, type }) => `${seq} ${type}`),
+    ['1 run.created', '2 task.started', '3 model.replied', '4 task.completed', '5 run.completed'],
+  )
+})
+
+test('large values are stored once beside the journal and come back whole', async () => {
+  const text = 'x'.repeat(200_000)
+  const big = tool({
+    name: 'big',
+    description: 'Big',
+    effect: 'read',
+    input: z.object({}),
+    run: () => ({ text, $blob: 'not one' }),
+  })
+  const store = newStore()
+  const { crew, model } = oneTask({
+    tools: [big],
+    store,
+    script: [
+      { when: 'Do it', after: 0, calls: [{ tool: 'big', input: {} }] },
+      { when: 'Do it', after: 1, reply: 'done' },
+    ],
+  })
+  await crew.kickoff({ id: 'r' })
+  const returned = (await entriesOf(store, 'r')).find((entry) => entry.type === 'tool.returned')
+  assert.ok(JSON.stringify(returned).length < 1_000)
+  const call = (await stateOf(store, 'r')).attempts.get('job#1')?.turns[0]?.calls[0]
+  assert.deepEqual(call?.outcome, { result: { text, $blob: 'not one' } })
+  assert.ok(model.calls[1]?.conversation.includes(text))
+})

@@ -1,0 +1,372 @@
+// Invariant 3, rule by rule: a `once` call is started a second time only when `settle` or a person says so.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Agent, Crew, RepriseError, Task, tool, type Question, type Tool } from 'reprise'
+import { z } from 'zod'
+import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { dyingStore, entriesOf, newStore, oneTask, stateOf } from './support.ts'
+
+type Options = Partial<Parameters<typeof tool<typeof input, unknown>>[0]>
+const input = z.object({ amount: z.number() })
+
+/** A `once` tool that counts what it does. */
+function payment(options: Options = {}): Tool & { done: number[] } {
+  const done: number[] = []
+  const pay = tool({
+    name: 'pay',
+    description: 'Pay',
+    effect: 'once',
+    input,
+    run({ amount }) {
+      done.push(amount)
+      return { paid: amount }
+    },
+    ...options,
+  })
+  return Object.assign(pay as Tool, { done })
+}
+
+const payOnce = [
+  { when: 'Do it', after: 0, calls: [{ tool: 'pay', input: { amount: 5 } }] },
+  { when: 'Do it', after: 1, reply: 'paid' },
+]
+
+/** A run that died right after the call was written down, before its outcome was. */
+async function inDoubt(pay: Tool, script = payOnce) {
+  const store = newStore()
+  const { crew, model } = oneTask({ tools: [pay], script, store })
+  const dying = crew.with({ store: dyingStore(store, (types) => types.includes('tool.called')) })
+  await assert.rejects(dying.kickoff({ id: 'r' }))
+  return { crew, model, store }
+}
+
+describe('a once call that was found without its outcome', () => {
+  test('asks a person, who learns how to avoid the question, and suspends the run', async () => {
+    const pay = payment()
+    const { crew } = await inDoubt(pay)
+    const result = await crew.resume('r')
+    assert.equal(result.status, 'suspended')
+    assert.equal(result.output, undefined)
+    assert.equal(result.raw, '')
+    const [question] = result.questions
+    assert.equal(question?.kind, 'doubt')
+    assert.match(question?.text ?? '', /declare effect: 'read'/)
+    assert.match(String(result), /reprise answer r q1 --decision run\|happened\|fail/)
+    assert.deepEqual(pay.done, [])
+  })
+
+  test('runs when a person says so', async () => {
+    const pay = payment()
+    const { crew } = await inDoubt(pay)
+    await crew.resume('r')
+    await crew.answer('r', 'q1', { decision: 'run', by: 'ada' })
+    assert.equal(String(await crew.resume('r')), 'paid')
+    assert.deepEqual(pay.done, [5])
+  })
+
+  test('does not run when a person says that it happened; the model sees the result that the person gives', async () => {
+    const pay = payment()
+    const { crew, model } = await inDoubt(pay)
+    await crew.resume('r')
+    await crew.answer('r', 'q1', { decision: 'happened', result: { paid: 'by hand' } })
+    assert.equal((await crew.resume('r')).status, 'completed')
+    assert.deepEqual(pay.done, [])
+    assert.match(model.calls.at(-1)?.conversation ?? '', /by hand/)
+  })
+
+  test('fails the task when a person says so, and the run can still be resumed', async () => {
+    const pay = payment()
+    const { crew, store } = await inDoubt(pay)
+    await crew.resume('r')
+    await crew.answer('r', 'q1', { decision: 'fail', reason: 'the books do not match' })
+    await assert.rejects(crew.resume('r'), { code: 'TASK_FAILED', message: /the books do not match.*reprise resume r/ })
+    assert.equal((await stateOf(store, 'r')).status, 'failed')
+  })
+
+  test('is settled by the tool itself: not run again when it happened', async () => {
+    const pay = payment({ settle: () => ({ happened: true, result: { paid: 5 } }) })
+    const { crew, store } = await inDoubt(pay)
+    assert.equal((await crew.resume('r')).status, 'completed')
+    assert.deepEqual(pay.done, [])
+    const returned = (await entriesOf(store, 'r')).find((entry) => entry.type === 'tool.returned')
+    assert.equal(returned?.type === 'tool.returned' && returned.source, 'settled')
+  })
+
+  test('is settled by the tool itself: run when it did not happen', async () => {
+    const pay = payment({ settle: () => ({ happened: false }) })
+    const { crew } = await inDoubt(pay)
+    assert.equal((await crew.resume('r')).status, 'completed')
+    assert.deepEqual(pay.done, [5])
+  })
+
+  for (const [how, settle] of [
+    ['cannot tell', () => undefined],
+    [
+      'throws',
+      () => {
+        throw new Error('bank is closed')
+      },
+    ],
+  ] as const) {
+    test(`asks a person when settle ${how}`, async () => {
+      const pay = payment({ settle })
+      const { crew } = await inDoubt(pay)
+      assert.equal((await crew.resume('r')).questions[0]?.kind, 'doubt')
+      assert.deepEqual(pay.done, [])
+    })
+  }
+
+  test('is in doubt again when the process dies behind a call that a person allowed', async () => {
+    const pay = payment()
+    const { crew, store } = await inDoubt(pay)
+    await crew.resume('r')
+    await crew.answer('r', 'q1', { decision: 'run' })
+    const dying = crew.with({ store: dyingStore(store, (types) => types.includes('tool.called')) })
+    await assert.rejects(dying.resume('r'))
+    const result = await crew.resume('r')
+    assert.deepEqual(
+      result.questions.map(({ id, kind }) => [id, kind]),
+      [['q2', 'doubt']],
+    )
+    assert.deepEqual(pay.done, [])
+  })
+
+  test('gets the same idempotency key in every life', async () => {
+    const keys: string[] = []
+    const pay = payment({
+      effect: 'idempotent',
+      run: (_: unknown, context: { idempotencyKey: string }) => void keys.push(context.idempotencyKey),
+    })
+    const store = newStore()
+    const { crew } = oneTask({ tools: [pay], script: payOnce, store })
+    await assert.rejects(
+      crew.with({ store: dyingStore(store, (types) => types.includes('tool.returned')) }).kickoff({ id: 'r' }),
+    )
+    const again = oneTask({ tools: [pay], script: payOnce, store })
+    await again.crew.resume('r')
+    assert.equal(keys.length, 1, 'the recorded call was not made again')
+    const dead = newStore()
+    const third = oneTask({ tools: [pay], script: payOnce, store: dead })
+    const dying = dyingStore(dead, (types) => types.includes('tool.called'))
+    await assert.rejects(third.crew.with({ store: dying }).kickoff({ id: 'r' }))
+    await third.crew.resume('r')
+    assert.equal(keys[1], keys[0])
+  })
+})
+
+test('a once call that times out is in doubt at once', async () => {
+  const pay = payment({ maxSeconds: 0.01, run: () => new Promise(() => {}) })
+  const { crew } = oneTask({ tools: [pay], script: payOnce })
+  const result = await crew.kickoff({ id: 'r' })
+  assert.equal(result.questions[0]?.kind, 'doubt')
+  assert.match(result.questions[0]?.text ?? '', /did not end within 0\.01 s/)
+})
+
+test('a read call that times out is an error for the model', async () => {
+  const pay = payment({ effect: 'read', maxSeconds: 0.01, run: () => new Promise(() => {}) })
+  const { crew, model } = oneTask({ tools: [pay], script: payOnce })
+  assert.equal((await crew.kickoff()).status, 'completed')
+  assert.match(model.calls.at(-1)?.conversation ?? '', /did not end within 0\.01 s/)
+})
+
+test('a once call that threw goes to the model as an error, and the same call again asks first', async () => {
+  let tries = 0
+  const pay = payment({
+    run: () => {
+      tries += 1
+      throw new Error('no money')
+    },
+  })
+  const { crew, model } = oneTask({
+    tools: [pay],
+    script: [
+      { when: 'Do it', after: 0, calls: [{ tool: 'pay', input: { amount: 5 } }] },
+      { when: 'Do it', after: 1, calls: [{ tool: 'pay', input: { amount: 5 } }], repeat: true },
+      { when: 'Do it', after: 2, reply: 'gave up' },
+    ],
+  })
+  const result = await crew.kickoff({ id: 'r' })
+  assert.match(model.calls[1]?.conversation ?? '', /no money/)
+  const [question] = result.questions
+  assert.equal(question?.kind, 'call')
+  assert.match(question?.text ?? '', /failed: no money/)
+  await crew.answer('r', 'q1', { decision: 'deny', reason: 'the account is empty' })
+  assert.equal(String(await crew.resume('r')), 'gave up')
+  assert.equal(tries, 1)
+  assert.match(model.calls.at(-1)?.conversation ?? '', /the account is empty/)
+})
+
+test('two calls of one tool with different keys in one attempt both run, without a question', async () => {
+  const pay = payment()
+  const calls = [
+    { tool: 'pay', input: { amount: 1 } },
+    { tool: 'pay', input: { amount: 2 } },
+  ]
+  const { crew } = oneTask({
+    tools: [pay],
+    script: [
+      { when: 'Do it', after: 0, calls },
+      { when: 'Do it', after: 2, reply: 'ok' },
+    ],
+  })
+  assert.equal((await crew.kickoff()).status, 'completed')
+  assert.deepEqual(pay.done, [1, 2])
+})
+
+test('two equal calls in one reply are two occurrences with keys of their own', async () => {
+  const keys: string[] = []
+  const pay = payment({
+    run: (_: unknown, { idempotencyKey }: { idempotencyKey: string }) => void keys.push(idempotencyKey),
+  })
+  const calls = [
+    { tool: 'pay', input: { amount: 1 } },
+    { tool: 'pay', input: { amount: 1 } },
+  ]
+  const { crew } = oneTask({
+    tools: [pay],
+    script: [
+      { when: 'Do it', after: 0, calls },
+      { when: 'Do it', after: 2, reply: 'ok' },
+    ],
+  })
+  await crew.kickoff()
+  assert.equal(new Set(keys).size, 2)
+})
+
+describe('a task that is sent back', () => {
+  /** The first answer is refused by the schema; the model then calls `pay` again with `amount` before it answers well. */
+  function sentBack(pay: Tool, amount: number) {
+    const model = scriptedModel([
+      { when: 'Do it', after: 0, calls: [{ tool: 'pay', input: { amount: 5 } }] },
+      { when: /not accepted/, after: 1, calls: [{ tool: 'pay', input: { amount } }], repeat: true },
+      { when: /not accepted/, after: 2, reply: { total: 5 } },
+      { when: 'Do it', after: 1, reply: 'no JSON at all' },
+    ])
+    const agent = new Agent({ role: 'Worker', goal: 'Do the job', model, tools: [pay] })
+    const job = new Task({ name: 'job', description: 'Do it', agent, output: z.object({ total: z.number() }) })
+    const store = newStore()
+    return { crew: new Crew({ name: 'back', tasks: [job], store }), store }
+  }
+
+  test('gets the recorded result for an equal call, without running it', async () => {
+    const pay = payment()
+    const { crew, store } = sentBack(pay, 5)
+    assert.deepEqual((await crew.kickoff({ id: 'r' })).output, { total: 5 })
+    assert.deepEqual(pay.done, [5])
+    const sources = (await entriesOf(store, 'r')).flatMap((entry) =>
+      entry.type === 'tool.returned' ? [entry.source] : [],
+    )
+    assert.deepEqual(sources, [undefined, 'recorded'])
+  })
+
+  test('asks before a different call', async () => {
+    const pay = payment()
+    const { crew } = sentBack(pay, 6)
+    const result = await crew.kickoff({ id: 'r' })
+    const [question] = result.questions as [Extract<Question, { kind: 'call' }>]
+    assert.equal(question.kind, 'call')
+    assert.deepEqual(question.input, { amount: 6 })
+    assert.deepEqual(
+      question.earlier.map(({ input: given }) => given),
+      [{ amount: 5 }],
+    )
+    await crew.answer('r', question.id, { decision: 'approve', input: { amount: 7 } })
+    assert.equal((await crew.resume('r')).status, 'completed')
+    assert.deepEqual(pay.done, [5, 7])
+  })
+
+  test('takes a key of the tool as what makes two calls the same', async () => {
+    const pay = payment({ key: () => 'the one payment' })
+    const { crew } = sentBack(pay, 6)
+    assert.equal((await crew.kickoff({ id: 'r' })).status, 'completed')
+    assert.deepEqual(pay.done, [5])
+  })
+})
+
+describe('a replay of a task that called a once tool', () => {
+  async function replayed(effects?: 'reuse' | 'again' | 'ask') {
+    const pay = payment()
+    const { crew } = oneTask({ tools: [pay], script: payOnce })
+    await crew.kickoff({ id: 'r' })
+    return { pay, crew, result: await crew.replay('job', effects ? { effects } : {}) }
+  }
+
+  test('does not call it again', async () => {
+    const { pay, crew, result } = await replayed()
+    assert.equal(result.status, 'completed')
+    assert.deepEqual(pay.done, [5])
+    await crew.replay('job', { run: result.runId })
+    assert.deepEqual(pay.done, [5], 'nor does a replay of the replay')
+  })
+
+  test("calls it again with effects: 'again'", async () => {
+    const { pay, result } = await replayed('again')
+    assert.equal(result.status, 'completed')
+    assert.deepEqual(pay.done, [5, 5])
+  })
+
+  test("asks with effects: 'ask'", async () => {
+    const { pay, result } = await replayed('ask')
+    assert.equal(result.questions[0]?.kind, 'call')
+    assert.deepEqual(pay.done, [5])
+  })
+})
+
+describe('an answer', () => {
+  test('that does not fit is refused with what fits, and nothing is recorded', async () => {
+    const { crew, store } = await inDoubt(payment())
+    await crew.resume('r')
+    const before = await entriesOf(store, 'r')
+    await assert.rejects(crew.answer('r', 'q1', { decision: 'approve' }), {
+      code: 'ANSWER_INVALID',
+      message: /happened with result/,
+    })
+    await assert.rejects(crew.answer('r', 'q1', { decision: 'happened' } as never), {
+      code: 'ANSWER_INVALID',
+      message: /needs result/,
+    })
+    await assert.rejects(crew.answer('r', 'q7', { decision: 'run' }), { code: 'QUESTION_NOT_FOUND', message: /q1/ })
+    assert.deepEqual(await entriesOf(store, 'r'), before)
+  })
+
+  test('that comes second is told that it came late, and the first one counts', async () => {
+    const pay = payment()
+    const { crew } = await inDoubt(pay)
+    await crew.resume('r')
+    await crew.answer('r', 'q1', { decision: 'happened', result: 'first' })
+    await assert.rejects(crew.answer('r', 'q1', { decision: 'run' }), { code: 'QUESTION_ANSWERED' })
+    await crew.resume('r')
+    assert.deepEqual(pay.done, [])
+  })
+
+  test('can be given inline, and is recorded with who gave it', async () => {
+    const pay = payment()
+    const { crew, store } = await inDoubt(pay)
+    const result = await crew.resume('r', { onQuestion: () => ({ decision: 'run', by: 'ada' }) })
+    assert.equal(result.status, 'completed')
+    const answered = (await entriesOf(store, 'r')).find((entry) => entry.type === 'question.answered')
+    assert.equal(answered?.type === 'question.answered' && answered.answer.by, 'ada')
+  })
+})
+
+test('a cancelled run tells a running once tool to stop, and takes nothing more', async () => {
+  const started = Promise.withResolvers<AbortSignal>()
+  const pay = payment({
+    run: (_: unknown, { signal }: { signal: AbortSignal }) => {
+      started.resolve(signal)
+      return new Promise(() => {})
+    },
+  })
+  const { crew, store } = oneTask({ tools: [pay], script: payOnce })
+  const run = await crew.start({ id: 'r' })
+  const signal = await started.promise
+  await crew.cancel('r', 'ada')
+  await assert.rejects(run.result(), { code: 'RUN_CANCELLED' })
+  assert.ok(signal.aborted)
+  assert.equal((await stateOf(store, 'r')).status, 'cancelled')
+  await assert.rejects(
+    crew.resume('r'),
+    (error: unknown) => RepriseError.isInstance(error) && error.code === 'RUN_CANCELLED',
+  )
+  await assert.rejects(crew.edit('r', 'job', 'x'), { code: 'RUN_ENDED' })
+})

@@ -1,0 +1,59 @@
+// What the engine's tests share: a crew of one task on a scripted model, and a store that dies like a process does.
+import { Agent, Crew, Task, type Tool } from 'reprise'
+import { readRun } from '../../src/engine/read-run.ts'
+import type { Entry } from '../../src/journal/entries.ts'
+import type { RunState } from '../../src/journal/state.ts'
+import { memoryStore } from '../../src/stores/memory-store.ts'
+import type { Batch, Store } from '../../src/stores/store.ts'
+import { scriptedModel, type ScriptEntry } from '../../src/testing/scripted-model.ts'
+
+export const newStore = (): Store => memoryStore()
+
+/** Stands for a process that dies: behind the first batch that `dies` picks, nothing is written any more. */
+export function dyingStore(inner: Store, dies: (types: readonly string[]) => boolean): Store {
+  let dead = false
+  return {
+    ...inner,
+    async append(lease, after, batch) {
+      if (dead) throw new Error('the process is dead')
+      await inner.append(lease, after, batch)
+      if (dies(typesOf(batch))) {
+        dead = true
+        throw new Error('the process is dead')
+      }
+    },
+    release: async () => {},
+  }
+}
+
+function typesOf(batch: Batch): string[] {
+  return batch.lines.map((line) => (JSON.parse(Buffer.from(line.bytes).toString()) as Entry).type)
+}
+
+export interface Scene {
+  readonly tools?: readonly Tool[]
+  readonly script: readonly ScriptEntry[]
+  readonly store?: Store
+}
+
+/** A crew of one task, `job`, with these tools and this script. */
+export function oneTask({ tools = [], script, store = newStore() }: Scene): {
+  crew: Crew
+  model: ReturnType<typeof scriptedModel>
+  store: Store
+} {
+  const model = scriptedModel(script)
+  const agent = new Agent({ role: 'Worker', goal: 'Do the job', model, tools })
+  const job = new Task({ name: 'job', description: 'Do it', agent })
+  return { crew: new Crew({ name: 'engine', tasks: [job], store }), model, store }
+}
+
+export async function stateOf(store: Store, run: string): Promise<RunState> {
+  return (await readRun(store, run)).state
+}
+
+export async function entriesOf(store: Store, run: string): Promise<Entry[]> {
+  const entries: Entry[] = []
+  for await (const line of store.read(run)) entries.push(JSON.parse(Buffer.from(line.bytes).toString()) as Entry)
+  return entries
+}
