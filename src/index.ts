@@ -2,7 +2,8 @@
 import './node-version.ts'
 
 export { Agent, type AgentOptions } from './crew/agent.ts'
-export { Crew, type CrewOptions, type KickoffOptions, type ReplayOptions, type ResumeOptions } from './crew/crew.ts'
+export { Crew } from './crew/crew.ts'
+export type { CrewOptions, KickoffOptions, ReplayOptions, ResumeOptions } from './crew/crew-options.ts'
 export type { CompletedResult, RunResult, SuspendedResult, TaskOutput } from './crew/result.ts'
 export { Run } from './crew/run.ts'
 export type { RunSummary, RunView } from './crew/runs.ts'

@@ -1,90 +1,43 @@
 // The one class behind every crew. A crew is what its tasks say; a run is what its journal says; the crew only brings the two
 // together: every method checks what it was given, before anything is spent, and hands it to the engine.
-import type {
-  ChangedPolicy,
-  CrewDefinition,
-  Engine,
-  ExecuteOptions,
-  Inputs,
-  Logger,
-  OnQuestion,
-  TaskDefinition,
-} from '../engine/definition.ts'
+import type { CrewDefinition, Engine, ExecuteOptions, Inputs, TaskDefinition } from '../engine/definition.ts'
 import { executeRun } from '../engine/execute-run.ts'
 import type { Hold } from '../engine/hold.ts'
 import { createRun, resumeRun } from '../engine/lifecycle.ts'
 import { answerQuestion, leave } from '../engine/people.ts'
 import { readRun } from '../engine/read-run.ts'
-import { planReplay, staleTasks, type EffectsPolicy } from '../engine/replay.ts'
+import { planReplay, staleTasks } from '../engine/replay.ts'
 import { realWorld } from '../engine/world.ts'
 import { RepriseError } from '../errors.ts'
 import type { Answer, Entry, RunStatus } from '../journal/entries.ts'
 import { digest } from '../journal/hash.ts'
-import { strictJson } from '../journal/json.ts'
 import type { RunState } from '../journal/state.ts'
 import { checkModel, type LanguageModel } from '../models/resolve-model.ts'
 import { checkKeys, describe } from '../options.ts'
 import type { Store } from '../stores/store.ts'
 import { toolList, type Tools } from '../tools/tool.ts'
 import type { Agent } from './agent.ts'
+import {
+  checkCrewOptions,
+  checkOneOf,
+  executeKeys,
+  type CrewOptions,
+  type ExecuteChoices,
+  type Kickoff,
+  type KickoffOptions,
+  type ReplayOptions,
+  type ResumeOptions,
+} from './crew-options.ts'
 import { openCrewStore } from './default-store.ts'
 import { checkInputs, defineTasks, type Overrides } from './define.ts'
-import { checkName, stableId } from './identity.ts'
-import { checkRunId, readInputs, type InputsFor, type NeedsInputs } from './inputs.ts'
+import { stableId } from './identity.ts'
+import { checkRunId, readInputs, readOutput } from './inputs.ts'
 import { describeEntry, quietLogger, verboseLogger } from './log.ts'
 import { findTask, toResult, type RunResult, type TaskReference, type Tasks } from './result.ts'
 import { Run } from './run.ts'
 import { listRuns, schemasOf, viewRun, type RunSummary, type RunView } from './runs.ts'
 import type { InputsOf, Task } from './task.ts'
 
-export interface CrewOptions<T extends Tasks = Tasks> {
-  /** What runs are found by. Left out, it is derived from the tasks, and changes with them. */
-  readonly name?: string
-  readonly tasks: T
-  readonly agents?: readonly Agent[]
-  /** Tasks one after another. */
-  readonly process?: 'sequential'
-  /** A URL or a store; else REPRISE_STORE, else `.reprise/runs.db` beside the nearest package.json. */
-  readonly store?: string | Store
-  /** Log every step to the standard error output. */
-  readonly verbose?: boolean
-  readonly logger?: Logger
-  readonly version?: string
-}
-
-export interface ExecuteChoices<T extends Tasks = Tasks> {
-  /** Stop after this task; a resume goes on behind it. */
-  readonly through?: TaskReference<T>
-  /** Answers questions as they come up; undefined leaves one open and suspends the run. */
-  readonly onQuestion?: OnQuestion
-  /** Stops the work in this process and suspends the run. */
-  readonly signal?: AbortSignal
-}
-
-export type KickoffOptions<T extends Tasks = Tasks, Names extends string = string> = ExecuteChoices<T> & {
-  /** The caller's own run id: new, it starts; unfinished or failed, it resumes; completed, its stored result is given. */
-  readonly id?: string
-} & (NeedsInputs<Names> extends true ? { readonly inputs: InputsFor<Names> } : { readonly inputs?: InputsFor<Names> })
-
-type Kickoff<T extends Tasks, Names extends string> =
-  NeedsInputs<Names> extends true ? [options: KickoffOptions<T, Names>] : [options?: KickoffOptions<T, Names>]
-
-export interface ResumeOptions<T extends Tasks = Tasks> extends ExecuteChoices<T> {
-  /** What to do about a started task whose code has changed: start it anew (the default), go on as it was, or refuse. */
-  readonly changed?: ChangedPolicy
-}
-
-export interface ReplayOptions<T extends Tasks = Tasks, Names extends string = string> extends ExecuteChoices<T> {
-  /** The latest run of the crew if none is named. */
-  readonly run?: string
-  /** Merged over the run's own. */
-  readonly inputs?: Partial<InputsFor<Names>>
-  /** What happens to the `once` calls that the run made: use their results (the default), make them again, or ask. */
-  readonly effects?: EffectsPolicy
-}
-
-const crewKeys = ['name', 'tasks', 'agents', 'process', 'store', 'verbose', 'logger', 'version']
-const executeKeys = ['through', 'onQuestion', 'signal']
 const brand = Symbol.for('reprise.crew')
 
 type NamesOf<T extends Tasks> = InputsOf<T[number]>
@@ -100,16 +53,7 @@ export class Crew<const T extends Tasks = Tasks> {
 
   /** CREW_INVALID, OPTION_UNKNOWN: at once, naming what is wrong. Nothing is opened before a run is started or looked up. */
   constructor(options: CrewOptions<T>, overrides: Overrides = {}) {
-    checkKeys('a crew', options, crewKeys)
-    checkList('tasks', options.tasks)
-    if (options.agents !== undefined) checkList('agents', options.agents)
-    if (options.name !== undefined) checkName('a crew', options.name)
-    if (options.process !== undefined && options.process !== 'sequential') {
-      throw new RepriseError(
-        'CREW_INVALID',
-        `the process of the crew is ${describe(options.process)}; this version has 'sequential'`,
-      )
-    }
+    checkCrewOptions(options)
     this.tasks = options.tasks
     this.agents = options.agents ?? [...new Set(options.tasks.flatMap((task) => task.agent ?? []))]
     this.#options = options
@@ -119,6 +63,11 @@ export class Crew<const T extends Tasks = Tasks> {
     const verbose = options.verbose ?? this.agents.some((agent) => agent.verbose)
     const logger = options.logger ?? (verbose ? verboseLogger : quietLogger)
     this.#definition = { name: this.name, version: options.version ?? '', tasks, logger }
+  }
+
+  /** As it was given; undefined where the environment or the default decides. */
+  get store(): string | Store | undefined {
+    return this.#options.store
   }
 
   /** Holds across duplicate installs of the package, where `instanceof` does not. */
@@ -146,7 +95,7 @@ export class Crew<const T extends Tasks = Tasks> {
     }
     const engine = await this.#open()
     const id = run === undefined ? await this.#latest(engine, ['running', 'suspended', 'failed']) : checkRunId(run)
-    return this.#goOn(engine, id, choices)
+    return this.#finish(await this.#take(engine, id), choices)
   }
 
   /** A new run: all before the task is restored from an old run, the task and all behind it are executed. The old run stays as it is. */
@@ -177,26 +126,9 @@ export class Crew<const T extends Tasks = Tasks> {
     output: NoInfer<Raw>,
     by?: string,
   ): Promise<void> {
-    const { name, schema } = this.#find(task)
-    const json = strictJson(output, 'output')
-    if (!json.ok) throw new RepriseError('INPUT_INVALID', `${json.path} is ${json.found}, which JSON does not carry`)
-    if (!schema && typeof json.value !== 'string') {
-      throw new RepriseError(
-        'INPUT_INVALID',
-        `task ${name} has no output schema, so its output is a text, not ${describe(output)}`,
-      )
-    }
-    const parsed = await schema?.parse(json.value)
-    if (parsed && !parsed.ok)
-      throw new RepriseError('INPUT_INVALID', `the output does not fit the schema of task ${name}: ${parsed.reason}`)
-    const raw = schema ? JSON.stringify(json.value) : (json.value as string)
-    await leave(await this.#open(), checkRunId(run), {
-      kind: 'edit',
-      task: name,
-      raw,
-      structured: schema !== undefined,
-      ...signed(by),
-    })
+    const definition = this.#find(task)
+    const edited = await readOutput(definition, output)
+    await leave(await this.#open(), checkRunId(run), { kind: 'edit', task: definition.name, ...edited, ...signed(by) })
   }
 
   /** Has a task of an unfinished run executed again when the run is resumed. */
@@ -266,24 +198,33 @@ export class Crew<const T extends Tasks = Tasks> {
       const hold = await createRun(engine, this.#definition, { run: id, inputs })
       if (hold) return new Run(id, engine, this.#execute(hold, choices))
     }
-    const { state } = await readRun(engine.store, id)
-    this.#checkOwn(state)
-    if (options.inputs !== undefined && digest(inputs) !== digest(state.inputs)) {
+    const sameInputs = (state: RunState): void => {
+      if (options.inputs === undefined || digest(inputs) === digest(state.inputs)) return
+      const names = [...new Set([...Object.keys(state.inputs), ...Object.keys(inputs)])]
+      const differs = names.filter((name) => digest(inputs[name] ?? null) !== digest(state.inputs[name] ?? null))
+      const words = differs.map(
+        (name) => `${name} was ${describe(state.inputs[name])} and is ${describe(inputs[name])}`,
+      )
       throw new RepriseError(
         'INPUTS_DIFFER',
-        `run ${id} was started with inputs ${JSON.stringify(state.inputs)}, not ${JSON.stringify(inputs)}; use another id, or replay it with new inputs`,
+        `run ${id} was started with other inputs: ${words.join('; ')}; use another id, or replay it with new inputs`,
         { runId: id },
       )
     }
-    return new Run(id, engine, this.#goOn(engine, id, choices))
+    const taken = await this.#take(engine, id, sameInputs)
+    return new Run(id, engine, this.#finish(taken, choices))
   }
 
-  async #goOn(engine: Engine, run: string, choices: ExecuteOptions): Promise<RunResult<T>> {
-    const { state } = await readRun(engine.store, run)
-    if (state.status !== 'completed')
-      this.#checkBefore(state.inputs, (task) => state.tasks.get(task.name)?.status !== 'completed')
-    this.#announce(run, state.status === 'completed' ? 'completed before' : `resume, life ${state.lives + 1}`)
-    const taken = await resumeRun(engine, this.#definition, run)
+  #take(engine: Engine, run: string, check?: (state: RunState) => void): Promise<Hold | RunState> {
+    return resumeRun(engine, this.#definition, run, (state) => {
+      check?.(state)
+      const done = state.status === 'completed'
+      if (!done) this.#checkBefore(state.inputs, (task) => state.tasks.get(task.name)?.status !== 'completed')
+      this.#announce(run, done ? 'completed before' : `resume, life ${state.lives + 1}`)
+    })
+  }
+
+  #finish(taken: Hold | RunState, choices: ExecuteOptions): Promise<RunResult<T>> {
     return 'append' in taken ? this.#execute(taken, choices) : this.#result(taken)
   }
 
@@ -323,7 +264,7 @@ export class Crew<const T extends Tasks = Tasks> {
     }
   }
 
-  #find(task: Task<string, unknown> | string): TaskDefinition {
+  #find(task: Task | string): TaskDefinition {
     return findTask(this.#definition.tasks, task, `crew ${this.name}`)
   }
 
@@ -360,26 +301,6 @@ export class Crew<const T extends Tasks = Tasks> {
   }
 }
 Object.defineProperty(Crew.prototype, brand, { value: true })
-
-function checkList(what: string, list: unknown): void {
-  if (!Array.isArray(list))
-    throw new RepriseError('CREW_INVALID', `${what} of a crew is ${describe(list)}; give a list`)
-  for (const [index, item] of (list as readonly unknown[]).entries()) {
-    if (typeof item === 'object' && item !== null) continue
-    throw new RepriseError(
-      'CREW_INVALID',
-      `${what}[${index}] of a crew is ${describe(item)}; make it with new ${what === 'tasks' ? 'Task' : 'Agent'}({ … })`,
-    )
-  }
-}
-
-function checkOneOf<V extends string>(what: string, value: V | undefined, values: readonly V[]): V | undefined {
-  if (value === undefined || values.includes(value)) return value
-  throw new RepriseError(
-    'OPTION_UNKNOWN',
-    `${what} is ${describe(value)}; give ${values.map((item) => `'${item}'`).join(', ')}`,
-  )
-}
 
 function signed(by: string | undefined): { readonly by?: string } {
   return by === undefined ? {} : { by }

@@ -1,5 +1,5 @@
 // Inputs and run ids as callers give them: checked before anything is spent.
-import type { Inputs } from '../engine/definition.ts'
+import type { Inputs, TaskDefinition } from '../engine/definition.ts'
 import { RepriseError } from '../errors.ts'
 import { strictJson, type Json } from '../journal/json.ts'
 import { describe } from '../options.ts'
@@ -41,6 +41,20 @@ export function readInputs(inputs: unknown): Inputs {
     'INPUT_INVALID',
     `${json.path} is ${json.found}, which JSON does not carry; give text, numbers, lists or plain objects`,
   )
+}
+
+/** A person's output for a task, as it is stored: the JSON before the schema's transforms, or a text. INPUT_INVALID. */
+export async function readOutput(task: TaskDefinition, output: unknown): Promise<{ raw: string; structured: boolean }> {
+  const json = strictJson(output, 'output')
+  if (!json.ok) throw new RepriseError('INPUT_INVALID', `${json.path} is ${json.found}, which JSON does not carry`)
+  if (!task.schema) {
+    if (typeof json.value === 'string') return { raw: json.value, structured: false }
+    const words = `task ${task.name} has no output schema, so its output is a text, not ${describe(output)}`
+    throw new RepriseError('INPUT_INVALID', words)
+  }
+  const parsed = await task.schema.parse(json.value)
+  if (parsed.ok) return { raw: JSON.stringify(json.value), structured: true }
+  throw new RepriseError('INPUT_INVALID', `the output does not fit the schema of task ${task.name}: ${parsed.reason}`)
 }
 
 /** A caller's own run id: any text of up to 200 characters without control characters. */

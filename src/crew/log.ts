@@ -4,7 +4,8 @@ import type { Entry } from '../journal/entries.ts'
 import { taskOf } from '../journal/paths.ts'
 import { replyText } from '../journal/state.ts'
 
-const print = (message: string): void => void process.stderr.write(`${message}\n`)
+// what a model or a tool said must not steer the terminal
+const print = (message: string): void => void process.stderr.write(`${message.replaceAll(/[\p{Cc}]+/gu, ' ')}\n`)
 
 export const verboseLogger: Logger = { info: print, warn: (message) => print(`warning: ${message}`) }
 export const quietLogger: Logger = { info: () => {}, warn: verboseLogger.warn }

@@ -1,7 +1,8 @@
 // What a call gives back, folded from the journal alone: a run that has just ended and one read back from the store give the same.
 import type { Message } from '../models/messages.ts'
 import type { AnswerSchema } from '../schema/answer-schema.ts'
-import { answerCommand } from '../engine/questions.ts'
+import { howToAnswer } from '../engine/questions.ts'
+import { resumeCommand } from '../engine/commands.ts'
 import { conversation } from '../engine/conversation.ts'
 import type { Stale } from '../engine/replay.ts'
 import { RepriseError } from '../errors.ts'
@@ -90,6 +91,8 @@ export async function toResult<T extends Tasks>(
     questions: openQuestions(state),
     toString: () => (completed ? (last?.raw ?? '') : sentence),
   }
+  // console.log(result) prints what String(result) gives, as print does for CrewAI's; not enumerable, so that it is no data
+  Object.defineProperty(result, Symbol.for('nodejs.util.inspect.custom'), { value: () => result.toString() })
   return result as unknown as RunResult<T>
 }
 
@@ -129,7 +132,7 @@ async function toTaskOutput(state: RunState, task: TaskState, schema: AnswerSche
     id: task.id,
     description: task.description,
     expectedOutput: task.expectedOutput,
-    summary: `${task.description.split(/\s+/).slice(0, 10).join(' ')}…`,
+    summary: firstWords(task.description, 10),
     raw: stored?.raw ?? '',
     output: stored && (stored.structured ? await structured(stored.raw, schema) : stored.raw),
     agent: stored?.agent ?? task.agent,
@@ -142,6 +145,11 @@ async function toTaskOutput(state: RunState, task: TaskState, schema: AnswerSche
   }
 }
 
+function firstWords(text: string, count: number): string {
+  const words = text.trim().split(/\s+/)
+  return words.length <= count ? words.join(' ') : `${words.slice(0, count).join(' ')}…`
+}
+
 /** Through the schema, live and on restore alike; as plain JSON where the code has no schema (any more), or one that refuses it. */
 async function structured(raw: string, schema: AnswerSchema | undefined): Promise<unknown> {
   const json = JSON.parse(raw) as Json
@@ -150,11 +158,11 @@ async function structured(raw: string, schema: AnswerSchema | undefined): Promis
 }
 
 function suspensionSentence(state: RunState): string {
-  const resume = `go on with: reprise resume ${state.run}`
+  const resume = `go on with: ${resumeCommand(state.run)}`
   switch (state.suspended?.reason) {
     case 'questions': {
       const asked = openQuestions(state).map(
-        (question) => `${question.id}: ${question.text} (${answerCommand(state.run, question)})`,
+        (question) => `${question.id}: ${question.text} (${howToAnswer(state.run, question)})`,
       )
       return `Run ${state.run} waits for an answer to ${asked.join(' and ')}; then ${resume}`
     }

@@ -3,6 +3,7 @@
 import { RepriseError, messageOf } from '../errors.ts'
 import type { EntryBodies } from '../journal/entries.ts'
 import { redact } from '../models/redact.ts'
+import { resumeCommand } from './commands.ts'
 import type { CrewDefinition, ExecuteOptions } from './definition.ts'
 import { executeTask } from './execute-task.ts'
 import type { Hold } from './hold.ts'
@@ -60,7 +61,7 @@ async function recordFailure(hold: Hold, error: unknown): Promise<RepriseError> 
   const code = known?.code ?? 'TASK_FAILED'
   const task = known?.task ?? [...hold.state.tasks.values()].find((candidate) => candidate.status === 'running')?.name
   const message = redact(messageOf(error))
-  const goOn = `; the run is kept, go on with: reprise resume ${run}`
+  const goOn = `; the run is kept, go on with: ${resumeCommand(run)}`
   const details = { runId: run, task, cause: known?.cause ?? error }
   if (code === 'LEASE_LOST') return new RepriseError(code, message, details)
   if (hold.signal.aborted) return new RepriseError(code, `${message}${goOn}`, details)

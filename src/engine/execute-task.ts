@@ -12,6 +12,7 @@ import { isModelFailure } from '../models/model-failure.ts'
 import { modelName } from '../models/resolve-model.ts'
 import { judgeAnswer } from './answer.ts'
 import { conversation } from './conversation.ts'
+import { deadline } from './deadline.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
 import type { Hold } from './hold.ts'
 import { drainInbox } from './inbox.ts'
@@ -185,12 +186,11 @@ async function takeTurn(hold: Hold, task: TaskDefinition, attempt: AttemptState,
 /** Gives the work a signal that aborts with the hold, or when the agent's time is up, which fails the task. */
 async function withinTime<T>(hold: Hold, task: TaskDefinition, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { maxSeconds } = task.agent
-  if (maxSeconds === undefined) return work(hold.signal)
-  const timeout = AbortSignal.timeout(maxSeconds * 1000)
+  using time = deadline(maxSeconds, hold.signal)
   try {
-    return await work(AbortSignal.any([hold.signal, timeout]))
+    return await work(time.signal)
   } catch (error) {
-    if (!timeout.aborted || hold.signal.aborted) throw error
+    if (!time.over || hold.signal.aborted) throw error
     throw await failed(
       hold,
       task,

@@ -5,6 +5,7 @@ import type { Answer, NewEntry } from '../journal/entries.ts'
 import type { RunState } from '../journal/state.ts'
 import type { Message } from '../stores/store.ts'
 import type { Engine } from './definition.ts'
+import { replayCommand } from './commands.ts'
 import type { Hold } from './hold.ts'
 import { alreadyAnswered } from './questions.ts'
 import { runNotFound } from './read-run.ts'
@@ -35,7 +36,7 @@ export async function post(engine: Engine, run: string, message: InboxMessage): 
     if (!row) throw runNotFound(engine.store, run)
     throw new RepriseError(
       'RUN_ENDED',
-      `run ${run} is ${row.status} and is never changed; make a new one from it with: reprise replay --run ${run} -t <task>`,
+      `run ${run} is ${row.status} and is never changed; make a new one from it with: ${replayCommand(run)}`,
       {
         runId: run,
       },
@@ -81,7 +82,7 @@ async function drain(hold: Hold, edits: boolean): Promise<boolean> {
 export function runCancelled(run: string): RepriseError {
   return new RepriseError(
     'RUN_CANCELLED',
-    `run ${run} was cancelled; kick off a new one, or make one from it with: reprise replay --run ${run} -t <task>`,
+    `run ${run} was cancelled; kick off a new one, or make one from it with: ${replayCommand(run)}`,
     {
       runId: run,
     },

@@ -9,7 +9,7 @@ import type { RunState } from '../journal/state.ts'
 import type { CrewDefinition, Engine, Inputs } from './definition.ts'
 import { openHold, reserve, toBatch, type Hold } from './hold.ts'
 import { runCancelled } from './inbox.ts'
-import { readRun } from './read-run.ts'
+import { readRun, runNotFound } from './read-run.ts'
 import { rowOf } from './row.ts'
 
 /** Resumes without a new step after which a run is left alone: it may be what kills its processes. */
@@ -76,22 +76,37 @@ export async function createRun(
 
 /**
  * Takes a run up again. A completed one, and one that was suspended because every process that took it up died, gives its state
- * instead of a hold. RUN_HELD names who has it; RUN_NOT_FOUND; RUN_CANCELLED.
+ * instead of a hold. `check` sees the state before anything is written and may refuse. RUN_HELD names who has it; RUN_NOT_FOUND;
+ * RUN_CANCELLED.
  */
-export async function resumeRun(engine: Engine, crew: CrewDefinition, run: string): Promise<Hold | RunState> {
+export async function resumeRun(
+  engine: Engine,
+  crew: CrewDefinition,
+  run: string,
+  check: (state: RunState) => void,
+): Promise<Hold | RunState> {
   const { store, world } = engine
-  const before = (await readRun(store, run)).state
-  checkResumable(crew, before)
-  if (before.status === 'completed') return before
+  const row = await store.row(run)
+  if (!row) throw runNotFound(store, run)
+  if (row.status === 'completed' || row.status === 'cancelled') {
+    // no lease is needed to look; but a person may have edited the journal of a completed run, which then goes on below
+    const { state } = await readRun(store, run)
+    checkResumable(crew, state)
+    if (state.status === 'completed') {
+      check(state)
+      return state
+    }
+  }
   const free = reserve(engine, run)
   let hold: Hold | undefined
   try {
     const since = world.monotonic()
     const lease = await store.acquire(run, world.owner, world.leaseMs)
-    // read again, now that nobody else can append
+    // read behind the lease: from here on nobody else can append
     hold = heldUntilReleased(openHold(engine, lease, await readRun(store, run), since), free)
     const { state } = hold
     checkResumable(crew, state)
+    check(state)
     if (state.status !== 'completed' && (await enter(hold, crew))) return hold
     await hold.release()
     return state

@@ -6,6 +6,7 @@ import { canonicalJson, strictJson, type Json } from '../journal/json.ts'
 import type { RunState } from '../journal/state.ts'
 import { describe } from '../options.ts'
 import { describeOwner } from '../stores/owner.ts'
+import { answerCommand } from './commands.ts'
 
 /** The decisions that each kind of question takes, with the fields that each must and may have. */
 const decisions: { [K in Question['kind']]: { [decision: string]: { must: string[]; may?: string[] } } } = {
@@ -76,8 +77,8 @@ export function alreadyAnswered(run: string, id: string): RepriseError {
 }
 
 /** How to answer, for people at a terminal. */
-export function answerCommand(run: string, question: Question): string {
-  return `reprise answer ${run} ${question.id} --decision ${Object.keys(decisions[question.kind]).join('|')}`
+export function howToAnswer(run: string, question: Question): string {
+  return answerCommand(run, question, Object.keys(decisions[question.kind]))
 }
 
 export function doubtText(

@@ -3,6 +3,7 @@ import { messageOf } from '../errors.ts'
 import { throughJson } from '../journal/json.ts'
 import type { ToolOutcome } from '../journal/state.ts'
 import { redact } from '../models/redact.ts'
+import { deadline } from './deadline.ts'
 import type { Tool, ToolContext } from '../tools/tool.ts'
 
 export async function runTool(
@@ -10,8 +11,8 @@ export async function runTool(
   input: unknown,
   context: ToolContext,
 ): Promise<ToolOutcome | { abandoned: string }> {
-  const timeout = tool.maxSeconds === undefined ? undefined : AbortSignal.timeout(tool.maxSeconds * 1000)
-  const signal = timeout ? AbortSignal.any([context.signal, timeout]) : context.signal
+  using time = deadline(tool.maxSeconds, context.signal)
+  const { signal } = time
   // Promise.try, so that a tool that throws at once and one that rejects are alike
   const running = Promise.try(() => tool.run(input as never, { ...context, signal })).then(
     (result) => toOutcome(result, tool.name),
@@ -26,7 +27,7 @@ export async function runTool(
     // a tool that ends because it was told to has not said what it did before that
     if (ended && !signal.aborted) return ended
     if (ended && 'result' in ended) return ended
-    const why = timeout?.aborted ? `it did not end within ${tool.maxSeconds} s` : 'it was stopped while it ran'
+    const why = time.over ? `it did not end within ${tool.maxSeconds} s` : 'it was stopped while it ran'
     return { abandoned: why }
   } finally {
     signal.removeEventListener('abort', onAbort)

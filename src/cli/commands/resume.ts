@@ -1,0 +1,25 @@
+// `reprise resume`: goes on with a run in this process.
+import type { ChangedPolicy } from '../../engine/definition.ts'
+import { execute } from '../execute.ts'
+import { findRun } from '../find-run.ts'
+import type { Invocation } from '../invocation.ts'
+import { loadCrew } from '../load-crew.ts'
+
+export interface ResumeOptions {
+  readonly file?: string
+  readonly crew?: string
+  readonly through?: string
+  readonly changed?: ChangedPolicy
+}
+
+export async function resume(invocation: Invocation<ResumeOptions>): Promise<number> {
+  const { args, options } = invocation
+  const found = await loadCrew(options.file, options.crew)
+  return execute(invocation, found, async ({ crew, store, signal }) => {
+    const [name] = args
+    const { through, changed } = options
+    const run = name === undefined ? undefined : (await findRun(store, name, crew.name)).run
+    const given = { ...(through === undefined ? {} : { through }), ...(changed === undefined ? {} : { changed }) }
+    return crew.resume(run, { ...given, signal })
+  })
+}

@@ -1,0 +1,47 @@
+// What the process says to its caller when it ends. Documented in docs/reference/cli.md; a test holds the two equal.
+import { RepriseError, type ErrorCode } from '../errors.ts'
+
+export const exitCodes = {
+  /** Done: the run is completed, or what was asked for was printed. */
+  done: 0,
+  /** The run failed, or something else went wrong. */
+  failed: 1,
+  /** The command was not understood, or what it was given cannot be used; nothing was started. */
+  usage: 2,
+  /** The run is suspended: it waits for an answer, or was stopped. It can be resumed. */
+  suspended: 3,
+  /** Another process is executing the run. */
+  held: 4,
+  /** There is no such run, task, question or crew. */
+  notFound: 5,
+  /** Stopped by a second Ctrl-C, without waiting for the journal. The run can still be resumed. */
+  interrupted: 130,
+} as const
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
+
+/** The codes of the library's errors that end with something else than `failed`. */
+const byError: { readonly [code in ErrorCode]?: ExitCode } = {
+  ANSWER_INVALID: exitCodes.usage,
+  CREW_INVALID: exitCodes.usage,
+  INPUT_INVALID: exitCodes.usage,
+  INPUT_MISSING: exitCodes.usage,
+  INPUTS_DIFFER: exitCodes.usage,
+  MODEL_INVALID: exitCodes.usage,
+  OPTION_UNKNOWN: exitCodes.usage,
+  SCHEMA_INVALID: exitCodes.usage,
+  STORE_INVALID: exitCodes.usage,
+  RUN_HELD: exitCodes.held,
+  CREW_NOT_FOUND: exitCodes.notFound,
+  QUESTION_NOT_FOUND: exitCodes.notFound,
+  RUN_NOT_FOUND: exitCodes.notFound,
+  TASK_NOT_FOUND: exitCodes.notFound,
+}
+
+/** The command line was given something that it cannot use. The message says what to give instead. */
+export class UsageError extends Error {}
+
+export function exitCodeOf(error: unknown): ExitCode {
+  if (error instanceof UsageError) return exitCodes.usage
+  return (RepriseError.isInstance(error) ? byError[error.code] : undefined) ?? exitCodes.failed
+}

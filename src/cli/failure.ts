@@ -1,0 +1,41 @@
+// How a command says that it could not do what it was asked: one line, which ends with what to type next.
+import { RepriseError, type ErrorCode } from '../errors.ts'
+import { exitCodeOf, UsageError, type ExitCode } from './exit-codes.ts'
+import type { Invocation } from './invocation.ts'
+
+/** Added to errors of the library, which knows calls and not commands, when their own words name no command. */
+const hints: { readonly [code in ErrorCode]?: (run: string) => string } = {
+  INPUT_MISSING: () => 'on the command line: --input name=value',
+  INPUTS_DIFFER: () => 'on the command line: another --id, or reprise replay -t <task> --input name=value',
+  MODEL_KEY_MISSING: () => 'in the environment, or in a .env file in this folder',
+  QUESTION_NOT_FOUND: (run) => `see: reprise show ${run}`,
+  QUESTION_ANSWERED: (run) => `go on with: reprise resume ${run}`,
+  RUN_HELD: (run) => `look at it with: reprise show ${run}`,
+  RUN_NOT_FOUND: () => 'see: reprise runs',
+  TASK_NOT_FOUND: () => 'see: reprise tasks',
+}
+
+/** Prints the error and gives the code to exit with. */
+export function reportFailure(error: unknown, { terminal, complete }: Invocation): ExitCode {
+  const known = RepriseError.isInstance(error) ? error : undefined
+  const message = complete(known ? withHint(known) : error instanceof Error ? error.message : String(error))
+  if (terminal.json) {
+    const code = known?.code ?? (error instanceof UsageError ? 'USAGE' : 'INTERNAL')
+    terminal.record({ error: { code, message, runId: known?.runId, task: known?.task } })
+  }
+  terminal.err.line({ text: 'error:', format: 'red' }, ` ${message}`)
+  const stack = stackOf(error)
+  if (stack !== undefined) terminal.err.line({ text: stack, format: 'dim' })
+  return exitCodeOf(error)
+}
+
+/** Of what nobody foresaw, and of what a crew's file threw when it was loaded: where and why is only said there. */
+function stackOf(error: unknown): string | undefined {
+  const unforeseen = error instanceof UsageError ? error.cause : error
+  return unforeseen instanceof Error && !RepriseError.isInstance(unforeseen) ? unforeseen.stack : undefined
+}
+
+function withHint(error: RepriseError): string {
+  const hint = error.message.includes('reprise ') ? undefined : hints[error.code]?.(error.runId ?? '<run>')
+  return hint === undefined ? error.message : `${error.message} (${hint})`
+}

@@ -1,0 +1,40 @@
+// One call of one command: its words, and where it prints. Commands get it instead of reading argv or streams themselves.
+import { shellWord } from '../engine/commands.ts'
+import type { Terminal } from './terminal/terminal.ts'
+
+export interface GlobalOptions {
+  readonly store?: string
+  readonly json?: boolean
+  readonly color: boolean
+}
+
+export interface Invocation<Options = object> {
+  readonly terminal: Terminal
+  /** The positional arguments. */
+  readonly args: readonly (string | undefined)[]
+  readonly options: Options & GlobalOptions
+  /** Commands named in a text with the options added that this call needed to find its store and crew. */
+  complete(text: string): string
+}
+
+export type Command<Options> = (invocation: Invocation<Options>) => Promise<number>
+
+/** The options that say where a crew and its store are, as they were given. */
+export interface Place {
+  readonly file?: string | undefined
+  readonly crew?: string | undefined
+  readonly store?: string | undefined
+}
+
+/** The library's messages say `reprise resume <run>`; after `reprise run other.ts --store …` that alone would find nothing. */
+export function completeCommands(text: string, { file, crew, store }: Place): string {
+  const forStore = flag('store', store)
+  const forCrew = flag('file', file) + flag('crew', crew)
+  return text.replaceAll(/\breprise (resume|replay|answer|show|tasks|runs)\b/g, (command, name: string) => {
+    return command + (name === 'resume' || name === 'replay' ? forCrew : '') + forStore
+  })
+}
+
+function flag(name: string, value: string | undefined): string {
+  return value === undefined ? '' : ` --${name} ${shellWord(value)}`
+}

@@ -1,0 +1,75 @@
+// Where a command prints: data to the standard output, progress and prose to the standard error output. Only here are escape
+// sequences written, and whatever is printed was made plain before.
+import { styleText } from 'node:util'
+import { plain, shorten } from './plain-text.ts'
+
+export type Format = Parameters<typeof styleText>[0]
+export type Piece = string | { readonly text: string; readonly format?: Format | undefined }
+
+export interface Channel {
+  /** Columns to fill; Infinity where nobody looks, so that nothing is cut in a pipe or file. */
+  readonly width: number
+  line(...pieces: readonly Piece[]): void
+  /** Cut to the width of the terminal. */
+  shortLine(head: string, text: string): void
+  /** Byte for byte in a pipe or file, plain on a terminal; ends with a line feed in any case. */
+  raw(text: string): void
+}
+
+export interface Terminal {
+  readonly json: boolean
+  readonly out: Channel
+  readonly err: Channel
+  /** One JSON object on one line of the standard output. */
+  record(value: object): void
+}
+
+export function openTerminal({ json, color }: { readonly json: boolean; readonly color: boolean }): Terminal {
+  const out = openChannel(process.stdout, color)
+  // the reader has gone (`reprise runs | head -1`): nothing is wrong, and nobody is left to print for
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0)
+    throw error
+  })
+  return {
+    json,
+    out,
+    err: openChannel(process.stderr, color),
+    // the JSON of a control character is an escape of six letters; those of the C1 set are not escaped by JSON
+    record: (value) =>
+      out.line(JSON.stringify(value).replaceAll(/[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, escapeUnicode)),
+  }
+}
+
+/** Resolves when what was printed is handed over, so that the process may exit. */
+export async function flush(): Promise<void> {
+  for (const stream of [process.stdout, process.stderr]) {
+    await new Promise<void>((resolve) => void stream.write('', () => resolve()))
+  }
+}
+
+function openChannel(stream: NodeJS.WriteStream, color: boolean): Channel {
+  const width = stream.isTTY ? Math.max(40, stream.columns || 80) : Infinity
+  const paint = (piece: Piece): string => {
+    if (typeof piece === 'string') return plain(piece)
+    const text = plain(piece.text)
+    // styleText knows NO_COLOR, and whether the stream is a terminal
+    return color && piece.format !== undefined && text !== '' ? styleText(piece.format, text, { stream }) : text
+  }
+  const line = (...pieces: readonly Piece[]): void => {
+    stream.write(`${pieces.map(paint).join('').trimEnd()}\n`)
+  }
+  return {
+    width,
+    line,
+    shortLine: (head, text) => line({ text: head, format: 'dim' }, shorten(text, width - head.length)),
+    raw(text) {
+      const shown = stream.isTTY ? plain(text) : text
+      stream.write(shown.endsWith('\n') ? shown : `${shown}\n`)
+    },
+  }
+}
+
+function escapeUnicode(character: string): string {
+  return String.raw`\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+}

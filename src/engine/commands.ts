@@ -1,0 +1,18 @@
+// The commands that messages end with. They are what a person types next, so ids are quoted as a shell reads them back.
+import type { Question } from '../journal/entries.ts'
+
+export function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+}
+
+export function resumeCommand(run: string): string {
+  return `reprise resume ${shellWord(run)}`
+}
+
+export function replayCommand(run: string): string {
+  return `reprise replay --run ${shellWord(run)} -t <task>`
+}
+
+export function answerCommand(run: string, question: Question, decisions: readonly string[]): string {
+  return `reprise answer ${shellWord(run)} ${question.id} --decision ${decisions.join('|')}`
+}

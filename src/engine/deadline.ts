@@ -1,0 +1,22 @@
+// A signal that aborts when a time is up. Unlike AbortSignal.timeout it keeps the process alive until then: what it guards may be
+// a promise that nothing else waits for.
+
+export interface Deadline extends Disposable {
+  /** Aborts with `outer`, or when the time is up. */
+  readonly signal: AbortSignal
+  readonly over: boolean
+}
+
+/** Without seconds, there is only `outer`. */
+export function deadline(seconds: number | undefined, outer: AbortSignal): Deadline {
+  if (seconds === undefined) return { signal: outer, over: false, [Symbol.dispose]: () => {} }
+  const controller = new AbortController()
+  const timer = setTimeout(() => controller.abort(new Error(`the time of ${seconds} s is up`)), seconds * 1000)
+  return {
+    signal: AbortSignal.any([outer, controller.signal]),
+    get over() {
+      return controller.signal.aborted
+    },
+    [Symbol.dispose]: () => clearTimeout(timer),
+  }
+}

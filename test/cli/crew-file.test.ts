@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { claims, imports, project, records } from './support.ts'
+
+const inputs = ['--input', 'notes=x', '--input', 'tone=calm']
+const second = `export const letters = crew.with({})\n`
+
+describe('the file of a crew', { concurrency: 4 }, () => {
+  test('is chosen from several crews by --crew, and without it the message names them', async () => {
+    await using folder = await project(`${claims}${second}`)
+    const ended = await folder.reprise('run', ...inputs)
+    assert.equal(ended.code, 5)
+    assert.match(ended.stderr, /^error: crew\.ts exports 2 crews, crew and letters; choose one with --crew crew\n$/)
+    assert.equal((await folder.reprise('run', '--crew', 'letters', ...inputs)).code, 0)
+    assert.match((await folder.reprise('run', '--crew', 'leters', ...inputs)).stderr, /did you mean --crew letters\?/)
+  })
+
+  test('may export one crew under two names', async () => {
+    await using folder = await project(`${claims}export default crew\n`)
+    assert.equal((await folder.reprise('run', ...inputs)).code, 0)
+  })
+
+  test('is refused with what it exports when none of that is a crew', async () => {
+    await using folder = await project(
+      `${claims.replace('export const crew', 'const crew')}export const crews = [crew]\nexport const one = 1\n`,
+    )
+    const ended = await folder.reprise('run', ...inputs)
+    assert.equal(ended.code, 5)
+    assert.match(
+      ended.stderr,
+      /^error: crew\.ts exports no crew but crews \(a list of crews: [^)]+\), one \(a number\); add: export const crew/,
+    )
+  })
+
+  test('is looked for in the usual places, and the message says which when there is none', async () => {
+    await using folder = await project()
+    const missing = await folder.reprise('run', ...inputs)
+    assert.equal(missing.code, 5)
+    assert.match(missing.stderr, /^error: there is no crew\.ts, crew\.mts, .*src\/crew\.js in .*reprise run <file>/)
+    await mkdir(join(folder.path, 'src'))
+    await folder.write('src/crew.ts', claims)
+    assert.equal((await folder.reprise('run', ...inputs)).code, 0)
+  })
+
+  test('is the one that package.json names before any of the usual places', async () => {
+    await using folder = await project('throw new Error("not this one")')
+    await folder.write('mine.ts', claims)
+    await folder.write('package.json', '{ "type": "module", "reprise": { "crew": "./mine.ts" } }')
+    assert.equal((await folder.reprise('run', ...inputs)).code, 0)
+  })
+
+  test('is shown with the place of the mistake when it cannot be loaded', async () => {
+    await using folder = await project('export const crew = \nconst = 1\n')
+    const ended = await folder.reprise('run')
+    assert.equal(ended.code, 2)
+    assert.match(ended.stderr, /^error: crew\.ts cannot be loaded: .*\n/)
+    assert.match(ended.stderr, /crew\.ts:2/)
+  })
+
+  test('is named before what is wrong with the crew in it', async () => {
+    await using folder = await project(`${imports}export const crew = new Crew({ name: 'empty', tasks: [] })\n`)
+    const ended = await folder.reprise('run')
+    assert.equal(ended.code, 2)
+    assert.match(ended.stderr, /^error: crew\.ts: the crew has no tasks; give at least one\n$/)
+  })
+
+  test('has its crew run in the store that the crew names', async () => {
+    await using folder = await project(claims.replace(`name: 'claims'`, `name: 'claims', store: 'file:own'`))
+    await folder.reprise('run', '--id', 'mine', ...inputs)
+    assert.equal(records(await folder.reprise('runs', '--json', '--store', 'file:own')).length, 1)
+  })
+})

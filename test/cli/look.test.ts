@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { claims, project, records, runIn } from './support.ts'
+
+const inputs = ['--input', 'notes=Water', '--input', 'tone=calm']
+
+describe('looking at runs', { concurrency: 4 }, () => {
+  test('runs lists them newest first with their parents', async () => {
+    await using folder = await project(claims)
+    await folder.reprise('run', '--id', 'first', '--through', 'facts', ...inputs)
+    const child = runIn(await folder.reprise('replay', '-t', 'note'))
+    const [head, ...rows] = (await folder.reprise('runs')).stdout.trimEnd().split('\n')
+    assert.match(head ?? '', /^run +crew +status +tasks +tokens +lives +created +parent$/)
+    assert.equal(rows.length, 2)
+    assert.match(rows[0] ?? '', new RegExp(`^${child} +claims +completed +2/2 +\\d+ +1 +\\S+ \\S+ +first$`))
+    assert.match(rows[1] ?? '', /^first +claims +suspended +1\/2 +\d+ +1 +\S+ \S+$/)
+  })
+
+  test('runs keeps to a status, a crew and a number', async () => {
+    await using folder = await project(claims)
+    await folder.reprise('run', '--id', 'open', '--through', 'facts', ...inputs)
+    await folder.reprise('run', '--id', 'done', ...inputs)
+    const ids = async (...args: string[]): Promise<unknown[]> =>
+      records(await folder.reprise('runs', '--json', ...args)).map((run) => run['id'])
+    assert.deepEqual(await ids('--status', 'suspended'), ['open'])
+    assert.deepEqual(await ids('--limit', '1'), ['done'])
+    assert.deepEqual(await ids('--crew', 'other'), [])
+    assert.equal((await folder.reprise('runs', '--status', 'lost')).code, 2)
+    assert.equal((await folder.reprise('runs', '--limit', '0')).code, 2)
+  })
+
+  test('runs in a folder that never had one says how to start, and leaves nothing behind', async () => {
+    await using folder = await project()
+    const ended = await folder.reprise('runs')
+    assert.deepEqual({ code: ended.code, stdout: ended.stdout }, { code: 0, stdout: '' })
+    assert.match(ended.stderr, /reprise run <file>/)
+    assert.equal((await folder.reprise('show', 'latest')).code, 5)
+    assert.ok(!existsSync(join(folder.path, '.reprise')))
+  })
+
+  test('show gives status, inputs, lineage and each task with its output', async () => {
+    await using folder = await project(claims)
+    await folder.reprise('run', '--id', 'first', ...inputs)
+    const child = runIn(await folder.reprise('replay', '-t', 'note'))
+    const { stdout } = await folder.reprise('show', 'first')
+    assert.match(stdout, /^status +completed \(2 of 2 tasks done\)$/m)
+    assert.match(stdout, /^input +notes = Water$/m)
+    assert.match(stdout, new RegExp(`^child +${child}$`, 'm'))
+    assert.match(
+      stdout,
+      /^facts {2}executed {2}[0-9a-f-]{36}\n {2}Analyst · \d+ tokens in, \d+ out · .*\n {2}│ \{"policy":"P-77","issue":"water"\}$/m,
+    )
+    const shown = await folder.reprise('show', 'latest', '--steps')
+    assert.match(shown.stdout, /^parent +first, from task note on$/m)
+    assert.match(shown.stdout, /^facts {2}inherited /m)
+    assert.match(shown.stdout, /^ +3 {2}\S+ {2}task note started/m)
+  })
+
+  test('show --steps --json gives the entries of the journal', async () => {
+    await using folder = await project(claims)
+    await folder.reprise('run', ...inputs)
+    const entries = records(await folder.reprise('show', 'latest', '--steps', '--json'))
+    assert.deepEqual(
+      entries.map((entry) => entry['seq']),
+      entries.map((_, index) => index + 1),
+    )
+    assert.equal(entries.at(-1)?.['type'], 'run.completed')
+  })
+
+  test('tasks lists ids, status and the first line of each output, under its old name as well', async () => {
+    await using folder = await project(claims)
+    await folder.reprise('run', ...inputs)
+    const ended = await folder.reprise('tasks')
+    assert.match(
+      ended.stdout,
+      /^task +id +status +output\nfacts +[0-9a-f-]{36} +executed +\{"policy".*\nnote +[0-9a-f-]{36} +executed +Urgentcalm\n$/,
+    )
+    assert.equal((await folder.reprise('log-tasks-outputs')).stdout, ended.stdout)
+  })
+
+  test('a run is found by the beginning of its id when no other begins like that', async () => {
+    await using folder = await project(claims)
+    for (const id of ['claim-a1', 'claim-b2']) await folder.reprise('run', '--id', id, ...inputs)
+    assert.match((await folder.reprise('show', 'claim-b')).stdout, /^run +claim-b2$/m)
+    assert.match((await folder.reprise('show', 'latest')).stdout, /^run +claim-b2$/m)
+    const several = await folder.reprise('show', 'claim')
+    assert.equal(several.code, 2)
+    assert.match(
+      several.stderr,
+      /^error: 2 runs begin with claim: claim-b2 \(claims, completed\), claim-a1 \(claims, completed\); .*reprise runs\n$/,
+    )
+    const short = await folder.reprise('show', 'cla')
+    assert.equal(short.code, 5)
+    assert.match(short.stderr, /at least 4 characters; see: reprise runs\n$/)
+    assert.match(
+      (await folder.reprise('show', 'nothing')).stderr,
+      /^error: there is no run nothing in .*reprise runs\n$/,
+    )
+  })
+
+  test('what a model says is printed without escapes, and byte for byte only as the result into a pipe', async () => {
+    await using folder = await project(claims)
+    const ended = await folder.reprise('run', '--input', 'notes=escape\u001b[2J', '--input', 'tone=calm')
+    assert.match(ended.stdout, /\u001b\]0;owned\u0007/)
+    const printed = [ended.stderr]
+    for (const args of [['show', 'latest', '--steps'], ['tasks'], ['runs'], ['show', 'latest', '--json']]) {
+      const { stdout, stderr } = await folder.reprise(...args)
+      printed.push(stdout, stderr)
+    }
+    // oxlint-disable-next-line no-control-regex
+    assert.doesNotMatch(printed.join(''), /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/)
+  })
+})

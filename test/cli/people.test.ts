@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { userInfo } from 'node:os'
+import { describe, test } from 'node:test'
+import { filing, project, records, runIn, type Ended, type Project } from './support.ts'
+
+/** Stops a run with this signal while its tool, which must not run twice, is under way. */
+async function stopInTool(folder: Project, signal: NodeJS.Signals): Promise<Ended> {
+  const started = folder.start(['run'], { HANG: '1' })
+  await started.says('file_claim called')
+  started.child.kill(signal)
+  return started.ended()
+}
+
+describe('people and runs', { concurrency: 4 }, () => {
+  test('Ctrl-C suspends a run and prints the command that goes on with it', async () => {
+    await using folder = await project(filing)
+    const stopped = await stopInTool(folder, 'SIGINT')
+    const run = runIn(stopped)
+    assert.equal(stopped.code, 3)
+    assert.ok(stopped.stderr.endsWith(`Run ${run} was stopped; go on with: reprise resume ${run}\n`), stopped.stderr)
+    assert.equal(records(await folder.reprise('runs', '--json'))[0]?.['status'], 'suspended')
+  })
+
+  test('a call that may have happened is asked about with code 3, answered, and the run goes on', async () => {
+    await using folder = await project(filing)
+    const run = runIn(await stopInTool(folder, 'SIGINT'))
+    const asked = await folder.reprise('resume', 'latest')
+    assert.equal(asked.code, 3)
+    assert.equal(asked.stdout, '')
+    assert.ok(asked.stderr.includes(`Did file_claim({"policy":"P-77"}) happen?`))
+    const command = `reprise answer ${run} q1 --decision run|happened|fail`
+    assert.ok(asked.stderr.includes(command))
+    assert.ok((await folder.reprise('show', run)).stdout.includes(command))
+
+    const answered = await folder.reprise(
+      'answer',
+      'latest',
+      'q1',
+      '--decision',
+      'happened',
+      '--result',
+      '{"claim":"C-42"}',
+    )
+    assert.equal(answered.code, 0)
+    assert.ok(answered.stderr.endsWith(`go on with: reprise resume ${run}\n`))
+    const resumed = await folder.reprise('resume', run)
+    assert.deepEqual({ code: resumed.code, stdout: resumed.stdout }, { code: 0, stdout: 'Filed: C-42\n' })
+    const entries = records(await folder.reprise('show', run, '--steps', '--json'))
+    const answer = entries.find((entry) => entry['type'] === 'question.answered')?.['answer']
+    assert.deepEqual(answer, { decision: 'happened', result: { claim: 'C-42' }, by: userInfo().username })
+  })
+
+  test('an answer that does not fit is refused with those that do, and a second one is told that it came late', async () => {
+    await using folder = await project(filing)
+    await stopInTool(folder, 'SIGINT')
+    await folder.reprise('resume')
+    const answer = (...args: string[]): Promise<Ended> => folder.reprise('answer', 'latest', ...args)
+    const unfit = await answer('q1', '--decision', 'approve')
+    assert.equal(unfit.code, 2)
+    assert.match(unfit.stderr, /^error: .*"?approve"?.*\n$/)
+    assert.match(unfit.stderr, /run.*happened.*fail/)
+    assert.match((await answer('q1', '--decision', 'happened', '--result', 'C-1')).stderr, /--result is not JSON/)
+    const unknown = await answer('q9', '--decision', 'run')
+    assert.equal(unknown.code, 5)
+    assert.match(unknown.stderr, /open are q1/)
+    assert.equal((await answer('q1', '--decision', 'run', '--by', 'ada', '--note', 'checked')).code, 0)
+    const late = await answer('q1', '--decision', 'run')
+    assert.equal(late.code, 1)
+    assert.match(late.stderr, /^error: .*answered before.*reprise resume/)
+    assert.equal((await folder.reprise('resume')).stdout, 'Filed: C-1\n')
+  })
+
+  test('a run whose process was killed is listed as abandoned and can be resumed at once', async () => {
+    await using folder = await project(filing)
+    const run = runIn(await stopInTool(folder, 'SIGKILL'))
+    assert.match((await folder.reprise('runs')).stdout, new RegExp(`^${run} +filing +abandoned `, 'm'))
+    assert.equal(records(await folder.reprise('runs', '--json', '--status', 'abandoned')).length, 1)
+    assert.equal(records(await folder.reprise('runs', '--json', '--status', 'running')).length, 0)
+    assert.equal((await folder.reprise('resume', run)).code, 3)
+  })
+
+  test('a run that another process executes is refused with code 4', async () => {
+    await using folder = await project(filing)
+    const started = folder.start(['run'], { HANG: '1' })
+    await started.says('file_claim called')
+    const refused = await folder.reprise('resume', 'latest')
+    started.child.kill('SIGINT')
+    await started.ended()
+    assert.equal(refused.code, 4)
+    assert.match(refused.stderr, /^error: run \S+ is held by process \d+ .*reprise show/)
+  })
+})

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { test } from 'node:test'
+import { exitCodes } from '../../src/cli/exit-codes.ts'
+import { createProgram } from '../../src/cli/program.ts'
+import { claims, project, records } from './support.ts'
+
+const page = await readFile(new URL('../../docs/reference/cli.md', import.meta.url), 'utf8')
+
+/** The first cells of the table rows below a heading. */
+function firstCells(heading: string): string[] {
+  const [, below = ''] = page.split(`\n${heading}\n`)
+  const [section = ''] = below.split(/\n##+ /)
+  return section.split('\n').flatMap((line) => /^\| (`.*?) \|/.exec(line)?.[1] ?? [])
+}
+
+const code = (text: string): string => `\`${text}\``
+const program = createProgram(() => {})
+
+test('the page lists exactly the commands that there are', () => {
+  const headings = page.split('\n').filter((line) => line.startsWith('### '))
+  const commands = program.commands.map((command) => {
+    const words = command.registeredArguments.map((argument) =>
+      argument.required ? `<${argument.name()}>` : `[${argument.name()}]`,
+    )
+    return `### ${code(['reprise', command.name(), ...words].join(' '))}`
+  })
+  assert.deepEqual(headings.toSorted(), commands.toSorted())
+})
+
+test('the page lists exactly the options that every command has', () => {
+  const options = program.options.map((option) => code(option.flags))
+  assert.deepEqual(firstCells('## Options of every command').toSorted(), options.toSorted())
+})
+
+for (const command of program.commands) {
+  test(`the page lists exactly the options and other names of ${command.name()}`, () => {
+    const heading = page.split('\n').find((line) => new RegExp(`^### .reprise ${command.name()}\\b`).test(line)) ?? ''
+    assert.deepEqual(firstCells(heading).toSorted(), command.options.map((option) => code(option.flags)).toSorted())
+    for (const alias of command.aliases()) assert.ok(page.includes(code(alias)))
+  })
+
+  test(`the help of ${command.name()} has an example of it`, () => {
+    let help = ''
+    command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp()
+    assert.match(help, new RegExp(`\nExample:\n  reprise ${command.name()}\\b`))
+  })
+}
+
+test('the page lists exactly the exit codes', () => {
+  assert.deepEqual(
+    firstCells('## Exit codes'),
+    Object.values(exitCodes).map((value) => code(String(value))),
+  )
+})
+
+test('the page names every field of the JSON of a run', async () => {
+  await using folder = await project(claims)
+  await folder.reprise('run', '--input', 'notes=x', '--input', 'tone=y')
+  const [record = {}] = records(await folder.reprise('replay', '-t', 'note', '--json'))
+  const [task = {}] = record['tasks'] as { [field: string]: unknown }[]
+  const [, json = ''] = page.split('\n## JSON\n')
+  for (const field of [...Object.keys(record), ...Object.keys(task)]) assert.ok(json.includes(code(field)), field)
+})

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { claims, project, records, runIn } from './support.ts'
+
+const inputs = ['--input', 'notes=Water in the cellar', '--input', 'tone=calm']
+
+describe('reprise run', { concurrency: 4 }, () => {
+  test('prints the result to the standard output and a line per step to the standard error output', async () => {
+    await using folder = await project(claims)
+    const ended = await folder.reprise('run', ...inputs)
+    assert.equal(ended.stdout, 'Urgentcalm\nSecond line\n')
+    assert.match(ended.stderr, /^ +\d+\.\ds {2}run \S+ of crew claims: facts, note$/m)
+    assert.match(ended.stderr, /^ +\d+\.\ds {2}task facts started \(facts#1\) by Analyst$/m)
+    assert.match(ended.stderr, /^run \S+ completed: \d+ tokens in, \d+ out$/m)
+    assert.equal(ended.code, 0)
+  })
+
+  test('names an input that is missing and how to give it, and exits with 2 before anything is stored', async () => {
+    await using folder = await project(claims)
+    const ended = await folder.reprise('run', '--input', 'notes=x')
+    assert.equal(ended.code, 2)
+    assert.match(ended.stderr, /^error: .*no input tone.*--input name=value\)\n$/)
+    assert.equal(ended.stdout, '')
+    assert.equal((await folder.reprise('runs', '--json')).stdout, '')
+  })
+
+  test('prints one JSON object with --json', async () => {
+    await using folder = await project(claims)
+    const [record, ...more] = records(await folder.reprise('run', '--json', ...inputs))
+    assert.deepEqual(more, [])
+    assert.equal(record?.['status'], 'completed')
+    assert.equal(record?.['raw'], 'Urgentcalm\nSecond line')
+    const tasks = record?.['tasks'] as { output: unknown }[] | undefined
+    assert.deepEqual(tasks?.[0]?.output, { policy: 'P-77', issue: 'water' })
+  })
+
+  test('takes texts of files, JSON and a file of inputs, and lets --input go over that file', async () => {
+    await using folder = await project(claims)
+    await folder.write('notes.txt', 'from a file')
+    await folder.write('inputs.json', '{ "notes": "replaced", "tone": "kept" }')
+    const given = [
+      '--inputs',
+      'inputs.json',
+      '--input',
+      'notes=@notes.txt',
+      '--input',
+      'limit:={"most":[1]}',
+      '--input',
+      'a=b=:=c',
+    ]
+    const [record] = records(await folder.reprise('run', '--json', ...given))
+    assert.deepEqual(record?.['inputs'], { notes: 'from a file', tone: 'kept', limit: { most: [1] }, a: 'b=:=c' })
+  })
+
+  for (const [bad, words] of [
+    ['notes', 'name=text, name=@file or name:=json'],
+    ['notes:=oops', '--input notes is not JSON'],
+    ['notes=@missing.txt', '--input notes names a file that cannot be read'],
+  ] as const) {
+    test(`refuses --input ${bad} with what to write instead`, async () => {
+      await using folder = await project(claims)
+      const ended = await folder.reprise('run', '--input', bad)
+      assert.equal(ended.code, 2)
+      assert.ok(ended.stderr.startsWith('error: ') && ended.stderr.includes(words), ended.stderr)
+    })
+  }
+
+  test('gives the stored result when a completed run is started again under its id', async () => {
+    await using folder = await project(claims)
+    const first = await folder.reprise('run', '--id', 'claim-1', ...inputs)
+    const second = await folder.reprise('run', '--id', 'claim-1')
+    assert.equal(second.stdout, first.stdout)
+    assert.match(second.stderr, /^run claim-1 completed before; this is its stored result\n$/)
+    const other = await folder.reprise('run', '--id', 'claim-1', '--input', 'notes=other')
+    assert.equal(other.code, 2)
+    assert.match(other.stderr, /^error: run claim-1 was started with other inputs: .*another --id/)
+  })
+
+  test('stops after the task of --through with code 3, and resume goes on behind it', async () => {
+    await using folder = await project(claims)
+    const stopped = await folder.reprise('run', '--through', 'facts', ...inputs)
+    const run = runIn(stopped)
+    assert.equal(stopped.code, 3)
+    assert.equal(stopped.stdout, '')
+    assert.match(stopped.stderr, new RegExp(`go on with: reprise resume ${run}\n$`))
+    const resumed = await folder.reprise('resume')
+    assert.equal(resumed.code, 0)
+    assert.equal(resumed.stdout, 'Urgentcalm\nSecond line\n')
+    assert.match(resumed.stderr, new RegExp(`run ${run} resumed`))
+    assert.doesNotMatch(resumed.stderr, /task facts started/)
+  })
+
+  test('names the tasks that there are when --through or -t names another', async () => {
+    await using folder = await project(claims)
+    await folder.reprise('run', ...inputs)
+    for (const args of [
+      ['run', '--through', 'nte', ...inputs],
+      ['replay', '-t', 'nte'],
+    ]) {
+      const ended = await folder.reprise(...args)
+      assert.equal(ended.code, 5)
+      assert.match(
+        ended.stderr,
+        /^error: crew claims has no task "nte"; did you mean note\?; it has facts \(\S+\), note \(\S+\) \(see: reprise tasks\)\n$/,
+      )
+    }
+  })
+
+  test('says how to go on when a run fails, with the options that found the crew and the store', async () => {
+    await using folder = await project()
+    await folder.write('other.ts', claims)
+    const ended = await folder.reprise(
+      'run',
+      'other.ts',
+      '--store',
+      'file:my state',
+      '--input',
+      'tone=x',
+      '--input',
+      'notes=the model is down',
+    )
+    assert.equal(ended.code, 1)
+    const run = runIn(ended)
+    const command = `reprise resume --file other.ts --store 'file:my state' ${run}`
+    assert.ok(ended.stderr.endsWith(`go on with: ${command}\n`), ended.stderr)
+    const again = await folder.reprise('resume', '--file', 'other.ts', '--store', 'file:my state', run, '--json')
+    assert.equal(again.code, 1)
+    const error = records(again)[0]?.['error'] as { code: string } | undefined
+    assert.equal(error?.code, 'MODEL_FAILED')
+  })
+
+  test('loads .env from the working folder, and variables that are set win', async () => {
+    await using folder = await project(claims)
+    await folder.write('.env', 'REPRISE_STORE=file:from-env-file\n')
+    await folder.reprise('run', '--id', 'from-file', ...inputs)
+    await folder.start(['run', '--id', 'from-shell', ...inputs], { REPRISE_STORE: 'file:from-shell' }).ended()
+    const ids = async (store: string): Promise<unknown[]> =>
+      records(await folder.reprise('runs', '--json', '--store', store)).map((run) => run['id'])
+    assert.deepEqual(await ids('file:from-env-file'), ['from-file'])
+    assert.deepEqual(await ids('file:from-shell'), ['from-shell'])
+  })
+
+  test('tells an older Node.js in one sentence what it needs', async () => {
+    await using folder = await project(claims)
+    const older = `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.1.0'}})`
+    const ended = await folder.start(['--version'], {}, ['--import', older]).ended()
+    assert.equal(ended.code, 1)
+    assert.match(ended.stderr, /^error: reprise needs Node\.js [^\n]+\n$/)
+  })
+})
+
+describe('reprise replay', { concurrency: 4 }, () => {
+  test('executes from a task on, named by its name, with inputs over those of the run', async () => {
+    await using folder = await project(claims)
+    const first = runIn(await folder.reprise('run', ...inputs))
+    const ended = await folder.reprise('replay', '-t', 'note', '--input', 'tone=kind')
+    assert.equal(ended.stdout, 'Urgentkind\nSecond line\n')
+    assert.match(ended.stderr, new RegExp(`task facts inherited from run ${first}`))
+  })
+
+  test('takes the id that reprise tasks prints, and the run to start from', async () => {
+    await using folder = await project(claims)
+    await folder.reprise('run', '--id', 'first', ...inputs)
+    await folder.reprise('run', '--id', 'second', '--input', 'notes=x', '--input', 'tone=rude')
+    const note = records(await folder.reprise('tasks', '--json')).find((task) => task['name'] === 'note')
+    const [record] = records(await folder.reprise('replay', '--json', '-t', String(note?.['id']), '--run', 'firs'))
+    assert.deepEqual(record?.['parent'], { run: 'first', from: 'note' })
+    assert.equal(record?.['raw'], 'Urgentcalm\nSecond line')
+  })
+
+  test('says to start a run where there is none', async () => {
+    await using folder = await project(claims)
+    const ended = await folder.reprise('replay', '-t', 'note')
+    assert.equal(ended.code, 5)
+    assert.match(ended.stderr, /^error: crew claims has no run .*reprise runs/)
+  })
+
+  test('exits with 2 and points to its help when the task is left out', async () => {
+    await using folder = await project(claims)
+    const ended = await folder.reprise('replay')
+    assert.equal(ended.code, 2)
+    assert.match(ended.stderr, /--task <task>.*\n\(see: reprise replay --help\)/)
+  })
+})

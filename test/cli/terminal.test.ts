@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { completeCommands } from '../../src/cli/invocation.ts'
+import { columns, plain, shorten } from '../../src/cli/terminal/plain-text.ts'
+import { printTable } from '../../src/cli/terminal/table.ts'
+import type { Channel } from '../../src/cli/terminal/terminal.ts'
+import { amount, duration } from '../../src/cli/terminal/words.ts'
+
+test('plain takes out escapes, control characters and marks of direction, and keeps lines, tabs and every script', () => {
+  assert.equal(plain('a\u001b[31mb\u001b]0;title\u0007c\u009b2Jd\u0000\u0008e\rf\u202eg'), 'abcdefg')
+  assert.ok(!plain('\u001b]8;;http://unfinished').includes('\u001b'))
+  assert.equal(plain('one\r\ntwo\tعربي 第三行 👩‍👩‍👧'), 'one\ntwo\tعربي 第三行 👩‍👩‍👧')
+})
+
+test('shorten cuts by columns, never inside of a character', () => {
+  assert.equal(shorten('a\n  b', 10), 'a b')
+  assert.equal(shorten('abcdef', 4), 'abc…')
+  assert.equal(shorten('第三行目', 6), '第三…')
+  assert.equal(columns('第三👩‍👩‍👧é'), 7)
+})
+
+test('a table cuts only the columns that may shrink, and fits the terminal', () => {
+  const lines: string[] = []
+  const channel = {
+    width: 24,
+    line: (...pieces) =>
+      void lines.push(
+        pieces
+          .map((piece) => (typeof piece === 'string' ? piece : piece.text))
+          .join('')
+          .trimEnd(),
+      ),
+  } as Channel
+  const rows = [{ id: '0123456789', text: 'a long text\u001b[31m that goes on' }]
+  printTable(
+    channel,
+    [
+      { title: 'id', value: (row) => row.id },
+      { title: 'text', value: (row) => row.text, shrinkTo: 6 },
+    ],
+    rows,
+  )
+  assert.deepEqual(lines, ['id          text', '0123456789  a long text…'])
+})
+
+test('commands in a text get the options that found the crew and the store, quoted for a shell', () => {
+  const place = { file: 'my crew.ts', crew: 'b', store: 'sqlite:x.db' }
+  assert.equal(
+    completeCommands('go on with: reprise resume r1; or reprise answer r1 q1', place),
+    `go on with: reprise resume --file 'my crew.ts' --crew b --store sqlite:x.db r1; or reprise answer --store sqlite:x.db r1 q1`,
+  )
+})
+
+test('durations and amounts stay short', () => {
+  assert.deepEqual([440, 12_340, 59_960, 125_000, 3_720_000].map(duration), [
+    '0.4s',
+    '12.3s',
+    '1m00s',
+    '2m05s',
+    '1h02m',
+  ])
+  assert.deepEqual([0, 9_999, 12_345, 4_560_000].map(amount), ['0', '9999', '12.3k', '4.6M'])
+})
