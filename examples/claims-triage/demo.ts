@@ -1,0 +1,156 @@
+// The demo: a crew is killed with SIGKILL in the middle of its second task, goes on in another process, and is replayed in a third
+// one. It needs no key: a model server on loopback speaks the wire protocol of OpenAI. It checks itself against a run that nobody
+// disturbed, and fails when anything did not come out as promised.
+//
+//   npm run demo
+import { mkdirSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join, relative, resolve } from 'node:path'
+import { styleText } from 'node:util'
+import type { Entry } from 'reprise'
+import { openStore, type Store } from 'reprise/stores'
+import { openModelServer, type ModelServer } from '../model-server.ts'
+import { runId } from './crew.ts'
+import { childOf, completed, follow, start } from './process.ts'
+import { heading, say, teller } from './progress.ts'
+import { account, repliesIn, table } from './report.ts'
+
+const fixtures = join(import.meta.dirname, 'fixtures.json')
+const folder = freshFolder(process.argv[2] ?? join(import.meta.dirname, '../../.reprise/demo'))
+const shown = relative('.', folder).startsWith('..') ? folder : relative('.', folder)
+
+try {
+  await demo()
+} catch (error) {
+  console.error(`\nThe demo failed: ${error instanceof Error ? error.message : String(error)}`)
+  process.exit(1)
+}
+
+async function demo(): Promise<void> {
+  console.log('Reprise: three tasks of insurance claims triage, killed and brought back.')
+  console.log('The model is a server on this machine that answers from a file: no key, no cost.')
+  await using server = await openModelServer(fixtures, { pace: true })
+  await using other = await openModelServer(fixtures)
+  const undisturbed = runUndisturbed(other)
+  undisturbed.catch(() => {}) // looked at below
+  await using store = closing(await openStore(`file:${folder}/runs`))
+  const journal: Entry[] = []
+  const tell = teller()
+
+  heading('1. Kick off')
+  const first = start(server, folder)
+  say(`process ${first.child.pid} runs crew.ts; every step is written down before it counts`)
+  for await (const entry of follow(store, runId, first.child)) {
+    journal.push(entry)
+    tell(entry)
+    if (entry.type === 'tool.called' && entry.tool === 'lookup_policy') break
+  }
+
+  heading('2. kill -9, in the middle of the second task')
+  first.child.kill('SIGKILL')
+  const killed = await first.ended
+  if (killed.signal !== 'SIGKILL') throw new Error(`the first process ended before it was killed: ${killed.stderr}`)
+  say(`process ${first.child.pid} is dead: the claim was filed, the look-up was under way`)
+  say(`on disk: ${journal.length} entries in ${shown}/runs/${runId}.jsonl`)
+
+  heading('3. Resume: the same command again, in a new process')
+  const second = start(server, folder)
+  say(`process ${second.child.pid} takes the run over at once`)
+  for await (const entry of follow(store, runId, second.child, journal.at(-1)?.seq)) {
+    journal.push(entry)
+    tell(entry)
+  }
+  const resumed = await completed(second)
+  const asked = server.requests().length
+  say(`result: ${wrap(resumed)}`)
+
+  heading('4. Replay: the last task again, for another reader')
+  const third = start(server, folder, ['replay', 'the customer'])
+  say(`process ${third.child.pid} writes the note for the customer instead of the claims team`)
+  const replay: Entry[] = []
+  const tellReplay = teller()
+  for await (const entry of follow(store, await childOf(store, runId, third.child), third.child)) {
+    replay.push(entry)
+    tellReplay(entry)
+  }
+  const replayed = await completed(third)
+  const askedAgain = server.requests().length - asked
+  say(`result: ${wrap(replayed)}`)
+
+  heading('What it took')
+  console.log(table([...account(journal, ['kick off', 'resume']), ...account(replay, ['replay'])]))
+
+  heading('Did it keep its promises?')
+  const { result, calls } = await undisturbed
+  const filed = await linesIn(join(folder, 'ledger.txt'))
+  // A model call that the kill cuts off is made again, and only that one; here the kill should hit a look-up instead.
+  const cut = asked - repliesIn(journal).length
+  const cutWords = cut === 0 ? '' : `, ${cut} of them cut off by the kill`
+  const promises: [string, boolean][] = [
+    ['the same result as a run that nobody disturbed', resumed === result],
+    [`model calls at the server: ${asked}${cutWords} (undisturbed: ${calls})`, asked - cut === calls && cut <= 1],
+    [`model calls for the replay: ${askedAgain} (from the start: ${calls})`, askedAgain === 1],
+    [`claims filed by kick-off, resume and replay together: ${filed}`, filed === 1],
+    ['the replay wrote another note on the same claim', replayed !== resumed && replayed.includes('CL-0001')],
+  ]
+  for (const [promise, kept] of promises)
+    say(`${kept ? styleText('green', 'yes') : styleText('red', 'NO ')}  ${promise}`)
+  const broken = promises.filter(([, kept]) => !kept).length
+  if (broken > 0) throw new Error(`${broken} of ${promises.length} promises not kept; see ${shown}`)
+  whatNext()
+}
+
+function whatNext(): void {
+  heading('What to try next')
+  say('Look at the runs that this demo left behind:')
+  say(`  export REPRISE_STORE=file:${shown}/runs`)
+  say('  npm run reprise -- runs')
+  say(`  npm run reprise -- show ${runId} --steps`)
+  say(`  cat ${shown}/runs/${runId}.jsonl ${shown}/ledger.txt`)
+  say('With a key of yours (and OPENAI_BASE_URL, if it is not for OpenAI itself):')
+  say('  unset REPRISE_STORE; export OPENAI_API_KEY=sk-…')
+  say('  npx node --conditions=reprise-source examples/claims-triage/crew.ts')
+  say('Stop it with Ctrl-C or kill -9, run it again: it goes on where it was. Then:')
+  say('  npm run reprise -- replay -t note --file examples/claims-triage/crew.ts \\')
+  say('    --input reader="the customer"')
+}
+
+/** The yardstick: the same crew, started once and left alone, with a server and a ledger of its own. */
+async function runUndisturbed(server: ModelServer): Promise<{ result: string; calls: number }> {
+  const result = await completed(start(server, join(folder, 'undisturbed')))
+  return { result, calls: server.requests().length }
+}
+
+/** The next number in the folder of demos, so that what an earlier demo left stays to be looked at. */
+function freshFolder(place: string): string {
+  mkdirSync(place, { recursive: true })
+  for (let number = 1; ; number++) {
+    const path = resolve(place, String(number))
+    try {
+      mkdirSync(path)
+      return path
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+  }
+}
+
+async function linesIn(path: string): Promise<number> {
+  const text = await readFile(path, 'utf8').catch(() => '')
+  return text.split('\n').filter((line) => line !== '').length
+}
+
+/** Over several lines where it is long, each below the first word of the first. */
+function wrap(text: string): string {
+  const lines = ['']
+  for (const word of text.split(/\s+/)) {
+    const last = lines.at(-1) ?? ''
+    if (last !== '' && last.length + word.length >= 68) lines.push(word)
+    else lines[lines.length - 1] = last === '' ? word : `${last} ${word}`
+  }
+  return lines.join(`\n${' '.repeat(11)}`)
+}
+
+function closing(store: Store): Store & AsyncDisposable {
+  return { ...store, [Symbol.asyncDispose]: () => store.close() }
+}

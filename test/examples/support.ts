@@ -1,0 +1,120 @@
+// What the tests of the examples share: a model server on loopback that counts what it is asked, and real processes.
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { isChatCompletionBody, LLMock, type FixtureFileEntry } from '@copilotkit/aimock'
+import { openStore } from '../../src/stores/open-store.ts'
+
+export const root = join(import.meta.dirname, '../..')
+
+export interface Model extends AsyncDisposable {
+  /** All that a process is told about it: a key and a base URL. */
+  readonly environment: { readonly OPENAI_API_KEY: string; readonly OPENAI_BASE_URL: string }
+  /** The first line of what each request asks, oldest first, by the server's own journal: "Task: Write a note". */
+  asked(): string[]
+  /** The whole of it. */
+  messages(): string[]
+  /** The newest answer wins. */
+  answer(fixture: FixtureFileEntry): void
+  /** Refuses the next request. */
+  fail(status: number, message: string): void
+  /** Leaves the next request that says this without an answer until `release`. */
+  hold(userMessage: string): { readonly arrived: Promise<void>; release(): void }
+}
+
+/** Answers from fixtures of an example (`claims.json`) or from those given. */
+export async function openModel(fixtures: string | FixtureFileEntry[]): Promise<Model> {
+  const mock = new LLMock({ host: '127.0.0.1', port: 0 })
+  if (typeof fixtures === 'string') mock.loadFixtureFile(join(root, 'examples', fixtures))
+  else mock.addFixturesFromJSON(fixtures)
+  await mock.start()
+  const messages = (): string[] =>
+    mock.getRequests().map(({ body }) => {
+      const last = isChatCompletionBody(body)
+        ? body.messages.findLast((message) => message.role === 'user')?.content
+        : undefined
+      return typeof last === 'string' ? last : JSON.stringify(last)
+    })
+  return {
+    environment: { OPENAI_API_KEY: 'test-key-6f1d', OPENAI_BASE_URL: `${mock.url}/v1` },
+    messages,
+    asked: () => messages().map((text) => text.split('\n')[0] ?? ''),
+    answer({ match, response }) {
+      mock.prependFixture({ match, response: response as { content: string } })
+    },
+    fail: (status, message) => void mock.nextRequestError(status, { message }),
+    hold(userMessage) {
+      const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
+      const { promise: released, resolve: release } = Promise.withResolvers<void>()
+      let held = false
+      mock.prependFixture({
+        match: { userMessage, predicate: () => !held },
+        async response() {
+          held = true
+          arrive()
+          await released
+          return { content: 'too late' }
+        },
+      })
+      return { arrived, release }
+    },
+    [Symbol.asyncDispose]: () => mock.stop(),
+  }
+}
+
+export interface Ended {
+  readonly code: number | null
+  readonly signal: string | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface Started {
+  readonly child: ChildProcess
+  readonly ended: Promise<Ended>
+}
+
+/** Starts a program of the checkout in a folder. Of the variables that Reprise reads, only the given ones are set. */
+export function start(file: string, args: readonly string[], cwd: string, environment: object): Started {
+  const child = spawn(process.execPath, ['--conditions=reprise-source', join(root, file), ...args], {
+    cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env['PATH'], HOME: cwd, ...environment },
+  })
+  const output = { stdout: '', stderr: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text))
+  const ended = once(child, 'close').then(([code, signal]) => ({
+    code: code as number | null,
+    signal: signal as string | null,
+    ...output,
+  }))
+  return { child, ended }
+}
+
+export function run(file: string, args: readonly string[], cwd: string, environment: object): Promise<Ended> {
+  return start(file, args, cwd, environment).ended
+}
+
+/** A run's lines as they are in the store, byte for byte. */
+export async function linesOf(url: string, runId: string): Promise<string[]> {
+  const store = await openStore(url)
+  try {
+    const lines: string[] = []
+    for await (const { seq, bytes } of store.read(runId)) lines.push(`${seq} ${Buffer.from(bytes).toString('base64')}`)
+    return lines
+  } finally {
+    await store.close()
+  }
+}
+
+/** Ids of runs, oldest first. */
+export async function runsIn(url: string): Promise<string[]> {
+  const store = await openStore(url)
+  try {
+    const { rows } = await store.list({}, { limit: 100 })
+    return rows.map((row) => row.run).toReversed()
+  } finally {
+    await store.close()
+  }
+}
