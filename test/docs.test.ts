@@ -1,0 +1,75 @@
+// Nothing in the docs is untested: code compiles, tables equal their source, links lead somewhere.
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { errorCodes } from 'reprise'
+
+const pages = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', ...globSync('docs/**/*.md')]
+const textOf = (file: string): string => readFileSync(file, 'utf8')
+
+test('the page of errors says what the table of codes says', () => {
+  const rows = [...textOf('docs/reference/errors.md').matchAll(/^\| `(\w+)` \| (.*) \| (yes|no) \|$/gm)]
+  const documented = Object.fromEntries(
+    rows.map(([, code, meaning, again]) => [code, { retry: again === 'yes', meaning }]),
+  )
+  assert.deepEqual(documented, errorCodes)
+})
+
+test('every code of an error is used', () => {
+  const source = globSync('src/**/*.ts')
+    .filter((file) => file !== 'src/errors.ts')
+    .map(textOf)
+    .join('\n')
+  assert.deepEqual(
+    Object.keys(errorCodes).filter((code) => !source.includes(`'${code}'`)),
+    [],
+  )
+})
+
+test('every link and every test that the docs name is there', () => {
+  const broken = pages.flatMap((page) => {
+    const links = [...textOf(page).matchAll(/\]\((?!https?:)([^)#]+)/g)].map((match) =>
+      join(dirname(page), match[1] as string),
+    )
+    const tests = [...textOf(page).matchAll(/`((?:test|scripts|examples|src\/[\w-]+)\/[\w./-]+)`/g)].map(
+      (match) => match[1] as string,
+    )
+    return [...links, ...tests].filter((file) => !existsSync(file)).map((file) => `${page}: ${file}`)
+  })
+  assert.deepEqual(broken, [])
+})
+
+test('every ts block of the docs compiles', () => {
+  const folder = 'test/.docs'
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder)
+  try {
+    let blocks = 0
+    for (const page of pages) {
+      for (const [, code] of textOf(page).matchAll(/^```ts\n([\s\S]*?)^```/gm)) {
+        blocks += 1
+        writeFileSync(
+          join(folder, `${page.replaceAll(/\W/g, '-')}-${blocks}.ts`),
+          `// from ${page}\n${code}\nexport {}\n`,
+        )
+      }
+    }
+    assert.ok(blocks > 0, 'there are blocks')
+    writeFileSync(
+      join(folder, 'tsconfig.json'),
+      JSON.stringify({ extends: '../../tsconfig.json', compilerOptions: { noUnusedLocals: false }, include: ['*.ts'] }),
+    )
+    const compiled = (() => {
+      try {
+        return execFileSync('node_modules/.bin/tsc', ['-p', folder], { encoding: 'utf8' })
+      } catch (error) {
+        return (error as { stdout: string }).stdout
+      }
+    })()
+    assert.equal(compiled, '')
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})

@@ -1,0 +1,43 @@
+// The package as others meet it: an older Node, and what importing it loads.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+
+function run(...args: string[]): { readonly status: number | null; readonly stdout: string; readonly stderr: string } {
+  return spawnSync(process.execPath, ['--conditions=reprise-source', ...args], { encoding: 'utf8' })
+}
+
+for (const entry of ['reprise', 'reprise/stores', 'reprise/testing']) {
+  test(`${entry} under an older Node fails with one sentence that says what to do`, () => {
+    const older = "data:text/javascript,Object.defineProperty(process.versions,'node',{value:'22.20.0'})"
+    const code = `import('${entry}').catch((error) => console.log(error.message))`
+    const { stdout } = run('--import', older, '--input-type=module', '-e', code)
+    assert.match(stdout, /^reprise needs Node\.js 24\.16 or newer, and this is 22\.20\.0; .+\n$/)
+  })
+}
+
+test('importing reprise loads neither the AI SDK nor a database', () => {
+  const code =
+    "await import('reprise'); console.log(JSON.stringify(process.moduleLoadList.filter((name) => name.includes('sqlite'))))"
+  const { stdout } = run('--input-type=module', '-e', code)
+  assert.equal(stdout, '[]\n')
+  const traced = run(
+    '--input-type=module',
+    '-e',
+    "import { registerHooks } from 'node:module'; const seen = []; registerHooks({ resolve(name, context, next) { seen.push(name); return next(name, context) } }); await import('reprise'); console.log(seen.filter((name) => !/^(\\.|node:|reprise)/.test(name)).join())",
+  )
+  assert.equal(traced.stdout, '\n', traced.stderr)
+})
+
+test('the version of the package and of the lockfile are the same, and dependencies are exact', () => {
+  const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    version: string
+    dependencies: Record<string, string>
+    devDependencies: Record<string, string>
+  }
+  const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as { version: string }
+  assert.equal(lock.version, manifest.version)
+  for (const version of Object.values({ ...manifest.dependencies, ...manifest.devDependencies }))
+    assert.match(version, /^\d+\.\d+\.\d+$/)
+})
