@@ -41,3 +41,8 @@ test('the version of the package and of the lockfile are the same, and dependenc
   for (const version of Object.values({ ...manifest.dependencies, ...manifest.devDependencies }))
     assert.match(version, /^\d+\.\d+\.\d+$/)
 })
+
+test('the lockfile holds the packages of all platforms, or npm ci refuses it', () => {
+  const { status, stderr } = run('scripts/complete-lock.ts', '--check')
+  assert.equal(status, 0, stderr)
+})
