@@ -67,7 +67,7 @@ async function summaryOf(engine: Engine, row: RunRow): Promise<RunSummary> {
     crew: row.crew,
     status: row.status,
     abandoned: await isAbandoned(engine, row.run, row.status),
-    inputs: summary.inputs ?? (await inputsOf(engine, row.run)),
+    inputs: row.inputs === '' ? await inputsOf(engine, row.run) : (JSON.parse(row.inputs) as RunSummary['inputs']),
     parent: row.parent,
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,

@@ -1,16 +1,14 @@
 // The listing row of a run: what a list shows without reading journals. It changes with the entries, in the same append.
 import { fingerprintKey } from '../journal/fingerprint.ts'
 import type { Entry, Failure, Usage } from '../journal/entries.ts'
-import type { Json } from '../journal/json.ts'
 import { taskOf } from '../journal/paths.ts'
 import { addUsage, noUsage, openQuestions, spentOn, type RunState } from '../journal/state.ts'
 import type { OutputKey, RunRow } from '../stores/store.ts'
 
-/** Larger inputs are left out of the row, which is written again with every task, and are read from the journal instead. */
+/** Larger inputs are left out of the row, and a listing that shows them reads the journal instead. */
 const inputsLimit = 2_048
 
 export interface RowSummary {
-  readonly inputs?: { readonly [name: string]: Json }
   readonly done: number
   readonly total: number
   readonly lives: number
@@ -20,9 +18,9 @@ export interface RowSummary {
 }
 
 export function rowOf(state: RunState): RunRow {
-  const tasks = [...state.tasks.values()]
+  const tasks = [...state.tasks.values()].filter((task) => !task.removed)
+  const inputs = JSON.stringify(state.inputs)
   const summary: RowSummary = {
-    ...(JSON.stringify(state.inputs).length <= inputsLimit ? { inputs: state.inputs } : {}),
     done: tasks.filter((task) => task.status === 'completed' || task.status === 'skipped').length,
     total: tasks.length,
     lives: state.lives,
@@ -38,6 +36,7 @@ export function rowOf(state: RunState): RunRow {
     createdAt: state.createdAt,
     updatedAt: state.updatedAt,
     ...(state.parent ? { parent: state.parent.run } : {}),
+    inputs: inputs.length <= inputsLimit ? inputs : '',
     summary: JSON.stringify(summary),
   }
 }

@@ -37,7 +37,9 @@ export interface RunRow {
   readonly updatedAt: string
   /** The run that this one was made from. */
   readonly parent?: RunId
-  /** Opaque to the store: whatever else a listing shows, as JSON text. Kept small by the engine. */
+  /** Opaque to the store: the inputs as JSON text, or nothing where they are too large for a listing. They never change. */
+  readonly inputs: string
+  /** Opaque to the store: whatever else a listing shows, as JSON text. It is written again with every row, so it is small. */
   readonly summary: string
 }
 

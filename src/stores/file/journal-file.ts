@@ -118,10 +118,11 @@ export function lastSeq(state: JournalState): number {
 
 /** The listing row, when the lines that are left still say all of it. */
 export function completeRow(state: JournalState): RunRow | undefined {
-  const { run, crew, version, status, createdAt, updatedAt, summary } = state.row
+  const { run, crew, version, status, createdAt, updatedAt, inputs, summary } = state.row
   if (run === undefined || crew === undefined || version === undefined || status === undefined) return undefined
-  if (createdAt === undefined || updatedAt === undefined || summary === undefined) return undefined
-  return { ...state.row, run, crew, version, status, createdAt, updatedAt, summary }
+  if (createdAt === undefined || updatedAt === undefined || inputs === undefined || summary === undefined)
+    return undefined
+  return { ...state.row, run, crew, version, status, createdAt, updatedAt, inputs, summary }
 }
 
 async function foldFile(path: string, now: Seen, bytes: Uint8Array): Promise<JournalState> {

@@ -10,6 +10,7 @@ create table runs (
   created_at text not null,
   updated_at text not null,
   parent text,
+  inputs text not null,
   summary text not null,
   token integer not null,
   owner text,

@@ -23,7 +23,7 @@ export function createRun(
     const floor = sql('select floor from tokens').get() as unknown as { floor: number }
     const token = floor.floor + (lease === undefined ? 0 : 1)
     const { lastInsertRowid } = sql(
-      'insert into runs (run, crew, version, status, created_at, updated_at, parent, summary, token, owner, expires_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      'insert into runs (run, crew, version, status, created_at, updated_at, parent, inputs, summary, token, owner, expires_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
     ).run(
       first.run,
       row.crew,
@@ -32,6 +32,7 @@ export function createRun(
       row.createdAt,
       row.updatedAt,
       row.parent ?? null,
+      row.inputs,
       row.summary,
       token,
       lease === undefined ? null : JSON.stringify(lease.owner),
@@ -53,8 +54,18 @@ export function appendBatch(connection: Connection, lease: Lease, after: number,
     const { row } = batch
     if (row !== undefined) {
       sql(
-        'update runs set crew = ?, version = ?, status = ?, created_at = ?, updated_at = ?, parent = ?, summary = ? where id = ?',
-      ).run(row.crew, row.version, row.status, row.createdAt, row.updatedAt, row.parent ?? null, row.summary, record.id)
+        'update runs set crew = ?, version = ?, status = ?, created_at = ?, updated_at = ?, parent = ?, inputs = ?, summary = ? where id = ?',
+      ).run(
+        row.crew,
+        row.version,
+        row.status,
+        row.createdAt,
+        row.updatedAt,
+        row.parent ?? null,
+        row.inputs,
+        row.summary,
+        record.id,
+      )
     }
     insertBatch(connection, record.id, row?.crew ?? record.crew, batch)
   })

@@ -5,7 +5,7 @@ import type { Cursor, Message, RunFilter, RunId, RunRow } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { findLease, rowOf, type RunRecord } from './records.ts'
 
-const rowColumns = 'id, run, crew, version, status, created_at, updated_at, parent, summary'
+const rowColumns = 'id, run, crew, version, status, created_at, updated_at, parent, inputs, summary'
 
 export async function findRow(connection: Connection, run: RunId): Promise<RunRow | undefined> {
   const record = await connection.read(() => connection.sql(`select ${rowColumns} from runs where run = ?`).get(run))

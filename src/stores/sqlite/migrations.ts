@@ -12,7 +12,7 @@ export const migrations: readonly Migration[] = [
   {
     number: 1,
     name: '0001-runs-and-entries',
-    checksum: 'ac539fca6961bd0097af90c8fd3c279d4f0b9b0a3f90b4f12aeb5e79fd58dfe5',
+    checksum: '316b30bbdcc472f7dffa3e310a43b5ed29d0ae52c33886e13091496d62d7a020',
     sql: `-- One row per run: what a listing shows, and the lease. The lease stays beside the row since each is checked with the other;
 -- token only grows, owner is null when nobody holds the run. Rowid tables throughout: an entry's bytes would otherwise sit
 -- inside the index that orders them, which measured up to four times slower.
@@ -25,6 +25,7 @@ create table runs (
   created_at text not null,
   updated_at text not null,
   parent text,
+  inputs text not null,
   summary text not null,
   token integer not null,
   owner text,

@@ -12,6 +12,7 @@ export interface RunRecord {
   readonly created_at: string
   readonly updated_at: string
   readonly parent: string | null
+  readonly inputs: string
   readonly summary: string
 }
 
@@ -34,6 +35,7 @@ export function rowOf(record: RunRecord): RunRow {
     createdAt: record.created_at,
     updatedAt: record.updated_at,
     ...(record.parent === null ? {} : { parent: record.parent }),
+    inputs: record.inputs,
     summary: record.summary,
   }
 }

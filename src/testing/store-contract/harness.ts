@@ -82,6 +82,7 @@ export function row(run: RunId, fields: Partial<RunRow> & { status?: RunStatus }
     status: 'running',
     createdAt: at,
     updatedAt: at,
+    inputs: '{}',
     summary: '{"tasks":2}',
     ...fields,
   }

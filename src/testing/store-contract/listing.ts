@@ -10,7 +10,12 @@ export function listingContract(under: StoreUnderTest): void {
       ttlMs: 1000,
     })
     assert.deepEqual(await store.row('r'), row('r', { parent: 'p' }))
-    const changed = row('r', { status: 'completed', updatedAt: '2030-02-02T00:00:00.000Z', summary: '{"a":"\\"字"}' })
+    const changed = row('r', {
+      status: 'completed',
+      updatedAt: '2030-02-02T00:00:00.000Z',
+      summary: '{"a":"\\"字"}',
+      inputs: '',
+    })
     assert.ok(lease)
     await store.append(lease, 1, batch(2, 2, { row: changed }))
     assert.deepEqual(await store.row('r'), changed)
