@@ -32,7 +32,7 @@ import { openCrewStore } from './default-store.ts'
 import { checkInputs, defineTasks, type Overrides } from './define.ts'
 import { stableId } from './identity.ts'
 import { checkRunId, readInputs, readOutput } from './inputs.ts'
-import { describeEntry, quietLogger, verboseLogger } from './log.ts'
+import { logEntry, quietLogger, verboseLogger } from './log.ts'
 import { findTask, toResult, type RunResult, type TaskReference, type Tasks } from './result.ts'
 import { Run } from './run.ts'
 import { listRuns, schemasOf, viewRun, type RunSummary, type RunView } from './runs.ts'
@@ -290,10 +290,7 @@ export class Crew<const T extends Tasks = Tasks> {
       store,
       world: realWorld(),
       appended: (run: string, entries: readonly Entry[]) => {
-        for (const entry of entries) {
-          const line = describeEntry(entry)
-          if (line !== undefined) this.#definition.logger.info(`[${run}] ${line}`)
-        }
+        for (const entry of entries) logEntry(this.#definition.logger, run, entry)
       },
     }))
     this.#engine.catch(() => (this.#engine = undefined))

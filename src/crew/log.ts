@@ -1,5 +1,6 @@
 // What a crew says about its work: nothing but warnings, unless it is verbose or has a logger.
 import type { Logger } from '../engine/definition.ts'
+import { messageOf } from '../errors.ts'
 import type { Entry } from '../journal/entries.ts'
 import { taskOf } from '../journal/paths.ts'
 import { replyText } from '../journal/state.ts'
@@ -9,6 +10,17 @@ const print = (message: string): void => void process.stderr.write(`${message.re
 
 export const verboseLogger: Logger = { info: print, warn: (message) => print(`warning: ${message}`) }
 export const quietLogger: Logger = { info: () => {}, warn: verboseLogger.warn }
+
+/** A logger that throws must not be taken for a store that does. */
+export function logEntry(logger: Logger, run: string, entry: Entry): void {
+  const line = describeEntry(entry)
+  if (line === undefined) return
+  try {
+    logger.info(`[${run}] ${line}`)
+  } catch (error) {
+    process.emitWarning(`the logger of a crew threw: ${messageOf(error)}`)
+  }
+}
 
 /** One line for an entry, or nothing for one that says little by itself. */
 export function describeEntry(entry: Entry): string | undefined {

@@ -1,7 +1,7 @@
 // A hold is this process's right to advance one run, and the only way to append to it. Entries that are handed in while an
 // append is under way go together in the next one. When an append fails, the hold ends: every signal aborts, nothing more is
 // written, and the error says so. The state is folded from what was handed in, in order, and is thrown away with the hold.
-import { RepriseError } from '../errors.ts'
+import { messageOf, RepriseError } from '../errors.ts'
 import { encodeEntry, type EncodedEntry } from '../journal/codec.ts'
 import type { NewEntry } from '../journal/entries.ts'
 import { applyEntry } from '../journal/fold.ts'
@@ -60,10 +60,10 @@ export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: num
   const end = (reason: unknown): void => {
     if (!controller.signal.aborted) controller.abort(reason)
   }
-  let broken: unknown
+  let broken: RepriseError | undefined
   const fail = (error: unknown): void => {
-    broken ??= error
-    end(error)
+    broken ??= RepriseError.isInstance(error) ? error : storeFailed(lease.run, error)
+    end(broken)
   }
   const keeper = keepLease(store, lease, world, since, fail)
   let prev = read.hash
@@ -138,6 +138,14 @@ export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: num
       end(new RepriseError('RUN_ENDED', `run ${lease.run} is no longer executed here`, { runId: lease.run }))
     },
   }
+}
+
+/** What a store throws that is not of our own words. */
+function storeFailed(run: string, cause: unknown): RepriseError {
+  return new RepriseError('STORE_FAILED', `the store could not append to run ${run}: ${messageOf(cause)}`, {
+    runId: run,
+    cause,
+  })
 }
 
 interface Waiting {

@@ -36,7 +36,7 @@ async function inDoubt(pay: Tool, script = payOnce) {
   const store = newStore()
   const { crew, model } = oneTask({ tools: [pay], script, store })
   const dying = crew.with({ store: dyingStore(store, (types) => types.includes('tool.called')) })
-  await assert.rejects(dying.kickoff({ id: 'r' }))
+  await assert.rejects(dying.kickoff({ id: 'r' }), { code: 'STORE_FAILED', message: /the process is dead/ })
   return { crew, model, store }
 }
 
