@@ -1,19 +1,29 @@
-// `{name}` in a text stands for an input. `{{` is a literal brace, and braces that hold no identifier (JSON, for one) stay as
-// they are. The parser exists twice, for values and for types, and both must agree.
+// `{name}` in a text stands for an input. `{{` is a literal brace, as is the `}}` that closes one; braces that hold no identifier
+// (JSON, for one) stay as they are. The parser exists twice, for values and for types, and both must agree.
 import { RepriseError } from '../errors.ts'
 import type { Json } from '../journal/json.ts'
 
-const pattern = /\{\{(?:([A-Za-z_][A-Za-z0-9_]*)\}\})?|\{([A-Za-z_][A-Za-z0-9_]*)\}/g
+const pattern = /\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}/g
 
 /** The names that a text uses, each once, in order. */
 export function placeholders(text: string): string[] {
-  return [...new Set([...text.matchAll(pattern)].flatMap((match) => (match[2] === undefined ? [] : [match[2]])))]
+  return [...new Set([...text.matchAll(pattern)].flatMap((match) => (match[1] === undefined ? [] : [match[1]])))]
 }
 
 /** The text with its inputs. Lists and objects become JSON. INPUT_MISSING names one that is not there. */
 export function interpolate(text: string, inputs: { readonly [name: string]: Json }, where: string): string {
-  return text.replaceAll(pattern, (_, literal: string | undefined, name: string | undefined) => {
-    if (name === undefined) return literal === undefined ? '{' : `{${literal}}`
+  let open = 0
+  return text.replaceAll(pattern, (found, name: string | undefined) => {
+    if (found === '{{') {
+      open += 1
+      return '{'
+    }
+    // only behind a `{{`: two braces that close JSON are just that
+    if (found === '}}' && open > 0) {
+      open -= 1
+      return '}'
+    }
+    if (name === undefined) return found
     const value = Object.hasOwn(inputs, name) ? inputs[name] : undefined
     if (value === undefined) throw missing(name, where)
     return typeof value === 'string' ? value : JSON.stringify(value)
