@@ -1,0 +1,146 @@
+// What the compiler says to users. Nothing here runs: `tsc` fails when an expected error does not come, or another one does.
+import { Agent, Crew, Task, tool, type Tool, type TaskOutput } from 'reprise'
+import { z } from 'zod'
+
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+function same<A, B>(..._: Same<A, B> extends true ? [] : [differs: never]): void {}
+
+const analyst = new Agent({ role: 'Analyst', goal: 'Serve {customer}' })
+const clerk = new Agent({ role: 'Clerk', goal: 'Write' })
+const facts = new Task({
+  name: 'facts',
+  description: 'Facts of {notes}',
+  agent: analyst,
+  output: z.object({ policy: z.string(), since: z.string().transform((day) => new Date(day)) }),
+})
+const note = new Task({
+  name: 'note',
+  description: 'Note',
+  expectedOutput: '{length} words',
+  agent: clerk,
+  context: [facts],
+})
+const crew = new Crew({ name: 'claims', tasks: [facts, note] })
+const inputs = { notes: 'x', customer: 'Ada', length: 3 }
+
+export async function kickoffs(): Promise<void> {
+  await crew.kickoff({ inputs })
+  await crew.kickoff({ inputs, id: 'mine', through: 'facts' })
+  // @ts-expect-error -- inputs are missing
+  await crew.kickoff()
+  // @ts-expect-error -- inputs are missing
+  await crew.kickoff({ id: 'mine' })
+  // @ts-expect-error -- notes is missing
+  await crew.kickoff({ inputs: { customer: 'Ada', length: 3 } })
+  // @ts-expect-error -- customer, which the agent's goal uses, is missing
+  await crew.kickoff({ inputs: { notes: 'x', length: 3 } })
+  // @ts-expect-error -- nots is misspelt
+  await crew.kickoff({ inputs: { notes: 'x', customer: 'Ada', length: 3, nots: 'x' } })
+  // @ts-expect-error -- an option that does not exist
+  await crew.kickoff({ inputs, trough: 'facts' })
+}
+
+export async function results(): Promise<void> {
+  const result = await crew.kickoff({ inputs })
+  if (result.status === 'completed') {
+    same<typeof result.output, string>()
+    same<(typeof result.tasks)[0], TaskOutput<{ policy: string; since: Date }>>()
+    same<(typeof result.tasks)[1], TaskOutput<string>>()
+  } else {
+    same<typeof result.output, undefined>()
+  }
+  const { output } = result.task(facts)
+  same<typeof output, { policy: string; since: Date } | undefined>()
+  same<ReturnType<typeof byName>['output'], unknown>()
+  function byName() {
+    return result.task('facts')
+  }
+  const run = await crew.getRun('mine')
+  const since: Date | undefined = run.task(facts).output?.since
+  void since
+}
+
+export async function people(): Promise<void> {
+  // what a person puts in place of an output is what comes before the transforms
+  await crew.edit('run', facts, { policy: 'P-1', since: '2020-01-01' })
+  await crew.edit('run', note, 'a text')
+  // @ts-expect-error -- since is a string before the transform
+  await crew.edit('run', facts, { policy: 'P-1', since: new Date() })
+  // @ts-expect-error -- policy is missing
+  await crew.edit('run', facts, { since: '2020-01-01' })
+  // @ts-expect-error -- a task without a schema has a text
+  await crew.edit('run', note, { text: 'x' })
+  await crew.answer('run', 'q1', { decision: 'happened', result: { paid: 5 }, by: 'ada' })
+  // @ts-expect-error -- happened needs a result
+  await crew.answer('run', 'q1', { decision: 'happened' })
+  // @ts-expect-error -- no such decision
+  await crew.answer('run', 'q1', { decision: 'maybe' })
+}
+
+export async function replays(): Promise<void> {
+  await crew.replay(note)
+  await crew.replay('note', { inputs: { length: 4 } })
+  await crew.replay(note.id, { run: 'first', effects: 'ask' })
+  // @ts-expect-error -- inputs belong into inputs
+  await crew.replay(note, { length: 4 })
+  // @ts-expect-error -- an input that no text uses
+  await crew.replay(note, { inputs: { lenght: 4 } })
+  // @ts-expect-error -- no such policy
+  await crew.replay(note, { effects: 'never' })
+  // @ts-expect-error -- no such policy
+  await crew.resume('run', { changed: 'sometimes' })
+}
+
+declare const dynamic: string
+declare const list: { text: string }[]
+export async function looseTexts(): Promise<void> {
+  const open = new Task({ name: 'open', description: dynamic, agent: clerk })
+  const mixed = new Crew({ tasks: [facts, open] })
+  await mixed.kickoff({ inputs: { notes: 'x', customer: 'Ada', whatever: 1 } })
+  // @ts-expect-error -- the texts that are known are still checked
+  await mixed.kickoff({ inputs: { whatever: 1 } })
+  const mapped = new Crew({ tasks: list.map(({ text }) => new Task({ description: text, agent: clerk })) })
+  await mapped.kickoff()
+  await mapped.kickoff({ inputs: { anything: [1, { deep: true }] } })
+  const result = await mapped.kickoff()
+  same<typeof result.output, string | undefined>()
+  // braces of JSON and literal ones ask for nothing
+  await new Crew({
+    tasks: [new Task({ description: 'Use {"a": {"b": 1}} and {{literally}}', agent: clerk })],
+  }).kickoff()
+}
+
+interface Claim {
+  readonly id: string
+  readonly amounts: readonly number[]
+}
+declare const claim: Claim
+export async function interfacesAreInputs(): Promise<void> {
+  await crew.kickoff({ inputs: { ...inputs, notes: claim } })
+}
+
+export const pay = tool({
+  name: 'pay',
+  description: 'Pay',
+  input: z.object({ amount: z.number(), on: z.string().transform((day) => new Date(day)) }),
+  run(input, context) {
+    same<typeof input, { amount: number; on: Date }>()
+    same<typeof context.signal, AbortSignal>()
+    return { paid: input.amount }
+  },
+  settle: (_key, { amount }) => ({ happened: true, result: { paid: amount } }),
+})
+same<typeof pay, Tool<{ amount: number; on: Date }, { paid: number }>>()
+new Agent({ role: 'Payer', goal: 'Pay', tools: [pay] })
+// @ts-expect-error -- no such effect
+tool({ name: 'x', description: 'x', effect: 'twice', input: z.object({}), run: () => 1 })
+// @ts-expect-error -- run is missing
+tool({ name: 'x', description: 'x', input: z.object({}) })
+// @ts-expect-error -- an option that does not exist
+new Agent({ role: 'A', goal: 'g', tols: [] })
+// @ts-expect-error -- an option that does not exist
+new Task({ description: 'x', expectedOuput: 'y' })
+// @ts-expect-error -- an option that does not exist
+new Crew({ tasks: [facts], nam: 'x' })
+// @ts-expect-error -- a schema is asked for
+new Task({ description: 'x', output: { policy: 'string' } })
