@@ -1,6 +1,7 @@
 // The one file of the library that reads the environment. It reads at use, never at import, so that a program may load its
 // own `.env` first and a test may change a variable. Nothing is remembered: reading again is cheap and never out of date.
 import { RepriseError } from './errors.ts'
+import { longestSeconds } from './options.ts'
 
 export interface Environment {
   /** REPRISE_MODEL: the model of agents that name none. */
@@ -52,9 +53,9 @@ function positiveNumber(name: string): number | undefined {
   const value = read(name)
   if (value === undefined) return undefined
   const number = Number(value)
-  if (Number.isFinite(number) && number > 0) return number
+  if (number > 0 && number <= longestSeconds) return number
   throw new RepriseError(
     'OPTION_UNKNOWN',
-    `the environment variable ${name} is ${JSON.stringify(value)}, not a positive number: set it to seconds, such as 30`,
+    `the environment variable ${name} is ${JSON.stringify(value)}, not a number of seconds from 0.001 to ${longestSeconds}: set it to seconds, such as 30`,
   )
 }

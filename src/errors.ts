@@ -79,7 +79,11 @@ export class RepriseError extends Error {
 // On the prototype, since isolatedDeclarations refuses a computed member in the class itself.
 Object.defineProperty(RepriseError.prototype, brand, { value: true })
 
-/** The text of anything that was thrown, for messages that have a cause. */
+/** The text of anything that was thrown: also of what is no Error, has a message that is no text, or cannot be made a string. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  try {
+    return error instanceof Error && typeof error.message === 'string' ? error.message : String(error)
+  } catch {
+    return 'a value that cannot be shown was thrown'
+  }
 }

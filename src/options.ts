@@ -28,12 +28,16 @@ export function checkText(code: ErrorCode, what: string, value: unknown): void {
 }
 
 /** Refuses a number outside its range; undefined is fine. */
-export function checkNumber(what: string, value: unknown, least: number): void {
+export function checkNumber(what: string, value: unknown, least: number, most: number = Number.MAX_SAFE_INTEGER): void {
   if (value === undefined) return
-  if (typeof value !== 'number' || !(value >= least) || !Number.isFinite(value)) {
-    throw new RepriseError('OPTION_UNKNOWN', `${what} is ${describe(value)}; give a number of at least ${least}`)
+  if (typeof value !== 'number' || !(value >= least && value <= most)) {
+    const limit = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`
+    throw new RepriseError('OPTION_UNKNOWN', `${what} is ${describe(value)}; give a number ${limit}`)
   }
 }
+
+/** The longest time that a timer takes, in seconds: 24 days. A longer one would go off at once. */
+export const longestSeconds = 2_147_483
 
 /** A value as a message shows it: short, on one line. */
 export function describe(value: unknown): string {

@@ -1,7 +1,7 @@
 // An agent: who does a task, with which model and tools. Made once, never changed.
 import { RepriseError } from '../errors.ts'
 import { strictJson, type Json } from '../journal/json.ts'
-import { checkKeys, checkNumber, checkText, describe } from '../options.ts'
+import { checkKeys, checkNumber, checkText, describe, longestSeconds } from '../options.ts'
 import type { LanguageModel } from '../models/resolve-model.ts'
 import { settingNames, type ModelSettings } from '../models/settings.ts'
 import { toolList, type Tool, type Tools } from '../tools/tool.ts'
@@ -90,7 +90,7 @@ export const Agent: AgentConstructor = class implements Agent<never> {
     }
     checkNumber(`maxIterations of ${what}`, options.maxIterations, 1)
     checkNumber(`maxRetries of ${what}`, options.maxRetries, 0)
-    checkNumber(`maxSeconds of ${what}`, options.maxSeconds, 0.001)
+    checkNumber(`maxSeconds of ${what}`, options.maxSeconds, 0.001, longestSeconds)
     this.role = options.role
     this.goal = options.goal
     this.backstory = options.backstory
@@ -107,6 +107,7 @@ export const Agent: AgentConstructor = class implements Agent<never> {
 
 function checkSettings(what: string, settings: ModelSettings | undefined): { readonly [name: string]: Json } {
   checkKeys(`settings of ${what}`, settings, settingNames)
+  checkNumber(`settings.timeoutSeconds of ${what}`, settings?.timeoutSeconds, 0.001, longestSeconds)
   const json = strictJson(settings ?? {}, 'settings')
   if (!json.ok)
     throw new RepriseError('OPTION_UNKNOWN', `${json.path} of ${what} is ${json.found}, which JSON does not carry`)

@@ -3,8 +3,9 @@
 import type { CrewDefinition, Engine, ExecuteOptions, Inputs, TaskDefinition } from '../engine/definition.ts'
 import { executeRun } from '../engine/execute-run.ts'
 import type { Hold } from '../engine/hold.ts'
+import type { InboxMessage } from '../engine/inbox.ts'
 import { createRun, resumeRun } from '../engine/lifecycle.ts'
-import { answerQuestion, leave } from '../engine/people.ts'
+import { answerQuestion, tell } from '../engine/people.ts'
 import { readRun } from '../engine/read-run.ts'
 import { planReplay, staleTasks } from '../engine/replay.ts'
 import { realWorld } from '../engine/world.ts'
@@ -128,23 +129,23 @@ export class Crew<const T extends Tasks = Tasks> {
   ): Promise<void> {
     const definition = this.#find(task)
     const edited = await readOutput(definition, output)
-    await leave(await this.#open(), checkRunId(run), { kind: 'edit', task: definition.name, ...edited, ...signed(by) })
+    await this.#tell(run, { kind: 'edit', task: definition.name, ...edited, ...signed(by) })
   }
 
   /** Has a task of an unfinished run executed again when the run is resumed. */
   async invalidate(run: string, task: TaskReference<T>, by?: string): Promise<void> {
     const { name } = this.#find(task)
-    await leave(await this.#open(), checkRunId(run), { kind: 'invalidate', task: name, ...signed(by) })
+    await this.#tell(run, { kind: 'invalidate', task: name, ...signed(by) })
   }
 
   /** Answers an open question, from whatever process. ANSWER_INVALID, QUESTION_NOT_FOUND; QUESTION_ANSWERED when it came late. */
   async answer(run: string, question: string, answer: Answer): Promise<void> {
-    await answerQuestion(await this.#open(), checkRunId(run), question, answer)
+    await answerQuestion(await this.#open(), checkRunId(run), question, answer, this.name)
   }
 
   /** Ends a run for good, in whatever process it is executed. */
   async cancel(run: string, by?: string): Promise<void> {
-    await leave(await this.#open(), checkRunId(run), { kind: 'cancel', ...signed(by) })
+    await this.#tell(run, { kind: 'cancel', ...signed(by) })
   }
 
   /** Summaries, newest first: 20 if not said otherwise. `before` is the id of the last run of the page before. */
@@ -168,8 +169,11 @@ export class Crew<const T extends Tasks = Tasks> {
     readonly tools?: Tools
   }): Crew<T> {
     checkKeys('with', changes, ['model', 'store', 'tools'])
-    const tools = Object.fromEntries(toolList(changes.tools, 'with').map((tool) => [tool.name, tool]))
-    const overrides = { model: changes.model ?? this.#overrides.model, tools: { ...this.#overrides.tools, ...tools } }
+    const tools = new Map(toolList(changes.tools, 'with').map((tool) => [tool.name, tool]))
+    const overrides = {
+      model: changes.model ?? this.#overrides.model,
+      tools: new Map([...(this.#overrides.tools ?? []), ...tools]),
+    }
     const store = changes.store === undefined ? {} : { store: changes.store }
     return new Crew({ ...this.#options, name: this.name, ...store }, overrides)
   }
@@ -183,6 +187,10 @@ export class Crew<const T extends Tasks = Tasks> {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
+  }
+
+  async #tell(run: string, message: InboxMessage): Promise<void> {
+    await tell(await this.#open(), checkRunId(run), message, this.name)
   }
 
   async #start(options: Partial<KickoffOptions<T>> = {}): Promise<Run<T>> {

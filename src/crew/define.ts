@@ -15,7 +15,7 @@ import type { Task } from './task.ts'
 export interface Overrides {
   readonly model?: LanguageModel | string | undefined
   /** By name. */
-  readonly tools?: { readonly [name: string]: Tool } | undefined
+  readonly tools?: ReadonlyMap<string, Tool> | undefined
 }
 
 export function defineTasks(tasks: readonly Task[], agents: readonly Agent[], overrides: Overrides): TaskDefinition[] {
@@ -56,7 +56,7 @@ function contextOf(task: Task, tasks: readonly Task[], earlier: ReadonlyMap<stri
 }
 
 function defineTask(task: Task, agent: Agent, context: readonly string[], overrides: Overrides): TaskDefinition {
-  const tools = (task.tools ?? agent.tools).map((tool) => overrides.tools?.[tool.name] ?? tool)
+  const tools = (task.tools ?? agent.tools).map((tool) => overrides.tools?.get(tool.name) ?? tool)
   const model = overrides.model ?? agent.model
   const texts = textsOf(task, agent)
   const used = [...new Set(Object.values(texts).flatMap(placeholders))]
@@ -95,6 +95,7 @@ function defineTask(task: Task, agent: Agent, context: readonly string[], overri
         ...(task.schema ? [['output schema', task.schema.json] satisfies [string, Json]] : []),
         ...(task.version === undefined ? [] : [['version', task.version] satisfies [string, Json]]),
         ...used.map((name): [string, Json] => [`input:${name}`, inputs[name] ?? null]),
+        ['context', [...outputs.keys()]],
         ...[...outputs].map(([name, output]): [string, Json] => [`context:${name}`, output]),
       ]
       return Object.fromEntries(fields.map(([field, value]) => [field, digest(value)])) satisfies Fingerprint

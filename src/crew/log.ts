@@ -69,9 +69,9 @@ export function describeEntry(entry: Entry): string | undefined {
       return `question ${entry.question.id}: ${entry.question.text}`
     case 'question.answered':
       return `question ${entry.question} answered: ${entry.answer.decision}`
+    case 'message.refused':
+      return `message ${entry.message} refused: ${entry.reason}`
     case 'run.created':
-    case 'callback.returned':
-    case 'context.summarised':
       return undefined
   }
 }

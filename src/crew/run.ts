@@ -1,7 +1,7 @@
 // A run that this process executes: its id is known and the run is on disk before anybody waits for the result.
 import type { Engine } from '../engine/definition.ts'
 import { follow } from '../engine/follow.ts'
-import { post } from '../engine/inbox.ts'
+import { tell } from '../engine/people.ts'
 import type { Entry } from '../journal/entries.ts'
 import type { RunResult, Tasks } from './result.ts'
 
@@ -28,9 +28,9 @@ export class Run<T extends Tasks = Tasks> {
     return follow(this.#engine, this.id)
   }
 
-  /** Stops model calls and tools at once; the result rejects with RUN_CANCELLED. */
+  /** Ends the run for good: model calls and tools stop at once, and the result of a run under way rejects with RUN_CANCELLED. */
   async cancel(by?: string): Promise<void> {
-    await post(this.#engine, this.id, { kind: 'cancel', ...(by === undefined ? {} : { by }) })
+    await tell(this.#engine, this.id, { kind: 'cancel', ...(by === undefined ? {} : { by }) })
     await this.#result.catch(() => {})
   }
 }

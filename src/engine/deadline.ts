@@ -1,4 +1,4 @@
-// A signal that aborts when a time is up. Unlike AbortSignal.timeout it keeps the process alive until then: what it guards may be
+// Waiting that ends. A deadline's signal aborts when a time is up; unlike AbortSignal.timeout it keeps the process alive until then: what it guards may be
 // a promise that nothing else waits for.
 
 export interface Deadline extends Disposable {
@@ -19,4 +19,13 @@ export function deadline(seconds: number | undefined, outer: AbortSignal): Deadl
     },
     [Symbol.dispose]: () => clearTimeout(timer),
   }
+}
+
+/** Rejects with the signal's reason as soon as it aborts, whatever the promise does: user code need not know of signals. */
+export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const onAbort = (): void => reject(signal.reason as Error)
+  if (signal.aborted) onAbort()
+  else signal.addEventListener('abort', onAbort, { once: true })
+  return Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', onAbort))
 }

@@ -1,13 +1,14 @@
 // A run from where its journal stands to where it can go: completed, suspended or failed. Ends by saying so in the journal,
 // unless the hold is lost, in which case nothing more may be said.
 import { RepriseError, messageOf } from '../errors.ts'
-import type { EntryBodies } from '../journal/entries.ts'
+import type { NewEntry } from '../journal/entries.ts'
 import { redact } from '../models/redact.ts'
 import { resumeCommand } from './commands.ts'
-import type { CrewDefinition, ExecuteOptions } from './definition.ts'
+import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
 import { executeTask } from './execute-task.ts'
 import type { Hold } from './hold.ts'
-import { drainInbox } from './inbox.ts'
+import { drainInbox, runCancelled } from './inbox.ts'
+import { recordMessages } from './people.ts'
 
 /** Ends a process's work on a run without failing it: Ctrl-C, or the caller's signal. */
 const stopped = Symbol('stopped')
@@ -19,44 +20,47 @@ export async function executeRun(hold: Hold, crew: CrewDefinition, options: Exec
   if (options.signal?.aborted) stop()
   const watching = watchInbox(hold)
   try {
-    const suspension = await executeTasks(hold, crew, options)
-    await hold.append([suspension ? { type: 'run.suspended', ...suspension } : { type: 'run.completed' }])
+    await hold.append([await executeTasks(hold, crew, options)])
   } catch (error) {
-    if (hold.signal.aborted && hold.signal.reason === stopped) {
-      await hold.append([{ type: 'run.suspended', reason: 'stopped' }])
-      return
-    }
-    throw await recordFailure(hold, error)
+    if (hold.signal.reason !== stopped) throw await recordFailure(hold, error)
+    await hold.append([{ type: 'run.suspended', reason: 'stopped' }]).catch(async (late: unknown) => {
+      throw await recordFailure(hold, late)
+    })
   } finally {
     options.signal?.removeEventListener('abort', stop)
     await hold.release()
     await watching
   }
+  if (hold.state.status === 'suspended') await recordLate(hold)
 }
 
-async function executeTasks(
-  hold: Hold,
-  crew: CrewDefinition,
-  options: ExecuteOptions,
-): Promise<EntryBodies['run.suspended'] | undefined> {
-  for (const task of crew.tasks) {
+/** Executes what is to be done, and gives the entry that the run ends or pauses with. */
+async function executeTasks(hold: Hold, crew: CrewDefinition, options: ExecuteOptions): Promise<NewEntry> {
+  const { through } = options
+  const end = through === undefined ? crew.tasks.length : crew.tasks.findIndex((task) => task.name === through) + 1
+  for (;;) {
     hold.signal.throwIfAborted()
     await drainInbox(hold, { edits: true })
     hold.signal.throwIfAborted()
-    const status = hold.state.tasks.get(task.name)?.status
-    if (status !== 'completed' && status !== 'skipped') {
-      const ended = await executeTask(hold, crew, task, options)
-      if (ended === 'suspended') return { reason: 'questions' }
-    }
-    if (options.through === task.name && task !== crew.tasks.at(-1)) return { reason: 'through', through: task.name }
+    // looked for anew each time: a person may have had an earlier task executed again
+    const next = crew.tasks.slice(0, end).find((task) => isToDo(hold, task))
+    if (!next) break
+    if ((await executeTask(hold, crew, next, options)) === 'suspended')
+      return { type: 'run.suspended', reason: 'questions' }
   }
-  return undefined
+  if (through === undefined || end === crew.tasks.length) return { type: 'run.completed' }
+  return { type: 'run.suspended', reason: 'through', through }
+}
+
+function isToDo({ state }: Hold, task: TaskDefinition): boolean {
+  const status = state.tasks.get(task.name)?.status
+  return status !== 'completed' && status !== 'skipped'
 }
 
 /** The failure, with the words that go to the caller. A hold that is lost, or a run that is cancelled, records nothing. */
 async function recordFailure(hold: Hold, error: unknown): Promise<RepriseError> {
-  const { run, status } = hold.state
-  if (status === 'cancelled') return hold.signal.reason as RepriseError
+  const { run } = hold.state
+  if (hold.state.status === 'cancelled') return runCancelled(run)
   const known = RepriseError.isInstance(error) ? error : undefined
   const code = known?.code ?? 'TASK_FAILED'
   const task = known?.task ?? [...hold.state.tasks.values()].find((candidate) => candidate.status === 'running')?.name
@@ -68,11 +72,8 @@ async function recordFailure(hold: Hold, error: unknown): Promise<RepriseError> 
   try {
     await hold.append([{ type: 'run.failed', error: { code, message }, ...(task === undefined ? {} : { task }) }])
   } catch (cause) {
-    return new RepriseError(
-      'STORE_FAILED',
-      `${message} (and the store could not record it: ${redact(messageOf(cause))})${goOn}`,
-      { ...details, cause },
-    )
+    const words = `${message} (and the store could not record it: ${redact(messageOf(cause))})${goOn}`
+    return new RepriseError('STORE_FAILED', words, { ...details, cause })
   }
   return new RepriseError(code, `${message}${goOn}`, details)
 }
@@ -80,8 +81,24 @@ async function recordFailure(hold: Hold, error: unknown): Promise<RepriseError> 
 /** A hint that the inbox has something, so that a cancellation does not wait for the model. */
 async function watchInbox(hold: Hold): Promise<void> {
   try {
-    for await (const _ of hold.engine.store.watch(hold.state.run, hold.signal)) await drainInbox(hold, { edits: false })
+    for await (const _ of hold.engine.store.watch(hold.state.run, hold.signal)) {
+      while (!(await looked(hold))) await hold.engine.world.sleep(1_000, hold.signal)
+    }
   } catch {
     // only a hint: the inbox is also read before every step
   }
+}
+
+/** False when the inbox could not be read; a message that is in it may be the last hint for long. */
+function looked(hold: Hold): Promise<boolean> {
+  return drainInbox(hold, { edits: false }).then(
+    () => true,
+    () => hold.signal.aborted,
+  )
+}
+
+/** Whoever posted while the lease was still held could not record it, and relies on the holder. */
+async function recordLate({ engine, state }: Hold): Promise<void> {
+  const messages = await engine.store.inbox(state.run).catch(() => [])
+  if (messages.length > 0) await recordMessages(engine, state.run).catch(() => undefined)
 }

@@ -5,11 +5,11 @@ import { RepriseError } from '../errors.ts'
 import type { NewEntry, PinnedRequest } from '../journal/entries.ts'
 import { explainChange } from '../journal/fingerprint.ts'
 import type { Json } from '../journal/json.ts'
-import { attemptPath, turnPath } from '../journal/paths.ts'
+import { attemptNumber, attemptPath, turnPath } from '../journal/paths.ts'
 import { replyText, type AttemptState, type RunState } from '../journal/state.ts'
 import { callModel } from '../models/call-model.ts'
 import { isModelFailure } from '../models/model-failure.ts'
-import { modelName } from '../models/resolve-model.ts'
+import { checkModel, modelName } from '../models/resolve-model.ts'
 import { judgeAnswer } from './answer.ts'
 import { conversation } from './conversation.ts'
 import { deadline } from './deadline.ts'
@@ -83,7 +83,8 @@ async function currentAttempt(
   const keep = goesOn && (reasons.length === 0 || changed === 'continue')
   if (keep && last.status === 'open') return last
 
-  const number = (state.tasks.get(task.name)?.attempts.length ?? 0) + 1
+  // behind the highest there is, not behind their number: lines may have been removed by hand
+  const number = Math.max(0, ...(state.tasks.get(task.name)?.attempts ?? []).map(attemptNumber)) + 1
   const path = attemptPath(task.name, number)
   const carries = keep ? { carries: { path: last.path, message: refusedAnswer(last.refusal ?? '') } } : {}
   const because = reasons.length > 0 && !keep ? { because: reasons } : {}
@@ -129,9 +130,14 @@ async function executeAttempt(
   for (;;) {
     const turn = attempt.turns.at(-1)
     if (turn && turn.calls.length === 0) return replyText(turn.reply)
+    // nobody would see what these calls give
+    if (turn && attempt.turns.length >= task.agent.maxIterations) {
+      const words = `task ${task.name} still called tools in turn ${attempt.turns.length}, its last; raise maxIterations of agent ${task.agent.role}`
+      throw await failed(hold, task, 'ITERATIONS_EXHAUSTED', words)
+    }
     if (turn) {
       try {
-        if (!(await settleCalls(hold, task, attempt, turn, options, signal))) return undefined
+        if (!(await settleCalls({ hold, task, attempt, options, signal }, turn))) return undefined
       } catch (error) {
         if (!(error instanceof AnsweredFail)) throw error
         throw await failed(
@@ -142,10 +148,6 @@ async function executeAttempt(
         )
       }
     }
-    if (attempt.turns.length >= task.agent.maxIterations) {
-      const words = `task ${task.name} still called tools in turn ${attempt.turns.length}, its last; raise maxIterations of agent ${task.agent.role}`
-      throw await failed(hold, task, 'ITERATIONS_EXHAUSTED', words)
-    }
     await takeTurn(hold, task, attempt, signal)
   }
 }
@@ -154,15 +156,15 @@ async function takeTurn(hold: Hold, task: TaskDefinition, attempt: AttemptState,
   await drainInbox(hold, { edits: false })
   await hold.ready()
   const path = turnPath(attempt.path, attempt.turns.length + 1)
-  const last = attempt.turns.length + 1 === task.agent.maxIterations && attempt.turns.length > 0
+  const last = attempt.turns.length + 1 === task.agent.maxIterations
   const messages = conversation(hold.state, attempt)
   const { request } = attempt
   const { world } = hold.engine
   try {
     const reply = await callModel({
-      model: task.agent.model ?? request.model,
+      model: modelFor(task, request),
       instructions: request.instructions,
-      messages: last ? [...messages, { role: 'user', text: lastTurn }] : messages,
+      messages: last && attempt.turns.length > 0 ? [...messages, { role: 'user', text: lastTurn }] : messages,
       tools: request.tools,
       toolChoice: last ? 'none' : 'auto',
       output: request.output,
@@ -180,6 +182,19 @@ async function takeTurn(hold: Hold, task: TaskDefinition, attempt: AttemptState,
     const { code, message, startedAt, tries } = error
     await hold.append([{ type: 'model.failed', path, startedAt, tries, error: { code, message } }])
     throw error
+  }
+}
+
+/** The code's own model, or, where the code has changed and the attempt goes on as it was, the one that was pinned. */
+function modelFor(task: TaskDefinition, request: PinnedRequest): TaskDefinition['agent']['model'] {
+  const { model } = task.agent
+  if (modelName(model) === request.model) return model
+  try {
+    checkModel(request.model)
+    return request.model
+  } catch {
+    // a model object that only the old code had
+    return model
   }
 }
 

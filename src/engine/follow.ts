@@ -1,19 +1,21 @@
 // A run's entries as they come, in whatever process they are written: what is there, then what a hint says may be there.
 import type { Entry } from '../journal/entries.ts'
+import { applyEntry, emptyState } from '../journal/fold.ts'
 import type { Engine } from './definition.ts'
 import { readEntries } from './read-run.ts'
 
-const pauses = new Set<Entry['type']>(['run.completed', 'run.failed', 'run.cancelled', 'run.suspended'])
-
-/** Ends behind an entry that ends or suspends the run, when it is the last. */
+/** Ends when everything is read and the run is not running: completed, failed, cancelled or suspended. */
 export async function* follow({ store }: Engine, run: string): AsyncGenerator<Entry> {
   const watching = new AbortController()
   const hints = store.watch(run, watching.signal)[Symbol.asyncIterator]()
-  let last: Entry | undefined
+  const state = emptyState()
   try {
     for (;;) {
-      for await (const { entry } of readEntries(store, run, last?.seq)) yield (last = entry)
-      if (last && pauses.has(last.type)) return
+      for await (const { entry } of readEntries(store, run, state.seq)) {
+        applyEntry(state, entry)
+        yield entry
+      }
+      if (state.seq > 0 && state.status !== 'running') return
       if ((await hints.next()).done) return
     }
   } finally {

@@ -69,42 +69,42 @@ export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: num
   let prev = read.hash
   let waiting: Waiting[] = []
   let writing: Promise<void> | undefined
-  let questions = state.questions.size
+  let questions = Math.max(0, ...[...state.questions.keys()].map((id) => Number(id.slice(1)) || 0))
 
-  const encode = (group: readonly Waiting[]): EncodedEntry[] =>
-    group
-      .flatMap((item) => item.entries)
-      .map((fresh) => {
-        const encoded = encodeEntry(fresh, {
-          seq: state.seq + 1,
-          at: world.now().toISOString(),
-          token: lease.token,
-          prev,
-        })
-        applyEntry(state, encoded.entry)
-        prev = encoded.hash
-        return encoded
-      })
+  const encode = (entries: readonly NewEntry[]): EncodedEntry[] =>
+    entries.map((fresh) => {
+      const at = world.now().toISOString()
+      const encoded = encodeEntry(fresh, { seq: state.seq + 1, at, token: lease.token, prev })
+      applyEntry(state, encoded.entry)
+      prev = encoded.hash
+      return encoded
+    })
 
   const flush = async (): Promise<void> => {
     while (waiting.length > 0) {
       const group = waiting
       waiting = []
+      const written: Waiting[] = []
       try {
         if (broken) throw broken
         const after = state.seq
-        const encoded = encode(group)
-        const batch = toBatch(
-          state,
-          encoded,
-          group.flatMap((item) => item.taken),
-        )
-        await appendSurely(engine, lease, after, batch, () => keeper.ready())
+        const encoded: EncodedEntry[] = []
+        for (const item of group) {
+          // nothing follows the end of a run, whoever was about to say something
+          if (ended(state)) item.reject(runIsOver(state))
+          else {
+            encoded.push(...encode(item.entries))
+            written.push(item)
+          }
+        }
+        if (written.length === 0) continue
+        const taken = written.flatMap((item) => item.taken)
+        await appendSurely(engine, lease, after, toBatch(state, encoded, taken), () => keeper.ready())
+        for (const item of written) item.resolve()
         engine.appended?.(
           lease.run,
           encoded.map((item) => item.entry),
         )
-        for (const item of group) item.resolve()
       } catch (error) {
         fail(error)
         for (const item of group) item.reject(broken)
@@ -134,10 +134,21 @@ export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: num
     async release() {
       keeper.stop()
       await writing
-      if (!broken) await store.release(lease)
       end(new RepriseError('RUN_ENDED', `run ${lease.run} is no longer executed here`, { runId: lease.run }))
+      // what the run came to is on disk: a lease that cannot be given back expires
+      if (!broken) await store.release(lease).catch(() => undefined)
     },
   }
+}
+
+function ended({ status }: RunState): boolean {
+  return status === 'completed' || status === 'cancelled'
+}
+
+function runIsOver({ run, status }: RunState): RepriseError {
+  return new RepriseError('RUN_ENDED', `run ${run} is ${status}, and nothing is appended to it any more`, {
+    runId: run,
+  })
 }
 
 /** What a store throws that is not of our own words. */
@@ -155,7 +166,7 @@ interface Waiting {
   reject(error: unknown): void
 }
 
-/** The batch of the first append, before there is a hold. */
+/** Lines, and all that changes with them. */
 export function toBatch(state: RunState, encoded: readonly EncodedEntry[], taken: readonly string[] = []): Batch {
   const entries = encoded.map((item) => item.entry)
   const outputs = outputKeys(state, entries)
@@ -180,7 +191,11 @@ async function appendSurely(
     try {
       return await engine.store.append(lease, after, batch)
     } catch (error) {
-      if (!RepriseError.isInstance(error) || error.code !== 'OUTCOME_UNKNOWN') throw error
+      const code = RepriseError.isInstance(error) ? error.code : undefined
+      // a write of which nobody knew the outcome may have landed late, and then stands in the way of its repetition
+      const late = code === 'SEQ_CONFLICT' && tries > 0 && (await tailOf(engine, lease, after, batch)) === 'ours'
+      if (late) return
+      if (code !== 'OUTCOME_UNKNOWN') throw error
     }
     for (;;) {
       await ready()

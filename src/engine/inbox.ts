@@ -1,17 +1,20 @@
 // What people leave for a run that another process may be executing: answers, edits, invalidations, cancellation. The
 // holder records each message in the journal and takes it out of the inbox in one append, so that none is lost or used twice.
 import { RepriseError } from '../errors.ts'
-import type { Answer, NewEntry } from '../journal/entries.ts'
+import type { Answer, NewEntry, Question } from '../journal/entries.ts'
+import { digest } from '../journal/hash.ts'
+import type { Json } from '../journal/json.ts'
 import type { RunState } from '../journal/state.ts'
 import type { Message } from '../stores/store.ts'
-import type { Engine } from './definition.ts'
 import { replayCommand } from './commands.ts'
+import type { Engine } from './definition.ts'
 import type { Hold } from './hold.ts'
 import { alreadyAnswered } from './questions.ts'
 import { runNotFound } from './read-run.ts'
 
 export type InboxMessage =
-  | { readonly kind: 'answer'; readonly question: string; readonly answer: Answer }
+  /** `about` is a digest of the question: a journal that was set back by hand may ask another one under the same id. */
+  | { readonly kind: 'answer'; readonly question: string; readonly about: string; readonly answer: Answer }
   | {
       readonly kind: 'edit'
       readonly task: string
@@ -22,27 +25,19 @@ export type InboxMessage =
   | { readonly kind: 'invalidate'; readonly task: string; readonly by?: string; readonly reason?: string }
   | { readonly kind: 'cancel'; readonly by?: string; readonly reason?: string }
 
-/** QUESTION_ANSWERED when the question has an answer already; RUN_ENDED when the run takes no more messages. */
+/** RUN_ENDED when the run takes no more messages; QUESTION_ANSWERED when its question has an answer already. */
 export async function post(engine: Engine, run: string, message: InboxMessage): Promise<void> {
   // an answer's id is its question's, so that the first answer wins whoever posts it
-  const id = message.kind === 'answer' ? `answer:${message.question}` : `${message.kind}:${engine.world.newRunId()}`
-  const posted = await engine.store.post(run, {
-    id,
-    at: engine.world.now().toISOString(),
-    body: JSON.stringify(message),
-  })
-  if (posted === 'ended') {
-    const row = await engine.store.row(run)
-    if (!row) throw runNotFound(engine.store, run)
-    throw new RepriseError(
-      'RUN_ENDED',
-      `run ${run} is ${row.status} and is never changed; make a new one from it with: ${replayCommand(run)}`,
-      {
-        runId: run,
-      },
-    )
-  }
-  if (posted === 'exists') throw alreadyAnswered(run, message.kind === 'answer' ? message.question : id)
+  const answers = message.kind === 'answer'
+  const id = answers ? `answer:${message.question}:${message.about}` : `${message.kind}:${engine.world.newRunId()}`
+  const at = engine.world.now().toISOString()
+  const posted = await engine.store.post(run, { id, at, body: JSON.stringify(message) })
+  if (posted === 'ended') throw await runEnded(engine, run)
+  if (posted === 'exists') throw alreadyAnswered(run, answers ? message.question : id)
+}
+
+export function answerTo(question: Question, answer: Answer): InboxMessage {
+  return { kind: 'answer', question: question.id, about: aboutOf(question), answer }
 }
 
 /**
@@ -63,19 +58,21 @@ export async function drainInbox(hold: Hold, { edits }: { edits: boolean }): Pro
 const draining = new WeakMap<Hold, Promise<boolean>>()
 
 async function drain(hold: Hold, edits: boolean): Promise<boolean> {
-  const messages = await hold.engine.store.inbox(hold.state.run)
   const entries: NewEntry[] = []
   const taken: string[] = []
-  for (const message of messages) {
+  for (const message of await hold.engine.store.inbox(hold.state.run)) {
     const content = parse(message)
-    if (content && !edits && (content.kind === 'edit' || content.kind === 'invalidate')) continue
+    if (!edits && (content?.kind === 'edit' || content?.kind === 'invalidate')) continue
     taken.push(message.id)
-    if (content) entries.push(...toEntries(hold.state, content))
+    const entry = toEntry(hold.state, message.id, content)
+    entries.push(entry)
+    // nothing can follow it; what else is in the inbox has come too late
+    if (entry.type === 'run.cancelled') break
   }
-  if (taken.length === 0 || entries.length === 0) return false
-  const cancelled = entries.find((entry) => entry.type === 'run.cancelled')
-  await hold.append(cancelled ? [cancelled] : entries, taken)
-  if (cancelled) hold.stop(runCancelled(hold.state.run))
+  const last = entries.at(-1)
+  if (!last) return false
+  await hold.append(entries, taken)
+  if (last.type === 'run.cancelled') hold.stop(runCancelled(hold.state.run))
   return true
 }
 
@@ -83,33 +80,50 @@ export function runCancelled(run: string): RepriseError {
   return new RepriseError(
     'RUN_CANCELLED',
     `run ${run} was cancelled; kick off a new one, or make one from it with: ${replayCommand(run)}`,
-    {
-      runId: run,
-    },
+    { runId: run },
   )
 }
 
-function toEntries(state: RunState, message: InboxMessage): NewEntry[] {
-  switch (message.kind) {
+export async function runEnded({ store }: Engine, run: string): Promise<RepriseError> {
+  const row = await store.row(run)
+  if (!row) return runNotFound(store, run)
+  const words = `run ${run} is ${row.status} and is never changed; make a new one from it with: ${replayCommand(run)}`
+  return new RepriseError('RUN_ENDED', words, { runId: run })
+}
+
+function toEntry(state: RunState, id: string, message: InboxMessage | undefined): NewEntry {
+  switch (message?.kind) {
     case 'answer': {
       const asked = state.questions.get(message.question)
-      return asked && !asked.answer
-        ? [{ type: 'question.answered', path: asked.question.path, question: message.question, answer: message.answer }]
-        : []
+      if (!asked || asked.answer || asked.withdrawn || aboutOf(asked.question) !== message.about) {
+        return { type: 'message.refused', message: id, reason: `question ${message.question} needs no answer any more` }
+      }
+      return {
+        type: 'question.answered',
+        path: asked.question.path,
+        question: message.question,
+        answer: message.answer,
+      }
     }
     case 'edit': {
       const { kind: _, task, ...rest } = message
-      return [{ type: 'task.edited', path: task, ...rest }]
+      return { type: 'task.edited', path: task, ...rest }
     }
     case 'invalidate': {
       const { kind: _, task, ...rest } = message
-      return [{ type: 'task.invalidated', path: task, ...rest }]
+      return { type: 'task.invalidated', path: task, ...rest }
     }
     case 'cancel': {
       const { kind: _, ...rest } = message
-      return [{ type: 'run.cancelled', ...rest }]
+      return { type: 'run.cancelled', ...rest }
     }
+    default:
+      return { type: 'message.refused', message: id, reason: 'this version of Reprise does not know such a message' }
   }
+}
+
+function aboutOf(question: Question): string {
+  return digest(question as unknown as Json)
 }
 
 function parse(message: Message): InboxMessage | undefined {

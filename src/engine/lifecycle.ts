@@ -102,8 +102,13 @@ export async function resumeRun(
   try {
     const since = world.monotonic()
     const lease = await store.acquire(run, world.owner, world.leaseMs)
-    // read behind the lease: from here on nobody else can append
-    hold = heldUntilReleased(openHold(engine, lease, await readRun(store, run), since), free)
+    try {
+      // read behind the lease: from here on nobody else can append
+      hold = heldUntilReleased(openHold(engine, lease, await readRun(store, run), since), free)
+    } catch (error) {
+      await store.release(lease).catch(() => undefined)
+      throw error
+    }
     const { state } = hold
     checkResumable(crew, state)
     check(state)
@@ -139,22 +144,21 @@ async function enter(hold: Hold, crew: CrewDefinition): Promise<boolean> {
   return true
 }
 
+/** JOURNAL_DAMAGED for entries that only newer code knows; RUN_NOT_FOUND when the run is another crew's. */
+export function checkReadable({ run, crew: owner, unknown }: RunState, crew: string | undefined): void {
+  if (unknown !== undefined) {
+    const words = `run ${run} has ${unknown}, which this version of Reprise does not know; update it`
+    throw new RepriseError('JOURNAL_DAMAGED', words, { runId: run })
+  }
+  if (crew !== undefined && owner !== crew) {
+    throw new RepriseError('RUN_NOT_FOUND', `run ${run} belongs to crew ${owner}, not to ${crew}; use that crew`, {
+      runId: run,
+    })
+  }
+}
+
 function checkResumable(crew: CrewDefinition, state: RunState): void {
-  const details = { runId: state.run }
-  if (state.unknown !== undefined) {
-    throw new RepriseError(
-      'JOURNAL_DAMAGED',
-      `run ${state.run} has ${state.unknown}, which this version of Reprise does not know; update it`,
-      details,
-    )
-  }
-  if (state.crew !== crew.name) {
-    throw new RepriseError(
-      'RUN_NOT_FOUND',
-      `run ${state.run} belongs to crew ${state.crew}, not to ${crew.name}; resume it with that crew`,
-      details,
-    )
-  }
+  checkReadable(state, crew.name)
   if (state.status === 'cancelled') throw runCancelled(state.run)
 }
 
@@ -172,23 +176,19 @@ function heldUntilReleased(hold: Hold, free: () => void): Hold {
 }
 
 function declared(crew: CrewDefinition): DeclaredTask[] {
-  return crew.tasks.map(({ name, id, description, expectedOutput, agent }) => ({
-    name,
-    id,
-    description,
-    ...(expectedOutput === undefined ? {} : { expectedOutput }),
-    agent: agent.role,
-  }))
+  return crew.tasks.map((task) => declaredTask({ ...task, agent: task.agent.role }))
 }
 
 function declaredIn(state: RunState): DeclaredTask[] {
-  return [...state.tasks.values()]
-    .filter((task) => !task.removed)
-    .map(({ name, id, description, expectedOutput, agent }) => ({
-      name,
-      id,
-      description,
-      ...(expectedOutput === undefined ? {} : { expectedOutput }),
-      ...(agent === undefined ? {} : { agent }),
-    }))
+  return [...state.tasks.values()].filter((task) => !task.removed).map(declaredTask)
 }
+
+function declaredTask({ name, id, description, expectedOutput, agent }: Declarable): DeclaredTask {
+  const expected = expectedOutput === undefined ? {} : { expectedOutput }
+  return { name, id, description, ...expected, ...(agent === undefined ? {} : { agent }) }
+}
+
+type Declarable = { readonly [K in keyof DeclaredTask]: DeclaredTask[K] | undefined } & Pick<
+  DeclaredTask,
+  'name' | 'id' | 'description'
+>

@@ -33,7 +33,7 @@ export interface Asked {
 export function decideOnce(state: RunState, attempt: AttemptState, call: CallState, asked: Asked): Decision {
   const question = state.questions.get(call.questions.at(-1) ?? '')
   // an answer allows one call: once that is made, it is used up
-  if (question && call.allowedBy !== question.question.id) {
+  if (question && !question.used) {
     return question.answer
       ? decideAnswered(question.question, question.answer as Answers['call' | 'doubt'])
       : { act: 'wait' }
@@ -54,11 +54,15 @@ export function decideOnce(state: RunState, attempt: AttemptState, call: CallSta
   if (earlier.length === 0) return { act: 'call' }
   const { tool } = call.request
   const { input, key } = asked
-  return {
-    act: 'ask',
-    question: { kind: 'call', path: call.path, tool, input, key, earlier, text: callText(tool, input, earlier) },
-  }
+  const text = callText(tool, input, earlier)
+  const repeated: NewQuestion = { kind: 'call', path: call.path, tool, input, key, earlier, text }
+  // an equal call of this run of which nobody knows the end: the tool itself may
+  const settles = asked.settles && same?.outcome === 'unknown' && !same.inherited
+  return { act: settles ? 'settle' : 'ask', question: repeated }
 }
+
+/** Calls that may be made on the word of `settle` alone, before a person is asked why they never end. */
+const settleLimit = 3
 
 function inDoubt(call: CallState, { key, input, settles }: Asked): Decision {
   const { tool } = call.request
@@ -67,7 +71,7 @@ function inDoubt(call: CallState, { key, input, settles }: Asked): Decision {
   const why = call.abandoned ?? 'no result was recorded'
   const text = doubtText(tool, input, calledAt, owner, why)
   const question: NewQuestion = { kind: 'doubt', path: call.path, tool, input, key, calledAt, owner, text }
-  return settles ? { act: 'settle', question } : { act: 'ask', question }
+  return { act: settles && call.times < settleLimit ? 'settle' : 'ask', question }
 }
 
 function decideAnswered(question: Question, answer: Answers['call' | 'doubt']): Decision {
@@ -97,12 +101,16 @@ export function onceCalls(state: RunState, task?: string): FoundCall[] {
     for (const path of owner.attempts) {
       const attempt = state.attempts.get(path) as AttemptState
       for (const call of attempt.turns.flatMap((turn) => turn.calls)) {
-        if (call.effect === 'once' && call.key !== undefined)
-          found.push(describeCall(owner.name, attempt, call, call.key))
+        if (call.key !== undefined && counts(call)) found.push(describeCall(owner.name, attempt, call, call.key))
       }
     }
   }
   return found
+}
+
+/** Calls that were made, and those whose result was taken from a record or from a person. */
+function counts({ effect, source, outcome }: CallState): boolean {
+  return effect === 'once' || (source !== undefined && outcome !== undefined && 'result' in outcome)
 }
 
 export function toOnceCall({ task, tool, key, occurrence, input, calledAt, outcome }: FoundCall): OnceCall {

@@ -1,35 +1,57 @@
 // What people do to a run from outside: answer, edit, invalidate, cancel. Each is checked against the journal, posted to the
 // inbox, and, when nobody holds the run, recorded at once.
 import { RepriseError } from '../errors.ts'
-import { readRun } from './read-run.ts'
+import type { RunState } from '../journal/state.ts'
 import type { Engine } from './definition.ts'
-import { openHold, reserve } from './hold.ts'
-import { drainInbox, post, type InboxMessage } from './inbox.ts'
+import { openHold, reserve, type Hold } from './hold.ts'
+import { answerTo, drainInbox, post, runEnded, type InboxMessage } from './inbox.ts'
+import { checkReadable } from './lifecycle.ts'
 import { checkAnswer, openQuestion } from './questions.ts'
+import { readRun } from './read-run.ts'
 
-export async function answerQuestion(engine: Engine, run: string, question: string, answer: unknown): Promise<void> {
+/** `crew` is left out where only the store is at hand. */
+export async function answerQuestion(
+  engine: Engine,
+  run: string,
+  id: string,
+  answer: unknown,
+  crew?: string,
+): Promise<void> {
   const { state } = await readRun(engine.store, run)
-  const asked = openQuestion(state, question)
-  await leave(engine, run, { kind: 'answer', question, answer: checkAnswer(asked, answer) })
+  const question = openQuestion(state, id)
+  await leave(engine, state, answerTo(question, checkAnswer(question, answer)), crew)
+}
+
+/** For those that have not read the run yet. */
+export async function tell(engine: Engine, run: string, message: InboxMessage, crew?: string): Promise<void> {
+  await leave(engine, (await readRun(engine.store, run)).state, message, crew)
 }
 
 /** Posts, and records it at once when nobody holds the run; else its holder will, before its next step. */
-export async function leave(engine: Engine, run: string, message: InboxMessage): Promise<void> {
-  await post(engine, run, message)
+async function leave(engine: Engine, state: RunState, message: InboxMessage, crew: string | undefined): Promise<void> {
+  checkReadable(state, crew)
+  await post(engine, state.run, message)
+  await recordMessages(engine, state.run)
+}
+
+/** Takes the lease, if it is free, just to record what is in the inbox. */
+export async function recordMessages(engine: Engine, run: string): Promise<void> {
   let free: () => void
   try {
     free = reserve(engine, run)
   } catch {
     return
   }
+  let hold: Hold | undefined
   try {
     const since = engine.world.monotonic()
     const lease = await engine.store.acquire(run, engine.world.owner, engine.world.leaseMs)
-    const hold = openHold(engine, lease, await readRun(engine.store, run), since)
     try {
+      hold = openHold(engine, lease, await readRun(engine.store, run), since)
+      if (hold.state.status === 'completed' || hold.state.status === 'cancelled') throw await runEnded(engine, run)
       await drainInbox(hold, { edits: true })
     } finally {
-      await hold.release()
+      await (hold ? hold.release() : engine.store.release(lease))
     }
   } catch (error) {
     if (!RepriseError.isInstance(error) || error.code !== 'RUN_HELD') throw error

@@ -24,7 +24,7 @@ export function rowOf(state: RunState): RunRow {
     done: tasks.filter((task) => task.status === 'completed' || task.status === 'skipped').length,
     total: tasks.length,
     lives: state.lives,
-    usage: tasks.reduce((sum, task) => addUsage(sum, spentOn(state, task)), noUsage),
+    usage: [...state.tasks.values()].reduce((sum, task) => addUsage(sum, spentOn(state, task)), noUsage),
     questions: openQuestions(state).length,
     ...(state.error ? { error: state.error } : {}),
   }
@@ -53,7 +53,7 @@ export function outputKeys(state: RunState, entries: readonly Entry[]): OutputKe
     const attempt = state.attempts.get(entry.path)
     const task = state.tasks.get(taskOf(entry.path))
     const calls = task?.attempts.flatMap((path) => state.attempts.get(path)?.turns ?? []).flatMap((turn) => turn.calls)
-    if (!attempt || !task || calls?.some((call) => call.effect === 'once')) return []
+    if (!attempt || !task || calls?.some((call) => call.effect === 'once' || call.source !== undefined)) return []
     return [{ task: task.name, fingerprint: fingerprintKey(attempt.fingerprint), seq: entry.seq }]
   })
 }

@@ -3,8 +3,8 @@ import { messageOf } from '../errors.ts'
 import { throughJson } from '../journal/json.ts'
 import type { ToolOutcome } from '../journal/state.ts'
 import { redact } from '../models/redact.ts'
-import { deadline } from './deadline.ts'
 import type { Tool, ToolContext } from '../tools/tool.ts'
+import { deadline, unlessAborted } from './deadline.ts'
 
 export async function runTool(
   tool: Tool,
@@ -18,20 +18,10 @@ export async function runTool(
     (result) => toOutcome(result, tool.name),
     (error: unknown) => toError(error),
   )
-  const { promise: aborted, resolve: abort } = Promise.withResolvers<undefined>()
-  const onAbort = (): void => abort(undefined)
-  signal.addEventListener('abort', onAbort, { once: true })
-  try {
-    if (signal.aborted) return { abandoned: 'it was stopped before it began' }
-    const ended = await Promise.race([running, aborted])
-    // a tool that ends because it was told to has not said what it did before that
-    if (ended && !signal.aborted) return ended
-    if (ended && 'result' in ended) return ended
-    const why = time.over ? `it did not end within ${tool.maxSeconds} s` : 'it was stopped while it ran'
-    return { abandoned: why }
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-  }
+  const ended = await unlessAborted(running, signal).catch(() => undefined)
+  // a tool that throws because it was told to stop has not said what it did before that
+  if (ended && (!signal.aborted || 'result' in ended)) return ended
+  return { abandoned: time.over ? `it did not end within ${tool.maxSeconds} s` : 'it was stopped while it ran' }
 }
 
 /** What a tool gave, as the model and every later process will see it. */

@@ -1,14 +1,16 @@
 // The tool calls of one reply. All of them run at once; each is journaled under its own path before and after its effect, and
 // its outcome enters the conversation in the order in which the model asked. What is left undecided waits for a person.
-import { RepriseError } from '../errors.ts'
+import { messageOf, RepriseError } from '../errors.ts'
 import type { NewEntry } from '../journal/entries.ts'
 import { digest } from '../journal/hash.ts'
 import type { Json } from '../journal/json.ts'
 import type { AttemptState, CallState, ToolOutcome, TurnState } from '../journal/state.ts'
+import { redact } from '../models/redact.ts'
 import type { Tool } from '../tools/tool.ts'
+import { unlessAborted } from './deadline.ts'
 import type { ExecuteOptions, TaskDefinition } from './definition.ts'
 import type { Hold } from './hold.ts'
-import { drainInbox, post } from './inbox.ts'
+import { answerTo, drainInbox, post } from './inbox.ts'
 import { decideOnce, occurrenceOf, type Decision } from './once.ts'
 import { checkAnswer } from './questions.ts'
 import { runTool, toOutcome } from './run-tool.ts'
@@ -16,30 +18,36 @@ import { runTool, toOutcome } from './run-tool.ts'
 /** Thrown when a person's answer fails the task. */
 export class AnsweredFail extends Error {}
 
+/** What a turn's calls are made in. */
+export interface CallScene {
+  readonly hold: Hold
+  readonly task: TaskDefinition
+  readonly attempt: AttemptState
+  readonly options: ExecuteOptions
+  /** Aborts with the hold, or when the agent's time is up. */
+  readonly signal: AbortSignal
+}
+
 /** Gives every call of the turn its outcome; false when some wait for an answer that is not there. */
-export async function settleCalls(
-  hold: Hold,
-  task: TaskDefinition,
-  attempt: AttemptState,
-  turn: TurnState,
-  options: ExecuteOptions,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const keys = new Map<string, string>()
-  const prepared = await Promise.all(turn.calls.map((call) => prepare(task, call)))
-  turn.calls.forEach((call, index) => keys.set(call.path, prepared[index]?.key ?? ''))
+export async function settleCalls(scene: CallScene, turn: TurnState): Promise<boolean> {
+  const { hold, task } = scene
+  const prepared = await Promise.all(turn.calls.map(async (call) => ({ call, ...(await prepare(task, call)) })))
+  const keys = new Map(prepared.map(({ call, key }) => [call.path, key]))
   for (;;) {
-    const open = turn.calls
-      .map((call, index) => ({ call, ...(prepared[index] as Prepared) }))
-      .filter(({ call }) => !call.outcome)
+    const open = prepared.filter(({ call }) => !call.outcome)
     if (open.length === 0) return true
-    const advanced = await Promise.allSettled(
-      open.map((item) => advance({ hold, task, attempt, options, signal, keys, ...item })),
-    )
+    const advanced = await Promise.allSettled(open.map((item) => advance({ ...scene, keys, ...item })))
     for (const result of advanced) if (result.status === 'rejected') throw result.reason
     if (turn.calls.every((call) => call.outcome)) return true
-    if (!(await drainInbox(hold, { edits: false }))) return false
+    await drainInbox(hold, { edits: false })
+    // an answer may also have come while another call was still running
+    if (!turn.calls.some((call) => hasAnswer(hold, call))) return false
   }
+}
+
+function hasAnswer({ state }: Hold, call: CallState): boolean {
+  const asked = state.questions.get(call.questions.at(-1) ?? '')
+  return !call.outcome && asked?.answer !== undefined && !asked.used
 }
 
 type Prepared = { readonly key: string; readonly input: Json } & (
@@ -58,102 +66,96 @@ async function prepare(task: TaskDefinition, call: CallState, changed?: Json): P
     const there = task.tools.map((candidate) => candidate.name).join(', ')
     return { ...bare, refusal: `there is no tool ${request.tool}; there ${there === '' ? 'are none' : `is ${there}`}` }
   }
-  const parsed = await tool.schema.parse(input)
+  // a copy: a tool that changes what it was given must not change what the run remembers
+  const parsed = await tool.schema.parse(structuredClone(input))
   if (!parsed.ok) return { ...bare, refusal: `the input of ${tool.name} is not valid: ${parsed.reason}` }
-  const key = call.key ?? tool.key(parsed.value as never) ?? digest(input)
-  return { key, input, tool, parsed: parsed.value }
+  try {
+    return { key: call.key ?? tool.key(parsed.value as never) ?? digest(input), input, tool, parsed: parsed.value }
+  } catch (error) {
+    return { ...bare, refusal: `the input of ${tool.name} has no key: ${redact(messageOf(error))}` }
+  }
 }
 
-type Advance = Prepared & {
-  readonly hold: Hold
-  readonly task: TaskDefinition
-  readonly attempt: AttemptState
-  readonly call: CallState
-  readonly options: ExecuteOptions
-  readonly signal: AbortSignal
-  readonly keys: ReadonlyMap<string, string>
-}
+type Item = CallScene & Prepared & { readonly call: CallState; readonly keys: ReadonlyMap<string, string> }
+type Callable = Item & { readonly tool: Tool; readonly parsed: unknown }
 
-async function advance(item: Advance): Promise<void> {
-  const { hold, call, key, attempt } = item
-  if ('refusal' in item) return give(item, { error: item.refusal })
-  const occurrence = occurrenceOf(attempt, call, key, item.keys)
-  const { state } = hold
+/** Brings one call as far as it goes now: to its outcome, or to a question that is open. */
+async function advance(item: Item): Promise<void> {
+  const { hold, call, attempt } = item
+  const callable = 'tool' in item ? item : undefined
+  // a call that may have happened stays in doubt, even when today's code has no such tool or refuses its input
+  const once = callable ? callable.tool.effect === 'once' : call.effect === 'once' && call.calledAt !== undefined
+  if (!once) return makeCall(item, {})
+  const occurrence = occurrenceIn(item)
   const decide = (settles: boolean): Decision =>
-    item.tool.effect === 'once'
-      ? decideOnce(state, attempt, call, { task: item.task.name, key, occurrence, input: item.input, settles })
-      : { act: 'call' }
-  let decision = decide(item.tool.settles)
-  if (decision.act === 'settle') {
-    const settled = await settle(item, occurrence)
+    decideOnce(hold.state, attempt, call, {
+      task: item.task.name,
+      key: item.key,
+      occurrence,
+      input: item.input,
+      settles,
+    })
+  let decision = decide(callable?.tool.settles ?? false)
+  if (decision.act === 'settle' && callable) {
+    const settled = await settle(callable)
     if (settled === 'done') return
     decision =
       settled === 'not happened' ? { act: 'call', allowedBy: 'settle' } : { act: 'ask', question: decision.question }
   }
   if (decision.act === 'ask') {
-    await ask(hold, decision, item.options)
+    await ask(item, decision)
     decision = decide(false)
   }
-  switch (decision.act) {
-    case 'call':
-      return makeCall(item, occurrence, decision)
-    case 'return': {
-      const by = decision.by === undefined ? {} : { by: decision.by }
-      return give(item, decision.outcome, { source: decision.source, ...by })
-    }
-    case 'fail':
-      throw new AnsweredFail(decision.reason)
-    case 'wait':
-    case 'ask':
-    case 'settle':
-      return
+  if (decision.act === 'call') return makeCall(item, decision)
+  if (decision.act === 'fail') throw new AnsweredFail(decision.reason)
+  if (decision.act === 'return') {
+    const { outcome, source, by } = decision
+    await give(item, outcome, { source, ...(by === undefined ? {} : { by }) })
   }
 }
 
-async function makeCall(
-  item: Advance & { tool: Tool; parsed: unknown },
-  occurrence: number,
-  { input, allowedBy }: { input?: Json; allowedBy?: string },
-): Promise<void> {
-  const { hold, call, tool, task, key } = item
-  let { parsed } = item
-  if (input !== undefined) {
-    const changed = await prepare(task, call, input)
-    if ('refusal' in changed) return give(item, { error: changed.refusal })
-    parsed = changed.parsed
-  }
+interface Allowed {
+  /** What a person put in place of the model's input. */
+  readonly input?: Json
+  readonly allowedBy?: string
+}
+
+async function makeCall(item: Item, { input, allowedBy }: Allowed): Promise<void> {
+  const { hold, call, task, signal } = item
+  const now = input === undefined ? item : { ...item, ...(await prepare(task, call, input)) }
+  if ('refusal' in now) return give(item, { error: now.refusal })
+  const { tool, key } = now
   await hold.ready()
+  signal.throwIfAborted()
   const extra = { ...(input === undefined ? {} : { input }), ...(allowedBy === undefined ? {} : { allowedBy }) }
   await hold.append([{ type: 'tool.called', path: call.path, tool: tool.name, effect: tool.effect, key, ...extra }])
-  await hold.ready()
-  const idempotencyKey = idempotencyKeyOf(item, occurrence)
-  const ended = await runTool(tool, parsed, {
-    idempotencyKey,
-    signal: item.signal,
-    run: hold.state.run,
-    task: task.name,
-  })
-  if ('abandoned' in ended) {
-    if (tool.effect !== 'once' && !item.signal.aborted) return give(item, { error: ended.abandoned })
-    await hold.append([{ type: 'tool.abandoned', path: call.path, reason: ended.abandoned }])
-    if (item.signal.aborted) throw item.signal.reason
-    // timed out: in doubt at once, with the tool's own settle or a question
-    return advance(item)
-  }
-  return give(item, ended)
+  const unbegun = { reason: 'it was stopped before it began', begun: false } as const
+  await hold.ready().catch((error: unknown) => abandon(item, unbegun, error))
+  if (signal.aborted) return abandon(item, unbegun, signal.reason)
+  const context = { idempotencyKey: idempotencyKeyOf(item), signal, run: hold.state.run, task: task.name }
+  const ended = await runTool(tool, now.parsed, context)
+  if (!('abandoned' in ended)) return give(item, ended)
+  const { abandoned: reason } = ended
+  if (signal.aborted) return abandon(item, { reason }, signal.reason)
+  if (tool.effect !== 'once') return give(item, { error: reason })
+  // timed out: in doubt at once, with the tool's own settle or a question. Prepared anew, since a person may have changed the input
+  await hold.append([{ type: 'tool.abandoned', path: call.path, reason }])
+  return advance({ ...item, ...(await prepare(task, call)) })
 }
 
-async function settle(
-  item: Advance & { tool: Tool; parsed: unknown },
-  occurrence: number,
-): Promise<'done' | 'not happened' | 'cannot tell'> {
+/** Says how a call ended, if the run still takes entries, and goes on with what ended it. */
+async function abandon({ hold, call }: Item, how: { reason: string; begun?: false }, why: unknown): Promise<never> {
+  await hold.append([{ type: 'tool.abandoned', path: call.path, ...how }]).catch(() => undefined)
+  throw why
+}
+
+async function settle(item: Callable): Promise<'done' | 'not happened' | 'cannot tell'> {
   await item.hold.ready()
-  let settlement
-  try {
-    settlement = await item.tool.settle(idempotencyKeyOf(item, occurrence), item.parsed as never)
-  } catch {
-    return 'cannot tell'
-  }
+  const settling = Promise.try(() => item.tool.settle(idempotencyKeyOf(item), item.parsed as never))
+  const settlement = await unlessAborted(
+    settling.catch(() => undefined),
+    item.signal,
+  )
   if (!settlement) return 'cannot tell'
   if (!settlement.happened) return 'not happened'
   await give(item, toOutcome(settlement.result, item.tool.name), { source: 'settled' })
@@ -161,16 +163,15 @@ async function settle(
 }
 
 /** Asks, and takes the answer at once when the caller answers inline. The first answer counts, wherever it comes from. */
-async function ask(
-  hold: Hold,
-  { question }: Extract<Decision, { act: 'ask' }>,
-  { onQuestion }: ExecuteOptions,
-): Promise<void> {
+async function ask({ hold, options, signal }: Item, { question }: Extract<Decision, { act: 'ask' }>): Promise<void> {
+  const { onQuestion } = options
   const asked = { ...question, id: hold.questionId() }
   await hold.append([{ type: 'question.asked', path: asked.path, question: asked }])
-  const answer = await onQuestion?.(asked)
+  if (!onQuestion) return
+  const answering = Promise.try(() => onQuestion(structuredClone(asked)))
+  const answer = await unlessAborted(answering, signal)
   if (answer === undefined) return
-  const message = { kind: 'answer', question: asked.id, answer: checkAnswer(asked, answer) } as const
+  const message = answerTo(asked, checkAnswer(asked, answer))
   await post(hold.engine, hold.state.run, message).catch((error: unknown) => {
     if (!RepriseError.isInstance(error) || error.code !== 'QUESTION_ANSWERED') throw error
   })
@@ -178,20 +179,20 @@ async function ask(
 }
 
 async function give(
-  { hold, call, key }: Advance,
+  { hold, call, key }: Item,
   outcome: ToolOutcome,
   source: { readonly source?: 'recorded' | 'settled' | 'answered'; readonly by?: string } = {},
 ): Promise<void> {
-  const entry: NewEntry = {
-    type: 'tool.returned',
-    path: call.path,
-    outcome,
-    ...source,
-    ...(call.key === undefined ? { key } : {}),
-  }
+  const known = call.key === undefined ? { key } : {}
+  const entry: NewEntry = { type: 'tool.returned', path: call.path, outcome, ...source, ...known }
   await hold.append([entry])
 }
 
-function idempotencyKeyOf({ hold, task, call, key }: Advance, occurrence: number): string {
-  return digest([hold.state.run, task.name, call.request.tool, key, occurrence])
+function occurrenceIn({ attempt, call, key, keys }: Item): number {
+  return occurrenceOf(attempt, call, key, keys)
+}
+
+/** The same for every try at the same call, in every life of the run. */
+function idempotencyKeyOf(item: Item): string {
+  return digest([item.hold.state.run, item.task.name, item.call.request.tool, item.key, occurrenceIn(item)])
 }

@@ -245,12 +245,13 @@ export interface EntryBodies {
     readonly key?: string
     readonly by?: string
   }
-  'tool.abandoned': { readonly reason: string }
+  /** `begun: false`: it was written down and stopped before the tool was started, so nothing happened. */
+  'tool.abandoned': { readonly reason: string; readonly begun?: false }
   'guardrail.judged': { readonly guardrail: string; readonly verdict: 'accepted' | 'refused'; readonly reason?: string }
   'question.asked': { readonly question: Question }
   'question.answered': { readonly question: string; readonly answer: Answer }
-  'callback.returned': { readonly callback: string }
-  'context.summarised': { readonly summary: string }
+  /** A message that could not be used: it is taken out of the inbox all the same. */
+  'message.refused': { readonly message: string; readonly reason: string }
 }
 
 export type EntryType = keyof EntryBodies

@@ -2,7 +2,7 @@
 // Paths decide where an entry belongs, never its position: a journal from which a person removed a line still folds, and
 // a task without its `task.completed` is a task that is not done.
 import { journalVersion, type Entry, type EntryOf, type StoredOutput } from './entries.ts'
-import { parentPath, taskOf } from './paths.ts'
+import { callPath, parentPath, taskOf } from './paths.ts'
 import { replyText, spentOn, type AttemptState, type CallState, type RunState, type TaskState } from './state.ts'
 
 export function fold(entries: Iterable<Entry>): RunState {
@@ -49,7 +49,7 @@ export function edited(state: RunState): boolean {
 
 /** Tasks that a person's edit of the journal left unfinished: something is missing or changed behind the start of their last attempt. */
 export function undone(state: RunState): TaskState[] {
-  const touched = Math.max(0, ...state.missing, ...state.changed)
+  const touched = [...state.missing, ...state.changed].reduce((most, seq) => Math.max(most, seq), 0)
   return unfinished(state).filter((task) => touched > (state.attempts.get(task.attempts.at(-1) ?? '')?.seq ?? Infinity))
 }
 
@@ -59,13 +59,23 @@ export function unfinished(state: RunState): TaskState[] {
   )
 }
 
+/** No person removes that many lines by hand: a number was mistyped. */
+const gapLimit = 100_000
+
 /** Moves the state on by one entry, in place: a journal of ten thousand entries must not copy its state as often. */
 export function applyEntry(state: RunState, entry: Entry): void {
-  for (let seq = state.seq + 1; seq < entry.seq; seq++) state.missing.push(seq)
+  if (entry.seq - state.seq > gapLimit)
+    state.unknown ??= `a gap of ${entry.seq - state.seq - 1} entries before entry ${entry.seq}`
+  else for (let seq = state.seq + 1; seq < entry.seq; seq++) state.missing.push(seq)
   state.seq = entry.seq
   state.updatedAt = entry.at
   if (entry.v !== journalVersion) {
     state.unknown ??= `version ${entry.v} of entry ${entry.seq}`
+    return
+  }
+  // work inside of a task's step (delegation) is of a later version: taken for the task itself it would end up as its output
+  if (entry.type.startsWith('task.') && entry.path?.includes('/')) {
+    state.unknown ??= `the nested path ${entry.path} of entry ${entry.seq}`
     return
   }
   const type: string = entry.type
@@ -90,14 +100,15 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     declare(state, entry.tasks)
   },
   'run.resumed': (state, entry) => {
+    // only a run that was cut off counts: one that was suspended or failed has said why
+    state.fruitless = state.status === 'running' ? state.fruitless + 1 : 0
     state.status = 'running'
     state.owner = entry.owner
     state.lives += 1
-    state.fruitless += 1
     delete state.suspended
     delete state.error
     if (entry.tasks) declare(state, entry.tasks)
-    if (entry.edited) recordEdit(state, entry.edited.tasks)
+    if (entry.edited) recordEdit(state, entry.edited)
     for (const task of state.tasks.values()) if (task.status === 'failed') task.status = 'pending'
   },
   'run.suspended': (state, entry) => {
@@ -129,7 +140,10 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
   'task.started': (state, entry) => {
     const path = entry.path as string
     const task = taskAt(state, path)
-    for (const earlier of task.attempts) giveUp(state.attempts.get(earlier))
+    for (const earlier of task.attempts) {
+      const attempt = state.attempts.get(earlier)
+      if (attempt?.status === 'open') attempt.status = 'void'
+    }
     task.status = 'running'
     task.startedAt ??= entry.at
     task.attempts.push(path)
@@ -176,7 +190,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
   },
   'task.edited': (state, entry) => {
     const task = taskAt(state, entry.path)
-    for (const path of task.attempts) giveUp(state.attempts.get(path))
+    giveUp(state, task)
     const output: StoredOutput = {
       raw: entry.raw,
       structured: entry.structured,
@@ -194,7 +208,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     state.attempts.get(parentPath(path))?.turns.push({
       path,
       reply: entry,
-      calls: calls.map((request, index) => ({ path: `${path}.${index}`, request, questions: [] })),
+      calls: calls.map((request, index) => ({ path: callPath(path, index), request, times: 0, questions: [] })),
     })
   },
   'model.failed': () => {},
@@ -203,7 +217,9 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     if (!call) return
     Object.assign(call, { effect: entry.effect, key: entry.key, calledAt: entry.at, calledBy: state.owner })
     if (entry.input !== undefined) call.input = entry.input
-    if (entry.allowedBy !== undefined) call.allowedBy = entry.allowedBy
+    const allowed = state.questions.get(entry.allowedBy ?? '')
+    if (allowed) allowed.used = true
+    call.times += 1
     delete call.abandoned
   },
   'tool.returned': (state, entry) => {
@@ -216,7 +232,14 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
   },
   'tool.abandoned': (state, entry) => {
     const call = callAt(state, entry.path)
-    if (call) call.abandoned = entry.reason
+    if (!call) return
+    if (entry.begun === false) {
+      delete call.calledAt
+      delete call.effect
+      call.times -= 1
+    } else {
+      call.abandoned = entry.reason
+    }
   },
   'guardrail.judged': (state, entry) => {
     const attempt = state.attempts.get(entry.path as string)
@@ -232,8 +255,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     const asked = state.questions.get(entry.question)
     if (asked) asked.answer = entry.answer
   },
-  'callback.returned': () => {},
-  'context.summarised': () => {},
+  'message.refused': () => {},
 }
 
 function declare(state: RunState, tasks: EntryOf<'run.created'>['tasks']): void {
@@ -249,27 +271,35 @@ function declare(state: RunState, tasks: EntryOf<'run.created'>['tasks']): void 
   }
   // a task that is no longer declared stays readable, behind the others, when it has done anything
   for (const [name, task] of before) {
-    if (!state.tasks.has(name) && task.status !== 'pending')
+    if (!state.tasks.has(name) && (task.status !== 'pending' || task.attempts.length > 0))
       state.tasks.set(name, Object.assign(task, { removed: true }))
   }
 }
 
-function recordEdit(state: RunState, tasks: readonly string[]): void {
-  state.missing = []
-  state.changed = []
-  for (const name of tasks) restart(state, taskAt(state, name))
+/** Only what it names: a later edit may have touched lines before this entry, and is still to be recorded. */
+function recordEdit(state: RunState, edit: NonNullable<EntryOf<'run.resumed'>['edited']>): void {
+  state.missing = state.missing.filter((seq) => !edit.missing.includes(seq))
+  state.changed = state.changed.filter((seq) => !edit.changed.includes(seq))
+  for (const name of edit.tasks) restart(state, taskAt(state, name))
 }
 
 function restart(state: RunState, task: TaskState): void {
-  for (const path of task.attempts) giveUp(state.attempts.get(path))
+  giveUp(state, task)
   task.status = 'pending'
   delete task.source
   delete task.output
   delete task.seq
 }
 
-function giveUp(attempt: AttemptState | undefined): void {
-  if (attempt?.status === 'open') attempt.status = 'void'
+/** What the task was about to do is not done any more, and its questions need no answer. */
+function giveUp(state: RunState, task: TaskState): void {
+  for (const path of task.attempts) {
+    const attempt = state.attempts.get(path)
+    if (attempt?.status === 'open' || attempt?.status === 'refused') attempt.status = 'void'
+  }
+  for (const asked of state.questions.values()) {
+    if (!asked.answer && taskOf(asked.question.path) === task.name) asked.withdrawn = true
+  }
 }
 
 /** The task that a path belongs to. One that nobody declared (its line was removed by hand) is made up from its name. */

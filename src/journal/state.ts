@@ -43,7 +43,7 @@ export interface RunState {
   tasks: Map<string, TaskState>
   /** By path: `note#1`. */
   attempts: Map<string, AttemptState>
-  questions: Map<string, { readonly question: Question; answer?: Answer }>
+  questions: Map<string, AskedQuestion>
   /** `once` calls that the parent run made for tasks which this run executes again. */
   inheritedCalls: readonly OnceCall[]
   /** Whether a person is asked before a result of an inherited call is used again. */
@@ -55,6 +55,15 @@ export interface RunState {
   changed: number[]
   /** A type or version that this code does not know: the run can be read, not resumed. */
   unknown?: string
+}
+
+export interface AskedQuestion {
+  readonly question: Question
+  answer?: Answer
+  /** The answer has allowed its one call. */
+  used?: boolean
+  /** The task was edited or is executed anew, so nobody needs the answer any more. */
+  withdrawn?: boolean
 }
 
 export type TaskStatus = 'pending' | 'running' | 'completed' | 'failed' | 'skipped'
@@ -108,8 +117,8 @@ export interface CallState {
   input?: Json
   calledAt?: string
   calledBy?: Owner
-  /** The question whose answer allowed the newest call. */
-  allowedBy?: string
+  /** How often it was started. */
+  times: number
   /** Called, and ended without anyone knowing how: aborted or timed out. A call without an outcome after a crash is one too. */
   abandoned?: string
   outcome?: ToolOutcome
@@ -149,5 +158,7 @@ export function spentOn(state: RunState, task: TaskState): Usage {
 }
 
 export function openQuestions(state: RunState): Question[] {
-  return [...state.questions.values()].filter(({ answer }) => !answer).map(({ question }) => question)
+  return [...state.questions.values()]
+    .filter(({ answer, withdrawn }) => !answer && !withdrawn)
+    .map(({ question }) => question)
 }

@@ -70,23 +70,28 @@ export function asAnswerSchema(schema: unknown, what: string): AnswerSchema {
 function fromStandardSchema(schema: StandardSchema, what: string): AnswerSchema {
   return {
     ...answerOf(jsonOf(() => standardJson(schema, what), what)),
-    async parse(value) {
+    parse: total(async (value) => {
       const result = await schema['~standard'].validate(value)
       return result.issues === undefined
         ? { ok: true, value: result.value }
         : { ok: false, reason: words(result.issues) }
-    },
+    }),
   }
 }
 
 function fromAiSchema(schema: AiSchema, what: string): AnswerSchema {
   return {
     ...answerOf(jsonOf(() => schema.jsonSchema, what)),
-    async parse(value) {
+    parse: total(async (value) => {
       const result = (await schema.validate?.(value)) ?? { success: true, value }
       return result.success ? { ok: true, value: result.value } : { ok: false, reason: reasonOf(result.error) }
-    },
+    }),
   }
+}
+
+/** A transform or refinement that throws has refused the value too. */
+function total(parse: (value: Json) => Promise<Parsed>): (value: Json) => Promise<Parsed> {
+  return (value) => parse(value).catch((error: unknown) => ({ ok: false, reason: messageOf(error) }))
 }
 
 function answerOf(json: Json): Pick<AnswerSchema, 'json' | 'asked' | 'unwrap'> {

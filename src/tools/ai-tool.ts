@@ -5,6 +5,7 @@ import type { ToolContext } from './tool.ts'
 export interface AiTool {
   readonly description?: unknown
   readonly inputSchema: unknown
+  readonly needsApproval?: unknown
   // oxlint-disable-next-line typescript/no-explicit-any -- the SDK types it by the tool's own input, which a list cannot know
   readonly execute?: (input: any, options: any) => unknown
 }

@@ -1,7 +1,7 @@
 // What a tool is to the engine: a name, a schema, an effect and a function. The effect says what doing it again means, and
 // so what may happen to a call whose outcome nobody recorded.
 import { RepriseError } from '../errors.ts'
-import { checkKeys, checkNumber, checkText, describe } from '../options.ts'
+import { checkKeys, checkNumber, checkText, describe, longestSeconds } from '../options.ts'
 import { asAnswerSchema, type AnswerSchema, type InferOutput, type SchemaInput } from '../schema/answer-schema.ts'
 import { isObjectSchema } from '../schema/json-schema.ts'
 import { isAiTool, runAiTool, type AiTool } from './ai-tool.ts'
@@ -75,7 +75,7 @@ export function tool(first: ToolOptions<SchemaInput, unknown> | AiTool, label?: 
   checkKeys(what, options, keys)
   checkText('CREW_INVALID', `the description of ${what}`, options.description)
   checkEffect(what, options.effect)
-  checkNumber(`maxSeconds of ${what}`, options.maxSeconds, 0.001)
+  checkNumber(`maxSeconds of ${what}`, options.maxSeconds, 0.001, longestSeconds)
   for (const key of ['run', 'key', 'settle'] as const) checkFunction(what, key, options[key], key === 'run')
   return {
     name: options.name,
@@ -123,6 +123,12 @@ function labelled(aiTool: AiTool, label: ToolLabel | undefined): Tool {
     throw new RepriseError(
       'CREW_INVALID',
       `${what} has no execute function, so Reprise cannot run it; give one or use tool({ run })`,
+    )
+  }
+  if (aiTool.needsApproval !== undefined && aiTool.needsApproval !== false) {
+    throw new RepriseError(
+      'CREW_INVALID',
+      `${what} needs approval, which this version of Reprise cannot ask for; leave needsApproval out`,
     )
   }
   return {

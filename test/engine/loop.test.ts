@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { tool as aiTool } from 'ai'
-import { Agent, Crew, RepriseError, Task, tool } from 'reprise'
+import { Agent, Crew, RepriseError, Task, tool, type Tool } from 'reprise'
 import { z } from 'zod'
 import type { Store } from '../../src/stores/store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
@@ -96,6 +96,27 @@ test('asks for an answer without tools in the last turn, and fails when the mode
     ['job#1', 'job#2'],
     'a resume starts a new attempt',
   )
+})
+
+test('does not run a tool in the last turn, where nobody would see its result', async () => {
+  const ran: string[] = []
+  const pay = tool({ name: 'pay', description: 'Pay', input: z.object({}), run: () => void ran.push('paid') })
+  const model = scriptedModel([{ when: 'Do it', calls: [{ tool: 'pay', input: {} }] }])
+  const agent = new Agent({ role: 'W', goal: 'g', model, tools: [pay], maxIterations: 1 })
+  const crew = new Crew({
+    name: 'c',
+    tasks: [new Task({ name: 'job', description: 'Do it', agent })],
+    store: newStore(),
+  })
+  await assert.rejects(crew.kickoff(), { code: 'ITERATIONS_EXHAUSTED' })
+  assert.deepEqual(ran, [])
+})
+
+test('refuses a time that no timer can keep', () => {
+  assert.throws(() => new Agent({ role: 'W', goal: 'g', maxSeconds: 30 * 24 * 3600 }), {
+    code: 'OPTION_UNKNOWN',
+    message: /maxSeconds of agent W is 2592000; give a number from 0.001 to 2147483/,
+  })
 })
 
 test('fails a task that takes longer than maxSeconds', async () => {
@@ -323,4 +344,147 @@ test('large values are stored once beside the journal and come back whole', asyn
   const call = (await stateOf(store, 'r')).attempts.get('job#1')?.turns[0]?.calls[0]
   assert.deepEqual(call?.outcome, { result: { text, $blob: 'not one' } })
   assert.ok(model.calls[1]?.conversation.includes(text))
+})
+
+test('a tool that changes its input changes nothing that the run remembers', async () => {
+  const messy = tool({
+    name: 'messy',
+    description: 'Messy',
+    effect: 'read',
+    input: z.object({ filter: z.unknown() }),
+    run({ filter }) {
+      ;(filter as { a: number }).a = 2
+      return 'ok'
+    },
+  })
+  const { crew, model } = oneTask({
+    tools: [messy],
+    script: [
+      { when: 'Do it', after: 0, calls: [{ tool: 'messy', input: { filter: { a: 1 } } }] },
+      { when: 'Do it', after: 1, reply: 'done' },
+    ],
+  })
+  await crew.kickoff()
+  assert.match(model.calls[1]?.conversation ?? '', /"a":1/)
+})
+
+test('a transform of a schema that throws has refused the answer', async () => {
+  const model = scriptedModel([{ when: 'Do it', reply: { day: 'never' } }])
+  const agent = new Agent({ role: 'W', goal: 'g', model })
+  const output = z.object({ day: z.string().transform((day) => new Date(day).toISOString()) })
+  const job = new Task({ name: 'job', description: 'Do it', agent, output, retries: 1 })
+  const crew = new Crew({ name: 'c', tasks: [job], store: newStore() })
+  await assert.rejects(crew.kickoff(), { code: 'OUTPUT_REFUSED', message: /2 tries.*Invalid time value/ })
+})
+
+test('whatever a tool throws is told to the model', async () => {
+  for (const thrown of [
+    Object.create(null),
+    Object.assign(new Error('x'), { message: { odd: true } }),
+    'a text',
+    undefined,
+  ] as unknown[]) {
+    const odd = tool({
+      name: 'odd',
+      description: 'Odd',
+      effect: 'read',
+      input: z.object({}),
+      run() {
+        throw thrown
+      },
+    })
+    const { crew } = oneTask({
+      tools: [odd],
+      script: [
+        { when: 'Do it', after: 0, calls: [{ tool: 'odd', input: {} }] },
+        { when: 'Do it', after: 1, reply: 'done' },
+      ],
+    })
+    assert.equal(String(await crew.kickoff()), 'done')
+  }
+})
+
+test('an append that lands late, after its outcome was unknown, is found', async () => {
+  const store = newStore()
+  const late: Promise<void>[] = []
+  let calls = 0
+  const slow: Store = {
+    ...store,
+    async append(lease, after, batch) {
+      calls += 1
+      if (calls !== 2) return store.append(lease, after, batch)
+      throw new RepriseError('OUTCOME_UNKNOWN', 'the connection broke')
+    },
+    async *read(run, after) {
+      yield* store.read(run, after)
+      // the second write arrives behind the look at the tail
+      if (calls === 2 && late.length === 0) late.push(Promise.resolve())
+    },
+  }
+  const landing: Store = {
+    ...slow,
+    async append(lease, after, batch) {
+      if (late.length === 1 && calls === 2) {
+        late.push(store.append(lease, after, batch))
+        await late[1]
+      }
+      return slow.append(lease, after, batch)
+    },
+  }
+  const { crew } = oneTask({ script: [{ when: 'Do it', reply: 'x' }], store: landing })
+  assert.equal(String(await crew.kickoff({ id: 'r' })), 'x')
+  assert.deepEqual(
+    (await entriesOf(store, 'r')).map(({ seq }) => seq),
+    [1, 2, 3, 4, 5],
+  )
+})
+
+test('a lease is not left behind when the journal cannot be read', async () => {
+  const store = newStore()
+  const { crew } = oneTask({ script: [], store })
+  await assert.rejects(crew.kickoff({ id: 'r' }), { code: 'MODEL_FAILED' })
+  const blind = { ...store, blob: () => Promise.resolve(undefined) }
+  await assert.rejects(crew.with({ store: blind }).resume('r'), { code: 'BLOB_MISSING' })
+  assert.equal(await store.holder('r'), undefined)
+})
+
+test('the order of a context is part of what a task depends on', async () => {
+  const model = scriptedModel([{ when: 'Task:', reply: 'x' }])
+  const agent = new Agent({ role: 'W', goal: 'g', model })
+  const [a, b] = ['a', 'b'].map((name) => new Task({ name, description: name, agent, context: [] })) as [Task, Task]
+  const store = newStore()
+  const crew = (context: Task[]) =>
+    new Crew({
+      name: 'c',
+      tasks: [a, b, new Task({ name: 'end', description: 'End', agent, context })],
+      store,
+      logger: { info() {}, warn() {} },
+    })
+  await crew([a, b]).kickoff({ id: 'r' })
+  assert.deepEqual((await crew([b, a]).kickoff({ id: 'r' })).stale, [{ task: 'end', reasons: ['context changed'] }])
+})
+
+test('an output is found again by what it depends on only when no once call went into it', async () => {
+  const pay = tool({ name: 'pay', description: 'Pay', input: z.object({}), run: () => 'paid' })
+  const script = [
+    { when: 'Do it', after: 0, calls: [{ tool: 'pay', input: {} }] },
+    { when: 'Do it', after: 1, reply: 'done' },
+  ]
+  const keys = async (tools: readonly Tool[], plain: boolean): Promise<number> => {
+    const store = newStore()
+    let found = 0
+    const watched: Store = {
+      ...store,
+      append(lease, after, batch) {
+        found += batch.outputs?.length ?? 0
+        return store.append(lease, after, batch)
+      },
+    }
+    const { crew } = oneTask({ tools, script: plain ? [{ when: 'Do it', reply: 'x' }] : script, store: watched })
+    await crew.kickoff({ id: 'r' })
+    await crew.replay('job', { run: 'r' })
+    return found
+  }
+  assert.equal(await keys([pay], false), 0)
+  assert.equal(await keys([], true), 2)
 })

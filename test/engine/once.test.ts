@@ -1,44 +1,11 @@
 // Invariant 3, rule by rule: a `once` call is started a second time only when `settle` or a person says so.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Agent, Crew, RepriseError, Task, tool, type Question, type Tool } from 'reprise'
+import { Agent, Crew, RepriseError, Task, type Question, type Tool } from 'reprise'
 import { z } from 'zod'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { inDoubt, payment, payOnce } from './payments.ts'
 import { dyingStore, entriesOf, newStore, oneTask, stateOf } from './support.ts'
-
-type Options = Partial<Parameters<typeof tool<typeof input, unknown>>[0]>
-const input = z.object({ amount: z.number() })
-
-/** A `once` tool that counts what it does. */
-function payment(options: Options = {}): Tool & { done: number[] } {
-  const done: number[] = []
-  const pay = tool({
-    name: 'pay',
-    description: 'Pay',
-    effect: 'once',
-    input,
-    run({ amount }) {
-      done.push(amount)
-      return { paid: amount }
-    },
-    ...options,
-  })
-  return Object.assign(pay as Tool, { done })
-}
-
-const payOnce = [
-  { when: 'Do it', after: 0, calls: [{ tool: 'pay', input: { amount: 5 } }] },
-  { when: 'Do it', after: 1, reply: 'paid' },
-]
-
-/** A run that died right after the call was written down, before its outcome was. */
-async function inDoubt(pay: Tool, script = payOnce) {
-  const store = newStore()
-  const { crew, model } = oneTask({ tools: [pay], script, store })
-  const dying = crew.with({ store: dyingStore(store, (types) => types.includes('tool.called')) })
-  await assert.rejects(dying.kickoff({ id: 'r' }), { code: 'STORE_FAILED', message: /the process is dead/ })
-  return { crew, model, store }
-}
 
 describe('a once call that was found without its outcome', () => {
   test('asks a person, who learns how to avoid the question, and suspends the run', async () => {
@@ -369,4 +336,189 @@ test('a cancelled run tells a running once tool to stop, and takes nothing more'
     (error: unknown) => RepriseError.isInstance(error) && error.code === 'RUN_CANCELLED',
   )
   await assert.rejects(crew.edit('r', 'job', 'x'), { code: 'RUN_ENDED' })
+})
+
+describe('an answer or settlement', () => {
+  const hangs = (): Promise<never> => new Promise(() => {})
+
+  test('allows one call: behind it the call is in doubt again, whatever settle has said since', async () => {
+    const settlements = [undefined, { happened: false } as const]
+    let ran = 0
+    const pay = payment({
+      maxSeconds: 0.01,
+      run: () => {
+        ran += 1
+        return hangs()
+      },
+      settle: () => settlements.shift(),
+    })
+    const { crew } = oneTask({ tools: [pay], script: payOnce })
+    await crew.kickoff({ id: 'r' })
+    await crew.answer('r', 'q1', { decision: 'run' })
+    const result = await crew.resume('r')
+    assert.deepEqual(
+      result.questions.map(({ id }) => id),
+      ['q2'],
+    )
+    assert.equal(ran, 3, 'the first, the one that q1 allowed, the one that settle allowed')
+  })
+
+  test('of "not happened" is not believed for ever', async () => {
+    let ran = 0
+    const pay = payment({
+      maxSeconds: 0.01,
+      run: () => {
+        ran += 1
+        return hangs()
+      },
+      settle: () => ({ happened: false }),
+    })
+    const { crew } = oneTask({ tools: [pay], script: payOnce })
+    assert.equal((await crew.kickoff()).questions[0]?.kind, 'doubt')
+    assert.equal(ran, 3)
+  })
+
+  test('about an input that a person changed stays with that input', async () => {
+    const got: number[] = []
+    const settled: number[] = []
+    const pay = payment({
+      maxSeconds: 0.01,
+      run({ amount }) {
+        got.push(amount)
+        return got.length === 2 ? hangs() : { paid: amount }
+      },
+      settle(_, { amount }) {
+        settled.push(amount)
+        return { happened: false }
+      },
+    })
+    const model = scriptedModel([
+      { when: 'Do it', after: 0, calls: [{ tool: 'pay', input: { amount: 5 } }] },
+      { when: /not accepted/, after: 1, calls: [{ tool: 'pay', input: { amount: 6 } }], repeat: true },
+      { when: /not accepted/, after: 2, reply: { total: 5 } },
+      { when: 'Do it', after: 1, reply: 'no JSON at all' },
+    ])
+    const agent = new Agent({ role: 'Worker', goal: 'Do the job', model, tools: [pay] })
+    const job = new Task({ name: 'job', description: 'Do it', agent, output: z.object({ total: z.number() }) })
+    const crew = new Crew({ name: 'c', tasks: [job], store: newStore() })
+    const onQuestion = () => ({ decision: 'approve', input: { amount: 7 } }) as const
+    assert.equal((await crew.kickoff({ onQuestion })).status, 'completed')
+    assert.deepEqual({ got, settled }, { got: [5, 7, 7], settled: [7] })
+  })
+
+  test('comes from settle also for an equal call of an attempt that was given up', async () => {
+    const pay = payment({ run: hangs, settle: () => ({ happened: true, result: 'ok' }) })
+    const agent = new Agent({ role: 'W', goal: 'g', tools: [pay], maxSeconds: 0.05, model: scriptedModel(payOnce) })
+    const crew = new Crew({
+      name: 'c',
+      store: newStore(),
+      tasks: [new Task({ name: 'job', description: 'Do it', agent })],
+    })
+    await assert.rejects(crew.kickoff({ id: 'r' }), { code: 'TIME_EXHAUSTED' })
+    assert.equal((await crew.resume('r')).status, 'completed')
+  })
+
+  test('"use" is remembered by the next attempt', async () => {
+    const pay = payment()
+    const script = [
+      { when: /not accepted/, after: 1, calls: [{ tool: 'pay', input: { amount: 5 } }], repeat: true },
+      { when: /not accepted/, after: 2, reply: { total: 5 } },
+      { when: 'Do it', after: 0, calls: [{ tool: 'pay', input: { amount: 5 } }] },
+      { when: 'Do it', after: 1, reply: 'no JSON at all' },
+    ]
+    const agent = new Agent({ role: 'W', goal: 'g', tools: [pay], model: scriptedModel(script) })
+    const job = new Task({ name: 'job', description: 'Do it', agent, output: z.object({ total: z.number() }) })
+    const store = newStore()
+    const crew = new Crew({ name: 'c', store, tasks: [job] })
+    await crew.kickoff({ id: 'first' })
+    const onQuestion = () => ({ decision: 'use', result: { paid: 'by hand' } }) as const
+    assert.equal((await crew.replay('job', { run: 'first', effects: 'ask', onQuestion })).status, 'completed')
+    assert.deepEqual(pay.done, [5])
+  })
+})
+
+describe('a call in doubt', () => {
+  test('stays in doubt when the code has lost the tool or refuses the input', async () => {
+    const narrowed = payment({ input: z.object({ amount: z.number().max(1) }) })
+    for (const tools of [[], [narrowed]]) {
+      const { store } = await inDoubt(payment())
+      const changed = oneTask({ tools, script: payOnce, store })
+      const result = await changed.crew.resume('r', { changed: 'continue' })
+      assert.equal(result.questions[0]?.kind, 'doubt')
+    }
+  })
+
+  test('is not in doubt when it was stopped before the tool was started', async () => {
+    const pay = payment()
+    const store = newStore()
+    const stop = new AbortController()
+    const slow = {
+      ...store,
+      append: async (...args: Parameters<typeof store.append>) => {
+        await store.append(...args)
+        if (Buffer.from(args[2].lines[0]?.bytes ?? '').includes('tool.called')) stop.abort()
+      },
+    }
+    const { crew } = oneTask({ tools: [pay], script: payOnce, store })
+    const stopped = await crew.with({ store: slow }).kickoff({ id: 'r', signal: stop.signal })
+    assert.equal(stopped.status, 'suspended')
+    assert.deepEqual(pay.done, [])
+    assert.equal(String(await crew.resume('r')), 'paid')
+    assert.deepEqual(pay.done, [5])
+  })
+})
+
+describe('a once call is remembered', () => {
+  /** Fails behind the call, since the answer never fits. */
+  function unfit(pay: Tool, store: ReturnType<typeof newStore>) {
+    const agent = new Agent({
+      role: 'W',
+      goal: 'g',
+      tools: [pay],
+      model: scriptedModel([...payOnce, { when: 'Task: Other', reply: 'x' }]),
+    })
+    const job = new Task({
+      name: 'job',
+      description: 'Do it',
+      agent,
+      output: z.object({ total: z.number() }),
+      retries: 0,
+      context: [],
+    })
+    const other = new Task({ name: 'other', description: 'Other', agent, context: [] })
+    const crew = (tasks: readonly Task[]) => new Crew({ name: 'c', tasks, store })
+    return { job, other, crew }
+  }
+
+  test('when its task is taken out of the code and put back', async () => {
+    const pay = payment()
+    const { job, other, crew } = unfit(pay, newStore())
+    await assert.rejects(crew([job, other]).kickoff({ id: 'r' }), { code: 'OUTPUT_REFUSED' })
+    await crew([other, new Task({ name: 'last', description: 'Other', agent: other.agent as Agent })]).resume('r', {
+      through: 'other',
+    })
+    await assert.rejects(crew([job, other]).resume('r'), { code: 'OUTPUT_REFUSED' })
+    assert.deepEqual(pay.done, [5])
+  })
+
+  test('when an attempt was removed by hand: the next one gets a number of its own', async () => {
+    const pay = payment()
+    const store = newStore()
+    const { job, crew } = unfit(pay, store)
+    await assert.rejects(crew([job]).kickoff({ id: 'r' }), { code: 'OUTPUT_REFUSED' })
+    await assert.rejects(crew([job]).resume('r'), { code: 'OUTPUT_REFUSED' })
+    const cut = {
+      ...store,
+      async *read(...args: Parameters<typeof store.read>) {
+        for await (const line of store.read(...args)) if (!Buffer.from(line.bytes).includes('job#1')) yield line
+      },
+    }
+    const { crew: edited } = unfit(pay, cut)
+    await assert.rejects(edited([job]).resume('r'), { code: 'OUTPUT_REFUSED' })
+    assert.deepEqual(pay.done, [5])
+    const started = (await entriesOf(store, 'r')).flatMap((entry) =>
+      entry.type === 'task.started' ? [entry.path] : [],
+    )
+    assert.deepEqual(started, ['job#1', 'job#2', 'job#3'])
+  })
 })

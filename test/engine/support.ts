@@ -7,7 +7,9 @@ import { memoryStore } from '../../src/stores/memory-store.ts'
 import type { Batch, Store } from '../../src/stores/store.ts'
 import { scriptedModel, type ScriptEntry } from '../../src/testing/scripted-model.ts'
 
-export const newStore = (): Store => memoryStore()
+let stores = 0
+/** With a URL of its own, so that a store wrapped around it is known to be the same place. */
+export const newStore = (): Store => memoryStore({ url: `memory:test-${++stores}` })
 
 /** Stands for a process that dies: behind the first batch that `dies` picks, nothing is written any more. */
 export function dyingStore(inner: Store, dies: (types: readonly string[]) => boolean): Store {

@@ -178,6 +178,18 @@ describe('the fold', () => {
     assert.equal(state.tasks.get('b')?.status, 'completed')
   })
 
+  test('takes work inside of a step for unknown, not for the task', () => {
+    const nested = { ...stamped(whole)[1], seq: 4, path: 'a#1/1.0/helper#1' } as Entry
+    const state = fold([...stamped(whole).slice(0, 3), nested])
+    assert.match(state.unknown ?? '', /nested path a#1\/1\.0\/helper#1/)
+    assert.deepEqual(state.tasks.get('a')?.attempts, ['a#1'])
+  })
+
+  test('does not count up to a mistyped number', () => {
+    const far = { ...stamped(whole)[7], seq: 1e15 } as Entry
+    assert.match(fold([...stamped(whole).slice(0, 7), far]).unknown ?? '', /gap of/)
+  })
+
   test('reads an entry of an unknown type or version, and says that the run cannot be resumed', () => {
     const unknown = { ...stamped(whole)[7], seq: 9, type: 'dream.dreamt' } as unknown as Entry
     assert.match(fold([...stamped(whole), unknown]).unknown ?? '', /"dream.dreamt" of entry 9/)

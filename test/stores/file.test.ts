@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { watch } from 'node:fs'
 import { appendFile, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -83,7 +84,7 @@ test('makes files and folders that only their owner can read', async () => {
   }
 })
 
-for (const torn of ['{"v":1,"seq":4,"te', '{"v":1,"seq":4,"te\n', '\0\0\0\0', '{"v":1,"seq":4,"text":"\xff']) {
+for (const torn of ['{"v":1,"seq":4,"te', '\0\0\0\0', '{"v":1,"seq":4,"text":"\xff', '\n\r\n{"v":1,"seq":4']) {
   test(`drops a torn last line ${JSON.stringify(torn)} and appends behind the good ones`, async () => {
     await using opened = await scene()
     const { file, store, lease } = opened
@@ -94,6 +95,33 @@ for (const torn of ['{"v":1,"seq":4,"te', '{"v":1,"seq":4,"te\n', '\0\0\0\0', '{
     assert.equal((await readFile(file, 'utf8')).split('\n').length, 5)
   })
 }
+
+for (const garbled of ['{"v":1,"seq":4,"te\n', '{"v":1,"seq":4,"te\r\n', 'x\n', '{"v":1,"seq":4,"te\n\n{"v":1,']) {
+  test(`refuses a last line ${JSON.stringify(garbled)} that cannot be read and is no tear`, async () => {
+    await using opened = await scene()
+    const { file, store, lease } = opened
+    await appendFile(file, garbled)
+    const before = await readFile(file, 'utf8')
+    const message = /line 4 of .*r\.jsonl cannot be read/
+    await refused(linesOf(store, 'r'), 'JOURNAL_DAMAGED', message)
+    await refused(store.append(lease, 3, batch(4)), 'JOURNAL_DAMAGED', message)
+    await refused(store.acquire('r', thisOwner(), ttlMs), 'JOURNAL_DAMAGED', message)
+    assert.equal(await readFile(file, 'utf8'), before)
+  })
+}
+
+test('ignores blank lines and carriage returns that an editor left', async () => {
+  await using opened = await scene()
+  const { file, store, lease } = opened
+  const text = await readFile(file, 'utf8')
+  await writeFile(file, `\r\n${text.replaceAll('\n', '\r\n \n')}\r\n\n\t`)
+  assert.deepEqual(
+    await linesOf(store, 'r'),
+    [1, 2, 3].map((seq) => entry(seq)),
+  )
+  await store.append(lease, 3, batch(4))
+  assert.deepEqual(await seqsOf(store, 'r'), [1, 2, 3, 4])
+})
 
 test('cuts at every byte of a batch give all of it or nothing', async () => {
   await using opened = await scene()
@@ -198,6 +226,75 @@ test('refuses a journal whose lines are out of order, and names the line', async
   await refused(linesOf(store, 'r'), 'JOURNAL_DAMAGED', /line 3 of .*r\.jsonl is entry 2 out of its order/)
 })
 
+const unreadable: { readonly [what: string]: (text: string) => string } = {
+  'pretty-printed': (text) =>
+    text
+      .trim()
+      .split('\n')
+      .map((line) => `${JSON.stringify(JSON.parse(line), null, 2)}\n`)
+      .join(''),
+  'joined to one line': (text) => text.replaceAll('\n', ''),
+  'cut inside its first line': (text) => text.slice(0, 20),
+  'of something else': () => 'hello\n',
+}
+for (const [what, change] of Object.entries(unreadable)) {
+  test(`never takes a journal without a readable line for a free id: ${what}`, async () => {
+    await using opened = await scene()
+    const { file, store, lease } = opened
+    await store.release(lease)
+    const edited = change(await readFile(file, 'utf8'))
+    await writeFile(file, edited)
+    assert.deepEqual(await store.create(row('r'), batch(1), { owner: thisOwner(), ttlMs }), { created: false })
+    const message = /line 1 of .*r\.jsonl cannot be read/
+    await refused(store.row('r'), 'JOURNAL_DAMAGED', message)
+    await refused(linesOf(store, 'r'), 'JOURNAL_DAMAGED', message)
+    await refused(store.acquire('r', thisOwner(), ttlMs), 'JOURNAL_DAMAGED', message)
+    await refused(store.append(lease, 3, batch(4)), 'JOURNAL_DAMAGED', message)
+    await refused(store.post('r', { id: 'm', at: '', body: '' }), 'JOURNAL_DAMAGED', message)
+    assert.equal(await readFile(file, 'utf8'), edited)
+    // Its neighbours are not hurt, and who wants it gone can delete it.
+    await started(store, 'other')
+    assert.equal((await store.list({}, { limit: 10 })).rows.length, 1)
+    await store.delete('r')
+    assert.equal(await store.row('r'), undefined)
+  })
+}
+
+test('refuses a journal whose first line was removed, and never takes it for a free id', async () => {
+  await using opened = await scene()
+  const { file, store, lease } = opened
+  await store.release(lease)
+  await edit(file, (lines) => lines.slice(1))
+  assert.deepEqual(await store.create(row('r'), batch(1)), { created: false })
+  const message = /line 1 of .*r\.jsonl is entry 2.*put .* back/
+  await refused(store.row('r'), 'JOURNAL_DAMAGED', message)
+  await refused(store.acquire('r', thisOwner(), ttlMs), 'JOURNAL_DAMAGED', message)
+  assert.equal((await readFile(file, 'utf8')).split('\n').length, 3)
+})
+
+test('refuses a journal in which nothing says any more what is listed of the run', async () => {
+  await using opened = await scene()
+  const { file, store } = opened
+  await edit(file, (lines) => lines.with(0, String(entry(1).bytes)))
+  assert.deepEqual(await store.create(row('r'), batch(1)), { created: false })
+  await refused(store.row('r'), 'JOURNAL_DAMAGED', /line 1 of .*r\.jsonl/)
+  await refused(store.acquire('r', thisOwner(), ttlMs), 'JOURNAL_DAMAGED', /line 1 of .*r\.jsonl/)
+})
+
+test('gives the file of a new run its name only when all of it is there', async () => {
+  await using folder = await temporaryFolder()
+  const store = await fileStore(folder.path)
+  // What is left when a process dies while it creates a run.
+  await writeFile(join(folder.path, 'r.jsonl'), '')
+  await writeFile(join(folder.path, 'r.jsonl.tmp'), '{"v":1,"seq":1,"te')
+  assert.equal(await store.row('r'), undefined)
+  const lease = await started(store, 'r')
+  await store.append(lease, 1, batch(2))
+  assert.deepEqual(await seqsOf(store, 'r'), [1, 2])
+  assert.deepEqual((await readdir(folder.path)).toSorted(), ['leases.db', 'r.jsonl'])
+  await store.close()
+})
+
 test('shows a copied file as a run of its own', async () => {
   await using opened = await scene()
   const { folder, file, store } = opened
@@ -228,6 +325,15 @@ test('drops a torn message and posts the next in its place', async () => {
     (await store.inbox('r')).map((message) => message.id),
     ['a', 'b'],
   )
+})
+
+test('refuses an inbox whose last message is garbled', async () => {
+  await using opened = await scene()
+  const { folder, store } = opened
+  await store.post('r', { id: 'a', at: '', body: '' })
+  await appendFile(join(folder, 'r.inbox.jsonl'), '{"id":"b","a\n')
+  await refused(store.inbox('r'), 'JOURNAL_DAMAGED', /line 2 of .*r\.inbox\.jsonl/)
+  await refused(store.post('r', { id: 'b', at: '', body: '' }), 'JOURNAL_DAMAGED', /line 2 of .*r\.inbox\.jsonl/)
 })
 
 test('refuses a folder that only newer code may write', async () => {
@@ -290,4 +396,26 @@ test('wakes watchers for the changes of another process', async () => {
   assert.equal((await hints.next()).done, false)
   clearInterval(keepAlive)
   await ended(child)
+})
+
+test('wakes nobody when another process only writes its leases', async () => {
+  await using opened = await scene()
+  const { folder, store, lease } = opened
+  await using other = Object.assign(await fileStore(folder), { [Symbol.asyncDispose]: () => other.close() })
+  const written = Promise.withResolvers<void>()
+  using watcher = Object.assign(
+    watch(folder, (_event, name) => {
+      if (name === 'leases.db') written.resolve()
+    }),
+    { [Symbol.dispose]: () => watcher.close() },
+  )
+  let woken = false
+  const hints = store.watch(undefined, new AbortController().signal)[Symbol.asyncIterator]()
+  const hint = hints.next().then(() => (woken = true))
+  assert.deepEqual(await other.renew([lease], ttlMs), [lease])
+  await written.promise
+  await turns(50)
+  assert.equal(woken, false)
+  await other.post('r', { id: 'm', at: '', body: '' })
+  await hint
 })

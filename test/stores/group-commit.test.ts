@@ -119,3 +119,42 @@ test('answers truly when the database is full in the middle of a group, and goes
   assert.deepEqual(notes(db), [...answered, 'room'])
   db.close()
 })
+
+for (const [statement, times] of [
+  ['savepoint job', 1],
+  ['savepoint job', 2],
+  ['release job', 1],
+  ['release job', 2],
+  ['rollback to job', 1],
+] as const) {
+  test(`writes nothing and answers everybody when ${statement} fails, time ${times}`, async () => {
+    let broken = true
+    const { db, writes } = recorded(':memory:', (text, ran) => {
+      if (!broken || text !== statement || ran.filter((one) => one === text).length < times - 1) return undefined
+      broken = false
+      return 10
+    })
+    const results = await Promise.allSettled(['a', null, 'c'].map((text) => writes.write(add(db, text))))
+    assert.equal(results.length, 3)
+    for (const result of results) {
+      assert.equal(result.status, 'rejected')
+      await refused(Promise.reject(result.reason as Error), 'STORE_FAILED', /nothing was changed/)
+    }
+    assert.deepEqual(notes(db), [])
+    await writes.idle()
+    await writes.write(add(db, 'next'))
+    assert.deepEqual(notes(db), ['next'])
+  })
+}
+
+test('rolls back before the next group when the rollback itself had failed', async () => {
+  const failures = ['savepoint job', 'rollback']
+  const { db, writes } = recorded(':memory:', (text) => {
+    if (text !== failures[0]) return undefined
+    failures.shift()
+    return 10
+  })
+  await refused(writes.write(add(db, 'a')), 'STORE_FAILED', /nothing was changed/)
+  await writes.write(add(db, 'b'))
+  assert.deepEqual(notes(db), ['b'])
+})

@@ -1,13 +1,20 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
+import { Worker } from 'node:worker_threads'
 import { describeOwner, isGone, sameOwner, thisOwner } from 'reprise/stores'
 import { turns } from './other-process.ts'
 
+const machineId =
+  ['/etc/machine-id', '/var/lib/dbus/machine-id']
+    .map((path) => (existsSync(path) ? readFileSync(path, 'utf8').trim() : ''))
+    .find((id) => id !== '') ?? ''
+const knownMachine = { skip: machineId === '' ? 'this machine has no id' : false }
 const onLinux = { skip: process.platform === 'linux' ? false : 'reads /proc' }
 
 test('this process is the same owner every time and not gone', () => {
@@ -16,10 +23,20 @@ test('this process is the same owner every time and not gone', () => {
   assert.equal(isGone(thisOwner()), false)
 })
 
-test('an owner is known by host, boot, pid and start together', () => {
-  for (const other of [{ host: 'x' }, { boot: 'x' }, { pid: 1 }, { start: 'x' }]) {
+test('an owner is known by host, boot, pid, start and instance together', () => {
+  for (const other of [{ host: 'x' }, { boot: 'x' }, { pid: 1 }, { start: 'x' }, { instance: 'x' }]) {
     assert.equal(sameOwner(thisOwner(), { ...thisOwner(), ...other }), false)
   }
+})
+
+test('a thread is another owner than the process that started it, and neither is gone', async () => {
+  const worker = new Worker(new URL('owner-thread.ts', import.meta.url))
+  const [theirs] = (await once(worker, 'message')) as [ReturnType<typeof thisOwner>]
+  assert.equal(theirs.pid, process.pid)
+  assert.equal(sameOwner(theirs, thisOwner()), false)
+  assert.ok(sameOwner({ ...theirs, instance: thisOwner().instance }, thisOwner()))
+  await worker.terminate()
+  assert.equal(isGone(theirs), false)
 })
 
 test('a process that has ended is gone', () => {
@@ -31,8 +48,17 @@ test('a pid that is used again by a later process is gone', onLinux, () => {
   assert.equal(isGone({ ...thisOwner(), start: '1' }), true)
 })
 
-test('a process of an earlier boot is gone', onLinux, () => {
+test('a process of an earlier boot of this machine is gone', knownMachine, () => {
   assert.equal(isGone({ ...thisOwner(), boot: 'earlier' }), true)
+})
+
+test('a machine of the same name is another host, and its processes are not known to be gone', knownMachine, () => {
+  const [name, machine, ...namespace] = thisOwner().host.split('/')
+  assert.equal(name, hostname())
+  assert.match(machine ?? '', /^[0-9a-f]{12}$/)
+  assert.notEqual(machine, machineId.slice(0, 12))
+  const host = [name, '0123456789ab', ...namespace].join('/')
+  assert.equal(isGone({ ...thisOwner(), host, boot: 'another' }), false)
 })
 
 test('a process of another host, or of another pid namespace, is not known to be gone', () => {
@@ -68,7 +94,10 @@ test('a zombie is gone', onLinux, async () => {
   }
 })
 
-test('an owner is described by its process and host, without the namespace', () => {
-  assert.equal(describeOwner({ host: 'box1/4026531836', boot: '', pid: 4242, start: '' }), 'process 4242 on host box1')
+test('an owner is described by its process and host, without machine and namespace', () => {
+  assert.equal(
+    describeOwner({ ...thisOwner(), host: 'box1/0123456789ab/4026531836', pid: 4242 }),
+    'process 4242 on host box1',
+  )
   assert.equal(describeOwner(thisOwner()), `process ${process.pid} on host ${hostname()}`)
 })

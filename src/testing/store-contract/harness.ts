@@ -126,7 +126,7 @@ export async function refused(promise: Promise<unknown>, code: ErrorCode, messag
 
 /** An owner that no check on this machine can call dead. */
 export function elsewhere(host: string): Owner {
-  return { host: `${host}.example`, boot: 'b', pid: 4242, start: '1' }
+  return { host: `${host}.example`, boot: 'b', pid: 4242, start: '1', instance: 'i' }
 }
 
 /** An owner of this machine whose process has ended. */

@@ -183,6 +183,49 @@ export function journalContract(under: StoreUnderTest): void {
     assert.deepEqual(await seqsOf(store, 'r'), [1, 2])
   })
 
+  for (const status of ['completed', 'cancelled'] as const) {
+    claim(`appends nothing to a run that is ${status}`, under, async ({ store }) => {
+      const lease = await started(store, 'r')
+      await store.post('r', { id: 'm', at: '', body: '' })
+      await store.append(lease, 1, batch(2, 1, { row: row('r', { status }) }))
+      const blobs = [{ hash: 'h', bytes: Buffer.from('b') }]
+      await refused(
+        store.append(lease, 2, batch(3, 1, { blobs, taken: ['m'] })),
+        'RUN_ENDED',
+        new RegExp(`r.* ${status}`),
+      )
+      for (const ended of ['completed', 'cancelled'] as const) {
+        await refused(store.append(lease, 2, batch(3, 1, { row: row('r', { status: ended }) })), 'RUN_ENDED')
+      }
+      await refused(store.append(lease, 1, batch(2)), 'SEQ_CONFLICT')
+      assert.deepEqual(await seqsOf(store, 'r'), [1, 2])
+      assert.equal((await store.row('r'))?.status, status)
+      assert.equal(await store.blob('r', 'h'), undefined)
+      assert.equal((await store.inbox('r')).length, 1)
+    })
+  }
+
+  claim('opens a completed run again by a row that says so, a cancelled one never', under, async ({ store }) => {
+    const done = await started(store, 'done')
+    await store.append(done, 1, batch(2, 1, { row: row('done', { status: 'completed' }) }))
+    await store.append(done, 2, batch(3, 1, { row: row('done', { status: 'running' }) }))
+    await store.append(done, 3, batch(4))
+    assert.deepEqual(await seqsOf(store, 'done'), [1, 2, 3, 4])
+    const over = await started(store, 'over')
+    await store.append(over, 1, batch(2, 1, { row: row('over', { status: 'cancelled' }) }))
+    await refused(store.append(over, 2, batch(3, 1, { row: row('over', { status: 'running' }) })), 'RUN_ENDED')
+    assert.deepEqual(await seqsOf(store, 'over'), [1, 2])
+  })
+
+  claim('appends to runs that failed, wait or are suspended', under, async ({ store }) => {
+    for (const status of ['failed', 'queued', 'suspended'] as const) {
+      const lease = await started(store, status)
+      await store.append(lease, 1, batch(2, 1, { row: row(status, { status }) }))
+      await store.append(lease, 2, batch(3))
+      assert.deepEqual(await seqsOf(store, status), [1, 2, 3])
+    }
+  })
+
   claim('keeps a blob once per run, the first of its hash', under, async ({ store }) => {
     const lease = await started(store, 'r')
     await started(store, 'other')

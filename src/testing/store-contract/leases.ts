@@ -37,6 +37,17 @@ export function leaseContract(under: StoreUnderTest): void {
     assert.deepEqual(second, { run: 'r', token: second.token, owner: elsewhere('box1') })
   })
 
+  claim('keeps threads and copies of the library in one process apart', under, async ({ store }) => {
+    const lease = await started(store, 'r')
+    const other = { ...thisOwner(), instance: 'another thread' }
+    await refused(store.acquire('r', other, ttlMs), 'RUN_HELD')
+    assert.deepEqual(await store.claim(other, ttlMs, crews, 10), [])
+    await store.append(lease, 1, batch(2))
+    await store.release(lease)
+    assert.deepEqual((await store.acquire('r', other, ttlMs)).owner, other)
+    await refused(store.acquire('r', thisOwner(), ttlMs), 'RUN_HELD')
+  })
+
   claim(
     'takes over at once from a process of this machine that is gone',
     under,

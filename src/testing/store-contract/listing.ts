@@ -6,7 +6,7 @@ import { batch, claim, refused, row, started, startOfTime, type StoreUnderTest }
 export function listingContract(under: StoreUnderTest): void {
   claim('replaces the row as a whole with a batch that carries one', under, async ({ store }) => {
     const { lease } = await store.create(row('r', { parent: 'p' }), batch(1), {
-      owner: { host: 'h', boot: 'b', pid: 1, start: '' },
+      owner: { host: 'h', boot: 'b', pid: 1, start: '', instance: '' },
       ttlMs: 1000,
     })
     assert.deepEqual(await store.row('r'), row('r', { parent: 'p' }))

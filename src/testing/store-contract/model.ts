@@ -133,6 +133,7 @@ async function step(store: Store, model: Model, operation: Operation): Promise<v
       const code = await codeOf(store.append(lease, after, batch))
       if (expected === undefined || expected.held?.token !== lease.token) return assert.equal(code, 'LEASE_LOST')
       if (after !== last) return assert.equal(code, 'SEQ_CONFLICT')
+      if (isShut(expected.row.status, operation.status)) return assert.equal(code, 'RUN_ENDED')
       assert.equal(code, undefined)
       expected.lines.push(...operation.lines)
       if (changed) expected.row = changed
@@ -189,6 +190,12 @@ async function step(store: Store, model: Model, operation: Operation): Promise<v
     default:
       operation satisfies never
   }
+}
+
+/** A completed run is opened again by a status that is no end; a cancelled one stays what it is. */
+function isShut(status: RunStatus, next: RunStatus | null): boolean {
+  if (status === 'cancelled') return true
+  return status === 'completed' && (next === null || next === 'completed' || next === 'cancelled')
 }
 
 function numbered(lines: readonly Uint8Array[], after: number): Batch['lines'] {

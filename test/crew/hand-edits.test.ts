@@ -1,0 +1,110 @@
+// People who edit the journal of a `file:` store by hand: what they removed is executed again, each time they do it.
+import assert from 'node:assert/strict'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { Agent, Crew, Task } from 'reprise'
+import type { Entry } from '../../src/journal/entries.ts'
+import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { payment } from '../engine/payments.ts'
+
+async function openStage() {
+  const folder = await mkdtemp(join(tmpdir(), 'reprise-edits-'))
+  const file = join(folder, 'r.jsonl')
+  const model = scriptedModel([{ when: 'Task:', reply: (text) => `output of ${/Task: (\w+)/.exec(text)?.[1]}` }])
+  const agent = new Agent({ role: 'A', goal: 'g', model })
+  const tasks = ['a', 'b', 'c'].map((name) => new Task({ name, description: name, agent }))
+  const crew = new Crew({ name: 'edited', tasks, store: `file:${folder}`, logger: { info() {}, warn() {} } })
+  return {
+    crew,
+    model,
+    folder,
+    async edit(keep: (entry: Entry) => boolean): Promise<void> {
+      const lines = (await readFile(file, 'utf8')).trimEnd().split('\n')
+      await writeFile(file, `${lines.filter((line) => keep(JSON.parse(line) as Entry)).join('\n')}\n`)
+    },
+    async entries(): Promise<Entry[]> {
+      return (await readFile(file, 'utf8'))
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Entry)
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      await crew.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+test('a completion that is removed is made again, and one that is removed later, too', async () => {
+  await using stage = await openStage()
+  const { crew, model } = stage
+  await crew.kickoff({ id: 'r' })
+  for (const [round, name] of ['b', 'a', 'c', 'b'].entries()) {
+    await stage.edit((entry) => !(entry.type === 'task.completed' && entry.path?.startsWith(`${name}#`)))
+    const result = await crew.kickoff({ id: 'r' })
+    assert.equal(result.status, 'completed')
+    assert.equal(model.calls.length, 4 + round, `only ${name} was executed`)
+    assert.match(model.calls.at(-1)?.lastMessage ?? '', new RegExp(`Task: ${name}`))
+    const resumed = (await stage.entries()).findLast((entry) => entry.type === 'run.resumed')
+    assert.deepEqual(resumed?.type === 'run.resumed' && resumed.edited?.tasks, [name])
+  }
+  await crew.kickoff({ id: 'r' })
+  assert.equal(model.calls.length, 7, 'a recorded edit is not taken for a new one')
+})
+
+test('a task all of whose lines are removed is executed again', async () => {
+  await using stage = await openStage()
+  const { crew, model } = stage
+  await crew.kickoff({ id: 'r' })
+  await stage.edit((entry) => !entry.path?.startsWith('b#'))
+  assert.equal((await crew.kickoff({ id: 'r' })).task('b').raw, 'output of b')
+  assert.equal(model.calls.length, 4)
+})
+
+test('a text that is changed by hand is taken as it is, and the change is recorded', async () => {
+  await using stage = await openStage()
+  const { crew, model } = stage
+  await crew.kickoff({ id: 'r', through: 'b' })
+  const file = join(stage.folder, 'r.jsonl')
+  await writeFile(file, (await readFile(file, 'utf8')).replace('output of a', 'said by hand'))
+  const result = await crew.kickoff({ id: 'r' })
+  assert.equal(result.task('a').raw, 'said by hand')
+  assert.equal(model.calls.length, 3)
+  const resumed = (await stage.entries()).findLast((entry) => entry.type === 'run.resumed')
+  assert.equal(resumed?.type === 'run.resumed' && resumed.edited?.changed.length, 1)
+})
+
+test('an answer from before the journal was set back does not answer another question', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'reprise-edits-'))
+  const pay = payment({ maxSeconds: 0.01, run: () => new Promise(() => {}) })
+  const crewFor = (amount: number) => {
+    const model = scriptedModel([
+      { when: 'Do it', after: 0, calls: [{ tool: 'pay', input: { amount } }] },
+      { when: 'Do it', after: 1, reply: 'paid' },
+    ])
+    const agent = new Agent({ role: 'A', goal: 'g', model, tools: [pay] })
+    return new Crew({
+      name: 'c',
+      tasks: [new Task({ name: 'job', description: 'Do it', agent })],
+      store: `file:${folder}`,
+    })
+  }
+  const first = crewFor(5)
+  try {
+    await first.kickoff({ id: 'r' })
+    await first.answer('r', 'q1', { decision: 'happened', result: 'five was paid' })
+    await first.resume('r')
+    const file = join(folder, 'r.jsonl')
+    const lines = (await readFile(file, 'utf8')).trimEnd().split('\n')
+    const cut = lines.findIndex((line) => (JSON.parse(line) as Entry).type === 'model.replied')
+    await writeFile(file, `${lines.slice(0, cut).join('\n')}\n`)
+    const result = await crewFor(900).resume('r')
+    assert.equal(result.status, 'suspended')
+    assert.match(result.questions[0]?.text ?? '', /"amount":900/)
+  } finally {
+    await first.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+})

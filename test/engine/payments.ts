@@ -1,0 +1,39 @@
+// A tool that must not run twice, and runs that were cut off around it: what the tests of `once` calls share.
+import assert from 'node:assert/strict'
+import { tool, type Tool } from 'reprise'
+import { z } from 'zod'
+import { dyingStore, newStore, oneTask } from './support.ts'
+
+export const paymentInput = z.object({ amount: z.number() })
+type Options = Partial<Parameters<typeof tool<typeof paymentInput, unknown>>[0]>
+
+/** A `once` tool that counts what it does. */
+export function payment(options: Options = {}): Tool & { done: number[] } {
+  const done: number[] = []
+  const pay = tool({
+    name: 'pay',
+    description: 'Pay',
+    effect: 'once',
+    input: paymentInput,
+    run({ amount }) {
+      done.push(amount)
+      return { paid: amount }
+    },
+    ...options,
+  })
+  return Object.assign(pay as Tool, { done })
+}
+
+export const payOnce = [
+  { when: 'Do it', after: 0, calls: [{ tool: 'pay', input: { amount: 5 } }] },
+  { when: 'Do it', after: 1, reply: 'paid' },
+]
+
+/** A run that died right after the call was written down, before its outcome was. */
+export async function inDoubt(pay: Tool, script = payOnce) {
+  const store = newStore()
+  const { crew, model } = oneTask({ tools: [pay], script, store })
+  const dying = crew.with({ store: dyingStore(store, (types) => types.includes('tool.called')) })
+  await assert.rejects(dying.kickoff({ id: 'r' }), { code: 'STORE_FAILED', message: /the process is dead/ })
+  return { crew, model, store }
+}

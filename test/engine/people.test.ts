@@ -1,0 +1,284 @@
+// What people do to a run while it is executed, and around its end: nothing is lost, and nothing follows the end of a run.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Agent, Crew, Task, tool, type Tool } from 'reprise'
+import { z } from 'zod'
+import type { Store } from '../../src/stores/store.ts'
+import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { inDoubt, payment } from './payments.ts'
+import { entriesOf, newStore, oneTask, stateOf } from './support.ts'
+
+/** A tool that the test holds: it tells when it was called, and ends when it is told to. */
+function heldTool(): { held: Tool; called: Promise<void>; end: () => void } {
+  const called = Promise.withResolvers<void>()
+  const end = Promise.withResolvers<string>()
+  const held = tool({
+    name: 'held',
+    description: 'Held',
+    effect: 'read',
+    input: z.object({}),
+    run() {
+      called.resolve()
+      return end.promise
+    },
+  })
+  return { held: held as Tool, called: called.promise, end: () => end.resolve('held back') }
+}
+
+/** Tasks a and b; b calls the held tool. */
+function twoTasks(held: Tool, store: Store = newStore()) {
+  const model = scriptedModel([
+    { when: 'Task: First', reply: 'first' },
+    { when: 'Task: Second', after: 0, calls: [{ tool: 'held', input: {} }] },
+    { when: 'Task: Second', after: 1, reply: 'second' },
+  ])
+  const agent = new Agent({ role: 'A', goal: 'g', model, tools: [held] })
+  const a = new Task({ name: 'a', description: 'First', agent })
+  const b = new Task({ name: 'b', description: 'Second', agent })
+  const logger = { info: () => {}, warn: () => {} }
+  return { crew: new Crew({ name: 'two', tasks: [a, b], store, logger }), store, model }
+}
+
+const lastTypes = async (store: Store, count: number): Promise<string[]> =>
+  (await entriesOf(store, 'r')).slice(-count).map((entry) => entry.type)
+
+describe('while the last task runs', () => {
+  test('an edit of an earlier output is recorded before the run completes', async () => {
+    const { held, called, end } = heldTool()
+    const { crew } = twoTasks(held)
+    const run = await crew.start({ id: 'r' })
+    await called
+    await crew.edit('r', 'a', 'edited')
+    end()
+    const result = await run.result()
+    assert.equal(result.task('a').raw, 'edited')
+    assert.deepEqual(
+      result.stale.map(({ task }) => task),
+      ['b'],
+    )
+  })
+
+  test('an invalidated earlier task is executed again before the run completes', async () => {
+    const { held, called, end } = heldTool()
+    const { crew, model } = twoTasks(held)
+    const run = await crew.start({ id: 'r' })
+    await called
+    await crew.invalidate('r', 'a')
+    end()
+    const result = await run.result()
+    assert.equal(result.status, 'completed')
+    assert.equal(result.task('a').raw, 'first')
+    assert.equal(model.calls.filter((call) => /Task: First/.test(call.lastMessage)).length, 2)
+  })
+
+  test('a cancellation ends the run at once, and nothing follows it', async () => {
+    const { held, called } = heldTool()
+    const { crew, store } = twoTasks(held)
+    const run = await crew.start({ id: 'r' })
+    await called
+    await crew.cancel('r', 'ada')
+    await assert.rejects(run.result(), { code: 'RUN_CANCELLED' })
+    assert.deepEqual(await lastTypes(store, 2), ['tool.called', 'run.cancelled'])
+    for await (const entry of run.events()) assert.ok(entry.seq > 0)
+  })
+
+  test('an answer that is recorded while another call runs is used, and the run does not stop for it', async () => {
+    const { held, end } = heldTool()
+    const pay = payment({ maxSeconds: 0.01, run: () => new Promise(() => {}) })
+    const calls = [
+      { tool: 'pay', input: { amount: 5 } },
+      { tool: 'held', input: {} },
+    ]
+    const script = [
+      { when: 'Do it', after: 0, calls },
+      { when: 'Do it', after: 2, reply: 'ok' },
+    ]
+    const { crew } = oneTask({ tools: [pay, held], script })
+    const run = await crew.start({ id: 'r' })
+    for await (const entry of run.events()) {
+      if (entry.type === 'question.asked')
+        await crew.answer('r', entry.question.id, { decision: 'happened', result: 'yes' })
+      if (entry.type === 'question.answered') end()
+    }
+    assert.equal(String(await run.result()), 'ok')
+  })
+})
+
+describe('around the end of a run', () => {
+  /** A store that does something right before a batch with this type of entry is written. */
+  function just(inner: Store, type: string, before: () => Promise<unknown>): Store {
+    return {
+      ...inner,
+      async append(lease, after, batch) {
+        if (batch.lines.some((line) => Buffer.from(line.bytes).includes(`"type":"${type}"`))) await before()
+        return inner.append(lease, after, batch)
+      },
+    }
+  }
+  const once = (work: () => Promise<unknown>) => {
+    let done: Promise<unknown> | undefined
+    return () => (done ??= work())
+  }
+
+  test('an edit that comes as the run completes is refused, and leaves the run as it was', async () => {
+    const store = newStore()
+    const { crew } = oneTask({ script: [{ when: 'Do it', reply: 'done' }], store })
+    const edits: Promise<unknown>[] = []
+    const raced = just(
+      store,
+      'run.completed',
+      once(async () => void edits.push(crew.edit('r', 'job', 'edited').catch((error: unknown) => error))),
+    )
+    await crew.with({ store: raced }).kickoff({ id: 'r' })
+    await Promise.all(edits)
+    assert.deepEqual(await lastTypes(store, 1), ['run.completed'])
+    assert.equal(String(await crew.kickoff({ id: 'r' })), 'done')
+  })
+
+  test('a cancellation that comes as the run is suspended is not lost', async () => {
+    const { held } = heldTool()
+    const { crew, store } = twoTasks(held)
+    const suspending = just(
+      store,
+      'run.suspended',
+      once(() => crew.cancel('r')),
+    )
+    await crew.with({ store: suspending }).kickoff({ id: 'r', through: 'a' })
+    assert.equal((await stateOf(store, 'r')).status, 'cancelled')
+  })
+
+  test('a cancellation and a stop at once leave a cancelled run', async () => {
+    const { held, called } = heldTool()
+    const { crew, store } = twoTasks(held)
+    const stop = new AbortController()
+    const run = await crew.start({ id: 'r', signal: stop.signal })
+    await called
+    const cancelled = crew.cancel('r')
+    stop.abort()
+    await run.result().catch(() => {})
+    await cancelled
+    assert.deepEqual(await lastTypes(store, 1), ['run.cancelled'])
+  })
+
+  test('cancel of a started run that is suspended by now ends it', async () => {
+    const { held } = heldTool()
+    const { crew, store } = twoTasks(held)
+    const run = await crew.start({ id: 'r', through: 'a' })
+    await run.result()
+    await run.cancel()
+    assert.equal((await stateOf(store, 'r')).status, 'cancelled')
+  })
+
+  test('the events of a suspended run end, also behind an answer', async () => {
+    const { crew } = await inDoubt(payment())
+    await crew.resume('r')
+    await crew.answer('r', 'q1', { decision: 'run' })
+    const types: string[] = []
+    for await (const { type } of (await crew.getRun('r')).events()) types.push(type)
+    assert.equal(types.at(-1), 'question.answered')
+  })
+
+  test('a lease that cannot be given back does not undo a completed run', async () => {
+    const store = newStore()
+    const { crew } = oneTask({ script: [{ when: 'Do it', reply: 'done' }], store })
+    const stuck = { ...store, release: () => Promise.reject(new Error('no connection')) }
+    assert.equal((await crew.with({ store: stuck }).kickoff()).status, 'completed')
+  })
+})
+
+describe('the inbox', () => {
+  test('with a message that nobody understands does not stop the run, and is emptied', async () => {
+    const { held, end } = heldTool()
+    end()
+    const { crew, store } = twoTasks(held)
+    await crew.kickoff({ id: 'r', through: 'a' })
+    await store.post('r', { id: 'x', at: new Date().toISOString(), body: '{"kind":"sing"}' })
+    await store.post('r', { id: 'y', at: new Date().toISOString(), body: 'no JSON' })
+    assert.equal((await crew.resume('r')).status, 'completed')
+    assert.deepEqual(await store.inbox('r'), [])
+    const refused = (await entriesOf(store, 'r')).flatMap((entry) =>
+      entry.type === 'message.refused' ? [entry.message] : [],
+    )
+    assert.deepEqual(refused, ['x', 'y'])
+  })
+
+  test('that cannot be read once is read again, so that a cancellation arrives', async () => {
+    const { held, called } = heldTool()
+    const store = newStore()
+    let broken = 0
+    const flaky = {
+      ...store,
+      async inbox(run: string) {
+        const messages = await store.inbox(run)
+        if (messages.length > 0 && broken++ === 0) throw new Error('no connection')
+        return messages
+      },
+    }
+    const { crew } = twoTasks(held, flaky)
+    const run = await crew.start({ id: 'r' })
+    await called
+    await crew.cancel('r')
+    await assert.rejects(run.result(), { code: 'RUN_CANCELLED' })
+    assert.ok(broken > 1)
+  })
+
+  test('of another crew’s run, or of one that only newer code understands, takes nothing', async () => {
+    const { crew, store } = oneTask({ script: [{ when: 'Do it', reply: 'done' }] })
+    const stranger = new Crew({ name: 'stranger', tasks: crew.tasks, store })
+    await crew.start({ id: 'r' }).then((run) => run.result())
+    await assert.rejects(stranger.cancel('r'), { code: 'RUN_NOT_FOUND', message: /belongs to crew engine/ })
+    await assert.rejects(stranger.edit('r', 'job', 'x'), { code: 'RUN_NOT_FOUND' })
+  })
+})
+
+test('a cancellation does not wait for an inline answer', async () => {
+  const { crew, store } = await inDoubt(payment())
+  const asked = Promise.withResolvers<void>()
+  const resumed = crew.resume('r', {
+    onQuestion() {
+      asked.resolve()
+      return new Promise(() => {})
+    },
+  })
+  await asked.promise
+  await crew.cancel('r')
+  await assert.rejects(resumed, { code: 'RUN_CANCELLED' })
+  assert.equal((await stateOf(store, 'r')).status, 'cancelled')
+})
+
+test('an edited task needs no answers any more', async () => {
+  const { crew } = await inDoubt(payment())
+  await crew.resume('r')
+  await crew.edit('r', 'job', 'done by hand')
+  const result = await crew.resume('r')
+  assert.equal(String(result), 'done by hand')
+  assert.deepEqual(result.questions, [])
+})
+
+test('a task that was sent back and is invalidated starts afresh', async () => {
+  const model = scriptedModel([{ when: 'Do it', reply: 'no JSON' }])
+  const agent = new Agent({ role: 'W', goal: 'g', model })
+  const job = new Task({ name: 'job', description: 'Do it', agent, output: z.object({ n: z.number() }), retries: 1 })
+  const store = newStore()
+  const crew = new Crew({ name: 'c', tasks: [job], store })
+  const dying = {
+    ...store,
+    async append(...args: Parameters<Store['append']>) {
+      await store.append(...args)
+      if (Buffer.from(args[2].lines[0]?.bytes ?? '').includes('guardrail.judged')) throw new Error('dead')
+    },
+    release: async () => {},
+  }
+  await assert.rejects(crew.with({ store: dying }).kickoff({ id: 'r' }))
+  await crew.invalidate('r', 'job')
+  await assert.rejects(crew.resume('r'), { code: 'OUTPUT_REFUSED' })
+  const attempts = [...(await stateOf(store, 'r')).attempts.values()].map((attempt) => attempt.carries?.path)
+  assert.deepEqual(attempts, [undefined, undefined, 'job#2'])
+})
+
+test('polling a run that waits for an answer does not count as taking it up in vain', async () => {
+  const { crew } = await inDoubt(payment())
+  for (let poll = 0; poll < 7; poll++) assert.equal((await crew.kickoff({ id: 'r' })).questions.length, 1)
+  await crew.answer('r', 'q1', { decision: 'run' })
+  assert.equal(String(await crew.kickoff({ id: 'r' })), 'paid')
+})
