@@ -6,7 +6,6 @@ import { RepriseError, type ErrorCode } from './errors.ts'
  * the caller's own names: `replay(id, { topic })` is answered with "did you mean { inputs: { topic } }?".
  */
 export function checkKeys(what: string, options: unknown, keys: readonly string[], inside?: string): void {
-  if (options === undefined) return
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new RepriseError('OPTION_UNKNOWN', `${what} takes an object of options, not ${describe(options)}`)
   }

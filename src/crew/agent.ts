@@ -106,7 +106,7 @@ export const Agent: AgentConstructor = class implements Agent<never> {
 }
 
 function checkSettings(what: string, settings: ModelSettings | undefined): { readonly [name: string]: Json } {
-  checkKeys(`settings of ${what}`, settings, settingNames)
+  checkKeys(`settings of ${what}`, settings ?? {}, settingNames)
   checkNumber(`settings.timeoutSeconds of ${what}`, settings?.timeoutSeconds, 0.001, longestSeconds)
   const json = strictJson(settings ?? {}, 'settings')
   if (!json.ok)

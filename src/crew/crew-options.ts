@@ -84,7 +84,8 @@ function checkList(what: string, list: unknown): void {
   if (!Array.isArray(list))
     throw new RepriseError('CREW_INVALID', `${what} of a crew is ${describe(list)}; give a list`)
   for (const [index, item] of (list as readonly unknown[]).entries()) {
-    if (typeof item === 'object' && item !== null) continue
+    const made = what === 'tasks' ? ['id', 'name'] : ['role', 'goal']
+    if (typeof item === 'object' && item !== null && made.every((key) => key in item)) continue
     throw new RepriseError(
       'CREW_INVALID',
       `${what}[${index}] of a crew is ${describe(item)}; make it with new ${what === 'tasks' ? 'Task' : 'Agent'}({ … })`,

@@ -10,11 +10,12 @@ import { readRun } from '../engine/read-run.ts'
 import { planReplay, staleTasks } from '../engine/replay.ts'
 import { realWorld } from '../engine/world.ts'
 import { RepriseError } from '../errors.ts'
-import type { Answer, Entry, RunStatus } from '../journal/entries.ts'
+import { runStatuses, type Answer, type Entry, type RunStatus } from '../journal/entries.ts'
 import { digest } from '../journal/hash.ts'
+import { canonicalJson, type Json } from '../journal/json.ts'
 import type { RunState } from '../journal/state.ts'
 import { checkModel, type LanguageModel } from '../models/resolve-model.ts'
-import { checkKeys, describe } from '../options.ts'
+import { checkKeys, checkNumber } from '../options.ts'
 import type { Store } from '../stores/store.ts'
 import { toolList, type Tools } from '../tools/tool.ts'
 import type { Agent } from './agent.ts'
@@ -153,6 +154,8 @@ export class Crew<const T extends Tasks = Tasks> {
     options: { status?: RunStatus | readonly RunStatus[]; limit?: number; before?: string } = {},
   ): Promise<RunSummary[]> {
     checkKeys('listRuns', options, ['status', 'limit', 'before'])
+    for (const status of [options.status ?? []].flat()) checkOneOf('status', status, runStatuses)
+    checkNumber('limit', options.limit, 1, 10_000)
     const status = options.status === undefined ? {} : { status: [options.status].flat() }
     return listRuns(await this.#open(), { crew: this.name, ...status }, options.limit ?? 20, options.before)
   }
@@ -209,9 +212,9 @@ export class Crew<const T extends Tasks = Tasks> {
     const sameInputs = (state: RunState): void => {
       if (options.inputs === undefined || digest(inputs) === digest(state.inputs)) return
       const names = [...new Set([...Object.keys(state.inputs), ...Object.keys(inputs)])]
-      const differs = names.filter((name) => digest(inputs[name] ?? null) !== digest(state.inputs[name] ?? null))
+      const differs = names.filter((name) => shown(inputs[name]) !== shown(state.inputs[name]))
       const words = differs.map(
-        (name) => `${name} was ${describe(state.inputs[name])} and is ${describe(inputs[name])}`,
+        (name) => `${name} was ${shorten(shown(state.inputs[name]))} and is ${shorten(shown(inputs[name]))}`,
       )
       throw new RepriseError(
         'INPUTS_DIFFER',
@@ -254,6 +257,10 @@ export class Crew<const T extends Tasks = Tasks> {
     for (const task of this.#definition.tasks.filter(executed)) {
       checkInputs(task, inputs)
       checkModel(task.agent.model)
+    }
+    const used = new Set(this.#definition.tasks.flatMap((task) => task.inputs))
+    for (const name of Object.keys(inputs).filter((input) => !used.has(input))) {
+      this.#definition.logger.warn(`input ${name} is used by no text of crew ${this.name}`)
     }
   }
 
@@ -309,4 +316,12 @@ Object.defineProperty(Crew.prototype, brand, { value: true })
 
 function signed(by: string | undefined): { readonly by?: string } {
   return by === undefined ? {} : { by }
+}
+
+function shown(value: Json | undefined): string {
+  return value === undefined ? 'not given' : canonicalJson(value)
+}
+
+function shorten(text: string): string {
+  return text.length > 80 ? `${text.slice(0, 79)}…` : text
 }

@@ -67,6 +67,7 @@ function defineTask(task: Task, agent: Agent, context: readonly string[], overri
     expectedOutput: task.expectedOutput,
     agent: { ...pickAgent(agent), model },
     context,
+    inputs: used,
     schema: task.schema,
     tools,
     retries: task.retries,

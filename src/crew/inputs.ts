@@ -63,11 +63,12 @@ export function checkRunId(id: unknown): string {
     typeof id === 'string' &&
     id.length > 0 &&
     id.length <= 200 &&
+    !id.startsWith('-') &&
     !/[\u0000-\u001f\u007f]/.test(id) &&
     id.isWellFormed()
   if (fine) return id
   throw new RepriseError(
     'OPTION_UNKNOWN',
-    `the run id is ${describe(id)}; give a text of 1 to 200 characters without control characters`,
+    `the run id is ${describe(id)}; give a text of 1 to 200 characters that does not begin with - and has no control characters`,
   )
 }

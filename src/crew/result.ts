@@ -152,9 +152,17 @@ function firstWords(text: string, count: number): string {
 
 /** Through the schema, live and on restore alike; as plain JSON where the code has no schema (any more), or one that refuses it. */
 async function structured(raw: string, schema: AnswerSchema | undefined): Promise<unknown> {
-  const json = JSON.parse(raw) as Json
-  const parsed = await schema?.parse(json)
+  const json = readJson(raw)
+  const parsed = json === undefined ? undefined : await schema?.parse(json)
   return parsed?.ok ? parsed.value : json
+}
+
+function readJson(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
 }
 
 function suspensionSentence(state: RunState): string {

@@ -8,7 +8,13 @@ export type Judgement =
   | { readonly accepted: false; readonly reason: string }
 
 /** `raw` of an accepted structured answer is its JSON alone, as it was before the schema's transforms. */
-export async function judgeAnswer(task: Pick<TaskDefinition, 'schema'>, text: string): Promise<Judgement> {
+export async function judgeAnswer(
+  task: Pick<TaskDefinition, 'schema'>,
+  text: string,
+  finish: string,
+): Promise<Judgement> {
+  if (finish === 'length')
+    return { accepted: false, reason: 'it was cut off at the limit of output tokens; be shorter' }
   if (!task.schema) {
     return text.trim() === '' ? { accepted: false, reason: 'it is empty' } : { accepted: true, raw: text }
   }

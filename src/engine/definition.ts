@@ -22,6 +22,8 @@ export interface TaskDefinition {
   readonly agent: AgentDefinition
   /** Names of the tasks whose outputs it is given. */
   readonly context: readonly string[]
+  /** Names of the inputs that its texts use. */
+  readonly inputs: readonly string[]
   readonly schema: AnswerSchema | undefined
   readonly tools: readonly Tool[]
   /** How often a refused answer goes back to the model. */

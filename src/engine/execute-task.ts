@@ -30,9 +30,9 @@ export async function executeTask(
     const attempt = await currentAttempt(hold, crew, task, options)
     const ended = await withinTime(hold, task, (signal) => executeAttempt(hold, task, attempt, options, signal))
     if (ended === undefined) return 'suspended'
-    const answer = await judgeAnswer(task, ended)
+    const answer = await judgeAnswer(task, ended.text, ended.finish)
     if (answer.accepted) {
-      const raw = answer.raw === ended ? {} : { raw: answer.raw }
+      const raw = answer.raw === ended.text ? {} : { raw: answer.raw }
       await hold.append([{ type: 'task.completed', path: attempt.path, structured: task.schema !== undefined, ...raw }])
       return 'completed'
     }
@@ -119,17 +119,17 @@ export function outputsFor(state: RunState, task: TaskDefinition): Map<string, s
   return outputs
 }
 
-/** The text of the reply that called no tool; undefined when a question is open. */
+/** The reply that called no tool; undefined when a question is open. */
 async function executeAttempt(
   hold: Hold,
   task: TaskDefinition,
   attempt: AttemptState,
   options: ExecuteOptions,
   signal: AbortSignal,
-): Promise<string | undefined> {
+): Promise<{ text: string; finish: string } | undefined> {
   for (;;) {
     const turn = attempt.turns.at(-1)
-    if (turn && turn.calls.length === 0) return replyText(turn.reply)
+    if (turn && turn.calls.length === 0) return { text: replyText(turn.reply), finish: turn.reply.finish }
     // nobody would see what these calls give
     if (turn && attempt.turns.length >= task.agent.maxIterations) {
       const words = `task ${task.name} still called tools in turn ${attempt.turns.length}, its last; raise maxIterations of agent ${task.agent.role}`

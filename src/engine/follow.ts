@@ -9,6 +9,8 @@ export async function* follow({ store }: Engine, run: string): AsyncGenerator<En
   const watching = new AbortController()
   const hints = store.watch(run, watching.signal)[Symbol.asyncIterator]()
   const state = emptyState()
+  // hints do not keep a process alive; somebody who waits for the next entry does
+  const alive = setInterval(() => {}, 60_000)
   try {
     for (;;) {
       for await (const { entry } of readEntries(store, run, state.seq)) {
@@ -19,6 +21,7 @@ export async function* follow({ store }: Engine, run: string): AsyncGenerator<En
       if ((await hints.next()).done) return
     }
   } finally {
+    clearInterval(alive)
     watching.abort()
   }
 }

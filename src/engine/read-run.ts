@@ -24,6 +24,8 @@ export async function readRun(store: Store, run: string): Promise<ReadRun> {
     hash = hashBytes(bytes)
   }
   if (state.seq === 0) throw runNotFound(store, run)
+  // its name decides, so that the copy of a journal is a run of its own
+  state.run = run
   return { state: closeFold(state), hash }
 }
 

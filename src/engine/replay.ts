@@ -11,7 +11,10 @@ import { onceCalls, toOnceCall } from './once.ts'
 /** The stored outputs that today's code, inputs and earlier outputs would not have been made from. */
 export function staleTasks(crew: CrewDefinition, state: RunState): Stale[] {
   return crew.tasks.flatMap((task) => {
-    const stored = state.tasks.get(task.name)?.output?.fingerprint
+    const known = state.tasks.get(task.name)
+    if (!known && state.status === 'completed')
+      return [{ task: task.name, reasons: ['the run is older than the task'] }]
+    const stored = known?.output?.fingerprint
     const reasons = stored ? explainChange(stored, task.fingerprint(state.inputs, outputsFor(state, task))) : []
     return reasons.length > 0 ? [{ task: task.name, reasons }] : []
   })

@@ -1,4 +1,5 @@
 // One call of a tool: its result or error as JSON, or that it was given up without anyone knowing how it ended.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { messageOf } from '../errors.ts'
 import { throughJson } from '../journal/json.ts'
 import type { ToolOutcome } from '../journal/state.ts'
@@ -6,10 +7,12 @@ import { redact } from '../models/redact.ts'
 import type { Tool, ToolContext } from '../tools/tool.ts'
 import { deadline, unlessAborted } from './deadline.ts'
 
+/** `lingers` hears of a call that goes on although it was given up. */
 export async function runTool(
   tool: Tool,
   input: unknown,
   context: ToolContext,
+  lingers: (over: Promise<unknown>) => void,
 ): Promise<ToolOutcome | { abandoned: string }> {
   using time = deadline(tool.maxSeconds, context.signal)
   const { signal } = time
@@ -21,6 +24,9 @@ export async function runTool(
   const ended = await unlessAborted(running, signal).catch(() => undefined)
   // a tool that throws because it was told to stop has not said what it did before that
   if (ended && (!signal.aborted || 'result' in ended)) return ended
+  // one that listens to its signal ends now; the others go on, and nobody can stop them
+  const over = await Promise.race([running.then(() => true), nextTurn().then(() => false)])
+  if (!over) lingers(running)
   return { abandoned: time.over ? `it did not end within ${tool.maxSeconds} s` : 'it was stopped while it ran' }
 }
 

@@ -6,6 +6,7 @@ import { digest } from '../journal/hash.ts'
 import type { Json } from '../journal/json.ts'
 import type { AttemptState, CallState, ToolOutcome, TurnState } from '../journal/state.ts'
 import { redact } from '../models/redact.ts'
+import { describe } from '../options.ts'
 import type { Tool } from '../tools/tool.ts'
 import { unlessAborted } from './deadline.ts'
 import type { ExecuteOptions, TaskDefinition } from './definition.ts'
@@ -70,10 +71,16 @@ async function prepare(task: TaskDefinition, call: CallState, changed?: Json): P
   const parsed = await tool.schema.parse(structuredClone(input))
   if (!parsed.ok) return { ...bare, refusal: `the input of ${tool.name} is not valid: ${parsed.reason}` }
   try {
-    return { key: call.key ?? tool.key(parsed.value as never) ?? digest(input), input, tool, parsed: parsed.value }
+    return { key: call.key ?? keyOf(tool, parsed.value) ?? bare.key, input, tool, parsed: parsed.value }
   } catch (error) {
     return { ...bare, refusal: `the input of ${tool.name} has no key: ${redact(messageOf(error))}` }
   }
+}
+
+function keyOf(tool: Tool, parsed: unknown): string | undefined {
+  const key: unknown = tool.key(parsed as never)
+  if (key === undefined || typeof key === 'string') return key
+  throw new Error(`key() gave ${describe(key)}, not a text`)
 }
 
 type Item = CallScene & Prepared & { readonly call: CallState; readonly keys: ReadonlyMap<string, string> }
@@ -95,7 +102,9 @@ async function advance(item: Item): Promise<void> {
       input: item.input,
       settles,
     })
-  let decision = decide(callable?.tool.settles ?? false)
+  // what still runs here may yet happen: only a person can say what to do about it
+  const settles = callable !== undefined && callable.tool.settles && !lingering.has(placeOf(item))
+  let decision = decide(settles)
   if (decision.act === 'settle' && callable) {
     const settled = await settle(callable)
     if (settled === 'done') return
@@ -133,7 +142,7 @@ async function makeCall(item: Item, { input, allowedBy }: Allowed): Promise<void
   await hold.ready().catch((error: unknown) => abandon(item, unbegun, error))
   if (signal.aborted) return abandon(item, unbegun, signal.reason)
   const context = { idempotencyKey: idempotencyKeyOf(item), signal, run: hold.state.run, task: task.name }
-  const ended = await runTool(tool, now.parsed, context)
+  const ended = await runTool(tool, now.parsed, context, (over) => linger(placeOf(item), over))
   if (!('abandoned' in ended)) return give(item, ended)
   const { abandoned: reason } = ended
   if (signal.aborted) return abandon(item, { reason }, signal.reason)
@@ -141,6 +150,18 @@ async function makeCall(item: Item, { input, allowedBy }: Allowed): Promise<void
   // timed out: in doubt at once, with the tool's own settle or a question. Prepared anew, since a person may have changed the input
   await hold.append([{ type: 'tool.abandoned', path: call.path, reason }])
   return advance({ ...item, ...(await prepare(task, call)) })
+}
+
+/** Calls that were given up and have not ended: they may yet do what they were told to. */
+const lingering = new Set<string>()
+
+function linger(place: string, over: Promise<unknown>): void {
+  lingering.add(place)
+  void over.finally(() => lingering.delete(place))
+}
+
+function placeOf({ hold, call }: Item): string {
+  return `${hold.engine.store.url} ${hold.state.run} ${call.path}`
 }
 
 /** Says how a call ended, if the run still takes entries, and goes on with what ended it. */
@@ -156,8 +177,8 @@ async function settle(item: Callable): Promise<'done' | 'not happened' | 'cannot
     settling.catch(() => undefined),
     item.signal,
   )
-  if (!settlement) return 'cannot tell'
-  if (!settlement.happened) return 'not happened'
+  if (settlement?.happened === false) return 'not happened'
+  if (settlement?.happened !== true) return 'cannot tell'
   await give(item, toOutcome(settlement.result, item.tool.name), { source: 'settled' })
   return 'done'
 }

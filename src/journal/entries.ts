@@ -5,7 +5,8 @@ import type { Json } from './json.ts'
 
 export const journalVersion = 1
 
-export type RunStatus = 'queued' | 'running' | 'suspended' | 'completed' | 'failed' | 'cancelled'
+export const runStatuses = ['queued', 'running', 'suspended', 'completed', 'failed', 'cancelled'] as const
+export type RunStatus = (typeof runStatuses)[number]
 
 /** Who holds a run: a process, told apart from a later one with the same pid by its start. */
 export interface Owner {
@@ -15,6 +16,8 @@ export interface Owner {
   readonly pid: number
   /** When the process started, in the system's own words (empty where it does not tell). */
   readonly start: string
+  /** Told apart from other threads and copies of the library in the same process; an engine may put its invocation here. */
+  readonly instance: string
 }
 
 /** A value stored beside the journal, once per run, by the hash of its bytes. */

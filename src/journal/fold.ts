@@ -3,7 +3,15 @@
 // a task without its `task.completed` is a task that is not done.
 import { journalVersion, type Entry, type EntryOf, type StoredOutput } from './entries.ts'
 import { callPath, parentPath, taskOf } from './paths.ts'
-import { replyText, spentOn, type AttemptState, type CallState, type RunState, type TaskState } from './state.ts'
+import {
+  noUsage,
+  replyText,
+  spentOn,
+  type AttemptState,
+  type CallState,
+  type RunState,
+  type TaskState,
+} from './state.ts'
 
 export function fold(entries: Iterable<Entry>): RunState {
   const state = emptyState()
@@ -20,7 +28,7 @@ export function emptyState(): RunState {
     inputs: {},
     createdAt: '',
     updatedAt: '',
-    owner: { host: '', boot: '', pid: 0, start: '' },
+    owner: { host: '', boot: '', pid: 0, start: '', instance: '' },
     lives: 0,
     fruitless: 0,
     tasks: new Map(),
@@ -165,7 +173,8 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     const attempt = state.attempts.get(entry.path as string)
     const last = attempt?.turns.at(-1)
     const raw = entry.raw ?? (last && replyText(last.reply))
-    if (!attempt || raw === undefined) return
+    // what was edited into something that is no JSON is no output
+    if (!attempt || raw === undefined || (entry.structured && !isJson(raw))) return
     attempt.status = 'completed'
     const output: StoredOutput = {
       raw,
@@ -205,7 +214,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     const path = entry.path as string
     state.fruitless = 0
     const calls = entry.parts.filter((part) => part.type === 'call')
-    state.attempts.get(parentPath(path))?.turns.push({
+    attemptAt(state, entry).turns.push({
       path,
       reply: entry,
       calls: calls.map((request, index) => ({ path: callPath(path, index), request, times: 0, questions: [] })),
@@ -213,8 +222,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
   },
   'model.failed': () => {},
   'tool.called': (state, entry) => {
-    const call = callAt(state, entry.path)
-    if (!call) return
+    const call = callAt(state, entry.path) ?? orphan(state, entry)
     Object.assign(call, { effect: entry.effect, key: entry.key, calledAt: entry.at, calledBy: state.owner })
     if (entry.input !== undefined) call.input = entry.input
     const allowed = state.questions.get(entry.allowedBy ?? '')
@@ -256,6 +264,15 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     if (asked) asked.answer = entry.answer
   },
   'message.refused': () => {},
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function declare(state: RunState, tasks: EntryOf<'run.created'>['tasks']): void {
@@ -300,6 +317,38 @@ function giveUp(state: RunState, task: TaskState): void {
   for (const asked of state.questions.values()) {
     if (!asked.answer && taskOf(asked.question.path) === task.name) asked.withdrawn = true
   }
+}
+
+/** The attempt of a turn. One whose start was removed by hand is given up, but what it did is not forgotten. */
+function attemptAt(state: RunState, { path = '', seq, at }: Entry): AttemptState {
+  const place = parentPath(path)
+  let attempt = state.attempts.get(place)
+  if (!attempt) {
+    const request = { instructions: '', message: '', tools: [], model: '', settings: {} }
+    attempt = { path: place, seq, request, fingerprint: {}, agent: '', startedAt: at, status: 'void', turns: [] }
+    state.attempts.set(place, attempt)
+    taskAt(state, place).attempts.push(place)
+  }
+  return attempt
+}
+
+/** A call whose turn was removed by hand. */
+function orphan(state: RunState, entry: EntryOf<'tool.called'>): CallState {
+  const path = entry.path ?? ''
+  const request = { type: 'call', id: '', tool: entry.tool, input: entry.input ?? null } as const
+  const call: CallState = { path, request, times: 0, questions: [] }
+  const turn = parentPath(path)
+  const reply = {
+    ...entry,
+    type: 'model.replied',
+    path: turn,
+    startedAt: entry.at,
+    parts: [request],
+    usage: noUsage,
+    finish: '',
+  } as const
+  attemptAt(state, reply).turns.push({ path: turn, reply, calls: [call] })
+  return call
 }
 
 /** The task that a path belongs to. One that nobody declared (its line was removed by hand) is made up from its name. */

@@ -15,7 +15,12 @@ export type JsonCheck =
  * NaN, Map, function, class instance or cycle. An undefined member is left out, as JSON does.
  */
 export function strictJson(value: unknown, at: Path): JsonCheck {
-  return walk(value, at, new Set())
+  try {
+    return walk(value, at, new Set())
+  } catch {
+    // the stack is over, or a getter threw
+    return { ok: false, path: at, found: 'a value that is nested too deeply or cannot be read' }
+  }
 }
 
 /**
@@ -27,9 +32,7 @@ export function throughJson(value: unknown, at: Path): JsonCheck {
     const text = JSON.stringify(value)
     return { ok: true, value: text === undefined ? null : (JSON.parse(text) as Json) }
   } catch {
-    return (
-      firstUnreadable(value, at, new Set()) ?? { ok: false, path: at, found: 'a value that JSON.stringify refuses' }
-    )
+    return findUnreadable(value, at) ?? { ok: false, path: at, found: 'a value that JSON.stringify refuses' }
   }
 }
 
@@ -80,6 +83,15 @@ function walkObject(value: object, at: Path, above: Set<object>): JsonCheck {
     Object.defineProperty(copy, key, { value: item.value, enumerable: true, configurable: true, writable: true })
   }
   return { ok: true, value: copy }
+}
+
+/** Looking may fail like JSON.stringify did: on a getter that throws, on a depth that the stack does not have. */
+function findUnreadable(value: unknown, at: Path): JsonCheck | undefined {
+  try {
+    return firstUnreadable(value, at, new Set())
+  } catch {
+    return undefined
+  }
 }
 
 function firstUnreadable(value: unknown, at: Path, above: Set<object>): JsonCheck | undefined {

@@ -31,5 +31,6 @@ export function redact(text: string): string {
       typeof kept === 'string' ? `${kept}${/[:=]/.test(kept) ? '' : ' '}${replacement}` : replacement,
     )
   }
-  return clean
+  // a password in an address, as in http://user:password@host
+  return clean.replaceAll(/:\/\/[^\s/@]+:[^\s/@]*@/g, `://${replacement}@`)
 }

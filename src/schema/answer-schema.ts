@@ -97,8 +97,10 @@ function total(parse: (value: Json) => Promise<Parsed>): (value: Json) => Promis
 function answerOf(json: Json): Pick<AnswerSchema, 'json' | 'asked' | 'unwrap'> {
   if (isObjectSchema(json)) return { json, asked: json, unwrap: (answer) => answer }
   const unwrap = (answer: Json): Json => {
-    const wrapped = typeof answer === 'object' && answer !== null && !Array.isArray(answer) && 'value' in answer
-    return wrapped ? (answer['value'] as Json) : answer
+    const members =
+      typeof answer === 'object' && answer !== null && !Array.isArray(answer) ? Object.entries(answer) : []
+    const [first] = members
+    return first?.[0] === 'value' && members.length === 1 ? first[1] : answer
   }
   return { json, asked: wrapSchema(json), unwrap }
 }

@@ -1,11 +1,14 @@
 // A store that lives as long as its process, for tests and for trying things out. Every operation is done in one synchronous
 // step, which makes it the plainest statement of what the port means.
-import { decodeCursor, encodeCursor, newestFirst, oldestFirst } from './cursor.ts'
+import { oldestFirst } from './cursor.ts'
+import { listPage } from './list-page.ts'
 import {
   checkFree,
   checkNumbers,
+  checkOpen,
   checkSeq,
   checkToken,
+  isEnded,
   isLive,
   rememberGone,
   runNotFound,
@@ -115,6 +118,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         checkToken(lease, found?.token, found?.holding)
         if (found === undefined) return
         checkSeq(lease.run, found.lines.length, after, batch)
+        checkOpen(lease.run, found.row.status, batch)
         store(found, batch)
       }),
 
@@ -133,17 +137,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     list: (filter, page) =>
       step(() => {
-        const before = page.before === undefined ? undefined : decodeCursor(page.before)
-        const all = [...runs.values()]
-          .map((found) => found.row)
-          .filter((row) => filter.crew === undefined || row.crew === filter.crew)
-          .filter((row) => filter.parent === undefined || row.parent === filter.parent)
-          .filter((row) => filter.status === undefined || filter.status.includes(row.status))
-          .filter((row) => before === undefined || newestFirst(before, row) < 0)
-          .toSorted(newestFirst)
-        const rows = all.slice(0, Math.max(page.limit, 0))
-        const last = rows.at(-1)
-        return all.length > rows.length && last !== undefined ? { rows, next: encodeCursor(last) } : { rows }
+        const rows = [...runs.values()].map((found) => found.row)
+        return listPage(rows, filter, page)
       }),
 
     findOutput: (crew, task, fingerprint, since = 0) =>
@@ -204,7 +199,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       step(() => {
         const found = existing(run)
         if (found.messages.has(message.id)) return 'exists'
-        if (found.row.status === 'completed' || found.row.status === 'cancelled') return 'ended'
+        if (isEnded(found.row.status)) return 'ended'
         found.messages.set(message.id, { message: { ...message }, taken: false })
         watchers.changed(run)
         return 'posted'

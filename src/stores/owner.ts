@@ -1,28 +1,38 @@
 // Who a process is, so that a run left behind by a killed one can be taken over at once while a run held by a live one cannot.
-// A pid alone says little: pids are used again, and containers count their own. So an owner is host (with the pid namespace),
-// boot, pid and the start of the process, and "gone" is only said when it is proven; in doubt, the lease's expiry decides.
+// A pid alone says little: pids are used again, and containers count their own. So an owner is host (with machine and pid
+// namespace), boot, pid and the start of the process, and "gone" is only said when it is proven; in doubt, the lease's expiry
+// decides. Threads and copies of the library in one process are owners of their own, but only a whole process can be gone.
 import { execFileSync } from 'node:child_process'
+import { createHash, randomUUID } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { Owner } from '../journal/entries.ts'
 
 let current: Owner | undefined
+let machine: string | undefined
 
-/** This process as an owner of leases: the same value for as long as the process lives. */
+/** This process, seen from this copy of the library in this thread, as an owner of leases: the same value while it lives. */
 export function thisOwner(): Owner {
-  current ??= { host: hostIdentity(), boot: bootId(), pid: process.pid, start: processState(process.pid)?.start ?? '' }
+  current ??= {
+    host: hostIdentity(),
+    boot: bootId(),
+    pid: process.pid,
+    start: processState(process.pid)?.start ?? '',
+    instance: randomUUID(),
+  }
   return current
 }
 
 export function sameOwner(a: Owner, b: Owner): boolean {
-  return a.host === b.host && a.boot === b.boot && a.pid === b.pid && a.start === b.start
+  return a.host === b.host && a.boot === b.boot && a.pid === b.pid && a.start === b.start && a.instance === b.instance
 }
 
 /** True only when the owner's process provably no longer runs; false for any process that this one cannot see. */
 export function isGone(owner: Owner): boolean {
   const self = thisOwner()
   if (owner.host !== self.host) return false
-  if (owner.boot !== self.boot) return owner.boot !== '' && self.boot !== ''
+  // Another boot proves something only of this very machine: there may be two of one name.
+  if (owner.boot !== self.boot) return owner.boot !== '' && self.boot !== '' && machineId() !== ''
   if (!exists(owner.pid)) return true
   const state = processState(owner.pid)
   // Alive but unreadable (hidepid, another user): nothing is proven.
@@ -36,13 +46,35 @@ export function describeOwner(owner: Owner): string {
   return `process ${owner.pid} on host ${owner.host.split('/')[0]}`
 }
 
-// Pids of one namespace mean nothing in another, even under one hostname, so the namespace is part of the host's name.
+// Machines may have the same name, and pids of one namespace mean nothing in another, so both are part of the host.
 function hostIdentity(): string {
+  return [hostname(), machineId(), pidNamespace()].filter((part) => part !== '').join('/')
+}
+
+/** Hashed, since the id itself is to be kept to the machine; empty where there is none. */
+function machineId(): string {
+  machine ??= readMachineId()
+  return machine
+}
+
+function readMachineId(): string {
+  for (const path of ['/etc/machine-id', '/var/lib/dbus/machine-id']) {
+    try {
+      const id = readFileSync(path, 'utf8').trim()
+      // An image that was never started has an empty one, or says "uninitialized".
+      if (/^[0-9a-f]{32}$/i.test(id)) return createHash('sha256').update(`reprise:${id}`).digest('hex').slice(0, 12)
+    } catch {
+      // Not this one.
+    }
+  }
+  return ''
+}
+
+function pidNamespace(): string {
   try {
-    const namespace = /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0]
-    return namespace === undefined ? hostname() : `${hostname()}/${namespace}`
+    return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? ''
   } catch {
-    return hostname()
+    return ''
   }
 }
 

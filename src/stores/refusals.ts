@@ -1,7 +1,7 @@
 // What every store refuses, in the same words: the checks of a batch, the rules of leases, and the errors of the port.
 import { RepriseError } from '../errors.ts'
 import { describeOwner, isGone, sameOwner } from './owner.ts'
-import type { Batch, Lease, Owner, RunId } from './store.ts'
+import type { Batch, Lease, Owner, RunId, RunStatus } from './store.ts'
 
 /** A lease as a store keeps it, beside the token. */
 export interface Holding {
@@ -62,6 +62,22 @@ export function checkNumbers(run: RunId, after: number, batch: Batch): void {
   throw new RepriseError('SEQ_CONFLICT', `a batch for run ${run} behind entry ${after} has ${found}`, { runId: run })
 }
 
+/** Completed or cancelled: such a run takes no messages and, but for what `append` says, no entries. */
+export function isEnded(status: RunStatus | undefined): boolean {
+  return status === 'completed' || status === 'cancelled'
+}
+
+/** RUN_ENDED unless the run goes on, or is a completed one that the batch's row opens again. */
+export function checkOpen(run: RunId, status: RunStatus | undefined, batch: Batch): void {
+  if (!isEnded(status)) return
+  if (status === 'completed' && batch.row !== undefined && !isEnded(batch.row.status)) return
+  throw new RepriseError(
+    'RUN_ENDED',
+    `run ${run} is ${status} and takes no more entries: make a new run from it instead`,
+    { runId: run },
+  )
+}
+
 export function runNotFound(run: RunId, url: string): RepriseError {
   return new RepriseError('RUN_NOT_FOUND', `there is no run ${run} in ${url}: list the runs to see which there are`, {
     runId: run,
@@ -70,6 +86,13 @@ export function runNotFound(run: RunId, url: string): RepriseError {
 
 export function storeClosed(url: string): RepriseError {
   return new RepriseError('STORE_FAILED', `the store ${url} is closed: open it again`)
+}
+
+export function storeNewer(path: string, oldest: number, format: number): RepriseError {
+  return new RepriseError(
+    'STORE_NEWER',
+    `${path} may only be written by code of format ${oldest} or later, and this is format ${format}: update reprise, or use another store`,
+  )
 }
 
 /** Asks about each owner once, for passes over many leases of few owners. */

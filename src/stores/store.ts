@@ -102,7 +102,9 @@ export interface Store {
   /**
    * Appends behind entry `after`. LEASE_LOST when the lease's token is not the newest or the lease was released (an expired
    * lease that nobody took still appends: fencing, not time, protects the journal). SEQ_CONFLICT when the journal does not end
-   * at `after`. OUTCOME_UNKNOWN when the store cannot tell whether the batch was written: read the tail and see.
+   * at `after`. OUTCOME_UNKNOWN when the store cannot tell whether the batch was written: read the tail and see. RUN_ENDED when
+   * the stored row says that the run is cancelled, or that it is completed and the batch does not open it again: by a row of its
+   * own whose status is neither, which is how a completed run goes on whose journal a person edited.
    */
   append(lease: Lease, after: number, batch: Batch): Promise<void>
 
@@ -153,7 +155,8 @@ export interface Store {
 
   /**
    * Yields when a run (or, without one, any run) may have changed: an append, a message, a release. A hint only: it may come
-   * for nothing, and several changes may give one. Ends when the signal aborts.
+   * for nothing, and several changes may give one; for the release by another process none may come, as for an expired lease.
+   * Ends when the signal aborts.
    */
   watch(run: RunId | undefined, signal: AbortSignal): AsyncIterable<void>
 

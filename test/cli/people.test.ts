@@ -28,7 +28,7 @@ describe('people and runs', { concurrency: 4 }, () => {
     assert.equal(asked.code, 3)
     assert.equal(asked.stdout, '')
     assert.ok(asked.stderr.includes(`Did file_claim({"policy":"P-77"}) happen?`))
-    const command = `reprise answer ${run} q1 --decision run|happened|fail`
+    const command = `reprise answer ${run} q1 --decision DECISION, where DECISION is run or happened or fail`
     assert.ok(asked.stderr.includes(command))
     assert.ok((await folder.reprise('show', run)).stdout.includes(command))
 

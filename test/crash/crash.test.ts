@@ -33,6 +33,8 @@ interface Life {
   readonly appends?: number
   readonly questions?: string[]
   readonly killed: boolean
+  /** Milliseconds from when it was about to kick off. */
+  readonly took: number
 }
 
 interface Place {
@@ -59,15 +61,20 @@ async function live(
   })
   let said = ''
   let complained = ''
+  let readyAt = 0
   process_.stdout.on('data', (chunk: Buffer) => {
-    if (said === '' && kill) kill(process_)
+    if (said === '') {
+      readyAt = performance.now()
+      kill?.(process_)
+    }
     said += String(chunk)
   })
   process_.stderr.on('data', (chunk: Buffer) => (complained += String(chunk)))
   const [code, signal] = (await once(process_, 'close')) as [number | null, string | null]
-  if (signal === 'SIGKILL') return { killed: true }
+  const took = performance.now() - readyAt
+  if (signal === 'SIGKILL') return { killed: true, took }
   assert.equal(code, 0, complained)
-  return { ...(JSON.parse(said.split('\n').at(-2) ?? '') as Omit<Life, 'killed'>), killed: false }
+  return { ...(JSON.parse(said.split('\n').at(-2) ?? '') as Omit<Life, 'killed' | 'took'>), killed: false, took }
 }
 
 /** Goes on until the run is completed, answering doubts as a person would: by looking at what happened. */
@@ -142,13 +149,19 @@ for (const kind of ['sqlite', 'file']) {
       assert.equal(undisturbed.appends, 26)
     })
 
-    for (let number = 1; number <= 50; number++) {
-      const share = Math.random()
+    // one random moment in each fiftieth of the time that an undisturbed run takes
+    let cutOff = 0
+    for (let number = 0; number < 50; number++) {
+      const share = (number + Math.random()) / 50
       test(`ends as an undisturbed one when killed at a random moment (${share.toFixed(3)} of a run)`, async () => {
         const at = await place(kind, `${kind}-random-${number}`)
-        await live(at, '', (process_) => setTimeout(() => process_.kill('SIGKILL'), share * 450))
+        const life = await live(at, '', (process_) => {
+          setTimeout(() => process_.kill('SIGKILL'), share * undisturbed.took)
+        })
+        if (life.killed && (await recorded(at)).replies > 0) cutOff += 1
         await checkDisturbed(at, undisturbed)
       })
     }
+    after(() => assert.ok(cutOff >= 10, `only ${cutOff} of 50 random kills met a run in its middle`))
   })
 }

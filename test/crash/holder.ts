@@ -5,6 +5,17 @@ const [url = '', run = '', how = ''] = process.argv.slice(2)
 const agent = new Agent({ role: 'Clerk', goal: 'Answer', maxRetries: 0 })
 const crew = new Crew({ name: 'held', tasks: [new Task({ name: 'job', description: 'Say it', agent })], store: url })
 
+if (how === 'follow') {
+  // says the last entry that it saw, when there are no more
+  let raw = ''
+  for await (const entry of (await crew.getRun(run)).events()) {
+    if (raw === '') process.stdout.write(' ')
+    raw = entry.type
+  }
+  console.log(JSON.stringify({ raw }))
+  process.exit()
+}
+
 for (;;) {
   try {
     const result = await (how === 'start' ? crew.kickoff({ id: run }) : crew.resume(run))

@@ -8,6 +8,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { openStore } from '../../src/stores/open-store.ts'
 
@@ -36,6 +37,17 @@ for (const kind of ['sqlite', 'file']) {
     const asked = await stage.request()
     asked('said again')
     assert.deepEqual(await second.ended, { status: 'completed', raw: 'said again' })
+  })
+
+  test(`a process that follows a run of another process on ${kind} waits for its end`, async () => {
+    await using stage = await openStage(kind)
+    const first = stage.spawn('start')
+    const asked = await stage.request()
+    const follower = stage.spawn('follow')
+    await once(follower.process.stdout as Readable, 'data')
+    asked('said')
+    assert.equal((await first.ended).status, 'completed')
+    assert.equal((await follower.ended).raw, 'run.completed')
   })
 
   test(`a process on ${kind} that was paused and wakes up after a takeover cannot append`, async () => {

@@ -382,6 +382,33 @@ describe('looking at runs', () => {
   })
 })
 
+test('an input that no text uses is said', async () => {
+  const warnings: string[] = []
+  const task = new Task({
+    name: 'a',
+    description: 'Task: Facts',
+    agent: new Agent({ role: 'A', goal: 'g', model: scriptedModel(standard) }),
+  })
+  const crew = new Crew({ tasks: [task], store: 'memory:', logger: { info() {}, warn: (line) => warnings.push(line) } })
+  await crew.kickoff({ inputs: { bogus: 1 } })
+  assert.match(warnings.join(), /input bogus is used by no text/)
+})
+
+test('a completed run that is older than a task of the crew says so', async () => {
+  const { crew, store, facts } = claims()
+  await crew.kickoff({ id: 'r', inputs })
+  const agent = new Agent({ role: 'A', goal: 'g', model: scriptedModel([]) })
+  const logger = { info() {}, warn() {} }
+  const grown = new Crew({
+    name: 'claims',
+    tasks: [facts, new Task({ name: 'new', description: 'New', agent })],
+    store,
+    logger,
+  })
+  const { stale } = await grown.kickoff({ id: 'r', inputs })
+  assert.deepEqual(stale, [{ task: 'new', reasons: ['the run is older than the task'] }])
+})
+
 describe('putting a crew together', () => {
   const agent = new Agent({ role: 'A', goal: 'g' })
   for (const [what, make, message] of [
@@ -412,6 +439,8 @@ describe('putting a crew together', () => {
       () => tool({ name: 't', description: 'd', input: z.string(), run: () => 1 }),
       /not an object/,
     ],
+    ['no options at all', () => new Task(undefined as never), /takes an object of options/],
+    ['a task that is none', () => new Crew({ tasks: [{}] as never }), /tasks\[0\] of a crew is an object/],
     [
       'another process',
       () => new Crew({ tasks: [], process: 'parallel' as never }),

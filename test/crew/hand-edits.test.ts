@@ -1,10 +1,11 @@
 // People who edit the journal of a `file:` store by hand: what they removed is executed again, each time they do it.
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Agent, Crew, Task } from 'reprise'
+import { z } from 'zod'
 import type { Entry } from '../../src/journal/entries.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { payment } from '../engine/payments.ts'
@@ -75,6 +76,61 @@ test('a text that is changed by hand is taken as it is, and the change is record
   const resumed = (await stage.entries()).findLast((entry) => entry.type === 'run.resumed')
   assert.equal(resumed?.type === 'run.resumed' && resumed.edited?.changed.length, 1)
 })
+
+test('the copy of a journal is a run of its own', async () => {
+  await using stage = await openStage()
+  const { crew, folder } = stage
+  await crew.kickoff({ id: 'r', through: 'a' })
+  await cp(join(folder, 'r.jsonl'), join(folder, 'copy.jsonl'))
+  await cp(join(folder, 'r.blobs'), join(folder, 'copy.blobs'), { recursive: true })
+  await crew.edit('copy', 'a', 'edited in the copy')
+  const result = await crew.resume('copy')
+  assert.equal(result.runId, 'copy')
+  assert.equal(result.task('a').raw, 'edited in the copy')
+  assert.equal((await crew.resume('r')).task('a').raw, 'output of a')
+})
+
+test('a structured output that is edited into something else is no output, and is made again', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'reprise-edits-'))
+  const model = scriptedModel([{ when: 'Do it', reply: { n: 1 } }])
+  const agent = new Agent({ role: 'A', goal: 'g', model })
+  const job = new Task({ name: 'job', description: 'Do it', agent, output: z.object({ n: z.number() }) })
+  await using crew = new Crew({ name: 'c', tasks: [job], store: `file:${folder}` })
+  await crew.kickoff({ id: 'r' })
+  const file = join(folder, 'r.jsonl')
+  await writeFile(file, (await readFile(file, 'utf8')).replace('{\\"n\\":1}', 'oops'))
+  assert.equal((await crew.getRun('r')).task(job).output, undefined)
+  assert.deepEqual((await crew.kickoff({ id: 'r' })).task(job).output, { n: 1 })
+  assert.equal(model.calls.length, 2)
+  await rm(folder, { recursive: true, force: true })
+})
+
+for (const removed of ['task.started', 'model.replied']) {
+  test(`a once call is remembered when the ${removed} before it is removed`, async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'reprise-edits-'))
+    const pay = payment()
+    const model = scriptedModel([
+      { when: 'Do it', after: 0, calls: [{ tool: 'pay', input: { amount: 5 } }] },
+      { when: 'Do it', after: 1, reply: 'paid' },
+    ])
+    const agent = new Agent({ role: 'A', goal: 'g', model, tools: [pay] })
+    await using crew = new Crew({
+      name: 'c',
+      tasks: [new Task({ name: 'job', description: 'Do it', agent })],
+      store: `file:${folder}`,
+    })
+    await crew.kickoff({ id: 'r' })
+    const file = join(folder, 'r.jsonl')
+    const lines = (await readFile(file, 'utf8')).trimEnd().split('\n')
+    const gone = lines.findIndex((line) => (JSON.parse(line) as Entry).type === removed)
+    const kept = lines.filter((line, index) => index !== gone && (JSON.parse(line) as Entry).type !== 'task.completed')
+    await writeFile(file, `${kept.join('\n')}\n`)
+    const result = await crew.kickoff({ id: 'r' })
+    assert.equal(result.status, 'completed')
+    assert.deepEqual(pay.done, [5])
+    await rm(folder, { recursive: true, force: true })
+  })
+}
 
 test('an answer from before the journal was set back does not answer another question', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'reprise-edits-'))

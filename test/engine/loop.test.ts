@@ -488,3 +488,50 @@ test('an output is found again by what it depends on only when no once call went
   assert.equal(await keys([pay], false), 0)
   assert.equal(await keys([], true), 2)
 })
+
+test('an answer that was cut off at the token limit is sent back', async () => {
+  const model = scriptedModel([
+    { when: 'cut off at the limit', reply: 'short' },
+    { when: 'Do it', reply: 'a very long' },
+  ])
+  const cut = {
+    ...model,
+    async doGenerate(options: Parameters<typeof model.doGenerate>[0]) {
+      const result = await model.doGenerate(options)
+      const long = result.content.some((part) => part.type === 'text' && part.text === 'a very long')
+      return long
+        ? { ...result, finishReason: { unified: 'length', raw: 'length' } as typeof result.finishReason }
+        : result
+    },
+  }
+  const agent = new Agent({ role: 'W', goal: 'g', model: cut })
+  const crew = new Crew({
+    name: 'c',
+    tasks: [new Task({ name: 'job', description: 'Do it', agent })],
+    store: newStore(),
+  })
+  assert.equal(String(await crew.kickoff()), 'short')
+})
+
+test('what is too deep for JSON happened, and its result is unreadable', async () => {
+  let deep: unknown = 1
+  for (let level = 0; level < 100_000; level++) deep = [deep]
+  const dig = tool({ name: 'dig', description: 'Dig', effect: 'read', input: z.object({}), run: () => deep })
+  const { crew } = oneTask({
+    tools: [dig],
+    script: [
+      { when: 'Do it', after: 0, calls: [{ tool: 'dig', input: {} }] },
+      { when: 'Do it', after: 1, reply: 'done' },
+    ],
+  })
+  assert.equal(String(await crew.kickoff()), 'done')
+  const greedy = new Task({
+    name: 'x',
+    description: '{a}',
+    agent: new Agent({ role: 'W', goal: 'g', model: scriptedModel([]) }),
+  })
+  await assert.rejects(new Crew({ tasks: [greedy], store: newStore() }).kickoff({ inputs: { a: deep as string } }), {
+    code: 'INPUT_INVALID',
+    message: /nested too deeply/,
+  })
+})

@@ -18,7 +18,7 @@ describe('a once call that was found without its outcome', () => {
     const [question] = result.questions
     assert.equal(question?.kind, 'doubt')
     assert.match(question?.text ?? '', /declare effect: 'read'/)
-    assert.match(String(result), /reprise answer r q1 --decision run\|happened\|fail/)
+    assert.match(String(result), /reprise answer r q1 --decision DECISION, where DECISION is run or happened or fail/)
     assert.deepEqual(pay.done, [])
   })
 
@@ -339,16 +339,18 @@ test('a cancelled run tells a running once tool to stop, and takes nothing more'
 })
 
 describe('an answer or settlement', () => {
-  const hangs = (): Promise<never> => new Promise(() => {})
+  /** Does not end by itself, but when it is told to stop. */
+  const hangs = ({ signal }: { signal: AbortSignal }): Promise<never> =>
+    new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('stopped'))))
 
   test('allows one call: behind it the call is in doubt again, whatever settle has said since', async () => {
     const settlements = [undefined, { happened: false } as const]
     let ran = 0
     const pay = payment({
       maxSeconds: 0.01,
-      run: () => {
+      run: (_, context) => {
         ran += 1
-        return hangs()
+        return hangs(context)
       },
       settle: () => settlements.shift(),
     })
@@ -367,9 +369,9 @@ describe('an answer or settlement', () => {
     let ran = 0
     const pay = payment({
       maxSeconds: 0.01,
-      run: () => {
+      run: (_, context) => {
         ran += 1
-        return hangs()
+        return hangs(context)
       },
       settle: () => ({ happened: false }),
     })
@@ -383,9 +385,9 @@ describe('an answer or settlement', () => {
     const settled: number[] = []
     const pay = payment({
       maxSeconds: 0.01,
-      run({ amount }) {
+      run({ amount }, context) {
         got.push(amount)
-        return got.length === 2 ? hangs() : { paid: amount }
+        return got.length === 2 ? hangs(context) : { paid: amount }
       },
       settle(_, { amount }) {
         settled.push(amount)
@@ -407,7 +409,7 @@ describe('an answer or settlement', () => {
   })
 
   test('comes from settle also for an equal call of an attempt that was given up', async () => {
-    const pay = payment({ run: hangs, settle: () => ({ happened: true, result: 'ok' }) })
+    const pay = payment({ run: (_, context) => hangs(context), settle: () => ({ happened: true, result: 'ok' }) })
     const agent = new Agent({ role: 'W', goal: 'g', tools: [pay], maxSeconds: 0.05, model: scriptedModel(payOnce) })
     const crew = new Crew({
       name: 'c',
@@ -416,6 +418,32 @@ describe('an answer or settlement', () => {
     })
     await assert.rejects(crew.kickoff({ id: 'r' }), { code: 'TIME_EXHAUSTED' })
     assert.equal((await crew.resume('r')).status, 'completed')
+  })
+
+  test('is a person’s while the call that was given up still runs: what settle says may change under it', async () => {
+    const done = Promise.withResolvers<string>()
+    let settled = 0
+    const pay = payment({
+      maxSeconds: 0.01,
+      run: () => done.promise,
+      settle: () => {
+        settled += 1
+        return { happened: false }
+      },
+    })
+    const { crew } = oneTask({ tools: [pay], script: payOnce })
+    assert.equal((await crew.kickoff({ id: 'r' })).questions[0]?.kind, 'doubt')
+    assert.equal(settled, 0)
+    done.resolve('late')
+  })
+
+  test('that is neither yes nor no means that settle cannot tell', async () => {
+    for (const odd of [{}, 'yes', { happened: 'no' }]) {
+      const pay = payment({ settle: (() => odd) as never })
+      const { crew } = await inDoubt(pay)
+      assert.equal((await crew.resume('r')).questions[0]?.kind, 'doubt')
+      assert.deepEqual(pay.done, [])
+    }
   })
 
   test('"use" is remembered by the next attempt', async () => {

@@ -22,7 +22,7 @@ function heldTool(): { held: Tool; called: Promise<void>; end: () => void } {
       return end.promise
     },
   })
-  return { held: held as Tool, called: called.promise, end: () => end.resolve('held back') }
+  return { held: held, called: called.promise, end: () => end.resolve('held back') }
 }
 
 /** Tasks a and b; b calls the held tool. */

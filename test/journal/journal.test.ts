@@ -10,7 +10,7 @@ import { digest } from '../../src/journal/hash.ts'
 import { canonicalJson, strictJson, throughJson, type Json } from '../../src/journal/json.ts'
 import { attemptPath, callPath, parentPath, taskOf, turnPath } from '../../src/journal/paths.ts'
 
-const owner: Owner = { host: 'h', boot: 'b', pid: 1, start: 's' }
+const owner: Owner = { host: 'h', boot: 'b', pid: 1, start: 's', instance: 'i' }
 const stamp = { seq: 1, at: '2026-01-01T00:00:00.000Z', token: 1, prev: '' }
 
 /** JSON with the member names that could go wrong. */

@@ -53,3 +53,10 @@ test('refuses lease seconds that are no positive number, and nothing else becaus
   using _ = environmentOf({ REPRISE_LEASE_SECONDS: '2.5' })
   assert.equal(environment().leaseSeconds, 2.5)
 })
+
+test('takes a password out of an address', () => {
+  assert.equal(
+    redact('cannot reach http://ada:s3cret@127.0.0.1:80/v1 now'),
+    'cannot reach http://[redacted]@127.0.0.1:80/v1 now',
+  )
+})

@@ -266,10 +266,21 @@ test('refuses a journal whose first line was removed, and never takes it for a f
   await store.release(lease)
   await edit(file, (lines) => lines.slice(1))
   assert.deepEqual(await store.create(row('r'), batch(1)), { created: false })
-  const message = /line 1 of .*r\.jsonl is entry 2.*put .* back/
+  const message = /line 1 of .*r\.jsonl is entry 2.*entry 1.*put back/
   await refused(store.row('r'), 'JOURNAL_DAMAGED', message)
   await refused(store.acquire('r', thisOwner(), ttlMs), 'JOURNAL_DAMAGED', message)
   assert.equal((await readFile(file, 'utf8')).split('\n').length, 3)
+})
+
+test('refuses a journal of which only a part of the first batch is left', async () => {
+  await using opened = await scene()
+  const { folder, store } = opened
+  await store.create(row('made'), batch(1, 3))
+  await edit(join(folder, 'made.jsonl'), (lines) => lines.slice(0, 2))
+  assert.deepEqual(await store.create(row('made'), batch(1)), { created: false })
+  const message = /line 1 of .*made\.jsonl lacks what was written with it/
+  await refused(store.row('made'), 'JOURNAL_DAMAGED', message)
+  await refused(store.acquire('made', thisOwner(), ttlMs), 'JOURNAL_DAMAGED', message)
 })
 
 test('refuses a journal in which nothing says any more what is listed of the run', async () => {

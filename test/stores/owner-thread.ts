@@ -1,5 +1,4 @@
 // A thread that says who it is.
-import { parentPort } from 'node:worker_threads'
 import { thisOwner } from 'reprise/stores'
 
-parentPort?.postMessage(thisOwner())
+process.stdout.write(JSON.stringify(thisOwner()))

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import { describeOwner, isGone, sameOwner, thisOwner } from 'reprise/stores'
+import { describeOwner, isGone, sameOwner, thisOwner, type Owner } from 'reprise/stores'
 import { turns } from './other-process.ts'
 
 const machineId =
   ['/etc/machine-id', '/var/lib/dbus/machine-id']
     .map((path) => (existsSync(path) ? readFileSync(path, 'utf8').trim() : ''))
-    .find((id) => id !== '') ?? ''
+    .find((id) => /^[0-9a-f]{32}$/i.test(id)) ?? ''
 const knownMachine = { skip: machineId === '' ? 'this machine has no id' : false }
 const onLinux = { skip: process.platform === 'linux' ? false : 'reads /proc' }
 
@@ -30,12 +30,11 @@ test('an owner is known by host, boot, pid, start and instance together', () => 
 })
 
 test('a thread is another owner than the process that started it, and neither is gone', async () => {
-  const worker = new Worker(new URL('owner-thread.ts', import.meta.url))
-  const [theirs] = (await once(worker, 'message')) as [ReturnType<typeof thisOwner>]
+  const worker = new Worker(new URL('owner-thread.ts', import.meta.url), { stdout: true })
+  const theirs = JSON.parse(await text(worker.stdout)) as Owner
   assert.equal(theirs.pid, process.pid)
   assert.equal(sameOwner(theirs, thisOwner()), false)
   assert.ok(sameOwner({ ...theirs, instance: thisOwner().instance }, thisOwner()))
-  await worker.terminate()
   assert.equal(isGone(theirs), false)
 })
 

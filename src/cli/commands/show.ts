@@ -1,6 +1,7 @@
 // `reprise show`: one run as its journal tells it.
 import { describeEntry } from '../../crew/log.ts'
 import { listRuns } from '../../crew/runs.ts'
+import { replayCommand, resumeCommand } from '../../engine/commands.ts'
 import { howToAnswer } from '../../engine/questions.ts'
 import { readEntries, readRun } from '../../engine/read-run.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -111,6 +112,6 @@ async function printSteps({ out }: Terminal, engine: OpenEngine, run: string): P
 
 function nextCommand({ id, status, abandoned, questions }: RunRecord): string | undefined {
   if (questions.length > 0 || status === 'queued' || status === 'cancelled') return undefined
-  if (status === 'completed') return `execute it again from a task with: reprise replay --run ${id} -t <task>`
-  return status === 'running' && !abandoned ? undefined : `go on with: reprise resume ${id}`
+  if (status === 'completed') return `execute it again from a task with: ${replayCommand(id)}`
+  return status === 'running' && !abandoned ? undefined : `go on with: ${resumeCommand(id)}`
 }

@@ -5,6 +5,10 @@ import type { RunId } from '../store.ts'
 
 const journalEnding = '.jsonl'
 const inboxEnding = '.inbox.jsonl'
+const temporaryEnding = '.tmp'
+
+/** The lock and the leases; SQLite puts a journal beside it. */
+export const leasesName = 'leases.db'
 
 /** File systems take 255 bytes; endings and temporary names need some of them. */
 const longest = 150
@@ -32,6 +36,11 @@ export function journalName(run: RunId): string {
   return encodeName(run) + journalEnding
 }
 
+/** While its first batch is written. */
+export function newJournalName(run: RunId): string {
+  return journalName(run) + temporaryEnding
+}
+
 export function inboxName(run: RunId): string {
   return encodeName(run) + inboxEnding
 }
@@ -45,6 +54,11 @@ export function runPart(file: string): string | undefined {
   if (!file.endsWith(journalEnding)) return undefined
   const name = file.slice(0, -journalEnding.length)
   return name === '' || name.includes('.') ? undefined : name
+}
+
+/** Whether a change of this file says nothing of any run: leases are renewed all the time, new files get their name at the end. */
+export function isAside(file: string): boolean {
+  return file.startsWith(leasesName) || file.endsWith(temporaryEnding)
 }
 
 /** The run that a changed file belongs to, where its name says it. */

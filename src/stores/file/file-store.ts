@@ -2,13 +2,16 @@
 // and the run goes on behind it; everything else that the store says of a run is folded from the lines that are left.
 // Changes are made under the lock of leases.db, reads without it: a file only grows, and what is unfinished at its end is not seen.
 import { join, resolve } from 'node:path'
-import { decodeCursor, encodeCursor, newestFirst, oldestFirst } from '../cursor.ts'
+import { oldestFirst } from '../cursor.ts'
+import { listPage } from '../list-page.ts'
 import { makePrivateFolder } from '../private-folder.ts'
 import {
   checkFree,
   checkNumbers,
+  checkOpen,
   checkSeq,
   checkToken,
+  isEnded,
   isLive,
   rememberGone,
   runNotFound,
@@ -16,6 +19,7 @@ import {
 } from '../refusals.ts'
 import type { Lease, Message, Owner, RunId, Store } from '../store.ts'
 import { fileError } from './durable-files.ts'
+import { leasesName } from './file-names.ts'
 import { watchFolder } from './folder-watch.ts'
 import { appendLines, completeRow, lastSeq, readLines, type JournalState } from './journal-file.ts'
 import { openLeaseDatabase, type Leases } from './lease-database.ts'
@@ -32,7 +36,7 @@ export async function fileStore(path: string, options: FileStoreOptions = {}): P
   const url = `file:${folder}`
   const now = options.now ?? Date.now
   await makePrivateFolder(folder)
-  const database = await openLeaseDatabase(join(folder, 'leases.db'), url)
+  const database = await openLeaseDatabase(join(folder, leasesName), url)
   const files = runFolder(folder)
   const watchers = watchFolder(folder)
   let closed = false
@@ -102,6 +106,7 @@ export async function fileStore(path: string, options: FileStoreOptions = {}): P
         checkToken(lease, state && token, holding)
         if (state === undefined) return
         checkSeq(lease.run, lastSeq(state), after, batch)
+        checkOpen(lease.run, state.row.status, batch)
         await files.addBlobs(lease.run, batch.blobs ?? [])
         const taken = await postedAmong(lease.run, batch.taken ?? [])
         await appendLines(state, { ...batch, taken }, batch.row && { ...batch.row, run: lease.run }, now())
@@ -124,22 +129,16 @@ export async function fileStore(path: string, options: FileStoreOptions = {}): P
     row: (run) =>
       guarded(async () => {
         const state = await files.load(run)
-        return state && completeRow(state)
+        const row = state && completeRow(state)
+        // A damaged journal is still listed where its lines say enough.
+        if (row === undefined && state?.damage !== undefined) throw state.damage
+        return row
       }),
 
     list: (filter, page) =>
       guarded(async () => {
-        const before = page.before === undefined ? undefined : decodeCursor(page.before)
-        const all = (await files.all())
-          .map(({ row }) => row)
-          .filter((row) => filter.crew === undefined || row.crew === filter.crew)
-          .filter((row) => filter.parent === undefined || row.parent === filter.parent)
-          .filter((row) => filter.status === undefined || filter.status.includes(row.status))
-          .filter((row) => before === undefined || newestFirst(before, row) < 0)
-          .toSorted(newestFirst)
-        const rows = all.slice(0, Math.max(page.limit, 0))
-        const last = rows.at(-1)
-        return all.length > rows.length && last !== undefined ? { rows, next: encodeCursor(last) } : { rows }
+        const rows = (await files.all()).map(({ row }) => row)
+        return listPage(rows, filter, page)
       }),
 
     findOutput: (crew, task, fingerprint, since = 0) =>
@@ -205,11 +204,11 @@ export async function fileStore(path: string, options: FileStoreOptions = {}): P
 
     async post(run, message) {
       const result = await locked(async () => {
-        const state = await files.load(run)
+        const state = await undamaged(run)
         if (state === undefined) throw runNotFound(run, url)
         const known = await files.messages(run)
         if (state.taken.has(message.id) || known.some(({ id }) => id === message.id)) return 'exists'
-        if (state.row.status === 'completed' || state.row.status === 'cancelled') return 'ended'
+        if (isEnded(state.row.status)) return 'ended'
         await files.post(run, message)
         return 'posted'
       })
@@ -219,7 +218,7 @@ export async function fileStore(path: string, options: FileStoreOptions = {}): P
 
     inbox: (run) =>
       guarded(async () => {
-        const state = await files.load(run)
+        const state = await undamaged(run)
         return state === undefined ? [] : waitingMessages(run, state)
       }),
 

@@ -1,7 +1,7 @@
 // Tells watchers of changes that other processes, or a person's editor, make in the folder.
 import { watch, type FSWatcher } from 'node:fs'
 import { createWatchers, type Watchers } from '../watchers.ts'
-import { runOfFile } from './file-names.ts'
+import { isAside, runOfFile } from './file-names.ts'
 
 /** Where the system cannot watch a folder, watchers are simply woken this often to look for themselves. */
 const fallbackMs = 1000
@@ -18,9 +18,10 @@ export function watchFolder(folder: string): Watchers {
     start() {
       try {
         // Not persistent: a watcher alone keeps no process alive.
-        watcher = watch(folder, { persistent: false }, (_event, file) =>
-          watchers.changed(file === null ? undefined : runOfFile(file)),
-        )
+        watcher = watch(folder, { persistent: false }, (_event, file) => {
+          if (file === null) watchers.changed()
+          else if (!isAside(file)) watchers.changed(runOfFile(file))
+        })
         watcher.on('error', fallBack)
       } catch {
         fallBack()

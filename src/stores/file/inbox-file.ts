@@ -26,7 +26,7 @@ async function scanInbox(path: string): Promise<Scanned<Message>> {
   try {
     handle = await open(path, 'r')
   } catch (error) {
-    if (isMissing(error)) return { lines: [], goodLength: 0, endsLine: true, damagedLine: undefined }
+    if (isMissing(error)) return await scanLines(new Uint8Array(), decodeMessage)
     throw error
   }
   try {

@@ -3,10 +3,10 @@
 import { open } from 'node:fs/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { RepriseError } from '../../errors.ts'
-import type { Batch, Line, RunRow } from '../store.ts'
+import type { Batch, Line, RunId, RunRow } from '../store.ts'
 import { appendDurably, isMissing, seen, type Seen } from './durable-files.ts'
-import { scanLines } from './json-lines.ts'
-import { decodeLine, encodeBatch, type FileOutput, type StoreData } from './line-format.ts'
+import { scanLines, type Scanned } from './json-lines.ts'
+import { decodeLine, encodeBatch, type FileLine, type FileOutput, type StoreData } from './line-format.ts'
 
 /** Bytes of a journal that are read at a time. */
 const chunkBytes = 1024 * 1024
@@ -25,8 +25,15 @@ export interface JournalState {
   readonly damage: RepriseError | undefined
 }
 
-/** Undefined when there is no such file. `before` is given back when the file is still as it was then. */
-export async function loadJournal(path: string, before?: JournalState): Promise<JournalState | undefined> {
+/**
+ * Undefined when there is no such file. `run` is what the file's name says, if it does. `before` is given back when the file is
+ * still as it was then.
+ */
+export async function loadJournal(
+  path: string,
+  run: RunId | undefined,
+  before?: JournalState,
+): Promise<JournalState | undefined> {
   let handle
   try {
     handle = await open(path, 'r')
@@ -39,7 +46,7 @@ export async function loadJournal(path: string, before?: JournalState): Promise<
     if (before !== undefined && sameFile(before.seen, now)) return before
     const bytes = Buffer.alloc(now.size)
     const { bytesRead } = await handle.read(bytes, 0, now.size, 0)
-    return await foldFile(path, now, bytes.subarray(0, bytesRead))
+    return await foldFile(path, run, now, bytes.subarray(0, bytesRead))
   } finally {
     await handle.close()
   }
@@ -125,25 +132,36 @@ export function completeRow(state: JournalState): RunRow | undefined {
   return { ...state.row, run, crew, version, status, createdAt, updatedAt, inputs, summary }
 }
 
-async function foldFile(path: string, now: Seen, bytes: Uint8Array): Promise<JournalState> {
+async function foldFile(path: string, run: RunId | undefined, now: Seen, bytes: Uint8Array): Promise<JournalState> {
   const scanned = await scanLines(bytes, decodeLine, (line) => line.more)
-  let disorder: number | undefined
-  const state: JournalState = {
-    ...emptyJournal(path),
-    seen: now,
-    goodLength: scanned.goodLength,
-    endsLine: scanned.endsLine,
-    damage: scanned.damagedLine === undefined ? undefined : damaged(path, scanned.damagedLine, 'cannot be read'),
-  }
+  const { goodLength, endsLine } = scanned
+  const state: JournalState = { ...emptyJournal(path), seen: now, goodLength, endsLine }
   for (const { value, start } of scanned.lines) {
-    if (value.seq <= lastSeq(state)) disorder ??= value.seq
     state.seqs.push(value.seq)
     state.starts.push(start)
     foldStore(state, value.store)
   }
-  if (state.damage !== undefined || disorder === undefined) return state
-  const line = scanned.lines.findIndex((found, index) => index > 0 && found.value.seq <= (state.seqs[index - 1] ?? 0))
-  return { ...state, damage: damaged(path, line + 1, `is entry ${disorder} out of its order`) }
+  // The name decides, so that a copy of a file is a run of its own.
+  if (run !== undefined) state.row = { ...state.row, run }
+  return { ...state, damage: findDamage(state, scanned) }
+}
+
+function findDamage(
+  state: JournalState,
+  { lines, damagedLine, unfinishedLine, firstLine }: Scanned<FileLine>,
+): RepriseError | undefined {
+  const { path, seqs } = state
+  if (damagedLine !== undefined) return damaged(path, damagedLine, 'cannot be read')
+  // An empty file, which counts as none.
+  if (firstLine === undefined) return undefined
+  // No crash leaves a file without a whole batch: it gets its name when the first one is written.
+  if (seqs.length === 0) {
+    return damaged(path, firstLine, unfinishedLine === undefined ? 'cannot be read' : 'lacks what was written with it')
+  }
+  const wrong = lines.find((line, index) => index > 0 && line.value.seq <= (seqs[index - 1] ?? 0))
+  if (wrong !== undefined) return damaged(path, wrong.number, `is entry ${wrong.value.seq} out of its order`)
+  if (seqs[0] !== 1 || completeRow(state) === undefined) return headless(path, firstLine, seqs[0])
+  return undefined
 }
 
 function foldStore(state: JournalState, store: StoreData | undefined): void {
@@ -182,6 +200,12 @@ function damaged(path: string, line: number, what: string): RepriseError {
     'JOURNAL_DAMAGED',
     `line ${line} of ${path} ${what}: mend or remove that line, or put a copy of the file in its place`,
   )
+}
+
+function headless(path: string, line: number, seq: number | undefined): RepriseError {
+  const what =
+    seq === 1 ? 'no longer says what run this is' : `is entry ${seq}, and a run cannot be read without entry 1`
+  return new RepriseError('JOURNAL_DAMAGED', `line ${line} of ${path} ${what}: put back what was removed there`)
 }
 
 function changedWhileRead(path: string): RepriseError {

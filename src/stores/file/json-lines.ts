@@ -1,12 +1,23 @@
-// Splits a file into lines and decides where its good part ends. A last line that cannot be read is what a crash left of a
-// write, and is not there; one in the middle is damage.
+// Splits a file into lines and decides where its good part ends. What cannot be read is what a crash left of a write, and is not
+// there, when no newline ends it; any other line is damage. Blank lines and carriage returns, as editors leave them, are ignored.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Tail } from './durable-files.ts'
 
+export interface ScannedLine<T> {
+  readonly value: T
+  /** Counted from 1, blank lines too. */
+  readonly number: number
+  readonly start: number
+}
+
 export interface Scanned<T> extends Tail {
-  readonly lines: readonly { readonly value: T; readonly start: number }[]
-  /** The number, from 1, of the first line in the middle that could not be read. */
+  readonly lines: readonly ScannedLine<T>[]
+  /** The number, from 1, of the first line that could not be read although it has its newline. */
   readonly damagedLine: number | undefined
+  /** The number of the first line that was left out as unfinished. */
+  readonly unfinishedLine: number | undefined
+  /** The number of the first line that is not blank, readable or not. */
+  readonly firstLine: number | undefined
 }
 
 /** Bytes that are parsed before others get their turn. */
@@ -19,8 +30,8 @@ export async function scanLines<T>(
   decode: (line: Uint8Array) => T | undefined,
   unfinished: (value: T) => boolean = () => false,
 ): Promise<Scanned<T>> {
-  const lines: { value: T; start: number; end: number }[] = []
-  let bad: number | undefined
+  const lines: (ScannedLine<T> & { readonly end: number })[] = []
+  let firstLine: number | undefined
   let damagedLine: number | undefined
   let turn = turnBytes
   for (let start = 0, number = 1; start < bytes.length; number++) {
@@ -28,11 +39,10 @@ export async function scanLines<T>(
     const end = found === -1 ? bytes.length : found + 1
     const line = bytes.subarray(start, found === -1 ? end : found)
     if (!isBlank(line)) {
-      // Something follows the unreadable line: it was not the last.
-      damagedLine ??= bad
+      firstLine ??= number
       const value = decode(line)
-      if (value === undefined) bad ??= number
-      else lines.push({ value, start, end })
+      if (value !== undefined) lines.push({ value, number, start, end })
+      else if (found !== -1) damagedLine ??= number
     }
     start = end
     if (start > turn) {
@@ -41,9 +51,11 @@ export async function scanLines<T>(
     }
   }
   const finished = lines.findLastIndex((line) => !unfinished(line.value))
+  const unfinishedLine = lines[finished + 1]?.number
   if (damagedLine === undefined) lines.length = finished + 1
   const goodLength = lines.at(-1)?.end ?? 0
-  return { lines, goodLength, endsLine: goodLength === 0 || bytes[goodLength - 1] === newline, damagedLine }
+  const endsLine = goodLength === 0 || bytes[goodLength - 1] === newline
+  return { lines, goodLength, endsLine, damagedLine, unfinishedLine, firstLine }
 }
 
 function isBlank(line: Uint8Array): boolean {

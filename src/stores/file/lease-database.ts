@@ -1,10 +1,10 @@
 // leases.db: the lock of the folder and the table of its leases. The lock is SQLite's own write lock, which the kernel drops
 // when a process dies; it is held across the writes to a journal file, so the check of a lease and the write are one. A rollback
 // journal rather than WAL: folders like this one get mounted, copied and synced, where shared memory does not work.
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { RepriseError } from '../../errors.ts'
-import { createPrivately } from '../private-folder.ts'
-import { storeClosed, type Holding } from '../refusals.ts'
+import { storeClosed, storeNewer, type Holding } from '../refusals.ts'
+import { openDatabase } from '../sqlite/open-database.ts'
 import { whileBusy } from '../sqlite/sqlite-errors.ts'
 import type { Owner, RunId } from '../store.ts'
 
@@ -32,7 +32,7 @@ export interface LeaseDatabase {
 
 /** STORE_INVALID, STORE_NEWER. */
 export async function openLeaseDatabase(path: string, url: string): Promise<LeaseDatabase> {
-  const db = await whileBusy(path, () => openDatabase(path))
+  const db = await openDatabase(path, (opened) => bringUpToDate(opened, path))
   const select = db.prepare('select token, owner, expires_at from leases where run = ?')
   const upsert = db.prepare(
     'insert into leases (run, token, owner, expires_at) values (?, ?, ?, ?) on conflict (run) do update set token = excluded.token, owner = excluded.owner, expires_at = excluded.expires_at',
@@ -92,27 +92,13 @@ export async function openLeaseDatabase(path: string, url: string): Promise<Leas
   }
 }
 
-function openDatabase(path: string): DatabaseSync {
-  let db: DatabaseSync | undefined
-  try {
-    createPrivately(path)
-    db = new DatabaseSync(path, { timeout: 0 })
-    const version = Number(db.prepare('pragma user_version').get()?.['user_version'])
-    if (version > formatNumber) {
-      throw new RepriseError(
-        'STORE_NEWER',
-        `${path} may only be written by code of format ${version} or later, and this is format ${formatNumber}: update reprise, or use another store`,
-      )
-    }
-    db.exec('pragma synchronous = full')
-    if (version === formatNumber) return db
-    db.exec(`begin immediate;
-      create table if not exists leases (id integer primary key, run text not null unique, token integer not null, owner text, expires_at integer);
-      pragma user_version = ${formatNumber};
-      commit`)
-    return db
-  } catch (error) {
-    db?.close()
-    throw error
-  }
+function bringUpToDate(db: DatabaseSync, path: string): void {
+  const version = Number(db.prepare('pragma user_version').get()?.['user_version'])
+  if (version > formatNumber) throw storeNewer(path, version, formatNumber)
+  db.exec('pragma synchronous = full')
+  if (version === formatNumber) return
+  db.exec(`begin immediate;
+    create table if not exists leases (id integer primary key, run text not null unique, token integer not null, owner text, expires_at integer);
+    pragma user_version = ${formatNumber};
+    commit`)
 }

@@ -1,18 +1,18 @@
 // The files of a folder by run, and what is remembered of each so that an unchanged file is not read again.
-import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Blob, Message, RunId, RunRow } from '../store.ts'
 import { isMissing, syncFolder, writeDurably } from './durable-files.ts'
-import { blobsName, decodeName, encodeName, inboxName, journalName, runPart } from './file-names.ts'
+import { blobsName, decodeName, encodeName, inboxName, journalName, newJournalName, runPart } from './file-names.ts'
 import { appendMessage, loadInbox } from './inbox-file.ts'
 import { completeRow, emptyJournal, loadJournal, type JournalState } from './journal-file.ts'
 
 export interface RunFolder {
-  /** Undefined when the run is not there: no file, or one in which nothing good was ever written. */
+  /** Undefined when the run is not there: no file, or an empty one. A file of which nothing can be read is there, and damaged. */
   load(run: RunId): Promise<JournalState | undefined>
-  /** Takes away what a run of this id left behind; what is appended to the state makes a new file. */
+  /** Takes away what a run of this id left behind; what is appended to the state makes a new file under a temporary name. */
   startOver(run: RunId): Promise<JournalState>
-  /** Remembers the state of a file that startOver began, once its name is safe on disk. */
+  /** Gives a file that startOver began its name, so that a crash before never leaves half a first batch there. */
   keep(run: RunId, state: JournalState): Promise<void>
   all(): Promise<{ readonly row: RunRow; readonly state: JournalState }[]>
   blob(run: RunId, hash: string): Promise<Uint8Array | undefined>
@@ -26,18 +26,17 @@ export function runFolder(folder: string): RunFolder {
   const remembered = new Map<string, JournalState>()
 
   async function loadNamed(name: string, run: RunId | undefined): Promise<JournalState | undefined> {
-    const state = await loadJournal(join(folder, name), remembered.get(name))
-    if (state === undefined || state.seqs.length === 0) {
+    const state = await loadJournal(join(folder, name), run, remembered.get(name))
+    if (state === undefined || (state.seqs.length === 0 && state.damage === undefined)) {
       remembered.delete(name)
       return undefined
     }
-    // The name decides, so that a copy of a file is a run of its own.
-    if (run !== undefined) state.row = { ...state.row, run }
     remembered.set(name, state)
     return state
   }
 
   async function removeExtras(run: RunId): Promise<void> {
+    await rm(join(folder, newJournalName(run)), { force: true })
     await rm(join(folder, inboxName(run)), { force: true })
     await rm(join(folder, blobsName(run)), { recursive: true, force: true })
   }
@@ -47,12 +46,14 @@ export function runFolder(folder: string): RunFolder {
 
     async startOver(run) {
       await removeExtras(run)
-      return emptyJournal(join(folder, journalName(run)))
+      return emptyJournal(join(folder, newJournalName(run)))
     },
 
     async keep(run, state) {
+      const path = join(folder, journalName(run))
+      await rename(state.path, path)
       await syncFolder(folder)
-      remembered.set(journalName(run), state)
+      remembered.set(journalName(run), { ...state, path })
     },
 
     async all() {

@@ -1,12 +1,13 @@
 // An open database: its one connection, its statements (prepared once), and the two ways to use it. Reads are answered at once
 // between commits; writes go through the group commit.
 import { dirname } from 'node:path'
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { createPrivately, makePrivateFolder } from '../private-folder.ts'
+import type { StatementSync } from 'node:sqlite'
+import { makePrivateFolder } from '../private-folder.ts'
 import { storeClosed } from '../refusals.ts'
 import { groupCommit } from './group-commit.ts'
 import { migrate } from './migrate.ts'
-import { storeError, whileBusy } from './sqlite-errors.ts'
+import { openDatabase } from './open-database.ts'
+import { whileBusy } from './sqlite-errors.ts'
 
 export interface Connection {
   readonly url: string
@@ -24,7 +25,10 @@ export interface Connection {
 export async function openConnection(path: string, now: () => number): Promise<Connection> {
   const url = `sqlite:${path}`
   await makePrivateFolder(dirname(path))
-  const db = await whileBusy(path, () => openDatabase(path))
+  const db = await openDatabase(path, (opened) => {
+    opened.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on')
+    migrate(opened, path)
+  })
   const statements = new Map<string, StatementSync>()
   let closed = false
 
@@ -61,27 +65,4 @@ export async function openConnection(path: string, now: () => number): Promise<C
       db.close()
     },
   }
-}
-
-function openDatabase(path: string): DatabaseSync {
-  let db: DatabaseSync | undefined
-  try {
-    createPrivately(path)
-    db = new DatabaseSync(path, { timeout: 0 })
-    db.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on')
-    migrate(db, path)
-    return db
-  } catch (error) {
-    db?.close()
-    throw openError(error, path)
-  }
-}
-
-function openError(error: unknown, path: string): unknown {
-  const code = (error as NodeJS.ErrnoException).code
-  // Made to look like SQLite's own "cannot open": a file system's refusal is worth the same advice.
-  if (code !== undefined && code.startsWith('E') && !code.startsWith('ERR_')) {
-    return storeError(Object.assign(new Error((error as Error).message), { errcode: 14 }), path)
-  }
-  return error
 }

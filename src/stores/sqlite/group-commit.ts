@@ -52,6 +52,8 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
   function drain(): void {
     scheduled = false
     try {
+      // Left open only when a rollback failed.
+      if (database.isTransaction()) sql('rollback').run()
       sql('begin immediate').run()
     } catch (error) {
       if (isBusy(error) && waitForLock()) return
@@ -79,7 +81,12 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
   function commitGroup(jobs: readonly Job[]): Settle[] {
     const settles: Settle[] = []
     for (const job of jobs) {
-      settles.push(attempt(job))
+      try {
+        settles.push(attempt(job))
+      } catch (error) {
+        if (database.isTransaction()) rollBack()
+        return failAll(jobs, notWritten(path, error))
+      }
       // Some failures (a full disk, a broken one) make SQLite roll back everything: then nobody's work is there.
       if (!database.isTransaction()) return failAll(jobs, notWritten(path))
     }
@@ -93,12 +100,12 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
     }
   }
 
+  /** Throws when not the work but the savepoint around it fails: then the work cannot be told from its neighbours'. */
   function attempt(job: Job): Settle {
+    sql('savepoint job').run()
+    let value: unknown
     try {
-      sql('savepoint job').run()
-      const value = job.work()
-      sql('release job').run()
-      return () => job.resolve(value as never)
+      value = job.work()
     } catch (error) {
       if (database.isTransaction()) {
         sql('rollback to job').run()
@@ -106,13 +113,16 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
       }
       return () => job.reject(storeError(error, path))
     }
+    sql('release job').run()
+    return () => job.resolve(value as never)
   }
 
   function rollBack(): void {
     try {
       sql('rollback').run()
     } catch {
-      // The commit's failure is the one to report; SQLite rolls back by itself when the file is opened again.
+      // The failure before it is the one to report. It is tried again before the next group, and SQLite does it by itself
+      // when the file is opened again.
     }
   }
 
@@ -123,8 +133,15 @@ function failAll(jobs: readonly Job[], error: RepriseError): Settle[] {
   return jobs.map((job) => () => job.reject(error))
 }
 
-function notWritten(path: string): RepriseError {
-  return new RepriseError('STORE_FAILED', `${path} could not be written and nothing was changed: check its disk`)
+function notWritten(path: string, cause?: unknown): RepriseError {
+  const why = cause === undefined ? '' : ` (${messageOf(cause)})`
+  return new RepriseError(
+    'STORE_FAILED',
+    `${path} could not be written${why} and nothing was changed: check its disk`,
+    {
+      cause,
+    },
+  )
 }
 
 function unknownOutcome(path: string, error: unknown): RepriseError {

@@ -1,9 +1,13 @@
 // Creating runs, appending to them and reading them back.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { checkNumbers, checkSeq, checkToken } from '../refusals.ts'
+import { checkNumbers, checkOpen, checkSeq, checkToken } from '../refusals.ts'
 import type { Batch, Lease, Line, Owner, RunId, RunRow } from '../store.ts'
 import type { Connection } from './connection.ts'
-import { findLease, holdingOf } from './records.ts'
+import { findLease, holdingOf, rowColumns, rowValues } from './records.ts'
+
+const inserted = ['run', ...rowColumns, 'token', 'owner', 'expires_at']
+const insertRun = `insert into runs (${inserted.join()}) values (${inserted.map(() => '?').join()})`
+const updateRow = `update runs set ${rowColumns.map((column) => `${column} = ?`).join()} where id = ?`
 
 /** How much of a journal is read at a time: one turn of the event loop each, however long the journal is. */
 const chunkLines = 500
@@ -22,18 +26,9 @@ export function createRun(
     const row = batch.row ?? first
     const floor = sql('select floor from tokens').get() as unknown as { floor: number }
     const token = floor.floor + (lease === undefined ? 0 : 1)
-    const { lastInsertRowid } = sql(
-      'insert into runs (run, crew, version, status, created_at, updated_at, parent, inputs, summary, token, owner, expires_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-    ).run(
+    const { lastInsertRowid } = sql(insertRun).run(
       first.run,
-      row.crew,
-      row.version,
-      row.status,
-      row.createdAt,
-      row.updatedAt,
-      row.parent ?? null,
-      row.inputs,
-      row.summary,
+      ...rowValues(row),
       token,
       lease === undefined ? null : JSON.stringify(lease.owner),
       lease === undefined ? null : now() + lease.ttlMs,
@@ -51,22 +46,9 @@ export function appendBatch(connection: Connection, lease: Lease, after: number,
     checkToken(lease, record?.token, record && holdingOf(record))
     if (record === undefined) return
     checkSeq(lease.run, lastSeq(connection, record.id), after, batch)
+    checkOpen(lease.run, record.status, batch)
     const { row } = batch
-    if (row !== undefined) {
-      sql(
-        'update runs set crew = ?, version = ?, status = ?, created_at = ?, updated_at = ?, parent = ?, inputs = ?, summary = ? where id = ?',
-      ).run(
-        row.crew,
-        row.version,
-        row.status,
-        row.createdAt,
-        row.updatedAt,
-        row.parent ?? null,
-        row.inputs,
-        row.summary,
-        record.id,
-      )
-    }
+    if (row !== undefined) sql(updateRow).run(...rowValues(row), record.id)
     insertBatch(connection, record.id, row?.crew ?? record.crew, batch)
   })
 }

@@ -1,14 +1,15 @@
 // What can be asked without reading a journal: rows, pages of them, outputs by what they depend on, and the inbox.
-import { decodeCursor, encodeCursor } from '../cursor.ts'
-import { runNotFound } from '../refusals.ts'
+import { decodeCursor } from '../cursor.ts'
+import { pageOf } from '../list-page.ts'
+import { isEnded, runNotFound } from '../refusals.ts'
 import type { Cursor, Message, RunFilter, RunId, RunRow } from '../store.ts'
 import type { Connection } from './connection.ts'
-import { findLease, rowOf, type RunRecord } from './records.ts'
+import { findLease, rowColumns, rowOf, type RunRecord } from './records.ts'
 
-const rowColumns = 'id, run, crew, version, status, created_at, updated_at, parent, inputs, summary'
+const columns = ['id', 'run', ...rowColumns].join()
 
 export async function findRow(connection: Connection, run: RunId): Promise<RunRow | undefined> {
-  const record = await connection.read(() => connection.sql(`select ${rowColumns} from runs where run = ?`).get(run))
+  const record = await connection.read(() => connection.sql(`select ${columns} from runs where run = ?`).get(run))
   return record === undefined ? undefined : rowOf(record as unknown as RunRecord)
 }
 
@@ -33,13 +34,11 @@ export async function listRows(
     where('(created_at, run) < (?, ?)', createdAt, run)
   }
   const limit = Math.max(page.limit, 0)
-  const text = `select ${rowColumns} from runs ${conditions.length > 0 ? `where ${conditions.join(' and ')}` : ''}
+  const text = `select ${columns} from runs ${conditions.length > 0 ? `where ${conditions.join(' and ')}` : ''}
     order by created_at desc, run desc limit ?`
   // One more than asked for tells whether there is a next page.
   const records = await connection.read(() => connection.sql(text).all(...values, limit + 1))
-  const rows = (records as unknown as RunRecord[]).slice(0, limit).map(rowOf)
-  const last = rows.at(-1)
-  return records.length > limit && last !== undefined ? { rows, next: encodeCursor(last) } : { rows }
+  return pageOf((records as unknown as RunRecord[]).map(rowOf), limit)
 }
 
 export async function findOutput(
@@ -73,7 +72,7 @@ export function postMessage(
     if (sql('select 1 from messages where run_id = ? and message = ?').get(record.id, message.id) !== undefined) {
       return 'exists'
     }
-    if (record.status === 'completed' || record.status === 'cancelled') return 'ended'
+    if (isEnded(record.status)) return 'ended'
     sql('insert into messages (run_id, message, at, body) values (?, ?, ?, ?)').run(
       record.id,
       message.id,

@@ -3,6 +3,7 @@
 // a new file at once the second finds the work done.
 import type { DatabaseSync } from 'node:sqlite'
 import { RepriseError } from '../../errors.ts'
+import { storeNewer } from '../refusals.ts'
 import { migrations } from './migrations.ts'
 
 /** What this code can write: the number of the last migration that it knows. */
@@ -34,12 +35,7 @@ function upToDate(db: DatabaseSync, path: string): boolean {
     )
   }
   const oldest = numberOf(db, 'select format from oldest_writer')
-  if (oldest > formatNumber) {
-    throw new RepriseError(
-      'STORE_NEWER',
-      `${path} may only be written by code of format ${oldest} or later, and this is format ${formatNumber}: update reprise, or use another store`,
-    )
-  }
+  if (oldest > formatNumber) throw storeNewer(path, oldest, formatNumber)
   const applied = new Map(
     db
       .prepare('select number, checksum from migrations')

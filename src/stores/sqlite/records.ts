@@ -26,6 +26,23 @@ export interface LeaseRecord {
   readonly expires_at: number | null
 }
 
+/** The columns that a new listing row replaces, in the order of `rowValues`. */
+export const rowColumns: readonly (keyof RunRecord)[] = [
+  'crew',
+  'version',
+  'status',
+  'created_at',
+  'updated_at',
+  'parent',
+  'inputs',
+  'summary',
+]
+
+export function rowValues(row: RunRow): (string | null)[] {
+  const { crew, version, status, createdAt, updatedAt, parent = null, inputs, summary } = row
+  return [crew, version, status, createdAt, updatedAt, parent, inputs, summary]
+}
+
 export function rowOf(record: RunRecord): RunRow {
   return {
     run: record.run,

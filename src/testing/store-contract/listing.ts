@@ -11,7 +11,7 @@ export function listingContract(under: StoreUnderTest): void {
     })
     assert.deepEqual(await store.row('r'), row('r', { parent: 'p' }))
     const changed = row('r', {
-      status: 'completed',
+      status: 'failed',
       updatedAt: '2030-02-02T00:00:00.000Z',
       summary: '{"a":"\\"字"}',
       inputs: '',

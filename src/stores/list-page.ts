@@ -1,0 +1,25 @@
+// One page of a listing, for stores that have all their rows at hand.
+import { decodeCursor, encodeCursor, newestFirst } from './cursor.ts'
+import type { RunFilter, RunRow, Store } from './store.ts'
+
+export function listPage(
+  rows: readonly RunRow[],
+  filter: RunFilter,
+  page: Parameters<Store['list']>[1],
+): Awaited<ReturnType<Store['list']>> {
+  const before = page.before === undefined ? undefined : decodeCursor(page.before)
+  const found = rows
+    .filter((row) => filter.crew === undefined || row.crew === filter.crew)
+    .filter((row) => filter.parent === undefined || row.parent === filter.parent)
+    .filter((row) => filter.status === undefined || filter.status.includes(row.status))
+    .filter((row) => before === undefined || newestFirst(before, row) < 0)
+    .toSorted(newestFirst)
+  return pageOf(found, page.limit)
+}
+
+/** The first `limit` of the rows that are left, and where the next page starts if there are more. */
+export function pageOf(left: readonly RunRow[], limit: number): Awaited<ReturnType<Store['list']>> {
+  const rows = left.slice(0, Math.max(limit, 0))
+  const last = rows.at(-1)
+  return left.length > rows.length && last !== undefined ? { rows, next: encodeCursor(last) } : { rows }
+}
