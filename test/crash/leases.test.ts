@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { openStore } from '../../src/stores/open-store.ts'
+import { chatReply, sendJson } from '../models/support.ts'
 
 const holder = new URL('holder.ts', import.meta.url).pathname
 
@@ -113,17 +114,7 @@ async function openStage(kind: string, variables: Record<string, string> = {}) {
       while (arrived.length === 0) await once(server, 'arrived')
       const response = arrived.shift() as ServerResponse
       return (text) => {
-        const choices = [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: text } }]
-        response.setHeader('content-type', 'application/json')
-        response.end(
-          JSON.stringify({
-            id: 'x',
-            created: 0,
-            model: 'gpt-5-mini',
-            choices,
-            usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
-          }),
-        )
+        sendJson(response, 200, chatReply({ content: text }))
       }
     },
     async lines(): Promise<string[]> {
