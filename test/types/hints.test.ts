@@ -1,0 +1,62 @@
+// What an editor shows for a crew: short, and without the insides of a schema library; and the compiler is not overtaxed by
+// a crew of many tasks with long texts.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+
+const folder = 'test/.types'
+before(() => mkdirSync(folder, { recursive: true }))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Compiles one file, and gives what the compiler says and the declarations that it makes. */
+function compile(name: string, code: string): { said: string; declarations: string } {
+  writeFileSync(join(folder, `${name}.ts`), code)
+  const options = { noEmit: false, declaration: true, emitDeclarationOnly: true, outDir: 'out', rootDir: '../..' }
+  // nothing but this file and what it imports: the whole tree would be emitted otherwise
+  const config = { extends: '../../tsconfig.json', compilerOptions: options, include: [], files: [`${name}.ts`] }
+  writeFileSync(join(folder, `${name}.json`), JSON.stringify(config))
+  const { stdout } = spawnSync('node_modules/.bin/tsc', ['-p', join(folder, `${name}.json`)], { encoding: 'utf8' })
+  return { said: stdout, declarations: readFileSync(join(folder, 'out', folder, `${name}.d.ts`), 'utf8') }
+}
+
+test('a crew shows as its tasks, by name, output and inputs', () => {
+  const { declarations } = compile(
+    'small',
+    `import { Agent, Crew, Task } from 'reprise'
+     import { z } from 'zod'
+     const agent = new Agent({ role: 'A', goal: 'Serve {customer}' })
+     const facts = new Task({ name: 'facts', description: '{notes}', agent, output: z.object({ policy: z.string() }) })
+     const note = new Task({ name: 'note', description: 'Note', agent, context: [facts] })
+     export const crew = new Crew({ tasks: [facts, note] })`,
+  )
+  const crew = /export declare const crew: (.*?);\n(?:export|$)/s
+    .exec(`${declarations}export`)?.[1]
+    ?.replaceAll(/\s+/g, ' ')
+  assert.equal(
+    crew,
+    'Crew<readonly [Task<"facts", { policy: string; }, "customer" | "notes", { policy: string; }>, Task<"note", string, "customer", string>]>',
+  )
+})
+
+test('fifty tasks with long texts and thirty placeholders each compile', () => {
+  const filler = 'Some words that say what is to be done, with {"json": {"in": "it"}} and {{literal}} braces. '.repeat(
+    10,
+  )
+  const tasks = Array.from({ length: 50 }, (_, index) => {
+    const holes = Array.from({ length: 30 }, (_unused, hole) => `{input_${index}_${hole}}`).join(', ')
+    return `new Task({ name: 'task${index}', description: \`${filler}${holes}\`, agent })`
+  })
+  const { said } = compile(
+    'large',
+    `import { Agent, Crew, Task } from 'reprise'
+     const agent = new Agent({ role: 'A', goal: 'g' })
+     const crew = new Crew({ tasks: [${tasks.join(',\n')}] })
+     declare const inputs: { [K in \`input_\${number}_\${number}\`]: string }
+     export const result = crew.kickoff({ inputs: { ...inputs, input_0_0: 'x' } as never })
+     // @ts-expect-error -- 1,499 inputs are missing
+     export const wrong = crew.kickoff({ inputs: { input_0_0: 'x' } })`,
+  )
+  assert.equal(said, '')
+})
