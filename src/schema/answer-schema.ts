@@ -1,7 +1,6 @@
 // What a user gives as a schema, made into the two things that Reprise needs of it: the JSON Schema that the model is shown, and
 // a parser. The JSON Schema is that of the input side, since a model writes what comes before the schema's transforms.
 // It is made at once, so that a schema that has none is refused when a crew is put together, not after money was spent.
-import { createRequire } from 'node:module'
 import { messageOf, RepriseError } from '../errors.ts'
 import { throughJson, type Json } from '../journal/json.ts'
 import { closeObjects, isObjectSchema, wrapSchema } from './json-schema.ts'
@@ -135,7 +134,7 @@ function jsonOf(make: () => unknown, what: string): Json {
 function invalid(what: string, found: string, cause?: unknown): RepriseError {
   return new RepriseError(
     'SCHEMA_INVALID',
-    `${what} ${found}: use a zod 4 schema, another Standard Schema that gives JSON Schema, or jsonSchema() of the AI SDK`,
+    `${what} ${found}: use a schema of zod 4.2 or newer, another Standard Schema that gives JSON Schema, or jsonSchema() of the AI SDK`,
     { cause },
   )
 }
@@ -176,6 +175,8 @@ function isAiSchema(value: unknown): value is AiSchema {
 }
 
 function providerUtils(): { asSchema(schema: unknown): { readonly jsonSchema: unknown } } {
+  // Not imported by name: bundles that hold CommonJS begin with a line that declares `createRequire`.
+  const { createRequire } = process.getBuiltinModule('node:module')
   return createRequire(import.meta.url)('@ai-sdk/provider-utils') as ReturnType<typeof providerUtils>
 }
 

@@ -1,0 +1,117 @@
+// Reprise as its users get it: built and packed from a copy of the checkout, and installed by npm in a folder of its own. The
+// versions of everything else are those of the checkout's lockfile, so that `npm ci` has left all that is needed in npm's
+// cache: no network is asked, and nobody's new release changes what these tests see.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { basename, delimiter, dirname, join } from 'node:path'
+import { temporaryFolder } from '../stores/temporary-folder.ts'
+
+export const checkout = join(import.meta.dirname, '../..')
+
+export interface InstalledPackage extends AsyncDisposable {
+  /** A temporary folder, for whatever a test has to write; nothing in it belongs to a package. */
+  readonly root: string
+  /** The user's folder, with node_modules, and the README's example in claims.ts. */
+  readonly app: string
+  /** What the tarball held, by paths such as dist/index.js. */
+  readonly files: readonly string[]
+}
+
+export async function installPackage(): Promise<InstalledPackage> {
+  const { path: root, [Symbol.asyncDispose]: dispose } = await temporaryFolder()
+  try {
+    const tarball = await pack(root)
+    const app = join(root, 'app')
+    await mkdir(app)
+    await writeManifests(app, tarball)
+    await npm(['install', '--prefer-offline', '--no-audit', '--no-fund'], app)
+    await writeFile(join(app, 'claims.ts'), await readmeExample())
+    return { root, app, files: await filesIn(join(app, 'node_modules/reprise')), [Symbol.asyncDispose]: dispose }
+  } catch (error) {
+    await dispose()
+    throw error
+  }
+}
+
+export interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs a program with the Node of the tests first on its path. Of the environment it sees only what is given. */
+export async function run(
+  command: string,
+  args: readonly string[],
+  cwd: string,
+  environment: { readonly [name: string]: string | undefined } = {},
+): Promise<Ended> {
+  const path = `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`
+  const child = spawn(command, args, {
+    cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: path, HOME: cwd, npm_config_update_notifier: 'false', ...environment },
+  })
+  const output = { stdout: '', stderr: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text))
+  const [code] = (await once(child, 'close')) as [number | null]
+  return { code, ...output }
+}
+
+/** All files under a folder, by their paths in it. */
+export async function filesIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  return entries
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+}
+
+const leftOut = new Set(['node_modules', 'dist', '.git', '.reprise', '.docs'])
+
+/** In a copy, since `prepack` builds: a dist that appears and goes in the checkout would disturb whoever works there. */
+async function pack(root: string): Promise<string> {
+  const copy = join(root, 'checkout')
+  await cp(checkout, copy, { recursive: true, filter: (source) => !leftOut.has(basename(source)) })
+  await symlink(join(checkout, 'node_modules'), join(copy, 'node_modules'))
+  await npm(['pack', '--pack-destination', root], copy)
+  const tarball = (await readdir(root)).find((name) => name.endsWith('.tgz'))
+  assert.ok(tarball, 'npm pack left a tarball')
+  return tarball
+}
+
+/** The package.json that `npm install reprise zod` writes, and a lockfile with what the checkout's has for these two. */
+async function writeManifests(app: string, tarball: string): Promise<void> {
+  const read = async (name: string): Promise<unknown> => JSON.parse(await readFile(join(checkout, name), 'utf8'))
+  const { devDependencies, scripts: _, ...reprise } = (await read('package.json')) as { [field: string]: object }
+  const lock = (await read('package-lock.json')) as { packages: { [path: string]: { dev?: boolean } } }
+  const dependencies = { reprise: `file:../${tarball}`, zod: (devDependencies as { zod: string }).zod }
+  const locked = Object.entries(lock.packages)
+    .filter(([path, { dev }]) => path !== '' && (!dev || path === 'node_modules/zod'))
+    .map(([path, { dev: _dev, ...entry }]) => [path, entry] as const)
+  const packages = {
+    '': { dependencies },
+    ...Object.fromEntries(locked),
+    'node_modules/reprise': { ...reprise, resolved: dependencies.reprise },
+  }
+  await writeFile(join(app, 'package.json'), JSON.stringify({ dependencies }))
+  await writeFile(join(app, 'package-lock.json'), JSON.stringify({ lockfileVersion: 3, requires: true, packages }))
+}
+
+async function readmeExample(): Promise<string> {
+  const readme = await readFile(join(checkout, 'README.md'), 'utf8')
+  const [, example] = /^```ts\n(\/\/ claims\.ts\n[\s\S]*?)^```/m.exec(readme) ?? []
+  assert.ok(example, 'README.md has a ts block that begins with // claims.ts')
+  return example
+}
+
+/** With the user's own settings and cache, but without what `npm test` says about the checkout. */
+async function npm(args: readonly string[], cwd: string): Promise<void> {
+  const kept = Object.entries(process.env).filter(
+    ([name]) => !/^(npm_(package|lifecycle|config_local_prefix)|NODE_TEST|NODE_OPTIONS|PATH$)/.test(name),
+  )
+  const { code, stdout, stderr } = await run('npm', args, cwd, Object.fromEntries(kept))
+  assert.equal(code, 0, `npm ${args.join(' ')} failed:\n${stdout}${stderr}`)
+}

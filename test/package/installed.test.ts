@@ -1,0 +1,149 @@
+// The package as its users meet it: packed, installed in an empty folder, run by plain Node, compiled against, bundled.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { readFile, stat } from 'node:fs/promises'
+import { delimiter, dirname, join } from 'node:path'
+import { after, before, test, type TestContext } from 'node:test'
+import { openModel } from '../examples/support.ts'
+import { testBundles } from './bundles.ts'
+import { testDeclarations } from './declarations.ts'
+import { checkout, filesIn, installPackage, run, type InstalledPackage } from './installed-package.ts'
+
+let installed: InstalledPackage
+before(async () => {
+  installed = await installPackage()
+})
+after(() => installed?.[Symbol.asyncDispose]())
+
+test('installs at most 20 packages and 40 MB', async () => {
+  const modules = join(installed.app, 'node_modules')
+  const lock = JSON.parse(await readFile(join(modules, '.package-lock.json'), 'utf8')) as { packages: object }
+  const packages = Object.keys(lock.packages)
+  assert.ok(packages.includes('node_modules/reprise') && packages.length <= 20, packages.join())
+  let bytes = 0
+  for (const file of await filesIn(modules)) bytes += (await stat(join(modules, file))).size
+  assert.ok(bytes > 1e6 && bytes <= 40e6, `${bytes} bytes`)
+})
+
+test('holds JavaScript, declarations and what people read: no sources, no source maps, no tests', () => {
+  const expected = /^(dist\/.+\.(js|d\.ts)|package\.json|README\.md|CHANGELOG\.md|LICENSE)$/
+  assert.deepEqual(
+    installed.files.filter((file) => !expected.test(file) || /\.(test|spec)\./.test(file)),
+    [],
+  )
+})
+
+test('has the files that its exports lead to', async () => {
+  const manifest = JSON.parse(await readFile(join(checkout, 'package.json'), 'utf8')) as {
+    exports: { [entry: string]: string | { types: string; default: string } }
+  }
+  const targets = Object.values(manifest.exports).flatMap((target) =>
+    typeof target === 'string' ? [target] : [target.types, target.default],
+  )
+  assert.deepEqual(
+    targets.filter((target) => !installed.files.includes(target.replace('./', ''))),
+    [],
+  )
+})
+
+test("runs the README's example, and the command line beside it, with plain Node", async () => {
+  await using model = await openModel('fixtures/claims.json')
+  const { app } = installed
+  const note = 'Water damage under policy P-77 (Ada), 3 May: send an assessor.'
+  const reprise = (...args: string[]) => run(join(app, 'node_modules/.bin/reprise'), args, app, model.environment)
+
+  const example = await run(process.execPath, ['claims.ts'], app, model.environment)
+  assert.equal(example.stdout, `${note} P-77\n`, example.stderr)
+  assert.equal(model.asked().length, 3)
+
+  const again = await reprise('run', 'claims.ts', '--input', 'notes=Policy P-77, water in the cellar on 3 May.')
+  assert.equal(again.stdout, `${note}\n`, again.stderr)
+  assert.equal(model.asked().length, 6)
+
+  const replayed = await reprise('replay', '-t', 'note', '--file', 'claims.ts')
+  assert.equal(replayed.stdout, `${note}\n`, replayed.stderr)
+  assert.equal(model.asked().length, 7)
+
+  const runs = await reprise('runs', '--json')
+  const statuses = runs.stdout
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { status: string }).status)
+  assert.deepEqual(statuses, ['completed', 'completed', 'completed'])
+  assert.ok(existsSync(join(app, '.reprise/runs.db')))
+})
+
+test('npx finds the command', async () => {
+  const { version } = JSON.parse(await readFile(join(checkout, 'package.json'), 'utf8')) as { version: string }
+  const { stdout, stderr } = await run('npx', ['--no-install', 'reprise', '--version'], installed.app)
+  assert.equal(stdout, `${version}\n`, stderr)
+})
+
+const crew = `
+const { Agent, Crew, Task } = await import('reprise'); const { z } = await import('zod')
+const agent = new Agent({ role: 'Clerk', goal: 'Help', model: 'openai/gpt-5-mini' })
+new Crew({ name: 'claims', tasks: [new Task({ name: 'note', description: 'Write', agent, output: z.object({ text: z.string() }) })] })`
+const loads: { readonly [what: string]: { readonly code: string; readonly packages: string } } = {
+  'importing reprise': { code: "await import('reprise')", packages: 'reprise' },
+  'importing reprise/stores': { code: "await import('reprise/stores')", packages: 'reprise' },
+  'importing reprise/journal': { code: "await import('reprise/journal')", packages: 'reprise' },
+  'importing reprise/testing': { code: "await import('reprise/testing')", packages: 'reprise' },
+  'putting a crew together': { code: crew, packages: 'reprise,zod' },
+}
+for (const [what, { code, packages }] of Object.entries(loads)) {
+  test(`${what} loads no package but ${packages.replace(',', ' and ')}, and no database`, async () => {
+    const traced = `
+import { registerHooks } from 'node:module'
+const seen = new Set()
+registerHooks({ resolve(name, context, next) { const found = next(name, context); seen.add(found.url); return found } })
+${code}
+const packages = [...seen].flatMap((url) => /.*\\/node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(url)?.[1] ?? [])
+const databases = process.moduleLoadList.filter((name) => name.includes('sqlite'))
+console.log([...new Set(packages)].toSorted().join(), databases.join())`
+    const { stdout, stderr } = await run(process.execPath, ['--input-type=module', '-e', traced], installed.app)
+    assert.equal(stdout, `${packages} \n`, stderr)
+  })
+}
+
+test('an older Node that imports it is told in one sentence', async (t) => {
+  const older = olderNode(t)
+  if (older === undefined) return
+  const code = "import('reprise').catch((error) => console.log(error.message))"
+  const { stdout, stderr } = await run(older.path, ['--input-type=module', '-e', code], installed.app)
+  assert.match(stdout, sentence('', older.version), stderr)
+})
+
+test('an older Node that runs its command is told in one sentence', async (t) => {
+  const older = olderNode(t)
+  if (older === undefined) return
+  const path = `${dirname(older.path)}${delimiter}${process.env['PATH']}`
+  const ended = await run('npx', ['--no-install', 'reprise', 'runs'], installed.app, { PATH: path })
+  assert.equal(ended.code, 1)
+  assert.equal(ended.stdout, '')
+  assert.match(ended.stderr, sentence('error: ', older.version))
+})
+
+testDeclarations(() => installed)
+testBundles(() => installed)
+
+function sentence(opening: string, version: string): RegExp {
+  const found = RegExp.escape(version.slice(1))
+  return new RegExp(`^${opening}reprise needs Node\\.js 24\\.16 or newer, and this is ${found}; [^\n]+\n$`)
+}
+
+/** The machine's own Node, where it is too old for Reprise. */
+function olderNode(t: TestContext): { readonly path: string; readonly version: string } | undefined {
+  const path = (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .filter((folder) => !folder.includes('node_modules'))
+    .map((folder) => join(folder, 'node'))
+    .find((file) => existsSync(file))
+  const version = path === undefined ? '' : spawnSync(path, ['--version'], { encoding: 'utf8' }).stdout.trim()
+  const [, major, minor] = /^v(\d+)\.(\d+)\./.exec(version) ?? []
+  if (path !== undefined && Number(major) + Number(minor) / 1000 < 24.016) return { path, version }
+  t.skip(
+    path === undefined ? 'this machine has no Node of its own' : `this machine's own Node is ${version}, not older`,
+  )
+  return undefined
+}
