@@ -4,7 +4,7 @@ import type { CrewDefinition, Engine, ExecuteOptions, Inputs, TaskDefinition } f
 import { executeRun } from '../engine/execute-run.ts'
 import type { Hold } from '../engine/hold.ts'
 import type { InboxMessage } from '../engine/inbox.ts'
-import { createRun, resumeRun } from '../engine/lifecycle.ts'
+import { checkReadable, createRun, resumeRun } from '../engine/lifecycle.ts'
 import { answerQuestion, tell } from '../engine/people.ts'
 import { readRun } from '../engine/read-run.ts'
 import { planReplay, staleTasks } from '../engine/replay.ts'
@@ -34,10 +34,10 @@ import { openCrewStore } from './default-store.ts'
 import { checkInputs, defineTasks, type Overrides } from './define.ts'
 import { stableId } from './identity.ts'
 import { checkRunId, readInputs, readOutput } from './inputs.ts'
-import { logEntry, quietLogger, verboseLogger } from './log.ts'
+import { describeEntry, guarded, quietLogger, verboseLogger } from './log.ts'
 import { findTask, toResult, type RunResult, type TaskReference, type Tasks } from './result.ts'
 import { Run } from './run.ts'
-import { listRuns, schemasOf, viewRun, type RunSummary, type RunView } from './runs.ts'
+import { listRuns, viewRun, type RunSummary, type RunView } from './runs.ts'
 import type { InputsOf, Task } from './task.ts'
 
 const brand = Symbol.for('reprise.crew')
@@ -63,7 +63,7 @@ export class Crew<const T extends Tasks = Tasks> {
     const tasks = defineTasks(options.tasks, this.agents, overrides)
     this.name = options.name ?? `crew-${stableId('crew', ...tasks.map((task) => task.id)).slice(0, 8)}`
     const verbose = options.verbose ?? this.agents.some((agent) => agent.verbose)
-    const logger = options.logger ?? (verbose ? verboseLogger : quietLogger)
+    const logger = guarded(options.logger ?? (verbose ? verboseLogger : quietLogger))
     this.#definition = { name: this.name, version: options.version ?? '', tasks, logger }
   }
 
@@ -110,7 +110,7 @@ export class Crew<const T extends Tasks = Tasks> {
     const engine = await this.#open()
     const parent = options.run === undefined ? await this.#latest(engine) : checkRunId(options.run)
     const { state } = await readRun(engine.store, parent)
-    this.#checkOwn(state)
+    checkReadable(state, this.name)
     const inputs = { ...state.inputs, ...given }
     const lineage = planReplay(this.#definition, state, from, inputs, effects)
     const executed = lineage.created.plan?.filter((item) => item.action === 'execute').map((item) => item.task)
@@ -121,7 +121,8 @@ export class Crew<const T extends Tasks = Tasks> {
     return this.#execute(hold as Hold, choices)
   }
 
-  /** Puts a value in place of a task's output in an unfinished run; recorded with who did it. Later outputs are kept and reported as stale. */
+  /** Puts a value in place of a task's output in an unfinished run; recorded with who did it. A run under way takes it between two tasks,
+   * or, when it completes at the same moment, no more. Later outputs are kept and reported as stale. */
   async edit<Raw>(
     run: string,
     task: Task<string, unknown, string, Raw> | string,
@@ -144,7 +145,7 @@ export class Crew<const T extends Tasks = Tasks> {
     await answerQuestion(await this.#open(), checkRunId(run), question, answer, this.name)
   }
 
-  /** Ends a run for good, in whatever process it is executed. */
+  /** Ends a run for good, in whatever process it is executed. RUN_ENDED when it is over; one that completes at the same moment stays completed. */
   async cancel(run: string, by?: string): Promise<void> {
     await this.#tell(run, { kind: 'cancel', ...signed(by) })
   }
@@ -240,16 +241,13 @@ export class Crew<const T extends Tasks = Tasks> {
   }
 
   async #execute(hold: Hold, choices: ExecuteOptions): Promise<RunResult<T>> {
-    await executeRun(hold, this.#definition, choices)
-    return this.#result(hold.state)
+    return this.#result(await executeRun(hold, this.#definition, choices))
   }
 
   #result(state: RunState): Promise<RunResult<T>> {
     const stale = staleTasks(this.#definition, state)
-    for (const { task, reasons } of stale) {
-      this.#definition.logger.warn(`task ${task} is stale: ${reasons.join('; ')}; its stored output was kept`)
-    }
-    return toResult<T>(state, schemasOf(this.#definition), stale)
+    for (const { task, reasons } of stale) this.#definition.logger.warn(`task ${task} is stale: ${reasons.join('; ')}`)
+    return toResult<T>(state, this.#definition, stale)
   }
 
   /** Everything that can be known to be wrong before a model is asked. */
@@ -262,13 +260,6 @@ export class Crew<const T extends Tasks = Tasks> {
     for (const name of Object.keys(inputs).filter((input) => !used.has(input))) {
       this.#definition.logger.warn(`input ${name} is used by no text of crew ${this.name}`)
     }
-  }
-
-  #checkOwn(state: RunState): void {
-    if (state.crew === this.name) return
-    throw new RepriseError('RUN_NOT_FOUND', `run ${state.run} belongs to crew ${state.crew}, not to ${this.name}`, {
-      runId: state.run,
-    })
   }
 
   #choices({ through, onQuestion, signal }: ExecuteChoices<T>): ExecuteOptions {
@@ -305,7 +296,10 @@ export class Crew<const T extends Tasks = Tasks> {
       store,
       world: realWorld(),
       appended: (run: string, entries: readonly Entry[]) => {
-        for (const entry of entries) logEntry(this.#definition.logger, run, entry)
+        for (const entry of entries) {
+          const line = describeEntry(entry)
+          if (line !== undefined) this.#definition.logger.info(`[${run}] ${line}`)
+        }
       },
     }))
     this.#engine.catch(() => (this.#engine = undefined))

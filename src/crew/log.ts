@@ -11,15 +11,18 @@ const print = (message: string): void => void process.stderr.write(`${message.re
 export const verboseLogger: Logger = { info: print, warn: (message) => print(`warning: ${message}`) }
 export const quietLogger: Logger = { info: () => {}, warn: verboseLogger.warn }
 
-/** A logger that throws must not be taken for a store that does. */
-export function logEntry(logger: Logger, run: string, entry: Entry): void {
-  const line = describeEntry(entry)
-  if (line === undefined) return
-  try {
-    logger.info(`[${run}] ${line}`)
-  } catch (error) {
-    process.emitWarning(`the logger of a crew threw: ${messageOf(error)}`)
-  }
+/** A logger that throws must not be taken for a store or a run that fails. */
+export function guarded(logger: Logger): Logger {
+  const guard =
+    (level: keyof Logger) =>
+    (message: string): void => {
+      try {
+        logger[level](message)
+      } catch (error) {
+        process.emitWarning(`the logger of a crew threw: ${messageOf(error)}`)
+      }
+    }
+  return { info: guard('info'), warn: guard('warn') }
 }
 
 /** One line for an entry, or nothing for one that says little by itself. */

@@ -1,12 +1,12 @@
 // What a call gives back, folded from the journal alone: a run that has just ended and one read back from the store give the same.
 import type { Message } from '../models/messages.ts'
-import type { AnswerSchema } from '../schema/answer-schema.ts'
+import type { CrewDefinition, TaskDefinition } from '../engine/definition.ts'
 import { howToAnswer } from '../engine/questions.ts'
 import { resumeCommand } from '../engine/commands.ts'
 import { conversation } from '../engine/conversation.ts'
 import type { Stale } from '../engine/replay.ts'
 import { RepriseError } from '../errors.ts'
-import type { Question, Usage } from '../journal/entries.ts'
+import type { Question, StoredOutput, Usage } from '../journal/entries.ts'
 import type { Json } from '../journal/json.ts'
 import { addUsage, noUsage, openQuestions, spentOn, type RunState, type TaskState } from '../journal/state.ts'
 import { nearest } from '../options.ts'
@@ -67,13 +67,12 @@ export type SuspendedResult<T extends Tasks = Tasks> = ResultBase<T> & {
 }
 export type RunResult<T extends Tasks = Tasks> = CompletedResult<T> | SuspendedResult<T>
 
-/** `schemas` are the crew's, by task name. */
 export async function toResult<T extends Tasks>(
   state: RunState,
-  schemas: ReadonlyMap<string, AnswerSchema | undefined>,
+  crew: CrewDefinition,
   stale: readonly Stale[],
 ): Promise<RunResult<T>> {
-  const tasks = await taskOutputs(state, schemas)
+  const tasks = await taskOutputs(state, crew)
   const last = tasks.at(-1)
   const completed = state.status === 'completed'
   const sentence = suspensionSentence(state)
@@ -96,12 +95,19 @@ export async function toResult<T extends Tasks>(
   return result as unknown as RunResult<T>
 }
 
-export async function taskOutputs(
-  state: RunState,
-  schemas: ReadonlyMap<string, AnswerSchema | undefined>,
-): Promise<TaskOutput[]> {
-  const tasks = [...state.tasks.values()].filter((task) => !task.removed)
-  return Promise.all(tasks.map((task) => toTaskOutput(state, task, schemas.get(task.name))))
+/** In the order of the crew, also of tasks that the run does not have (yet); without the crew's code, in that of the run. */
+export async function taskOutputs(state: RunState, crew?: CrewDefinition): Promise<TaskOutput[]> {
+  if (!crew) {
+    const tasks = [...state.tasks.values()].filter((task) => !task.removed)
+    return Promise.all(tasks.map((task) => toTaskOutput(state, task, undefined)))
+  }
+  return Promise.all(
+    crew.tasks.map((task) => toTaskOutput(state, state.tasks.get(task.name) ?? unknownTask(task), task)),
+  )
+}
+
+function unknownTask({ name, id, description }: TaskDefinition): TaskState {
+  return { name, id, description, status: 'pending', attempts: [] }
 }
 
 /** By object, name or id. TASK_NOT_FOUND names the tasks that there are. */
@@ -124,7 +130,7 @@ export function findTask<T extends { readonly name: string; readonly id: string 
   )
 }
 
-async function toTaskOutput(state: RunState, task: TaskState, schema: AnswerSchema | undefined): Promise<TaskOutput> {
+async function toTaskOutput(state: RunState, task: TaskState, code: TaskDefinition | undefined): Promise<TaskOutput> {
   const { output: stored } = task
   const last = state.attempts.get(task.attempts.at(-1) ?? '')
   return {
@@ -134,7 +140,7 @@ async function toTaskOutput(state: RunState, task: TaskState, schema: AnswerSche
     expectedOutput: task.expectedOutput,
     summary: firstWords(task.description, 10),
     raw: stored?.raw ?? '',
-    output: stored && (stored.structured ? await structured(stored.raw, schema) : stored.raw),
+    output: stored && (await outputOf(stored, code)),
     agent: stored?.agent ?? task.agent,
     usage: stored?.usage ?? spentOn(state, task),
     startedAt: stored?.startedAt ?? task.startedAt,
@@ -150,11 +156,13 @@ function firstWords(text: string, count: number): string {
   return words.length <= count ? words.join(' ') : `${words.slice(0, count).join(' ')}…`
 }
 
-/** Through the schema, live and on restore alike; as plain JSON where the code has no schema (any more), or one that refuses it. */
-async function structured(raw: string, schema: AnswerSchema | undefined): Promise<unknown> {
+/** Through the schema, live and on restore alike. What does not fit the code's schema (any more) is in `raw`, not here. */
+async function outputOf({ raw, structured }: StoredOutput, code: TaskDefinition | undefined): Promise<unknown> {
+  if (code ? !code.schema : !structured) return raw
   const json = readJson(raw)
-  const parsed = json === undefined ? undefined : await schema?.parse(json)
-  return parsed?.ok ? parsed.value : json
+  if (!code?.schema || json === undefined) return json
+  const parsed = await code.schema.parse(json)
+  return parsed.ok ? parsed.value : undefined
 }
 
 function readJson(text: string): Json | undefined {
@@ -172,6 +180,7 @@ function suspensionSentence(state: RunState): string {
       const asked = openQuestions(state).map(
         (question) => `${question.id}: ${question.text} (${howToAnswer(state.run, question)})`,
       )
+      if (asked.length === 0) return `Run ${state.run} has its answers; ${resume}`
       return `Run ${state.run} waits for an answer to ${asked.join(' and ')}; then ${resume}`
     }
     case 'through':

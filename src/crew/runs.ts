@@ -7,7 +7,6 @@ import type { RowSummary } from '../engine/row.ts'
 import type { Entry, Failure, PlannedTask, Question, RunStatus, Usage } from '../journal/entries.ts'
 import type { Json } from '../journal/json.ts'
 import { addUsage, noUsage, openQuestions, spentOn } from '../journal/state.ts'
-import type { AnswerSchema } from '../schema/answer-schema.ts'
 import { encodeCursor } from '../stores/cursor.ts'
 import type { RunFilter, RunRow } from '../stores/store.ts'
 import { findTask, taskOutputs, type TaskOutput } from './result.ts'
@@ -83,7 +82,7 @@ async function summaryOf(engine: Engine, row: RunRow): Promise<RunSummary> {
 /** `crew` is undefined where the code is not at hand: then outputs are plain JSON and nothing is compared. */
 export async function viewRun(engine: Engine, run: string, crew?: CrewDefinition): Promise<RunView> {
   const { state } = await readRun(engine.store, run)
-  const tasks = await taskOutputs(state, schemasOf(crew))
+  const tasks = await taskOutputs(state, crew)
   return {
     id: state.run,
     crew: state.crew,
@@ -105,10 +104,6 @@ export async function viewRun(engine: Engine, run: string, crew?: CrewDefinition
     task: (reference: Task | string) => findTask(tasks, reference, `run ${run}`),
     events: () => follow(engine, run),
   }
-}
-
-export function schemasOf(crew: CrewDefinition | undefined): Map<string, AnswerSchema | undefined> {
-  return new Map(crew?.tasks.map((task) => [task.name, task.schema]))
 }
 
 async function isAbandoned(engine: Engine, run: string, status: RunStatus): Promise<boolean> {

@@ -2,6 +2,7 @@
 // unless the hold is lost, in which case nothing more may be said.
 import { RepriseError, messageOf } from '../errors.ts'
 import type { NewEntry } from '../journal/entries.ts'
+import type { RunState } from '../journal/state.ts'
 import { redact } from '../models/redact.ts'
 import { resumeCommand } from './commands.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
@@ -9,29 +10,41 @@ import { executeTask } from './execute-task.ts'
 import type { Hold } from './hold.ts'
 import { drainInbox, runCancelled } from './inbox.ts'
 import { recordMessages } from './people.ts'
+import { readRun } from './read-run.ts'
 
 /** Ends a process's work on a run without failing it: Ctrl-C, or the caller's signal. */
 const stopped = Symbol('stopped')
 
-/** Resolves when the run is completed or suspended, as `hold.state` then says; rejects when it failed, was cancelled or was lost. */
-export async function executeRun(hold: Hold, crew: CrewDefinition, options: ExecuteOptions): Promise<void> {
+/** The state of the run when it is completed or suspended; rejects when it failed, was cancelled or was lost. */
+export async function executeRun(hold: Hold, crew: CrewDefinition, options: ExecuteOptions): Promise<RunState> {
   const stop = (): void => hold.stop(stopped)
   options.signal?.addEventListener('abort', stop, { once: true })
   if (options.signal?.aborted) stop()
   const watching = watchInbox(hold)
+  let failure: RepriseError | undefined
   try {
     await hold.append([await executeTasks(hold, crew, options)])
   } catch (error) {
-    if (hold.signal.reason !== stopped) throw await recordFailure(hold, error)
-    await hold.append([{ type: 'run.suspended', reason: 'stopped' }]).catch(async (late: unknown) => {
-      throw await recordFailure(hold, late)
-    })
+    failure = hold.signal.reason === stopped ? await recordStop(hold) : await recordFailure(hold, error)
   } finally {
     options.signal?.removeEventListener('abort', stop)
     await hold.release()
     await watching
   }
-  if (hold.state.status === 'suspended') await recordLate(hold)
+  const state = await recordLate(hold)
+  // read back, it is what the journal says; the hold's own may have run ahead of a store that failed
+  if (state.status === 'cancelled' && (state !== hold.state || !failure)) throw runCancelled(state.run)
+  if (failure) throw failure
+  return state
+}
+
+async function recordStop(hold: Hold): Promise<RepriseError | undefined> {
+  try {
+    await hold.append([{ type: 'run.suspended', reason: 'stopped' }])
+    return undefined
+  } catch (error) {
+    return recordFailure(hold, error)
+  }
 }
 
 /** Executes what is to be done, and gives the entry that the run ends or pauses with. */
@@ -60,7 +73,7 @@ function isToDo({ state }: Hold, task: TaskDefinition): boolean {
 /** The failure, with the words that go to the caller. A hold that is lost, or a run that is cancelled, records nothing. */
 async function recordFailure(hold: Hold, error: unknown): Promise<RepriseError> {
   const { run } = hold.state
-  if (hold.state.status === 'cancelled') return runCancelled(run)
+  if (isCancelled(hold.signal.reason)) return runCancelled(run)
   const known = RepriseError.isInstance(error) ? error : undefined
   const code = known?.code ?? 'TASK_FAILED'
   const task = known?.task ?? [...hold.state.tasks.values()].find((candidate) => candidate.status === 'running')?.name
@@ -68,10 +81,13 @@ async function recordFailure(hold: Hold, error: unknown): Promise<RepriseError> 
   const goOn = `; the run is kept, go on with: ${resumeCommand(run)}`
   const details = { runId: run, task, cause: known?.cause ?? error }
   if (code === 'LEASE_LOST') return new RepriseError(code, message, details)
+  if (code === 'RUN_ENDED') return runCancelled(run)
   if (hold.signal.aborted) return new RepriseError(code, `${message}${goOn}`, details)
   try {
     await hold.append([{ type: 'run.failed', error: { code, message }, ...(task === undefined ? {} : { task }) }])
   } catch (cause) {
+    // a cancellation came first
+    if (RepriseError.isInstance(cause) && cause.code === 'RUN_ENDED') return runCancelled(run)
     const words = `${message} (and the store could not record it: ${redact(messageOf(cause))})${goOn}`
     return new RepriseError('STORE_FAILED', words, { ...details, cause })
   }
@@ -97,8 +113,19 @@ function looked(hold: Hold): Promise<boolean> {
   )
 }
 
-/** Whoever posted while the lease was still held could not record it, and relies on the holder. */
-async function recordLate({ engine, state }: Hold): Promise<void> {
+/** Whoever posted while the lease was still held could not record it, and relies on the holder. Gives the state behind that. */
+async function recordLate({ engine, state }: Hold): Promise<RunState> {
+  if (state.status !== 'suspended' && state.status !== 'failed') return state
   const messages = await engine.store.inbox(state.run).catch(() => [])
-  if (messages.length > 0) await recordMessages(engine, state.run).catch(() => undefined)
+  if (messages.length === 0) return state
+  try {
+    await recordMessages(engine, state.run)
+    return (await readRun(engine.store, state.run)).state
+  } catch {
+    return state
+  }
+}
+
+function isCancelled(reason: unknown): boolean {
+  return RepriseError.isInstance(reason) && reason.code === 'RUN_CANCELLED'
 }

@@ -12,7 +12,7 @@ import { isModelFailure } from '../models/model-failure.ts'
 import { checkModel, modelName } from '../models/resolve-model.ts'
 import { judgeAnswer } from './answer.ts'
 import { conversation } from './conversation.ts'
-import { deadline } from './deadline.ts'
+import { deadline, unlessAborted } from './deadline.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
 import type { Hold } from './hold.ts'
 import { drainInbox } from './inbox.ts'
@@ -28,9 +28,12 @@ export async function executeTask(
 ): Promise<'completed' | 'suspended'> {
   for (;;) {
     const attempt = await currentAttempt(hold, crew, task, options)
-    const ended = await withinTime(hold, task, (signal) => executeAttempt(hold, task, attempt, options, signal))
+    const ended = await withinTime(hold, task, async (signal) => {
+      const reply = await executeAttempt(hold, task, attempt, options, signal)
+      return reply && { ...reply, answer: await unlessAborted(judgeAnswer(task, reply.text, reply.finish), signal) }
+    })
     if (ended === undefined) return 'suspended'
-    const answer = await judgeAnswer(task, ended.text, ended.finish)
+    const { answer } = ended
     if (answer.accepted) {
       const raw = answer.raw === ended.text ? {} : { raw: answer.raw }
       await hold.append([{ type: 'task.completed', path: attempt.path, structured: task.schema !== undefined, ...raw }])
@@ -205,7 +208,8 @@ async function withinTime<T>(hold: Hold, task: TaskDefinition, work: (signal: Ab
   try {
     return await work(time.signal)
   } catch (error) {
-    if (!time.over || hold.signal.aborted) throw error
+    const failedAlready = RepriseError.isInstance(error) && error.task === task.name
+    if (!time.over || hold.signal.aborted || failedAlready) throw error
     throw await failed(
       hold,
       task,

@@ -29,27 +29,43 @@ export interface Hold {
 }
 
 /** Runs that this process executes now. A store lets an owner take over its own lease; two calls in one process are a mistake. */
-const heldHere = new Map<unknown, Set<string>>()
+const heldHere = new Set<string>()
 
 /** RUN_HELD when this process executes the run already. To be called before the lease is taken; the result gives it up. */
 export function reserve({ store }: Engine, run: string): () => void {
-  // handles of one place share its URL; stores in memory are told apart by themselves
-  const place = store.url === 'memory:' ? store : store.url
-  const held = heldHere.get(place) ?? new Set()
-  if (held.has(run)) {
-    throw new RepriseError(
-      'RUN_HELD',
-      `run ${run} is already being executed by this process; await that call, or cancel it first`,
-      {
-        runId: run,
-      },
-    )
+  const place = `${storeId(store)} ${run}`
+  if (heldHere.has(place)) {
+    const words = `run ${run} is already being executed by this process; await that call, or cancel it first`
+    throw new RepriseError('RUN_HELD', words, { runId: run })
   }
-  heldHere.set(place, held.add(run))
-  return () => {
-    held.delete(run)
-    if (held.size === 0 && heldHere.get(place) === held) heldHere.delete(place)
-  }
+  heldHere.add(place)
+  return () => void heldHere.delete(place)
+}
+
+/** Handles of one place share its URL; stores in memory without a name are told apart by themselves. */
+export function storeId(store: Engine['store']): string {
+  if (store.url !== 'memory:') return store.url
+  let id = unnamed.get(store)
+  if (id === undefined) unnamed.set(store, (id = `memory:${++unnamedCount}`))
+  return id
+}
+const unnamed = new WeakMap<Engine['store'], string>()
+let unnamedCount = 0
+
+const brief = new Map<string, Promise<void>>()
+
+/** Work on a run that is over in a moment: one after another, and resumes wait for it instead of being refused. */
+export async function briefly({ store }: Engine, run: string, work: () => Promise<void>): Promise<void> {
+  const place = `${storeId(store)} ${run}`
+  const mine = (brief.get(place) ?? Promise.resolve()).then(work)
+  const settled = mine.catch(() => {})
+  brief.set(place, settled)
+  void settled.then(() => brief.get(place) === settled && brief.delete(place))
+  return mine
+}
+
+export async function whenNotBriefly({ store }: Engine, run: string): Promise<void> {
+  await brief.get(`${storeId(store)} ${run}`)
 }
 
 /** `since` is the monotonic time from before the lease was asked for. */

@@ -7,7 +7,7 @@ import { applyEntry, edited, emptyState, undone } from '../journal/fold.ts'
 import { digest } from '../journal/hash.ts'
 import type { RunState } from '../journal/state.ts'
 import type { CrewDefinition, Engine, Inputs } from './definition.ts'
-import { openHold, reserve, toBatch, type Hold } from './hold.ts'
+import { openHold, reserve, toBatch, whenNotBriefly, type Hold } from './hold.ts'
 import { runCancelled } from './inbox.ts'
 import { readRun, runNotFound } from './read-run.ts'
 import { rowOf } from './row.ts'
@@ -97,6 +97,7 @@ export async function resumeRun(
       return state
     }
   }
+  await whenNotBriefly(engine, run)
   const free = reserve(engine, run)
   let hold: Hold | undefined
   try {
@@ -147,7 +148,7 @@ async function enter(hold: Hold, crew: CrewDefinition): Promise<boolean> {
 /** JOURNAL_DAMAGED for entries that only newer code knows; RUN_NOT_FOUND when the run is another crew's. */
 export function checkReadable({ run, crew: owner, unknown }: RunState, crew: string | undefined): void {
   if (unknown !== undefined) {
-    const words = `run ${run} has ${unknown}, which this version of Reprise does not know; update it`
+    const words = `run ${run} has ${unknown}, which this version of Reprise does not know; update it, or mend the journal`
     throw new RepriseError('JOURNAL_DAMAGED', words, { runId: run })
   }
   if (crew !== undefined && owner !== crew) {

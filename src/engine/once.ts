@@ -1,6 +1,7 @@
 // The rules for tools that must not run twice. A `once` call is known by task, tool, key and occurrence within its attempt.
 // Whatever is not clearly the first and only time is settled by the tool's own code or by a person, never by guessing.
 import type { Answers, OnceCall, Question } from '../journal/entries.ts'
+import { digest } from '../journal/hash.ts'
 import type { Json } from '../journal/json.ts'
 import type { AttemptState, CallState, RunState, ToolOutcome } from '../journal/state.ts'
 import { callText, doubtText } from './questions.ts'
@@ -15,7 +16,8 @@ export type Decision =
       readonly source: 'recorded' | 'answered'
       readonly by?: string | undefined
     }
-  | { readonly act: 'settle'; readonly question: NewQuestion }
+  /** `of` is the path of the call whose end nobody knows. */
+  | { readonly act: 'settle'; readonly of: string; readonly question: NewQuestion }
   | { readonly act: 'ask'; readonly question: NewQuestion }
   | { readonly act: 'wait' }
   | { readonly act: 'fail'; readonly reason: string }
@@ -50,15 +52,16 @@ export function decideOnce(state: RunState, attempt: AttemptState, call: CallSta
   const failedHere = here.filter(
     (other) => other.key === asked.key && other.outcome !== 'unknown' && 'error' in other.outcome,
   )
-  const earlier = [...before, ...failedHere].map(toOnceCall)
+  const earlier = [...before, ...failedHere].filter((other) => other.made || other.given).map(toOnceCall)
   if (earlier.length === 0) return { act: 'call' }
   const { tool } = call.request
   const { input, key } = asked
   const text = callText(tool, input, earlier)
   const repeated: NewQuestion = { kind: 'call', path: call.path, tool, input, key, earlier, text }
   // an equal call of this run of which nobody knows the end: the tool itself may
-  const settles = asked.settles && same?.outcome === 'unknown' && !same.inherited
-  return { act: settles ? 'settle' : 'ask', question: repeated }
+  if (asked.settles && same?.outcome === 'unknown' && !same.inherited)
+    return { act: 'settle', of: same.path, question: repeated }
+  return { act: 'ask', question: repeated }
 }
 
 /** Calls that may be made on the word of `settle` alone, before a person is asked why they never end. */
@@ -71,7 +74,7 @@ function inDoubt(call: CallState, { key, input, settles }: Asked): Decision {
   const why = call.abandoned ?? 'no result was recorded'
   const text = doubtText(tool, input, calledAt, owner, why)
   const question: NewQuestion = { kind: 'doubt', path: call.path, tool, input, key, calledAt, owner, text }
-  return { act: settles && call.times < settleLimit ? 'settle' : 'ask', question }
+  return settles && call.times < settleLimit ? { act: 'settle', of: call.path, question } : { act: 'ask', question }
 }
 
 function decideAnswered(question: Question, answer: Answers['call' | 'doubt']): Decision {
@@ -90,18 +93,31 @@ function decideAnswered(question: Question, answer: Answers['call' | 'doubt']): 
   }
 }
 
-type FoundCall = OnceCall & { readonly path: string; readonly attempt: string; readonly inherited: boolean }
+type FoundCall = OnceCall & {
+  readonly path: string
+  readonly attempt: string
+  readonly inherited: boolean
+  /** The tool was started; else its result came from a record or a person. */
+  readonly made: boolean
+}
 
 /** Every `once` call that was made for a task, in this run and in those that it was made from. */
 export function onceCalls(state: RunState, task?: string): FoundCall[] {
   const inherited = state.inheritedCalls.filter((call) => task === undefined || call.task === task)
-  const found: FoundCall[] = inherited.map((call) => ({ ...call, path: '', attempt: '', inherited: true }))
+  const found: FoundCall[] = inherited.map((call) => ({
+    ...call,
+    path: '',
+    attempt: '',
+    inherited: true,
+    made: !call.given,
+  }))
   for (const owner of state.tasks.values()) {
     if (task !== undefined && owner.name !== task) continue
     for (const path of owner.attempts) {
       const attempt = state.attempts.get(path) as AttemptState
       for (const call of attempt.turns.flatMap((turn) => turn.calls)) {
-        if (call.key !== undefined && counts(call)) found.push(describeCall(owner.name, attempt, call, call.key))
+        if (!counts(call)) continue
+        found.push(describeCall(owner.name, attempt, call, call.key ?? digest(call.input ?? call.request.input)))
       }
     }
   }
@@ -113,8 +129,13 @@ function counts({ effect, source, outcome }: CallState): boolean {
   return effect === 'once' || (source !== undefined && outcome !== undefined && 'result' in outcome)
 }
 
-export function toOnceCall({ task, tool, key, occurrence, input, calledAt, outcome }: FoundCall): OnceCall {
-  return { task, tool, key, occurrence, input, calledAt, outcome }
+export function toOnceCall({ task, tool, key, occurrence, input, calledAt, outcome, given }: FoundCall): OnceCall {
+  return { task, tool, key, occurrence, input, calledAt, outcome, ...(given ? { given } : {}) }
+}
+
+/** What a new run must know: calls that were made, and results that a person gave. Those taken from a record are in it already. */
+export function callsFor(state: RunState): FoundCall[] {
+  return onceCalls(state).filter((call) => call.made || call.given)
 }
 
 /** How many calls of the same tool and key the attempt made before this one. `keys` are those not recorded yet, by path. */
@@ -144,6 +165,8 @@ function describeCall(task: string, attempt: AttemptState, call: CallState, key:
     path: call.path,
     attempt: attempt.path,
     inherited: false,
+    made: call.effect === 'once',
+    ...(call.effect !== 'once' && call.source === 'answered' ? { given: true } : {}),
   }
 }
 

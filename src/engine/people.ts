@@ -3,7 +3,7 @@
 import { RepriseError } from '../errors.ts'
 import type { RunState } from '../journal/state.ts'
 import type { Engine } from './definition.ts'
-import { openHold, reserve, type Hold } from './hold.ts'
+import { briefly, openHold, reserve, type Hold } from './hold.ts'
 import { answerTo, drainInbox, post, runEnded, type InboxMessage } from './inbox.ts'
 import { checkReadable } from './lifecycle.ts'
 import { checkAnswer, openQuestion } from './questions.ts'
@@ -34,28 +34,32 @@ async function leave(engine: Engine, state: RunState, message: InboxMessage, cre
   await recordMessages(engine, state.run)
 }
 
-/** Takes the lease, if it is free, just to record what is in the inbox. */
-export async function recordMessages(engine: Engine, run: string): Promise<void> {
-  let free: () => void
-  try {
-    free = reserve(engine, run)
-  } catch {
-    return
-  }
-  let hold: Hold | undefined
-  try {
-    const since = engine.world.monotonic()
-    const lease = await engine.store.acquire(run, engine.world.owner, engine.world.leaseMs)
+/** Takes the lease, if it is free, just to record what is in the inbox. RUN_ENDED when the run is over. */
+export function recordMessages(engine: Engine, run: string): Promise<void> {
+  return briefly(engine, run, async () => {
+    let free: () => void
     try {
-      hold = openHold(engine, lease, await readRun(engine.store, run), since)
-      if (hold.state.status === 'completed' || hold.state.status === 'cancelled') throw await runEnded(engine, run)
-      await drainInbox(hold, { edits: true })
-    } finally {
-      await (hold ? hold.release() : engine.store.release(lease))
+      free = reserve(engine, run)
+    } catch {
+      return
     }
-  } catch (error) {
-    if (!RepriseError.isInstance(error) || error.code !== 'RUN_HELD') throw error
-  } finally {
-    free()
-  }
+    let hold: Hold | undefined
+    try {
+      const since = engine.world.monotonic()
+      const lease = await engine.store.acquire(run, engine.world.owner, engine.world.leaseMs)
+      try {
+        hold = openHold(engine, lease, await readRun(engine.store, run), since)
+        const over = hold.state.status === 'completed' || hold.state.status === 'cancelled'
+        // what is still in the inbox came too late; what is not was recorded by somebody else
+        if (over && (await engine.store.inbox(run)).length > 0) throw await runEnded(engine, run)
+        if (!over) await drainInbox(hold, { edits: true })
+      } finally {
+        await (hold ? hold.release() : engine.store.release(lease))
+      }
+    } catch (error) {
+      if (!RepriseError.isInstance(error) || error.code !== 'RUN_HELD') throw error
+    } finally {
+      free()
+    }
+  })
 }

@@ -3,7 +3,7 @@
 import { RepriseError } from '../errors.ts'
 import type { Answer, OnceCall, Question } from '../journal/entries.ts'
 import { canonicalJson, strictJson, type Json } from '../journal/json.ts'
-import type { RunState } from '../journal/state.ts'
+import { openQuestions, type RunState } from '../journal/state.ts'
 import { describe } from '../options.ts'
 import { describeOwner } from '../stores/owner.ts'
 import { answerCommand } from './commands.ts'
@@ -55,7 +55,7 @@ export function checkAnswer(question: Question, answer: unknown): Answer {
 /** The question of this id. QUESTION_NOT_FOUND names those that are open; QUESTION_ANSWERED when it has its answer. */
 export function openQuestion(state: RunState, id: string): Question {
   const asked = state.questions.get(id)
-  const open = [...state.questions.values()].filter((item) => !item.answer).map((item) => item.question.id)
+  const open = openQuestions(state).map((question) => question.id)
   if (!asked) {
     const there = open.length > 0 ? `open are ${open.join(', ')}` : 'none is open'
     throw new RepriseError('QUESTION_NOT_FOUND', `run ${state.run} has no question ${JSON.stringify(id)}; ${there}`, {
@@ -63,6 +63,10 @@ export function openQuestion(state: RunState, id: string): Question {
     })
   }
   if (asked.answer) throw alreadyAnswered(state.run, id)
+  if (asked.withdrawn) {
+    const words = `question ${id} of run ${state.run} was withdrawn: its task is done or is executed anew`
+    throw new RepriseError('QUESTION_NOT_FOUND', words, { runId: state.run })
+  }
   return asked.question
 }
 
@@ -103,6 +107,7 @@ export function callText(tool: string, input: Json, earlier: readonly OnceCall[]
 }
 
 function endOf(call: OnceCall): string {
+  if (call.given) return 'was not made, since a person gave its result'
   if (call.outcome === 'unknown') return 'ended without anyone knowing how'
   return 'error' in call.outcome ? `failed: ${call.outcome.error}` : 'succeeded'
 }

@@ -6,7 +6,7 @@ import type { RunState } from '../journal/state.ts'
 import type { CrewDefinition, Inputs, TaskDefinition } from './definition.ts'
 import { outputsFor } from './execute-task.ts'
 import type { Lineage } from './lifecycle.ts'
-import { onceCalls, toOnceCall } from './once.ts'
+import { callsFor, toOnceCall } from './once.ts'
 
 /** The stored outputs that today's code, inputs and earlier outputs would not have been made from. */
 export function staleTasks(crew: CrewDefinition, state: RunState): Stale[] {
@@ -80,7 +80,7 @@ function created(
   effects: EffectsPolicy,
 ): Lineage['created'] {
   const executed = new Set(plan.filter((item) => item.action === 'execute').map((item) => item.task))
-  const calls = onceCalls(parent)
+  const calls = callsFor(parent)
     .filter((call) => effects !== 'again' || !executed.has(call.task))
     .map(toOnceCall)
   return {

@@ -10,7 +10,7 @@ import { describe } from '../options.ts'
 import type { Tool } from '../tools/tool.ts'
 import { unlessAborted } from './deadline.ts'
 import type { ExecuteOptions, TaskDefinition } from './definition.ts'
-import type { Hold } from './hold.ts'
+import { storeId, type Hold } from './hold.ts'
 import { answerTo, drainInbox, post } from './inbox.ts'
 import { decideOnce, occurrenceOf, type Decision } from './once.ts'
 import { checkAnswer } from './questions.ts'
@@ -31,13 +31,14 @@ export interface CallScene {
 
 /** Gives every call of the turn its outcome; false when some wait for an answer that is not there. */
 export async function settleCalls(scene: CallScene, turn: TurnState): Promise<boolean> {
-  const { hold, task } = scene
-  const prepared = await Promise.all(turn.calls.map(async (call) => ({ call, ...(await prepare(task, call)) })))
-  const keys = new Map(prepared.map(({ call, key }) => [call.path, key]))
+  const { hold } = scene
+  const put = new Set<string>()
   for (;;) {
-    const open = prepared.filter(({ call }) => !call.outcome)
-    if (open.length === 0) return true
-    const advanced = await Promise.allSettled(open.map((item) => advance({ ...scene, keys, ...item })))
+    // each time anew: a person may have changed an input since
+    const items = await Promise.all(turn.calls.map(async (call) => ({ call, ...(await prepare(scene, call)) })))
+    const keys = new Map(items.map(({ call, key }) => [call.path, key]))
+    const open = items.filter(({ call }) => !call.outcome)
+    const advanced = await Promise.allSettled(open.map((item) => advance({ ...scene, keys, put, ...item })))
     for (const result of advanced) if (result.status === 'rejected') throw result.reason
     if (turn.calls.every((call) => call.outcome)) return true
     await drainInbox(hold, { edits: false })
@@ -57,7 +58,7 @@ type Prepared = { readonly key: string; readonly input: Json } & (
 )
 
 /** The tool, the input as its schema gives it, and the key; or the sentence for the model that says why not. */
-async function prepare(task: TaskDefinition, call: CallState, changed?: Json): Promise<Prepared> {
+async function prepare({ task, signal }: CallScene, call: CallState, changed?: Json): Promise<Prepared> {
   const { request } = call
   const input = changed ?? call.input ?? request.input
   const bare = { key: call.key ?? digest(input), input }
@@ -68,7 +69,7 @@ async function prepare(task: TaskDefinition, call: CallState, changed?: Json): P
     return { ...bare, refusal: `there is no tool ${request.tool}; there ${there === '' ? 'are none' : `is ${there}`}` }
   }
   // a copy: a tool that changes what it was given must not change what the run remembers
-  const parsed = await tool.schema.parse(structuredClone(input))
+  const parsed = await unlessAborted(tool.schema.parse(structuredClone(input)), signal)
   if (!parsed.ok) return { ...bare, refusal: `the input of ${tool.name} is not valid: ${parsed.reason}` }
   try {
     return { key: call.key ?? keyOf(tool, parsed.value) ?? bare.key, input, tool, parsed: parsed.value }
@@ -83,7 +84,14 @@ function keyOf(tool: Tool, parsed: unknown): string | undefined {
   throw new Error(`key() gave ${describe(key)}, not a text`)
 }
 
-type Item = CallScene & Prepared & { readonly call: CallState; readonly keys: ReadonlyMap<string, string> }
+type Item = CallScene &
+  Prepared & {
+    readonly call: CallState
+    /** Of all calls of the turn, by path. */
+    readonly keys: ReadonlyMap<string, string>
+    /** Questions that were put to the caller in this life. */
+    readonly put: Set<string>
+  }
 type Callable = Item & { readonly tool: Tool; readonly parsed: unknown }
 
 /** Brings one call as far as it goes now: to its outcome, or to a question that is open. */
@@ -102,17 +110,22 @@ async function advance(item: Item): Promise<void> {
       input: item.input,
       settles,
     })
-  // what still runs here may yet happen: only a person can say what to do about it
-  const settles = callable !== undefined && callable.tool.settles && !lingering.has(placeOf(item))
-  let decision = decide(settles)
-  if (decision.act === 'settle' && callable) {
-    const settled = await settle(callable)
+  let decision = decide(callable?.tool.settles ?? false)
+  if (decision.act === 'settle') {
+    // what still runs here may yet happen: only a person can say what to do about it
+    const lingers = lingering.has(placeOf(hold, decision.of))
+    const settled = callable && !lingers ? await settle(callable) : 'cannot tell'
     if (settled === 'done') return
     decision =
       settled === 'not happened' ? { act: 'call', allowedBy: 'settle' } : { act: 'ask', question: decision.question }
   }
   if (decision.act === 'ask') {
-    await ask(item, decision)
+    const question = { ...decision.question, id: hold.questionId() }
+    await hold.append([{ type: 'question.asked', path: question.path, question }])
+    decision = { act: 'wait' }
+  }
+  if (decision.act === 'wait') {
+    await putToCaller(item)
     decision = decide(false)
   }
   if (decision.act === 'call') return makeCall(item, decision)
@@ -131,25 +144,27 @@ interface Allowed {
 
 async function makeCall(item: Item, { input, allowedBy }: Allowed): Promise<void> {
   const { hold, call, task, signal } = item
-  const now = input === undefined ? item : { ...item, ...(await prepare(task, call, input)) }
+  const now = input === undefined ? item : { ...item, ...(await prepare(item, call, input)) }
   if ('refusal' in now) return give(item, { error: now.refusal })
   const { tool, key } = now
   await hold.ready()
   signal.throwIfAborted()
   const extra = { ...(input === undefined ? {} : { input }), ...(allowedBy === undefined ? {} : { allowedBy }) }
-  await hold.append([{ type: 'tool.called', path: call.path, tool: tool.name, effect: tool.effect, key, ...extra }])
+  const idempotencyKey = idempotencyKeyOf(now)
+  const called = { path: call.path, tool: tool.name, effect: tool.effect, key, idempotencyKey }
+  await hold.append([{ type: 'tool.called', ...called, ...extra }])
   const unbegun = { reason: 'it was stopped before it began', begun: false } as const
   await hold.ready().catch((error: unknown) => abandon(item, unbegun, error))
   if (signal.aborted) return abandon(item, unbegun, signal.reason)
-  const context = { idempotencyKey: idempotencyKeyOf(item), signal, run: hold.state.run, task: task.name }
-  const ended = await runTool(tool, now.parsed, context, (over) => linger(placeOf(item), over))
+  const context = { idempotencyKey, signal, run: hold.state.run, task: task.name }
+  const ended = await runTool(tool, now.parsed, context, (over) => linger(placeOf(hold, call.path), over))
   if (!('abandoned' in ended)) return give(item, ended)
   const { abandoned: reason } = ended
   if (signal.aborted) return abandon(item, { reason }, signal.reason)
   if (tool.effect !== 'once') return give(item, { error: reason })
   // timed out: in doubt at once, with the tool's own settle or a question. Prepared anew, since a person may have changed the input
   await hold.append([{ type: 'tool.abandoned', path: call.path, reason }])
-  return advance({ ...item, ...(await prepare(task, call)) })
+  return advance({ ...item, ...(await prepare(item, call)) })
 }
 
 /** Calls that were given up and have not ended: they may yet do what they were told to. */
@@ -160,8 +175,8 @@ function linger(place: string, over: Promise<unknown>): void {
   void over.finally(() => lingering.delete(place))
 }
 
-function placeOf({ hold, call }: Item): string {
-  return `${hold.engine.store.url} ${hold.state.run} ${call.path}`
+function placeOf({ engine, state }: Hold, path: string): string {
+  return `${storeId(engine.store)} ${state.run} ${path}`
 }
 
 /** Says how a call ended, if the run still takes entries, and goes on with what ended it. */
@@ -183,12 +198,12 @@ async function settle(item: Callable): Promise<'done' | 'not happened' | 'cannot
   return 'done'
 }
 
-/** Asks, and takes the answer at once when the caller answers inline. The first answer counts, wherever it comes from. */
-async function ask({ hold, options, signal }: Item, { question }: Extract<Decision, { act: 'ask' }>): Promise<void> {
+/** Takes the answer at once when the caller answers inline; once per life. The first answer counts, wherever it comes from. */
+async function putToCaller({ hold, call, options, signal, put }: Item): Promise<void> {
   const { onQuestion } = options
-  const asked = { ...question, id: hold.questionId() }
-  await hold.append([{ type: 'question.asked', path: asked.path, question: asked }])
-  if (!onQuestion) return
+  const asked = hold.state.questions.get(call.questions.at(-1) ?? '')?.question
+  if (!onQuestion || !asked || put.has(asked.id)) return
+  put.add(asked.id)
   const answering = Promise.try(() => onQuestion(structuredClone(asked)))
   const answer = await unlessAborted(answering, signal)
   if (answer === undefined) return
@@ -215,5 +230,6 @@ function occurrenceIn({ attempt, call, key, keys }: Item): number {
 
 /** The same for every try at the same call, in every life of the run. */
 function idempotencyKeyOf(item: Item): string {
-  return digest([item.hold.state.run, item.task.name, item.call.request.tool, item.key, occurrenceIn(item)])
+  const { hold, task, call, key } = item
+  return call.idempotencyKey ?? digest([hold.state.run, task.name, call.request.tool, key, occurrenceIn(item)])
 }

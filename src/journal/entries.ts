@@ -89,6 +89,8 @@ export interface OnceCall {
   readonly input: Json
   readonly calledAt: string
   readonly outcome: { readonly result: Json } | { readonly error: string } | 'unknown'
+  /** It was not called: a person gave the result. */
+  readonly given?: true
 }
 
 export type Question = { readonly id: string; readonly path: string; readonly text: string } & (
@@ -231,6 +233,8 @@ export interface EntryBodies {
     readonly tool: string
     readonly effect: 'read' | 'idempotent' | 'once'
     readonly key: string
+    /** What the tool was given to tell services that it is the same call. */
+    readonly idempotencyKey: string
     /** Only where it is not what the model asked for. */
     readonly input?: Json
     /** The question whose answer allows this call. */

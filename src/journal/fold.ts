@@ -58,7 +58,13 @@ export function edited(state: RunState): boolean {
 /** Tasks that a person's edit of the journal left unfinished: something is missing or changed behind the start of their last attempt. */
 export function undone(state: RunState): TaskState[] {
   const touched = [...state.missing, ...state.changed].reduce((most, seq) => Math.max(most, seq), 0)
-  return unfinished(state).filter((task) => touched > (state.attempts.get(task.attempts.at(-1) ?? '')?.seq ?? Infinity))
+  return unfinished(state).filter((task) => touched > begin(state, state.attempts.get(task.attempts.at(-1) ?? '')))
+}
+
+/** The entry with which the conversation of an attempt began, in whatever attempt that was. */
+function begin(state: RunState, attempt: AttemptState | undefined): number {
+  const carried = attempt?.carries && state.attempts.get(attempt.carries.path)
+  return carried ? begin(state, carried) : (attempt?.seq ?? Infinity)
 }
 
 export function unfinished(state: RunState): TaskState[] {
@@ -152,6 +158,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
       const attempt = state.attempts.get(earlier)
       if (attempt?.status === 'open') attempt.status = 'void'
     }
+    withdraw(state, task)
     task.status = 'running'
     task.startedAt ??= entry.at
     task.attempts.push(path)
@@ -172,7 +179,8 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     const task = taskAt(state, entry.path)
     const attempt = state.attempts.get(entry.path as string)
     const last = attempt?.turns.at(-1)
-    const raw = entry.raw ?? (last && replyText(last.reply))
+    // the last turn must be the answer: a turn with calls in its place means that the answer was removed by hand
+    const raw = entry.raw ?? (last?.calls.length === 0 ? replyText(last.reply) : undefined)
     // what was edited into something that is no JSON is no output
     if (!attempt || raw === undefined || (entry.structured && !isJson(raw))) return
     attempt.status = 'completed'
@@ -185,12 +193,14 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
       completedAt: entry.at,
       fingerprint: attempt.fingerprint,
     }
+    forget(task)
     Object.assign(task, { status: 'completed', source: 'executed', output, seq: entry.seq })
   },
   'task.failed': (state, entry) => {
     const task = taskAt(state, entry.path)
     task.status = 'failed'
     task.error = entry.error
+    withdraw(state, task)
     const attempt = state.attempts.get(entry.path as string)
     if (attempt) attempt.status = 'failed'
   },
@@ -207,6 +217,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
       startedAt: task.startedAt ?? entry.at,
       completedAt: entry.at,
     }
+    forget(task)
     Object.assign(task, { status: 'completed', source: 'edited', output, seq: entry.seq })
   },
   'task.invalidated': (state, entry) => restart(state, taskAt(state, entry.path)),
@@ -227,6 +238,9 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     if (entry.input !== undefined) call.input = entry.input
     const allowed = state.questions.get(entry.allowedBy ?? '')
     if (allowed) allowed.used = true
+    call.idempotencyKey = entry.idempotencyKey
+    if (entry.allowedBy === undefined) delete call.allowedBy
+    else call.allowedBy = entry.allowedBy
     call.times += 1
     delete call.abandoned
   },
@@ -235,6 +249,11 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     const call = callAt(state, entry.path)
     if (!call) return
     call.outcome = entry.outcome
+    // its call was removed by hand: it may have been one that must not be repeated
+    const happened = 'result' in entry.outcome || 'unreadable' in entry.outcome
+    if (happened && entry.source === undefined && call.calledAt === undefined) {
+      Object.assign(call, { effect: 'once', calledAt: entry.at, calledBy: state.owner })
+    }
     if (entry.source) call.source = entry.source
     if (entry.key !== undefined) call.key = entry.key
   },
@@ -245,6 +264,9 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
       delete call.calledAt
       delete call.effect
       call.times -= 1
+      // the answer has allowed nothing yet
+      const allowed = state.questions.get(call.allowedBy ?? '')
+      if (allowed) allowed.used = false
     } else {
       call.abandoned = entry.reason
     }
@@ -288,8 +310,9 @@ function declare(state: RunState, tasks: EntryOf<'run.created'>['tasks']): void 
   }
   // a task that is no longer declared stays readable, behind the others, when it has done anything
   for (const [name, task] of before) {
-    if (!state.tasks.has(name) && (task.status !== 'pending' || task.attempts.length > 0))
-      state.tasks.set(name, Object.assign(task, { removed: true }))
+    if (state.tasks.has(name) || (task.status === 'pending' && task.attempts.length === 0)) continue
+    state.tasks.set(name, Object.assign(task, { removed: true }))
+    withdraw(state, task)
   }
 }
 
@@ -303,9 +326,16 @@ function recordEdit(state: RunState, edit: NonNullable<EntryOf<'run.resumed'>['e
 function restart(state: RunState, task: TaskState): void {
   giveUp(state, task)
   task.status = 'pending'
+  forget(task)
+}
+
+/** What is said of an output goes with it. */
+function forget(task: TaskState): void {
   delete task.source
   delete task.output
   delete task.seq
+  delete task.from
+  delete task.stale
 }
 
 /** What the task was about to do is not done any more, and its questions need no answer. */
@@ -314,6 +344,11 @@ function giveUp(state: RunState, task: TaskState): void {
     const attempt = state.attempts.get(path)
     if (attempt?.status === 'open' || attempt?.status === 'refused') attempt.status = 'void'
   }
+  withdraw(state, task)
+}
+
+/** Nobody needs the answers to a task's open questions any more. */
+function withdraw(state: RunState, task: TaskState): void {
   for (const asked of state.questions.values()) {
     if (!asked.answer && taskOf(asked.question.path) === task.name) asked.withdrawn = true
   }
@@ -347,7 +382,10 @@ function orphan(state: RunState, entry: EntryOf<'tool.called'>): CallState {
     usage: noUsage,
     finish: '',
   } as const
-  attemptAt(state, reply).turns.push({ path: turn, reply, calls: [call] })
+  const { turns } = attemptAt(state, reply)
+  const beside = turns.findLast((candidate) => candidate.path === turn)
+  if (beside) beside.calls.push(call)
+  else turns.push({ path: turn, reply, calls: [call] })
   return call
 }
 

@@ -117,6 +117,9 @@ export interface CallState {
   input?: Json
   calledAt?: string
   calledBy?: Owner
+  idempotencyKey?: string
+  /** The question whose answer allowed the newest call. */
+  allowedBy?: string
   /** How often it was started. */
   times: number
   /** Called, and ended without anyone knowing how: aborted or timed out. A call without an outcome after a crash is one too. */

@@ -394,6 +394,50 @@ test('an input that no text uses is said', async () => {
   assert.match(warnings.join(), /input bogus is used by no text/)
 })
 
+test('results are in the order of the crew, whatever order the run was made in', async () => {
+  const { crew, store, facts, note } = claims()
+  await crew.kickoff({ id: 'r', inputs })
+  const logger = { info() {}, warn() {} }
+  const turned = new Crew({ name: 'claims', tasks: [note, facts], store, logger })
+  const result = await turned.kickoff({ id: 'r', inputs })
+  assert.deepEqual(
+    result.tasks.map((task) => task.name),
+    ['note', 'facts'],
+  )
+  assert.equal(result.status === 'completed' && result.output.policy, 'P-77')
+})
+
+test('a run that only newer code understands is neither resumed nor replayed', async () => {
+  const { crew, store } = claims()
+  await crew.kickoff({ id: 'r', inputs, through: 'facts' })
+  const newer = {
+    ...store,
+    async *read(...args: Parameters<typeof store.read>) {
+      for await (const line of store.read(...args)) {
+        const text = Buffer.from(line.bytes).toString()
+        yield { ...line, bytes: Buffer.from(text.replace('"type":"task.completed"', '"type":"task.dreamt"')) }
+      }
+    },
+  }
+  const later = crew.with({ store: newer })
+  await assert.rejects(later.resume('r'), { code: 'JOURNAL_DAMAGED', message: /task.dreamt/ })
+  await assert.rejects(later.replay('note', { run: 'r' }), { code: 'JOURNAL_DAMAGED' })
+})
+
+test('an output that was made anew is not said to be inherited from elsewhere', async () => {
+  const { crew } = claims()
+  await crew.kickoff({ id: 'first', inputs })
+  const second = await crew.replay('note', { run: 'first', through: 'assess' })
+  await crew.invalidate(second.runId, 'facts')
+  await crew.resume(second.runId)
+  const third = await crew.replay('note', { run: second.runId })
+  const from: string[] = []
+  for await (const entry of (await crew.getRun(third.runId)).events()) {
+    if (entry.type === 'task.inherited' && entry.path === 'facts') from.push(entry.from.run)
+  }
+  assert.deepEqual(from, [second.runId])
+})
+
 test('a completed run that is older than a task of the crew says so', async () => {
   const { crew, store, facts } = claims()
   await crew.kickoff({ id: 'r', inputs })

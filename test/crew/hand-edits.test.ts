@@ -77,6 +77,15 @@ test('a text that is changed by hand is taken as it is, and the change is record
   assert.equal(resumed?.type === 'run.resumed' && resumed.edited?.changed.length, 1)
 })
 
+test('an answer that is removed is made again, although its completion is still there', async () => {
+  await using stage = await openStage()
+  const { crew, model } = stage
+  await crew.kickoff({ id: 'r' })
+  await stage.edit((entry) => !(entry.type === 'model.replied' && entry.path === 'b#1/1'))
+  assert.equal((await crew.kickoff({ id: 'r' })).task('b').raw, 'output of b')
+  assert.equal(model.calls.length, 4)
+})
+
 test('the copy of a journal is a run of its own', async () => {
   await using stage = await openStage()
   const { crew, folder } = stage
@@ -105,7 +114,7 @@ test('a structured output that is edited into something else is no output, and i
   await rm(folder, { recursive: true, force: true })
 })
 
-for (const removed of ['task.started', 'model.replied']) {
+for (const removed of ['task.started', 'model.replied', 'tool.called']) {
   test(`a once call is remembered when the ${removed} before it is removed`, async () => {
     const folder = await mkdtemp(join(tmpdir(), 'reprise-edits-'))
     const pay = payment()

@@ -550,3 +550,94 @@ describe('a once call is remembered', () => {
     assert.deepEqual(started, ['job#1', 'job#2', 'job#3'])
   })
 })
+
+describe('the key that a tool tells services', () => {
+  test('stays the same when a person changed the input and the process died behind the call', async () => {
+    const told: string[] = []
+    const asked: string[] = []
+    const pay = payment({
+      run: (given: { amount: number }, context: { idempotencyKey: string }) => {
+        if (given.amount === 5) throw new Error('no')
+        told.push(context.idempotencyKey)
+        return 'paid'
+      },
+      settle: (key) => {
+        asked.push(key)
+        return { happened: false }
+      },
+    })
+    const script = [
+      { when: 'Do it', after: 0, calls: [{ tool: 'pay', input: { amount: 5 } }] },
+      { when: 'Do it', after: 1, calls: [{ tool: 'pay', input: { amount: 5 } }], repeat: true },
+      { when: 'Do it', after: 2, reply: 'done' },
+    ]
+    const store = newStore()
+    const { crew } = oneTask({ tools: [pay], script, store })
+    await crew.kickoff({ id: 'r' })
+    await crew.answer('r', 'q1', { decision: 'approve', input: { amount: 6 } })
+    const dying = dyingStore(store, (types) => types.includes('tool.called'))
+    await assert.rejects(crew.with({ store: dying }).resume('r'))
+    assert.equal(String(await crew.resume('r')), 'done')
+    assert.deepEqual(asked, told)
+    const called = (await entriesOf(store, 'r')).flatMap((entry) =>
+      entry.type === 'tool.called' ? [entry.idempotencyKey] : [],
+    )
+    assert.deepEqual(called.slice(1), [told[0], told[0]])
+  })
+})
+
+test('settle is not believed while the call of a given-up attempt still runs in this process', async () => {
+  const late = Promise.withResolvers<string>()
+  const pay = payment({ run: () => late.promise, settle: () => ({ happened: false }) })
+  const agent = new Agent({ role: 'W', goal: 'g', tools: [pay], maxSeconds: 0.05, model: scriptedModel(payOnce) })
+  const crew = new Crew({
+    name: 'c',
+    store: newStore(),
+    tasks: [new Task({ name: 'job', description: 'Do it', agent })],
+  })
+  await assert.rejects(crew.kickoff({ id: 'r' }), { code: 'TIME_EXHAUSTED' })
+  assert.equal((await crew.resume('r')).questions[0]?.kind, 'call')
+  late.resolve('paid after all')
+})
+
+test('a question tells only of calls that were made, also in a replay of a replay', async () => {
+  const pay = payment()
+  let amount = 5
+  const agent = new Agent({
+    role: 'W',
+    goal: 'g',
+    tools: [pay],
+    model: scriptedModel([
+      { when: 'Do it', after: 1, reply: 'paid' },
+      { when: /amount 6/, after: 0, calls: [{ tool: 'pay', input: { amount: 6 } }] },
+      { when: 'Do it', after: 0, calls: [{ tool: 'pay', input: { amount: 5 } }] },
+    ]),
+  })
+  const job = new Task({ name: 'job', description: 'Do it: amount {amount}', agent })
+  const crew = new Crew({ name: 'c', store: newStore(), tasks: [job] })
+  let run = (await crew.kickoff({ inputs: { amount } })).runId
+  for (let replays = 0; replays < 3; replays++) run = (await crew.replay('job', { run })).runId
+  amount = 6
+  const { questions } = await crew.replay('job', { run, inputs: { amount } })
+  const [question] = questions as [Extract<Question, { kind: 'call' }>]
+  assert.deepEqual(
+    question.earlier.map(({ input, outcome }) => ({ input, outcome })),
+    [{ input: { amount: 5 }, outcome: { result: { paid: 5 } } }],
+  )
+  assert.deepEqual(pay.done, [5])
+})
+
+test('a question that was open when the process died is put to the caller again', async () => {
+  const pay = payment()
+  const { crew } = await inDoubt(pay)
+  await crew.resume('r')
+  const asked: string[] = []
+  const result = await crew.resume('r', {
+    onQuestion({ id }) {
+      asked.push(id)
+      return { decision: 'run' }
+    },
+  })
+  assert.equal(String(result), 'paid')
+  assert.deepEqual(asked, ['q1'])
+})

@@ -143,7 +143,7 @@ describe('around the end of a run', () => {
       'run.suspended',
       once(() => crew.cancel('r')),
     )
-    await crew.with({ store: suspending }).kickoff({ id: 'r', through: 'a' })
+    await assert.rejects(crew.with({ store: suspending }).kickoff({ id: 'r', through: 'a' }), { code: 'RUN_CANCELLED' })
     assert.equal((await stateOf(store, 'r')).status, 'cancelled')
   })
 
@@ -281,4 +281,59 @@ test('polling a run that waits for an answer does not count as taking it up in v
   for (let poll = 0; poll < 7; poll++) assert.equal((await crew.kickoff({ id: 'r' })).questions.length, 1)
   await crew.answer('r', 'q1', { decision: 'run' })
   assert.equal(String(await crew.kickoff({ id: 'r' })), 'paid')
+})
+
+test('a task that is executed anew withdraws its questions, and says so to whoever answers', async () => {
+  const { crew, store } = await inDoubt(payment())
+  await crew.resume('r')
+  await crew.invalidate('r', 'job')
+  await assert.rejects(crew.answer('r', 'q1', { decision: 'run' }), {
+    code: 'QUESTION_NOT_FOUND',
+    message: /withdrawn/,
+  })
+  assert.equal((await stateOf(store, 'r')).questions.get('q1')?.withdrawn, true)
+})
+
+test('a cancellation that the store could not record is not reported as one', async () => {
+  const { held, called } = heldTool()
+  const inner = newStore()
+  const store: Store = {
+    ...inner,
+    async append(lease, after, batch) {
+      if (Buffer.from(batch.lines[0]?.bytes ?? '').includes('run.cancelled')) throw new Error('no connection')
+      return inner.append(lease, after, batch)
+    },
+  }
+  const { crew } = twoTasks(held, store)
+  const run = await crew.start({ id: 'r' })
+  await called
+  await crew.cancel('r')
+  await assert.rejects(run.result(), { code: 'STORE_FAILED', message: /no connection/ })
+})
+
+test('a schema that never answers is cut off by a cancellation', async () => {
+  const asked = Promise.withResolvers<void>()
+  const slow = z.object({ n: z.number() }).refine(() => {
+    asked.resolve()
+    return new Promise<boolean>(() => {})
+  })
+  const agent = new Agent({ role: 'W', goal: 'g', model: scriptedModel([{ when: 'Do it', reply: { n: 1 } }]) })
+  const crew = new Crew({
+    name: 'c',
+    tasks: [new Task({ name: 'job', description: 'Do it', agent, output: slow })],
+    store: newStore(),
+  })
+  const run = await crew.start({ id: 'r' })
+  await asked.promise
+  await crew.cancel('r')
+  await assert.rejects(run.result(), { code: 'RUN_CANCELLED' })
+})
+
+test('two people at the same moment are both recorded', async () => {
+  const { held } = heldTool()
+  const { crew, store } = twoTasks(held)
+  await crew.kickoff({ id: 'r', through: 'a' })
+  await Promise.all([crew.edit('r', 'a', 'edited', 'ada'), crew.edit('r', 'a', 'edited', 'bob')])
+  assert.deepEqual(await lastTypes(store, 2), ['task.edited', 'task.edited'])
+  assert.deepEqual(await store.inbox('r'), [])
 })
