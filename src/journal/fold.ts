@@ -2,16 +2,10 @@
 // Paths decide where an entry belongs, never its position: a journal from which a person removed a line still folds, and
 // a task without its `task.completed` is a task that is not done.
 import { journalVersion, type Entry, type EntryOf, type StoredOutput } from './entries.ts'
-import { callPath, parentPath, taskOf } from './paths.ts'
-import {
-  noUsage,
-  replyText,
-  spentOn,
-  type AttemptState,
-  type CallState,
-  type RunState,
-  type TaskState,
-} from './state.ts'
+import { closeFold } from './edits.ts'
+import { callPath, taskOf } from './paths.ts'
+import { attemptAt, callAt, orphan, taskAt } from './places.ts'
+import { replyText, spentOn, type AttemptState, type RunState, type TaskState } from './state.ts'
 
 export function fold(entries: Iterable<Entry>): RunState {
   const state = emptyState()
@@ -40,37 +34,6 @@ export function emptyState(): RunState {
     missing: [],
     changed: [],
   }
-}
-
-/** A completed run in which a person removed a task's completion is not completed any more. Call it behind the last entry. */
-export function closeFold(state: RunState): RunState {
-  if (state.status === 'completed' && edited(state) && unfinished(state).length > 0) {
-    state.status = 'suspended'
-    state.suspended = { reason: 'edited' }
-  }
-  return state
-}
-
-export function edited(state: RunState): boolean {
-  return state.missing.length > 0 || state.changed.length > 0
-}
-
-/** Tasks that a person's edit of the journal left unfinished: something is missing or changed behind the start of their last attempt. */
-export function undone(state: RunState): TaskState[] {
-  const touched = [...state.missing, ...state.changed].reduce((most, seq) => Math.max(most, seq), 0)
-  return unfinished(state).filter((task) => touched > begin(state, state.attempts.get(task.attempts.at(-1) ?? '')))
-}
-
-/** The entry with which the conversation of an attempt began, in whatever attempt that was. */
-function begin(state: RunState, attempt: AttemptState | undefined): number {
-  const carried = attempt?.carries && state.attempts.get(attempt.carries.path)
-  return carried ? begin(state, carried) : (attempt?.seq ?? Infinity)
-}
-
-export function unfinished(state: RunState): TaskState[] {
-  return [...state.tasks.values()].filter(
-    (task) => !task.removed && task.status !== 'completed' && task.status !== 'skipped',
-  )
 }
 
 /** No person removes that many lines by hand: a number was mistyped. */
@@ -352,56 +315,4 @@ function withdraw(state: RunState, task: TaskState): void {
   for (const asked of state.questions.values()) {
     if (!asked.answer && taskOf(asked.question.path) === task.name) asked.withdrawn = true
   }
-}
-
-/** The attempt of a turn. One whose start was removed by hand is given up, but what it did is not forgotten. */
-function attemptAt(state: RunState, { path = '', seq, at }: Entry): AttemptState {
-  const place = parentPath(path)
-  let attempt = state.attempts.get(place)
-  if (!attempt) {
-    const request = { instructions: '', message: '', tools: [], model: '', settings: {} }
-    attempt = { path: place, seq, request, fingerprint: {}, agent: '', startedAt: at, status: 'void', turns: [] }
-    state.attempts.set(place, attempt)
-    taskAt(state, place).attempts.push(place)
-  }
-  return attempt
-}
-
-/** A call whose turn was removed by hand. */
-function orphan(state: RunState, entry: EntryOf<'tool.called'>): CallState {
-  const path = entry.path ?? ''
-  const request = { type: 'call', id: '', tool: entry.tool, input: entry.input ?? null } as const
-  const call: CallState = { path, request, times: 0, questions: [] }
-  const turn = parentPath(path)
-  const reply = {
-    ...entry,
-    type: 'model.replied',
-    path: turn,
-    startedAt: entry.at,
-    parts: [request],
-    usage: noUsage,
-    finish: '',
-  } as const
-  const { turns } = attemptAt(state, reply)
-  const beside = turns.findLast((candidate) => candidate.path === turn)
-  if (beside) beside.calls.push(call)
-  else turns.push({ path: turn, reply, calls: [call] })
-  return call
-}
-
-/** The task that a path belongs to. One that nobody declared (its line was removed by hand) is made up from its name. */
-function taskAt(state: RunState, path: string | undefined): TaskState {
-  const name = taskOf(path ?? '')
-  let task = state.tasks.get(name)
-  if (!task) state.tasks.set(name, (task = { name, id: '', description: '', status: 'pending', attempts: [] }))
-  return task
-}
-
-function callAt(state: RunState, path: string | undefined): CallState | undefined {
-  if (path === undefined) return undefined
-  const turn = parentPath(path)
-  return state.attempts
-    .get(parentPath(turn))
-    ?.turns.findLast((candidate) => candidate.path === turn)
-    ?.calls.find((call) => call.path === path)
 }
