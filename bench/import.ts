@@ -1,34 +1,26 @@
 // What `import 'reprise'` costs beside `import 'ai'`: both in fresh processes, one after the other in turn, from the built
 // JavaScript that users get, in a folder where both are found.
 import { execFileSync } from 'node:child_process'
-import { copyFile, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { copyFile, mkdir, readdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Figure } from './report.ts'
 
-export interface ImportCost {
-  /** Medians, in milliseconds. */
-  readonly reprise: number
-  readonly ai: number
-  /** How many processes each median is of. */
-  readonly processes: number
-}
+/** How many processes each median is of. */
+const processes = 15
 
-export async function importCost(processes = 15): Promise<ImportCost> {
-  const folder = await mkdtemp(join(tmpdir(), 'reprise-bench-'))
-  try {
-    await install(folder)
-    const times: { reprise: number[]; ai: number[] } = { reprise: [], ai: [] }
-    // The first of each is thrown away: it reads the files from the disk.
-    for (let round = 0; round <= processes; round += 1) {
-      for (const name of ['reprise', 'ai'] as const) {
-        const time = timeOf(name, folder)
-        if (round > 0) times[name].push(time)
-      }
+export async function benchImport(folder: string): Promise<Figure[]> {
+  await install(folder)
+  const times: { reprise: number[]; ai: number[] } = { reprise: [], ai: [] }
+  // The first of each is thrown away: it reads the files from the disk.
+  for (let round = 0; round <= processes; round += 1) {
+    for (const name of ['reprise', 'ai'] as const) {
+      const time = timeOf(name, folder)
+      if (round > 0) times[name].push(time)
     }
-    return { reprise: median(times.reprise), ai: median(times.ai), processes }
-  } finally {
-    await rm(folder, { recursive: true, force: true })
   }
+  const [reprise, ai] = [median(times.reprise), median(times.ai)]
+  const note = `${reprise.toFixed(0)} against ${ai.toFixed(0)} ms`
+  return [{ name: "import 'reprise' / import 'ai'", value: reprise / ai, target: { most: 2 }, note }]
 }
 
 /** Reprise built, and the checkout's packages beside it. */
@@ -53,9 +45,4 @@ function timeOf(name: string, cwd: string): number {
 
 function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
-}
-
-if (import.meta.main) {
-  const { reprise, ai, processes } = await importCost()
-  console.log(`import 'reprise' ${reprise.toFixed(1)} ms, import 'ai' ${ai.toFixed(1)} ms (medians of ${processes})`)
 }

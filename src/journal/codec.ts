@@ -8,7 +8,6 @@ import type { Json } from './json.ts'
 
 const blobLimit = 65_536
 const marker = /"\$+blob"/
-const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
 export interface EncodedEntry {
@@ -27,20 +26,22 @@ export interface Stamp {
 
 /** Gives an entry its envelope and its bytes. */
 export function encodeEntry(fresh: NewEntry, stamp: Stamp): EncodedEntry {
-  const { type, path, ...body } = fresh
+  const { type, path } = fresh
   const head = { v: journalVersion, seq: stamp.seq, at: stamp.at, type, ...(path === undefined ? {} : { path }) }
   const tail = { token: stamp.token, prev: stamp.prev }
-  const entry = { ...head, ...body, ...tail } as Entry
+  // members keep the place where they were first named: the head stays in front
+  const entry = { ...head, ...fresh, ...tail } as Entry
   const blobs: Blob[] = []
   let text = JSON.stringify(entry)
   if (type === 'task.started' || text.length > blobLimit || marker.test(text)) {
+    const { type: _type, path: _path, ...body } = fresh
     const members = Object.entries(body).map(([key, value]) => [
       key,
       externalise(value as Json, blobs, key === 'request'),
     ])
     text = JSON.stringify({ ...head, ...Object.fromEntries(members), ...tail })
   }
-  const bytes = encoder.encode(text)
+  const bytes = Buffer.from(text)
   return { entry, bytes, hash: hashBytes(bytes), blobs }
 }
 
@@ -78,7 +79,7 @@ function externalise(value: Json, blobs: Blob[], always = false): Json {
   )
   const text = JSON.stringify(inner)
   if (text === undefined || (!always && text.length <= blobLimit)) return inner
-  const bytes = encoder.encode(text)
+  const bytes = Buffer.from(text)
   const hash = hashBytes(bytes)
   blobs.push({ hash, bytes })
   return { $blob: hash }

@@ -1,6 +1,6 @@
 // All writes of a database go through here. A synced commit costs far more than what it commits, so writes that arrive in the
-// same turn of the event loop share one; each stands behind its own savepoint, so one that is refused does not fail its
-// neighbours. A promise is settled only behind the commit: resolved means on disk.
+// same turn of the event loop share one. When one of them is refused, the group is written again, each behind its own savepoint,
+// so that none fails its neighbours. A promise is settled only behind the commit: resolved means on disk.
 import type { StatementSync } from 'node:sqlite'
 import { messageOf, RepriseError } from '../../errors.ts'
 import { isBusy, isFull, lockTimeout, lockWaitMs, retryDelay, storeError } from './sqlite-errors.ts'
@@ -31,6 +31,8 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
   const { sql } = database
   const queue: Job[] = []
   let scheduled = false
+  /** Whether the last group had one that failed. */
+  let apart = false
   let waiting: { since: number; tries: number } | undefined
   let whenIdle = Promise.withResolvers<void>()
   whenIdle.resolve()
@@ -64,7 +66,11 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
       return
     }
     waiting = undefined
-    for (const settle of commitGroup(queue.splice(0, groupLimit))) settle()
+    const jobs = queue.splice(0, groupLimit)
+    const settles = apart ? commitApart(jobs) : commitTogether(jobs)
+    apart = settles === undefined
+    if (settles) for (const settle of settles) settle()
+    else queue.unshift(...jobs)
     if (queue.length > 0) schedule()
     else whenIdle.resolve()
   }
@@ -78,7 +84,25 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
     return true
   }
 
-  function commitGroup(jobs: readonly Job[]): Settle[] {
+  /**
+   * The usual case, in which nobody fails: without savepoints, which cost as much as the work itself. Undefined when one did: then
+   * nothing is written, and the group comes again, each behind a savepoint of its own.
+   */
+  function commitTogether(jobs: readonly Job[]): Settle[] | undefined {
+    const settles: Settle[] = []
+    try {
+      for (const job of jobs) {
+        const value = job.work()
+        settles.push(() => job.resolve(value as never))
+      }
+    } catch {
+      if (database.isTransaction()) rollBack()
+      return undefined
+    }
+    return commit(jobs, settles)
+  }
+
+  function commitApart(jobs: readonly Job[]): Settle[] {
     const settles: Settle[] = []
     for (const job of jobs) {
       try {
@@ -90,6 +114,10 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
       // Some failures (a full disk, a broken one) make SQLite roll back everything: then nobody's work is there.
       if (!database.isTransaction()) return failAll(jobs, notWritten(path))
     }
+    return commit(jobs, settles)
+  }
+
+  function commit(jobs: readonly Job[], settles: Settle[]): Settle[] {
     try {
       sql('commit').run()
       return settles

@@ -1,6 +1,6 @@
 // Creating runs, appending to them and reading them back.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { checkNumbers, checkOpen, checkSeq, checkToken } from '../refusals.ts'
+import { checkNumbers, checkOpen, checkSeq, checkToken, runNotFound } from '../refusals.ts'
 import type { Batch, Lease, Line, Owner, RunId, RunRow } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { findLease, holdingOf, rowColumns, rowValues } from './records.ts'
@@ -9,9 +9,14 @@ const inserted = ['run', ...rowColumns, 'token', 'owner', 'expires_at']
 const insertRun = `insert into runs (${inserted.join()}) values (${inserted.map(() => '?').join()})`
 const updateRow = `update runs set ${rowColumns.map((column) => `${column} = ?`).join()} where id = ?`
 
-/** How much of a journal is read at a time: one turn of the event loop each, however long the journal is. */
-const chunkLines = 500
-const chunkBytes = 4 * 1024 * 1024
+/** Everything that an append must find, in one question: the answer is a row when all is well. */
+const selectWritable = `select id, crew from runs
+  where run = ? and token = ? and owner is not null and status not in ('completed', 'cancelled')
+    and coalesce((select max(seq) from entries where run_id = runs.id), 0) = ?`
+
+/** How much of a journal is read in one turn of the event loop. A line seldom has more than 64 KB, since larger values are blobs. */
+const chunkLines = 64
+const selectLines = `select seq, line from entries where run_id = ? and seq > ? and seq <= ? order by seq limit ${chunkLines}`
 
 export function createRun(
   connection: Connection,
@@ -42,15 +47,25 @@ export function createRun(
 export function appendBatch(connection: Connection, lease: Lease, after: number, batch: Batch): Promise<void> {
   const { sql } = connection
   return connection.write(() => {
-    const record = findLease(connection, lease.run)
-    checkToken(lease, record?.token, record && holdingOf(record))
-    if (record === undefined) return
-    checkSeq(lease.run, lastSeq(connection, record.id), after, batch)
-    checkOpen(lease.run, record.status, batch)
+    const writable = sql(selectWritable).get(lease.run, lease.token, after) as Writable | undefined
+    const { id, crew } = writable ?? lookCloser(connection, lease, after, batch)
+    checkNumbers(lease.run, after, batch)
     const { row } = batch
-    if (row !== undefined) sql(updateRow).run(...rowValues(row), record.id)
-    insertBatch(connection, record.id, row?.crew ?? record.crew, batch)
+    if (row !== undefined) sql(updateRow).run(...rowValues(row), id)
+    insertBatch(connection, id, row?.crew ?? crew, batch)
   })
+}
+
+type Writable = { readonly id: number; readonly crew: string }
+
+/** Says why a run may not be appended to, or that it may all the same: a completed run that the batch opens again. */
+function lookCloser(connection: Connection, lease: Lease, after: number, batch: Batch): Writable {
+  const record = findLease(connection, lease.run)
+  checkToken(lease, record?.token, record && holdingOf(record))
+  if (record === undefined) throw runNotFound(lease.run, connection.url)
+  checkSeq(lease.run, lastSeq(connection, record.id), after, batch)
+  checkOpen(lease.run, record.status, batch)
+  return record
 }
 
 export async function* readLines(connection: Connection, run: RunId, after: number): AsyncIterable<Line> {
@@ -64,16 +79,16 @@ export async function* readLines(connection: Connection, run: RunId, after: numb
   let position = after
   while (position < found.last) {
     const from = position
-    const lines = await connection.read(() => {
-      const rows = sql(
-        `select seq, line from entries where run_id = ? and seq > ? and seq <= ? order by seq limit ${chunkLines}`,
-      ).iterate(found.id, from, found.last)
-      return takeChunk(rows as Iterable<unknown> as Iterable<{ seq: number; line: Uint8Array }>)
+    const rows = await connection.read(() => {
+      const statement = sql(selectLines)
+      statement.setReturnArrays(true)
+      return statement.all(found.id, from, found.last) as unknown as [number, Uint8Array][]
     })
-    const last = lines.at(-1)
-    if (last === undefined) return
-    yield* lines
-    position = last.seq
+    if (rows.length === 0) return
+    for (const [seq, bytes] of rows) {
+      yield { seq, bytes }
+      position = seq
+    }
     if (position < found.last) await nextTurn()
   }
 }
@@ -117,15 +132,4 @@ function insertBatch(connection: Connection, id: number, crew: string, batch: Ba
 function lastSeq(connection: Connection, id: number): number {
   const row = connection.sql('select max(seq) as last from entries where run_id = ?').get(id)
   return Number(row?.['last'] ?? 0)
-}
-
-function takeChunk(rows: Iterable<{ seq: number; line: Uint8Array }>): Line[] {
-  const lines: Line[] = []
-  let bytes = 0
-  for (const { seq, line } of rows) {
-    lines.push({ seq, bytes: line })
-    bytes += line.length
-    if (bytes >= chunkBytes) break
-  }
-  return lines
 }

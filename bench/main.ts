@@ -1,0 +1,39 @@
+// npm run bench: every ratio next to its target. A missed target is reported and fails nothing; a bench that breaks does.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { benchConcurrent } from './concurrent.ts'
+import { benchImport } from './import.ts'
+import { benchLive, benchMany } from './many.ts'
+import { machine, table, type Figure } from './report.ts'
+import { benchResume } from './resume.ts'
+import { benchSize } from './size.ts'
+import { benchStep } from './step.ts'
+
+const benches: { readonly [name: string]: (folder: string) => Promise<Figure[]> } = {
+  // first, while the process is small
+  live: benchLive,
+  step: benchStep,
+  concurrent: benchConcurrent,
+  size: benchSize,
+  resume: benchResume,
+  many: benchMany,
+  import: benchImport,
+}
+
+const chosen = process.argv.slice(2)
+const figures: Figure[] = []
+console.log(machine())
+for (const [name, bench] of Object.entries(benches)) {
+  if (chosen.length > 0 && !chosen.includes(name)) continue
+  const folder = await mkdtemp(join(tmpdir(), 'reprise-bench-'))
+  try {
+    figures.push(...(await bench(folder)))
+  } catch (error) {
+    console.error(`bench ${name} broke:`, error)
+    process.exitCode = 1
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+console.log(`\n${table(figures)}`)

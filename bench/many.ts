@@ -1,0 +1,87 @@
+// Many runs in one process: a thousand that are live at once, and ten thousand, one after another and a thousand at a time.
+import { join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { watchStore } from './blocked.ts'
+import { benchCrew, type Gate } from './crew.ts'
+import { heapInUse, megabytes } from './memory.ts'
+import type { Figure } from './report.ts'
+
+const live = 1_000
+const total = 10_000
+const looks = [1_000, 5_000, total]
+
+/** A thousand runs that all wait for their model. */
+export async function benchLive(folder: string): Promise<Figure[]> {
+  const { promise: open, resolve } = Promise.withResolvers<void>()
+  const gate: Gate = { waiting: 0, open }
+  const crew = benchCrew(`sqlite:${join(folder, 'live.db')}`, gate)
+  // what the first run loads belongs to no run
+  await benchCrew(`sqlite:${join(folder, 'first.db')}`).kickoff()
+  const before = heapInUse()
+  const resident = process.memoryUsage.rss()
+  const runs = await Promise.all(Array.from({ length: live }, () => crew.start()))
+  while (gate.waiting < live) await nextTurn()
+  const heap = (heapInUse() - before) / live / 1024
+  const rss = (process.memoryUsage.rss() - resident) / live / 1024
+  resolve()
+  const results = await Promise.all(runs.map((run) => run.result()))
+  if (results.some((result) => result.status !== 'completed')) throw new Error('a run did not complete')
+  await crew.close()
+  const note = `${live.toLocaleString('en')} runs, of which each waits for its model; resident ${rss.toFixed(0)} KB a run`
+  return [{ name: 'heap of a live run', value: heap, unit: 'KB', note }]
+}
+
+export async function benchMany(folder: string): Promise<Figure[]> {
+  return [...(await measure(folder, 'one after another', 1)), ...(await measure(folder, '1,000 at a time', live))]
+}
+
+async function measure(folder: string, how: string, atOnce: number): Promise<Figure[]> {
+  await nextTurn()
+  const before = process.getActiveResourcesInfo().length
+  const crew = benchCrew(`sqlite:${join(folder, `many-${atOnce}.db`)}`)
+  using loop = monitored()
+  using store = watchStore()
+  const heaps: number[] = []
+  const start = performance.now()
+  for (let done = 0; done < total;) {
+    await Promise.all(Array.from({ length: atOnce }, () => crew.kickoff()))
+    done += atOnce
+    if (looks.includes(done)) heaps.push(heapInUse())
+  }
+  const seconds = (performance.now() - start) / 1000
+  await crew.close()
+  await nextTurn()
+  const left = process.getActiveResourcesInfo().length - before
+  const name = `${total.toLocaleString('en')} runs, ${how}`
+  const growth = (heaps.at(-1) ?? Number.NaN) / (heaps[0] ?? Number.NaN)
+  const at = looks.map((look) => look.toLocaleString('en')).join(', ')
+  return [
+    {
+      name: `${name}: heap at the end / at 1,000`,
+      value: growth,
+      target: { most: 1.1 },
+      note: `${heaps.map(megabytes).join(', ')} at ${at}`,
+    },
+    {
+      name: `${name}: handles left`,
+      value: left,
+      unit: 'handles',
+      target: { most: 0 },
+      note: `${(total / seconds).toFixed(0)} runs a second`,
+    },
+    {
+      name: `${name}: longest block by the store`,
+      value: store.longest,
+      unit: 'ms',
+      target: { below: 50 },
+      note: `${store.commit.toFixed(1)} ms of it in the commit; by anything: ${loop.longest().toFixed(0)} ms`,
+    },
+  ]
+}
+
+function monitored(): { longest(): number } & Disposable {
+  const histogram = monitorEventLoopDelay({ resolution: 5 })
+  histogram.enable()
+  return { longest: () => histogram.max / 1e6, [Symbol.dispose]: () => void histogram.disable() }
+}
