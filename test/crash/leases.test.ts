@@ -52,7 +52,7 @@ for (const kind of ['sqlite', 'file']) {
   })
 
   test(`a process on ${kind} that was paused and wakes up after a takeover cannot append`, async () => {
-    await using stage = await openStage(kind, { REPRISE_LEASE_SECONDS: '1' })
+    await using stage = await openStage(kind, { REPRISE_LEASE_SECONDS: '2' })
     const paused = stage.spawn('start')
     const late = await stage.request()
     paused.process.kill('SIGSTOP')

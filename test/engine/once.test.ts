@@ -410,7 +410,7 @@ describe('an answer or settlement', () => {
 
   test('comes from settle also for an equal call of an attempt that was given up', async () => {
     const pay = payment({ run: (_, context) => hangs(context), settle: () => ({ happened: true, result: 'ok' }) })
-    const agent = new Agent({ role: 'W', goal: 'g', tools: [pay], maxSeconds: 0.05, model: scriptedModel(payOnce) })
+    const agent = new Agent({ role: 'W', goal: 'g', tools: [pay], maxSeconds: 1, model: scriptedModel(payOnce) })
     const crew = new Crew({
       name: 'c',
       store: newStore(),
@@ -589,7 +589,7 @@ describe('the key that a tool tells services', () => {
 test('settle is not believed while the call of a given-up attempt still runs in this process', async () => {
   const late = Promise.withResolvers<string>()
   const pay = payment({ run: () => late.promise, settle: () => ({ happened: false }) })
-  const agent = new Agent({ role: 'W', goal: 'g', tools: [pay], maxSeconds: 0.05, model: scriptedModel(payOnce) })
+  const agent = new Agent({ role: 'W', goal: 'g', tools: [pay], maxSeconds: 1, model: scriptedModel(payOnce) })
   const crew = new Crew({
     name: 'c',
     store: newStore(),
