@@ -1,5 +1,6 @@
 // The agent loop: one model call at a time, tools run by the engine, everything recorded before it is used.
 import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { tool as aiTool } from 'ai'
 import { Agent, Crew, RepriseError, Task, tool, type Tool } from 'reprise'
@@ -219,14 +220,14 @@ test('a task uses its own tools instead of its agent’s', async () => {
   assert.deepEqual(model.calls[0]?.tools, [])
 })
 
-/** Invariant 8. A row as database clients give it: no prototype, a Date, an undefined member. */
-test('a live run and a resumed one see the same of what a tool returned', async () => {
-  const row = Object.assign(Object.create(null) as object, {
-    id: 7,
-    since: new Date('2020-01-01T00:00:00Z'),
-    gone: undefined,
-  })
-  const read = tool({ name: 'read_row', description: 'Row', effect: 'read', input: z.object({}), run: () => row })
+/** Invariant 8. */
+test('a live run and a resumed one see the same of a Date and of a database row', async () => {
+  const database = new DatabaseSync(':memory:')
+  // objects without a prototype, as this client gives rows
+  const row = database.prepare("select 7 as id, 'Ada' as holder, null as ended").get()
+  database.close()
+  const given = { row, since: new Date('2020-01-01T00:00:00Z'), gone: undefined }
+  const read = tool({ name: 'read_row', description: 'Row', effect: 'read', input: z.object({}), run: () => given })
   const script = [
     { when: 'Do it', after: 0, calls: [{ tool: 'read_row', input: {} }] },
     { when: 'Do it', after: 1, reply: 'done' },
@@ -240,7 +241,8 @@ test('a live run and a resumed one see the same of what a tool returned', async 
   const resumed = oneTask({ tools: [read], script, store })
   await resumed.crew.resume('r')
   assert.equal(resumed.model.calls.at(-1)?.conversation, live.model.calls.at(-1)?.conversation)
-  assert.match(live.model.calls.at(-1)?.conversation ?? '', /"since":"2020-01-01T00:00:00.000Z"/)
+  const seen = '{"row":{"id":7,"holder":"Ada","ended":null},"since":"2020-01-01T00:00:00.000Z"}'
+  assert.ok(live.model.calls.at(-1)?.conversation.includes(seen))
 })
 
 test('a result that JSON cannot carry is told to the model as having happened, with the place', async () => {
