@@ -26,7 +26,10 @@ export interface Blob {
   readonly bytes: Uint8Array
 }
 
-/** Tokens of one model call or of many. Absent details were not reported. */
+/**
+ * Tokens of one model call or of many. `input` holds those of `cacheRead` and `cacheWrite` too, `output` those of `reasoning`.
+ * Absent details were not reported.
+ */
 export interface Usage {
   readonly calls: number
   readonly input: number
