@@ -68,6 +68,7 @@ function stepEntry(turn: number): NewEntry {
 }
 
 const task: TaskDefinition = {
+  named: true,
   name: 'work',
   id: '6f1c1e0e-8d2c-5d5e-9c3f-1a2b3c4d5e6f',
   description: 'work',
@@ -78,6 +79,7 @@ const task: TaskDefinition = {
   schema: undefined,
   tools: [],
   retries: 0,
+  when: undefined,
   render: () => ({ instructions: '', message: 'work' }),
   fingerprint: () => ({}),
 }

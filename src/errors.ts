@@ -26,6 +26,10 @@ export const errorCodes = {
   },
   OUTCOME_UNKNOWN: { retry: true, meaning: 'a store could not tell whether an append was written' },
   OUTPUT_REFUSED: { retry: true, meaning: 'a task gave no acceptable output within its retries' },
+  OUTPUT_STALE: {
+    retry: false,
+    meaning: 'stored outputs were made from other inputs, texts or code, and the call was told to refuse that',
+  },
   QUESTION_ANSWERED: { retry: false, meaning: 'a question already has an answer' },
   QUESTION_NOT_FOUND: { retry: false, meaning: 'a run has no such open question' },
   RUN_CANCELLED: { retry: false, meaning: 'the run was cancelled' },

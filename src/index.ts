@@ -2,15 +2,31 @@
 import './node-version.ts'
 
 export { Agent, type AgentOptions } from './crew/agent.ts'
+export type { Backtest, BacktestCase, BacktestOutput } from './crew/backtest.ts'
 export { Crew } from './crew/crew.ts'
-export type { CrewOptions, KickoffOptions, ReplayOptions, ResumeOptions } from './crew/crew-options.ts'
+export type {
+  BacktestOptions,
+  CrewOptions,
+  ForEachOptions,
+  ForkOptions,
+  KickoffOptions,
+  MakeOptions,
+  PlanOptions,
+  ReplayOptions,
+  ResumeOptions,
+} from './crew/crew-options.ts'
+export type { ForEachResult } from './crew/for-each.ts'
+export type { Expected, Plan, PlannedOutcome } from './crew/plan.ts'
 export type { CompletedResult, RunResult, SuspendedResult, TaskOutput } from './crew/result.ts'
 export { Run } from './crew/run.ts'
 export type { RunSummary, RunView } from './crew/runs.ts'
 export { Task, type TaskOptions } from './crew/task.ts'
-export type { Logger } from './engine/definition.ts'
+export type { Condition, Logger, SoFar } from './engine/definition.ts'
+export type { EffectsPolicy, StalePolicy } from './engine/plan-fork.ts'
+export type { Stale } from './engine/stale.ts'
 export { errorCodes, RepriseError, type ErrorCode } from './errors.ts'
-export type { Answer, Answers, Entry, Question, RunStatus, Usage } from './journal/entries.ts'
+export type { Answer, Answers, Entry, Estimate, PlannedTask, Question, RunStatus, Usage } from './journal/entries.ts'
 export type { Json } from './journal/json.ts'
+export type { Price, Prices } from './models/prices.ts'
 export { defaultModel } from './models/resolve-model.ts'
 export { tool, type Effect, type Settlement, type Tool, type ToolContext, type ToolOptions } from './tools/tool.ts'

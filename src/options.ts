@@ -55,7 +55,9 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   }))
   const best = scored.toSorted((a, b) => a.distance - b.distance)[0]
   const most = word.length < 4 ? 1 : Math.max(2, Math.floor(word.length / 3))
-  return best && best.distance <= most ? best.candidate : undefined
+  if (best && best.distance <= most) return best.candidate
+  // the beginning of a longer word: maxAge for maxAgeSeconds
+  return candidates.find((candidate) => word.length > 3 && candidate.startsWith(word))
 }
 
 /** Levenshtein: how many letters to change, add or remove. */

@@ -63,7 +63,7 @@ function rowOf(process: string, task: string, before: readonly Entry[], now: rea
     saved,
   })
   const inherited = later.find((entry) => entry.type === 'task.inherited')
-  if (inherited) return row('inherited', inherited.output.usage.input + inherited.output.usage.output)
+  if (inherited?.output) return row('inherited', inherited.output.usage.input + inherited.output.usage.output)
   if (earlier.some((entry) => entry.type === 'task.completed')) return row('restored', tokensOf(old))
   if (later.length === 0) return undefined
   const ended = later.some((entry) => entry.type === 'task.completed')

@@ -10,7 +10,7 @@ export interface RunRecord {
   readonly status: RunStatus
   readonly abandoned: boolean
   readonly inputs: { readonly [name: string]: Json }
-  readonly parent: { readonly run: string; readonly from: string } | undefined
+  readonly parent: RunState['parent']
   readonly plan: readonly PlannedTask[] | undefined
   readonly createdAt: string
   readonly updatedAt: string

@@ -1,8 +1,10 @@
 // What may be said to a crew and its methods, and the checks that come before anything else.
 import type { ChangedPolicy, Logger, OnQuestion } from '../engine/definition.ts'
-import type { EffectsPolicy } from '../engine/replay.ts'
+import type { EffectsPolicy, StalePolicy } from '../engine/plan-fork.ts'
 import { RepriseError } from '../errors.ts'
-import { checkKeys, describe } from '../options.ts'
+import type { Json } from '../journal/json.ts'
+import { checkPrices, type Prices } from '../models/prices.ts'
+import { checkKeys, checkNumber, describe } from '../options.ts'
 import type { Store } from '../stores/store.ts'
 import type { Agent } from './agent.ts'
 import { checkName } from './identity.ts'
@@ -22,6 +24,8 @@ export interface CrewOptions<T extends Tasks = Tasks> {
   readonly verbose?: boolean
   readonly logger?: Logger
   readonly version?: string
+  /** Of models that are not known, or not at these prices: `{ 'openai/my-model': { input: 0.25, output: 2 } }`, dollars per million tokens. */
+  readonly prices?: Prices
 }
 
 export interface ExecuteChoices<T extends Tasks = Tasks> {
@@ -33,37 +37,101 @@ export interface ExecuteChoices<T extends Tasks = Tasks> {
   readonly signal?: AbortSignal
 }
 
+/** Take outputs that any run of the crew has made from the same texts, code, inputs and context; none older than `maxAgeSeconds`. */
+export type Reuse = boolean | { readonly maxAgeSeconds: number }
+
 export type KickoffOptions<T extends Tasks = Tasks, Names extends string = string> = ExecuteChoices<T> & {
   /** The caller's own run id: new, it starts; unfinished or failed, it resumes; completed, its stored result is given. */
   readonly id?: string
-} & (NeedsInputs<Names> extends true ? { readonly inputs: InputsFor<Names> } : { readonly inputs?: InputsFor<Names> })
+  readonly reuse?: Reuse
+} & InputsOption<Names>
+
+type InputsOption<Names extends string> =
+  NeedsInputs<Names> extends true ? { readonly inputs: InputsFor<Names> } : { readonly inputs?: InputsFor<Names> }
 
 /** The arguments of kickoff: options may be left out where no input must be given. */
 export type Kickoff<T extends Tasks, Names extends string> =
   NeedsInputs<Names> extends true ? [options: KickoffOptions<T, Names>] : [options?: KickoffOptions<T, Names>]
+
+export interface ForEachOptions<T extends Tasks = Tasks> extends ExecuteChoices<T> {
+  /** The beginning of each run's id (`nightly` gives `nightly-1`, `nightly-2`), or a function that makes them. See `id` of kickoff. */
+  readonly id?: string | ((inputs: { readonly [name: string]: Json }, index: number) => string)
+  /** How many runs at once. Default 4. */
+  readonly concurrency?: number
+  readonly reuse?: Reuse
+}
+
+export interface BacktestOptions {
+  /** How many of the latest runs that have what the task needs, or which. Default 20. */
+  readonly runs?: number | readonly string[]
+  /** How many at once. Default 4. */
+  readonly concurrency?: number
+  /** Of the backtest: give it again to go on with one that was cut off. */
+  readonly id?: string
+  readonly signal?: AbortSignal
+}
 
 export interface ResumeOptions<T extends Tasks = Tasks> extends ExecuteChoices<T> {
   /** What to do about a started task whose code has changed: start it anew (the default), go on as it was, or refuse. */
   readonly changed?: ChangedPolicy
 }
 
-export interface ReplayOptions<T extends Tasks = Tasks, Names extends string = string> extends ExecuteChoices<T> {
-  /** The latest run of the crew if none is named. */
+/** What a new run that is made from an old one may be told. */
+export interface MakeOptions<T extends Tasks = Tasks, Names extends string = string> extends ExecuteChoices<T> {
+  /** The run that it is made from: the latest of the crew if none is named. */
   readonly run?: string
+  /** The caller's own id for the new run. When a run of that id is there, it is gone on with, or its result is given. */
+  readonly id?: string
   /** Merged over the run's own. */
   readonly inputs?: Partial<InputsFor<Names>>
   /** What happens to the `once` calls that the run made: use their results (the default), make them again, or ask. */
   readonly effects?: EffectsPolicy
 }
 
-const crewKeys = ['name', 'tasks', 'agents', 'process', 'store', 'verbose', 'logger', 'version']
+export interface ReplayOptions<T extends Tasks = Tasks, Names extends string = string> extends MakeOptions<T, Names> {
+  /** Execute just what depends on the task, and not everything behind it. */
+  readonly only?: 'descendants'
+  /** Restored outputs that were made from something else: keep and report them (the default), execute them too, or refuse. */
+  readonly stale?: StalePolicy
+}
+
+export interface ForkOptions<T extends Tasks = Tasks, Names extends string = string> extends ReplayOptions<T, Names> {
+  /** Execute this task and all behind it. Left out, nothing is executed but what is stale or has no output. */
+  readonly from?: TaskReference<T>
+  /** By task: your value in place of its output. What depends on it is executed. */
+  readonly outputs?: OutputsFor<T>
+  /** Who gives these outputs. */
+  readonly by?: string
+}
+
+/** Values as they are before the schemas' transforms. */
+export type OutputsFor<T extends Tasks> = {
+  readonly [K in T[number] as K['name']]?: K extends { readonly '~raw'?: infer Raw } ? Raw : unknown
+}
+
+export interface PlanOptions<T extends Tasks = Tasks, Names extends string = string> extends Omit<
+  ForkOptions<T, Names>,
+  'id' | 'onQuestion' | 'signal' | 'by'
+> {
+  /** Of what: a new run from an old one (the default where there is a run), a resume, or a kickoff. */
+  readonly of?: 'fork' | 'resume' | 'kickoff'
+  /** Of a resume. */
+  readonly changed?: ChangedPolicy
+  /** Of a kickoff. */
+  readonly reuse?: Reuse
+}
+
+const crewKeys = ['name', 'tasks', 'agents', 'process', 'store', 'verbose', 'logger', 'version', 'prices']
 export const executeKeys: readonly string[] = ['through', 'onQuestion', 'signal']
+export const makeKeys: readonly string[] = ['run', 'id', 'inputs', 'effects', ...executeKeys]
+
 /** CREW_INVALID, OPTION_UNKNOWN. */
 export function checkCrewOptions(options: CrewOptions): void {
   checkKeys('a crew', options, crewKeys)
   checkList('tasks', options.tasks)
   if (options.agents !== undefined) checkList('agents', options.agents)
   if (options.name !== undefined) checkName('a crew', options.name)
+  if (options.prices !== undefined) checkPrices(options.prices)
   if (options.process !== undefined && options.process !== 'sequential') {
     throw new RepriseError(
       'CREW_INVALID',
@@ -78,6 +146,16 @@ export function checkOneOf<V extends string>(what: string, value: V | undefined,
     'OPTION_UNKNOWN',
     `${what} is ${describe(value)}; give ${values.map((item) => `'${item}'`).join(', ')}`,
   )
+}
+
+/** As the journal keeps it. */
+export function readReuse(reuse: unknown): { readonly maxAgeSeconds?: number } | undefined {
+  if (reuse === undefined || reuse === false) return undefined
+  if (reuse === true) return {}
+  checkKeys('reuse', reuse, ['maxAgeSeconds'])
+  const { maxAgeSeconds } = reuse as { maxAgeSeconds?: unknown }
+  checkNumber('maxAgeSeconds of reuse', maxAgeSeconds, 0)
+  return maxAgeSeconds === undefined ? {} : { maxAgeSeconds: maxAgeSeconds as number }
 }
 
 function checkList(what: string, list: unknown): void {

@@ -1,42 +1,44 @@
 // The one class behind every crew. A crew is what its tasks say; a run is what its journal says; the crew only brings the two
 // together: every method checks what it was given, before anything is spent, and hands it to the engine.
-import type { CrewDefinition, Engine, ExecuteOptions, Inputs, TaskDefinition } from '../engine/definition.ts'
-import { executeRun } from '../engine/execute-run.ts'
-import type { Hold } from '../engine/hold.ts'
+import { changedPolicies, type CrewDefinition, type ExecuteOptions, type TaskDefinition } from '../engine/definition.ts'
 import type { InboxMessage } from '../engine/inbox.ts'
-import { checkReadable, createRun, resumeRun } from '../engine/lifecycle.ts'
 import { answerQuestion, tell } from '../engine/people.ts'
-import { readRun } from '../engine/read-run.ts'
-import { planReplay, staleTasks } from '../engine/replay.ts'
-import { realWorld } from '../engine/world.ts'
+import { effectsPolicies, stalePolicies } from '../engine/plan-fork.ts'
 import { RepriseError } from '../errors.ts'
-import { runStatuses, type Answer, type Entry, type RunStatus } from '../journal/entries.ts'
-import { digest } from '../journal/hash.ts'
-import { canonicalJson, type Json } from '../journal/json.ts'
-import type { RunState } from '../journal/state.ts'
-import { checkModel, type LanguageModel } from '../models/resolve-model.ts'
-import { checkKeys, checkNumber } from '../options.ts'
+import { runStatuses, type Answer, type RunStatus } from '../journal/entries.ts'
+import type { LanguageModel } from '../models/resolve-model.ts'
+import { checkKeys, checkNumber, describe } from '../options.ts'
 import type { Store } from '../stores/store.ts'
 import { toolList, type Tools } from '../tools/tool.ts'
 import type { Agent } from './agent.ts'
+import { backtest, type Backtest } from './backtest.ts'
 import {
   checkCrewOptions,
   checkOneOf,
   executeKeys,
+  makeKeys,
+  readReuse,
+  type BacktestOptions,
   type CrewOptions,
   type ExecuteChoices,
+  type ForEachOptions,
+  type ForkOptions,
   type Kickoff,
   type KickoffOptions,
+  type MakeOptions,
+  type PlanOptions,
   type ReplayOptions,
   type ResumeOptions,
 } from './crew-options.ts'
-import { openCrewStore } from './default-store.ts'
-import { checkInputs, defineTasks, type Overrides } from './define.ts'
+import { crewRuns, type CrewRuns, type MakeRequest } from './crew-runs.ts'
+import { defineTasks, type Overrides } from './define.ts'
+import { kickoffForEach, readConcurrency, type ForEachResult } from './for-each.ts'
 import { stableId } from './identity.ts'
-import { checkRunId, readInputs, readOutput } from './inputs.ts'
-import { describeEntry, guarded, quietLogger, verboseLogger } from './log.ts'
-import { findTask, toResult, type RunResult, type TaskReference, type Tasks } from './result.ts'
-import { Run } from './run.ts'
+import { checkRunId, readInputs, readOutput, readOutputs, type InputsFor } from './inputs.ts'
+import { guarded, quietLogger, verboseLogger } from './log.ts'
+import type { Plan } from './plan.ts'
+import { findTask, type RunResult, type TaskReference, type Tasks } from './result.ts'
+import type { Run } from './run.ts'
 import { listRuns, viewRun, type RunSummary, type RunView } from './runs.ts'
 import type { InputsOf, Task } from './task.ts'
 
@@ -51,7 +53,7 @@ export class Crew<const T extends Tasks = Tasks> {
   readonly #options: CrewOptions<T>
   readonly #overrides: Overrides
   readonly #definition: CrewDefinition
-  #engine: Promise<Engine> | undefined
+  readonly #runs: CrewRuns
 
   /** CREW_INVALID, OPTION_UNKNOWN: at once, naming what is wrong. Nothing is opened before a run is started or looked up. */
   constructor(options: CrewOptions<T>, overrides: Overrides = {}) {
@@ -64,7 +66,8 @@ export class Crew<const T extends Tasks = Tasks> {
     this.name = options.name ?? `crew-${stableId('crew', ...tasks.map((task) => task.id)).slice(0, 8)}`
     const verbose = options.verbose ?? this.agents.some((agent) => agent.verbose)
     const logger = guarded(options.logger ?? (verbose ? verboseLogger : quietLogger))
-    this.#definition = { name: this.name, version: options.version ?? '', tasks, logger }
+    this.#definition = { name: this.name, version: options.version ?? '', tasks, logger, prices: options.prices }
+    this.#runs = crewRuns(this.#definition, options.store, options.name !== undefined)
   }
 
   /** As it was given; undefined where the environment or the default decides. */
@@ -79,46 +82,97 @@ export class Crew<const T extends Tasks = Tasks> {
 
   /** Runs the crew to its end, or to the first question that nobody answers. Rejects when the run fails or is cancelled. */
   async kickoff(...[options]: Kickoff<T, NamesOf<T>>): Promise<RunResult<T>> {
-    const run = await this.#start(options)
+    const run = await this.start(...([options] as Kickoff<T, NamesOf<T>>))
     return run.result()
   }
 
   /** Resolves when the run is on disk and under way. */
-  start(...[options]: Kickoff<T, NamesOf<T>>): Promise<Run<T>> {
-    return this.#start(options)
+  async start(...[options]: Kickoff<T, NamesOf<T>>): Promise<Run<T>> {
+    const given: Partial<KickoffOptions<T>> = options ?? {}
+    checkKeys('kickoff', given, ['id', 'inputs', 'reuse', ...executeKeys], 'inputs')
+    const run = await this.#runs.start({
+      id: given.id === undefined ? undefined : checkRunId(given.id),
+      inputs: given.inputs === undefined ? undefined : readInputs(given.inputs),
+      reuse: readReuse(given.reuse),
+      choices: this.#choices(given),
+    })
+    return run as unknown as Run<T>
+  }
+
+  /**
+   * One run for each of the inputs, some at a time; the results are in their order. A run that fails fails no other: its place says so.
+   * Whatever is wrong with any of the inputs is said before the first run is started.
+   */
+  async kickoffForEach(
+    inputs: readonly InputsFor<NamesOf<T>>[],
+    options: ForEachOptions<T> = {},
+  ): Promise<ForEachResult<T>[]> {
+    checkKeys('kickoffForEach', options, ['id', 'concurrency', 'reuse', ...executeKeys])
+    const { id, concurrency } = options
+    const request = { list: inputs, id, concurrency, reuse: readReuse(options.reuse), choices: this.#choices(options) }
+    return (await kickoffForEach(this.#runs, request)) as unknown as ForEachResult<T>[]
   }
 
   /** Continues a run behind its last recorded step: the latest unfinished one if none is named. */
   async resume(run?: string, options: ResumeOptions<T> = {}): Promise<RunResult<T>> {
     checkKeys('resume', options, [...executeKeys, 'changed'])
-    const choices = {
-      ...this.#choices(options),
-      changed: checkOneOf('changed', options.changed, ['restart', 'continue', 'refuse']),
-    }
-    const engine = await this.#open()
-    const id = run === undefined ? await this.#latest(engine, ['running', 'suspended', 'failed']) : checkRunId(run)
-    return this.#finish(await this.#take(engine, id), choices)
+    const choices = { ...this.#choices(options), changed: checkOneOf('changed', options.changed, changedPolicies) }
+    const id = run === undefined ? undefined : checkRunId(run)
+    return (await this.#runs.resume(id, choices)) as unknown as RunResult<T>
   }
 
   /** A new run: all before the task is restored from an old run, the task and all behind it are executed. The old run stays as it is. */
   async replay(task: TaskReference<T>, options: ReplayOptions<T, NamesOf<T>> = {}): Promise<RunResult<T>> {
-    checkKeys('replay', options, ['run', 'inputs', 'effects', ...executeKeys], 'inputs')
-    const from = findTask(this.#definition.tasks, task as Task | string, `crew ${this.name}`)
-    const choices = this.#choices(options)
-    const given = readInputs(options.inputs)
-    const effects = checkOneOf('effects', options.effects, ['reuse', 'again', 'ask'])
-    const engine = await this.#open()
-    const parent = options.run === undefined ? await this.#latest(engine) : checkRunId(options.run)
-    const { state } = await readRun(engine.store, parent)
-    checkReadable(state, this.name)
-    const inputs = { ...state.inputs, ...given }
-    const lineage = planReplay(this.#definition, state, from, inputs, effects)
-    const executed = lineage.created.plan?.filter((item) => item.action === 'execute').map((item) => item.task)
-    this.#checkBefore(inputs, (definition) => executed?.includes(definition.name) ?? true)
-    const id = engine.world.newRunId()
-    this.#announce(id, `replay of run ${parent} from task ${from.name}`)
-    const hold = await createRun(engine, this.#definition, { run: id, inputs, lineage })
-    return this.#execute(hold as Hold, choices)
+    checkKeys('replay', options, [...makeKeys, 'only', 'stale'], 'inputs')
+    return this.#make({ ...options, from: task })
+  }
+
+  /**
+   * A new run from an old one, with other inputs, your own outputs in place of some, or today's code. With `from`, that task and all
+   * behind it are executed; without, just what these changes touch. The old run stays as it is.
+   */
+  async fork(options: ForkOptions<T, NamesOf<T>> = {}): Promise<RunResult<T>> {
+    checkKeys('fork', options, [...makeKeys, 'only', 'stale', 'from', 'outputs', 'by'], 'inputs')
+    return this.#make(options)
+  }
+
+  /** A new run in which only what is stale is executed: what today's code, the inputs or another stale task have changed. */
+  async refresh(options: MakeOptions<T, NamesOf<T>> = {}): Promise<RunResult<T>> {
+    checkKeys('refresh', options, makeKeys, 'inputs')
+    return this.#make(options)
+  }
+
+  /** The dry run of all of these: nothing is written and no model is asked. */
+  async plan(options: PlanOptions<T, NamesOf<T>> = {}): Promise<Plan> {
+    const keys = ['run', 'inputs', 'effects', 'through', 'only', 'stale', 'from', 'outputs', 'of', 'changed', 'reuse']
+    checkKeys('plan', options, keys, 'inputs')
+    return this.#runs.plan({
+      ...(await this.#makeRequest(options)),
+      of: checkOneOf('of', options.of, ['fork', 'resume', 'kickoff']),
+      changed: checkOneOf('changed', options.changed, changedPolicies),
+      reuse: readReuse(options.reuse),
+    })
+  }
+
+  /**
+   * How a task, with the code as it is now, would have done on what it was given in earlier runs: the last 20, or as many as said, or
+   * those named. Nothing is done to the world: tools that are not `read` are answered from the record or not called. The earlier
+   * runs stay as they are, and are still the latest ones of the crew.
+   */
+  async backtest<Output>(task: Task<string, Output>, options?: BacktestOptions): Promise<Backtest<Output>>
+  async backtest(task: TaskReference<T>, options?: BacktestOptions): Promise<Backtest>
+  async backtest(task: Task | string, options: BacktestOptions = {}): Promise<Backtest> {
+    checkKeys('backtest', options, ['runs', 'concurrency', 'id', 'signal'])
+    const { runs = 20, id, signal } = options
+    const named = typeof runs !== 'number'
+    if (!named) checkNumber('runs', runs, 1, 10_000)
+    return backtest(await this.#runs.open(), this.#definition, {
+      task: this.#find(task),
+      runs: named ? runs.map(checkRunId) : runs,
+      concurrency: readConcurrency(options.concurrency),
+      id: id === undefined ? undefined : checkRunId(id),
+      signal,
+    })
   }
 
   /** Puts a value in place of a task's output in an unfinished run; recorded with who did it. A run under way takes it between two tasks,
@@ -142,7 +196,7 @@ export class Crew<const T extends Tasks = Tasks> {
 
   /** Answers an open question, from whatever process. ANSWER_INVALID, QUESTION_NOT_FOUND; QUESTION_ANSWERED when it came late. */
   async answer(run: string, question: string, answer: Answer): Promise<void> {
-    await answerQuestion(await this.#open(), checkRunId(run), question, answer, this.name)
+    await answerQuestion(await this.#runs.open(), checkRunId(run), question, answer, this.name)
   }
 
   /** Ends a run for good, in whatever process it is executed. RUN_ENDED when it is over; one that completes at the same moment stays completed. */
@@ -158,12 +212,12 @@ export class Crew<const T extends Tasks = Tasks> {
     for (const status of [options.status ?? []].flat()) checkOneOf('status', status, runStatuses)
     checkNumber('limit', options.limit, 1, 10_000)
     const status = options.status === undefined ? {} : { status: [options.status].flat() }
-    return listRuns(await this.#open(), { crew: this.name, ...status }, options.limit ?? 20, options.before)
+    return listRuns(await this.#runs.open(), { crew: this.name, ...status }, options.limit ?? 20, options.before)
   }
 
   /** One run as it stands. RUN_NOT_FOUND. */
   async getRun(id: string): Promise<RunView> {
-    return viewRun(await this.#open(), checkRunId(id), this.#definition)
+    return viewRun(await this.#runs.open(), checkRunId(id), this.#definition)
   }
 
   /** A copy with the same identity and another model, store or tools (by name): for tests. */
@@ -184,9 +238,7 @@ export class Crew<const T extends Tasks = Tasks> {
 
   /** Closes the store, if one was opened. A crew that is used again opens it again. */
   async close(): Promise<void> {
-    const engine = await this.#engine
-    this.#engine = undefined
-    await engine?.store.close()
+    await this.#runs.close()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -194,71 +246,31 @@ export class Crew<const T extends Tasks = Tasks> {
   }
 
   async #tell(run: string, message: InboxMessage): Promise<void> {
-    await tell(await this.#open(), checkRunId(run), message, this.name)
+    await tell(await this.#runs.open(), checkRunId(run), message, this.name)
   }
 
-  async #start(options: Partial<KickoffOptions<T>> = {}): Promise<Run<T>> {
-    checkKeys('kickoff', options, ['id', 'inputs', ...executeKeys], 'inputs')
-    const choices = this.#choices(options)
-    const inputs = readInputs(options.inputs)
-    const engine = await this.#open()
-    const id = options.id === undefined ? engine.world.newRunId() : checkRunId(options.id)
-    const known = options.id === undefined ? undefined : await engine.store.row(id)
-    if (!known) {
-      this.#checkBefore(inputs, () => true)
-      this.#announce(id, 'kickoff')
-      const hold = await createRun(engine, this.#definition, { run: id, inputs })
-      if (hold) return new Run(id, engine, this.#execute(hold, choices))
-    }
-    const sameInputs = (state: RunState): void => {
-      if (options.inputs === undefined || digest(inputs) === digest(state.inputs)) return
-      const names = [...new Set([...Object.keys(state.inputs), ...Object.keys(inputs)])]
-      const differs = names.filter((name) => shown(inputs[name]) !== shown(state.inputs[name]))
-      const words = differs.map(
-        (name) => `${name} was ${shorten(shown(state.inputs[name]))} and is ${shorten(shown(inputs[name]))}`,
-      )
+  async #make(options: ForkOptions<T, NamesOf<T>>): Promise<RunResult<T>> {
+    return (await this.#runs.make(await this.#makeRequest(options))) as unknown as RunResult<T>
+  }
+
+  async #makeRequest(options: ForkOptions<T, NamesOf<T>>): Promise<MakeRequest> {
+    const { run, id, from, only } = options
+    if (only !== undefined && from === undefined) {
       throw new RepriseError(
-        'INPUTS_DIFFER',
-        `run ${id} was started with other inputs: ${words.join('; ')}; use another id, or replay it with new inputs`,
-        { runId: id },
+        'OPTION_UNKNOWN',
+        `only is ${describe(only)}, but no task is named to start from; give from`,
       )
     }
-    const taken = await this.#take(engine, id, sameInputs)
-    return new Run(id, engine, this.#finish(taken, choices))
-  }
-
-  #take(engine: Engine, run: string, check?: (state: RunState) => void): Promise<Hold | RunState> {
-    return resumeRun(engine, this.#definition, run, (state) => {
-      check?.(state)
-      const done = state.status === 'completed'
-      if (!done) this.#checkBefore(state.inputs, (task) => state.tasks.get(task.name)?.status !== 'completed')
-      this.#announce(run, done ? 'completed before' : `resume, life ${state.lives + 1}`)
-    })
-  }
-
-  #finish(taken: Hold | RunState, choices: ExecuteOptions): Promise<RunResult<T>> {
-    return 'append' in taken ? this.#execute(taken, choices) : this.#result(taken)
-  }
-
-  async #execute(hold: Hold, choices: ExecuteOptions): Promise<RunResult<T>> {
-    return this.#result(await executeRun(hold, this.#definition, choices))
-  }
-
-  #result(state: RunState): Promise<RunResult<T>> {
-    const stale = staleTasks(this.#definition, state)
-    for (const { task, reasons } of stale) this.#definition.logger.warn(`task ${task} is stale: ${reasons.join('; ')}`)
-    return toResult<T>(state, this.#definition, stale)
-  }
-
-  /** Everything that can be known to be wrong before a model is asked. */
-  #checkBefore(inputs: Inputs, executed: (task: TaskDefinition) => boolean): void {
-    for (const task of this.#definition.tasks.filter(executed)) {
-      checkInputs(task, inputs)
-      checkModel(task.agent.model)
-    }
-    const used = new Set(this.#definition.tasks.flatMap((task) => task.inputs))
-    for (const name of Object.keys(inputs).filter((input) => !used.has(input))) {
-      this.#definition.logger.warn(`input ${name} is used by no text of crew ${this.name}`)
+    return {
+      run: run === undefined ? undefined : checkRunId(run),
+      id: id === undefined ? undefined : checkRunId(id),
+      from: from === undefined ? undefined : this.#find(from),
+      only: checkOneOf('only', only, ['descendants']),
+      inputs: readInputs(options.inputs),
+      outputs: await readOutputs((name) => this.#find(name), options.outputs, signed(options.by)),
+      stale: checkOneOf('stale', options.stale, stalePolicies) ?? (from === undefined ? 'rerun' : 'keep'),
+      effects: checkOneOf('effects', options.effects, effectsPolicies),
+      choices: this.#choices(options),
     }
   }
 
@@ -273,49 +285,9 @@ export class Crew<const T extends Tasks = Tasks> {
   #find(task: Task | string): TaskDefinition {
     return findTask(this.#definition.tasks, task, `crew ${this.name}`)
   }
-
-  /** Logged before the first append, so that a run can be traced to wherever it stopped. */
-  #announce(run: string, what: string): void {
-    const tasks = this.#definition.tasks.map((task) => `${task.name} (${task.id})`).join(', ')
-    this.#definition.logger.info(`[${run}] crew ${this.name}: ${what}; tasks: ${tasks}`)
-  }
-
-  async #latest(engine: Engine, status?: RunStatus[]): Promise<string> {
-    const { rows } = await engine.store.list({ crew: this.name, ...(status ? { status } : {}) }, { limit: 1 })
-    if (rows[0]) return rows[0].run
-    const unnamed = this.#options.name === undefined ? ' (it has no name, so it is known by its tasks)' : ''
-    const words = status ? 'no unfinished run' : 'no run'
-    throw new RepriseError(
-      'RUN_NOT_FOUND',
-      `crew ${this.name}${unnamed} has ${words} in ${engine.store.url}; kick it off first`,
-    )
-  }
-
-  #open(): Promise<Engine> {
-    this.#engine ??= openCrewStore(this.#options.store).then((store) => ({
-      store,
-      world: realWorld(),
-      appended: (run: string, entries: readonly Entry[]) => {
-        for (const entry of entries) {
-          const line = describeEntry(entry)
-          if (line !== undefined) this.#definition.logger.info(`[${run}] ${line}`)
-        }
-      },
-    }))
-    this.#engine.catch(() => (this.#engine = undefined))
-    return this.#engine
-  }
 }
 Object.defineProperty(Crew.prototype, brand, { value: true })
 
 function signed(by: string | undefined): { readonly by?: string } {
   return by === undefined ? {} : { by }
-}
-
-function shown(value: Json | undefined): string {
-  return value === undefined ? 'not given' : canonicalJson(value)
-}
-
-function shorten(text: string): string {
-  return text.length > 80 ? `${text.slice(0, 79)}…` : text
 }

@@ -30,6 +30,10 @@ export function defineTasks(tasks: readonly Task[], agents: readonly Agent[], ov
         `two tasks of the crew have ${same}; a task is known by its name, so give each its own`,
       )
     }
+    if (task.when && earlier.size === 0) {
+      const words = `task ${task.name} is the first and has a condition, but there is no output yet to decide by; leave out when`
+      throw new RepriseError('CREW_INVALID', words)
+    }
     const definition = defineTask(task, agentOf(task, agents), contextOf(task, tasks, earlier), overrides)
     earlier.set(task.name, task)
     return definition
@@ -62,6 +66,7 @@ function defineTask(task: Task, agent: Agent, context: readonly string[], overri
   const used = [...new Set(Object.values(texts).flatMap(placeholders))]
   return {
     name: task.name,
+    named: task.named,
     id: task.id,
     description: task.description,
     expectedOutput: task.expectedOutput,
@@ -71,6 +76,7 @@ function defineTask(task: Task, agent: Agent, context: readonly string[], overri
     schema: task.schema,
     tools,
     retries: task.retries,
+    when: task.when,
     render(inputs, outputs) {
       const text = (name: keyof typeof texts, where: string): string => interpolate(texts[name] ?? '', inputs, where)
       return {
@@ -94,6 +100,8 @@ function defineTask(task: Task, agent: Agent, context: readonly string[], overri
         ['settings', agent.settings],
         ...tools.map((tool): [string, Json] => [`tool:${tool.name}`, toolIdentity(tool)]),
         ...(task.schema ? [['output schema', task.schema.json] satisfies [string, Json]] : []),
+        // what a function does is not seen: a version tells that it changed
+        ...(task.when ? [['condition', true] satisfies [string, Json]] : []),
         ...(task.version === undefined ? [] : [['version', task.version] satisfies [string, Json]]),
         ...used.map((name): [string, Json] => [`input:${name}`, inputs[name] ?? null]),
         ['context', [...outputs.keys()]],

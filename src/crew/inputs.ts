@@ -1,5 +1,6 @@
 // Inputs and run ids as callers give them: checked before anything is spent.
 import type { Inputs, TaskDefinition } from '../engine/definition.ts'
+import type { GivenOutput } from '../engine/plan-fork.ts'
 import { RepriseError } from '../errors.ts'
 import { strictJson, type Json } from '../journal/json.ts'
 import { describe } from '../options.ts'
@@ -29,11 +30,29 @@ export type InputValue =
   | { readonly [key: string]: InputValue | undefined }
   | object
 
+/** What a person puts in place of tasks' outputs, by task. INPUT_INVALID, TASK_NOT_FOUND. */
+export async function readOutputs(
+  find: (name: string) => TaskDefinition,
+  outputs: unknown,
+  signed: { readonly by?: string },
+): Promise<Map<string, GivenOutput>> {
+  const given = new Map<string, GivenOutput>()
+  if (outputs === undefined) return given
+  if (!isPlain(outputs)) {
+    const words = `outputs is ${describe(outputs)}; give an object: outputs: { task: value }`
+    throw new RepriseError('INPUT_INVALID', words)
+  }
+  for (const [name, output] of Object.entries(outputs)) {
+    const task = find(name)
+    given.set(task.name, { ...(await readOutput(task, output)), ...signed })
+  }
+  return given
+}
+
 /** INPUT_INVALID with the path of the first thing that JSON does not carry: a Date, bigint, NaN, Map or cycle. */
 export function readInputs(inputs: unknown): Inputs {
   if (inputs === undefined) return {}
-  const plain = typeof inputs === 'object' && inputs !== null && !Array.isArray(inputs)
-  if (!plain)
+  if (!isPlain(inputs))
     throw new RepriseError('INPUT_INVALID', `inputs is ${describe(inputs)}; give an object: inputs: { name: value }`)
   const json = strictJson(inputs, 'inputs')
   if (json.ok) return json.value as { readonly [name: string]: Json }
@@ -41,6 +60,10 @@ export function readInputs(inputs: unknown): Inputs {
     'INPUT_INVALID',
     `${json.path} is ${json.found}, which JSON does not carry; give text, numbers, lists or plain objects`,
   )
+}
+
+function isPlain(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** A person's output for a task, as it is stored: the JSON before the schema's transforms, or a text. INPUT_INVALID. */

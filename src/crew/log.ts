@@ -39,8 +39,10 @@ export function describeEntry(entry: Entry): string | undefined {
       return `failed: ${entry.error.message}`
     case 'run.cancelled':
       return `cancelled${entry.by === undefined ? '' : ` by ${entry.by}`}`
-    case 'task.inherited':
-      return `task ${at} inherited from run ${entry.from.run}${entry.stale ? ` (stale: ${entry.stale.join('; ')})` : ''}`
+    case 'task.inherited': {
+      const why = entry.reasons ? `, since ${entry.reasons.join('; ')}` : ''
+      return `task ${at} inherited from run ${entry.from.run}${why}${entry.stale ? ` (stale: ${entry.stale.join('; ')})` : ''}`
+    }
     case 'task.started':
       return `task ${taskOf(at)} started (${at}) by ${entry.agent}${entry.because ? `, because ${entry.because.join('; ')}` : ''}`
     case 'task.completed':
@@ -75,6 +77,7 @@ export function describeEntry(entry: Entry): string | undefined {
     case 'message.refused':
       return `message ${entry.message} refused: ${entry.reason}`
     case 'run.created':
+    case 'task.offered':
       return undefined
   }
 }

@@ -4,12 +4,13 @@ import type { CrewDefinition, TaskDefinition } from '../engine/definition.ts'
 import { howToAnswer } from '../engine/questions.ts'
 import { resumeCommand } from '../engine/commands.ts'
 import { conversation } from '../engine/conversation.ts'
-import type { Stale } from '../engine/replay.ts'
+import { outputOf } from '../engine/so-far.ts'
+import type { Stale } from '../engine/stale.ts'
 import { RepriseError } from '../errors.ts'
-import type { Question, StoredOutput, Usage } from '../journal/entries.ts'
-import type { Json } from '../journal/json.ts'
+import type { Question, Usage } from '../journal/entries.ts'
 import { addUsage, noUsage, openQuestions, spentOn, type RunState, type TaskState } from '../journal/state.ts'
 import { nearest } from '../options.ts'
+import { outcomesOf, type PlannedOutcome } from './plan.ts'
 import type { Task } from './task.ts'
 
 export interface TaskOutput<Output = unknown> {
@@ -52,6 +53,8 @@ interface ResultBase<T extends Tasks> {
   readonly usage: { readonly spent: Usage; readonly inherited: Usage }
   /** Outputs that were kept although what they were made from has changed. */
   readonly stale: readonly Stale[]
+  /** For a run that was made from another: what was planned for each task, and what became of it. */
+  readonly plan: readonly PlannedOutcome[] | undefined
   readonly questions: readonly Question[]
   /** On a completed run its text; on a suspended one, a sentence that says what it waits for. */
   toString(): string
@@ -87,6 +90,7 @@ export async function toResult<T extends Tasks>(
     task: (reference: Task | string) => findTask(tasks, reference, `run ${state.run}`),
     usage: { spent, inherited: kept.reduce((sum, task) => addUsage(sum, task.usage), noUsage) },
     stale,
+    plan: await outcomesOf(state, crew),
     questions: openQuestions(state),
     toString: () => (completed ? (last?.raw ?? '') : sentence),
   }
@@ -154,23 +158,6 @@ async function toTaskOutput(state: RunState, task: TaskState, code: TaskDefiniti
 function firstWords(text: string, count: number): string {
   const words = text.trim().split(/\s+/)
   return words.length <= count ? words.join(' ') : `${words.slice(0, count).join(' ')}…`
-}
-
-/** Through the schema, live and on restore alike. What does not fit the code's schema (any more) is in `raw`, not here. */
-async function outputOf({ raw, structured }: StoredOutput, code: TaskDefinition | undefined): Promise<unknown> {
-  if (code ? !code.schema : !structured) return raw
-  const json = readJson(raw)
-  if (!code?.schema || json === undefined) return json
-  const parsed = await code.schema.parse(json)
-  return parsed.ok ? parsed.value : undefined
-}
-
-function readJson(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return undefined
-  }
 }
 
 function suspensionSentence(state: RunState): string {

@@ -2,13 +2,14 @@
 import type { CrewDefinition, Engine } from '../engine/definition.ts'
 import { follow } from '../engine/follow.ts'
 import { readEntries, readRun, runNotFound } from '../engine/read-run.ts'
-import { staleTasks, type Stale } from '../engine/replay.ts'
+import { staleTasks, type Stale } from '../engine/stale.ts'
 import type { RowSummary } from '../engine/row.ts'
-import type { Entry, Failure, PlannedTask, Question, RunStatus, Usage } from '../journal/entries.ts'
+import type { Entry, Failure, Question, RunStatus, Usage } from '../journal/entries.ts'
 import type { Json } from '../journal/json.ts'
 import { addUsage, noUsage, openQuestions, spentOn } from '../journal/state.ts'
 import { encodeCursor } from '../stores/cursor.ts'
 import type { RunFilter, RunRow } from '../stores/store.ts'
+import { outcomesOf, type PlannedOutcome } from './plan.ts'
 import { findTask, taskOutputs, type TaskOutput } from './result.ts'
 import type { Task } from './task.ts'
 
@@ -36,7 +37,7 @@ export interface RunSummary {
 
 export interface RunView extends Omit<RunSummary, 'questions'> {
   readonly tasks: readonly TaskOutput[]
-  readonly plan: readonly PlannedTask[] | undefined
+  readonly plan: readonly PlannedOutcome[] | undefined
   readonly stale: readonly Stale[]
   readonly questions: readonly Question[]
   /** TASK_NOT_FOUND names the tasks that there are. */
@@ -98,7 +99,7 @@ export async function viewRun(engine: Engine, run: string, crew?: CrewDefinition
     usage: [...state.tasks.values()].reduce((sum, task) => addUsage(sum, spentOn(state, task)), noUsage),
     error: state.error,
     tasks,
-    plan: state.plan,
+    plan: await outcomesOf(state, crew),
     stale: crew ? staleTasks(crew, state) : [],
     questions: openQuestions(state),
     task: (reference: Task | string) => findTask(tasks, reference, `run ${run}`),

@@ -1,4 +1,5 @@
 // A task: a description for an agent. Its name is its identity; its id is a UUID derived from that, equal in every process.
+import type { Condition } from '../engine/definition.ts'
 import { RepriseError } from '../errors.ts'
 import { checkKeys, checkNumber, checkText, describe } from '../options.ts'
 import {
@@ -34,7 +35,9 @@ export interface TaskOptions<
   readonly tools?: Tools
   /** How often an answer that is refused goes back to the model. Default 3. */
   readonly retries?: number
-  /** Change it when something changes that Reprise cannot see. */
+  /** Whether the task is executed, decided when its turn comes; else it is recorded as skipped and gives nothing. Not on the first task. */
+  readonly when?: Condition
+  /** Change it when something changes that Reprise cannot see: what `when` does. */
   readonly version?: string
 }
 
@@ -56,6 +59,7 @@ export interface Task<
   readonly schema: AnswerSchema | undefined
   readonly tools: readonly Tool[] | undefined
   readonly retries: number
+  readonly when: Condition | undefined
   readonly version: string | undefined
   /** Only types: nothing is there at run time. */
   readonly '~inputs'?: Inputs
@@ -84,7 +88,18 @@ export interface TaskConstructor {
 /** The names of the placeholders that an agent or task uses. */
 export type InputsOf<T> = T extends { readonly '~inputs'?: infer Inputs extends string } ? Inputs : never
 
-const keys = ['name', 'description', 'expectedOutput', 'agent', 'context', 'output', 'tools', 'retries', 'version']
+const keys = [
+  'name',
+  'description',
+  'expectedOutput',
+  'agent',
+  'context',
+  'output',
+  'tools',
+  'retries',
+  'when',
+  'version',
+]
 
 export const Task: TaskConstructor = class {
   readonly name: never
@@ -97,6 +112,7 @@ export const Task: TaskConstructor = class {
   readonly schema: AnswerSchema | undefined
   readonly tools: readonly Tool[] | undefined
   readonly retries: number
+  readonly when: Condition | undefined
   readonly version: string | undefined
 
   constructor(options: TaskOptions) {
@@ -117,6 +133,10 @@ export const Task: TaskConstructor = class {
     this.tools = options.tools === undefined ? undefined : toolList(options.tools, what)
     checkNumber(`retries of ${what}`, options.retries, 0)
     this.retries = options.retries ?? 3
+    if (options.when !== undefined && typeof options.when !== 'function') {
+      throw new RepriseError('CREW_INVALID', `when of ${what} is ${describe(options.when)}; give a function`)
+    }
+    this.when = options.when
     this.version = options.version
     Object.freeze(this)
   }

@@ -1,4 +1,5 @@
 // What the engine needs to know of a crew. The classes that users write satisfy these; the engine knows no classes.
+import type { Prices } from '../models/prices.ts'
 import type { LanguageModel } from '../models/resolve-model.ts'
 import type { Answers, Entry, Fingerprint, Json, Owner, Question } from '../journal/index.ts'
 import type { AnswerSchema } from '../schema/answer-schema.ts'
@@ -16,6 +17,8 @@ export interface AgentDefinition {
 
 export interface TaskDefinition {
   readonly name: string
+  /** Whether the name was given; one that was derived changes with the texts. */
+  readonly named: boolean
   readonly id: string
   readonly description: string
   readonly expectedOutput: string | undefined
@@ -28,17 +31,31 @@ export interface TaskDefinition {
   readonly tools: readonly Tool[]
   /** How often a refused answer goes back to the model. */
   readonly retries: number
+  /** Whether the task is executed at all; else it is skipped. */
+  readonly when: Condition | undefined
   /** The texts for the model, made from the original ones each time. */
   render(inputs: Inputs, outputs: ReadonlyMap<string, string>): { instructions: string; message: string }
   /** Digests of everything declared, the inputs that the texts use, and the outputs that it is given. */
   fingerprint(inputs: Inputs, outputs: ReadonlyMap<string, string>): Fingerprint
 }
 
+/** What a condition sees: the outputs of the tasks before, by name, as their schemas give them. A skipped task has none. */
+export interface SoFar {
+  readonly inputs: Inputs
+  readonly outputs: { readonly [task: string]: unknown }
+  /** The output of the task right before; undefined when that was skipped. */
+  readonly previous: unknown
+}
+
+export type Condition = (soFar: SoFar) => boolean | Promise<boolean>
+
 export interface CrewDefinition {
   readonly name: string
   readonly version: string
   readonly tasks: readonly TaskDefinition[]
   readonly logger: Logger
+  /** Over those that are built in. */
+  readonly prices?: Prices | undefined
 }
 
 export type Inputs = { readonly [name: string]: Json }
@@ -63,7 +80,8 @@ export interface ExecuteOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-export type ChangedPolicy = 'restart' | 'continue' | 'refuse'
+export const changedPolicies = ['restart', 'continue', 'refuse'] as const
+export type ChangedPolicy = (typeof changedPolicies)[number]
 
 export interface Engine {
   readonly store: Store

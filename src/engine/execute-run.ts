@@ -9,8 +9,10 @@ import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definitio
 import { executeTask } from './execute-task.ts'
 import type { Hold } from './hold.ts'
 import { drainInbox, runCancelled } from './inbox.ts'
+import { inheritance } from './inherit.ts'
 import { recordMessages } from './people.ts'
 import { readRun } from './read-run.ts'
+import { skip } from './so-far.ts'
 
 /** Ends a process's work on a run without failing it: Ctrl-C, or the caller's signal. */
 const stopped = Symbol('stopped')
@@ -58,6 +60,11 @@ async function executeTasks(hold: Hold, crew: CrewDefinition, options: ExecuteOp
     // looked for anew each time: a person may have had an earlier task executed again
     const next = crew.tasks.slice(0, end).find((task) => isToDo(hold, task))
     if (!next) break
+    const done = (await skip(hold.state, crew, next)) ?? (await inheritance(hold, crew, next))
+    if (done) {
+      await hold.append([done])
+      continue
+    }
     if ((await executeTask(hold, crew, next, options)) === 'suspended')
       return { type: 'run.suspended', reason: 'questions' }
   }

@@ -2,7 +2,7 @@
 // that needs nothing more.
 import { RepriseError } from '../errors.ts'
 import { encodeEntry } from '../journal/codec.ts'
-import type { DeclaredTask, NewEntry } from '../journal/entries.ts'
+import type { DeclaredTask, EntryBodies, NewEntry } from '../journal/entries.ts'
 import { edited, undone } from '../journal/edits.ts'
 import { applyEntry, emptyState } from '../journal/fold.ts'
 import { digest } from '../journal/hash.ts'
@@ -20,20 +20,19 @@ export interface NewRun {
   readonly run: string
   readonly inputs: Inputs
   readonly by?: string | undefined
-  /** The rest of `run.created` and the `task.inherited` entries of a run that is made from another. */
-  readonly lineage?: Lineage | undefined
+  /** What else `run.created` says of a run that is made from another, or reuses outputs of others. */
+  readonly origin?: Origin
+  /** Entries that follow it in the same append. */
+  readonly entries?: readonly NewEntry[]
 }
 
-export interface Lineage {
-  readonly created: Pick<Extract<NewEntry, { type: 'run.created' }>, 'parent' | 'plan' | 'calls' | 'effects'>
-  readonly inherited: readonly NewEntry[]
-}
+export type Origin = Pick<EntryBodies['run.created'], 'parent' | 'plan' | 'calls' | 'effects' | 'reuse'>
 
 /** Undefined when a run of that id is there already: then nothing was written. */
 export async function createRun(
   engine: Engine,
   crew: CrewDefinition,
-  { run, inputs, by, lineage }: NewRun,
+  { run, inputs, by, origin, entries = [] }: NewRun,
 ): Promise<Hold | undefined> {
   const { store, world } = engine
   const { owner, leaseMs } = world
@@ -45,12 +44,12 @@ export async function createRun(
     inputs,
     tasks: declared(crew),
     owner,
-    ...lineage?.created,
+    ...origin,
     ...(by === undefined ? {} : { by }),
   }
   const state = emptyState()
   let hash = ''
-  const encoded = [created, ...(lineage?.inherited ?? [])].map((fresh) => {
+  const encoded = [created, ...entries].map((fresh) => {
     const item = encodeEntry(fresh, { seq: state.seq + 1, at: world.now().toISOString(), token: 1, prev: hash })
     applyEntry(state, item.entry)
     hash = item.hash

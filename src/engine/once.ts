@@ -46,7 +46,12 @@ export function decideOnce(state: RunState, attempt: AttemptState, call: CallSta
   const here = others.filter((other) => other.attempt === attempt.path && other.path !== call.path)
   const before = others.filter((other) => other.attempt !== attempt.path)
   const same = before.findLast((other) => other.key === asked.key && other.occurrence === asked.occurrence)
-  if (same && typeof same.outcome === 'object' && 'result' in same.outcome && !(same.inherited && state.askInherited)) {
+  if (
+    same &&
+    typeof same.outcome === 'object' &&
+    'result' in same.outcome &&
+    !(same.inherited && state.effects === 'ask')
+  ) {
     return { act: 'return', outcome: { result: same.outcome.result }, source: 'recorded' }
   }
   const failedHere = here.filter(
@@ -101,8 +106,8 @@ type FoundCall = OnceCall & {
   readonly made: boolean
 }
 
-/** Every `once` call that was made for a task, in this run and in those that it was made from. */
-export function onceCalls(state: RunState, task?: string): FoundCall[] {
+/** Every `once` call that was made for a task, in this run and in those that it was made from; or every call that `counted` picks. */
+export function onceCalls(state: RunState, task?: string, counted: (call: CallState) => boolean = counts): FoundCall[] {
   const inherited = state.inheritedCalls.filter((call) => task === undefined || call.task === task)
   const found: FoundCall[] = inherited.map((call) => ({
     ...call,
@@ -116,7 +121,7 @@ export function onceCalls(state: RunState, task?: string): FoundCall[] {
     for (const path of owner.attempts) {
       const attempt = state.attempts.get(path) as AttemptState
       for (const call of attempt.turns.flatMap((turn) => turn.calls)) {
-        if (!counts(call)) continue
+        if (!counted(call)) continue
         found.push(describeCall(owner.name, attempt, call, call.key ?? digest(call.input ?? call.request.input)))
       }
     }

@@ -98,6 +98,7 @@ type Callable = Item & { readonly tool: Tool; readonly parsed: unknown }
 async function advance(item: Item): Promise<void> {
   const { hold, call, attempt } = item
   const callable = 'tool' in item ? item : undefined
+  if (hold.state.effects === 'never' && callable && callable.tool.effect !== 'read') return withhold(callable)
   // a call that may have happened stays in doubt, even when today's code has no such tool or refuses its input
   const once = callable ? callable.tool.effect === 'once' : call.effect === 'once' && call.calledAt !== undefined
   if (!once) return makeCall(item, {})
@@ -134,6 +135,18 @@ async function advance(item: Item): Promise<void> {
     const { outcome, source, by } = decision
     await give(item, outcome, { source, ...(by === undefined ? {} : { by }) })
   }
+}
+
+/** In a run that does nothing to the world: the recorded result of an equal call, or a refusal. */
+async function withhold(item: Callable): Promise<void> {
+  const { hold, task, tool, key } = item
+  const recorded = hold.state.inheritedCalls.find(
+    (call) =>
+      call.task === task.name && call.tool === tool.name && call.key === key && call.occurrence === occurrenceIn(item),
+  )?.outcome
+  if (typeof recorded === 'object' && 'result' in recorded) return give(item, recorded, { source: 'recorded' })
+  const words = `${tool.name} was not called: this is a trial, in which nothing is changed; go on as well as you can`
+  return give(item, { error: words }, { source: 'withheld' })
 }
 
 interface Allowed {
@@ -217,7 +230,7 @@ async function putToCaller({ hold, call, options, signal, put }: Item): Promise<
 async function give(
   { hold, call, key }: Item,
   outcome: ToolOutcome,
-  source: { readonly source?: 'recorded' | 'settled' | 'answered'; readonly by?: string } = {},
+  source: { readonly source?: NonNullable<CallState['source']>; readonly by?: string } = {},
 ): Promise<void> {
   const known = call.key === undefined ? { key } : {}
   const entry: NewEntry = { type: 'tool.returned', path: call.path, outcome, ...source, ...known }

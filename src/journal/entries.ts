@@ -147,10 +147,28 @@ export interface DeclaredTask {
   readonly agent?: string
 }
 
+/** What a new run does about a task, and why. */
 export interface PlannedTask {
   readonly task: string
-  readonly action: 'inherit' | 'execute'
+  /** edit: a person's value stands in for its output. */
+  readonly action: 'inherit' | 'execute' | 'edit'
+  /** In words: "description changed". */
   readonly reasons: readonly string[]
+  /** Fingerprint fields that differ from those that its stored output was made from. */
+  readonly fields?: readonly string[]
+  /** It keeps its stored output after all when these tasks give the outputs that it was made from. */
+  readonly unless?: readonly string[]
+  /** Of executing it. Absent: unknown, since it was never executed before. */
+  readonly estimate?: Estimate
+}
+
+/** What executing something may take: the medians of earlier times. */
+export interface Estimate {
+  readonly usage: Usage
+  /** In dollars. Absent: the price of the model is not known. */
+  readonly cost?: number
+  /** How many earlier executions it is made from. */
+  readonly samples: number
 }
 
 /** Digests by field of everything declared that a task's result depends on. */
@@ -167,6 +185,12 @@ export interface StoredOutput {
   readonly fingerprint?: Fingerprint
 }
 
+/** Where an output was made. */
+export interface OutputPlace {
+  readonly run: string
+  readonly seq: number
+}
+
 /** The fields of each type of entry beside the envelope. */
 export interface EntryBodies {
   'run.created': {
@@ -176,12 +200,15 @@ export interface EntryBodies {
     readonly inputs: { readonly [name: string]: Json }
     readonly tasks: readonly DeclaredTask[]
     readonly owner: Owner
-    readonly parent?: { readonly run: string; readonly from: string }
+    /** The run that this one was made from, and the task that it was to start from, if one was named. */
+    readonly parent?: { readonly run: string; readonly from?: string }
     readonly plan?: readonly PlannedTask[]
+    /** Take outputs of any run of the crew that were made from the same. */
+    readonly reuse?: { readonly maxAgeSeconds?: number }
     /** The `once` calls that the parent made or inherited. */
     readonly calls?: readonly OnceCall[]
-    /** Ask before a result of such a call is used again. */
-    readonly effects?: 'ask'
+    /** ask: before a result of such a call is used again. never: nothing but reading is done to the world, as in a backtest. */
+    readonly effects?: 'ask' | 'never'
     readonly by?: string
   }
   'run.resumed': {
@@ -202,9 +229,13 @@ export interface EntryBodies {
   'run.completed': object
   'run.failed': { readonly error: Failure; readonly task?: string }
   'run.cancelled': { readonly by?: string; readonly reason?: string }
+  /** An output of the parent that is inherited if it turns out, when the task's turn comes, to be made from the same. */
+  'task.offered': { readonly from: OutputPlace; readonly output: StoredOutput }
+  /** `output` is left out when it is the one that was offered. */
   'task.inherited': {
-    readonly from: { readonly run: string; readonly seq: number }
-    readonly output: StoredOutput
+    readonly from: OutputPlace
+    readonly output?: StoredOutput
+    readonly reasons?: readonly string[]
     readonly stale?: readonly string[]
   }
   'task.started': {
@@ -249,8 +280,8 @@ export interface EntryBodies {
       | { readonly error: string }
       | { readonly denied: string }
       | { readonly unreadable: string }
-    /** Not from calling the tool: a recorded call of an earlier attempt or run, `settle`, or a person's answer. */
-    readonly source?: 'recorded' | 'settled' | 'answered'
+    /** Not from calling the tool: a recorded call of an earlier attempt or run, `settle`, a person's answer, or a run that does nothing. */
+    readonly source?: 'recorded' | 'settled' | 'answered' | 'withheld'
     /** Where no `tool.called` says it. */
     readonly key?: string
     readonly by?: string

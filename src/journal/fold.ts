@@ -29,7 +29,6 @@ export function emptyState(): RunState {
     attempts: new Map(),
     questions: new Map(),
     inheritedCalls: [],
-    askInherited: false,
     seq: 0,
     missing: [],
     changed: [],
@@ -72,8 +71,9 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     })
     Object.assign(state, { createdAt: entry.at, status: 'running', lives: 1, inheritedCalls: entry.calls ?? [] })
     if (entry.parent) state.parent = entry.parent
-    state.askInherited = entry.effects === 'ask'
+    if (entry.effects) state.effects = entry.effects
     if (entry.plan) state.plan = entry.plan
+    if (entry.reuse) state.reuse = entry.reuse
     declare(state, entry.tasks)
   },
   'run.resumed': (state, entry) => {
@@ -103,15 +103,15 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
   'run.cancelled': (state) => {
     state.status = 'cancelled'
   },
+  'task.offered': (state, entry) => {
+    taskAt(state, entry.path).offered = { from: entry.from, output: entry.output }
+  },
   'task.inherited': (state, entry) => {
     const task = taskAt(state, entry.path)
-    Object.assign(task, {
-      status: 'completed',
-      source: 'inherited',
-      output: entry.output,
-      from: entry.from,
-      seq: entry.seq,
-    })
+    const output = entry.output ?? task.offered?.output
+    // the offer was removed by hand
+    if (!output) return
+    Object.assign(task, { status: 'completed', source: 'inherited', output, from: entry.from, seq: entry.seq })
     if (entry.stale) task.stale = entry.stale
   },
   'task.started': (state, entry) => {
@@ -288,6 +288,7 @@ function recordEdit(state: RunState, edit: NonNullable<EntryOf<'run.resumed'>['e
 
 function restart(state: RunState, task: TaskState): void {
   giveUp(state, task)
+  delete task.offered
   task.status = 'pending'
   forget(task)
 }

@@ -7,6 +7,7 @@ import type {
   Failure,
   Fingerprint,
   OnceCall,
+  OutputPlace,
   Owner,
   PinnedRequest,
   PlannedTask,
@@ -26,8 +27,9 @@ export interface RunState {
   version: string
   status: RunStatus
   inputs: { readonly [name: string]: Json }
-  parent?: { readonly run: string; readonly from: string }
+  parent?: { readonly run: string; readonly from?: string }
   plan?: readonly PlannedTask[]
+  reuse?: { readonly maxAgeSeconds?: number }
   createdAt: string
   updatedAt: string
   /** The process that wrote the newest entries. */
@@ -46,8 +48,8 @@ export interface RunState {
   questions: Map<string, AskedQuestion>
   /** `once` calls that the parent run made for tasks which this run executes again. */
   inheritedCalls: readonly OnceCall[]
-  /** Whether a person is asked before a result of an inherited call is used again. */
-  askInherited: boolean
+  /** Whether a person is asked before a result of an inherited call is used again, or no call but a reading one is made at all. */
+  effects?: 'ask' | 'never'
   /** The last entry. */
   seq: number
   /** Entries that are not there although later ones are, and lines that were changed: a person's edit, not yet recorded by a resume. */
@@ -74,7 +76,9 @@ export interface TaskState extends DeclaredTask {
   source?: 'executed' | 'inherited' | 'edited'
   output?: StoredOutput
   /** Where an inherited output was made. */
-  from?: { readonly run: string; readonly seq: number }
+  from?: OutputPlace
+  /** What it may inherit when its turn comes. */
+  offered?: { readonly from: OutputPlace; readonly output: StoredOutput }
   /** The entry that completed the task. */
   seq?: number
   /** Fingerprint fields that no longer matched when the output was inherited. */

@@ -175,7 +175,7 @@ describe('replay', () => {
     await crew.kickoff({ inputs })
     const again = await crew.replay('note', { inputs: { reader: 'Bob', notes: 'fire' } })
     assert.match(model.calls.at(-1)?.lastMessage ?? '', /Note for Bob/)
-    assert.deepEqual(again.stale, [{ task: 'facts', reasons: ['input notes changed'] }])
+    assert.deepEqual(again.stale, [{ task: 'facts', reasons: ['input notes changed'], fields: ['input:notes'] }])
     assert.deepEqual((await crew.getRun(again.runId)).inputs, { notes: 'fire', reader: 'Bob' })
   })
 
@@ -196,7 +196,7 @@ describe('replay', () => {
       plan?.map(({ task, action }) => `${task} ${action}`),
       ['facts inherit', 'assess execute', 'note execute'],
     )
-    assert.match(plan?.[1]?.reasons[0] ?? '', /has no output of it/)
+    assert.match(plan?.[1]?.reasons[0] ?? '', /did not finish it/)
   })
 
   test('names the tasks there are for an unknown one, and says to kick off where there is no run', async () => {
@@ -302,7 +302,7 @@ describe('people', () => {
     assert.deepEqual(result.task(facts).output, { policy: 'P-78', since: new Date('2021-01-01') })
     assert.equal(result.task(facts).status, 'edited')
     assert.equal(result.task(assess).status, 'executed')
-    assert.deepEqual(result.stale, [{ task: 'assess', reasons: ['context facts changed'] }])
+    assert.deepEqual(result.stale, [{ task: 'assess', reasons: ['context facts changed'], fields: ['context:facts'] }])
     const edited = (await entriesOf(store, 'r')).find((entry) => entry.type === 'task.edited')
     assert.equal(edited?.type === 'task.edited' && edited.by, 'ada')
   })
@@ -450,7 +450,7 @@ test('a completed run that is older than a task of the crew says so', async () =
     logger,
   })
   const { stale } = await grown.kickoff({ id: 'r', inputs })
-  assert.deepEqual(stale, [{ task: 'new', reasons: ['the run is older than the task'] }])
+  assert.deepEqual(stale, [{ task: 'new', reasons: ['the run is older than the task'], fields: [] }])
 })
 
 describe('putting a crew together', () => {

@@ -463,7 +463,9 @@ test('the order of a context is part of what a task depends on', async () => {
       logger: { info() {}, warn() {} },
     })
   await crew([a, b]).kickoff({ id: 'r' })
-  assert.deepEqual((await crew([b, a]).kickoff({ id: 'r' })).stale, [{ task: 'end', reasons: ['context changed'] }])
+  assert.deepEqual((await crew([b, a]).kickoff({ id: 'r' })).stale, [
+    { task: 'end', reasons: ['context changed'], fields: ['context'] },
+  ])
 })
 
 test('an output is found again by what it depends on only when no once call went into it', async () => {

@@ -197,7 +197,9 @@ test('with an earlier completion taken out, only that task runs again, and later
   assert.deepEqual(model.asked(), [analyze, draft, analyze])
   assert.equal(result.task(analyzeTask).raw, '- policy number: P-78')
   assert.ok(first.stdout.includes(result.task(draftTask).raw))
-  assert.deepEqual(result.stale, [{ task: 'draft_task', reasons: ['context analyze_task changed'] }])
+  assert.deepEqual(result.stale, [
+    { task: 'draft_task', reasons: ['context analyze_task changed'], fields: ['context:analyze_task'] },
+  ])
 })
 
 test('the run id and the names of the tasks are logged before anything is saved', async () => {

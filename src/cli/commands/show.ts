@@ -62,7 +62,10 @@ function printRun(channel: Channel, record: RunRecord, children: readonly string
   field('created', longTime(record.createdAt))
   field('updated', `${longTime(record.updatedAt)}, ${record.lives === 1 ? '1 life' : `${record.lives} lives`}`)
   field('spent', `${usageWords(record.usage)}, ${plural(record.usage.calls, 'model call')}`)
-  if (record.parent) field('parent', `${record.parent.run}, from task ${record.parent.from} on`)
+  if (record.parent) {
+    const { run, from } = record.parent
+    field('parent', from === undefined ? run : `${run}, from task ${from} on`)
+  }
   for (const child of children) field('child', child)
   for (const [name, value] of Object.entries(record.inputs)) {
     const text = typeof value === 'string' ? value : JSON.stringify(value)

@@ -1,0 +1,188 @@
+// How a change of a task would have done on real history: old and new outputs side by side, with what they cost.
+import { backtestCase, storedCases, type StoredCase } from '../engine/backtest.ts'
+import type { CrewDefinition, Engine, Inputs, TaskDefinition } from '../engine/definition.ts'
+import { costOfTask } from '../engine/estimate.ts'
+import { outputOf } from '../engine/so-far.ts'
+import { RepriseError } from '../errors.ts'
+import type { StoredOutput, Usage } from '../journal/entries.ts'
+import { canonicalJson, type Json } from '../journal/json.ts'
+import { addUsage, noUsage, type RunState } from '../journal/state.ts'
+import { addCost, dollars } from '../models/cost.ts'
+import { asRepriseError } from './for-each.ts'
+import { pooled } from './pool.ts'
+
+export interface Backtest<Output = unknown> {
+  readonly task: string
+  /** Give it again to go on with a backtest that was cut off: what is done is not paid again. */
+  readonly id: string
+  /** Newest run first. */
+  readonly cases: readonly BacktestCase<Output>[]
+  /** Runs without what the task needs, and why they were passed over. */
+  readonly passed: readonly { readonly run: string; readonly reason: string }[]
+  readonly equal: number
+  readonly different: number
+  readonly failed: number
+  readonly usage: { readonly old: Usage; readonly new: Usage }
+  /** In dollars; undefined where a price is not known. */
+  readonly cost: { readonly old: number | undefined; readonly new: number | undefined }
+  toString(): string
+}
+
+export interface BacktestCase<Output = unknown> {
+  /** The earlier run, and the one that tried the task on it. */
+  readonly run: string
+  readonly trial: string
+  readonly inputs: Inputs
+  readonly old: BacktestOutput<Output>
+  /** Undefined when the task failed. */
+  readonly new: BacktestOutput<Output> | undefined
+  readonly equal: boolean
+  readonly error: RepriseError | undefined
+  /** What has changed since, in words: "description changed". */
+  readonly changes: readonly string[]
+  /** Tools that were not called, since a backtest changes nothing. */
+  readonly withheld: readonly string[]
+}
+
+export interface BacktestOutput<Output = unknown> {
+  readonly raw: string
+  readonly output: Output | undefined
+  readonly usage: Usage
+  readonly cost: number | undefined
+}
+
+export interface BacktestRequest {
+  readonly task: TaskDefinition
+  readonly runs: number | readonly string[]
+  readonly concurrency: number
+  readonly id: string | undefined
+  readonly signal: AbortSignal | undefined
+}
+
+/** RUN_NOT_FOUND when no run has what is needed. A case that fails fails no other. */
+export async function backtest(engine: Engine, crew: CrewDefinition, request: BacktestRequest): Promise<Backtest> {
+  const { task, signal } = request
+  const id = request.id ?? engine.world.newRunId()
+  const { cases, passed } = await storedCases(engine, crew, task, request.runs)
+  if (cases.length === 0) {
+    const why = passed.map(({ run, reason }) => `${run}: ${reason}`).slice(0, 3)
+    const words = `crew ${crew.name} has no run in ${engine.store.url} with an output of ${task.name} and all that it is given; kick it off first`
+    throw new RepriseError('RUN_NOT_FOUND', [words, ...why].join('; '))
+  }
+  const tried = await pooled(
+    cases,
+    request.concurrency,
+    (stored) => tryCase(engine, crew, task, stored, id, signal),
+    () => signal?.aborted ?? false,
+  )
+  signal?.throwIfAborted()
+  return summary(
+    task.name,
+    id,
+    tried.filter((one) => one !== undefined),
+    passed,
+  )
+}
+
+async function tryCase(
+  engine: Engine,
+  crew: CrewDefinition,
+  task: TaskDefinition,
+  stored: StoredCase,
+  id: string,
+  signal: AbortSignal | undefined,
+): Promise<BacktestCase> {
+  const trial = `${id}:${stored.state.run}`
+  const old = await sideOf(stored.state, stored.output, task, crew)
+  const known = { run: stored.state.run, trial, inputs: stored.state.inputs, old }
+  try {
+    const state = await backtestCase(engine, crew, task, stored, trial, { signal })
+    const made = state.tasks.get(task.name)?.output
+    const changes = state.plan?.at(-1)?.reasons ?? []
+    if (!made) {
+      const error = new RepriseError('TASK_FAILED', `the trial was stopped; go on with the same id, ${id}`, {
+        runId: trial,
+      })
+      return { ...known, new: undefined, equal: false, error, changes, withheld: [] }
+    }
+    const equal = sameOutput(stored.output, made)
+    const sides = { new: await sideOf(state, made, task, crew), equal, error: undefined }
+    return { ...known, ...sides, changes, withheld: withheldIn(state) }
+  } catch (error) {
+    return { ...known, new: undefined, equal: false, error: asRepriseError(error), changes: [], withheld: [] }
+  }
+}
+
+async function sideOf(
+  state: RunState,
+  stored: StoredOutput,
+  task: TaskDefinition,
+  crew: CrewDefinition,
+): Promise<BacktestOutput> {
+  // what an output cost that another run had made is in that run
+  const here = state.tasks.get(task.name)?.source === 'executed'
+  return {
+    raw: stored.raw,
+    output: await outputOf(stored, task),
+    usage: stored.usage,
+    cost: here ? await costOfTask(state, task.name, crew.prices) : undefined,
+  }
+}
+
+function sameOutput(a: StoredOutput, b: StoredOutput): boolean {
+  if (a.raw === b.raw) return true
+  if (!a.structured || !b.structured) return false
+  return canonicalJson(JSON.parse(a.raw) as Json) === canonicalJson(JSON.parse(b.raw) as Json)
+}
+
+function withheldIn(state: RunState): string[] {
+  const calls = [...state.attempts.values()].flatMap((attempt) => attempt.turns.flatMap((turn) => turn.calls))
+  return [...new Set(calls.filter((call) => call.source === 'withheld').map((call) => call.request.tool))]
+}
+
+function summary(task: string, id: string, cases: readonly BacktestCase[], passed: Backtest['passed']): Backtest {
+  const done = cases.filter((one) => one.new)
+  const side = (pick: (one: BacktestCase) => BacktestOutput | undefined) => ({
+    usage: done.reduce((sum, one) => addUsage(sum, pick(one)?.usage ?? noUsage), noUsage),
+    cost: done.reduce((sum: number | undefined, one) => addCost(sum, pick(one)?.cost), 0),
+  })
+  const [before, now] = [side((one) => one.old), side((one) => one.new)]
+  const data = {
+    task,
+    id,
+    cases,
+    passed,
+    equal: done.filter((one) => one.equal).length,
+    different: done.filter((one) => !one.equal).length,
+    failed: cases.length - done.length,
+    usage: { old: before.usage, new: now.usage },
+    cost: { old: before.cost, new: now.cost },
+  }
+  const value = () => backtestText(data)
+  Object.defineProperty(data, 'toString', { value })
+  Object.defineProperty(data, Symbol.for('nodejs.util.inspect.custom'), { value })
+  return data
+}
+
+function backtestText(data: Omit<Backtest, 'toString'>): string {
+  const { task, cases, equal, different, failed, usage, cost, passed } = data
+  const tokens = ({ input, output }: Usage): string => (input + output).toLocaleString('en')
+  const lines = cases.map((one) => {
+    const verdict = one.error ? `failed: ${one.error.message}` : one.equal ? 'equal' : 'different'
+    const withheld = one.withheld.length > 0 ? ` (not called: ${one.withheld.join(', ')})` : ''
+    const sides = one.equal || !one.new ? [] : [`    old: ${oneLine(one.old.raw)}`, `    new: ${oneLine(one.new.raw)}`]
+    return [`  ${one.run}  ${oneLine(verdict)}${withheld}`, ...sides].join('\n')
+  })
+  return [
+    `Backtest of ${task} on ${cases.length} runs: ${equal} equal, ${different} different, ${failed} failed`,
+    ...lines,
+    `Tokens: ${tokens(usage.old)} then, ${tokens(usage.new)} now; cost: ${dollars(cost.old)} then, ${dollars(cost.new)} now`,
+    ...(passed.length > 0 ? [`Passed over: ${passed.length} runs that have not what it needs`] : []),
+  ].join('\n')
+}
+
+/** What a model said must not steer a terminal, nor fill it. */
+function oneLine(text: string): string {
+  const line = text.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim()
+  return line.length <= 100 ? line : `${line.slice(0, 99)}…`
+}

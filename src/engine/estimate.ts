@@ -1,0 +1,115 @@
+// What executing a task may take, judged by what it took: the medians over its newest executions. A task that was never executed
+// has no estimate, which is not the same as one of nothing.
+import type { Estimate, PlannedTask, Usage } from '../journal/entries.ts'
+import { addUsage, noUsage, type AttemptState, type RunState } from '../journal/state.ts'
+import { addCost, costOf, type CostOptions } from '../models/cost.ts'
+import type { Prices } from '../models/prices.ts'
+import { modelName } from '../models/resolve-model.ts'
+import type { CrewDefinition, Engine } from './definition.ts'
+import { readRun } from './read-run.ts'
+
+/** Enough for a median that one odd run does not move. */
+const enoughSamples = 5
+/** Each is a journal to read: a plan must not take longer than what it plans. */
+const mostRuns = 20
+
+/** The plan, with an estimate for each task that it executes and that was executed before. */
+export async function withEstimates(
+  engine: Engine,
+  crew: CrewDefinition,
+  plan: readonly PlannedTask[],
+): Promise<PlannedTask[]> {
+  const samples = await samplesOf(engine, crew.name, namesOf(plan))
+  return Promise.all(
+    plan.map(async (planned) => {
+      const earlier = samples.get(planned.task) ?? []
+      const task = crew.tasks.find((candidate) => candidate.name === planned.task)
+      if (earlier.length === 0 || planned.action !== 'execute') return planned
+      // what the same calls would cost with the model that the task has now
+      const model = modelName(task?.agent.model)
+      const costs = await Promise.all(earlier.map((calls) => costOfCalls(model, calls, { prices: crew.prices })))
+      const known = costs.filter((cost) => cost !== undefined)
+      const cost = known.length === costs.length ? median(known) : undefined
+      const usage = medianUsage(earlier.map((calls) => calls.reduce(addUsage, noUsage)))
+      const estimate: Estimate = { usage, ...(cost === undefined ? {} : { cost }), samples: earlier.length }
+      return { ...planned, estimate }
+    }),
+  )
+}
+
+/** What a task's attempts in this run have cost; undefined when a model's price is not known. */
+export async function costOfTask(
+  state: RunState,
+  task: string,
+  prices: Prices | undefined,
+): Promise<number | undefined> {
+  const attempts = attemptsAt(state, task)
+  const costs = await Promise.all(
+    attempts.map((attempt) =>
+      costOfCalls(attempt.request.model, callsOf(attempt), { prices, at: new Date(attempt.startedAt) }),
+    ),
+  )
+  return costs.reduce(addCost, 0)
+}
+
+async function costOfCalls(model: string, calls: readonly Usage[], options: CostOptions): Promise<number | undefined> {
+  const costs = await Promise.all(calls.map((usage) => costOf(model, usage, options)))
+  return costs.reduce(addCost, 0)
+}
+
+function attemptsAt(state: RunState, task: string): AttemptState[] {
+  return (state.tasks.get(task)?.attempts ?? []).flatMap((path) => state.attempts.get(path) ?? [])
+}
+
+function callsOf(attempt: AttemptState): Usage[] {
+  return attempt.turns.map((turn) => turn.reply.usage)
+}
+
+function namesOf(plan: readonly PlannedTask[]): string[] {
+  return plan.filter((planned) => planned.action === 'execute').map((planned) => planned.task)
+}
+
+/** By task, and for each of its newest executions: the tokens of its model calls. */
+async function samplesOf({ store }: Engine, crew: string, tasks: readonly string[]): Promise<Map<string, Usage[][]>> {
+  const samples = new Map<string, Usage[][]>(tasks.map((task) => [task, []]))
+  if (tasks.length === 0) return samples
+  const { rows } = await store.list({ crew }, { limit: mostRuns })
+  for (const { run } of rows) {
+    if ([...samples.values()].every((executions) => executions.length >= enoughSamples)) break
+    // one that cannot be read, or was deleted just now, is no reason not to plan
+    const read = await readRun(store, run).catch(() => undefined)
+    if (!read) continue
+    for (const [task, executions] of samples) {
+      if (executions.length >= enoughSamples || read.state.tasks.get(task)?.source !== 'executed') continue
+      executions.push(attemptsAt(read.state, task).flatMap(callsOf))
+    }
+  }
+  return samples
+}
+
+/** Field by field; a detail that only some reported is the median of those. */
+export function medianUsage(usages: readonly Usage[]): Usage {
+  const of = (field: keyof Usage): number | undefined => rounded(median(usages.flatMap((usage) => usage[field] ?? [])))
+  const details = (['cacheRead', 'cacheWrite', 'reasoning'] as const).flatMap((field) => {
+    const value = of(field)
+    return value === undefined ? [] : [[field, value] as const]
+  })
+  return {
+    calls: of('calls') ?? 0,
+    input: of('input') ?? 0,
+    output: of('output') ?? 0,
+    ...Object.fromEntries(details),
+  }
+}
+
+function rounded(value: number | undefined): number | undefined {
+  return value === undefined ? undefined : Math.round(value)
+}
+
+function median(values: readonly number[]): number | undefined {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length >> 1
+  const upper = sorted[middle]
+  if (upper === undefined || sorted.length % 2 === 1) return upper
+  return ((sorted[middle - 1] ?? 0) + upper) / 2
+}

@@ -1,0 +1,58 @@
+// What the earlier tasks of a run gave, as their schemas give it: for code that decides by it.
+import { messageOf, RepriseError } from '../errors.ts'
+import type { NewEntry, StoredOutput } from '../journal/entries.ts'
+import type { Json } from '../journal/json.ts'
+import type { RunState } from '../journal/state.ts'
+import { redact } from '../models/redact.ts'
+import { describe } from '../options.ts'
+import type { CrewDefinition, SoFar, TaskDefinition } from './definition.ts'
+
+/** The entry that skips the task when its condition does not hold. TASK_FAILED when the condition throws. */
+export async function skip(state: RunState, crew: CrewDefinition, task: TaskDefinition): Promise<NewEntry | undefined> {
+  // once it is started, the condition has held, and is not asked again
+  if (!task.when || (state.tasks.get(task.name)?.attempts.length ?? 0) > 0) return undefined
+  const soFar = await soFarFor(state, crew, task)
+  const { when } = task
+  const fails = (what: string): RepriseError =>
+    new RepriseError('TASK_FAILED', `the condition of task ${task.name} ${what}`, { task: task.name })
+  let holds: unknown
+  try {
+    holds = await when(soFar)
+  } catch (error) {
+    throw fails(`threw: ${redact(messageOf(error))}`)
+  }
+  if (typeof holds !== 'boolean') throw fails(`gave ${describe(holds)}; it must give true or false`)
+  return holds ? undefined : { type: 'task.skipped', path: task.name, reason: 'its condition does not hold' }
+}
+
+async function soFarFor(state: RunState, crew: CrewDefinition, task: TaskDefinition): Promise<SoFar> {
+  const earlier = crew.tasks.slice(0, crew.tasks.indexOf(task))
+  const known = await Promise.all(
+    earlier.map(async (other) => {
+      const stored = state.tasks.get(other.name)?.output
+      return [other.name, stored && (await outputOf(stored, other))] as const
+    }),
+  )
+  const outputs = Object.fromEntries(known.filter(([, output]) => output !== undefined))
+  return { inputs: structuredClone(state.inputs), outputs, previous: known.at(-1)?.[1] }
+}
+
+/** Through the schema, live and on restore alike. What does not fit the code's schema (any more) is in `raw`, not here. */
+export async function outputOf(
+  { raw, structured }: StoredOutput,
+  code: Pick<TaskDefinition, 'schema'> | undefined,
+): Promise<unknown> {
+  if (code ? !code.schema : !structured) return raw
+  const json = readJson(raw)
+  if (!code?.schema || json === undefined) return json
+  const parsed = await code.schema.parse(json)
+  return parsed.ok ? parsed.value : undefined
+}
+
+function readJson(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,109 @@
+// Tasks that are executed only when a condition holds.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Agent, Crew, Task, type Condition, type SoFar } from 'reprise'
+import { z } from 'zod'
+import { memoryStore } from '../../src/stores/memory-store.ts'
+import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { dyingStore, entriesOf } from '../engine/support.ts'
+
+function conditional(when: Condition, { store = memoryStore(), amount = 7 } = {}) {
+  const model = scriptedModel([
+    { when: 'Task: Amount', reply: { amount, day: '2020-01-01' } },
+    { when: 'Task: Check', reply: 'checked' },
+    { when: 'Task: Note', reply: (text) => (text.includes('checked') ? 'after a check' : 'without a check') },
+  ])
+  const agent = new Agent({ role: 'A', goal: 'g', model })
+  const output = z.object({ amount: z.number(), day: z.string().transform((day) => new Date(day)) })
+  const first = new Task({ name: 'amount', description: 'Amount of {claim}', agent, output })
+  const check = new Task({ name: 'check', description: 'Check', agent, when })
+  const note = new Task({ name: 'note', description: 'Note', agent })
+  const crew = new Crew({ name: 'conditional', tasks: [first, check, note], store, logger: { info() {}, warn() {} } })
+  return { crew, model, store }
+}
+const inputs = { claim: 'C-1' }
+const large: Condition = ({ outputs }) => (outputs['amount'] as { amount: number }).amount > 100
+
+describe('a task with a condition', () => {
+  test('sees the inputs and what earlier tasks gave, as their schemas give it', async () => {
+    const seen: SoFar[] = []
+    const { crew } = conditional((soFar) => seen.push(soFar) > 0)
+    await crew.kickoff({ inputs })
+    const amount = { amount: 7, day: new Date('2020-01-01') }
+    assert.deepEqual(seen, [{ inputs, outputs: { amount }, previous: amount }])
+  })
+
+  test('is recorded as skipped when it does not hold, and gives nothing to what follows', async () => {
+    const { crew, store, model } = conditional(large)
+    const result = await crew.kickoff({ id: 'r', inputs })
+    assert.equal(result.task('check').status, 'skipped')
+    assert.equal(result.task('check').raw, '')
+    assert.equal(String(result), 'without a check')
+    assert.equal(model.calls.length, 2)
+    const skipped = (await entriesOf(store, 'r')).find((entry) => entry.type === 'task.skipped')
+    assert.equal(skipped?.reason, 'its condition does not hold')
+  })
+
+  test('is decided once: not again after a crash, when it was skipped or has begun', async () => {
+    for (const [holds, type] of [
+      [true, 'task.started'],
+      [false, 'task.skipped'],
+    ] as const) {
+      let asked = 0
+      const count: Condition = () => {
+        asked++
+        return holds
+      }
+      const { crew, store } = conditional(count)
+      let paths = 0
+      const dying = dyingStore(store, (types) => types.includes(type) && ++paths === (holds ? 2 : 1))
+      await assert.rejects(crew.with({ store: dying }).kickoff({ id: 'r', inputs }))
+      assert.equal((await crew.resume('r')).task('check').status, holds ? 'executed' : 'skipped')
+      assert.equal(asked, 1)
+    }
+  })
+
+  test('fails the run, which can be resumed, when the condition throws or does not decide', async () => {
+    const { crew, store } = conditional(() => {
+      throw new Error('no idea')
+    })
+    await assert.rejects(crew.kickoff({ id: 'r', inputs }), {
+      code: 'TASK_FAILED',
+      task: 'check',
+      message: /the condition of task check threw: no idea; .*reprise resume r/,
+    })
+    const vague = conditional((() => 'maybe') as never, { store })
+    await assert.rejects(vague.crew.resume('r'), { message: /gave "maybe"; it must give true or false/ })
+    assert.equal(String(await conditional(large, { store }).crew.resume('r')), 'without a check')
+  })
+
+  test('is refused as the first task, and with a condition that is no function', () => {
+    const agent = new Agent({ role: 'A', goal: 'g' })
+    const task = new Task({ name: 'one', description: 'One', agent, when: () => true })
+    assert.throws(() => new Crew({ tasks: [task] }), {
+      code: 'CREW_INVALID',
+      message: /one is the first and has a condition/,
+    })
+    assert.throws(() => new Task({ description: 'One', agent, when: 'yes' as never }), { code: 'CREW_INVALID' })
+  })
+
+  test('is asked again by a refresh, and stays skipped in a replay of what follows', async () => {
+    const { crew, store } = conditional(large)
+    await crew.kickoff({ inputs })
+    const replayed = await crew.replay('note')
+    assert.equal(replayed.task('check').status, 'skipped')
+    const { crew: later } = conditional(() => true, { store })
+    assert.equal(String(await later.replay('note', { run: replayed.runId })), 'without a check')
+    const fresh = await later.refresh()
+    assert.equal(fresh.task('check').status, 'executed')
+    assert.equal(String(fresh), 'after a check')
+  })
+
+  test('that held before and does not any more takes its output away from what follows', async () => {
+    const { crew, store } = conditional(() => true)
+    assert.equal(String(await crew.kickoff({ inputs })), 'after a check')
+    const fresh = await conditional(() => false, { store }).crew.replay('check')
+    assert.equal(fresh.task('check').raw, '')
+    assert.equal(String(fresh), 'without a check')
+  })
+})
