@@ -1,6 +1,6 @@
 // The listing row of a run: what a list shows without reading journals. It changes with the entries, in the same append.
-import { fingerprintKey } from '../journal/fingerprint.ts'
 import type { Entry, Failure, Usage } from '../journal/entries.ts'
+import { digest } from '../journal/hash.ts'
 import { taskOf } from '../journal/paths.ts'
 import { addUsage, noUsage, openQuestions, spentOn, type RunState } from '../journal/state.ts'
 import type { OutputKey, RunRow } from '../stores/store.ts'
@@ -54,6 +54,6 @@ export function outputKeys(state: RunState, entries: readonly Entry[]): OutputKe
     const task = state.tasks.get(taskOf(entry.path))
     const calls = task?.attempts.flatMap((path) => state.attempts.get(path)?.turns ?? []).flatMap((turn) => turn.calls)
     if (!attempt || !task || calls?.some((call) => call.effect === 'once' || call.source !== undefined)) return []
-    return [{ task: task.name, fingerprint: fingerprintKey(attempt.fingerprint), seq: entry.seq }]
+    return [{ task: task.name, fingerprint: digest(attempt.fingerprint), seq: entry.seq }]
   })
 }

@@ -1,17 +1,11 @@
 // Comparing fingerprints, and saying in words what changed. A fingerprint has one digest per field, so that a stale output
-// can always be explained; fields with a colon name one of many ("tool:lookup_policy", "input:notes", "context:facts").
+// can always be explained; fields with a colon name one of many ("tool:lookup_policy", "input:notes", "context:facts"). Free of Node, for the page.
 import type { Fingerprint } from './entries.ts'
-import { digest } from './hash.ts'
 
 /** The fields that differ, sorted; a field that only one side has differs. */
 export function changedFields(stored: Fingerprint, now: Fingerprint): string[] {
   const fields = new Set([...Object.keys(stored), ...Object.keys(now)])
   return [...fields].filter((field) => stored[field] !== now[field]).toSorted()
-}
-
-/** One digest of the whole, for looking an output up by everything that it depends on. */
-export function fingerprintKey(fingerprint: Fingerprint): string {
-  return digest(fingerprint)
 }
 
 /** "context facts changed; tool lookup_policy added". */

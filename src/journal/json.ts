@@ -107,7 +107,8 @@ function firstUnreadable(value: unknown, at: Path, above: Set<object>): JsonChec
   return undefined
 }
 
-function memberPath(at: Path, key: string): Path {
+/** `inputs.topic`, and `inputs["two words"]` for a name that cannot stand behind a dot. */
+export function memberPath(at: Path, key: string): Path {
   return /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(key) ? `${at}.${key}` : `${at}[${JSON.stringify(key)}]`
 }
 

@@ -1,0 +1,100 @@
+// What changed between two texts, line by line, and inside of lines that are still alike word by word. The work is bounded: two
+// large texts that share nothing are not compared for minutes.
+import { diffArrays } from 'diff/lib/diff/array.js'
+import { likeness, wordParts, type WordPart } from './word-parts.ts'
+
+export interface TextDiff {
+  /** In order. The lines of `same`, `removed` and `changed` are those of a; of `same`, `added` and `changed`, those of b. */
+  readonly parts: readonly TextPart[]
+  /** More changed than is compared line by line: all between the equal beginning and the equal end is given as replaced. */
+  readonly coarse?: true
+}
+
+export type TextPart =
+  | { readonly kind: 'same' | 'removed' | 'added'; readonly lines: readonly string[] }
+  /** One line of a that became one line of b. */
+  | { readonly kind: 'changed'; readonly words: readonly WordPart[] }
+
+/** Added and removed lines of one text. The work grows with the square: a tenth of a second at this limit. */
+const lineLimit = 1_000
+/** Lines of one stretch that are held against one another to find which one became which, and their length in all. */
+const pairLimit = 40
+const pairedLength = 50_000
+
+/** Undefined for equal texts. A carriage return belongs to its line; a line feed at the end makes an empty last line. */
+export function textDiff(a: string, b: string): TextDiff | undefined {
+  if (a === b) return undefined
+  const [linesA, linesB] = [linesOf(a), linesOf(b)]
+  // equal lines get equal numbers, which compare at once however long the lines are
+  const numbers = new Map<string, number>()
+  const numbered = (lines: readonly string[]): number[] => lines.map((line) => numberOf(numbers, line))
+  const found = diffArrays(numbered(linesA), numbered(linesB), { maxEditLength: lineLimit })
+  if (!found) return { parts: replaced(linesA, linesB), coarse: true }
+  const parts: TextPart[] = []
+  let [nextA, nextB] = [0, 0]
+  let [removed, added]: [string[], string[]] = [[], []]
+  const close = (): void => {
+    parts.push(...paired(removed, added))
+    removed = []
+    added = []
+  }
+  for (const part of found) {
+    const { count } = part
+    if (part.removed) removed.push(...linesA.slice(nextA, nextA + count))
+    else if (part.added) added.push(...linesB.slice(nextB, nextB + count))
+    else {
+      close()
+      parts.push({ kind: 'same', lines: linesA.slice(nextA, nextA + count) })
+    }
+    if (!part.added) nextA += count
+    if (!part.removed) nextB += count
+  }
+  close()
+  return { parts }
+}
+
+/** An empty text has no line, not an empty one: against it, a text is added and nothing else. */
+function linesOf(text: string): string[] {
+  return text === '' ? [] : text.split('\n')
+}
+
+function numberOf(numbers: Map<string, number>, line: string): number {
+  const number = numbers.get(line) ?? numbers.size
+  numbers.set(line, number)
+  return number
+}
+
+/** Finds for each removed line the next added one that is still alike. */
+function paired(removed: readonly string[], added: readonly string[]): TextPart[] {
+  const length = [...removed, ...added].reduce((sum, line) => sum + line.length, 0)
+  if (removed.length * added.length > pairLimit ** 2 || length > pairedLength) return block(removed, added)
+  const parts: TextPart[] = []
+  let [fromA, fromB] = [0, 0]
+  for (const [index, line] of removed.entries()) {
+    const found = added.findIndex((candidate, place) => place >= fromB && likeness(line, candidate) >= 0.5)
+    const words = found < 0 ? undefined : wordParts(line, added[found] as string)
+    if (!words) continue
+    parts.push(...block(removed.slice(fromA, index), added.slice(fromB, found)), { kind: 'changed', words })
+    fromA = index + 1
+    fromB = found + 1
+  }
+  return [...parts, ...block(removed.slice(fromA), added.slice(fromB))]
+}
+
+function replaced(a: readonly string[], b: readonly string[]): TextPart[] {
+  const shorter = Math.min(a.length, b.length)
+  let start = 0
+  while (start < shorter && a[start] === b[start]) start++
+  let end = 0
+  while (end < shorter - start && a.at(-1 - end) === b.at(-1 - end)) end++
+  const same = (lines: readonly string[]): TextPart[] => (lines.length > 0 ? [{ kind: 'same', lines }] : [])
+  const middle = block(a.slice(start, a.length - end), b.slice(start, b.length - end))
+  return [...same(a.slice(0, start)), ...middle, ...same(a.slice(a.length - end))]
+}
+
+function block(removed: readonly string[], added: readonly string[]): TextPart[] {
+  return [
+    ...(removed.length > 0 ? [{ kind: 'removed', lines: removed } as const] : []),
+    ...(added.length > 0 ? [{ kind: 'added', lines: added } as const] : []),
+  ]
+}

@@ -1,0 +1,53 @@
+// Inside of a line: which words changed. Words are found as Unicode has them, so that a line of Japanese is not one word and a
+// family of emoji is not torn apart.
+import { diffArrays } from 'diff/lib/diff/array.js'
+
+export interface WordPart {
+  readonly kind: 'same' | 'removed' | 'added'
+  readonly text: string
+}
+
+const wordLimit = 400
+// one language for all, so that a diff is the same on every machine
+const segmenter = new Intl.Segmenter('en', { granularity: 'word' })
+
+/** Undefined when too many words changed for it to be worth showing. */
+export function wordParts(a: string, b: string): WordPart[] | undefined {
+  return diffArrays(wordsOf(a), wordsOf(b), { maxEditLength: wordLimit })?.map(({ added, removed, value }) => ({
+    kind: added ? 'added' : removed ? 'removed' : 'same',
+    text: value.join(''),
+  }))
+}
+
+/** From 0, no word in common, to 1, the same words. */
+export function likeness(a: string, b: string): number {
+  const [wordsA, wordsB] = [wordsOf(a), wordsOf(b)].map((words) => words.map((word) => word.trim()).filter(isWord)) as [
+    string[],
+    string[],
+  ]
+  const counts = new Map<string, number>()
+  for (const word of wordsA) counts.set(word, (counts.get(word) ?? 0) + 1)
+  let common = 0
+  for (const word of wordsB) {
+    const left = counts.get(word) ?? 0
+    if (left === 0) continue
+    common++
+    counts.set(word, left - 1)
+  }
+  const all = wordsA.length + wordsB.length
+  return all === 0 ? 0 : (2 * common) / all
+}
+
+function isWord(text: string): boolean {
+  return /[\p{L}\p{N}]/u.test(text)
+}
+
+/** With the white space behind them: as words of their own, spaces would be kept and the words around them torn apart. */
+function wordsOf(line: string): string[] {
+  const words: string[] = []
+  for (const { segment } of segmenter.segment(line)) {
+    if (segment.trim() === '' && words.length > 0) words.push(`${words.pop()}${segment}`)
+    else words.push(segment)
+  }
+  return words
+}

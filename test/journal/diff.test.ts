@@ -1,0 +1,663 @@
+// What differs between two runs, as data and as the text that a person reads.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { build } from 'esbuild'
+import fc from 'fast-check'
+import { Agent, Crew, Task, tool } from 'reprise'
+import { z } from 'zod'
+import { columns } from '../../src/columns.ts'
+import type { Entry, NewEntry } from '../../src/journal/entries.ts'
+import {
+  diffLines,
+  diffRuns,
+  diffText,
+  fold,
+  jsonChanges,
+  textDiff,
+  type Json,
+  type JsonChange,
+  type RunDiff,
+  type RunState,
+  type TaskDiff,
+  type TextDiff,
+} from '../../src/journal/index.ts'
+import { scriptedModel, type ScriptEntry } from '../../src/testing/scripted-model.ts'
+import { newStore, stateOf } from '../engine/support.ts'
+
+const store = newStore()
+const at = '2026-05-03T10:00:00.000Z'
+const owner = { host: 'h', boot: 'b', pid: 1, start: 's', instance: 'i' }
+
+interface Given {
+  readonly script?: readonly ScriptEntry[]
+  readonly goal?: string
+  readonly description?: string
+  readonly since?: string
+  readonly settings?: { temperature?: number }
+  readonly name?: string
+}
+
+const facts = (policy: string): ScriptEntry => ({
+  when: 'Task: Facts',
+  reply: { policy, issues: ['water', 'mould'] },
+})
+const lookup: ScriptEntry = { when: 'Task: Facts', calls: [{ tool: 'lookup', input: { number: 'P-77' } }] }
+const notes: ScriptEntry = { when: 'Task: Note', reply: (text) => `A note.\nOn ${/P-\d+/.exec(text)?.[0]}.\nRegards` }
+const logs: ScriptEntry = { when: 'Task: Log', reply: 'logged' }
+const standard = [lookup, facts('P-77'), notes, logs]
+
+/** Three tasks: facts (structured, with a tool), note (which is given them), log (which is given nothing). */
+function claims({
+  script = standard,
+  goal = 'Handle claims',
+  description = 'Note for Ada',
+  since = '2020',
+  settings,
+  name = 'log',
+}: Given = {}) {
+  const read = tool({
+    name: 'lookup',
+    description: 'Look a policy up',
+    effect: 'read',
+    input: z.object({ number: z.string() }),
+    run: () => ({ since }),
+  })
+  const agent = new Agent({
+    role: 'Analyst',
+    goal,
+    model: scriptedModel(script),
+    tools: [read],
+    ...(settings && { settings }),
+  })
+  const one = new Task({
+    name: 'facts',
+    description: 'Facts of {notes}',
+    agent,
+    output: z.object({ policy: z.string(), issues: z.array(z.string()) }),
+  })
+  const two = new Task({ name: 'note', description, agent, context: [one] })
+  const three = new Task({ name, description: 'Log it', agent, context: [] })
+  return new Crew({ name: 'claims', tasks: [one, two, three], store, logger: { info: () => {}, warn: () => {} } })
+}
+
+/** Kicks off, and gives the state of the run, also of one that failed. */
+async function run(given: Given = {}, inputs = { notes: 'water' }): Promise<RunState> {
+  const { runId } = await claims(given)
+    .kickoff({ inputs })
+    .catch((error: { runId: string }) => error)
+  return stateOf(store, runId)
+}
+
+/** A state from entries: tasks without anything done, and then these. */
+function folded(entries: readonly NewEntry[], tasks: readonly string[] = ['job'], inputs = {}): RunState {
+  const declared = tasks.map((name) => ({ name, id: name, description: `Do ${name}` }))
+  const created: NewEntry = { type: 'run.created', run: 'r', crew: 'c', version: '', inputs, tasks: declared, owner }
+  return fold(
+    [created, ...entries].map((entry, index): Entry => ({ v: 1, seq: index + 1, at, token: 1, prev: '', ...entry })),
+  )
+}
+
+/** A task executed in one turn, with this output. */
+function executed(task: string, raw: string, structured = false): NewEntry[] {
+  const request = { instructions: 'You are Worker.', message: `Do ${task}`, tools: [], model: 'm', settings: {} }
+  const reply = { startedAt: at, usage: { calls: 1, input: 1, output: 1 }, finish: 'stop' }
+  return [
+    { type: 'task.started', path: `${task}#1`, request, fingerprint: {}, agent: 'Worker' },
+    { type: 'model.replied', path: `${task}#1/1`, parts: [{ type: 'text', text: raw }], ...reply },
+    { type: 'task.completed', path: `${task}#1`, structured },
+  ]
+}
+
+const completed: NewEntry = { type: 'run.completed' }
+const outputs = (a: string, b: string, structured = false): RunDiff =>
+  diffRuns(
+    folded([...executed('job', a, structured), completed]),
+    folded([...executed('job', b, structured), completed]),
+  )
+
+const differing = (diff: RunDiff): [string, readonly string[]][] =>
+  diff.tasks.filter((task) => task.differences.length > 0).map((task) => [task.name, task.differences])
+
+function taskOf(diff: RunDiff, name: string): TaskDiff {
+  const found = diff.tasks.find((task) => task.name === name)
+  assert.ok(found, `no task ${name}`)
+  return found
+}
+
+describe('two runs', () => {
+  test('of the same crew, inputs and answers are the same, whatever their ids, times and tokens', async () => {
+    const cheaper = standard.map((entry) => ({ ...entry, usage: { input: 1, output: 1 } }))
+    const [a, b] = [await run(), await run({ script: cheaper })]
+    const diff = diffRuns(a, b)
+    assert.notEqual(diff.a.id, diff.b.id)
+    assert.notDeepEqual(diff.a.usage, diff.b.usage)
+    assert.equal(diff.same, true)
+    assert.equal(diff.first, undefined)
+    assert.equal(
+      String(diff).replaceAll(/\s+/g, ' '),
+      `Run ${a.run} and run ${b.run} of crew claims are the same: inputs, prompts, steps and outputs.`,
+    )
+  })
+
+  test('with another input name it by path, and the first task that it reaches', async () => {
+    const diff = diffRuns(await run(), await run({ script: [facts('P-9'), notes, logs] }, { notes: 'fire' }))
+    assert.deepEqual(diff.inputs, [{ path: 'inputs.notes', kind: 'changed', a: 'water', b: 'fire' }])
+    assert.equal(diff.first, 'facts')
+    assert.deepEqual(differing(diff), [
+      ['facts', ['prompt', 'steps', 'output']],
+      ['note', ['prompt', 'output']],
+    ])
+    assert.deepEqual(taskOf(diff, 'facts').fields, ['input notes changed'])
+    assert.deepEqual(taskOf(diff, 'note').fields, ['context facts changed'])
+    assert.match(String(diff), /2 of 3 tasks differ, first facts\.\n\nInputs\n {2}- inputs\.notes: "water"\n/)
+    assert.match(String(diff), /\nThe same in both: log$/)
+  })
+
+  test('differ by an input that no task uses, and then no task differs', () => {
+    const diff = diffRuns(folded([], ['job'], { a: 1 }), folded([], ['job'], { a: 2 }))
+    assert.equal(diff.same, false)
+    assert.equal(diff.first, undefined)
+    assert.match(String(diff), /No task differs, only the inputs\./)
+  })
+
+  test('of which one failed differ in status and error, and in what was not done any more', async () => {
+    const diff = diffRuns(
+      await run(),
+      await run({ script: [lookup, facts('P-77'), { when: 'Note', error: 'no luck' }] }),
+    )
+    assert.equal(diff.b.status, 'failed')
+    assert.match(diff.b.error?.message ?? '', /no luck/)
+    assert.deepEqual(differing(diff), [
+      ['note', ['status', 'steps', 'output']],
+      ['log', ['status', 'output']],
+    ])
+    const note = taskOf(diff, 'note')
+    assert.equal(note.b?.status, 'failed')
+    assert.match(note.b?.error?.message ?? '', /no luck/)
+    assert.equal(note.output?.in, 'a')
+    assert.match(
+      String(diff),
+      /Task note: status, steps and output differ\n {2}- executed .*\n {2}\+ failed: \w+: .*no luck/,
+    )
+    assert.match(String(diff), /Task log: status and output differ\n {2}- executed .*\n {2}\+ pending\n/)
+  })
+
+  test('that failed alike but for the message differ', () => {
+    const failed = (message: string): RunState =>
+      folded([{ type: 'run.failed', error: { code: 'STORE_FAILED', message } }])
+    assert.equal(diffRuns(failed('one'), failed('one')).same, true)
+    assert.equal(diffRuns(failed('one'), failed('two')).same, false)
+  })
+
+  test('give what each spent and how long it took', async () => {
+    const model = scriptedModel([{ when: 'Task', reply: 'x', usage: { input: 7, output: 3 } }])
+    const task = new Task({ name: 'job', description: 'Do it', agent: new Agent({ role: 'A', goal: 'g', model }) })
+    const { runId } = await new Crew({ name: 'c', tasks: [task], store }).kickoff()
+    const diff = diffRuns(folded([]), await stateOf(store, runId))
+    assert.deepEqual(diff.b.usage, { calls: 1, input: 7, output: 3 })
+    assert.deepEqual(taskOf(diff, 'job').b?.usage, { calls: 1, input: 7, output: 3 })
+    assert.equal(diff.a.durationMs, 0)
+    assert.ok(diff.b.durationMs >= 0 && diff.b.durationMs < 60_000)
+  })
+})
+
+describe('a list of tasks', () => {
+  const done = (...tasks: readonly string[]): RunState =>
+    folded([...tasks.flatMap((name) => executed(name, `output of ${name}`)), completed], tasks)
+
+  test('with one inserted differs in that one alone', () => {
+    const diff = diffRuns(done('one', 'two'), done('one', 'new', 'two'))
+    assert.deepEqual(differing(diff), [['new', ['presence']]])
+    assert.equal(taskOf(diff, 'new').a, undefined)
+    assert.equal(taskOf(diff, 'new').b?.source, 'executed')
+    assert.match(
+      String(diff),
+      /Task new: only in the second run\n {2}\+ executed .*\n {2}output\n {2}\+ output of new\n/,
+    )
+  })
+
+  test('with one removed names it behind those of the second run', () => {
+    const diff = diffRuns(done('old', 'one'), done('one'))
+    assert.deepEqual(
+      diff.tasks.map((task) => task.name),
+      ['one', 'old'],
+    )
+    assert.equal(diff.first, 'old')
+    assert.match(String(diff), /Task old: only in the first run/)
+  })
+
+  test('with one renamed has the old and the new', async () => {
+    const diff = diffRuns(await run(), await run({ name: 'archive' }))
+    assert.deepEqual(differing(diff), [
+      ['archive', ['presence']],
+      ['log', ['presence']],
+    ])
+  })
+
+  test('in another order differs, though no task of it does', () => {
+    const diff = diffRuns(done('one', 'two', 'old'), done('two', 'new', 'one'))
+    assert.deepEqual(diff.order, { a: ['one', 'two'], b: ['two', 'one'] })
+    const swapped = diffRuns(done('one', 'two'), done('two', 'one'))
+    assert.equal(swapped.same, false)
+    assert.equal(swapped.first, undefined)
+    assert.match(String(swapped), /No task differs, only the order of the tasks\./)
+    assert.equal(diffRuns(done('one', 'two'), done('new', 'one', 'two')).order, undefined)
+  })
+
+  test('leaves out a task that was taken out of the crew before a resume', () => {
+    const tasks = [{ name: 'one', id: 'one', description: 'Do one' }]
+    const resumed = folded(
+      [...executed('one', 'x'), ...executed('gone', 'y'), { type: 'run.resumed', owner, tasks }, completed],
+      ['one', 'gone'],
+    )
+    assert.equal(diffRuns(resumed, folded([...executed('one', 'x'), completed], ['one'])).same, true)
+  })
+})
+
+describe('a replay', () => {
+  test('that inherits and gives the same again is the same as its parent', async () => {
+    const parent = await run()
+    const { runId } = await claims().replay('note', { run: parent.run })
+    const diff = diffRuns(parent, await stateOf(store, runId))
+    assert.equal(diff.same, true)
+    const inherited = taskOf(diff, 'facts')
+    assert.deepEqual([inherited.b?.source, inherited.b?.from], ['inherited', parent.run])
+    assert.deepEqual(inherited.prompt.missing, { b: 'inherited' })
+    assert.equal(inherited.steps.b, undefined)
+    assert.equal(diff.b.usage.calls, 2)
+  })
+
+  test('with a changed prompt shows what was sent, before and after', async () => {
+    const parent = await run()
+    const changed = claims({ goal: 'Handle claims fast', description: 'Note for Bob', settings: { temperature: 0.5 } })
+    const { runId } = await changed.replay('note', { run: parent.run })
+    const diff = diffRuns(parent, await stateOf(store, runId))
+    const { definition, fields, prompt } = taskOf(diff, 'note')
+    assert.deepEqual(differing(diff), [
+      ['note', ['definition', 'prompt']],
+      ['log', ['definition', 'prompt']],
+    ])
+    assert.deepEqual(fields, ['agent goal changed', 'description changed', 'settings changed'])
+    assert.deepEqual(sides(definition.description), ['Note for Ada', 'Note for Bob'])
+    assert.deepEqual(prompt.settings, [{ path: 'settings.temperature', kind: 'added', b: 0.5 }])
+    assert.match(String(diff), / {2}- Your goal: Handle claims\n {2}\+ Your goal: Handle claims fast\n/)
+    assert.match(String(diff), / {2}- Task: Note for Ada\n {2}\+ Task: Note for Bob\n/)
+  })
+
+  test('names tools, model and schema that were changed, added or removed', () => {
+    const asked = (request: object): RunState => {
+      const [started, ...rest] = executed('job', 'x')
+      const base = (started as { request: object }).request
+      return folded([{ ...(started as NewEntry), request: { ...base, ...request } } as NewEntry, ...rest])
+    }
+    const tools = [
+      { name: 'gone', description: 'd', schema: {} },
+      { name: 'kept', description: 'old', schema: { type: 'object' } },
+    ]
+    const { prompt } = taskOf(
+      diffRuns(
+        asked({ tools, output: { type: 'object' } }),
+        asked({
+          tools: [
+            { ...tools[1], description: 'new' },
+            { ...tools[0], name: 'more' },
+          ],
+          model: 'n',
+        }),
+      ),
+      'job',
+    )
+    assert.deepEqual(prompt.tools, [
+      { name: 'gone', kind: 'removed' },
+      {
+        name: 'kept',
+        kind: 'changed',
+        changes: [{ path: 'kept.description', kind: 'changed', a: 'old', b: 'new' }],
+      },
+      { name: 'more', kind: 'added' },
+    ])
+    assert.deepEqual(prompt.model, { a: 'm', b: 'n' })
+    assert.deepEqual(prompt.schema, [{ path: 'schema', kind: 'removed', a: { type: 'object' } }])
+  })
+
+  test('of an edited output says that nobody was asked for it', () => {
+    const edit: NewEntry = { type: 'task.edited', path: 'job', raw: 'by hand', structured: false, by: 'Ada' }
+    const diff = diffRuns(folded([...executed('job', 'by model'), completed]), folded([edit, completed]))
+    assert.deepEqual(differing(diff), [['job', ['output']]])
+    assert.deepEqual(taskOf(diff, 'job').prompt.missing, { b: 'edited' })
+    assert.match(String(diff), / {2}\+ edited\n {2}no prompt to compare: a person wrote the output in the second run\n/)
+    assert.match(String(diff), / {2}- by model\n {2}\+ by hand$/)
+  })
+})
+
+describe('steps', () => {
+  test('part at the first tool call with another input, named by its path on both sides', async () => {
+    const again: ScriptEntry = { when: 'Task: Facts', calls: [{ tool: 'lookup', input: { number: 'P-78' } }] }
+    const diff = diffRuns(await run(), await run({ script: [lookup, again, facts('P-77'), notes, logs] }))
+    const { steps, differences } = taskOf(diff, 'facts')
+    assert.deepEqual(differences, ['steps'])
+    assert.deepEqual(steps.a, { modelCalls: 2, toolCalls: 1, failedTries: 0 })
+    assert.deepEqual(steps.b, { modelCalls: 3, toolCalls: 2, failedTries: 0 })
+    assert.deepEqual(steps.parting, {
+      b: { kind: 'tool', path: 'facts#1/2.0', tool: 'lookup', input: { number: 'P-78' }, outcome: 'result' },
+    })
+    assert.match(
+      String(diff),
+      / {2}steps part: 2 model calls, 1 tool call against 3 model calls, 2 tool calls\n {2}- no further step\n {2}\+ facts#1\/2\.0 lookup\(\{"number":"P-78"\}\)/,
+    )
+  })
+
+  test('part at a call that failed where the other gave a result', async () => {
+    const unknown: ScriptEntry = { when: 'Task: Facts', calls: [{ tool: 'lookup', input: {} }] }
+    const good: ScriptEntry = { when: 'Task: Facts', calls: [{ tool: 'lookup', input: { number: '' } }] }
+    const [a, b] = [
+      await run({ script: [good, ...standard.slice(1)] }),
+      await run({ script: [unknown, ...standard.slice(1)] }),
+    ]
+    const { parting } = taskOf(diffRuns(a, b), 'facts').steps
+    assert.deepEqual([parting?.a?.path, parting?.b?.path], ['facts#1/1.0', 'facts#1/1.0'])
+    assert.equal(parting?.b?.kind === 'tool' && parting.b.outcome, 'error')
+  })
+
+  test('do not part when the same call gave something else, which is told all the same', async () => {
+    const diff = diffRuns(await run(), await run({ since: '2021' }))
+    assert.equal(diff.same, true)
+    assert.deepEqual(taskOf(diff, 'facts').steps.results, [
+      {
+        tool: 'lookup',
+        input: { number: 'P-77' },
+        a: 'facts#1/1.0',
+        b: 'facts#1/1.0',
+        changes: [{ path: 'result.since', kind: 'changed', a: '2020', b: '2021' }],
+      },
+    ])
+  })
+
+  test('of a refused attempt belong to the one that carries it on', async () => {
+    const { reply } = facts('P-77') as { reply: Json }
+    const refused: ScriptEntry[] = [
+      lookup,
+      { when: 'Task: Facts', after: 'was not accepted', reply },
+      { when: 'Task: Facts', reply: 'no JSON' },
+    ]
+    const diff = diffRuns(await run(), await run({ script: [...refused, notes, logs] }))
+    const { b, steps } = taskOf(diff, 'facts')
+    assert.equal(b?.attempts, 2)
+    assert.deepEqual(steps.b, { modelCalls: 3, toolCalls: 1, failedTries: 0 })
+    assert.deepEqual(steps.parting, { b: { kind: 'model', path: 'facts#2/1' } })
+  })
+})
+
+describe('outputs', () => {
+  test('that are structured are compared by path, and lists are lined up', () => {
+    const a = { policy: 'P-77', issues: ['water', 'mould'], gone: 1 }
+    const b = { issues: ['smoke', 'water', 'mould'], policy: 'P-78' }
+    const { output } = taskOf(outputs(JSON.stringify(a), JSON.stringify(b), true), 'job')
+    assert.deepEqual(output?.changes, [
+      { path: 'output.gone', kind: 'removed', a: 1 },
+      { path: 'output.issues[0]', kind: 'added', b: 'smoke' },
+      { path: 'output.policy', kind: 'changed', a: 'P-77', b: 'P-78' },
+    ])
+  })
+
+  test('with the same values, written otherwise, differ in nothing but their text', () => {
+    const diff = outputs('{"a":1,"b":2}', '{ "b": 2, "a": 1 }', true)
+    assert.deepEqual(taskOf(diff, 'job').output?.changes, [])
+    assert.match(String(diff), /the same values, written otherwise/)
+  })
+
+  test('of several lines show what changed, with three equal lines around it unless told', () => {
+    const lines = Array.from({ length: 30 }, (_, index) => `line ${index}`)
+    const diff = outputs(lines.join('\n'), lines.with(15, 'another').join('\n'))
+    const shown = `  output
+  ⋮ 12 equal lines
+    line 12
+    line 13
+    line 14
+  - line 15
+  + another
+    line 16
+    line 17
+    line 18
+  ⋮ 11 equal lines`
+    assert.ok(String(diff).endsWith(shown), String(diff))
+    assert.ok(diffText(diff, { context: 0 }).endsWith('⋮ 15 equal lines\n  - line 15\n  + another\n  ⋮ 14 equal lines'))
+  })
+
+  test('of one long line show the words that changed and those around them', () => {
+    const long = (word: string): string =>
+      `${'The beginning is the same. '.repeat(20)}Send ${word} today. ${'So is the end. '.repeat(20)}`
+    const text = String(outputs(long('Ada'), long('Bob')))
+    assert.match(text, / {2}- ….*is the same\. Send Ada today\. So is the end\./)
+    assert.match(text, / {2}\+ ….*is the same\. Send Bob today\. So is the end\./)
+    assert.ok(text.length < 800, text)
+  })
+
+  test('that differ in a space at the end of a line show it', () => {
+    assert.match(String(outputs('same\nend', 'same\nend ')), / {2}- end\n {2}\+ end·$/)
+  })
+
+  test('in any script are cut between characters and never wider than 80 columns', () => {
+    const a = `${'東京都の天気は晴れです。'.repeat(30)}👩‍👩‍👧‍👦 終わり`
+    const b = `${'東京都の天気は晴れです。'.repeat(30)}👩‍👩‍👧‍👦👩‍👩‍👧‍👦 終わりました`
+    const diff = outputs(a, b)
+    assert.deepEqual(sides(taskOf(diff, 'job').output?.text), [a, b])
+    const text = String(diff)
+    assert.ok(text.isWellFormed())
+    for (const line of text.split('\n')) assert.ok(columns(line) <= 80, line)
+    assert.match(text, /\+ .*👩‍👩‍👧‍👦👩‍👩‍👧‍👦 終わりました/)
+  })
+
+  test('of a megabyte that share nothing are replaced as a whole, and soon', () => {
+    const text = (word: string): string =>
+      Array.from({ length: 60_000 }, (_, index) => `${word} number ${index}`).join('\n')
+    const [a, b] = [`begin\n${text('apple')}\nend`, `begin\n${text('stone')}\nend`]
+    assert.ok(a.length > 1_000_000)
+    const before = performance.now()
+    const diff = textDiff(a, b)
+    const words = textDiff('apple '.repeat(200_000), 'stone '.repeat(200_000))
+    const printed = String(outputs(a, b))
+    const took = performance.now() - before
+    assert.equal(diff?.coarse, true)
+    assert.deepEqual(sides(diff), [a, b])
+    assert.deepEqual(
+      diff.parts.map((part) => part.kind),
+      ['same', 'removed', 'added', 'same'],
+    )
+    assert.deepEqual(
+      words?.parts.map((part) => part.kind),
+      ['removed', 'added'],
+    )
+    assert.match(printed, /too much changed to compare it line by line/)
+    assert.ok(printed.length < 10_000)
+    // measured: 0.3 s; without the limits it takes minutes
+    assert.ok(took < 10_000, `${took} ms`)
+  })
+})
+
+describe('the text', () => {
+  test('shows what would steer a terminal instead of sending it there', () => {
+    const evil = '\u001b]0;owned\u0007 \u001b[2J \u009b31m \u202etxt \u2066 \ud800 \u007f\ttab\r'
+    const diff = diffRuns(
+      folded(
+        [...executed('job', 'good'), { type: 'run.failed', error: { code: 'X', message: evil }, task: evil }],
+        ['job'],
+        { a: 1 },
+      ),
+      folded([...executed('job', evil), ...executed('other\u009b', evil)], ['job', 'other\u009b'], {
+        a: evil,
+        [evil]: evil,
+      }),
+    )
+    const text = String(diff)
+    assert.doesNotMatch(text, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/)
+    assert.ok(text.isWellFormed())
+    assert.match(text, /\+ ␛\]0;owned␇ ␛\[2J \\u009b31m \\u202etxt \\u2066 \\ud800 ␡→ {3}tab␍/)
+  })
+
+  test('has a kind for every line, for those who print in colours', () => {
+    const diff = outputs('one\ntwo', 'one\nzwei')
+    const lines = diffLines(diff)
+    assert.equal(lines.map((line) => line.text).join('\n'), String(diff))
+    assert.deepEqual(lines.slice(-3), [
+      { kind: 'same', text: '    one' },
+      { kind: 'removed', text: '  - two' },
+      { kind: 'added', text: '  + zwei' },
+    ])
+  })
+
+  test('is made from the data alone: JSON carries a diff to a page that prints the same', async () => {
+    const diff = diffRuns(
+      await run(),
+      await run({ goal: 'Other', script: [facts('P-1'), notes, logs] }, { notes: 'x' }),
+    )
+    const copy = JSON.parse(JSON.stringify(diff)) as RunDiff
+    assert.deepEqual(copy, { ...diff })
+    assert.ok(!Object.keys(diff).includes('toString'))
+    assert.equal(diffText(copy), String(diff))
+  })
+})
+
+const json = fc.letrec<{ value: Json }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4 },
+    fc.constantFrom(null, true, 0, 1, '', 'a'),
+    fc.array(tie('value'), { maxLength: 5 }),
+    fc.dictionary(fc.constantFrom('a', 'b', 'two words', '__proto__', '0', 'toString'), tie('value'), {
+      noNullPrototype: true,
+    }),
+  ),
+})).value
+
+describe('for all values', () => {
+  test('the changes of a JSON value make the second one of the first', () => {
+    fc.assert(
+      fc.property(json, json, (a, b) => {
+        assert.deepEqual(applied(a, jsonChanges(a, b, 'root')), { root: b })
+        assert.deepEqual(jsonChanges(a, structuredClone(a), 'root'), [])
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  test('a JSON value too deep to walk has changed as a whole', () => {
+    const deep = (levels: number, end: string): Json =>
+      JSON.parse(`${'['.repeat(levels)}${end}${']'.repeat(levels)}`) as Json
+    for (const [levels, path] of [
+      [3_000, `root${'[0]'.repeat(100)}`],
+      [50_000, 'root'],
+    ] as const) {
+      const [a, b] = [deep(levels, '1'), deep(levels, '2')]
+      assert.deepEqual(
+        jsonChanges(a, b, 'root').map((change) => [change.path, change.kind]),
+        [[path, 'changed']],
+      )
+      assert.deepEqual(jsonChanges(a, a, 'root'), [])
+    }
+  })
+
+  test('the parts of a text diff hold both texts', () => {
+    const line = fc.constantFrom('', 'a b c d', 'a b c e', 'a b x d e f', '👩‍👩‍👧 é', 'x ', '\r')
+    const text = fc.array(line, { maxLength: 12 }).map((lines) => lines.join('\n'))
+    fc.assert(
+      fc.property(text, text, (a, b) => assert.deepEqual(sides(textDiff(a, b)), a === b ? undefined : [a, b])),
+      { numRuns: 1_000 },
+    )
+  })
+
+  test('a run is the same as itself', () => {
+    const task = fc.constantFrom('one', 'two', 'three')
+    const entry = fc.oneof(
+      fc.tuple(task, fc.string()).map(([name, raw]) => executed(name, raw)),
+      fc.tuple(task, json).map(([name, value]) => executed(name, JSON.stringify(value), true)),
+      fc
+        .tuple(task, fc.string())
+        .map(([path, raw]): NewEntry[] => [{ type: 'task.edited', path, raw, structured: false }]),
+      fc
+        .tuple(task, fc.string())
+        .map(([path, message]): NewEntry[] => [{ type: 'task.failed', path, error: { code: 'C', message } }]),
+      task.map((path): NewEntry[] => [{ type: 'task.invalidated', path }]),
+      task.map((path): NewEntry[] => [{ type: 'task.skipped', path, reason: 'r' }]),
+    )
+    fc.assert(
+      fc.property(fc.array(entry, { maxLength: 8 }), json, (entries, value) => {
+        const state = folded(entries.flat(), ['one', 'two', 'three'], { value })
+        const diff = diffRuns(state, state)
+        assert.equal(diff.same, true)
+        assert.deepEqual(differing(diff), [])
+      }),
+    )
+  })
+
+  test('the text stays within 80 columns', () => {
+    const value = fc.oneof(
+      json,
+      fc.string({ unit: 'grapheme', maxLength: 300 }),
+      fc.string({ unit: 'binary', maxLength: 300 }),
+    )
+    fc.assert(
+      fc.property(value, value, (a, b) => {
+        const text = String(
+          diffRuns(
+            folded(executed('job', JSON.stringify(a)), ['job'], { value: a }),
+            folded(executed('job', JSON.stringify(b)), ['job'], { value: b }),
+          ),
+        )
+        for (const line of text.split('\n')) assert.ok(columns(line) <= 80, line)
+      }),
+      { numRuns: 50 },
+    )
+  })
+})
+
+test('the journal’s entry point bundles for a browser, with nothing of Node in it', async () => {
+  const { outputFiles, metafile } = await build({
+    entryPoints: ['src/journal/index.ts'],
+    bundle: true,
+    platform: 'browser',
+    format: 'esm',
+    minify: true,
+    write: false,
+    metafile: true,
+    logLevel: 'silent',
+  })
+  assert.equal(outputFiles.length, 1)
+  const foreign = Object.keys(metafile.inputs).filter((file) => file.startsWith('node_modules/'))
+  assert.deepEqual(foreign, ['node_modules/diff/libesm/diff/base.js', 'node_modules/diff/libesm/diff/array.js'])
+})
+
+/** Both texts, put together again from the parts. */
+function sides(diff: TextDiff | undefined): [string, string] | undefined {
+  if (!diff) return undefined
+  const side = (kind: 'removed' | 'added'): string =>
+    diff.parts
+      .flatMap((part) => {
+        if (part.kind !== 'changed') return part.kind === 'same' || part.kind === kind ? part.lines : []
+        const words = part.words.filter((word) => word.kind === 'same' || word.kind === kind)
+        return [words.map((word) => word.text).join('')]
+      })
+      .join('\n')
+  return [side('removed'), side('added')]
+}
+
+type Container = { [key: string | number]: Json | Container }
+
+/** As JsonChange says: the removed ones out, last one first; the added ones in, in their order; the changed ones set. */
+function applied(a: Json, changes: readonly JsonChange[]): Container {
+  const value: Container = { root: structuredClone(a) }
+  const of = (kind: JsonChange['kind']): JsonChange[] => changes.filter((change) => change.kind === kind)
+  const steps = [...of('removed').toReversed(), ...of('added'), ...of('changed')]
+  for (const change of steps) {
+    const keys = [...change.path.matchAll(/(?:^|\.)([\p{L}\p{N}_$]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/gu)].map(
+      (match) => (match[2] === undefined ? (match[1] ?? (JSON.parse(match[3] ?? '""') as string)) : Number(match[2])),
+    )
+    const last = keys.pop() as string | number
+    const parent = keys.reduce<Container>((inside, key) => inside[key] as Container, value)
+    if (change.kind === 'removed') {
+      if (Array.isArray(parent)) parent.splice(Number(last), 1)
+      else delete parent[last]
+    } else if (change.kind === 'added' && Array.isArray(parent)) parent.splice(Number(last), 0, change.b)
+    else Object.defineProperty(parent, last, { value: change.b, enumerable: true, configurable: true, writable: true })
+  }
+  return value
+}
