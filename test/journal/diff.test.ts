@@ -60,7 +60,10 @@ function claims({
     description: 'Look a policy up',
     effect: 'read',
     input: z.object({ number: z.string() }),
-    run: () => ({ since }),
+    run: () => {
+      if (since === 'broken') throw new Error('the archive is closed')
+      return { since }
+    },
   })
   const agent = new Agent({
     role: 'Analyst',
@@ -348,14 +351,9 @@ describe('steps', () => {
   })
 
   test('part at a call that failed where the other gave a result', async () => {
-    const unknown: ScriptEntry = { when: 'Task: Facts', calls: [{ tool: 'lookup', input: {} }] }
-    const good: ScriptEntry = { when: 'Task: Facts', calls: [{ tool: 'lookup', input: { number: '' } }] }
-    const [a, b] = [
-      await run({ script: [good, ...standard.slice(1)] }),
-      await run({ script: [unknown, ...standard.slice(1)] }),
-    ]
-    const { parting } = taskOf(diffRuns(a, b), 'facts').steps
+    const { parting } = taskOf(diffRuns(await run(), await run({ since: 'broken' })), 'facts').steps
     assert.deepEqual([parting?.a?.path, parting?.b?.path], ['facts#1/1.0', 'facts#1/1.0'])
+    assert.equal(parting?.a?.kind === 'tool' && parting.a.outcome, 'result')
     assert.equal(parting?.b?.kind === 'tool' && parting.b.outcome, 'error')
   })
 
@@ -544,7 +542,7 @@ describe('for all values', () => {
     const deep = (levels: number, end: string): Json =>
       JSON.parse(`${'['.repeat(levels)}${end}${']'.repeat(levels)}`) as Json
     for (const [levels, path] of [
-      [3_000, `root${'[0]'.repeat(100)}`],
+      [500, `root${'[0]'.repeat(100)}`],
       [50_000, 'root'],
     ] as const) {
       const [a, b] = [deep(levels, '1'), deep(levels, '2')]
