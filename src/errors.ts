@@ -5,6 +5,7 @@
 export const errorCodes = {
   ANSWER_INVALID: { retry: false, meaning: 'an answer does not fit its question' },
   BLOB_MISSING: { retry: false, meaning: 'a journal refers to a stored value that is not there' },
+  CALLBACK_FAILED: { retry: true, meaning: 'a callback threw; a resume calls it again' },
   CREW_INVALID: { retry: false, meaning: 'a crew, task, agent or tool is not put together correctly' },
   CREW_NOT_FOUND: { retry: false, meaning: 'the command line found no crew where it looked' },
   DEFINITION_CHANGED: {

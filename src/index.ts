@@ -3,6 +3,7 @@ import './node-version.ts'
 
 export { Agent, type AgentOptions } from './crew/agent.ts'
 export type { Backtest, BacktestCase, BacktestOutput } from './crew/backtest.ts'
+export type { CallbackPlace, CrewCallbacks } from './crew/callbacks.ts'
 export { Crew } from './crew/crew.ts'
 export type {
   BacktestOptions,
@@ -26,6 +27,7 @@ export type { EffectsPolicy, StalePolicy } from './engine/plan-fork.ts'
 export type { Stale } from './engine/stale.ts'
 export { errorCodes, RepriseError, type ErrorCode } from './errors.ts'
 export type { Answer, Answers, Entry, Estimate, PlannedTask, Question, RunStatus, Usage } from './journal/entries.ts'
+export type { RunDiff } from './journal/diff.ts'
 export type { Json } from './journal/json.ts'
 export type { Price, Prices } from './models/prices.ts'
 export { defaultModel } from './models/resolve-model.ts'

@@ -7,11 +7,12 @@ import { checkPrices, type Prices } from '../models/prices.ts'
 import { checkKeys, checkNumber, describe } from '../options.ts'
 import type { Store } from '../stores/store.ts'
 import type { Agent } from './agent.ts'
+import { callbackKeys, checkCallbacks, type CrewCallbacks } from './callbacks.ts'
 import { checkName } from './identity.ts'
 import type { InputsFor, NeedsInputs } from './inputs.ts'
 import type { TaskReference, Tasks } from './result.ts'
 
-export interface CrewOptions<T extends Tasks = Tasks> {
+export interface CrewOptions<T extends Tasks = Tasks> extends CrewCallbacks<T> {
   /** What runs are found by. Left out, it is derived from the tasks, and changes with them. */
   readonly name?: string
   readonly tasks: T
@@ -121,7 +122,18 @@ export interface PlanOptions<T extends Tasks = Tasks, Names extends string = str
   readonly reuse?: Reuse
 }
 
-const crewKeys = ['name', 'tasks', 'agents', 'process', 'store', 'verbose', 'logger', 'version', 'prices']
+const crewKeys = [
+  'name',
+  'tasks',
+  'agents',
+  'process',
+  'store',
+  'verbose',
+  'logger',
+  'version',
+  'prices',
+  ...callbackKeys,
+]
 export const executeKeys: readonly string[] = ['through', 'onQuestion', 'signal']
 export const makeKeys: readonly string[] = ['run', 'id', 'inputs', 'effects', ...executeKeys]
 
@@ -132,6 +144,7 @@ export function checkCrewOptions(options: CrewOptions): void {
   if (options.agents !== undefined) checkList('agents', options.agents)
   if (options.name !== undefined) checkName('a crew', options.name)
   if (options.prices !== undefined) checkPrices(options.prices)
+  checkCallbacks(options)
   if (options.process !== undefined && options.process !== 'sequential') {
     throw new RepriseError(
       'CREW_INVALID',

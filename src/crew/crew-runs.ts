@@ -103,11 +103,13 @@ export function crewRuns(crew: CrewDefinition, store: string | Store | undefined
     const run = request.run ?? (await latest(engine))
     const { state: parent } = await readRun(engine.store, run)
     checkReadable(parent, crew.name)
-    const inputs = { ...parent.inputs, ...request.inputs }
+    const made = await beforeKickoff(crew, { ...parent.inputs, ...request.inputs })
+    const { inputs } = made
+    const given = made.given === undefined ? {} : { given: digest(request.inputs) }
     const plan = await planFork(crew, parent, { ...request, inputs })
     const executed = new Set(plan.tasks.filter((item) => item.action === 'execute').map((item) => item.task))
     checkBefore(crew, inputs, (task) => executed.has(task.name))
-    return { parent, inputs, plan: { ...plan, tasks: await withEstimates(engine, crew, plan.tasks) } }
+    return { parent, inputs, ...given, plan: { ...plan, tasks: await withEstimates(engine, crew, plan.tasks) } }
   }
 
   return {
@@ -119,7 +121,10 @@ export function crewRuns(crew: CrewDefinition, store: string | Store | undefined
       await engine?.store.close()
     },
 
-    check: (inputs) => checkTasks(crew.tasks, inputs),
+    check(inputs) {
+      // what the callback will make of them is not known yet
+      if (!crew.callbacks?.before) checkTasks(crew.tasks, inputs)
+    },
 
     async start({ id, inputs: given, reuse, choices }) {
       const engine = await open()
@@ -127,9 +132,10 @@ export function crewRuns(crew: CrewDefinition, store: string | Store | undefined
       const inputs = given ?? {}
       const known = id === undefined ? undefined : await engine.store.row(run)
       if (!known) {
-        checkBefore(crew, inputs, () => true)
+        const made = await beforeKickoff(crew, inputs)
+        checkBefore(crew, made.inputs, () => true)
         announce(crew, run, 'kickoff')
-        const hold = await createRun(engine, crew, { run, inputs, ...(reuse ? { origin: { reuse } } : {}) })
+        const hold = await createRun(engine, crew, { run, ...made, ...(reuse ? { origin: { reuse } } : {}) })
         if (hold) return new Run(run, engine, execute(hold, choices))
       }
       const taken = await take(engine, run, (state) => given && checkSameInputs(state, given))
@@ -148,7 +154,7 @@ export function crewRuns(crew: CrewDefinition, store: string | Store | undefined
       if (id !== undefined && (await engine.store.row(id))) {
         return execute(await take(engine, id, (state) => checkSameOrigin(state, request)), choices)
       }
-      const { parent, inputs, plan } = await planMake(engine, request)
+      const { parent, inputs, given, plan } = await planMake(engine, request)
       const run = id ?? engine.world.newRunId()
       const calls = inheritedCalls(parent, plan, effects)
       announce(crew, run, `made from run ${parent.run}${from ? `, from task ${from.name} on` : ''}`)
@@ -158,7 +164,7 @@ export function crewRuns(crew: CrewDefinition, store: string | Store | undefined
         ...(calls.length > 0 ? { calls } : {}),
         ...(effects === 'ask' ? { effects } : {}),
       }
-      const hold = await createRun(engine, crew, { run, inputs, origin, entries: plan.entries })
+      const hold = await createRun(engine, crew, { run, inputs, given, origin, entries: plan.entries })
       // a run of that id came into being just now
       return execute(hold ?? (await take(engine, run, (state) => checkSameOrigin(state, request))), choices)
     },
@@ -170,9 +176,10 @@ export function crewRuns(crew: CrewDefinition, store: string | Store | undefined
       const of = request.of ?? (there === undefined ? 'kickoff' : 'fork')
       const { through } = choices
       if (of === 'kickoff') {
-        checkBefore(crew, request.inputs, () => true)
-        const tasks = await withEstimates(engine, crew, await planKickoff(engine, crew, request.inputs, reuse))
-        return toPlan(crew, { of, run: undefined, inputs: request.inputs, tasks, through })
+        const { inputs } = await beforeKickoff(crew, request.inputs)
+        checkBefore(crew, inputs, () => true)
+        const tasks = await withEstimates(engine, crew, await planKickoff(engine, crew, inputs, reuse))
+        return toPlan(crew, { of, run: undefined, inputs, tasks, through })
       }
       if (of === 'resume') {
         const id = run ?? (await latest(engine, ['running', 'suspended', 'failed']))
@@ -190,6 +197,8 @@ export function crewRuns(crew: CrewDefinition, store: string | Store | undefined
 interface Made {
   readonly parent: RunState
   readonly inputs: Inputs
+  /** The digest of what the caller gave, where `beforeKickoff` made other inputs. */
+  readonly given?: string
   readonly plan: ForkPlan
 }
 
@@ -229,8 +238,18 @@ function logEntries(crew: CrewDefinition): Engine['appended'] {
   }
 }
 
+/** The inputs that a run is made with, and a digest of the given ones where the crew's callback made others of them. */
+async function beforeKickoff(
+  { callbacks }: CrewDefinition,
+  given: Inputs,
+): Promise<{ readonly inputs: Inputs; readonly given?: string }> {
+  if (!callbacks?.before) return { inputs: given }
+  const inputs = await callbacks.before(given)
+  return digest(inputs) === digest(given) ? { inputs } : { inputs, given: digest(given) }
+}
+
 function checkSameInputs(state: RunState, inputs: Inputs): void {
-  if (digest(inputs) === digest(state.inputs)) return
+  if (digest(inputs) === (state.given ?? digest(state.inputs))) return
   const names = [...new Set([...Object.keys(state.inputs), ...Object.keys(inputs)])]
   const words = differences(state.inputs, inputs, names)
   throw new RepriseError(
@@ -248,7 +267,8 @@ function checkSameOrigin(state: RunState, { run, from, inputs }: MakeRequest): v
       : state.parent.from !== from?.name
         ? `from ${state.parent.from === undefined ? 'no task' : `task ${state.parent.from}`} on`
         : undefined
-  const names = Object.keys(inputs).filter((name) => shown(inputs[name]) !== shown(state.inputs[name]))
+  const same = state.given !== undefined && state.given === digest(inputs)
+  const names = Object.keys(inputs).filter((name) => !same && shown(inputs[name]) !== shown(state.inputs[name]))
   if (other === undefined && names.length === 0) return
   const words = other === undefined ? `with other inputs: ${differences(state.inputs, inputs, names)}` : other
   throw new RepriseError('INPUTS_DIFFER', `run ${state.run} was made ${words}; use another id`, { runId: state.run })

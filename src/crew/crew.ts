@@ -4,7 +4,9 @@ import { changedPolicies, type CrewDefinition, type ExecuteOptions, type TaskDef
 import type { InboxMessage } from '../engine/inbox.ts'
 import { answerQuestion, tell } from '../engine/people.ts'
 import { effectsPolicies, stalePolicies } from '../engine/plan-fork.ts'
+import { readRun, type ReadRun } from '../engine/read-run.ts'
 import { RepriseError } from '../errors.ts'
+import type { RunDiff } from '../journal/diff.ts'
 import { runStatuses, type Answer, type RunStatus } from '../journal/entries.ts'
 import type { LanguageModel } from '../models/resolve-model.ts'
 import { checkKeys, checkNumber, describe } from '../options.ts'
@@ -12,6 +14,7 @@ import type { Store } from '../stores/store.ts'
 import { toolList, type Tools } from '../tools/tool.ts'
 import type { Agent } from './agent.ts'
 import { backtest, type Backtest } from './backtest.ts'
+import { callbacksOf } from './callbacks.ts'
 import {
   checkCrewOptions,
   checkOneOf,
@@ -66,7 +69,14 @@ export class Crew<const T extends Tasks = Tasks> {
     this.name = options.name ?? `crew-${stableId('crew', ...tasks.map((task) => task.id)).slice(0, 8)}`
     const verbose = options.verbose ?? this.agents.some((agent) => agent.verbose)
     const logger = guarded(options.logger ?? (verbose ? verboseLogger : quietLogger))
-    this.#definition = { name: this.name, version: options.version ?? '', tasks, logger, prices: options.prices }
+    this.#definition = {
+      name: this.name,
+      version: options.version ?? '',
+      tasks,
+      logger,
+      prices: options.prices,
+      callbacks: callbacksOf(options, options.tasks, () => this.#definition),
+    }
     this.#runs = crewRuns(this.#definition, options.store, options.name !== undefined)
   }
 
@@ -218,6 +228,15 @@ export class Crew<const T extends Tasks = Tasks> {
   /** One run as it stands. RUN_NOT_FOUND. */
   async getRun(id: string): Promise<RunView> {
     return viewRun(await this.#runs.open(), checkRunId(id), this.#definition)
+  }
+
+  /** What differs between two runs: inputs, definitions, prompts, steps, outputs; `String()` of it is for people. RUN_NOT_FOUND. */
+  async diff(a: string, b: string): Promise<RunDiff> {
+    const { store } = await this.#runs.open()
+    const [before, after] = await Promise.all([a, b].map(async (run) => readRun(store, checkRunId(run))))
+    // loaded when it is needed: it brings a package along
+    const { diffRuns } = await import('../journal/diff.ts')
+    return diffRuns((before as ReadRun).state, (after as ReadRun).state)
   }
 
   /** A copy with the same identity and another model, store or tools (by name): for tests. */

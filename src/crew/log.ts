@@ -78,6 +78,7 @@ export function describeEntry(entry: Entry): string | undefined {
       return `message ${entry.message} refused: ${entry.reason}`
     case 'run.created':
     case 'task.offered':
+    case 'callback.returned':
       return undefined
   }
 }

@@ -11,8 +11,10 @@ import {
 } from '../schema/answer-schema.ts'
 import { toolList, type Tool, type Tools } from '../tools/tool.ts'
 import type { Agent } from './agent.ts'
+import type { CallbackPlace } from './callbacks.ts'
 import { checkName, derivedName, stableId } from './identity.ts'
 import type { Placeholders } from './placeholders.ts'
+import type { TaskOutput } from './result.ts'
 
 export interface TaskOptions<
   Name extends string = string,
@@ -37,9 +39,13 @@ export interface TaskOptions<
   readonly retries?: number
   /** Whether the task is executed, decided when its turn comes; else it is recorded as skipped and gives nothing. Not on the first task. */
   readonly when?: Condition
+  /** Called when the task was executed, with its output. At least once: again after a crash before it returned. */
+  readonly callback?: (output: TaskOutput<OutputFor<Schema>>, place: CallbackPlace) => unknown
   /** Change it when something changes that Reprise cannot see: what `when` does. */
   readonly version?: string
 }
+
+type OutputFor<Schema> = [Schema] extends [never] ? string : InferOutput<Schema>
 
 /** A piece of work with an output of type `Output`, which is written as `Raw` before its schema's transforms. */
 export interface Task<
@@ -60,6 +66,7 @@ export interface Task<
   readonly tools: readonly Tool[] | undefined
   readonly retries: number
   readonly when: Condition | undefined
+  readonly callback: ((output: TaskOutput<never>, place: CallbackPlace) => unknown) | undefined
   readonly version: string | undefined
   /** Only types: nothing is there at run time. */
   readonly '~inputs'?: Inputs
@@ -79,7 +86,7 @@ export interface TaskConstructor {
     options: TaskOptions<Name, Description, Expected, Who, Schema>,
   ): Task<
     Name,
-    [Schema] extends [never] ? string : InferOutput<Schema>,
+    OutputFor<Schema>,
     Placeholders<Description> | Placeholders<Expected> | InputsOf<Who>,
     [Schema] extends [never] ? string : InferInput<Schema>
   >
@@ -98,6 +105,7 @@ const keys = [
   'tools',
   'retries',
   'when',
+  'callback',
   'version',
 ]
 
@@ -113,6 +121,7 @@ export const Task: TaskConstructor = class {
   readonly tools: readonly Tool[] | undefined
   readonly retries: number
   readonly when: Condition | undefined
+  readonly callback: ((output: TaskOutput<never>, place: CallbackPlace) => unknown) | undefined
   readonly version: string | undefined
 
   constructor(options: TaskOptions) {
@@ -133,10 +142,12 @@ export const Task: TaskConstructor = class {
     this.tools = options.tools === undefined ? undefined : toolList(options.tools, what)
     checkNumber(`retries of ${what}`, options.retries, 0)
     this.retries = options.retries ?? 3
-    if (options.when !== undefined && typeof options.when !== 'function') {
-      throw new RepriseError('CREW_INVALID', `when of ${what} is ${describe(options.when)}; give a function`)
+    for (const key of ['when', 'callback'] as const) {
+      if (options[key] === undefined || typeof options[key] === 'function') continue
+      throw new RepriseError('CREW_INVALID', `${key} of ${what} is ${describe(options[key])}; give a function`)
     }
     this.when = options.when
+    this.callback = options.callback
     this.version = options.version
     Object.freeze(this)
   }

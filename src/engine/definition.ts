@@ -2,6 +2,7 @@
 import type { Prices } from '../models/prices.ts'
 import type { LanguageModel } from '../models/resolve-model.ts'
 import type { Answers, Entry, Fingerprint, Json, Owner, Question } from '../journal/index.ts'
+import type { RunState } from '../journal/state.ts'
 import type { AnswerSchema } from '../schema/answer-schema.ts'
 import type { Store } from '../stores/store.ts'
 import type { Tool } from '../tools/tool.ts'
@@ -56,6 +57,17 @@ export interface CrewDefinition {
   readonly logger: Logger
   /** Over those that are built in. */
   readonly prices?: Prices | undefined
+  readonly callbacks?: Callbacks | undefined
+}
+
+/** The user's code that hears of a run. What it throws fails the run, which can be resumed; then it is called again. */
+export interface Callbacks {
+  /** Before a run is created: the inputs that it is made with. */
+  readonly before?: ((inputs: Inputs) => Promise<Inputs>) | undefined
+  /** Behind the completion of a task that was executed here; at least once. */
+  readonly task?: ((state: RunState, task: TaskDefinition) => Promise<void>) | undefined
+  /** When all tasks are done, before the run is completed; at least once. */
+  readonly after?: ((state: RunState) => Promise<void>) | undefined
 }
 
 export type Inputs = { readonly [name: string]: Json }

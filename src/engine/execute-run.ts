@@ -57,6 +57,7 @@ async function executeTasks(hold: Hold, crew: CrewDefinition, options: ExecuteOp
     hold.signal.throwIfAborted()
     await drainInbox(hold, { edits: true })
     hold.signal.throwIfAborted()
+    await tellOfTasks(hold, crew)
     // looked for anew each time: a person may have had an earlier task executed again
     const next = crew.tasks.slice(0, end).find((task) => isToDo(hold, task))
     if (!next) break
@@ -68,8 +69,30 @@ async function executeTasks(hold: Hold, crew: CrewDefinition, options: ExecuteOp
     if ((await executeTask(hold, crew, next, options)) === 'suspended')
       return { type: 'run.suspended', reason: 'questions' }
   }
-  if (through === undefined || end === crew.tasks.length) return { type: 'run.completed' }
+  if (through === undefined || end === crew.tasks.length) {
+    await callBack(crew.callbacks?.after && (() => crew.callbacks?.after?.(hold.state)), 'afterKickoff')
+    return { type: 'run.completed' }
+  }
   return { type: 'run.suspended', reason: 'through', through }
+}
+
+/** Calls back for each task that was completed here and of which nobody was told: also for one that a crash came behind. */
+async function tellOfTasks(hold: Hold, crew: CrewDefinition): Promise<void> {
+  const { task: tell } = crew.callbacks ?? {}
+  for (const task of tell ? crew.tasks : []) {
+    const known = hold.state.tasks.get(task.name)
+    if (known?.source !== 'executed' || known.seq === undefined || known.told === known.seq) continue
+    await callBack(() => tell?.(hold.state, task), `the callback of task ${task.name}`, task.name)
+    await hold.append([{ type: 'callback.returned', path: task.name, of: known.seq }])
+  }
+}
+
+async function callBack(call: (() => unknown) | undefined, what: string, task?: string): Promise<void> {
+  try {
+    await call?.()
+  } catch (error) {
+    throw new RepriseError('CALLBACK_FAILED', `${what} threw: ${redact(messageOf(error))}`, { task, cause: error })
+  }
 }
 
 function isToDo({ state }: Hold, task: TaskDefinition): boolean {

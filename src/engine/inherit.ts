@@ -1,8 +1,9 @@
 // An output that makes executing a task needless, looked for when the task's turn comes and everything that it is given is known:
 // the one that its parent offered, or, where the run is to reuse what there is, one of any run of the crew.
 import type { NewEntry, OutputPlace, StoredOutput } from '../journal/entries.ts'
-import { changedFields, fingerprintKey } from '../journal/fingerprint.ts'
+import { changedFields } from '../journal/fingerprint.ts'
 import { edited } from '../journal/edits.ts'
+import { digest } from '../journal/hash.ts'
 import type { CrewDefinition, Engine, TaskDefinition } from './definition.ts'
 import { outputsFor } from './execute-task.ts'
 import type { Hold } from './hold.ts'
@@ -24,7 +25,7 @@ export async function inheritance(
     return { type: 'task.inherited', path: task.name, from: offered.from, reasons }
   }
   if (!state.reuse) return undefined
-  const found = await findReusable(engine, crew.name, task, fingerprintKey(fingerprint), state.reuse)
+  const found = await findReusable(engine, crew.name, task, digest(fingerprint), state.reuse)
   if (!found) return undefined
   const reasons = [`it was made from the same at ${found.output.completedAt}`]
   return { type: 'task.inherited', path: task.name, ...found, reasons }
@@ -45,5 +46,5 @@ export async function findReusable(
   const read = await readRun(store, from.run).catch(() => undefined)
   const made = read?.state.tasks.get(task.name)
   if (!read || edited(read.state) || made?.seq !== from.seq || !made.output?.fingerprint) return undefined
-  return fingerprintKey(made.output.fingerprint) === fingerprint ? { from, output: made.output } : undefined
+  return digest(made.output.fingerprint) === fingerprint ? { from, output: made.output } : undefined
 }

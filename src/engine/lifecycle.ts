@@ -19,6 +19,8 @@ const fruitlessLimit = 5
 export interface NewRun {
   readonly run: string
   readonly inputs: Inputs
+  /** The digest of those that the caller gave, where they are others. */
+  readonly given?: string | undefined
   readonly by?: string | undefined
   /** What else `run.created` says of a run that is made from another, or reuses outputs of others. */
   readonly origin?: Origin
@@ -32,7 +34,7 @@ export type Origin = Pick<EntryBodies['run.created'], 'parent' | 'plan' | 'calls
 export async function createRun(
   engine: Engine,
   crew: CrewDefinition,
-  { run, inputs, by, origin, entries = [] }: NewRun,
+  { run, inputs, given, by, origin, entries = [] }: NewRun,
 ): Promise<Hold | undefined> {
   const { store, world } = engine
   const { owner, leaseMs } = world
@@ -42,6 +44,7 @@ export async function createRun(
     crew: crew.name,
     version: crew.version,
     inputs,
+    ...(given === undefined ? {} : { given }),
     tasks: declared(crew),
     owner,
     ...origin,

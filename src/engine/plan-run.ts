@@ -1,6 +1,6 @@
 // The plans of a run that is begun or gone on with: what is there stays, the rest is executed.
 import type { PlannedTask } from '../journal/entries.ts'
-import { fingerprintKey } from '../journal/fingerprint.ts'
+import { digest } from '../journal/hash.ts'
 import type { AttemptState, RunState } from '../journal/state.ts'
 import type { ChangedPolicy, CrewDefinition, Engine, Inputs, TaskDefinition } from './definition.ts'
 import { outputsFor } from './execute-task.ts'
@@ -21,7 +21,7 @@ export async function planKickoff(
     const seen = new Map(task.context.flatMap((name) => (outputs.has(name) ? [[name, outputs.get(name) ?? '']] : [])))
     const found =
       reuse && open.length === 0
-        ? await findReusable(engine, crew.name, task, fingerprintKey(task.fingerprint(inputs, seen)), reuse)
+        ? await findReusable(engine, crew.name, task, digest(task.fingerprint(inputs, seen)), reuse)
         : undefined
     if (found) {
       outputs.set(task.name, found.output.raw)

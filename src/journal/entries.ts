@@ -197,7 +197,10 @@ export interface EntryBodies {
     readonly run: string
     readonly crew: string
     readonly version: string
+    /** As they are used: after `beforeKickoff`. */
     readonly inputs: { readonly [name: string]: Json }
+    /** The digest of those that the caller gave, where `beforeKickoff` made others of them. */
+    readonly given?: string
     readonly tasks: readonly DeclaredTask[]
     readonly owner: Owner
     /** The run that this one was made from, and the task that it was to start from, if one was named. */
@@ -253,6 +256,8 @@ export interface EntryBodies {
   'task.skipped': { readonly reason: string }
   'task.edited': { readonly raw: string; readonly structured: boolean; readonly by?: string }
   'task.invalidated': { readonly by?: string; readonly reason?: string }
+  /** The callbacks for a task's completion, entry `of`, have returned and are not called again. */
+  'callback.returned': { readonly of: number }
   'model.replied': {
     readonly startedAt: string
     readonly tries?: readonly FailedTry[]

@@ -74,6 +74,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     if (entry.effects) state.effects = entry.effects
     if (entry.plan) state.plan = entry.plan
     if (entry.reuse) state.reuse = entry.reuse
+    if (entry.given !== undefined) state.given = entry.given
     declare(state, entry.tasks)
   },
   'run.resumed': (state, entry) => {
@@ -184,6 +185,9 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     Object.assign(task, { status: 'completed', source: 'edited', output, seq: entry.seq })
   },
   'task.invalidated': (state, entry) => restart(state, taskAt(state, entry.path)),
+  'callback.returned': (state, entry) => {
+    taskAt(state, entry.path).told = entry.of
+  },
   'model.replied': (state, entry) => {
     const path = entry.path as string
     state.fruitless = 0

@@ -27,6 +27,8 @@ export interface RunState {
   version: string
   status: RunStatus
   inputs: { readonly [name: string]: Json }
+  /** The digest of the inputs as the caller gave them, where these are others. */
+  given?: string
   parent?: { readonly run: string; readonly from?: string }
   plan?: readonly PlannedTask[]
   reuse?: { readonly maxAgeSeconds?: number }
@@ -81,6 +83,8 @@ export interface TaskState extends DeclaredTask {
   offered?: { readonly from: OutputPlace; readonly output: StoredOutput }
   /** The entry that completed the task. */
   seq?: number
+  /** The entry that completed the task when its callbacks returned. */
+  told?: number
   /** Fingerprint fields that no longer matched when the output was inherited. */
   stale?: readonly string[]
   /** No longer among the crew's tasks when the run was resumed. */

@@ -1,0 +1,178 @@
+// The user's code that hears of a run.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Agent, Crew, Task, type CrewOptions, type Entry, type TaskOutput } from 'reprise'
+import { z } from 'zod'
+import { memoryStore } from '../../src/stores/memory-store.ts'
+import type { Store } from '../../src/stores/store.ts'
+import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { dyingStore, entriesOf } from '../engine/support.ts'
+
+function reporting(options: Partial<CrewOptions> = {}, store = memoryStore()) {
+  const heard: string[] = []
+  const model = scriptedModel([
+    { when: 'Task: Count', reply: { count: 3 } },
+    { when: 'Task: Write', reply: (text) => `on ${/Write on (\w+)/.exec(text)?.[1]}` },
+  ])
+  const agent = new Agent({ role: 'A', goal: 'g', model })
+  const count = new Task({
+    name: 'count',
+    description: 'Count {topic}',
+    agent,
+    output: z.object({ count: z.number() }),
+    callback: ({ output }, { seq }) => heard.push(`callback count ${output?.count} at ${seq}`),
+  })
+  const write = new Task({ name: 'write', description: 'Write on {topic}', agent })
+  const crew = new Crew({
+    name: 'reporting',
+    tasks: [count, write],
+    store,
+    logger: { info() {}, warn() {} },
+    onTask: ({ name }: TaskOutput, { run }) => heard.push(`task ${name} of ${run}`),
+    afterKickoff: (result) => heard.push(`after ${result.runId}: ${result.status} ${String(result)}`),
+    ...options,
+  } as CrewOptions<readonly [typeof count, typeof write]>)
+  return { crew, model, store, heard }
+}
+const inputs = { topic: 'fire' }
+
+/** Stands for a process that dies right before it writes such a batch. */
+function refusing(inner: Store, dies: (types: readonly string[]) => boolean): Store {
+  const isPicked = (bytes: Uint8Array): boolean => dies([(JSON.parse(Buffer.from(bytes).toString()) as Entry).type])
+  return {
+    ...inner,
+    async append(lease, after, batch) {
+      if (batch.lines.some(({ bytes }) => isPicked(bytes))) throw new Error('the process is dead')
+      return inner.append(lease, after, batch)
+    },
+    release: async () => {},
+  }
+}
+
+describe('callbacks', () => {
+  test('hear of each task that is executed and of the end, on kickoff, replay and fork alike', async () => {
+    const { crew, heard } = reporting()
+    await crew.kickoff({ id: 'first', inputs })
+    assert.deepEqual(heard.splice(0), [
+      'callback count 3 at 4',
+      'task count of first',
+      'task write of first',
+      'after first: completed on fire',
+    ])
+    await crew.replay('write', { id: 'second' })
+    // nothing of what is inherited: it happened in the first run
+    assert.deepEqual(heard.splice(0), ['task write of second', 'after second: completed on fire'])
+    await crew.fork({ id: 'third', inputs: { topic: 'ice' } })
+    assert.deepEqual(heard.splice(0), [
+      'callback count 3 at 4',
+      'task count of third',
+      'task write of third',
+      'after third: completed on ice',
+    ])
+    // a completed run is only read
+    await crew.kickoff({ id: 'first', inputs })
+    assert.deepEqual(heard, [])
+  })
+
+  test('are called again after a crash before their return is on disk, and not after one behind it', async () => {
+    for (const [written, times] of [
+      [false, 2],
+      [true, 1],
+    ] as const) {
+      const { crew, store, heard } = reporting()
+      const isMark = (types: readonly string[]): boolean => types.includes('callback.returned')
+      const dying = written ? dyingStore(store, isMark) : refusing(store, isMark)
+      await assert.rejects(crew.with({ store: dying }).kickoff({ id: 'r', inputs }))
+      await crew.resume('r')
+      assert.equal(heard.filter((line) => line === 'task count of r').length, times)
+      const marks = (await entriesOf(store, 'r')).filter((entry) => entry.type === 'callback.returned')
+      assert.deepEqual(
+        marks.map(({ path }) => path),
+        ['count', 'write'],
+      )
+    }
+  })
+
+  test('that throw fail the run, which calls them again when it is resumed, and pays for nothing twice', async () => {
+    let broken = true
+    const heard: string[] = []
+    const flaky = (name: string) => (): void => {
+      heard.push(name)
+      if (broken) throw new Error(`${name} is down`)
+    }
+    const { crew, model } = reporting({ onTask: flaky('onTask') })
+    await assert.rejects(crew.kickoff({ id: 'r', inputs }), {
+      code: 'CALLBACK_FAILED',
+      task: 'count',
+      message: /the callback of task count threw: onTask is down; .*reprise resume r/,
+    })
+    broken = false
+    await crew.resume('r')
+    assert.deepEqual(heard, ['onTask', 'onTask', 'onTask'])
+    assert.equal(model.calls.length, 2)
+
+    broken = true
+    const ending = reporting({ afterKickoff: flaky('afterKickoff') })
+    await assert.rejects(ending.crew.kickoff({ id: 'r', inputs }), {
+      code: 'CALLBACK_FAILED',
+      message: /afterKickoff is down/,
+    })
+    broken = false
+    assert.equal((await ending.crew.resume('r')).status, 'completed')
+    assert.equal(ending.model.calls.length, 2)
+  })
+
+  test('that are no functions are refused', () => {
+    assert.throws(() => reporting({ onTask: 'log' as never }), {
+      code: 'CREW_INVALID',
+      message: /onTask of a crew is "log"/,
+    })
+    assert.throws(() => new Task({ description: 'x', callback: 1 as never }), {
+      code: 'CREW_INVALID',
+      message: /callback of task/,
+    })
+  })
+})
+
+describe('beforeKickoff', () => {
+  test('makes the inputs of a new run, which are journaled', async () => {
+    const { crew } = reporting({ beforeKickoff: ({ topic }) => ({ topic: `${String(topic)}works` }) })
+    const result = await crew.kickoff({ id: 'r', inputs })
+    assert.equal(String(result), 'on fireworks')
+    assert.deepEqual((await crew.getRun('r')).inputs, { topic: 'fireworks' })
+    // the same call again means the same run
+    assert.equal(String(await crew.kickoff({ id: 'r', inputs })), 'on fireworks')
+    await assert.rejects(crew.kickoff({ id: 'r', inputs: { topic: 'ice' } }), { code: 'INPUTS_DIFFER' })
+  })
+
+  test('is not called by a resume, which keeps the inputs that the run was made with', async () => {
+    let calls = 0
+    const { crew } = reporting({ beforeKickoff: () => ({ topic: `topic${++calls}` }) })
+    await crew.kickoff({ id: 'r', inputs, through: 'count' })
+    assert.equal(String(await crew.resume('r')), 'on topic1')
+    assert.equal(calls, 1)
+  })
+
+  test('is called for a replay with the merged inputs, and for its plan', async () => {
+    const seen: unknown[] = []
+    const { crew } = reporting({ beforeKickoff: (given) => void seen.push(given) })
+    await crew.kickoff({ inputs })
+    await crew.plan({ from: 'write', inputs: { topic: 'ice' } })
+    await crew.replay('write', { id: 'mine', inputs: { topic: 'ice' } })
+    await crew.replay('write', { id: 'mine', inputs: { topic: 'ice' } })
+    assert.deepEqual(seen, [inputs, { topic: 'ice' }, { topic: 'ice' }])
+  })
+
+  test('that throws, or gives what is no input, is told before anything is spent', async () => {
+    const { crew, model } = reporting({
+      beforeKickoff: () => {
+        throw new Error('no disk')
+      },
+    })
+    await assert.rejects(crew.kickoff({ inputs }), { code: 'CALLBACK_FAILED', message: /beforeKickoff threw: no disk/ })
+    const odd = reporting({ beforeKickoff: () => ({ topic: new Date() }) })
+    await assert.rejects(odd.crew.kickoff({ inputs }), { code: 'INPUT_INVALID', message: /inputs\.topic is a Date/ })
+    assert.equal(model.calls.length + odd.model.calls.length, 0)
+    assert.deepEqual(await crew.listRuns(), [])
+  })
+})
