@@ -12,6 +12,8 @@ export function listPage(
     .filter((row) => filter.crew === undefined || row.crew === filter.crew)
     .filter((row) => filter.parent === undefined || row.parent === filter.parent)
     .filter((row) => filter.status === undefined || filter.status.includes(row.status))
+    .filter((row) => filter.createdFrom === undefined || row.createdAt >= filter.createdFrom)
+    .filter((row) => filter.createdTo === undefined || row.createdAt < filter.createdTo)
     .filter((row) => before === undefined || newestFirst(before, row) < 0)
     .toSorted(newestFirst)
   return pageOf(found, page.limit)

@@ -70,7 +70,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       if (!found.blobs.has(hash)) found.blobs.set(hash, copy(bytes))
     }
     const { run, crew } = found.row
-    for (const output of batch.outputs ?? []) outputs.push({ ...output, crew, run, completedAt: now() })
+    for (const output of batch.outputs ?? []) {
+      outputs.push({ ...output, crew, run, completedAt: output.completedAt ?? now() })
+    }
     for (const id of batch.taken ?? []) {
       const posted = found.messages.get(id)
       if (posted !== undefined) posted.taken = true

@@ -48,6 +48,8 @@ export interface OutputKey {
   readonly task: string
   readonly fingerprint: string
   readonly seq: number
+  /** When it was completed, in ms since 1970, for a run that was made elsewhere. Left out, the store's clock says it. */
+  readonly completedAt?: number
 }
 
 /** All or nothing. `lines` go behind the last entry without a gap; a batch has at least one line. */
@@ -75,6 +77,10 @@ export interface RunFilter {
   readonly crew?: string
   readonly status?: readonly RunStatus[]
   readonly parent?: RunId
+  /** From this time on. Compared with `createdAt` as text, so written as that is: what `toISOString` gives. */
+  readonly createdFrom?: string
+  /** Up to, and without, this time. */
+  readonly createdTo?: string
 }
 
 /** Where the next page starts; opaque. */

@@ -3,7 +3,7 @@
 import { open } from 'node:fs/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { RepriseError } from '../../errors.ts'
-import type { Batch, Line, RunId, RunRow } from '../store.ts'
+import type { Batch, Line, OutputKey, RunId, RunRow } from '../store.ts'
 import { appendDurably, isMissing, seen, type Seen } from './durable-files.ts'
 import { scanLines, type Scanned } from './json-lines.ts'
 import { decodeLine, encodeBatch, type FileLine, type FileOutput, type StoreData } from './line-format.ts'
@@ -178,10 +178,14 @@ function storeData(state: JournalState, batch: Batch, row: RunRow | undefined, n
   const changed = row === undefined ? [] : changedFields(state.row, row)
   const data: StoreData = {
     ...(changed.length === 0 ? {} : { row: Object.fromEntries(changed) }),
-    ...(batch.outputs?.length ? { outputs: batch.outputs.map((output) => ({ ...output, at: now })) } : {}),
+    ...(batch.outputs?.length ? { outputs: batch.outputs.map((output) => fileOutput(output, now)) } : {}),
     ...(batch.taken?.length ? { taken: batch.taken } : {}),
   }
   return Object.keys(data).length === 0 ? undefined : data
+}
+
+function fileOutput({ task, fingerprint, seq, completedAt }: OutputKey, now: number): FileOutput {
+  return { task, fingerprint, seq, at: completedAt ?? now }
 }
 
 function changedFields(before: Partial<RunRow>, after: RunRow): [string, string | null][] {

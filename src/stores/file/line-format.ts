@@ -15,7 +15,7 @@ export interface FileOutput {
   readonly task: string
   readonly fingerprint: string
   readonly seq: number
-  /** By the store's clock, in milliseconds. */
+  /** When it was completed, in milliseconds: by the store's clock unless its run was made elsewhere. */
   readonly at: number
 }
 

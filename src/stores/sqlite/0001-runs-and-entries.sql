@@ -17,9 +17,12 @@ create table runs (
   expires_at integer
 );
 create unique index runs_by_run on runs (run);
-create index runs_by_crew on runs (crew, created_at desc, run desc);
-create index runs_by_age on runs (created_at desc, run desc);
-create index runs_by_parent on runs (parent) where parent is not null;
+-- Listings come newest first. There is no index without a status: a list that asks for none is merged from one ordered piece per
+-- status (listing.ts), so that these two serve every filter, and the latest unfinished run is found past any number of ended ones.
+create index runs_by_crew on runs (crew, status, created_at desc, run desc);
+create index runs_by_status on runs (status, created_at desc, run desc);
+-- The runs that were made from one. Most runs were made from none and are not in it.
+create index runs_by_parent on runs (parent, created_at desc, run desc) where parent is not null;
 -- What a worker may claim: small, since ended runs are not in it.
 create index runs_waiting on runs (crew, version, created_at, run) where status in ('queued', 'running', 'suspended');
 
@@ -39,7 +42,7 @@ create table blobs (
 );
 create unique index blobs_by_hash on blobs (run_id, hash);
 
--- completed_at is the store's clock in milliseconds when the batch was written.
+-- completed_at is in milliseconds: the store's clock when the batch was written, unless the run was made elsewhere.
 create table outputs (
   id integer primary key,
   run_id integer not null references runs (id) on delete cascade,

@@ -121,7 +121,7 @@ function insertBatch(connection: Connection, id: number, crew: string, batch: Ba
       output.task,
       output.fingerprint,
       output.seq,
-      now(),
+      output.completedAt ?? now(),
     )
   }
   for (const message of batch.taken ?? []) {

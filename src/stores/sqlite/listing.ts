@@ -1,8 +1,9 @@
 // What can be asked without reading a journal: rows, pages of them, outputs by what they depend on, and the inbox.
+import { runStatuses } from '../../journal/entries.ts'
 import { decodeCursor } from '../cursor.ts'
 import { pageOf } from '../list-page.ts'
 import { isEnded, runNotFound } from '../refusals.ts'
-import type { Cursor, Message, RunFilter, RunId, RunRow } from '../store.ts'
+import type { Cursor, Message, RunFilter, RunId, RunRow, RunStatus } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { findLease, rowColumns, rowOf, type RunRecord } from './records.ts'
 
@@ -18,28 +19,61 @@ export async function listRows(
   filter: RunFilter,
   page: { limit: number; before?: Cursor },
 ): Promise<{ rows: RunRow[]; next?: Cursor }> {
-  const conditions: string[] = []
-  const values: (string | number)[] = []
-  function where(condition: string, ...parameters: string[]): void {
-    conditions.push(condition)
-    values.push(...parameters)
-  }
-  if (filter.crew !== undefined) where('crew = ?', filter.crew)
-  if (filter.parent !== undefined) where('parent = ?', filter.parent)
-  if (filter.status !== undefined) {
-    where('status in (select value from json_each(?))', JSON.stringify(filter.status))
-  }
-  if (page.before !== undefined) {
-    const { createdAt, run } = decodeCursor(page.before)
-    where('(created_at, run) < (?, ?)', createdAt, run)
-  }
   const limit = Math.max(page.limit, 0)
-  const text = `select ${columns} from runs ${conditions.length > 0 ? `where ${conditions.join(' and ')}` : ''}
-    order by created_at desc, run desc limit ?`
+  const statuses = runStatuses.filter((status) => filter.status?.includes(status) ?? true)
+  const { conditions, values } = where(filter, page.before)
+  if (statuses.length === 0) return { rows: [] }
   // One more than asked for tells whether there is a next page.
-  const records = await connection.read(() => connection.sql(text).all(...values, limit + 1))
+  const records = await connection.read(() =>
+    connection.sql(selectRows(filter, statuses, conditions)).all({ ...values, limit: limit + 1 }),
+  )
   return pageOf((records as unknown as RunRecord[]).map(rowOf), limit)
 }
+
+/**
+ * Pieces that an index gives in order, one per status, which SQLite merges row by row until there are enough: nothing is sorted, and
+ * no more rows are read than the page has. The runs made from one run are few, and are read whatever their status.
+ */
+function selectRows(filter: RunFilter, statuses: readonly RunStatus[], conditions: readonly string[]): string {
+  const order = 'order by created_at desc, run desc limit $limit'
+  if (filter.parent !== undefined) {
+    const among = `status in (${statuses.map((status) => `'${status}'`).join()})`
+    return `select ${columns} from runs indexed by runs_by_parent where ${[...conditions, among].join(' and ')} ${order}`
+  }
+  const pieces = statuses.map(
+    (status) => `select ${columns} from runs where ${[`status = '${status}'`, ...conditions].join(' and ')}`,
+  )
+  return `${pieces.join(' union all ')} ${order}`
+}
+
+const conditionOn = {
+  crew: 'crew = $crew',
+  parent: 'parent = $parent',
+  createdFrom: 'created_at >= $createdFrom',
+  createdTo: 'created_at < $createdTo',
+} as const
+
+function where(filter: RunFilter, before: Cursor | undefined): { conditions: string[]; values: Values } {
+  const conditions: string[] = []
+  const values: Values = {}
+  const last = before === undefined ? undefined : decodeCursor(before)
+  // Only the nearer end is asked for: given both, SQLite searches by `createdTo` and reads the pages before once more.
+  const within = last !== undefined && (filter.createdTo === undefined || last.createdAt < filter.createdTo)
+  const bounds = within ? { ...filter, createdTo: undefined } : filter
+  for (const name of Object.keys(conditionOn) as (keyof typeof conditionOn)[]) {
+    const value = bounds[name]
+    if (value === undefined) continue
+    conditions.push(conditionOn[name])
+    values[name] = value
+  }
+  if (within) {
+    conditions.push('(created_at, run) < ($lastCreatedAt, $lastRun)')
+    Object.assign(values, { lastCreatedAt: last.createdAt, lastRun: last.run })
+  }
+  return { conditions, values }
+}
+
+type Values = { [name: string]: string }
 
 export async function findOutput(
   connection: Connection,

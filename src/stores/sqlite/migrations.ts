@@ -12,7 +12,7 @@ export const migrations: readonly Migration[] = [
   {
     number: 1,
     name: '0001-runs-and-entries',
-    checksum: '316b30bbdcc472f7dffa3e310a43b5ed29d0ae52c33886e13091496d62d7a020',
+    checksum: 'f7ad82ecdae941cae43ec0723a0ac08ec4a8a00ac88e3a4d080558699d3fde8d',
     sql: `-- One row per run: what a listing shows, and the lease. The lease stays beside the row since each is checked with the other;
 -- token only grows, owner is null when nobody holds the run. Rowid tables throughout: an entry's bytes would otherwise sit
 -- inside the index that orders them, which measured up to four times slower.
@@ -32,9 +32,12 @@ create table runs (
   expires_at integer
 );
 create unique index runs_by_run on runs (run);
-create index runs_by_crew on runs (crew, created_at desc, run desc);
-create index runs_by_age on runs (created_at desc, run desc);
-create index runs_by_parent on runs (parent) where parent is not null;
+-- Listings come newest first. There is no index without a status: a list that asks for none is merged from one ordered piece per
+-- status (listing.ts), so that these two serve every filter, and the latest unfinished run is found past any number of ended ones.
+create index runs_by_crew on runs (crew, status, created_at desc, run desc);
+create index runs_by_status on runs (status, created_at desc, run desc);
+-- The runs that were made from one. Most runs were made from none and are not in it.
+create index runs_by_parent on runs (parent, created_at desc, run desc) where parent is not null;
 -- What a worker may claim: small, since ended runs are not in it.
 create index runs_waiting on runs (crew, version, created_at, run) where status in ('queued', 'running', 'suspended');
 
@@ -54,7 +57,7 @@ create table blobs (
 );
 create unique index blobs_by_hash on blobs (run_id, hash);
 
--- completed_at is the store's clock in milliseconds when the batch was written.
+-- completed_at is in milliseconds: the store's clock when the batch was written, unless the run was made elsewhere.
 create table outputs (
   id integer primary key,
   run_id integer not null references runs (id) on delete cascade,

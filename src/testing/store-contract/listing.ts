@@ -1,6 +1,8 @@
 // What is found without reading a journal: rows, pages, outputs.
 import assert from 'node:assert/strict'
-import type { RunFilter, Store } from '../../stores/store.ts'
+import { runStatuses } from '../../journal/entries.ts'
+import { listPage } from '../../stores/list-page.ts'
+import type { RunFilter, RunStatus, Store } from '../../stores/store.ts'
 import { batch, claim, refused, row, started, startOfTime, type StoreUnderTest } from './harness.ts'
 
 export function listingContract(under: StoreUnderTest): void {
@@ -65,6 +67,45 @@ export function listingContract(under: StoreUnderTest): void {
     assert.deepEqual(await listed(store, { crew: 'unknown' }), [])
   })
 
+  claim('filters by time: from the first moment on, up to and without the last', under, async ({ store }) => {
+    for (const second of [1, 2, 3, 4]) await add(store, `r${second}`, second)
+    assert.deepEqual(await listed(store, { createdFrom: at(2) }, 1), ['r4', 'r3', 'r2'])
+    assert.deepEqual(await listed(store, { createdTo: at(3) }, 1), ['r2', 'r1'])
+    assert.deepEqual(await listed(store, { createdFrom: at(2), createdTo: at(4) }), ['r3', 'r2'])
+    assert.deepEqual(await listed(store, { createdFrom: at(2.001), createdTo: at(3.001) }), ['r3'])
+    assert.deepEqual(await listed(store, { createdFrom: at(3), createdTo: at(3) }), [])
+  })
+
+  claim('goes on behind a cursor from outside of the time range', under, async ({ store }) => {
+    for (const second of [1, 2, 3, 4]) await add(store, `r${second}`, second)
+    const { next } = await store.list({}, { limit: 1 })
+    assert.ok(next)
+    const page = await store.list({ createdTo: at(3) }, { limit: 9, before: next })
+    assert.deepEqual(
+      page.rows.map(({ run }) => run),
+      ['r2', 'r1'],
+    )
+  })
+
+  claim('pages through every combination of filters without skipping or repeating', under, async ({ store }) => {
+    const rows = Array.from({ length: 40 }, (_, index) =>
+      row(`r${(index * 7) % 40}`, {
+        crew: index % 3 === 0 ? 'kyc' : 'claims',
+        status: runStatuses[(index * 5) % runStatuses.length] as RunStatus,
+        // several runs of the same moment
+        createdAt: at(Math.floor(index / 3)),
+        ...(index % 4 === 0 ? { parent: index % 8 === 0 ? 'p' : 'q' } : {}),
+      }),
+    )
+    for (const created of rows) await store.create(created, batch(1))
+    for (const filter of combinations()) {
+      const expected = listPage(rows, filter, { limit: rows.length }).rows.map(({ run }) => run)
+      for (const limit of [1, 3, 100]) {
+        assert.deepEqual(await listed(store, filter, limit), expected, `${JSON.stringify(filter)} by ${limit}`)
+      }
+    }
+  })
+
   claim('refuses a cursor that is none', under, async ({ store }) => {
     await refused(store.list({}, { limit: 1, before: 'nonsense' }), 'OPTION_UNKNOWN', /nonsense/)
   })
@@ -106,6 +147,20 @@ export function listingContract(under: StoreUnderTest): void {
     'clock',
   )
 
+  claim('takes the time at which an output was completed from its key', under, async ({ store }) => {
+    const output = { task: 'facts', fingerprint: 'f', seq: 1 }
+    for (const [run, completedAt] of [
+      ['a', 1_000],
+      ['newest', 3_000],
+      ['b', 2_000],
+    ] as const) {
+      await store.create(row(run), batch(1, 1, { outputs: [{ ...output, completedAt }] }))
+    }
+    assert.deepEqual(await store.findOutput('claims', 'facts', 'f'), { run: 'newest', seq: 1 })
+    assert.deepEqual(await store.findOutput('claims', 'facts', 'f', 3_000), { run: 'newest', seq: 1 })
+    assert.equal(await store.findOutput('claims', 'facts', 'f', 3_001), undefined)
+  })
+
   claim('forgets the outputs of a deleted run', under, async ({ store }) => {
     await store.create(row('r'), batch(1, 1, { outputs: [{ task: 'facts', fingerprint: 'f', seq: 1 }] }))
     assert.deepEqual(await store.findOutput('claims', 'facts', 'f'), { run: 'r', seq: 1 })
@@ -123,8 +178,25 @@ async function fill(store: Store): Promise<void> {
 }
 
 async function add(store: Store, run: string, second: number, fields: Parameters<typeof row>[1] = {}): Promise<void> {
-  const createdAt = new Date(startOfTime + second * 1000).toISOString()
-  await store.create(row(run, { createdAt, ...fields }), batch(1))
+  await store.create(row(run, { createdAt: at(second), ...fields }), batch(1))
+}
+
+function at(second: number): string {
+  return new Date(startOfTime + second * 1000).toISOString()
+}
+
+function combinations(): RunFilter[] {
+  const choices: readonly (readonly RunFilter[])[] = [
+    [{}, { crew: 'claims' }],
+    [{}, { status: ['failed'] }, { status: ['suspended', 'running', 'failed'] }],
+    [{}, { parent: 'p' }],
+    [{}, { createdFrom: at(4) }],
+    [{}, { createdTo: at(10) }],
+  ]
+  return choices.reduce<RunFilter[]>(
+    (filters, choice) => filters.flatMap((filter) => choice.map((more) => ({ ...filter, ...more }))),
+    [{}],
+  )
 }
 
 async function listed(store: Store, filter: RunFilter, limit = 100): Promise<string[]> {
