@@ -35,6 +35,16 @@ export function checkNumber(what: string, value: unknown, least: number, most: n
   }
 }
 
+/** A moment as stores compare it, from a Date or an ISO 8601 text. OPTION_UNKNOWN. */
+export function readTime(what: string, value: unknown): string {
+  const time = value instanceof Date ? value : new Date(isoDate.test(String(value)) ? String(value) : Number.NaN)
+  if (!Number.isNaN(time.getTime())) return time.toISOString()
+  const found = value instanceof Date ? 'a Date without a time' : describe(value)
+  throw new RepriseError('OPTION_UNKNOWN', `${what} is ${found}; give a Date, or a text such as 2026-01-31T12:00:00Z`)
+}
+/** What else Date takes ("1", "May") is seldom what was meant. */
+const isoDate = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}\S*)?$/
+
 /** The longest time that a timer takes, in seconds: 24 days. A longer one would go off at once. */
 export const longestSeconds = 2_147_483
 

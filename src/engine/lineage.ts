@@ -3,12 +3,11 @@
 // larger than the limit is cut off and says so.
 import type { RunStatus } from '../journal/entries.ts'
 import type { RunRow, Store } from '../stores/store.ts'
+import { allRows } from './all-rows.ts'
 import { runNotFound } from './read-run.ts'
 
 /** How many ancestors, and how many runs made from it, are shown unless said otherwise. */
 const familyLimit = 1_000
-/** Runs that are read at a time. */
-const pageSize = 100
 
 export interface FamilyMember {
   readonly id: string
@@ -73,7 +72,7 @@ async function descendantsOf(store: Store, row: RunRow, limit: number): Promise<
   const waiting = [found]
   // grows while it is walked
   for (const parent of waiting) {
-    for await (const child of childrenOf(store, parent.id)) {
+    for await (const child of allRows(store, { parent: parent.id })) {
       if (met.has(child.run)) continue
       if (met.size > limit) {
         parent.children.reverse()
@@ -87,16 +86,6 @@ async function descendantsOf(store: Store, row: RunRow, limit: number): Promise<
     parent.children.reverse()
   }
   return { found, cut: false }
-}
-
-/** Newest first, as listings are. */
-async function* childrenOf(store: Store, parent: string): AsyncGenerator<RunRow> {
-  let before: string | undefined
-  do {
-    const page = await store.list({ parent }, { limit: pageSize, ...(before === undefined ? {} : { before }) })
-    yield* page.rows
-    before = page.next
-  } while (before !== undefined)
 }
 
 function memberOf({ run, crew, status, createdAt, updatedAt }: RunRow): FamilyMember {

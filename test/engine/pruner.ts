@@ -1,0 +1,23 @@
+// A process that prunes a store and is killed while it deletes the third run: `turns` turns of the event loop behind its beginning,
+// so that one kill hits before the deletion, another in its middle, another behind it.
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { prune } from '../../src/engine/retention.ts'
+import { realWorld } from '../../src/engine/world.ts'
+import { openStore } from '../../src/stores/open-store.ts'
+
+const [url = '', turns = '0'] = process.argv.slice(2)
+const inner = await openStore(url)
+let deletions = 0
+const store = {
+  ...inner,
+  async delete(run: string) {
+    const dies = ++deletions === 3
+    const deleted = inner.delete(run)
+    if (dies) {
+      for (let turn = 0; turn < Number(turns); turn++) await nextTurn()
+      process.kill(process.pid, 'SIGKILL')
+    }
+    await deleted
+  },
+}
+await prune({ store, world: realWorld() }, {}, { keep: 0 })
