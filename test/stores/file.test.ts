@@ -272,11 +272,25 @@ test('refuses a journal whose first line was removed, and never takes it for a f
   assert.equal((await readFile(file, 'utf8')).split('\n').length, 3)
 })
 
-test('refuses a journal of which only a part of the first batch is left', async () => {
+test('goes on without any line of the first batch but the first, since no crash takes it away', async () => {
   await using opened = await scene()
   const { folder, store } = opened
-  await store.create(row('made'), batch(1, 3))
-  await edit(join(folder, 'made.jsonl'), (lines) => lines.slice(0, 2))
+  const outputs = [3, 4].map((seq) => ({ task: 'facts', fingerprint: `f${seq}`, seq }))
+  await store.create(row('made'), batch(1, 4, { outputs }))
+  await edit(join(folder, 'made.jsonl'), (lines) => [...lines.slice(0, 1), ...lines.slice(2, 3)])
+  assert.deepEqual(await seqsOf(store, 'made'), [1, 3])
+  assert.deepEqual(await store.row('made'), row('made'))
+  assert.deepEqual(await store.findOutput('claims', 'facts', 'f3'), { run: 'made', seq: 3 })
+  assert.equal(await store.findOutput('claims', 'facts', 'f4'), undefined)
+})
+
+test('refuses a journal of which only a part of a later batch is left', async () => {
+  await using opened = await scene()
+  const { folder, store } = opened
+  const { lease } = await store.create(row('made'), batch(1), { owner: thisOwner(), ttlMs })
+  assert.ok(lease)
+  await store.append(lease, 1, batch(2, 3))
+  await edit(join(folder, 'made.jsonl'), (lines) => lines.slice(1, 3))
   assert.deepEqual(await store.create(row('made'), batch(1)), { created: false })
   const message = /line 1 of .*made\.jsonl lacks what was written with it/
   await refused(store.row('made'), 'JOURNAL_DAMAGED', message)

@@ -1,7 +1,8 @@
 // One line of a journal file, as a person sees it. An entry that is JSON stands there as it is; what the store itself has to
 // keep with a batch is spliced in before the last brace of the batch's last line as "$store", and the lines before it say
-// "$more", so that a batch which a crash cut short is recognised. Cutting the splice off gives the exact bytes back. Bytes that
-// are not such JSON are kept as base64.
+// "$more", so that a batch which a crash cut short is recognised. The first batch of a file cannot be cut short, since the file
+// gets its name behind it: its "$store" is in the first line, so that a person may remove any other. Cutting the splice off gives
+// the exact bytes back. Bytes that are not such JSON are kept as base64.
 import type { Batch, Line, RunRow } from '../store.ts'
 
 /** What a batch changes beside its lines. In `row`, null takes a field away. */
@@ -33,11 +34,13 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** The text of a batch, each line with its newline. */
 export function encodeBatch(batch: Batch, store: StoreData | undefined): Buffer[] {
-  const last = batch.lines.length - 1
+  const isFirst = batch.lines[0]?.seq === 1
+  const carrier = isFirst ? 0 : batch.lines.length - 1
   const splice = store === undefined ? '' : `,"$store":${JSON.stringify(store)}`
+  const others = isFirst ? '' : ',"$more":true'
   return batch.lines.map((line, index) => {
     const text = isPlain(line) ? line.bytes : Buffer.from(base64Form(line))
-    return Buffer.concat([text.subarray(0, -1), Buffer.from(`${index === last ? splice : ',"$more":true'}}\n`)])
+    return Buffer.concat([text.subarray(0, -1), Buffer.from(`${index === carrier ? splice : others}}\n`)])
   })
 }
 
