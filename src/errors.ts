@@ -35,6 +35,7 @@ export const errorCodes = {
   QUESTION_NOT_FOUND: { retry: false, meaning: 'a run has no such open question' },
   RUN_CANCELLED: { retry: false, meaning: 'the run was cancelled' },
   RUN_ENDED: { retry: false, meaning: 'the run is completed or cancelled and takes no more changes' },
+  RUN_EXISTS: { retry: false, meaning: 'the store has another run of the id of one to be imported' },
   RUN_HELD: { retry: true, meaning: 'another process is executing the run' },
   RUN_NOT_FOUND: { retry: false, meaning: 'there is no such run in the store' },
   SCHEMA_INVALID: { retry: false, meaning: 'a schema is no Standard Schema, or gives no JSON Schema' },

@@ -71,6 +71,13 @@ export async function decodeEntry(
   return (marker.test(text) ? await internalise(value as Json, blob, where) : value) as Entry
 }
 
+/** Hashes of the stored values that a line, or a stored value, refers to. */
+export function blobReferences(text: string): string[] {
+  const hashes = new Set<string>()
+  if (marker.test(text)) collect(JSON.parse(text) as Json, hashes)
+  return [...hashes]
+}
+
 function externalise(value: Json, blobs: Blob[], always = false): Json {
   const inner = mapMembers(
     value,

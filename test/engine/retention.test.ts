@@ -1,12 +1,10 @@
 // Runs are taken out of a store whole or not at all, never while somebody executes them, and nothing else misses them.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { Agent, Crew, Task } from 'reprise'
 import type { Engine } from '../../src/engine/definition.ts'
 import { familyOf } from '../../src/engine/lineage.ts'
 import { deleteRun, prune } from '../../src/engine/retention.ts'
@@ -14,10 +12,9 @@ import { realWorld } from '../../src/engine/world.ts'
 import { openStore } from '../../src/stores/open-store.ts'
 import { thisOwner } from '../../src/stores/owner.ts'
 import type { RunRow, Store } from '../../src/stores/store.ts'
-import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { batch, elsewhere, refused, row, seqsOf } from '../../src/testing/store-contract/harness.ts'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
-import { newStore, oneTask } from './support.ts'
+import { longTexts, newStore, oneTask } from './support.ts'
 
 const engineOn = (store: Store): Engine => ({ store, world: realWorld() })
 const day = (number: number): string => `2026-01-${String(number).padStart(2, '0')}T00:00:00.000Z`
@@ -259,18 +256,4 @@ for (const kind of ['memory', 'sqlite', 'file']) {
     )
     await store.close()
   })
-}
-
-/** Three tasks; what each says depends on all that it was given, and the first two say more than a line holds. */
-function longTexts(store: Store): Crew {
-  const said = (conversation: string): string => createHash('sha256').update(conversation).digest('hex')
-  const model = scriptedModel([
-    { when: 'Task: Last', reply: said },
-    { when: 'Task:', reply: (conversation) => `${said(conversation)} ${'long '.repeat(20_000)}` },
-  ])
-  const agent = new Agent({ role: 'Writer', goal: 'Write', model })
-  const tasks = ['first', 'middle', 'last'].map(
-    (name) => new Task({ name, description: name[0]?.toUpperCase() + name.slice(1), agent }),
-  )
-  return new Crew({ name: 'long', tasks, store })
 }

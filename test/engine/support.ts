@@ -1,4 +1,5 @@
 // What the engine's tests share: a crew of one task on a scripted model, and a store that dies like a process does.
+import { createHash } from 'node:crypto'
 import { Agent, Crew, Task, type Tool } from 'reprise'
 import { readRun } from '../../src/engine/read-run.ts'
 import type { Entry } from '../../src/journal/entries.ts'
@@ -48,6 +49,20 @@ export function oneTask({ tools = [], script, store = newStore() }: Scene): {
   const agent = new Agent({ role: 'Worker', goal: 'Do the job', model, tools })
   const job = new Task({ name: 'job', description: 'Do it', agent })
   return { crew: new Crew({ name: 'engine', tasks: [job], store }), model, store }
+}
+
+/** Three tasks; what each says depends on all that it was given, and the first two say more than a line holds. */
+export function longTexts(store: Store): Crew {
+  const said = (conversation: string): string => createHash('sha256').update(conversation).digest('hex')
+  const model = scriptedModel([
+    { when: 'Task: Last', reply: said },
+    { when: 'Task:', reply: (conversation) => `${said(conversation)} ${'long '.repeat(20_000)}` },
+  ])
+  const agent = new Agent({ role: 'Writer', goal: 'Write', model })
+  const tasks = ['first', 'middle', 'last'].map(
+    (name) => new Task({ name, description: name[0]?.toUpperCase() + name.slice(1), agent }),
+  )
+  return new Crew({ name: 'long', tasks, store })
 }
 
 export async function stateOf(store: Store, run: string): Promise<RunState> {

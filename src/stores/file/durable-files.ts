@@ -45,12 +45,12 @@ export async function appendDurably(path: string, tail: Tail, data: Uint8Array):
 }
 
 /** Under a temporary name first, so that no half-written file ever has the real one. */
-export async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
+export async function writeDurably(path: string, data: Uint8Array | AsyncIterable<string>): Promise<void> {
   const temporary = `${path}.${randomUUID()}.tmp`
   try {
     const handle = await open(temporary, 'wx', 0o600)
     try {
-      await handle.writeFile(bytes)
+      await handle.writeFile(data)
       await handle.sync()
     } finally {
       await handle.close()

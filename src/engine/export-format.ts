@@ -1,0 +1,58 @@
+// One run as one text, to be kept, sent and read back elsewhere. Every line is a JSON object:
+//   {"format":"reprise.run","version":1,"run":…,"crew":…,"exportedAt":…}
+//   the lines of the journal, byte for byte: each names the hash of the one before
+//   {"blob":hash,"base64":…} for each value that they refer to
+//   {"entries":12,"blobs":2,"sha256":…} over every byte before this line: head -n -1 <file> | sha256sum
+// What a store keeps beside the journal (row, outputs, lease, inbox) is not in it: the first two are folded anew.
+import { RepriseError } from '../errors.ts'
+import type { Entry, EntryOf } from '../journal/entries.ts'
+import { hashBytes } from '../journal/hash.ts'
+
+export const exportFormat = 'reprise.run'
+export const exportVersion = 1
+
+export interface ExportHeader {
+  readonly format: typeof exportFormat
+  readonly version: number
+  readonly run: string
+  readonly crew: string
+  readonly exportedAt: string
+}
+
+export interface ExportTrailer {
+  readonly entries: number
+  readonly blobs: number
+  readonly sha256: string
+}
+
+export interface Chain {
+  /** JOURNAL_DAMAGED when the entry does not follow the one before. */
+  next(entry: Entry, bytes: Uint8Array): void
+  /** How many entries there were. JOURNAL_DAMAGED when one was changed and no later entry records that. */
+  end(): number
+}
+
+/** Follows the hashes from entry to entry. A person's change that a resume has recorded is part of the run. */
+export function followChain(name: string, advice: string): Chain {
+  const changed = new Set<number>()
+  let last = 0
+  let hash = ''
+  return {
+    next(entry, bytes) {
+      if (entry.seq !== last + 1) throw damaged(`entry ${last + 1} of ${name} is missing`, advice)
+      if (entry.prev !== hash) changed.add(last)
+      for (const seq of (entry as Partial<EntryOf<'run.resumed'>>).edited?.changed ?? []) changed.delete(seq)
+      last = entry.seq
+      hash = hashBytes(bytes)
+    },
+    end() {
+      const [first] = changed
+      if (first !== undefined) throw damaged(`entry ${first} of ${name} is not as it was written`, advice)
+      return last
+    },
+  }
+}
+
+export function damaged(what: string, advice: string): RepriseError {
+  return new RepriseError('JOURNAL_DAMAGED', `${what}; ${advice}`)
+}

@@ -1,0 +1,99 @@
+// Writes a run as text. It is read and written line by line, so that a long run is never in memory as a whole; what is appended while
+// it is read is left out, so that also a run under way gives a journal that was true at one moment.
+import { createHash } from 'node:crypto'
+import { RepriseError } from '../errors.ts'
+import { blobReferences } from '../journal/codec.ts'
+import type { Entry } from '../journal/entries.ts'
+import { fileError, writeDurably } from '../stores/file/durable-files.ts'
+import type { Store } from '../stores/store.ts'
+import {
+  damaged,
+  exportFormat,
+  exportVersion,
+  followChain,
+  type ExportHeader,
+  type ExportTrailer,
+} from './export-format.ts'
+import { runNotFound } from './read-run.ts'
+
+/** A file is written in pieces of about this size. */
+const pieceLength = 65_536
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+const advice = 'replay the run, and export what that gives'
+
+/**
+ * Yields lines, each with its newline. RUN_NOT_FOUND. JOURNAL_DAMAGED for a run that no store would take: a person removed entries
+ * from its journal, or changed one and nobody has resumed it since. BLOB_MISSING.
+ */
+export async function* exportRun(store: Store, run: string, at: Date = new Date()): AsyncGenerator<string> {
+  const row = await store.row(run)
+  if (!row) throw runNotFound(store, run)
+  const hash = createHash('sha256')
+  const hashed = (line: string): string => {
+    hash.update(`${line}\n`)
+    return `${line}\n`
+  }
+  const header: ExportHeader = {
+    format: exportFormat,
+    version: exportVersion,
+    run,
+    crew: row.crew,
+    exportedAt: at.toISOString(),
+  }
+  yield hashed(JSON.stringify(header))
+  const chain = followChain(`run ${run}`, advice)
+  const blobs = new Set<string>()
+  for await (const { seq, bytes } of store.read(run)) {
+    const { text, entry } = readLine(bytes, `entry ${seq} of run ${run}`)
+    chain.next(entry, bytes)
+    for (const blob of blobReferences(text)) blobs.add(blob)
+    yield hashed(text)
+  }
+  const entries = chain.end()
+  // deleted while it was read: there may have been more
+  if (entries === 0 || !(await store.row(run))) throw runNotFound(store, run)
+  // grows under way: a stored value may refer to others
+  for (const blob of blobs) {
+    const bytes = await store.blob(run, blob)
+    if (!bytes) {
+      const words = `run ${run} refers to the stored value ${blob}, which is not in ${store.url}; restore the store from a copy`
+      throw new RepriseError('BLOB_MISSING', words, { runId: run })
+    }
+    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    for (const inner of blobReferences(buffer.toString())) blobs.add(inner)
+    yield hashed(JSON.stringify({ blob, base64: buffer.toString('base64') }))
+  }
+  const trailer: ExportTrailer = { entries, blobs: blobs.size, sha256: hash.digest('hex') }
+  yield `${JSON.stringify(trailer)}\n`
+}
+
+/** Writes under a temporary name first: the file is there whole or not at all, for its owner's eyes only. STORE_FAILED. */
+export async function exportRunToFile(store: Store, run: string, path: string, at?: Date): Promise<void> {
+  try {
+    await writeDurably(path, inPieces(exportRun(store, run, at)))
+  } catch (error) {
+    throw fileError(error, path)
+  }
+}
+
+async function* inPieces(lines: AsyncIterable<string>): AsyncGenerator<string> {
+  let piece = ''
+  for await (const line of lines) {
+    piece += line
+    if (piece.length < pieceLength) continue
+    yield piece
+    piece = ''
+  }
+  yield piece
+}
+
+function readLine(bytes: Uint8Array, where: string): { text: string; entry: Entry } {
+  try {
+    const text = utf8.decode(bytes)
+    const entry = JSON.parse(text) as Entry | null
+    if (typeof entry === 'object' && entry !== null && !text.includes('\n')) return { text, entry }
+  } catch {
+    // Told below.
+  }
+  throw damaged(`${where} is not a line of JSON`, 'restore the journal from a copy')
+}

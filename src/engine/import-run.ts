@@ -1,0 +1,125 @@
+// Puts an exported run into a store, whole or not at all. The journal comes as it was; what a store keeps beside it is folded from it.
+// Nobody holds an imported run: one that was not finished is abandoned, and can be resumed here like any other.
+import { createReadStream } from 'node:fs'
+import { RepriseError } from '../errors.ts'
+import { decodeEntry } from '../journal/codec.ts'
+import { closeFold } from '../journal/edits.ts'
+import type { Entry, RunStatus } from '../journal/entries.ts'
+import { applyEntry, emptyState } from '../journal/fold.ts'
+import type { RunState } from '../journal/state.ts'
+import { checkKeys, checkText } from '../options.ts'
+import { fileError } from '../stores/file/durable-files.ts'
+import type { Line, OutputKey, Store } from '../stores/store.ts'
+import type { Engine } from './definition.ts'
+import { damaged } from './export-format.ts'
+import { checkReadable } from './lifecycle.ts'
+import { readExport, type ExportedRun } from './read-export.ts'
+import { outputKeys, rowOf } from './row.ts'
+
+export interface ImportOptions {
+  /** Another id than the one that the run had where it was exported. */
+  readonly as?: string | undefined
+}
+
+export interface ImportedRun {
+  readonly id: string
+  readonly crew: string
+  readonly status: RunStatus
+  readonly entries: number
+  /** The very same run was there already, and nothing was written. */
+  readonly existed: boolean
+}
+
+/**
+ * Takes the text of `exportRun`, in whatever pieces. Nothing is written before all of it was checked. JOURNAL_DAMAGED says what is
+ * wrong with it; RUN_EXISTS when the store has a run of that id with another journal.
+ */
+export function importRun(
+  engine: Engine,
+  chunks: AsyncIterable<string> | Iterable<string>,
+  options: ImportOptions = {},
+): Promise<ImportedRun> {
+  return importNamed(engine.store, chunks, options, 'the exported run')
+}
+
+/** STORE_FAILED when the file cannot be read; else as `importRun`. */
+export async function importRunFromFile(
+  engine: Engine,
+  path: string,
+  options: ImportOptions = {},
+): Promise<ImportedRun> {
+  try {
+    const chunks = createReadStream(path, 'utf8') as AsyncIterable<string>
+    return await importNamed(engine.store, chunks, options, path)
+  } catch (error) {
+    throw fileError(error, path)
+  }
+}
+
+async function importNamed(
+  store: Store,
+  chunks: AsyncIterable<string> | Iterable<string>,
+  options: ImportOptions,
+  name: string,
+): Promise<ImportedRun> {
+  checkKeys('importRun', options, ['as'])
+  if (options.as !== undefined) checkText('OPTION_UNKNOWN', 'as', options.as)
+  const exported = await readExport(chunks, name)
+  const { lines, blobs } = exported
+  const { state, outputs } = await foldExport(exported, options.as ?? exported.header.run, name)
+  const row = rowOf(state)
+  const { created } = await store.create(row, { lines, row, outputs, blobs })
+  if (!created) await checkSame(store, state.run, lines)
+  const { run: id, crew, status } = row
+  return { id, crew, status, entries: lines.length, existed: !created }
+}
+
+async function foldExport(
+  { lines, blobs }: ExportedRun,
+  run: string,
+  name: string,
+): Promise<{ state: RunState; outputs: OutputKey[] }> {
+  const state = emptyState()
+  const stored = new Map(blobs.map(({ hash, bytes }) => [hash, bytes]))
+  const outputs: OutputKey[] = []
+  for (const { seq, bytes } of lines) {
+    const entry = await decodeEntry(bytes, async (hash) => stored.get(hash), `entry ${seq} of ${name}`).catch(notWhole)
+    applyEntry(state, entry)
+    outputs.push(...outputKeys(state, [entry]).map((key) => ({ ...key, ...completedAt(entry) })))
+  }
+  checkReadable(state, undefined)
+  if (state.crew === '') throw damaged(`entry 1 of ${name} does not say what run this is`, 'use another copy')
+  // its name decides, as everywhere
+  state.run = run
+  return { state: closeFold(state), outputs }
+}
+
+/** Of a text that is to be whole, a missing value is damage. */
+function notWhole(error: unknown): never {
+  const missing = RepriseError.isInstance(error) && error.code === 'BLOB_MISSING'
+  throw missing ? new RepriseError('JOURNAL_DAMAGED', error.message, { cause: error }) : error
+}
+
+/** When the output was made, not when it came here: its age counts for whoever looks it up. */
+function completedAt({ at }: Entry): { completedAt?: number } {
+  const time = Date.parse(at)
+  return Number.isNaN(time) ? {} : { completedAt: time }
+}
+
+/** RUN_EXISTS unless the store has exactly these lines. */
+async function checkSame(store: Store, run: string, lines: readonly Line[]): Promise<void> {
+  let same = 0
+  let longer = false
+  for await (const { bytes } of store.read(run)) {
+    const line = lines[same]
+    longer = line === undefined
+    if (line === undefined || Buffer.compare(line.bytes, bytes) !== 0) break
+    same += 1
+  }
+  if (same === lines.length && !longer) return
+  throw new RepriseError(
+    'RUN_EXISTS',
+    `${store.url} has a run ${run} already, and the two differ from entry ${same + 1} on; import it under another id, or delete that one first`,
+    { runId: run },
+  )
+}

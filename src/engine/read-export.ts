@@ -1,0 +1,117 @@
+// Reads an exported run and believes nothing of it: every line must be whole, every entry must follow the one before, every stored
+// value must have its hash, and the last line must count and hash all that stands before it.
+import { createHash } from 'node:crypto'
+import type { Entry } from '../journal/entries.ts'
+import { hashBytes } from '../journal/hash.ts'
+import type { Blob, Line } from '../stores/store.ts'
+import {
+  damaged,
+  exportFormat,
+  exportVersion,
+  followChain,
+  type ExportHeader,
+  type ExportTrailer,
+} from './export-format.ts'
+
+export interface ExportedRun {
+  readonly header: ExportHeader
+  readonly lines: readonly Line[]
+  readonly blobs: readonly Blob[]
+}
+
+type JsonObject = { readonly [key: string]: unknown }
+const advice = 'export the run again, or use another copy'
+
+/** Takes the text in whatever pieces it comes. JOURNAL_DAMAGED says what is wrong with it; `name` is what it is called then. */
+export async function readExport(chunks: AsyncIterable<string> | Iterable<string>, name: string): Promise<ExportedRun> {
+  const hash = createHash('sha256')
+  const chain = followChain(name, advice)
+  const lines: Line[] = []
+  const blobs: Blob[] = []
+  let header: ExportHeader | undefined
+  let trailer: ExportTrailer | undefined
+  for await (const { text, number, whole } of textLines(chunks)) {
+    const where = `line ${number} of ${name}`
+    if (trailer) throw damaged(`${where} stands behind its end`, advice)
+    const value = parseObject(text)
+    if (!value) throw damaged(whole ? `${where} is not a line of JSON` : `${name} is cut off in line ${number}`, advice)
+    if (!header) header = readHeader(value, name)
+    else if ('seq' in value) {
+      if (blobs.length > 0) throw damaged(`${where} is an entry behind the stored values`, advice)
+      const bytes = Buffer.from(text)
+      chain.next(value as unknown as Entry, bytes)
+      lines.push({ seq: Number(value['seq']), bytes })
+    } else if ('blob' in value) blobs.push(readBlob(value, where))
+    else if ('sha256' in value) trailer = value as unknown as ExportTrailer
+    else throw damaged(`${where} is neither an entry nor a stored value`, advice)
+    if (!trailer) hash.update(`${text}\n`)
+  }
+  if (!header) throw damaged(`${name} is empty`, advice)
+  if (!trailer) throw damaged(`${name} is cut off behind entry ${lines.length}: its last line is missing`, advice)
+  if (chain.end() === 0) throw damaged(`${name} has no entries`, advice)
+  checkCount(name, 'entries', trailer.entries, lines.length)
+  checkCount(name, 'stored values', trailer.blobs, blobs.length)
+  const sha256 = hash.digest('hex')
+  if (trailer.sha256 !== sha256) {
+    throw damaged(`${name} was changed: its SHA-256 is ${sha256}, and its last line says ${trailer.sha256}`, advice)
+  }
+  return { header, lines, blobs }
+}
+
+function readHeader(value: JsonObject, name: string): ExportHeader {
+  const { format, version, run, crew } = value
+  if (format !== exportFormat) throw damaged(`${name} is no exported run of Reprise`, 'give a file that export wrote')
+  if (version !== exportVersion) {
+    throw damaged(
+      `${name} has version ${String(version)} of the format, and this code reads ${exportVersion}`,
+      'update it',
+    )
+  }
+  const named = typeof run === 'string' && run !== '' && !/[\u0000-\u001f\u007f]/.test(run)
+  if (!named || typeof crew !== 'string') throw damaged(`line 1 of ${name} does not say which run it is`, advice)
+  return value as unknown as ExportHeader
+}
+
+function readBlob({ blob, base64 }: JsonObject, where: string): Blob {
+  const bytes = Buffer.from(typeof base64 === 'string' ? base64 : '', 'base64')
+  const hash = hashBytes(bytes)
+  if (hash !== blob) throw damaged(`the stored value in ${where} does not have its hash`, advice)
+  return { hash, bytes }
+}
+
+function checkCount(name: string, what: string, said: number, found: number): void {
+  if (said !== found) throw damaged(`${name} has ${found} ${what}, and its last line says ${said}`, advice)
+}
+
+interface TextLine {
+  readonly text: string
+  /** Counted from 1. */
+  readonly number: number
+  /** A newline ends it. */
+  readonly whole: boolean
+}
+
+async function* textLines(chunks: AsyncIterable<string> | Iterable<string>): AsyncGenerator<TextLine> {
+  let number = 0
+  let begun: string[] = []
+  for await (const chunk of chunks) {
+    const parts = chunk.split('\n')
+    // joined only when the line ends: one may come in a thousand pieces
+    begun.push(parts[0] as string)
+    for (const part of parts.slice(1)) {
+      yield { text: begun.join(''), number: ++number, whole: true }
+      begun = [part]
+    }
+  }
+  const rest = begun.join('')
+  if (rest !== '') yield { text: rest, number: ++number, whole: false }
+}
+
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined
+  } catch {
+    return undefined
+  }
+}
