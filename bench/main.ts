@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { benchConcurrent } from './concurrent.ts'
+import { benchHistory } from './history.ts'
 import { benchImport } from './import.ts'
 import { benchLive, benchMany } from './many.ts'
 import { machine, table, type Figure } from './report.ts'
@@ -18,6 +19,7 @@ const benches: { readonly [name: string]: (folder: string) => Promise<Figure[]> 
   size: benchSize,
   resume: benchResume,
   many: benchMany,
+  history: benchHistory,
   import: benchImport,
 }
 

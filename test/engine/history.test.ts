@@ -65,7 +65,7 @@ test('a sqlite store searches an index for a row and for an output', async () =>
     ...(await plansOf(path, () => store.findOutput('claims', 'facts', 'f', 5))),
   ]
   assert.equal(plans.length, 3)
-  for (const step of plans) assert.match(step, /^SEARCH \w+ USING (INDEX|INTEGER PRIMARY KEY)/)
+  for (const step of plans) assert.match(step, /^SEARCH \w+ USING (INDEX|PRIMARY KEY|INTEGER PRIMARY KEY)/)
   await store.close()
 })
 

@@ -1,5 +1,5 @@
 -- One row per run: what a listing shows, and the lease. The lease stays beside the row since each is checked with the other;
--- token only grows, owner is null when nobody holds the run. Rowid tables throughout: an entry's bytes would otherwise sit
+-- token only grows, owner is null when nobody holds the run. Rowid tables for what is large: an entry's bytes would otherwise sit
 -- inside the index that orders them, which measured up to four times slower.
 create table runs (
   id integer primary key,
@@ -43,16 +43,16 @@ create table blobs (
 create unique index blobs_by_hash on blobs (run_id, hash);
 
 -- completed_at is in milliseconds: the store's clock when the batch was written, unless the run was made elsewhere.
+-- Without a rowid: the key is all there is of it, so that one search finds everything.
 create table outputs (
-  id integer primary key,
-  run_id integer not null references runs (id) on delete cascade,
   crew text not null,
   task text not null,
   fingerprint text not null,
+  completed_at integer not null,
+  run_id integer not null references runs (id) on delete cascade,
   seq integer not null,
-  completed_at integer not null
-);
-create index outputs_by_fingerprint on outputs (crew, task, fingerprint, completed_at);
+  primary key (crew, task, fingerprint, completed_at, run_id, seq)
+) without rowid;
 create index outputs_by_run on outputs (run_id);
 
 -- Messages stay when they are taken: an id is unique for ever.

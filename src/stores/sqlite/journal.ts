@@ -115,14 +115,9 @@ function insertBatch(connection: Connection, id: number, crew: string, batch: Ba
     )
   }
   for (const output of batch.outputs ?? []) {
-    sql('insert into outputs (run_id, crew, task, fingerprint, seq, completed_at) values (?, ?, ?, ?, ?, ?)').run(
-      id,
-      crew,
-      output.task,
-      output.fingerprint,
-      output.seq,
-      output.completedAt ?? now(),
-    )
+    sql(
+      'insert or ignore into outputs (run_id, crew, task, fingerprint, seq, completed_at) values (?, ?, ?, ?, ?, ?)',
+    ).run(id, crew, output.task, output.fingerprint, output.seq, output.completedAt ?? now())
   }
   for (const message of batch.taken ?? []) {
     sql('update messages set taken = 1 where run_id = ? and message = ?').run(id, message)

@@ -87,7 +87,7 @@ export async function findOutput(
       .sql(
         `select r.run, o.seq from outputs o join runs r on r.id = o.run_id
          where o.crew = ? and o.task = ? and o.fingerprint = ? and o.completed_at >= ?
-         order by o.completed_at desc, o.id desc limit 1`,
+         order by o.completed_at desc, o.run_id desc, o.seq desc limit 1`,
       )
       .get(crew, task, fingerprint, since),
   )

@@ -12,9 +12,9 @@ export const migrations: readonly Migration[] = [
   {
     number: 1,
     name: '0001-runs-and-entries',
-    checksum: 'f7ad82ecdae941cae43ec0723a0ac08ec4a8a00ac88e3a4d080558699d3fde8d',
+    checksum: '2675db516848e2f3c270677873a1592d15b7fe2e55539eca8416e544f00c5020',
     sql: `-- One row per run: what a listing shows, and the lease. The lease stays beside the row since each is checked with the other;
--- token only grows, owner is null when nobody holds the run. Rowid tables throughout: an entry's bytes would otherwise sit
+-- token only grows, owner is null when nobody holds the run. Rowid tables for what is large: an entry's bytes would otherwise sit
 -- inside the index that orders them, which measured up to four times slower.
 create table runs (
   id integer primary key,
@@ -58,16 +58,16 @@ create table blobs (
 create unique index blobs_by_hash on blobs (run_id, hash);
 
 -- completed_at is in milliseconds: the store's clock when the batch was written, unless the run was made elsewhere.
+-- Without a rowid: the key is all there is of it, so that one search finds everything.
 create table outputs (
-  id integer primary key,
-  run_id integer not null references runs (id) on delete cascade,
   crew text not null,
   task text not null,
   fingerprint text not null,
+  completed_at integer not null,
+  run_id integer not null references runs (id) on delete cascade,
   seq integer not null,
-  completed_at integer not null
-);
-create index outputs_by_fingerprint on outputs (crew, task, fingerprint, completed_at);
+  primary key (crew, task, fingerprint, completed_at, run_id, seq)
+) without rowid;
 create index outputs_by_run on outputs (run_id);
 
 -- Messages stay when they are taken: an id is unique for ever.
