@@ -3,11 +3,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { checkNumbers, checkOpen, checkSeq, checkToken, runNotFound } from '../refusals.ts'
 import type { Batch, Lease, Line, Owner, RunId, RunRow } from '../store.ts'
 import type { Connection } from './connection.ts'
-import { findLease, holdingOf, rowColumns, rowValues } from './records.ts'
+import { findLease, holdingOf, replaceRow, rowColumns, rowValues } from './records.ts'
 
 const inserted = ['run', ...rowColumns, 'token', 'owner', 'expires_at']
 const insertRun = `insert into runs (${inserted.join()}) values (${inserted.map(() => '?').join()})`
-const updateRow = `update runs set ${rowColumns.map((column) => `${column} = ?`).join()} where id = ?`
 
 /** Everything that an append must find, in one question: the answer is a row when all is well. */
 const selectWritable = `select id, crew from runs
@@ -51,7 +50,7 @@ export function appendBatch(connection: Connection, lease: Lease, after: number,
     const { id, crew } = writable ?? lookCloser(connection, lease, after, batch)
     checkNumbers(lease.run, after, batch)
     const { row } = batch
-    if (row !== undefined) sql(updateRow).run(...rowValues(row), id)
+    if (row !== undefined) replaceRow(connection, id, row)
     insertBatch(connection, id, row?.crew ?? crew, batch)
   })
 }

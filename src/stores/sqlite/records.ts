@@ -43,6 +43,20 @@ export function rowValues(row: RunRow): (string | null)[] {
   return [crew, version, status, createdAt, updatedAt, parent, inputs, summary]
 }
 
+const updateRow = `update runs set ${rowColumns.map((column) => `${column} = ?`).join()} where id = ?`
+const updateUnindexed = `update runs set updated_at = ?, inputs = ?, summary = ?
+  where id = ? and crew = ? and version = ? and status = ? and created_at = ? and parent is ?`
+
+/**
+ * Mostly a run stays what it is, and only what no index holds is new. SQLite writes every index of a column that an update names, also
+ * when its value stays: so those are named only when one of them changed.
+ */
+export function replaceRow({ sql }: Connection, id: number, row: RunRow): void {
+  const { crew, version, status, createdAt, updatedAt, parent = null, inputs, summary } = row
+  const update = sql(updateUnindexed).run(updatedAt, inputs, summary, id, crew, version, status, createdAt, parent)
+  if (Number(update.changes) === 0) sql(updateRow).run(...rowValues(row), id)
+}
+
 export function rowOf(record: RunRecord): RunRow {
   return {
     run: record.run,

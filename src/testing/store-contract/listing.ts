@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { runStatuses } from '../../journal/entries.ts'
 import { listPage } from '../../stores/list-page.ts'
-import type { RunFilter, RunStatus, Store } from '../../stores/store.ts'
+import type { RunFilter, RunRow, RunStatus, Store } from '../../stores/store.ts'
 import { batch, claim, refused, row, started, startOfTime, type StoreUnderTest } from './harness.ts'
 
 export function listingContract(under: StoreUnderTest): void {
@@ -24,6 +24,29 @@ export function listingContract(under: StoreUnderTest): void {
     await store.append(lease, 3, batch(4))
     assert.deepEqual(await store.row('r'), changed)
     assert.equal(await store.row('unknown'), undefined)
+  })
+
+  claim('replaces every field of a row, alone and listed under it', under, async ({ store }) => {
+    const lease = await started(store, 'r')
+    const changes: Partial<RunRow>[] = [
+      { crew: 'kyc' },
+      { version: '2' },
+      { status: 'suspended' },
+      { createdAt: at(1) },
+      { updatedAt: at(2) },
+      { parent: 'p' },
+      { inputs: '{"a":1}' },
+      { summary: '{}' },
+    ]
+    let expected = row('r')
+    for (const [index, change] of changes.entries()) {
+      expected = { ...expected, ...change }
+      await store.append(lease, index + 1, batch(index + 2, 1, { row: expected }))
+      assert.deepEqual(await store.row('r'), expected)
+      const { crew, status, parent } = expected
+      const filter = { crew, status: [status], ...(parent === undefined ? {} : { parent }) }
+      assert.deepEqual((await store.list(filter, { limit: 2 })).rows, [expected])
+    }
   })
 
   claim('takes the row of the first batch when it carries one', under, async ({ store }) => {
