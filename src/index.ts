@@ -11,6 +11,7 @@ export type {
   ForEachOptions,
   ForkOptions,
   KickoffOptions,
+  ListOptions,
   MakeOptions,
   PlanOptions,
   ReplayOptions,
@@ -22,9 +23,12 @@ export type { CompletedResult, RunResult, SuspendedResult, TaskOutput } from './
 export { Run } from './crew/run.ts'
 export type { RunSummary, RunView } from './crew/runs.ts'
 export { Task, type TaskOptions } from './crew/task.ts'
+export type { ImportedRun, ImportOptions } from './engine/history/import-run.ts'
+export type { DeletedMember, Descendant, Family, FamilyMember } from './engine/history/lineage.ts'
+export type { Pruned, PrunedRun, PruneLimits } from './engine/history/retention.ts'
 export type { Condition, Logger, SoFar } from './engine/definition.ts'
-export type { EffectsPolicy, StalePolicy } from './engine/plan-fork.ts'
-export type { Stale } from './engine/stale.ts'
+export type { EffectsPolicy, StalePolicy } from './engine/plan/fork.ts'
+export type { Stale } from './engine/plan/stale.ts'
 export { errorCodes, RepriseError, type ErrorCode } from './errors.ts'
 export type { Answer, Answers, Entry, Estimate, PlannedTask, Question, RunStatus, Usage } from './journal/entries.ts'
 export type { RunDiff } from './journal/diff.ts'

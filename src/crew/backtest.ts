@@ -1,7 +1,7 @@
 // How a change of a task would have done on real history: old and new outputs side by side, with what they cost.
-import { backtestCase, storedCases, type StoredCase } from '../engine/backtest.ts'
+import { backtestCase, storedCases, type StoredCase } from '../engine/history/backtest.ts'
 import type { CrewDefinition, Engine, Inputs, TaskDefinition } from '../engine/definition.ts'
-import { costOfTask } from '../engine/estimate.ts'
+import { costOfTask } from '../engine/plan/estimate.ts'
 import { outputOf } from '../engine/so-far.ts'
 import { RepriseError } from '../errors.ts'
 import type { StoredOutput, Usage } from '../journal/entries.ts'

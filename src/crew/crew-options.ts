@@ -1,15 +1,16 @@
 // What may be said to a crew and its methods, and the checks that come before anything else.
 import type { ChangedPolicy, Logger, OnQuestion } from '../engine/definition.ts'
-import type { EffectsPolicy, StalePolicy } from '../engine/plan-fork.ts'
+import type { EffectsPolicy, StalePolicy } from '../engine/plan/fork.ts'
 import { RepriseError } from '../errors.ts'
+import { runStatuses, type RunStatus } from '../journal/entries.ts'
 import type { Json } from '../journal/json.ts'
 import { checkPrices, type Prices } from '../models/prices.ts'
-import { checkKeys, checkNumber, describe } from '../options.ts'
-import type { Store } from '../stores/store.ts'
+import { checkKeys, checkNumber, describe, readTime } from '../options.ts'
+import type { RunFilter, Store } from '../stores/store.ts'
 import type { Agent } from './agent.ts'
 import { callbackKeys, checkCallbacks, type CrewCallbacks } from './callbacks.ts'
 import { checkName } from './identity.ts'
-import type { InputsFor, NeedsInputs } from './inputs.ts'
+import { checkRunId, type InputsFor, type NeedsInputs } from './inputs.ts'
 import type { TaskReference, Tasks } from './result.ts'
 
 export interface CrewOptions<T extends Tasks = Tasks> extends CrewCallbacks<T> {
@@ -70,6 +71,20 @@ export interface BacktestOptions {
   /** Of the backtest: give it again to go on with one that was cut off. */
   readonly id?: string
   readonly signal?: AbortSignal
+}
+
+export interface ListOptions {
+  readonly status?: RunStatus | readonly RunStatus[]
+  /** Only runs that were made from this one. */
+  readonly parent?: string
+  /** Only runs that were created at this time or later, and before that one: a Date, or a text in ISO 8601. */
+  readonly createdFrom?: Date | string
+  readonly createdTo?: Date | string
+  readonly limit?: number
+  /** The id of the last run of the page before. */
+  readonly before?: string
+  /** The runs of backtests instead of the crew's own. */
+  readonly backtests?: boolean
 }
 
 export interface ResumeOptions<T extends Tasks = Tasks> extends ExecuteChoices<T> {
@@ -159,6 +174,20 @@ export function checkOneOf<V extends string>(what: string, value: V | undefined,
     'OPTION_UNKNOWN',
     `${what} is ${describe(value)}; give ${values.map((item) => `'${item}'`).join(', ')}`,
   )
+}
+
+/** As the store takes it. OPTION_UNKNOWN. */
+export function readFilter(options: ListOptions): RunFilter {
+  checkKeys('listRuns', options, ['status', 'parent', 'createdFrom', 'createdTo', 'limit', 'before', 'backtests'])
+  const { status, parent, createdFrom, createdTo } = options
+  for (const one of [status ?? []].flat()) checkOneOf('status', one, runStatuses)
+  checkNumber('limit', options.limit, 1, 10_000)
+  return {
+    ...(status === undefined ? {} : { status: [status].flat() }),
+    ...(parent === undefined ? {} : { parent: checkRunId(parent) }),
+    ...(createdFrom === undefined ? {} : { createdFrom: readTime('createdFrom', createdFrom) }),
+    ...(createdTo === undefined ? {} : { createdTo: readTime('createdTo', createdTo) }),
+  }
 }
 
 /** As the journal keeps it. */

@@ -8,14 +8,14 @@ import type {
   Inputs,
   TaskDefinition,
 } from '../engine/definition.ts'
-import { withEstimates } from '../engine/estimate.ts'
+import { withEstimates } from '../engine/plan/estimate.ts'
 import { executeRun } from '../engine/execute-run.ts'
 import type { Hold } from '../engine/hold.ts'
 import { checkReadable, createRun, resumeRun } from '../engine/lifecycle.ts'
-import { inheritedCalls, planFork, type ForkPlan, type ForkRequest } from '../engine/plan-fork.ts'
-import { planKickoff, planResume } from '../engine/plan-run.ts'
+import { inheritedCalls, planFork, type ForkPlan, type ForkRequest } from '../engine/plan/fork.ts'
+import { planKickoff, planResume } from '../engine/plan/run.ts'
 import { readRun } from '../engine/read-run.ts'
-import { staleTasks } from '../engine/stale.ts'
+import { staleTasks } from '../engine/plan/stale.ts'
 import { realWorld } from '../engine/world.ts'
 import { RepriseError } from '../errors.ts'
 import type { Entry, RunStatus } from '../journal/entries.ts'

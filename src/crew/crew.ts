@@ -1,13 +1,24 @@
 // The one class behind every crew. A crew is what its tasks say; a run is what its journal says; the crew only brings the two
 // together: every method checks what it was given, before anything is spent, and hands it to the engine.
-import { changedPolicies, type CrewDefinition, type ExecuteOptions, type TaskDefinition } from '../engine/definition.ts'
+import {
+  changedPolicies,
+  type CrewDefinition,
+  type Engine,
+  type ExecuteOptions,
+  type TaskDefinition,
+} from '../engine/definition.ts'
+import { backtestName } from '../engine/history/backtest.ts'
+import { exportRunToFile } from '../engine/history/export-run.ts'
+import { importRunFromFile, type ImportedRun, type ImportOptions } from '../engine/history/import-run.ts'
+import { familyOf, type Family } from '../engine/history/lineage.ts'
+import { deleteRun, prune, type Pruned, type PruneLimits } from '../engine/history/retention.ts'
 import type { InboxMessage } from '../engine/inbox.ts'
 import { answerQuestion, tell } from '../engine/people.ts'
-import { effectsPolicies, stalePolicies } from '../engine/plan-fork.ts'
+import { effectsPolicies, stalePolicies } from '../engine/plan/fork.ts'
 import { readRun, type ReadRun } from '../engine/read-run.ts'
 import { RepriseError } from '../errors.ts'
 import type { RunDiff } from '../journal/diff.ts'
-import { runStatuses, type Answer, type RunStatus } from '../journal/entries.ts'
+import type { Answer } from '../journal/entries.ts'
 import type { LanguageModel } from '../models/resolve-model.ts'
 import { checkKeys, checkNumber, describe } from '../options.ts'
 import type { Store } from '../stores/store.ts'
@@ -20,6 +31,7 @@ import {
   checkOneOf,
   executeKeys,
   makeKeys,
+  readFilter,
   readReuse,
   type BacktestOptions,
   type CrewOptions,
@@ -28,6 +40,7 @@ import {
   type ForkOptions,
   type Kickoff,
   type KickoffOptions,
+  type ListOptions,
   type MakeOptions,
   type PlanOptions,
   type ReplayOptions,
@@ -214,20 +227,22 @@ export class Crew<const T extends Tasks = Tasks> {
     await this.#tell(run, { kind: 'cancel', ...signed(by) })
   }
 
-  /** Summaries, newest first: 20 if not said otherwise. `before` is the id of the last run of the page before. */
-  async listRuns(
-    options: { status?: RunStatus | readonly RunStatus[]; limit?: number; before?: string } = {},
-  ): Promise<RunSummary[]> {
-    checkKeys('listRuns', options, ['status', 'limit', 'before'])
-    for (const status of [options.status ?? []].flat()) checkOneOf('status', status, runStatuses)
-    checkNumber('limit', options.limit, 1, 10_000)
-    const status = options.status === undefined ? {} : { status: [options.status].flat() }
-    return listRuns(await this.#runs.open(), { crew: this.name, ...status }, options.limit ?? 20, options.before)
+  /** Summaries, newest first: 20 if not said otherwise. */
+  async listRuns(options: ListOptions = {}): Promise<RunSummary[]> {
+    const { limit, before, backtests } = options
+    const filter = readFilter(options)
+    const crew = backtests ? backtestName(this.name) : this.name
+    return listRuns(await this.#runs.open(), { crew, ...filter }, limit ?? 20, before)
   }
 
   /** One run as it stands. RUN_NOT_FOUND. */
   async getRun(id: string): Promise<RunView> {
     return viewRun(await this.#runs.open(), checkRunId(id), this.#definition)
+  }
+
+  /** The runs that a run comes from, and the tree of those that were made from it. RUN_NOT_FOUND. */
+  async lineage(run: string): Promise<Family> {
+    return familyOf((await this.#runs.open()).store, checkRunId(run))
   }
 
   /** What differs between two runs: inputs, definitions, prompts, steps, outputs; `String()` of it is for people. RUN_NOT_FOUND. */
@@ -237,6 +252,36 @@ export class Crew<const T extends Tasks = Tasks> {
     // loaded when it is needed: it brings a package along
     const { diffRuns } = await import('../journal/diff.ts')
     return diffRuns((before as ReadRun).state, (after as ReadRun).state)
+  }
+
+  /** Removes a run for good. The runs that were made from it keep all that they inherited. RUN_HELD, RUN_NOT_FOUND. */
+  async deleteRun(run: string): Promise<void> {
+    const engine = await this.#runs.open()
+    await this.#checkOwn(engine, checkRunId(run))
+    await deleteRun(engine, run)
+  }
+
+  /**
+   * Removes old runs of this crew, and its backtests: those that fit all limits given, of which there must be one. Completed, cancelled
+   * and failed ones unless `status` says otherwise; none that somebody executes.
+   */
+  async prune(limits: PruneLimits): Promise<Pruned> {
+    const engine = await this.#runs.open()
+    const own = await prune(engine, { crew: this.name }, limits)
+    const tests = await prune(engine, { crew: backtestName(this.name) }, limits)
+    return { ...own, runs: [...own.runs, ...tests.runs], held: [...own.held, ...tests.held] }
+  }
+
+  /** Writes a run, with all that belongs to it, into one file that `importRun` takes anywhere. RUN_NOT_FOUND. */
+  async exportRun(run: string, file: string): Promise<void> {
+    const engine = await this.#runs.open()
+    await this.#checkOwn(engine, checkRunId(run))
+    await exportRunToFile(engine.store, run, file)
+  }
+
+  /** Puts an exported run into this crew's store, under another id with `as`. JOURNAL_DAMAGED, RUN_EXISTS. */
+  async importRun(file: string, options: ImportOptions = {}): Promise<ImportedRun> {
+    return importRunFromFile(await this.#runs.open(), file, options)
   }
 
   /** A copy with the same identity and another model, store or tools (by name): for tests. */
@@ -266,6 +311,13 @@ export class Crew<const T extends Tasks = Tasks> {
 
   async #tell(run: string, message: InboxMessage): Promise<void> {
     await tell(await this.#runs.open(), checkRunId(run), message, this.name)
+  }
+
+  async #checkOwn({ store }: Engine, run: string): Promise<void> {
+    const row = await store.row(run)
+    if (!row || row.crew === this.name || row.crew === backtestName(this.name)) return
+    const words = `run ${run} belongs to crew ${row.crew}, not to ${this.name}; use that crew`
+    throw new RepriseError('RUN_NOT_FOUND', words, { runId: run })
   }
 
   async #make(options: ForkOptions<T, NamesOf<T>>): Promise<RunResult<T>> {

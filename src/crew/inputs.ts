@@ -1,6 +1,6 @@
 // Inputs and run ids as callers give them: checked before anything is spent.
 import type { Inputs, TaskDefinition } from '../engine/definition.ts'
-import type { GivenOutput } from '../engine/plan-fork.ts'
+import type { GivenOutput } from '../engine/plan/fork.ts'
 import { RepriseError } from '../errors.ts'
 import { strictJson, type Json } from '../journal/json.ts'
 import { describe } from '../options.ts'

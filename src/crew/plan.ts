@@ -1,6 +1,6 @@
 // A plan as callers see it: what a call would do with each task and why, what that may take, and, once it is done, what it took.
 import type { CrewDefinition, Inputs } from '../engine/definition.ts'
-import { costOfTask } from '../engine/estimate.ts'
+import { costOfTask } from '../engine/plan/estimate.ts'
 import type { Estimate, PlannedTask, Usage } from '../journal/entries.ts'
 import { addUsage, noUsage, spentOn, type RunState } from '../journal/state.ts'
 import { addCost, dollars } from '../models/cost.ts'

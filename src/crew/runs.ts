@@ -2,7 +2,7 @@
 import type { CrewDefinition, Engine } from '../engine/definition.ts'
 import { follow } from '../engine/follow.ts'
 import { readEntries, readRun, runNotFound } from '../engine/read-run.ts'
-import { staleTasks, type Stale } from '../engine/stale.ts'
+import { staleTasks, type Stale } from '../engine/plan/stale.ts'
 import type { RowSummary } from '../engine/row.ts'
 import type { Entry, Failure, Question, RunStatus, Usage } from '../journal/entries.ts'
 import type { Json } from '../journal/json.ts'

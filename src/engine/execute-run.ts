@@ -9,7 +9,7 @@ import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definitio
 import { executeTask } from './execute-task.ts'
 import type { Hold } from './hold.ts'
 import { drainInbox, runCancelled } from './inbox.ts'
-import { inheritance } from './inherit.ts'
+import { inheritance } from './plan/inherit.ts'
 import { recordMessages } from './people.ts'
 import { readRun } from './read-run.ts'
 import { skip } from './so-far.ts'

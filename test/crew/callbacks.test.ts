@@ -136,7 +136,7 @@ describe('callbacks', () => {
 
 describe('beforeKickoff', () => {
   test('makes the inputs of a new run, which are journaled', async () => {
-    const { crew } = reporting({ beforeKickoff: ({ topic }) => ({ topic: `${String(topic)}works` }) })
+    const { crew } = reporting({ beforeKickoff: ({ topic }) => ({ topic: `${topic as string}works` }) })
     const result = await crew.kickoff({ id: 'r', inputs })
     assert.equal(String(result), 'on fireworks')
     assert.deepEqual((await crew.getRun('r')).inputs, { topic: 'fireworks' })

@@ -1,5 +1,5 @@
 // `reprise replay`: a new run from an old one, executed from a task on.
-import type { EffectsPolicy } from '../../engine/plan-fork.ts'
+import type { EffectsPolicy } from '../../engine/plan/fork.ts'
 import { execute } from '../execute.ts'
 import { findRun } from '../find-run.ts'
 import { inputsOf, type InputOptions } from '../inputs.ts'

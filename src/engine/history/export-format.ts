@@ -4,9 +4,9 @@
 //   {"blob":hash,"base64":…} for each value that they refer to
 //   {"entries":12,"blobs":2,"sha256":…} over every byte before this line: head -n -1 <file> | sha256sum
 // What a store keeps beside the journal (row, outputs, lease, inbox) is not in it: the first two are folded anew.
-import { RepriseError } from '../errors.ts'
-import type { Entry, EntryOf } from '../journal/entries.ts'
-import { hashBytes } from '../journal/hash.ts'
+import { RepriseError } from '../../errors.ts'
+import type { Entry, EntryOf } from '../../journal/entries.ts'
+import { hashBytes } from '../../journal/hash.ts'
 
 export const exportFormat = 'reprise.run'
 export const exportVersion = 1

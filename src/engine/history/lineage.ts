@@ -1,10 +1,10 @@
 // Where a run comes from and what was made from it, from the listing rows alone: no journal is read. Rows are written by people too
 // (a copied file, an imported run), so no walk trusts them to end: a run that was met before is not entered again, and a family
 // larger than the limit is cut off and says so.
-import type { RunStatus } from '../journal/entries.ts'
-import type { RunRow, Store } from '../stores/store.ts'
+import type { RunStatus } from '../../journal/entries.ts'
+import type { RunRow, Store } from '../../stores/store.ts'
 import { allRows } from './all-rows.ts'
-import { runNotFound } from './read-run.ts'
+import { runNotFound } from '../read-run.ts'
 
 /** How many ancestors, and how many runs made from it, are shown unless said otherwise. */
 const familyLimit = 1_000

@@ -1,5 +1,5 @@
 // Every row that a filter finds, newest first, page by page: runs that come or go under way make nobody else skipped.
-import type { RunFilter, RunRow, Store } from '../stores/store.ts'
+import type { RunFilter, RunRow, Store } from '../../stores/store.ts'
 
 const pageSize = 100
 

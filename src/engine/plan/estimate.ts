@@ -1,12 +1,12 @@
 // What executing a task may take, judged by what it took: the medians over its newest executions. A task that was never executed
 // has no estimate, which is not the same as one of nothing.
-import type { Estimate, PlannedTask, Usage } from '../journal/entries.ts'
-import { addUsage, noUsage, type AttemptState, type RunState } from '../journal/state.ts'
-import { addCost, costOf, type CostOptions } from '../models/cost.ts'
-import type { Prices } from '../models/prices.ts'
-import { modelName } from '../models/resolve-model.ts'
-import type { CrewDefinition, Engine } from './definition.ts'
-import { readRun } from './read-run.ts'
+import type { Estimate, PlannedTask, Usage } from '../../journal/entries.ts'
+import { addUsage, noUsage, type AttemptState, type RunState } from '../../journal/state.ts'
+import { addCost, costOf, type CostOptions } from '../../models/cost.ts'
+import type { Prices } from '../../models/prices.ts'
+import { modelName } from '../../models/resolve-model.ts'
+import type { CrewDefinition, Engine } from '../definition.ts'
+import { readRun } from '../read-run.ts'
 
 /** Enough for a median that one odd run does not move. */
 const enoughSamples = 5

@@ -1,14 +1,14 @@
 // Taking runs out of a store. A run is one record: it goes as a whole or stays as a whole, whatever happens under way. The runs that
 // were made from it carry copies of all that they inherited, so deleting it breaks none of them.
-import { RepriseError } from '../errors.ts'
-import { runStatuses, type RunStatus } from '../journal/entries.ts'
-import { checkKeys, checkNumber, describe, readTime } from '../options.ts'
-import { newestFirst, type Position } from '../stores/cursor.ts'
-import type { RunFilter, RunRow, Store } from '../stores/store.ts'
+import { RepriseError } from '../../errors.ts'
+import { runStatuses, type RunStatus } from '../../journal/entries.ts'
+import { checkKeys, checkNumber, describe, readTime } from '../../options.ts'
+import { newestFirst, type Position } from '../../stores/cursor.ts'
+import type { RunFilter, RunRow, Store } from '../../stores/store.ts'
 import { allRows } from './all-rows.ts'
-import type { Engine } from './definition.ts'
-import { reserve, whenNotBriefly } from './hold.ts'
-import { runNotFound } from './read-run.ts'
+import type { Engine } from '../definition.ts'
+import { reserve, whenNotBriefly } from '../hold.ts'
+import { runNotFound } from '../read-run.ts'
 
 /** Runs that nobody goes on with unless told so. */
 const prunable: readonly RunStatus[] = ['completed', 'cancelled', 'failed']

@@ -4,12 +4,12 @@
 // - what depends on a person's value, and what has no output that could be inherited;
 // - what is stale, if the policy says so; else it is kept and reported, or the whole plan is refused.
 // A task that is executed only because of another one is offered its old output: it is taken when the other's comes out equal.
-import { RepriseError } from '../errors.ts'
-import type { NewEntry, OnceCall, PlannedTask, StoredOutput } from '../journal/entries.ts'
-import type { Json } from '../journal/json.ts'
-import type { RunState, TaskState } from '../journal/state.ts'
-import type { CrewDefinition, Inputs, TaskDefinition } from './definition.ts'
-import { callsFor, toOnceCall } from './once.ts'
+import { RepriseError } from '../../errors.ts'
+import type { NewEntry, OnceCall, PlannedTask, StoredOutput } from '../../journal/entries.ts'
+import type { Json } from '../../journal/json.ts'
+import type { RunState, TaskState } from '../../journal/state.ts'
+import type { CrewDefinition, Inputs, TaskDefinition } from '../definition.ts'
+import { callsFor, toOnceCall } from '../once.ts'
 import { changeOf } from './stale.ts'
 
 /** What happens to restored outputs that were made from other inputs, texts or code. */

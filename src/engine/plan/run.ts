@@ -1,9 +1,9 @@
 // The plans of a run that is begun or gone on with: what is there stays, the rest is executed.
-import type { PlannedTask } from '../journal/entries.ts'
-import { digest } from '../journal/hash.ts'
-import type { AttemptState, RunState } from '../journal/state.ts'
-import type { ChangedPolicy, CrewDefinition, Engine, Inputs, TaskDefinition } from './definition.ts'
-import { outputsFor } from './execute-task.ts'
+import type { PlannedTask } from '../../journal/entries.ts'
+import { digest } from '../../journal/hash.ts'
+import type { AttemptState, RunState } from '../../journal/state.ts'
+import type { ChangedPolicy, CrewDefinition, Engine, Inputs, TaskDefinition } from '../definition.ts'
+import { outputsFor } from '../execute-task.ts'
 import { findReusable } from './inherit.ts'
 import { changeOf } from './stale.ts'
 

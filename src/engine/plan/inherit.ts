@@ -1,13 +1,13 @@
 // An output that makes executing a task needless, looked for when the task's turn comes and everything that it is given is known:
 // the one that its parent offered, or, where the run is to reuse what there is, one of any run of the crew.
-import type { NewEntry, OutputPlace, StoredOutput } from '../journal/entries.ts'
-import { changedFields } from '../journal/fingerprint.ts'
-import { edited } from '../journal/edits.ts'
-import { digest } from '../journal/hash.ts'
-import type { CrewDefinition, Engine, TaskDefinition } from './definition.ts'
-import { outputsFor } from './execute-task.ts'
-import type { Hold } from './hold.ts'
-import { readRun } from './read-run.ts'
+import type { NewEntry, OutputPlace, StoredOutput } from '../../journal/entries.ts'
+import { changedFields } from '../../journal/fingerprint.ts'
+import { edited } from '../../journal/edits.ts'
+import { digest } from '../../journal/hash.ts'
+import type { CrewDefinition, Engine, TaskDefinition } from '../definition.ts'
+import { outputsFor } from '../execute-task.ts'
+import type { Hold } from '../hold.ts'
+import { readRun } from '../read-run.ts'
 
 /** The entry that completes the task without executing it. None for a task that was started: it goes on. */
 export async function inheritance(

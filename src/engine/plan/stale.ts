@@ -1,9 +1,9 @@
 // Whether a stored output is what today's code, inputs and earlier outputs would have been used for; and, if not, why.
-import type { StoredOutput } from '../journal/entries.ts'
-import { changedFields, explainChange } from '../journal/fingerprint.ts'
-import type { RunState } from '../journal/state.ts'
-import type { CrewDefinition, Inputs, TaskDefinition } from './definition.ts'
-import { outputsFor } from './execute-task.ts'
+import type { StoredOutput } from '../../journal/entries.ts'
+import { changedFields, explainChange } from '../../journal/fingerprint.ts'
+import type { RunState } from '../../journal/state.ts'
+import type { CrewDefinition, Inputs, TaskDefinition } from '../definition.ts'
+import { outputsFor } from '../execute-task.ts'
 
 export interface Stale {
   readonly task: string

@@ -1,16 +1,16 @@
 // One task, with the code as it is now, over what it was given in earlier runs. Each case is a run of its own beside the crew's,
 // under the name `<crew>/backtest`: it inherits the stored context, executes the task, and does nothing to the world: tools that
 // may change something are not called, the results of equal calls are taken from the record. The earlier runs are only read.
-import { RepriseError } from '../errors.ts'
-import type { NewEntry, StoredOutput } from '../journal/entries.ts'
-import { explainChange } from '../journal/fingerprint.ts'
-import type { RunState } from '../journal/state.ts'
-import type { CrewDefinition, Engine, ExecuteOptions, TaskDefinition } from './definition.ts'
-import { executeRun } from './execute-run.ts'
-import { outputsFor } from './execute-task.ts'
-import { checkReadable, createRun, resumeRun } from './lifecycle.ts'
-import { onceCalls, toOnceCall } from './once.ts'
-import { readRun } from './read-run.ts'
+import { RepriseError } from '../../errors.ts'
+import type { NewEntry, StoredOutput } from '../../journal/entries.ts'
+import { explainChange } from '../../journal/fingerprint.ts'
+import type { RunState } from '../../journal/state.ts'
+import type { CrewDefinition, Engine, ExecuteOptions, TaskDefinition } from '../definition.ts'
+import { executeRun } from '../execute-run.ts'
+import { outputsFor } from '../execute-task.ts'
+import { checkReadable, createRun, resumeRun } from '../lifecycle.ts'
+import { onceCalls, toOnceCall } from '../once.ts'
+import { readRun } from '../read-run.ts'
 
 /** Runs of a crew with this name are never the latest of the crew itself, nor is what they made found by `reuse`. */
 export function backtestName(crew: string): string {

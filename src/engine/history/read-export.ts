@@ -1,9 +1,9 @@
 // Reads an exported run and believes nothing of it: every line must be whole, every entry must follow the one before, every stored
 // value must have its hash, and the last line must count and hash all that stands before it.
 import { createHash } from 'node:crypto'
-import type { Entry } from '../journal/entries.ts'
-import { hashBytes } from '../journal/hash.ts'
-import type { Blob, Line } from '../stores/store.ts'
+import type { Entry } from '../../journal/entries.ts'
+import { hashBytes } from '../../journal/hash.ts'
+import type { Blob, Line } from '../../stores/store.ts'
 import {
   damaged,
   exportFormat,

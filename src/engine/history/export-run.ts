@@ -1,11 +1,11 @@
 // Writes a run as text. It is read and written line by line, so that a long run is never in memory as a whole; what is appended while
 // it is read is left out, so that also a run under way gives a journal that was true at one moment.
 import { createHash } from 'node:crypto'
-import { RepriseError } from '../errors.ts'
-import { blobReferences } from '../journal/codec.ts'
-import type { Entry } from '../journal/entries.ts'
-import { fileError, writeDurably } from '../stores/file/durable-files.ts'
-import type { Store } from '../stores/store.ts'
+import { RepriseError } from '../../errors.ts'
+import { blobReferences } from '../../journal/codec.ts'
+import type { Entry } from '../../journal/entries.ts'
+import { fileError, writeDurably } from '../../stores/file/durable-files.ts'
+import type { Store } from '../../stores/store.ts'
 import {
   damaged,
   exportFormat,
@@ -14,7 +14,7 @@ import {
   type ExportHeader,
   type ExportTrailer,
 } from './export-format.ts'
-import { runNotFound } from './read-run.ts'
+import { runNotFound } from '../read-run.ts'
 
 /** A file is written in pieces of about this size. */
 const pieceLength = 65_536

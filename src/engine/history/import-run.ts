@@ -1,20 +1,20 @@
 // Puts an exported run into a store, whole or not at all. The journal comes as it was; what a store keeps beside it is folded from it.
 // Nobody holds an imported run: one that was not finished is abandoned, and can be resumed here like any other.
 import { createReadStream } from 'node:fs'
-import { RepriseError } from '../errors.ts'
-import { decodeEntry } from '../journal/codec.ts'
-import { closeFold } from '../journal/edits.ts'
-import type { Entry, RunStatus } from '../journal/entries.ts'
-import { applyEntry, emptyState } from '../journal/fold.ts'
-import type { RunState } from '../journal/state.ts'
-import { checkKeys, checkText } from '../options.ts'
-import { fileError } from '../stores/file/durable-files.ts'
-import type { Line, OutputKey, Store } from '../stores/store.ts'
-import type { Engine } from './definition.ts'
+import { RepriseError } from '../../errors.ts'
+import { decodeEntry } from '../../journal/codec.ts'
+import { closeFold } from '../../journal/edits.ts'
+import type { Entry, RunStatus } from '../../journal/entries.ts'
+import { applyEntry, emptyState } from '../../journal/fold.ts'
+import type { RunState } from '../../journal/state.ts'
+import { checkKeys, checkText } from '../../options.ts'
+import { fileError } from '../../stores/file/durable-files.ts'
+import type { Line, OutputKey, Store } from '../../stores/store.ts'
+import type { Engine } from '../definition.ts'
 import { damaged } from './export-format.ts'
-import { checkReadable } from './lifecycle.ts'
+import { checkReadable } from '../lifecycle.ts'
 import { readExport, type ExportedRun } from './read-export.ts'
-import { outputKeys, rowOf } from './row.ts'
+import { outputKeys, rowOf } from '../row.ts'
 
 export interface ImportOptions {
   /** Another id than the one that the run had where it was exported. */

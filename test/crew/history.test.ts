@@ -1,0 +1,118 @@
+// What a crew tells of its runs, and how they go: lists, lineage, diff, retention, export and import.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { temporaryFolder } from '../stores/temporary-folder.ts'
+import { asked, diamond, diamondInputs as inputs } from './diamond.ts'
+
+describe('a list of runs', () => {
+  test('is narrowed by status, time and parent, and paged', async () => {
+    const { crew } = diamond()
+    for (const id of ['a', 'b', 'c']) await crew.kickoff({ id, inputs })
+    await crew.kickoff({ id: 'half', inputs, through: 'left' })
+    await crew.replay('end', { id: 'child', run: 'a' })
+    const ids = async (options: Parameters<typeof crew.listRuns>[0]) =>
+      (await crew.listRuns(options)).map(({ id }) => id)
+    assert.deepEqual(await ids({ status: 'suspended' }), ['half'])
+    assert.deepEqual(await ids({ parent: 'a' }), ['child'])
+    assert.deepEqual(await ids({ limit: 2 }), ['child', 'half'])
+    assert.deepEqual(await ids({ limit: 2, before: 'half' }), ['c', 'b'])
+    const { createdAt } = await crew.getRun('c')
+    assert.ok((await ids({ createdFrom: createdAt })).includes('c'))
+    assert.ok(!(await ids({ createdTo: createdAt })).includes('c'))
+    assert.deepEqual(await ids({ createdTo: new Date('2020-01-01') }), [])
+    await assert.rejects(crew.listRuns({ createdFrom: 'May' }), {
+      code: 'OPTION_UNKNOWN',
+      message: /createdFrom is "May"/,
+    })
+  })
+
+  test('has backtests only when asked for them', async () => {
+    const { crew } = diamond()
+    await crew.kickoff({ id: 'a', inputs })
+    const { cases } = await crew.backtest('left')
+    assert.deepEqual(
+      (await crew.listRuns()).map(({ id }) => id),
+      ['a'],
+    )
+    assert.deepEqual(
+      (await crew.listRuns({ backtests: true })).map(({ id }) => id),
+      [cases[0]?.trial],
+    )
+  })
+})
+
+test('lineage names what a run comes from and what was made from it, also of a deleted one', async () => {
+  const { crew } = diamond()
+  await crew.kickoff({ id: 'a', inputs })
+  await crew.replay('end', { id: 'b', run: 'a' })
+  await crew.replay('end', { id: 'c', run: 'b' })
+  await crew.deleteRun('a')
+  const { ancestors, run } = await crew.lineage('b')
+  assert.deepEqual(ancestors, [{ id: 'a', deleted: true }])
+  assert.deepEqual(
+    run.children.map(({ id }) => id),
+    ['c'],
+  )
+  // nothing is missing in what was made from it
+  assert.equal((await crew.getRun('c')).task('start').raw, 'start')
+})
+
+test('diff says what differs between two runs, and where it begins', async () => {
+  const first = diamond()
+  await first.crew.kickoff({ id: 'a', inputs })
+  const { crew } = diamond({ store: first.store, answers: { left: 'other' } })
+  await crew.kickoff({ id: 'b', inputs: { ...inputs, topic: 'fire' } })
+  const diff = await crew.diff('a', 'b')
+  assert.equal(diff.same, false)
+  assert.equal(diff.first, 'start')
+  assert.deepEqual(
+    diff.inputs.map(({ path }) => path),
+    ['inputs.topic'],
+  )
+  assert.match(String(diff), /- left\n.*\+ other/s)
+  assert.equal((await crew.diff('a', 'a')).same, true)
+  await assert.rejects(crew.diff('a', 'gone'), { code: 'RUN_NOT_FOUND' })
+})
+
+describe('retention', () => {
+  test('prunes the crew’s old runs and backtests, and says before what would go', async () => {
+    const { crew, store } = diamond()
+    for (const id of ['a', 'b', 'c']) await crew.kickoff({ id, inputs })
+    await crew.backtest('left', { id: 'test' })
+    const other = diamond({ store, more: { name: 'another' } })
+    await other.crew.kickoff({ id: 'theirs', inputs })
+    const gone = ['b', 'a', 'test:b', 'test:a']
+    const dry = await crew.prune({ keep: 1, dryRun: true })
+    assert.deepEqual(new Set(dry.runs.map(({ id }) => id)), new Set(gone))
+    assert.equal((await crew.listRuns()).length, 3)
+    await crew.prune({ keep: 1 })
+    assert.deepEqual(
+      (await crew.listRuns()).map(({ id }) => id),
+      ['c'],
+    )
+    assert.equal((await other.crew.listRuns()).length, 1)
+    await assert.rejects(crew.prune({}), { code: 'OPTION_UNKNOWN' })
+    await assert.rejects(crew.deleteRun('theirs'), { code: 'RUN_NOT_FOUND', message: /belongs to crew another/ })
+  })
+})
+
+test('an exported run is imported elsewhere and replayed there', async () => {
+  await using folder = await temporaryFolder()
+  const file = join(folder.path, 'a.run')
+  const here = diamond()
+  await here.crew.kickoff({ id: 'a', inputs })
+  await here.crew.exportRun('a', file)
+  const there = diamond()
+  assert.deepEqual(await there.crew.importRun(file), {
+    id: 'a',
+    crew: 'diamond',
+    status: 'completed',
+    entries: 20,
+    existed: false,
+  })
+  await there.crew.replay('join')
+  assert.deepEqual(asked(there.model), ['join', 'end'])
+  assert.equal((await there.crew.importRun(file, { as: 'copy' })).id, 'copy')
+  await assert.rejects(here.crew.exportRun('gone', file), { code: 'RUN_NOT_FOUND' })
+})
