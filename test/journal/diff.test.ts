@@ -11,16 +11,14 @@ import {
   diffLines,
   diffRuns,
   diffText,
-  fold,
   jsonChanges,
   textDiff,
-  type Json,
   type JsonChange,
   type RunDiff,
-  type RunState,
   type TaskDiff,
   type TextDiff,
-} from '../../src/journal/index.ts'
+} from '../../src/journal/diff/index.ts'
+import { fold, type Json, type RunState } from '../../src/journal/index.ts'
 import { scriptedModel, type ScriptEntry } from '../../src/testing/scripted-model.ts'
 import { newStore, stateOf } from '../engine/support.ts'
 
@@ -608,9 +606,12 @@ describe('for all values', () => {
   })
 })
 
-test('the journal’s entry point bundles for a browser, with nothing of Node in it', async () => {
+test('the journal and the diff bundle for a browser, with nothing of Node in them', async () => {
   const { outputFiles, metafile } = await build({
-    entryPoints: ['src/journal/index.ts'],
+    stdin: {
+      contents: "export * from './src/journal/index.ts'; export * from './src/journal/diff/index.ts'",
+      resolveDir: '.',
+    },
     bundle: true,
     platform: 'browser',
     format: 'esm',

@@ -88,6 +88,7 @@ const loads: { readonly [what: string]: { readonly code: string; readonly packag
   'importing reprise': { code: "await import('reprise')", packages: 'reprise' },
   'importing reprise/stores': { code: "await import('reprise/stores')", packages: 'reprise' },
   'importing reprise/journal': { code: "await import('reprise/journal')", packages: 'reprise' },
+  'importing reprise/diff': { code: "await import('reprise/diff')", packages: 'diff,reprise' },
   'importing reprise/testing': { code: "await import('reprise/testing')", packages: 'reprise' },
   'putting a crew together': { code: crew, packages: 'reprise,zod' },
 }
