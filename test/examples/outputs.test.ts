@@ -11,6 +11,7 @@ import { openModel, root, run } from './support.ts'
 const fixtures: { readonly [example: string]: string } = {
   'claims.ts': 'fixtures/claims.json',
   'claims-triage/crew.ts': 'claims-triage/fixtures.json',
+  'change-a-prompt.ts': 'fixtures/change-a-prompt.json',
   'crewai-replay.ts': 'fixtures/crewai-replay.json',
   'persisting-state.ts': 'fixtures/persisting-state.json',
 }
