@@ -91,6 +91,59 @@ export async function replays(): Promise<void> {
   await crew.resume('run', { changed: 'sometimes' })
 }
 
+export async function forks(): Promise<void> {
+  await crew.replay(note, { only: 'descendants', stale: 'refuse', id: 'mine' })
+  await crew.fork({ from: 'note', outputs: { facts: { policy: 'P-1', since: '2020-01-01' } }, by: 'ada' })
+  await crew.fork({ outputs: { note: 'my note' }, inputs: { length: 4 } })
+  await crew.refresh({ run: 'mine', inputs: { length: 4 } })
+  const plan = await crew.plan({ from: note, outputs: { facts: { policy: 'P-1', since: '2020' } }, reuse: true })
+  same<typeof plan.execute, readonly string[]>()
+  // @ts-expect-error -- since is a string before the transform
+  await crew.fork({ outputs: { facts: { policy: 'P-1', since: new Date() } } })
+  // @ts-expect-error -- no such task
+  await crew.fork({ outputs: { notes: 'x' } })
+  // @ts-expect-error -- no such policy
+  await crew.replay(note, { stale: 'drop' })
+  // @ts-expect-error -- a refresh has no start
+  await crew.refresh({ from: note })
+}
+
+export async function many(): Promise<void> {
+  const each = await crew.kickoffForEach([inputs, inputs], { concurrency: 2, id: (given, index) => `${index}` })
+  for (const result of each) {
+    if (result.status === 'completed') same<typeof result.output, string>()
+    if (result.status === 'failed') result.error.code satisfies string
+    result.raw satisfies string
+  }
+  // @ts-expect-error -- notes is missing
+  await crew.kickoffForEach([{ customer: 'Ada', length: 3 }])
+  const tested = await crew.backtest(facts, { runs: 5 })
+  const since: Date | undefined = tested.cases[0]?.new?.output?.since
+  void since
+  // @ts-expect-error -- runs is a number or a list
+  await crew.backtest(facts, { runs: 'latest' })
+  const { first, tasks } = await crew.diff('a', 'b')
+  same<typeof first, string | undefined>()
+  void tasks
+}
+
+export const heard = new Crew({
+  tasks: [facts, note],
+  beforeKickoff: (given) => ({ ...given, length: 3 }),
+  afterKickoff: (result) => void result.tasks[0].output?.since.getTime(),
+  onTask: (output, { run, seq }) => void `${output.name} ${run} ${seq}`,
+})
+new Task({
+  description: 'x',
+  output: z.object({ sum: z.number() }),
+  when: ({ outputs, previous, inputs: given }) => outputs['facts'] === previous && given['a'] === 1,
+  callback: ({ output }) => void output?.sum.toFixed(),
+})
+// @ts-expect-error -- a condition gives true or false
+new Task({ description: 'x', when: () => 'yes' })
+// @ts-expect-error -- a price needs both
+new Crew({ tasks: [facts, note], prices: { 'openai/x': { input: 1 } } })
+
 declare const dynamic: string
 declare const list: { text: string }[]
 export async function looseTexts(): Promise<void> {
