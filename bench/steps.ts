@@ -79,6 +79,7 @@ const task: TaskDefinition = {
   schema: undefined,
   tools: [],
   retries: 0,
+  async: false,
   when: undefined,
   render: () => ({ instructions: '', message: 'work' }),
   fingerprint: () => ({}),
@@ -88,5 +89,7 @@ const crew: CrewDefinition = {
   name: 'bench',
   version: '',
   tasks: [task],
+  process: 'sequential',
+  concurrency: 1,
   logger: { info: () => {}, warn: () => {} },
 }

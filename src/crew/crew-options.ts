@@ -18,8 +18,10 @@ export interface CrewOptions<T extends Tasks = Tasks> extends CrewCallbacks<T> {
   readonly name?: string
   readonly tasks: T
   readonly agents?: readonly Agent[]
-  /** Tasks one after another. */
-  readonly process?: 'sequential'
+  /** sequential: one task after another, but for async ones (the default). parallel: each as soon as its context is there. */
+  readonly process?: 'sequential' | 'parallel'
+  /** How many tasks may be under way at once, where the process lets them. Default 4. */
+  readonly concurrency?: number
   /** A URL or a store; else REPRISE_STORE, else `.reprise/runs.db` beside the nearest package.json. */
   readonly store?: string | Store
   /** Log every step to the standard error output. */
@@ -142,6 +144,7 @@ const crewKeys = [
   'tasks',
   'agents',
   'process',
+  'concurrency',
   'store',
   'verbose',
   'logger',
@@ -160,12 +163,13 @@ export function checkCrewOptions(options: CrewOptions): void {
   if (options.name !== undefined) checkName('a crew', options.name)
   if (options.prices !== undefined) checkPrices(options.prices)
   checkCallbacks(options)
-  if (options.process !== undefined && options.process !== 'sequential') {
+  if (options.process !== undefined && !['sequential', 'parallel'].includes(options.process)) {
     throw new RepriseError(
       'CREW_INVALID',
-      `the process of the crew is ${describe(options.process)}; this version has 'sequential'`,
+      `the process of the crew is ${describe(options.process)}; this version has 'sequential' and 'parallel'`,
     )
   }
+  checkNumber('concurrency of a crew', options.concurrency, 1, 1_000)
 }
 
 export function checkOneOf<V extends string>(what: string, value: V | undefined, values: readonly V[]): V | undefined {

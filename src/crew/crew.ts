@@ -86,6 +86,8 @@ export class Crew<const T extends Tasks = Tasks> {
       name: this.name,
       version: options.version ?? '',
       tasks,
+      process: options.process ?? 'sequential',
+      concurrency: Math.floor(options.concurrency ?? 4),
       logger,
       prices: options.prices,
       callbacks: callbacksOf(options, options.tasks, () => this.#definition),

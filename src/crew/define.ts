@@ -76,6 +76,7 @@ function defineTask(task: Task, agent: Agent, context: readonly string[], overri
     schema: task.schema,
     tools,
     retries: task.retries,
+    async: task.async,
     when: task.when,
     render(inputs, outputs) {
       const text = (name: keyof typeof texts, where: string): string => interpolate(texts[name] ?? '', inputs, where)

@@ -37,6 +37,8 @@ export interface TaskOptions<
   readonly tools?: Tools
   /** How often an answer that is refused goes back to the model. Default 3. */
   readonly retries?: number
+  /** In a sequential crew: what follows starts beside it, and waits only where it has it in its context (left out: all earlier). */
+  readonly async?: boolean
   /** Whether the task is executed, decided when its turn comes; else it is recorded as skipped and gives nothing. Not on the first task. */
   readonly when?: Condition
   /** Called when the task was executed, with its output. At least once: again after a crash before it returned. */
@@ -65,6 +67,7 @@ export interface Task<
   readonly schema: AnswerSchema | undefined
   readonly tools: readonly Tool[] | undefined
   readonly retries: number
+  readonly async: boolean
   readonly when: Condition | undefined
   readonly callback: ((output: TaskOutput<never>, place: CallbackPlace) => unknown) | undefined
   readonly version: string | undefined
@@ -104,6 +107,7 @@ const keys = [
   'output',
   'tools',
   'retries',
+  'async',
   'when',
   'callback',
   'version',
@@ -120,6 +124,7 @@ export const Task: TaskConstructor = class {
   readonly schema: AnswerSchema | undefined
   readonly tools: readonly Tool[] | undefined
   readonly retries: number
+  readonly async: boolean
   readonly when: Condition | undefined
   readonly callback: ((output: TaskOutput<never>, place: CallbackPlace) => unknown) | undefined
   readonly version: string | undefined
@@ -142,6 +147,7 @@ export const Task: TaskConstructor = class {
     this.tools = options.tools === undefined ? undefined : toolList(options.tools, what)
     checkNumber(`retries of ${what}`, options.retries, 0)
     this.retries = options.retries ?? 3
+    this.async = options.async ?? false
     for (const key of ['when', 'callback'] as const) {
       if (options[key] === undefined || typeof options[key] === 'function') continue
       throw new RepriseError('CREW_INVALID', `${key} of ${what} is ${describe(options[key])}; give a function`)

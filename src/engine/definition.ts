@@ -32,6 +32,8 @@ export interface TaskDefinition {
   readonly tools: readonly Tool[]
   /** How often a refused answer goes back to the model. */
   readonly retries: number
+  /** In a sequential crew: what follows does not wait for it, unless it has it in its context. */
+  readonly async: boolean
   /** Whether the task is executed at all; else it is skipped. */
   readonly when: Condition | undefined
   /** The texts for the model, made from the original ones each time. */
@@ -54,6 +56,10 @@ export interface CrewDefinition {
   readonly name: string
   readonly version: string
   readonly tasks: readonly TaskDefinition[]
+  /** sequential: one after another, but for async tasks. parallel: each as soon as its context is there. */
+  readonly process: 'sequential' | 'parallel'
+  /** How many tasks may be under way at once. */
+  readonly concurrency: number
   readonly logger: Logger
   /** Over those that are built in. */
   readonly prices?: Prices | undefined
@@ -90,6 +96,8 @@ export interface ExecuteOptions {
   readonly onQuestion?: OnQuestion | undefined
   /** Stops the run in this process: it is suspended and can be resumed. */
   readonly signal?: AbortSignal | undefined
+  /** Asked before each step: whether another task has failed, so that this one is to end here for now. */
+  readonly halted?: (() => boolean) | undefined
 }
 
 export const changedPolicies = ['restart', 'continue', 'refuse'] as const

@@ -1,18 +1,16 @@
 // A run from where its journal stands to where it can go: completed, suspended or failed. Ends by saying so in the journal,
 // unless the hold is lost, in which case nothing more may be said.
 import { RepriseError, messageOf } from '../errors.ts'
-import type { NewEntry } from '../journal/entries.ts'
 import type { RunState } from '../journal/state.ts'
 import { redact } from '../models/redact.ts'
 import { resumeCommand } from './commands.ts'
-import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
-import { executeTask } from './execute-task.ts'
+import type { CrewDefinition, ExecuteOptions } from './definition.ts'
 import type { Hold } from './hold.ts'
 import { drainInbox, runCancelled } from './inbox.ts'
-import { inheritance } from './plan/inherit.ts'
 import { recordMessages } from './people.ts'
 import { readRun } from './read-run.ts'
-import { skip } from './so-far.ts'
+import { executeTasks } from './schedule.ts'
+import { newWaker, type Waker } from './waker.ts'
 
 /** Ends a process's work on a run without failing it: Ctrl-C, or the caller's signal. */
 const stopped = Symbol('stopped')
@@ -22,10 +20,11 @@ export async function executeRun(hold: Hold, crew: CrewDefinition, options: Exec
   const stop = (): void => hold.stop(stopped)
   options.signal?.addEventListener('abort', stop, { once: true })
   if (options.signal?.aborted) stop()
-  const watching = watchInbox(hold)
+  const waker = newWaker()
+  const watching = watchInbox(hold, waker)
   let failure: RepriseError | undefined
   try {
-    await hold.append([await executeTasks(hold, crew, options)])
+    await hold.append([await executeTasks(hold, crew, options, waker)])
   } catch (error) {
     failure = hold.signal.reason === stopped ? await recordStop(hold) : await recordFailure(hold, error)
   } finally {
@@ -47,57 +46,6 @@ async function recordStop(hold: Hold): Promise<RepriseError | undefined> {
   } catch (error) {
     return recordFailure(hold, error)
   }
-}
-
-/** Executes what is to be done, and gives the entry that the run ends or pauses with. */
-async function executeTasks(hold: Hold, crew: CrewDefinition, options: ExecuteOptions): Promise<NewEntry> {
-  const { through } = options
-  const end = through === undefined ? crew.tasks.length : crew.tasks.findIndex((task) => task.name === through) + 1
-  for (;;) {
-    hold.signal.throwIfAborted()
-    await drainInbox(hold, { edits: true })
-    hold.signal.throwIfAborted()
-    await tellOfTasks(hold, crew)
-    // looked for anew each time: a person may have had an earlier task executed again
-    const next = crew.tasks.slice(0, end).find((task) => isToDo(hold, task))
-    if (!next) break
-    const done = (await skip(hold.state, crew, next)) ?? (await inheritance(hold, crew, next))
-    if (done) {
-      await hold.append([done])
-      continue
-    }
-    if ((await executeTask(hold, crew, next, options)) === 'suspended')
-      return { type: 'run.suspended', reason: 'questions' }
-  }
-  if (through === undefined || end === crew.tasks.length) {
-    await callBack(crew.callbacks?.after && (() => crew.callbacks?.after?.(hold.state)), 'afterKickoff')
-    return { type: 'run.completed' }
-  }
-  return { type: 'run.suspended', reason: 'through', through }
-}
-
-/** Calls back for each task that was completed here and of which nobody was told: also for one that a crash came behind. */
-async function tellOfTasks(hold: Hold, crew: CrewDefinition): Promise<void> {
-  const { task: tell } = crew.callbacks ?? {}
-  for (const task of tell ? crew.tasks : []) {
-    const known = hold.state.tasks.get(task.name)
-    if (known?.source !== 'executed' || known.seq === undefined || known.told === known.seq) continue
-    await callBack(() => tell?.(hold.state, task), `the callback of task ${task.name}`, task.name)
-    await hold.append([{ type: 'callback.returned', path: task.name, of: known.seq }])
-  }
-}
-
-async function callBack(call: (() => unknown) | undefined, what: string, task?: string): Promise<void> {
-  try {
-    await call?.()
-  } catch (error) {
-    throw new RepriseError('CALLBACK_FAILED', `${what} threw: ${redact(messageOf(error))}`, { task, cause: error })
-  }
-}
-
-function isToDo({ state }: Hold, task: TaskDefinition): boolean {
-  const status = state.tasks.get(task.name)?.status
-  return status !== 'completed' && status !== 'skipped'
 }
 
 /** The failure, with the words that go to the caller. A hold that is lost, or a run that is cancelled, records nothing. */
@@ -125,10 +73,10 @@ async function recordFailure(hold: Hold, error: unknown): Promise<RepriseError> 
 }
 
 /** A hint that the inbox has something, so that a cancellation does not wait for the model. */
-async function watchInbox(hold: Hold): Promise<void> {
+async function watchInbox(hold: Hold, waker: Waker): Promise<void> {
   try {
     for await (const _ of hold.engine.store.watch(hold.state.run, hold.signal)) {
-      while (!(await looked(hold))) await hold.engine.world.sleep(1_000, hold.signal)
+      while (!(await looked(hold, waker))) await hold.engine.world.sleep(1_000, hold.signal)
     }
   } catch {
     // only a hint: the inbox is also read before every step
@@ -136,9 +84,12 @@ async function watchInbox(hold: Hold): Promise<void> {
 }
 
 /** False when the inbox could not be read; a message that is in it may be the last hint for long. */
-function looked(hold: Hold): Promise<boolean> {
+function looked(hold: Hold, waker: Waker): Promise<boolean> {
   return drainInbox(hold, { edits: false }).then(
-    () => true,
+    ({ recorded, editsWait }) => {
+      if (recorded || editsWait) waker.wake()
+      return true
+    },
     () => hold.signal.aborted,
   )
 }

@@ -19,7 +19,7 @@ import { drainInbox } from './inbox.ts'
 import { lastTurn, refusedAnswer } from './prompts.ts'
 import { AnsweredFail, settleCalls } from './tool-calls.ts'
 
-/** 'suspended': a question is open. Failures reject, after the journal says so. */
+/** 'suspended': a question is open, or the run is halted. Failures reject, after the journal says so. */
 export async function executeTask(
   hold: Hold,
   crew: CrewDefinition,
@@ -122,7 +122,7 @@ export function outputsFor(state: RunState, task: TaskDefinition): Map<string, s
   return outputs
 }
 
-/** The reply that called no tool; undefined when a question is open. */
+/** The reply that called no tool; undefined when a question is open, or the run is halted. */
 async function executeAttempt(
   hold: Hold,
   task: TaskDefinition,
@@ -151,6 +151,7 @@ async function executeAttempt(
         )
       }
     }
+    if (options.halted?.()) return undefined
     await takeTurn(hold, task, attempt, signal)
   }
 }

@@ -42,27 +42,37 @@ export function answerTo(question: Question, answer: Answer): InboxMessage {
 
 /**
  * Records what is in the inbox. Edits wait for a moment between two tasks (`edits: true`): one that replaces the output of the
- * task that is being executed would pull the ground from under it. Gives whether anything was recorded.
+ * task that is being executed would pull the ground from under it.
  */
-export async function drainInbox(hold: Hold, { edits }: { edits: boolean }): Promise<boolean> {
+export async function drainInbox(hold: Hold, { edits }: { edits: boolean }): Promise<Drained> {
   // one at a time, or two would record the same message
-  const before = draining.get(hold) ?? Promise.resolve(false)
+  const before = draining.get(hold) ?? Promise.resolve()
   const drained = before.then(() => drain(hold, edits))
   draining.set(
     hold,
-    drained.catch(() => false),
+    drained.catch(() => undefined),
   )
   return drained
 }
 
-const draining = new WeakMap<Hold, Promise<boolean>>()
+export interface Drained {
+  readonly recorded: boolean
+  /** There are edits in the inbox that wait for their moment. */
+  readonly editsWait: boolean
+}
 
-async function drain(hold: Hold, edits: boolean): Promise<boolean> {
+const draining = new WeakMap<Hold, Promise<unknown>>()
+
+async function drain(hold: Hold, edits: boolean): Promise<Drained> {
   const entries: NewEntry[] = []
   const taken: string[] = []
+  let editsWait = false
   for (const message of await hold.engine.store.inbox(hold.state.run)) {
     const content = parse(message)
-    if (!edits && (content?.kind === 'edit' || content?.kind === 'invalidate')) continue
+    if (!edits && (content?.kind === 'edit' || content?.kind === 'invalidate')) {
+      editsWait = true
+      continue
+    }
     taken.push(message.id)
     const entry = toEntry(hold.state, message.id, content)
     entries.push(entry)
@@ -70,10 +80,10 @@ async function drain(hold: Hold, edits: boolean): Promise<boolean> {
     if (entry.type === 'run.cancelled') break
   }
   const last = entries.at(-1)
-  if (!last) return false
+  if (!last) return { recorded: false, editsWait }
   await hold.append(entries, taken)
   if (last.type === 'run.cancelled') hold.stop(runCancelled(hold.state.run))
-  return true
+  return { recorded: true, editsWait }
 }
 
 export function runCancelled(run: string): RepriseError {

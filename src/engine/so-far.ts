@@ -6,6 +6,7 @@ import type { RunState } from '../journal/state.ts'
 import { redact } from '../models/redact.ts'
 import { describe } from '../options.ts'
 import type { CrewDefinition, SoFar, TaskDefinition } from './definition.ts'
+import { waitsFor } from './waits-for.ts'
 
 /** The entry that skips the task when its condition does not hold. TASK_FAILED when the condition throws. */
 export async function skip(state: RunState, crew: CrewDefinition, task: TaskDefinition): Promise<NewEntry | undefined> {
@@ -26,7 +27,9 @@ export async function skip(state: RunState, crew: CrewDefinition, task: TaskDefi
 }
 
 async function soFarFor(state: RunState, crew: CrewDefinition, task: TaskDefinition): Promise<SoFar> {
-  const earlier = crew.tasks.slice(0, crew.tasks.indexOf(task))
+  // never by timing: an async task that it does not wait for may or may not be done
+  const certain = new Set(waitsFor(crew, task))
+  const earlier = crew.tasks.slice(0, crew.tasks.indexOf(task)).filter((other) => certain.has(other.name))
   const known = await Promise.all(
     earlier.map(async (other) => {
       const stored = state.tasks.get(other.name)?.output

@@ -487,8 +487,8 @@ describe('putting a crew together', () => {
     ['a task that is none', () => new Crew({ tasks: [{}] as never }), /tasks\[0\] of a crew is an object/],
     [
       'another process',
-      () => new Crew({ tasks: [], process: 'parallel' as never }),
-      /"parallel"; this version has 'sequential'/,
+      () => new Crew({ tasks: [], process: 'swarm' as never }),
+      /"swarm"; this version has 'sequential' and 'parallel'/,
     ],
   ] as const) {
     test(`refuses ${what}`, () => {

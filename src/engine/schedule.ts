@@ -1,0 +1,107 @@
+// Which tasks of a run are executed when. What a task is given decides, never timing: it starts when everything in its context is
+// done and, in a sequential crew, when every earlier task that is not async is. Several may be under way at once. When one fails,
+// no other is begun and those under way end behind their current step, so that what was paid for is recorded.
+import { messageOf, RepriseError } from '../errors.ts'
+import type { NewEntry } from '../journal/entries.ts'
+import { taskOf } from '../journal/paths.ts'
+import type { RunState } from '../journal/state.ts'
+import { tellOfEnd, tellOfTasks } from './callbacks.ts'
+import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
+import { executeTask } from './execute-task.ts'
+import type { Hold } from './hold.ts'
+import { drainInbox } from './inbox.ts'
+import { inheritance } from './plan/inherit.ts'
+import { skip } from './so-far.ts'
+import { waitsFor } from './waits-for.ts'
+import type { Waker } from './waker.ts'
+
+/** Executes what can be executed, and gives the entry that the run ends or pauses with. Rejects with the first failure. */
+export async function executeTasks(
+  hold: Hold,
+  crew: CrewDefinition,
+  options: ExecuteOptions,
+  waker: Waker,
+): Promise<NewEntry> {
+  const { through } = options
+  const end = through === undefined ? crew.tasks.length : crew.tasks.findIndex((task) => task.name === through) + 1
+  const wanted = crew.tasks.slice(0, end)
+  const running = new Map<string, Promise<void>>()
+  /** Tasks that wait for an answer. */
+  const waiting = new Set<string>()
+  let failure: { readonly error: unknown } | undefined
+
+  const begin = (task: TaskDefinition): void => {
+    waiting.delete(task.name)
+    const work = executeTask(hold, crew, task, { ...options, halted: () => failure !== undefined })
+    const over = work
+      .then(
+        (outcome) => void (outcome === 'suspended' && waiting.add(task.name)),
+        (error: unknown) => void (failure ??= { error: hold.signal.aborted ? error : at(error, task.name) }),
+      )
+      .finally(() => void running.delete(task.name))
+    running.set(task.name, over)
+  }
+
+  try {
+    for (;;) {
+      hold.signal.throwIfAborted()
+      // a person's edit waits until no task is under way whose ground it would pull away; until then nothing new is begun
+      const inbox = await drainInbox(hold, { edits: running.size === 0 })
+      hold.signal.throwIfAborted()
+      if (failure && running.size === 0) throw failure.error
+      await tellOfTasks(hold, crew)
+      const ready =
+        failure || inbox.editsWait || running.size >= crew.concurrency
+          ? undefined
+          : wanted.find((task) => isReady(hold.state, crew, task, running, waiting))
+      if (ready) {
+        const done = await withoutExecuting(hold, crew, ready)
+        if (done) await hold.append([done])
+        else begin(ready)
+      } else if (running.size > 0) {
+        await Promise.race([...running.values(), waker.woken()])
+      } else break
+    }
+  } finally {
+    await Promise.allSettled(running.values())
+  }
+  if (waiting.size > 0) return { type: 'run.suspended', reason: 'questions' }
+  if (through !== undefined && end < crew.tasks.length) return { type: 'run.suspended', reason: 'through', through }
+  await tellOfEnd(hold, crew)
+  return { type: 'run.completed' }
+}
+
+function isReady(
+  state: RunState,
+  crew: CrewDefinition,
+  task: TaskDefinition,
+  running: ReadonlyMap<string, unknown>,
+  waiting: ReadonlySet<string>,
+): boolean {
+  if (isDone(state, task.name) || running.has(task.name)) return false
+  if (waiting.has(task.name) && !hasAnswer(state, task.name)) return false
+  return waitsFor(crew, task).every((name) => isDone(state, name))
+}
+
+function isDone(state: RunState, task: string): boolean {
+  const status = state.tasks.get(task)?.status
+  return status === 'completed' || status === 'skipped'
+}
+
+/** Whether somebody has answered a question of the task, and the answer has not been used. */
+function hasAnswer(state: RunState, task: string): boolean {
+  return [...state.questions.values()].some(
+    ({ question, answer, used, withdrawn }) => answer && !used && !withdrawn && taskOf(question.path) === task,
+  )
+}
+
+async function withoutExecuting(hold: Hold, crew: CrewDefinition, task: TaskDefinition): Promise<NewEntry | undefined> {
+  return (await skip(hold.state, crew, task)) ?? (await inheritance(hold, crew, task))
+}
+
+/** Says at which task it happened: others may be under way. */
+function at(error: unknown, task: string): RepriseError {
+  if (!RepriseError.isInstance(error)) return new RepriseError('TASK_FAILED', messageOf(error), { task, cause: error })
+  if (error.task !== undefined) return error
+  return new RepriseError(error.code, error.message, { runId: error.runId, task, cause: error.cause ?? error })
+}
