@@ -93,3 +93,8 @@ export function messageOf(error: unknown): string {
     return 'a value that cannot be shown was thrown'
   }
 }
+
+/** What was thrown, as an error of ours. */
+export function asRepriseError(error: unknown): RepriseError {
+  return RepriseError.isInstance(error) ? error : new RepriseError('TASK_FAILED', messageOf(error), { cause: error })
+}

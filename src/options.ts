@@ -35,6 +35,22 @@ export function checkNumber(what: string, value: unknown, least: number, most: n
   }
 }
 
+/** Refuses anything but a whole number in its range; undefined is fine. */
+export function checkWhole(what: string, value: unknown, least: number, most: number): void {
+  checkNumber(what, value, least, most)
+  if (value === undefined || Number.isInteger(value)) return
+  throw new RepriseError(
+    'OPTION_UNKNOWN',
+    `${what} is ${describe(value)}; give a whole number from ${least} to ${most}`,
+  )
+}
+
+/** Refuses anything but true or false; undefined is fine. */
+export function checkFlag(what: string, value: unknown): void {
+  if (value === undefined || typeof value === 'boolean') return
+  throw new RepriseError('OPTION_UNKNOWN', `${what} is ${describe(value)}; give true or false`)
+}
+
 /** A moment as stores compare it, from a Date or an ISO 8601 text. OPTION_UNKNOWN. */
 export function readTime(what: string, value: unknown): string {
   const time = value instanceof Date ? value : new Date(isoDate.test(String(value)) ? String(value) : Number.NaN)

@@ -1,27 +1,31 @@
 // How a change of a task would have done on real history: old and new outputs side by side, with what they cost.
-import { backtestCase, storedCases, type StoredCase } from '../engine/history/backtest.ts'
+import { backtestCase, readCase, storedCases } from '../engine/history/backtest.ts'
 import type { CrewDefinition, Engine, Inputs, TaskDefinition } from '../engine/definition.ts'
 import { costOfTask } from '../engine/plan/estimate.ts'
 import { outputOf } from '../engine/so-far.ts'
-import { RepriseError } from '../errors.ts'
+import { checkRunId } from '../engine/run-id.ts'
+import { asRepriseError, RepriseError } from '../errors.ts'
 import type { StoredOutput, Usage } from '../journal/entries.ts'
+import { digest } from '../journal/hash.ts'
 import { canonicalJson, type Json } from '../journal/json.ts'
 import { addUsage, noUsage, type RunState } from '../journal/state.ts'
-import { addCost, dollars } from '../models/cost.ts'
-import { asRepriseError } from './for-each.ts'
+import { dollars } from '../journal/words.ts'
+import { addCost } from '../models/cost.ts'
 import { pooled } from './pool.ts'
 
 export interface Backtest<Output = unknown> {
   readonly task: string
   /** Give it again to go on with a backtest that was cut off: what is done is not paid again. */
   readonly id: string
-  /** Newest run first. */
+  /** Newest run first. A case is that of the run which made the output. */
   readonly cases: readonly BacktestCase<Output>[]
   /** Runs without what the task needs, and why they were passed over. */
   readonly passed: readonly { readonly run: string; readonly reason: string }[]
   readonly equal: number
   readonly different: number
   readonly failed: number
+  /** Cases that a signal kept from being tried, or cut off: the same id goes on with them. */
+  readonly pending: number
   readonly usage: { readonly old: Usage; readonly new: Usage }
   /** In dollars; undefined where a price is not known. */
   readonly cost: { readonly old: number | undefined; readonly new: number | undefined }
@@ -63,54 +67,54 @@ export interface BacktestRequest {
 export async function backtest(engine: Engine, crew: CrewDefinition, request: BacktestRequest): Promise<Backtest> {
   const { task, signal } = request
   const id = request.id ?? engine.world.newRunId()
-  const { cases, passed } = await storedCases(engine, crew, task, request.runs)
-  if (cases.length === 0) {
+  const { runs, passed } = await storedCases(engine, crew, task, request.runs)
+  if (runs.length === 0) {
     const why = passed.map(({ run, reason }) => `${run}: ${reason}`).slice(0, 3)
     const words = `crew ${crew.name} has no run in ${engine.store.url} with an output of ${task.name} and all that it is given; kick it off first`
     throw new RepriseError('RUN_NOT_FOUND', [words, ...why].join('; '))
   }
   const tried = await pooled(
-    cases,
+    runs,
     request.concurrency,
-    (stored) => tryCase(engine, crew, task, stored, id, signal),
+    (run) => tryCase(engine, crew, task, run, id, signal),
     () => signal?.aborted ?? false,
   )
-  signal?.throwIfAborted()
-  return summary(
-    task.name,
-    id,
-    tried.filter((one) => one !== undefined),
-    passed,
-  )
+  const cases = tried.filter((one) => one !== undefined)
+  return summary(task.name, id, cases, passed, runs.length - cases.length)
 }
 
+/** Undefined when it was cut off by the signal. */
 async function tryCase(
   engine: Engine,
   crew: CrewDefinition,
   task: TaskDefinition,
-  stored: StoredCase,
+  run: string,
   id: string,
   signal: AbortSignal | undefined,
-): Promise<BacktestCase> {
-  const trial = `${id}:${stored.state.run}`
-  const old = await sideOf(stored.state, stored.output, task, crew)
-  const known = { run: stored.state.run, trial, inputs: stored.state.inputs, old }
+): Promise<BacktestCase | undefined> {
+  const stored = await readCase(engine.store, run, crew, task)
+  // a moment ago it was there
+  if (typeof stored === 'string') return undefined
+  const { state: then, changes } = stored
+  const trial = trialId(id, run)
+  const known = { run, trial, inputs: then.inputs, old: await sideOf(then, stored.output, task, crew), changes }
   try {
-    const state = await backtestCase(engine, crew, task, stored, trial, { signal })
+    const goOn = `the same backtest, with id ${JSON.stringify(id)}`
+    const state = await backtestCase(engine, crew, task, stored, trial, { signal, goOn })
     const made = state.tasks.get(task.name)?.output
-    const changes = state.plan?.at(-1)?.reasons ?? []
-    if (!made) {
-      const error = new RepriseError('TASK_FAILED', `the trial was stopped; go on with the same id, ${id}`, {
-        runId: trial,
-      })
-      return { ...known, new: undefined, equal: false, error, changes, withheld: [] }
-    }
+    if (!made) return undefined
     const equal = sameOutput(stored.output, made)
-    const sides = { new: await sideOf(state, made, task, crew), equal, error: undefined }
-    return { ...known, ...sides, changes, withheld: withheldIn(state) }
+    const now = await sideOf(state, made, task, crew)
+    return { ...known, new: now, equal, error: undefined, withheld: withheldIn(state) }
   } catch (error) {
-    return { ...known, new: undefined, equal: false, error: asRepriseError(error), changes: [], withheld: [] }
+    return { ...known, new: undefined, equal: false, error: asRepriseError(error), withheld: [] }
   }
+}
+
+/** Both ids together may be longer than an id can be. */
+function trialId(id: string, run: string): string {
+  const whole = `${id}:${run}`
+  return checkRunId(whole.length <= 200 ? whole : `${id}:${digest(run)}`)
 }
 
 async function sideOf(
@@ -119,14 +123,10 @@ async function sideOf(
   task: TaskDefinition,
   crew: CrewDefinition,
 ): Promise<BacktestOutput> {
-  // what an output cost that another run had made is in that run
+  // what an output cost that another run had made is in that run; a person's value cost nothing that is known
   const here = state.tasks.get(task.name)?.source === 'executed'
-  return {
-    raw: stored.raw,
-    output: await outputOf(stored, task),
-    usage: stored.usage,
-    cost: here ? await costOfTask(state, task.name, crew.prices) : undefined,
-  }
+  const cost = here ? await costOfTask(state, task.name, crew.prices) : undefined
+  return { raw: stored.raw, output: await outputOf(stored, task), usage: stored.usage, cost }
 }
 
 function sameOutput(a: StoredOutput, b: StoredOutput): boolean {
@@ -140,7 +140,13 @@ function withheldIn(state: RunState): string[] {
   return [...new Set(calls.filter((call) => call.source === 'withheld').map((call) => call.request.tool))]
 }
 
-function summary(task: string, id: string, cases: readonly BacktestCase[], passed: Backtest['passed']): Backtest {
+function summary(
+  task: string,
+  id: string,
+  cases: readonly BacktestCase[],
+  passed: Backtest['passed'],
+  pending: number,
+): Backtest {
   const done = cases.filter((one) => one.new)
   const side = (pick: (one: BacktestCase) => BacktestOutput | undefined) => ({
     usage: done.reduce((sum, one) => addUsage(sum, pick(one)?.usage ?? noUsage), noUsage),
@@ -155,6 +161,7 @@ function summary(task: string, id: string, cases: readonly BacktestCase[], passe
     equal: done.filter((one) => one.equal).length,
     different: done.filter((one) => !one.equal).length,
     failed: cases.length - done.length,
+    pending,
     usage: { old: before.usage, new: now.usage },
     cost: { old: before.cost, new: now.cost },
   }
@@ -165,7 +172,7 @@ function summary(task: string, id: string, cases: readonly BacktestCase[], passe
 }
 
 function backtestText(data: Omit<Backtest, 'toString'>): string {
-  const { task, cases, equal, different, failed, usage, cost, passed } = data
+  const { task, id, cases, equal, different, failed, pending, usage, cost, passed } = data
   const tokens = ({ input, output }: Usage): string => (input + output).toLocaleString('en')
   const lines = cases.map((one) => {
     const verdict = one.error ? `failed: ${one.error.message}` : one.equal ? 'equal' : 'different'
@@ -177,6 +184,7 @@ function backtestText(data: Omit<Backtest, 'toString'>): string {
     `Backtest of ${task} on ${cases.length} runs: ${equal} equal, ${different} different, ${failed} failed`,
     ...lines,
     `Tokens: ${tokens(usage.old)} then, ${tokens(usage.new)} now; cost: ${dollars(cost.old)} then, ${dollars(cost.new)} now`,
+    ...(pending > 0 ? [`Not tried yet: ${pending}; go on with id ${JSON.stringify(id)}`] : []),
     ...(passed.length > 0 ? [`Passed over: ${passed.length} runs that have not what it needs`] : []),
   ].join('\n')
 }

@@ -5,7 +5,7 @@ import { messageOf, RepriseError } from '../errors.ts'
 import type { Json } from '../journal/json.ts'
 import { redact } from '../models/redact.ts'
 import { describe } from '../options.ts'
-import { readInputs } from './inputs.ts'
+import { readInputs, type InputValue } from './inputs.ts'
 import { taskOutputs, toResult, type CompletedResult, type TaskOutput, type Tasks } from './result.ts'
 import type { Task } from './task.ts'
 
@@ -16,16 +16,19 @@ export interface CallbackPlace {
   readonly seq: number
 }
 
+/** What JSON carries, by name; or nothing. */
+export type MadeInputs = { readonly [name: string]: InputValue } | void
+
 export interface CrewCallbacks<T extends Tasks = Tasks> {
   /**
    * Called before a run is made from nothing or from another run, and for a plan of one; not for a resume. What it gives are the run's
    * inputs; nothing leaves them as they are.
    */
-  readonly beforeKickoff?: (inputs: { readonly [name: string]: Json }) => unknown
+  beforeKickoff?(inputs: { readonly [name: string]: Json }): MadeInputs | Promise<MadeInputs>
   /** Called when all tasks are done, before the run is recorded as completed. At least once: again after a crash in that moment. */
-  afterKickoff?(result: CompletedResult<T>): unknown
+  afterKickoff?(result: CompletedResult<T>): void | Promise<void>
   /** Called behind each task that was executed in this run. At least once: again after a crash before it returned. */
-  readonly onTask?: (output: TaskOutput, place: CallbackPlace) => unknown
+  onTask?(output: TaskOutput, place: CallbackPlace): void | Promise<void>
 }
 
 export const callbackKeys = ['beforeKickoff', 'afterKickoff', 'onTask'] as const
@@ -70,5 +73,5 @@ async function inputsFrom(make: NonNullable<CrewCallbacks['beforeKickoff']>, giv
   } catch (error) {
     throw new RepriseError('CALLBACK_FAILED', `beforeKickoff threw: ${redact(messageOf(error))}`, { cause: error })
   }
-  return made === undefined ? given : readInputs(made)
+  return made === undefined ? given : readInputs(made, 'what beforeKickoff gives')
 }

@@ -1,16 +1,17 @@
 // What may be said to a crew and its methods, and the checks that come before anything else.
 import type { ChangedPolicy, Logger, OnQuestion } from '../engine/definition.ts'
 import type { EffectsPolicy, StalePolicy } from '../engine/plan/fork.ts'
+import { checkRunId } from '../engine/run-id.ts'
 import { RepriseError } from '../errors.ts'
 import { runStatuses, type RunStatus } from '../journal/entries.ts'
 import type { Json } from '../journal/json.ts'
-import { checkPrices, type Prices } from '../models/prices.ts'
-import { checkKeys, checkNumber, describe, readTime } from '../options.ts'
+import type { Prices } from '../models/prices.ts'
+import { checkFlag, checkKeys, checkNumber, checkWhole, describe, readTime } from '../options.ts'
 import type { RunFilter, Store } from '../stores/store.ts'
 import type { Agent } from './agent.ts'
 import { callbackKeys, checkCallbacks, type CrewCallbacks } from './callbacks.ts'
 import { checkName } from './identity.ts'
-import { checkRunId, type InputsFor, type NeedsInputs } from './inputs.ts'
+import type { InputsFor, NeedsInputs } from './inputs.ts'
 import type { TaskReference, Tasks } from './result.ts'
 
 export interface CrewOptions<T extends Tasks = Tasks> extends CrewCallbacks<T> {
@@ -83,8 +84,8 @@ export interface ListOptions {
   readonly createdFrom?: Date | string
   readonly createdTo?: Date | string
   readonly limit?: number
-  /** The id of the last run of the page before. */
-  readonly before?: string
+  /** The last run of the page before, or its id. */
+  readonly before?: string | { readonly id: string; readonly createdAt: string }
   /** The runs of backtests instead of the crew's own. */
   readonly backtests?: boolean
 }
@@ -161,7 +162,6 @@ export function checkCrewOptions(options: CrewOptions): void {
   checkList('tasks', options.tasks)
   if (options.agents !== undefined) checkList('agents', options.agents)
   if (options.name !== undefined) checkName('a crew', options.name)
-  if (options.prices !== undefined) checkPrices(options.prices)
   checkCallbacks(options)
   if (options.process !== undefined && !['sequential', 'parallel'].includes(options.process)) {
     throw new RepriseError(
@@ -169,7 +169,7 @@ export function checkCrewOptions(options: CrewOptions): void {
       `the process of the crew is ${describe(options.process)}; this version has 'sequential' and 'parallel'`,
     )
   }
-  checkNumber('concurrency of a crew', options.concurrency, 1, 1_000)
+  checkWhole('concurrency of a crew', options.concurrency, 1, 1_000)
 }
 
 export function checkOneOf<V extends string>(what: string, value: V | undefined, values: readonly V[]): V | undefined {
@@ -180,12 +180,26 @@ export function checkOneOf<V extends string>(what: string, value: V | undefined,
   )
 }
 
+const planKeys = {
+  fork: ['run', 'inputs', 'effects', 'through', 'only', 'stale', 'from', 'outputs', 'of'],
+  resume: ['run', 'through', 'changed', 'of'],
+  kickoff: ['inputs', 'through', 'reuse', 'of'],
+}
+
+/** OPTION_UNKNOWN, also for an option that means nothing for what is planned. */
+export function checkPlanOptions(options: PlanOptions): void {
+  const keys = options.of === undefined ? Object.values(planKeys).flat() : planKeys[options.of]
+  const known = keys ?? Object.values(planKeys).flat()
+  checkKeys(options.of === undefined ? 'plan' : `the plan of a ${options.of}`, options, [...new Set(known)], 'inputs')
+}
+
 /** As the store takes it. OPTION_UNKNOWN. */
 export function readFilter(options: ListOptions): RunFilter {
   checkKeys('listRuns', options, ['status', 'parent', 'createdFrom', 'createdTo', 'limit', 'before', 'backtests'])
   const { status, parent, createdFrom, createdTo } = options
   for (const one of [status ?? []].flat()) checkOneOf('status', one, runStatuses)
-  checkNumber('limit', options.limit, 1, 10_000)
+  checkWhole('limit', options.limit, 1, 10_000)
+  checkFlag('backtests', options.backtests)
   return {
     ...(status === undefined ? {} : { status: [status].flat() }),
     ...(parent === undefined ? {} : { parent: checkRunId(parent) }),

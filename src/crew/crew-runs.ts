@@ -10,8 +10,9 @@ import type {
 } from '../engine/definition.ts'
 import { withEstimates } from '../engine/plan/estimate.ts'
 import { executeRun } from '../engine/execute-run.ts'
-import type { Hold } from '../engine/hold.ts'
-import { checkReadable, createRun, resumeRun } from '../engine/lifecycle.ts'
+import { executorOf, type Hold } from '../engine/hold.ts'
+import { checkReadable, checkResumable, createRun, resumeRun } from '../engine/lifecycle.ts'
+import { onceCalls } from '../engine/once.ts'
 import { inheritedCalls, planFork, type ForkPlan, type ForkRequest } from '../engine/plan/fork.ts'
 import { planKickoff, planResume } from '../engine/plan/run.ts'
 import { readRun } from '../engine/read-run.ts'
@@ -87,7 +88,7 @@ export function crewRuns(crew: CrewDefinition, store: string | Store | undefined
     return resumeRun(engine, crew, run, (state) => {
       check?.(state)
       const done = state.status === 'completed'
-      if (!done) checkBefore(crew, state.inputs, (task) => state.tasks.get(task.name)?.status !== 'completed')
+      if (!done) checkBefore(crew, state.inputs, isOpen(state))
       announce(crew, run, done ? 'completed before' : `resume, life ${state.lives + 1}`)
     })
   }
@@ -100,16 +101,24 @@ export function crewRuns(crew: CrewDefinition, store: string | Store | undefined
   }
 
   async function planMake(engine: Engine, request: MakeRequest): Promise<Made> {
-    const run = request.run ?? (await latest(engine))
+    const run = request.run ?? (await latestAtRest(engine))
     const { state: parent } = await readRun(engine.store, run)
     checkReadable(parent, crew.name)
-    const made = await beforeKickoff(crew, { ...parent.inputs, ...request.inputs })
-    const { inputs } = made
-    const given = made.given === undefined ? {} : { given: digest(request.inputs) }
-    const plan = await planFork(crew, parent, { ...request, inputs })
+    const made = await inputsFor(crew, parent, request.inputs)
+    const plan = await planFork(crew, parent, { ...request, inputs: made.inputs })
     const executed = new Set(plan.tasks.filter((item) => item.action === 'execute').map((item) => item.task))
-    checkBefore(crew, inputs, (task) => executed.has(task.name))
-    return { parent, inputs, ...given, plan: { ...plan, tasks: await withEstimates(engine, crew, plan.tasks) } }
+    checkBefore(crew, made.inputs, (task) => executed.has(task.name))
+    const warnings = warningsOf(crew, parent)
+    return { parent, ...made, warnings, plan: { ...plan, tasks: await withEstimates(engine, crew, plan.tasks) } }
+  }
+
+  /** One that somebody executes now may yet do what a run made from it would do too. */
+  async function latestAtRest(engine: Engine): Promise<string> {
+    const run = await latest(engine)
+    const owner = await executorOf(engine, run)
+    if (!owner) return run
+    const words = `the latest run of crew ${crew.name}, ${run}, is being executed by process ${owner.pid} on host ${owner.host}; wait for it, or name a run`
+    throw new RepriseError('RUN_HELD', words, { runId: run })
   }
 
   return {
@@ -154,15 +163,16 @@ export function crewRuns(crew: CrewDefinition, store: string | Store | undefined
       if (id !== undefined && (await engine.store.row(id))) {
         return execute(await take(engine, id, (state) => checkSameOrigin(state, request)), choices)
       }
-      const { parent, inputs, given, plan } = await planMake(engine, request)
+      const { parent, inputs, given, plan, warnings } = await planMake(engine, request)
+      for (const warning of warnings) crew.logger.warn(warning)
       const run = id ?? engine.world.newRunId()
-      const calls = inheritedCalls(parent, plan, effects)
+      const calls = inheritedCalls(parent)
       announce(crew, run, `made from run ${parent.run}${from ? `, from task ${from.name} on` : ''}`)
       const origin = {
-        parent: { run: parent.run, ...(from ? { from: from.name } : {}) },
+        parent: { run: parent.run, ...(from ? { from: from.name } : {}), request: requestDigest(request) },
         plan: plan.tasks,
         ...(calls.length > 0 ? { calls } : {}),
-        ...(effects === 'ask' ? { effects } : {}),
+        ...(effects === undefined || effects === 'reuse' ? {} : { effects }),
       }
       const hold = await createRun(engine, crew, { run, inputs, given, origin, entries: plan.entries })
       // a run of that id came into being just now
@@ -172,24 +182,25 @@ export function crewRuns(crew: CrewDefinition, store: string | Store | undefined
     async plan(request) {
       const engine = await open()
       const { run, changed, reuse, choices } = request
-      const there = run ?? (await latestRun(engine, crew.name))
-      const of = request.of ?? (there === undefined ? 'kickoff' : 'fork')
+      const forks = run !== undefined || request.from !== undefined || (request.outputs?.size ?? 0) > 0
+      const of = request.of ?? (forks || (await latestRun(engine, crew.name)) !== undefined ? 'fork' : 'kickoff')
       const { through } = choices
       if (of === 'kickoff') {
         const { inputs } = await beforeKickoff(crew, request.inputs)
         checkBefore(crew, inputs, () => true)
         const tasks = await withEstimates(engine, crew, await planKickoff(engine, crew, inputs, reuse))
-        return toPlan(crew, { of, run: undefined, inputs, tasks, through })
+        return toPlan(crew, { of, run: undefined, inputs, tasks, through, warnings: [] })
       }
       if (of === 'resume') {
         const id = run ?? (await latest(engine, ['running', 'suspended', 'failed']))
         const { state } = await readRun(engine.store, id)
-        checkReadable(state, crew.name)
-        const tasks = await withEstimates(engine, crew, planResume(crew, state, changed))
-        return toPlan(crew, { of, run: id, inputs: state.inputs, tasks, through })
+        checkResumable(crew, state)
+        if (state.status !== 'completed') checkBefore(crew, state.inputs, isOpen(state))
+        const tasks = await withEstimates(engine, crew, await planResume(engine, crew, state, changed))
+        return toPlan(crew, { of, run: id, inputs: state.inputs, tasks, through, warnings: [] })
       }
-      const { parent, inputs, plan } = await planMake(engine, request)
-      return toPlan(crew, { of, run: parent.run, inputs, tasks: plan.tasks, through })
+      const { parent, inputs, plan, warnings } = await planMake(engine, request)
+      return toPlan(crew, { of, run: parent.run, inputs, tasks: plan.tasks, through, warnings })
     },
   }
 }
@@ -197,9 +208,9 @@ export function crewRuns(crew: CrewDefinition, store: string | Store | undefined
 interface Made {
   readonly parent: RunState
   readonly inputs: Inputs
-  /** The digest of what the caller gave, where `beforeKickoff` made other inputs. */
-  readonly given?: string
+  readonly given?: Inputs
   readonly plan: ForkPlan
+  readonly warnings: readonly string[]
 }
 
 async function latestRun(engine: Engine, crew: string, status?: RunStatus[]): Promise<string | undefined> {
@@ -210,6 +221,8 @@ async function latestRun(engine: Engine, crew: string, status?: RunStatus[]): Pr
 /** Everything that can be known to be wrong before a model is asked. */
 function checkBefore(crew: CrewDefinition, inputs: Inputs, executed: (task: TaskDefinition) => boolean): void {
   checkTasks(crew.tasks.filter(executed), inputs)
+  // a condition may use any of them
+  if (crew.tasks.some((task) => task.when)) return
   const used = new Set(crew.tasks.flatMap((task) => task.inputs))
   for (const name of Object.keys(inputs).filter((input) => !used.has(input))) {
     crew.logger.warn(`input ${name} is used by no text of crew ${crew.name}`)
@@ -238,20 +251,44 @@ function logEntries(crew: CrewDefinition): Engine['appended'] {
   }
 }
 
-/** The inputs that a run is made with, and a digest of the given ones where the crew's callback made others of them. */
-async function beforeKickoff(
-  { callbacks }: CrewDefinition,
-  given: Inputs,
-): Promise<{ readonly inputs: Inputs; readonly given?: string }> {
+interface MadeInputs {
+  readonly inputs: Inputs
+  /** What the caller gave, where the crew's callback made others of it. */
+  readonly given?: Inputs
+}
+
+async function beforeKickoff({ callbacks }: CrewDefinition, given: Inputs): Promise<MadeInputs> {
   if (!callbacks?.before) return { inputs: given }
   const inputs = await callbacks.before(given)
-  return digest(inputs) === digest(given) ? { inputs } : { inputs, given: digest(given) }
+  return digest(inputs) === digest(given) ? { inputs } : { inputs, given }
+}
+
+/** Those of the parent where nothing is given over them; else the callback gets what it got then, with the new ones merged over that. */
+async function inputsFor(crew: CrewDefinition, parent: RunState, over: Inputs): Promise<MadeInputs> {
+  const { inputs, given } = parent
+  if (Object.keys(over).length === 0) return { inputs, ...(given ? { given } : {}) }
+  return beforeKickoff(crew, { ...(given ?? inputs), ...over })
+}
+
+/** What a plan cannot see: a task that was renamed is another task, also to its calls. */
+function warningsOf(crew: CrewDefinition, parent: RunState): string[] {
+  const there = new Set(crew.tasks.map((task) => task.name))
+  const gone = new Set(onceCalls(parent).flatMap(({ task }) => (there.has(task) ? [] : [task])))
+  return [...gone].map(
+    (task) =>
+      `run ${parent.run} made calls that must not be repeated for task ${task}, which the crew does not have; if it goes by another name now, it may make them again`,
+  )
+}
+
+function isOpen(state: RunState): (task: TaskDefinition) => boolean {
+  return (task) => state.tasks.get(task.name)?.status !== 'completed'
 }
 
 function checkSameInputs(state: RunState, inputs: Inputs): void {
-  if (digest(inputs) === (state.given ?? digest(state.inputs))) return
-  const names = [...new Set([...Object.keys(state.inputs), ...Object.keys(inputs)])]
-  const words = differences(state.inputs, inputs, names)
+  const before = state.given ?? state.inputs
+  if (digest(inputs) === digest(before)) return
+  const names = [...new Set([...Object.keys(before), ...Object.keys(inputs)])]
+  const words = differences(before, inputs, names)
   throw new RepriseError(
     'INPUTS_DIFFER',
     `run ${state.run} was started with other inputs: ${words}; use another id, or replay it with new inputs`,
@@ -260,18 +297,29 @@ function checkSameInputs(state: RunState, inputs: Inputs): void {
 }
 
 /** A run that is to be made under an id that is taken must be the one that was made by the same call. */
-function checkSameOrigin(state: RunState, { run, from, inputs }: MakeRequest): void {
+function checkSameOrigin(state: RunState, request: MakeRequest): void {
+  const { parent } = state
+  const { run, from, inputs } = request
+  const before = state.given ?? state.inputs
+  const names = Object.keys(inputs).filter((name) => shown(inputs[name]) !== shown(before[name]))
   const other =
-    !state.parent || (run !== undefined && run !== state.parent.run)
-      ? `from ${state.parent ? `run ${state.parent.run}` : 'no other run'}`
-      : state.parent.from !== from?.name
-        ? `from ${state.parent.from === undefined ? 'no task' : `task ${state.parent.from}`} on`
-        : undefined
-  const same = state.given !== undefined && state.given === digest(inputs)
-  const names = Object.keys(inputs).filter((name) => !same && shown(inputs[name]) !== shown(state.inputs[name]))
-  if (other === undefined && names.length === 0) return
-  const words = other === undefined ? `with other inputs: ${differences(state.inputs, inputs, names)}` : other
-  throw new RepriseError('INPUTS_DIFFER', `run ${state.run} was made ${words}; use another id`, { runId: state.run })
+    !parent || (run !== undefined && run !== parent.run)
+      ? `from ${parent ? `run ${parent.run}` : 'no other run'}`
+      : parent.from !== from?.name
+        ? `from ${parent.from === undefined ? 'no task' : `task ${parent.from}`} on`
+        : names.length > 0
+          ? `with other inputs: ${differences(before, inputs, names)}`
+          : parent.request !== requestDigest(request)
+            ? 'with other inputs, outputs or policies'
+            : undefined
+  if (other === undefined) return
+  throw new RepriseError('INPUTS_DIFFER', `run ${state.run} was made ${other}; use another id`, { runId: state.run })
+}
+
+/** Of everything that decides what the new run is, but for the run that it is made from. */
+function requestDigest({ from, only, inputs, outputs, stale, effects }: MakeRequest): string {
+  const given = [...(outputs ?? [])].map(([task, { raw }]) => [task, raw])
+  return digest([from?.name ?? null, only ?? null, inputs, given, stale, effects ?? 'reuse'])
 }
 
 function differences(before: Inputs, now: Inputs, names: readonly string[]): string {

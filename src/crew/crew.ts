@@ -1,12 +1,6 @@
 // The one class behind every crew. A crew is what its tasks say; a run is what its journal says; the crew only brings the two
 // together: every method checks what it was given, before anything is spent, and hands it to the engine.
-import {
-  changedPolicies,
-  type CrewDefinition,
-  type Engine,
-  type ExecuteOptions,
-  type TaskDefinition,
-} from '../engine/definition.ts'
+import { changedPolicies, type CrewDefinition, type Engine, type TaskDefinition } from '../engine/definition.ts'
 import { backtestName } from '../engine/history/backtest.ts'
 import { exportRunToFile } from '../engine/history/export-run.ts'
 import { importRunFromFile, type ImportedRun, type ImportOptions } from '../engine/history/import-run.ts'
@@ -14,13 +8,15 @@ import { familyOf, type Family } from '../engine/history/lineage.ts'
 import { deleteRun, prune, type Pruned, type PruneLimits } from '../engine/history/retention.ts'
 import type { InboxMessage } from '../engine/inbox.ts'
 import { answerQuestion, tell } from '../engine/people.ts'
-import { effectsPolicies, stalePolicies } from '../engine/plan/fork.ts'
-import { readRun, type ReadRun } from '../engine/read-run.ts'
+import { costOfRun } from '../engine/plan/estimate.ts'
+import { readRun } from '../engine/read-run.ts'
+import { checkRunId } from '../engine/run-id.ts'
 import { RepriseError } from '../errors.ts'
 import type { RunDiff } from '../journal/diff.ts'
 import type { Answer } from '../journal/entries.ts'
+import { checkPrices } from '../models/prices.ts'
 import type { LanguageModel } from '../models/resolve-model.ts'
-import { checkKeys, checkNumber, describe } from '../options.ts'
+import { checkKeys, checkText, checkWhole } from '../options.ts'
 import type { Store } from '../stores/store.ts'
 import { toolList, type Tools } from '../tools/tool.ts'
 import type { Agent } from './agent.ts'
@@ -29,13 +25,13 @@ import { callbacksOf } from './callbacks.ts'
 import {
   checkCrewOptions,
   checkOneOf,
+  checkPlanOptions,
   executeKeys,
   makeKeys,
   readFilter,
   readReuse,
   type BacktestOptions,
   type CrewOptions,
-  type ExecuteChoices,
   type ForEachOptions,
   type ForkOptions,
   type Kickoff,
@@ -46,13 +42,15 @@ import {
   type ReplayOptions,
   type ResumeOptions,
 } from './crew-options.ts'
-import { crewRuns, type CrewRuns, type MakeRequest } from './crew-runs.ts'
+import { crewRuns, type CrewRuns } from './crew-runs.ts'
 import { defineTasks, type Overrides } from './define.ts'
-import { kickoffForEach, readConcurrency, type ForEachResult } from './for-each.ts'
+import { kickoffForEach, type ForEachResult } from './for-each.ts'
 import { stableId } from './identity.ts'
-import { checkRunId, readInputs, readOutput, readOutputs, type InputsFor } from './inputs.ts'
+import { readInputs, readOutput, type InputsFor } from './inputs.ts'
 import { guarded, quietLogger, verboseLogger } from './log.ts'
 import type { Plan } from './plan.ts'
+import { readChoices, readMake, signed } from './read-request.ts'
+import { readConcurrency } from './pool.ts'
 import { findTask, type RunResult, type TaskReference, type Tasks } from './result.ts'
 import type { Run } from './run.ts'
 import { listRuns, viewRun, type RunSummary, type RunView } from './runs.ts'
@@ -89,7 +87,7 @@ export class Crew<const T extends Tasks = Tasks> {
       process: options.process ?? 'sequential',
       concurrency: Math.floor(options.concurrency ?? 4),
       logger,
-      prices: options.prices,
+      prices: options.prices && checkPrices(options.prices),
       callbacks: callbacksOf(options, options.tasks, () => this.#definition),
     }
     this.#runs = crewRuns(this.#definition, options.store, options.name !== undefined)
@@ -119,7 +117,7 @@ export class Crew<const T extends Tasks = Tasks> {
       id: given.id === undefined ? undefined : checkRunId(given.id),
       inputs: given.inputs === undefined ? undefined : readInputs(given.inputs),
       reuse: readReuse(given.reuse),
-      choices: this.#choices(given),
+      choices: readChoices(this.#definition, given),
     })
     return run as unknown as Run<T>
   }
@@ -134,14 +132,23 @@ export class Crew<const T extends Tasks = Tasks> {
   ): Promise<ForEachResult<T>[]> {
     checkKeys('kickoffForEach', options, ['id', 'concurrency', 'reuse', ...executeKeys])
     const { id, concurrency } = options
-    const request = { list: inputs, id, concurrency, reuse: readReuse(options.reuse), choices: this.#choices(options) }
+    const request = {
+      list: inputs,
+      id,
+      concurrency,
+      reuse: readReuse(options.reuse),
+      choices: readChoices(this.#definition, options),
+    }
     return (await kickoffForEach(this.#runs, request)) as unknown as ForEachResult<T>[]
   }
 
   /** Continues a run behind its last recorded step: the latest unfinished one if none is named. */
   async resume(run?: string, options: ResumeOptions<T> = {}): Promise<RunResult<T>> {
     checkKeys('resume', options, [...executeKeys, 'changed'])
-    const choices = { ...this.#choices(options), changed: checkOneOf('changed', options.changed, changedPolicies) }
+    const choices = {
+      ...readChoices(this.#definition, options),
+      changed: checkOneOf('changed', options.changed, changedPolicies),
+    }
     const id = run === undefined ? undefined : checkRunId(run)
     return (await this.#runs.resume(id, choices)) as unknown as RunResult<T>
   }
@@ -149,7 +156,7 @@ export class Crew<const T extends Tasks = Tasks> {
   /** A new run: all before the task is restored from an old run, the task and all behind it are executed. The old run stays as it is. */
   async replay(task: TaskReference<T>, options: ReplayOptions<T, NamesOf<T>> = {}): Promise<RunResult<T>> {
     checkKeys('replay', options, [...makeKeys, 'only', 'stale'], 'inputs')
-    return this.#make({ ...options, from: task })
+    return this.#make({ ...options, from: this.#find(task).name })
   }
 
   /**
@@ -169,10 +176,9 @@ export class Crew<const T extends Tasks = Tasks> {
 
   /** The dry run of all of these: nothing is written and no model is asked. */
   async plan(options: PlanOptions<T, NamesOf<T>> = {}): Promise<Plan> {
-    const keys = ['run', 'inputs', 'effects', 'through', 'only', 'stale', 'from', 'outputs', 'of', 'changed', 'reuse']
-    checkKeys('plan', options, keys, 'inputs')
+    checkPlanOptions(options)
     return this.#runs.plan({
-      ...(await this.#makeRequest(options)),
+      ...(await readMake(this.#definition, options)),
       of: checkOneOf('of', options.of, ['fork', 'resume', 'kickoff']),
       changed: checkOneOf('changed', options.changed, changedPolicies),
       reuse: readReuse(options.reuse),
@@ -189,11 +195,11 @@ export class Crew<const T extends Tasks = Tasks> {
   async backtest(task: Task | string, options: BacktestOptions = {}): Promise<Backtest> {
     checkKeys('backtest', options, ['runs', 'concurrency', 'id', 'signal'])
     const { runs = 20, id, signal } = options
-    const named = typeof runs !== 'number'
-    if (!named) checkNumber('runs', runs, 1, 10_000)
+    if (Array.isArray(runs)) runs.forEach(checkRunId)
+    else checkWhole('runs', runs, 1, 10_000)
     return backtest(await this.#runs.open(), this.#definition, {
       task: this.#find(task),
-      runs: named ? runs.map(checkRunId) : runs,
+      runs,
       concurrency: readConcurrency(options.concurrency),
       id: id === undefined ? undefined : checkRunId(id),
       signal,
@@ -239,21 +245,31 @@ export class Crew<const T extends Tasks = Tasks> {
 
   /** One run as it stands. RUN_NOT_FOUND. */
   async getRun(id: string): Promise<RunView> {
-    return viewRun(await this.#runs.open(), checkRunId(id), this.#definition)
+    const engine = await this.#runs.open()
+    await this.#checkOwn(engine, checkRunId(id))
+    return viewRun(engine, id, this.#definition)
   }
 
   /** The runs that a run comes from, and the tree of those that were made from it. RUN_NOT_FOUND. */
   async lineage(run: string): Promise<Family> {
-    return familyOf((await this.#runs.open()).store, checkRunId(run))
+    const engine = await this.#runs.open()
+    await this.#checkOwn(engine, checkRunId(run))
+    return familyOf(engine.store, run)
   }
 
   /** What differs between two runs: inputs, definitions, prompts, steps, outputs; `String()` of it is for people. RUN_NOT_FOUND. */
   async diff(a: string, b: string): Promise<RunDiff> {
-    const { store } = await this.#runs.open()
-    const [before, after] = await Promise.all([a, b].map(async (run) => readRun(store, checkRunId(run))))
+    const engine = await this.#runs.open()
+    const [before, after] = await Promise.all(
+      [a, b].map(async (run) => {
+        await this.#checkOwn(engine, checkRunId(run))
+        const { state } = await readRun(engine.store, run)
+        return { state, cost: await costOfRun(state, this.#definition.prices) }
+      }),
+    )
     // loaded when it is needed: it brings a package along
     const { diffRuns } = await import('../journal/diff.ts')
-    return diffRuns((before as ReadRun).state, (after as ReadRun).state)
+    return diffRuns(before!.state, after!.state, { a: before!.cost, b: after!.cost })
   }
 
   /** Removes a run for good. The runs that were made from it keep all that they inherited. RUN_HELD, RUN_NOT_FOUND. */
@@ -278,11 +294,13 @@ export class Crew<const T extends Tasks = Tasks> {
   async exportRun(run: string, file: string): Promise<void> {
     const engine = await this.#runs.open()
     await this.#checkOwn(engine, checkRunId(run))
+    checkText('OPTION_UNKNOWN', 'the file to export to', file)
     await exportRunToFile(engine.store, run, file)
   }
 
   /** Puts an exported run into this crew's store, under another id with `as`. JOURNAL_DAMAGED, RUN_EXISTS. */
   async importRun(file: string, options: ImportOptions = {}): Promise<ImportedRun> {
+    checkText('OPTION_UNKNOWN', 'the file to import', file)
     return importRunFromFile(await this.#runs.open(), file, options)
   }
 
@@ -316,43 +334,15 @@ export class Crew<const T extends Tasks = Tasks> {
   }
 
   async #checkOwn({ store }: Engine, run: string): Promise<void> {
-    const row = await store.row(run)
+    // one that cannot be read has no crew, and can still be deleted
+    const row = await store.row(run).catch(() => undefined)
     if (!row || row.crew === this.name || row.crew === backtestName(this.name)) return
     const words = `run ${run} belongs to crew ${row.crew}, not to ${this.name}; use that crew`
     throw new RepriseError('RUN_NOT_FOUND', words, { runId: run })
   }
 
   async #make(options: ForkOptions<T, NamesOf<T>>): Promise<RunResult<T>> {
-    return (await this.#runs.make(await this.#makeRequest(options))) as unknown as RunResult<T>
-  }
-
-  async #makeRequest(options: ForkOptions<T, NamesOf<T>>): Promise<MakeRequest> {
-    const { run, id, from, only } = options
-    if (only !== undefined && from === undefined) {
-      throw new RepriseError(
-        'OPTION_UNKNOWN',
-        `only is ${describe(only)}, but no task is named to start from; give from`,
-      )
-    }
-    return {
-      run: run === undefined ? undefined : checkRunId(run),
-      id: id === undefined ? undefined : checkRunId(id),
-      from: from === undefined ? undefined : this.#find(from),
-      only: checkOneOf('only', only, ['descendants']),
-      inputs: readInputs(options.inputs),
-      outputs: await readOutputs((name) => this.#find(name), options.outputs, signed(options.by)),
-      stale: checkOneOf('stale', options.stale, stalePolicies) ?? (from === undefined ? 'rerun' : 'keep'),
-      effects: checkOneOf('effects', options.effects, effectsPolicies),
-      choices: this.#choices(options),
-    }
-  }
-
-  #choices({ through, onQuestion, signal }: ExecuteChoices<T>): ExecuteOptions {
-    return {
-      onQuestion,
-      signal,
-      through: through === undefined ? undefined : this.#find(through).name,
-    }
+    return (await this.#runs.make(await readMake(this.#definition, options))) as unknown as RunResult<T>
   }
 
   #find(task: Task | string): TaskDefinition {
@@ -360,7 +350,3 @@ export class Crew<const T extends Tasks = Tasks> {
   }
 }
 Object.defineProperty(Crew.prototype, brand, { value: true })
-
-function signed(by: string | undefined): { readonly by?: string } {
-  return by === undefined ? {} : { by }
-}

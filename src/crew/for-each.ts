@@ -1,11 +1,12 @@
 // A crew kicked off for each of many inputs, some at a time. Every run is a run of its own: one that fails fails no other.
 import type { ExecuteOptions, Inputs } from '../engine/definition.ts'
-import { messageOf, RepriseError } from '../errors.ts'
+import { checkRunId } from '../engine/run-id.ts'
+import { asRepriseError, messageOf, RepriseError } from '../errors.ts'
 import type { RunState } from '../journal/state.ts'
-import { checkNumber, describe } from '../options.ts'
+import { describe } from '../options.ts'
 import type { CrewRuns } from './crew-runs.ts'
-import { checkRunId, readInputs } from './inputs.ts'
-import { pooled } from './pool.ts'
+import { readInputs } from './inputs.ts'
+import { pooled, readConcurrency } from './pool.ts'
 import type { RunResult, Tasks } from './result.ts'
 
 /** How one of many runs ended. Those that the signal kept from being started are `pending`. */
@@ -29,8 +30,6 @@ export interface ForEachRequest {
   readonly reuse: RunState['reuse']
   readonly choices: ExecuteOptions
 }
-
-const usualConcurrency = 4
 
 /** INPUT_INVALID, INPUT_MISSING and whatever else is wrong with any of the inputs, before the first run is started. */
 export async function kickoffForEach(runs: CrewRuns, request: ForEachRequest): Promise<ForEachResult[]> {
@@ -72,20 +71,12 @@ function nothing(runId: string | undefined, words: string): Nothing {
   return { runId, raw: '', output: undefined, toString: () => words }
 }
 
-/** How many at once. */
-export function readConcurrency(concurrency: unknown): number {
-  checkNumber('concurrency', concurrency, 1, 10_000)
-  return Math.floor((concurrency as number | undefined) ?? usualConcurrency)
-}
-
 /** A text is the beginning of each id: `nightly-1`, `nightly-2`. A function makes them from the inputs. */
 function idsOf(id: unknown, all: readonly Inputs[]): (string | undefined)[] {
   if (id === undefined) return []
   const ids = all.map((inputs, index) =>
-    checkRunId(
-      typeof id === 'function'
-        ? (id as (inputs: Inputs, index: number) => unknown)(inputs, index)
-        : `${checkRunId(id)}-${index + 1}`,
+    naming(index, () =>
+      checkRunId(typeof id === 'function' ? made(id, inputs, index) : `${checkRunId(id)}-${index + 1}`),
     ),
   )
   const known = new Map<string, number>()
@@ -100,6 +91,16 @@ function idsOf(id: unknown, all: readonly Inputs[]): (string | undefined)[] {
   return ids
 }
 
+function made(id: unknown, inputs: Inputs, index: number): unknown {
+  try {
+    return (id as (inputs: Inputs, index: number) => unknown)(structuredClone(inputs), index)
+  } catch (error) {
+    throw new RepriseError('CALLBACK_FAILED', `the function that makes ids threw: ${messageOf(error)}`, {
+      cause: error,
+    })
+  }
+}
+
 function naming<T>(index: number, work: () => T): T {
   try {
     return work()
@@ -107,8 +108,4 @@ function naming<T>(index: number, work: () => T): T {
     if (!RepriseError.isInstance(error)) throw error
     throw new RepriseError(error.code, `inputs[${index}]: ${error.message}`, { cause: error })
   }
-}
-
-export function asRepriseError(error: unknown): RepriseError {
-  return RepriseError.isInstance(error) ? error : new RepriseError('TASK_FAILED', messageOf(error), { cause: error })
 }

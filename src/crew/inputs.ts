@@ -44,17 +44,17 @@ export async function readOutputs(
   }
   for (const [name, output] of Object.entries(outputs)) {
     const task = find(name)
-    given.set(task.name, { ...(await readOutput(task, output)), ...signed })
+    given.set(task.name, { ...(await readOutput(task, output, `outputs.${name}`)), ...signed })
   }
   return given
 }
 
 /** INPUT_INVALID with the path of the first thing that JSON does not carry: a Date, bigint, NaN, Map or cycle. */
-export function readInputs(inputs: unknown): Inputs {
+export function readInputs(inputs: unknown, what = 'inputs'): Inputs {
   if (inputs === undefined) return {}
   if (!isPlain(inputs))
-    throw new RepriseError('INPUT_INVALID', `inputs is ${describe(inputs)}; give an object: inputs: { name: value }`)
-  const json = strictJson(inputs, 'inputs')
+    throw new RepriseError('INPUT_INVALID', `${what} is ${describe(inputs)}; give an object: { name: value }`)
+  const json = strictJson(inputs, what)
   if (json.ok) return json.value as { readonly [name: string]: Json }
   throw new RepriseError(
     'INPUT_INVALID',
@@ -67,9 +67,16 @@ function isPlain(value: unknown): value is object {
 }
 
 /** A person's output for a task, as it is stored: the JSON before the schema's transforms, or a text. INPUT_INVALID. */
-export async function readOutput(task: TaskDefinition, output: unknown): Promise<{ raw: string; structured: boolean }> {
-  const json = strictJson(output, 'output')
-  if (!json.ok) throw new RepriseError('INPUT_INVALID', `${json.path} is ${json.found}, which JSON does not carry`)
+export async function readOutput(
+  task: TaskDefinition,
+  output: unknown,
+  where = 'output',
+): Promise<{ raw: string; structured: boolean }> {
+  const json = strictJson(output, where)
+  if (!json.ok) {
+    const words = `${json.path}, for task ${task.name}, is ${json.found}, which JSON does not carry; give text, numbers, lists or plain objects`
+    throw new RepriseError('INPUT_INVALID', words)
+  }
   if (!task.schema) {
     if (typeof json.value === 'string') return { raw: json.value, structured: false }
     const words = `task ${task.name} has no output schema, so its output is a text, not ${describe(output)}`
@@ -78,20 +85,4 @@ export async function readOutput(task: TaskDefinition, output: unknown): Promise
   const parsed = await task.schema.parse(json.value)
   if (parsed.ok) return { raw: JSON.stringify(json.value), structured: true }
   throw new RepriseError('INPUT_INVALID', `the output does not fit the schema of task ${task.name}: ${parsed.reason}`)
-}
-
-/** A caller's own run id: any text of up to 200 characters without control characters. */
-export function checkRunId(id: unknown): string {
-  const fine =
-    typeof id === 'string' &&
-    id.length > 0 &&
-    id.length <= 200 &&
-    !id.startsWith('-') &&
-    !/[\u0000-\u001f\u007f]/.test(id) &&
-    id.isWellFormed()
-  if (fine) return id
-  throw new RepriseError(
-    'OPTION_UNKNOWN',
-    `the run id is ${describe(id)}; give a text of 1 to 200 characters that does not begin with - and has no control characters`,
-  )
 }

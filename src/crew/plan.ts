@@ -3,7 +3,8 @@ import type { CrewDefinition, Inputs } from '../engine/definition.ts'
 import { costOfTask } from '../engine/plan/estimate.ts'
 import type { Estimate, PlannedTask, Usage } from '../journal/entries.ts'
 import { addUsage, noUsage, spentOn, type RunState } from '../journal/state.ts'
-import { addCost, dollars } from '../models/cost.ts'
+import { dollars } from '../journal/words.ts'
+import { addCost } from '../models/cost.ts'
 
 export interface Plan {
   readonly of: 'fork' | 'resume' | 'kickoff'
@@ -43,9 +44,10 @@ export interface PlanParts {
   readonly tasks: readonly PlannedTask[]
   /** The run stops after this task. */
   readonly through: string | undefined
+  readonly warnings: readonly string[]
 }
 
-export function toPlan(crew: CrewDefinition, { of, run, inputs, tasks, through }: PlanParts): Plan {
+export function toPlan(crew: CrewDefinition, { of, run, inputs, tasks, through, warnings }: PlanParts): Plan {
   const names = tasks.map((planned) => planned.task)
   const end = through === undefined ? names.length : names.indexOf(through) + 1
   const reached = tasks.map((planned, index) => (index < end ? planned : notReached(planned, through)))
@@ -57,11 +59,7 @@ export function toPlan(crew: CrewDefinition, { of, run, inputs, tasks, through }
     tasks: reached,
     execute: executed.map((planned) => planned.task),
     estimate: sumOf(executed),
-    warnings: crew.tasks.flatMap((task) =>
-      task.named
-        ? []
-        : [`task ${task.name} has no name: it is known by its texts, and its outputs are lost to it when they change`],
-    ),
+    warnings: [...warnings, ...unnamed(crew)],
   }
   Object.defineProperty(plan, 'toString', { value: () => planText(plan) })
   Object.defineProperty(plan, Symbol.for('nodejs.util.inspect.custom'), { value: () => planText(plan) })
@@ -87,6 +85,15 @@ export async function outcomesOf(
       }),
     )
   )
+}
+
+function unnamed(crew: CrewDefinition): string[] {
+  return crew.tasks
+    .filter((task) => !task.named)
+    .map(
+      ({ name }) =>
+        `task ${name} has no name: it is known by its texts, and its outputs are lost to it when they change`,
+    )
 }
 
 function notReached(planned: PlannedTask, through: string | undefined): PlannedTask {

@@ -1,4 +1,7 @@
 // Many pieces of work, a few at a time, with their results in the order of the pieces.
+import { checkWhole } from '../options.ts'
+
+const usualConcurrency = 4
 
 /** `work` must not reject; `stop` is asked before each piece, and what is not begun by then is left out. */
 export async function pooled<Item, Result>(
@@ -17,4 +20,10 @@ export async function pooled<Item, Result>(
   }
   await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker))
   return results
+}
+
+/** How many at once. OPTION_UNKNOWN. */
+export function readConcurrency(concurrency: unknown): number {
+  checkWhole('concurrency', concurrency, 1, 10_000)
+  return (concurrency as number | undefined) ?? usualConcurrency
 }

@@ -9,7 +9,7 @@ import type { Stale } from '../engine/plan/stale.ts'
 import { RepriseError } from '../errors.ts'
 import type { Question, Usage } from '../journal/entries.ts'
 import { addUsage, noUsage, openQuestions, spentOn, type RunState, type TaskState } from '../journal/state.ts'
-import { nearest } from '../options.ts'
+import { describe, nearest } from '../options.ts'
 import { outcomesOf, type PlannedOutcome } from './plan.ts'
 import type { Task } from './task.ts'
 
@@ -120,7 +120,10 @@ export function findTask<T extends { readonly name: string; readonly id: string 
   reference: Task | string,
   where: string,
 ): T {
-  const wanted = typeof reference === 'string' ? reference : reference.name
+  const wanted: unknown = typeof reference === 'string' ? reference : (reference as Partial<Task> | undefined)?.name
+  if (typeof wanted !== 'string') {
+    throw new RepriseError('TASK_NOT_FOUND', `the task is ${describe(reference)}; give a task, its name or its id`)
+  }
   const found = tasks.find((task) => task.name === wanted) ?? tasks.find((task) => task.id === wanted)
   if (found) return found
   const near = nearest(

@@ -7,7 +7,7 @@ import type { RowSummary } from '../engine/row.ts'
 import type { Entry, Failure, Question, RunStatus, Usage } from '../journal/entries.ts'
 import type { Json } from '../journal/json.ts'
 import { addUsage, noUsage, openQuestions, spentOn } from '../journal/state.ts'
-import { encodeCursor } from '../stores/cursor.ts'
+import { encodeCursor, type Position } from '../stores/cursor.ts'
 import type { RunFilter, RunRow } from '../stores/store.ts'
 import { outcomesOf, type PlannedOutcome } from './plan.ts'
 import { findTask, taskOutputs, type TaskOutput } from './result.ts'
@@ -47,17 +47,23 @@ export interface RunView extends Omit<RunSummary, 'questions'> {
   events(): AsyncIterable<Entry>
 }
 
-/** Newest first; `before` is the id of the last run of the page before. RUN_NOT_FOUND when it is gone. */
+/** Newest first; `before` is the last run of the page before, or its id: then RUN_NOT_FOUND when it is gone. */
 export async function listRuns(
   engine: Engine,
   filter: RunFilter,
   limit: number,
-  before?: string,
+  before?: string | Pick<RunSummary, 'id' | 'createdAt'>,
 ): Promise<RunSummary[]> {
-  const last = before === undefined ? undefined : await engine.store.row(before)
-  if (before !== undefined && !last) throw runNotFound(engine.store, before)
+  const last = before === undefined ? undefined : await positionOf(engine, before)
   const { rows } = await engine.store.list(filter, { limit, ...(last ? { before: encodeCursor(last) } : {}) })
   return Promise.all(rows.map((row) => summaryOf(engine, row)))
+}
+
+async function positionOf({ store }: Engine, before: string | Pick<RunSummary, 'id' | 'createdAt'>): Promise<Position> {
+  if (typeof before === 'object') return { run: before.id, createdAt: before.createdAt }
+  const row = await store.row(before)
+  if (!row) throw runNotFound(store, before)
+  return row
 }
 
 async function summaryOf(engine: Engine, row: RunRow): Promise<RunSummary> {

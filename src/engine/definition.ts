@@ -96,6 +96,8 @@ export interface ExecuteOptions {
   readonly onQuestion?: OnQuestion | undefined
   /** Stops the run in this process: it is suspended and can be resumed. */
   readonly signal?: AbortSignal | undefined
+  /** How to go on with a run that failed, for its error; else the command that resumes it. */
+  readonly goOn?: string | undefined
   /** Asked before each step: whether another task has failed, so that this one is to end here for now. */
   readonly halted?: (() => boolean) | undefined
 }

@@ -26,7 +26,8 @@ export async function executeRun(hold: Hold, crew: CrewDefinition, options: Exec
   try {
     await hold.append([await executeTasks(hold, crew, options, waker)])
   } catch (error) {
-    failure = hold.signal.reason === stopped ? await recordStop(hold) : await recordFailure(hold, error)
+    failure =
+      hold.signal.reason === stopped ? await recordStop(hold, options) : await recordFailure(hold, error, options)
   } finally {
     options.signal?.removeEventListener('abort', stop)
     await hold.release()
@@ -39,24 +40,24 @@ export async function executeRun(hold: Hold, crew: CrewDefinition, options: Exec
   return state
 }
 
-async function recordStop(hold: Hold): Promise<RepriseError | undefined> {
+async function recordStop(hold: Hold, options: ExecuteOptions): Promise<RepriseError | undefined> {
   try {
     await hold.append([{ type: 'run.suspended', reason: 'stopped' }])
     return undefined
   } catch (error) {
-    return recordFailure(hold, error)
+    return recordFailure(hold, error, options)
   }
 }
 
 /** The failure, with the words that go to the caller. A hold that is lost, or a run that is cancelled, records nothing. */
-async function recordFailure(hold: Hold, error: unknown): Promise<RepriseError> {
+async function recordFailure(hold: Hold, error: unknown, options: ExecuteOptions): Promise<RepriseError> {
   const { run } = hold.state
   if (isCancelled(hold.signal.reason)) return runCancelled(run)
   const known = RepriseError.isInstance(error) ? error : undefined
   const code = known?.code ?? 'TASK_FAILED'
   const task = known?.task ?? [...hold.state.tasks.values()].find((candidate) => candidate.status === 'running')?.name
   const message = redact(messageOf(error))
-  const goOn = `; the run is kept, go on with: ${resumeCommand(run)}`
+  const goOn = `; the run is kept, go on with: ${options.goOn ?? resumeCommand(run)}`
   const details = { runId: run, task, cause: known?.cause ?? error }
   if (code === 'LEASE_LOST') return new RepriseError(code, message, details)
   if (code === 'RUN_ENDED') return runCancelled(run)

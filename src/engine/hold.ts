@@ -3,7 +3,7 @@
 // written, and the error says so. The state is folded from what was handed in, in order, and is thrown away with the hold.
 import { messageOf, RepriseError } from '../errors.ts'
 import { encodeEntry, type EncodedEntry } from '../journal/codec.ts'
-import type { NewEntry } from '../journal/entries.ts'
+import type { NewEntry, Owner } from '../journal/entries.ts'
 import { applyEntry } from '../journal/fold.ts'
 import type { RunState } from '../journal/state.ts'
 import type { Batch, Lease } from '../stores/store.ts'
@@ -40,6 +40,13 @@ export function reserve({ store }: Engine, run: string): () => void {
   }
   heldHere.add(place)
   return () => void heldHere.delete(place)
+}
+
+/** Who executes a run now. A lease that this process holds for a run that it does not execute is a leftover. */
+export async function executorOf({ store, world }: Engine, run: string): Promise<Owner | undefined> {
+  const owner = await store.holder(run)
+  const ours = owner && JSON.stringify(owner) === JSON.stringify(world.owner)
+  return ours && !heldHere.has(`${storeId(store)} ${run}`) ? undefined : owner
 }
 
 /** Handles of one place share its URL; stores in memory without a name are told apart by themselves. */

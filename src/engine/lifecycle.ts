@@ -19,8 +19,8 @@ const fruitlessLimit = 5
 export interface NewRun {
   readonly run: string
   readonly inputs: Inputs
-  /** The digest of those that the caller gave, where they are others. */
-  readonly given?: string | undefined
+  /** Those that the caller gave, where `beforeKickoff` made others of them. */
+  readonly given?: Inputs | undefined
   readonly by?: string | undefined
   /** What else `run.created` says of a run that is made from another, or reuses outputs of others. */
   readonly origin?: Origin
@@ -161,7 +161,7 @@ export function checkReadable({ run, crew: owner, unknown }: RunState, crew: str
   }
 }
 
-function checkResumable(crew: CrewDefinition, state: RunState): void {
+export function checkResumable(crew: CrewDefinition, state: RunState): void {
   checkReadable(state, crew.name)
   if (state.status === 'cancelled') throw runCancelled(state.run)
 }

@@ -42,7 +42,9 @@ export function decideOnce(state: RunState, attempt: AttemptState, call: CallSta
   }
   if (call.calledAt !== undefined) return inDoubt(call, asked)
 
-  const others = onceCalls(state, asked.task).filter((other) => other.tool === call.request.tool)
+  const others = onceCalls(state, asked.task).filter(
+    (other) => other.tool === call.request.tool && !(other.inherited && state.effects === 'again'),
+  )
   const here = others.filter((other) => other.attempt === attempt.path && other.path !== call.path)
   const before = others.filter((other) => other.attempt !== attempt.path)
   const same = before.findLast((other) => other.key === asked.key && other.occurrence === asked.occurrence)
@@ -122,7 +124,7 @@ export function onceCalls(state: RunState, task?: string, counted: (call: CallSt
       const attempt = state.attempts.get(path) as AttemptState
       for (const call of attempt.turns.flatMap((turn) => turn.calls)) {
         if (!counted(call)) continue
-        found.push(describeCall(owner.name, attempt, call, call.key ?? digest(call.input ?? call.request.input)))
+        found.push(describeCall(state, owner.name, attempt, call))
       }
     }
   }
@@ -134,13 +136,31 @@ function counts({ effect, source, outcome }: CallState): boolean {
   return effect === 'once' || (source !== undefined && outcome !== undefined && 'result' in outcome)
 }
 
-export function toOnceCall({ task, tool, key, occurrence, input, calledAt, outcome, given }: FoundCall): OnceCall {
-  return { task, tool, key, occurrence, input, calledAt, outcome, ...(given ? { given } : {}) }
+export function toOnceCall(call: FoundCall): OnceCall {
+  const { task, tool, key, occurrence, input, calledAt, outcome, given, idempotencyKey } = call
+  const extra = { ...(given ? { given } : {}), ...(idempotencyKey === undefined ? {} : { idempotencyKey }) }
+  return { task, tool, key, occurrence, input, calledAt, outcome, ...extra }
 }
 
 /** What a new run must know: calls that were made, and results that a person gave. Those taken from a record are in it already. */
 export function callsFor(state: RunState): FoundCall[] {
-  return onceCalls(state).filter((call) => call.made || call.given)
+  const mayRepeat = (call: CallState): boolean => counts(call) || call.effect === 'idempotent'
+  return onceCalls(state, undefined, mayRepeat).filter((call) => call.made || call.given)
+}
+
+/** What the tool was given for the same call in a run that this one was made from. */
+export function inheritedKey(
+  state: RunState,
+  asked: Pick<OnceCall, 'task' | 'tool' | 'key' | 'occurrence'>,
+): string | undefined {
+  if (state.effects === 'again') return undefined
+  return state.inheritedCalls.findLast(
+    (call) =>
+      call.task === asked.task &&
+      call.tool === asked.tool &&
+      call.key === asked.key &&
+      call.occurrence === asked.occurrence,
+  )?.idempotencyKey
 }
 
 /** How many calls of the same tool and key the attempt made before this one. `keys` are those not recorded yet, by path. */
@@ -158,7 +178,10 @@ export function occurrenceOf(
   return count
 }
 
-function describeCall(task: string, attempt: AttemptState, call: CallState, key: string): FoundCall {
+function describeCall(state: RunState, task: string, attempt: AttemptState, call: CallState): FoundCall {
+  const key = call.key ?? digest(call.input ?? call.request.input)
+  const told = call.outcome ? undefined : toldBy(state, call)
+  const given = told !== undefined || (call.effect !== 'once' && call.source === 'answered')
   return {
     task,
     tool: call.request.tool,
@@ -166,13 +189,21 @@ function describeCall(task: string, attempt: AttemptState, call: CallState, key:
     occurrence: occurrenceOf(attempt, call, key),
     input: call.input ?? call.request.input,
     calledAt: call.calledAt ?? attempt.startedAt,
-    outcome: outcomeOf(call),
+    outcome: told ?? outcomeOf(call),
     path: call.path,
     attempt: attempt.path,
     inherited: false,
-    made: call.effect === 'once',
-    ...(call.effect !== 'once' && call.source === 'answered' ? { given: true } : {}),
+    made: call.effect === 'once' || call.effect === 'idempotent',
+    ...(given ? { given: true } : {}),
+    ...(call.idempotencyKey === undefined ? {} : { idempotencyKey: call.idempotencyKey }),
   }
+}
+
+/** What a person has said of a call that has no outcome yet: nobody has gone on with the run since. */
+function toldBy(state: RunState, call: CallState): { readonly result: Json } | undefined {
+  const asked = state.questions.get(call.questions.at(-1) ?? '')
+  const answer = asked?.used ? undefined : asked?.answer
+  return answer && 'result' in answer ? { result: answer.result } : undefined
 }
 
 function outcomeOf(call: CallState): OnceCall['outcome'] {

@@ -12,7 +12,7 @@ import { unlessAborted } from './deadline.ts'
 import type { ExecuteOptions, TaskDefinition } from './definition.ts'
 import { storeId, type Hold } from './hold.ts'
 import { answerTo, drainInbox, post } from './inbox.ts'
-import { decideOnce, occurrenceOf, type Decision } from './once.ts'
+import { decideOnce, inheritedKey, occurrenceOf, type Decision } from './once.ts'
 import { checkAnswer } from './questions.ts'
 import { runTool, toOutcome } from './run-tool.ts'
 
@@ -241,8 +241,14 @@ function occurrenceIn({ attempt, call, key, keys }: Item): number {
   return occurrenceOf(attempt, call, key, keys)
 }
 
-/** The same for every try at the same call, in every life of the run. */
+/** The same for every try at the same call, in every life of the run, and in the runs that are made from it. */
 function idempotencyKeyOf(item: Item): string {
   const { hold, task, call, key } = item
-  return call.idempotencyKey ?? digest([hold.state.run, task.name, call.request.tool, key, occurrenceIn(item)])
+  const { tool } = call.request
+  const occurrence = occurrenceIn(item)
+  return (
+    call.idempotencyKey ??
+    inheritedKey(hold.state, { task: task.name, tool, key, occurrence }) ??
+    digest([hold.state.run, task.name, tool, key, occurrence])
+  )
 }

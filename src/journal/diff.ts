@@ -31,18 +31,20 @@ export interface RunSide {
   readonly durationMs: number
   /** What this run spent; not what its inherited outputs had cost. */
   readonly usage: Usage
+  /** What that cost in dollars, where whoever made the diff knows the prices. */
+  readonly cost?: number
   readonly error?: Failure & { readonly task?: string }
 }
 
 /** What changed from run a to run b. What makes a task differ stands at `TaskDiff.differences`. */
-export function diffRuns(a: RunState, b: RunState): RunDiff {
+export function diffRuns(a: RunState, b: RunState, costs: Costs = {}): RunDiff {
   const [tasksA, tasksB] = [tasksOf(a), tasksOf(b)]
   const names = new Set([...tasksB.keys(), ...tasksA.keys()])
   const tasks = [...names].map((name) => {
     const [before, after] = [tasksA.get(name), tasksB.get(name)]
     return diffTasks(before && { state: a, task: before }, after && { state: b, task: after })
   })
-  const sides = { a: sideOf(a), b: sideOf(b) }
+  const sides = { a: sideOf(a, costs.a), b: sideOf(b, costs.b) }
   const first = tasks.find((task) => task.differences.length > 0)?.name
   const inputs = jsonChanges(a.inputs, b.inputs, 'inputs')
   const order = diffOrder([...tasksA.keys()], [...tasksB.keys()])
@@ -55,14 +57,21 @@ export function diffRuns(a: RunState, b: RunState): RunDiff {
     tasks,
   }
   // not enumerable, so that it is no data
-  return Object.defineProperty(diff, 'toString', { value: () => diffText(diff) })
+  const text = { value: () => diffText(diff) }
+  return Object.defineProperties(diff, { toString: text, [Symbol.for('nodejs.util.inspect.custom')]: text })
+}
+
+/** In dollars. */
+export interface Costs {
+  readonly a?: number | undefined
+  readonly b?: number | undefined
 }
 
 function tasksOf(state: RunState): Map<string, TaskState> {
   return new Map([...state.tasks].filter(([, task]) => !task.removed))
 }
 
-function sideOf(state: RunState): RunSide {
+function sideOf(state: RunState, cost: number | undefined): RunSide {
   const { run: id, crew, status, createdAt, error } = state
   return {
     id,
@@ -71,6 +80,7 @@ function sideOf(state: RunState): RunSide {
     createdAt,
     durationMs: Date.parse(state.updatedAt) - Date.parse(createdAt) || 0,
     usage: [...state.tasks.values()].reduce((sum, task) => addUsage(sum, spentOn(state, task)), noUsage),
+    ...(cost === undefined ? {} : { cost }),
     ...(error ? { error } : {}),
   }
 }

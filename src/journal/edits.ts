@@ -17,7 +17,11 @@ export function edited(state: RunState): boolean {
 /** Tasks that a person's edit of the journal left unfinished: something is missing or changed behind the start of their last attempt. */
 export function undone(state: RunState): TaskState[] {
   const touched = [...state.missing, ...state.changed].reduce((most, seq) => Math.max(most, seq), 0)
-  return unfinished(state).filter((task) => touched > begin(state, state.attempts.get(task.attempts.at(-1) ?? '')))
+  return unfinished(state).filter((task) => {
+    // in a run that was completed, a task that was never begun had inherited its output
+    if (task.attempts.length === 0) return state.suspended?.reason === 'edited'
+    return touched > begin(state, state.attempts.get(task.attempts.at(-1) ?? ''))
+  })
 }
 
 /** The entry with which the conversation of an attempt began, in whatever attempt that was. */

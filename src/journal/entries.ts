@@ -83,7 +83,7 @@ export interface Failure {
   readonly message: string
 }
 
-/** A `once` call that was made: what a new attempt or a new run must know before it makes another. */
+/** A call that may have changed something: what a new attempt or a new run must know before it makes another. */
 export interface OnceCall {
   readonly task: string
   readonly tool: string
@@ -94,6 +94,8 @@ export interface OnceCall {
   readonly outcome: { readonly result: Json } | { readonly error: string } | 'unknown'
   /** It was not called: a person gave the result. */
   readonly given?: true
+  /** What the tool was given to tell services that it is the same call. */
+  readonly idempotencyKey?: string
 }
 
 export type Question = { readonly id: string; readonly path: string; readonly text: string } & (
@@ -185,6 +187,15 @@ export interface StoredOutput {
   readonly fingerprint?: Fingerprint
 }
 
+/** The run that a run was made from. */
+export interface Parent {
+  readonly run: string
+  /** The task that it was to start from, if one was named. */
+  readonly from?: string
+  /** A digest of all that it was made with: the same call under the same id means the same run. */
+  readonly request?: string
+}
+
 /** Where an output was made. */
 export interface OutputPlace {
   readonly run: string
@@ -199,19 +210,21 @@ export interface EntryBodies {
     readonly version: string
     /** As they are used: after `beforeKickoff`. */
     readonly inputs: { readonly [name: string]: Json }
-    /** The digest of those that the caller gave, where `beforeKickoff` made others of them. */
-    readonly given?: string
+    /** Those that the caller gave, where `beforeKickoff` made others of them. */
+    readonly given?: { readonly [name: string]: Json }
     readonly tasks: readonly DeclaredTask[]
     readonly owner: Owner
-    /** The run that this one was made from, and the task that it was to start from, if one was named. */
-    readonly parent?: { readonly run: string; readonly from?: string }
+    readonly parent?: Parent
     readonly plan?: readonly PlannedTask[]
     /** Take outputs of any run of the crew that were made from the same. */
     readonly reuse?: { readonly maxAgeSeconds?: number }
     /** The `once` calls that the parent made or inherited. */
     readonly calls?: readonly OnceCall[]
-    /** ask: before a result of such a call is used again. never: nothing but reading is done to the world, as in a backtest. */
-    readonly effects?: 'ask' | 'never'
+    /**
+     * ask: before a result of such a call is used again. again: they are made anew. never: nothing but reading is done to the world, as in
+     * a backtest.
+     */
+    readonly effects?: 'ask' | 'again' | 'never'
     readonly by?: string
   }
   'run.resumed': {

@@ -285,6 +285,7 @@ function declare(state: RunState, tasks: EntryOf<'run.created'>['tasks']): void 
 
 /** Only what it names: a later edit may have touched lines before this entry, and is still to be recorded. */
 function recordEdit(state: RunState, edit: NonNullable<EntryOf<'run.resumed'>['edited']>): void {
+  state.handEdited = true
   state.missing = state.missing.filter((seq) => !edit.missing.includes(seq))
   state.changed = state.changed.filter((seq) => !edit.changed.includes(seq))
   for (const name of edit.tasks) restart(state, taskAt(state, name))
@@ -293,6 +294,7 @@ function recordEdit(state: RunState, edit: NonNullable<EntryOf<'run.resumed'>['e
 function restart(state: RunState, task: TaskState): void {
   giveUp(state, task)
   delete task.offered
+  task.again = true
   task.status = 'pending'
   forget(task)
 }
@@ -304,6 +306,7 @@ function forget(task: TaskState): void {
   delete task.seq
   delete task.from
   delete task.stale
+  delete task.error
 }
 
 /** What the task was about to do is not done any more, and its questions need no answer. */

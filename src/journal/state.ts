@@ -9,6 +9,7 @@ import type {
   OnceCall,
   OutputPlace,
   Owner,
+  Parent,
   PinnedRequest,
   PlannedTask,
   Question,
@@ -27,9 +28,9 @@ export interface RunState {
   version: string
   status: RunStatus
   inputs: { readonly [name: string]: Json }
-  /** The digest of the inputs as the caller gave them, where these are others. */
-  given?: string
-  parent?: { readonly run: string; readonly from?: string }
+  /** The inputs as the caller gave them, where `beforeKickoff` made others of them. */
+  given?: { readonly [name: string]: Json }
+  parent?: Parent
   plan?: readonly PlannedTask[]
   reuse?: { readonly maxAgeSeconds?: number }
   createdAt: string
@@ -48,15 +49,17 @@ export interface RunState {
   /** By path: `note#1`. */
   attempts: Map<string, AttemptState>
   questions: Map<string, AskedQuestion>
-  /** `once` calls that the parent run made for tasks which this run executes again. */
+  /** The calls that may have changed something, of the runs that this one was made from. */
   inheritedCalls: readonly OnceCall[]
-  /** Whether a person is asked before a result of an inherited call is used again, or no call but a reading one is made at all. */
-  effects?: 'ask' | 'never'
+  /** What is done about inherited calls, and about calls at all: see `run.created`. */
+  effects?: 'ask' | 'again' | 'never'
   /** The last entry. */
   seq: number
   /** Entries that are not there although later ones are, and lines that were changed: a person's edit, not yet recorded by a resume. */
   missing: number[]
   changed: number[]
+  /** A resume has recorded such an edit: what stands in the journal is not only what happened. */
+  handEdited?: boolean
   /** A type or version that this code does not know: the run can be read, not resumed. */
   unknown?: string
 }
@@ -83,9 +86,11 @@ export interface TaskState extends DeclaredTask {
   offered?: { readonly from: OutputPlace; readonly output: StoredOutput }
   /** The entry that completed the task. */
   seq?: number
+  /** A person wants it executed: no stored output stands in for that. */
+  again?: boolean
   /** The entry that completed the task when its callbacks returned. */
   told?: number
-  /** Fingerprint fields that no longer matched when the output was inherited. */
+  /** In words: what no longer matched when the output was inherited. */
   stale?: readonly string[]
   /** No longer among the crew's tasks when the run was resumed. */
   removed?: boolean

@@ -47,3 +47,10 @@ export function plural(count: number, word: string): string {
 function two(value: number): string {
   return String(value).padStart(2, '0')
 }
+
+/** `$0.0123`, `$4.56`, `<$0.0001`, `unknown` */
+export function dollars(cost: number | undefined): string {
+  if (cost === undefined) return 'unknown'
+  if (cost > 0 && cost < 0.0001) return '<$0.0001'
+  return `$${cost.toFixed(cost > 0 && cost < 0.99995 ? 4 : 2)}`
+}

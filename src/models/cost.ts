@@ -43,13 +43,6 @@ export function addCost(a: number | undefined, b: number | undefined): number | 
   return a === undefined || b === undefined ? undefined : a + b
 }
 
-/** `$0.0123`, `$4.56`, `<$0.0001`, `unknown` */
-export function dollars(amount: number | undefined): string {
-  if (amount === undefined) return 'unknown'
-  if (amount > 0 && amount < 0.0001) return '<$0.0001'
-  return `$${amount.toFixed(amount > 0 && amount < 0.99995 ? 4 : 2)}`
-}
-
 function costAt(price: Price, usage: Usage): number | undefined {
   const { input, output, cacheRead = input, cacheWrite = input } = price
   // Free is free, whether or not the server counted.

@@ -1,14 +1,14 @@
 // A page's end as an opaque text: the createdAt and id of its last run. Keyset, not offset, so that runs which come or go
 // between two pages make nobody else skipped or repeated.
 import { RepriseError } from '../errors.ts'
-import type { Cursor, RunRow } from './store.ts'
+import type { Cursor } from './store.ts'
 
 export interface Position {
   readonly createdAt: string
   readonly run: string
 }
 
-export function encodeCursor(row: RunRow): Cursor {
+export function encodeCursor(row: Position): Cursor {
   return Buffer.from(JSON.stringify([row.createdAt, row.run])).toString('base64url')
 }
 

@@ -147,6 +147,68 @@ describe('a backtest', () => {
     )
   })
 
+  test('tells no callback: nothing has happened', async () => {
+    const { store } = await history(1)
+    const heard: string[] = []
+    const { crew } = claims({ store, prompt: 'Decide kindly' })
+    const listening = new Crew({
+      name: 'claims',
+      tasks: crew.tasks,
+      store,
+      onTask: ({ name }) => void heard.push(name),
+      afterKickoff: () => void heard.push('after'),
+    })
+    assert.equal((await listening.backtest('decide')).cases.length, 1)
+    assert.deepEqual(heard, [])
+  })
+
+  test('compares with the run that made the output, not with one that inherited it under other inputs', async () => {
+    const { crew } = await history(1)
+    await crew.replay('letter', { inputs: { number: 7 } })
+    const tested = await crew.backtest('facts')
+    assert.deepEqual(
+      tested.cases.map(({ run, equal }) => [run, equal]),
+      [['claim-0', true]],
+    )
+    await crew.deleteRun('claim-0')
+    await assert.rejects(crew.backtest('facts'), {
+      code: 'RUN_NOT_FOUND',
+      message: /its facts was made from something else, in a run that is gone/,
+    })
+  })
+
+  test('does not pass the results of other code under its id off as today’s', async () => {
+    const { store } = await history(1)
+    await claims({ store, prompt: 'Decide kindly' }).crew.backtest('decide', { id: 'b' })
+    const tested = await claims({ store, prompt: 'Decide kindly and soon' }).crew.backtest('decide', { id: 'b' })
+    assert.equal(tested.cases[0]?.error?.code, 'INPUTS_DIFFER')
+    assert.match(
+      tested.cases[0]?.error?.message ?? '',
+      /tried other code: description changed; give the backtest another id/,
+    )
+  })
+
+  test('that is stopped says what it has, and under which id it goes on', async () => {
+    const { store } = await history(3)
+    const controller = new AbortController()
+    const script: ScriptEntry[] = [
+      {
+        when: (text) => {
+          if (text.includes('claim 1') && text.includes('Task: Decide')) controller.abort()
+          return false
+        },
+        reply: '',
+      },
+    ]
+    const stopped = claims({ store, prompt: 'Decide kindly', script })
+    const tested = await stopped.crew.backtest('decide', { concurrency: 1, signal: controller.signal })
+    assert.deepEqual([tested.cases.length, tested.pending], [1, 2])
+    const { crew, model } = claims({ store, prompt: 'Decide kindly' })
+    const whole = await crew.backtest('decide', { id: tested.id })
+    assert.deepEqual([whole.cases.length, whole.pending], [3, 0])
+    assert.ok(model.calls.length <= 6)
+  })
+
   test('passes over runs without what the task needs, and repeats of one output', async () => {
     const { store, crew } = await history(1)
     await crew.replay('letter')
@@ -155,7 +217,7 @@ describe('a backtest', () => {
     assert.equal(tested.cases.length, 1)
     assert.deepEqual(
       tested.passed.map(({ reason }) => reason),
-      ['it has no output of decide', 'its decide is that of a run which is there already'],
+      ['it has no output of decide', 'its decide is that of run claim-0'],
     )
     await assert.rejects(claims({ store: memoryStore() }).crew.backtest('decide'), { code: 'RUN_NOT_FOUND' })
     await assert.rejects(crew.backtest('decide', { runs: ['gone'] }), { code: 'RUN_NOT_FOUND' })

@@ -153,6 +153,18 @@ describe('beforeKickoff', () => {
     assert.equal(calls, 1)
   })
 
+  test('makes the inputs of a replay from those that were given, not from what it made of them', async () => {
+    const { crew, model } = reporting({ beforeKickoff: ({ topic }) => ({ topic: `${topic as string}works` }) })
+    await crew.kickoff({ inputs })
+    assert.equal(String(await crew.replay('write')), 'on fireworks')
+    assert.equal(String(await crew.replay('write')), 'on fireworks')
+    const calls = model.calls.length
+    await crew.refresh()
+    assert.equal(model.calls.length, calls)
+    assert.equal(String(await crew.replay('write', { id: 'w', inputs: { topic: 'water' } })), 'on waterworks')
+    await assert.rejects(crew.replay('write', { id: 'w', inputs: { topic: 'waterworks' } }), { code: 'INPUTS_DIFFER' })
+  })
+
   test('is called for a replay with the merged inputs, and for its plan', async () => {
     const seen: unknown[] = []
     const { crew } = reporting({ beforeKickoff: (given) => void seen.push(given) })
@@ -171,7 +183,10 @@ describe('beforeKickoff', () => {
     })
     await assert.rejects(crew.kickoff({ inputs }), { code: 'CALLBACK_FAILED', message: /beforeKickoff threw: no disk/ })
     const odd = reporting({ beforeKickoff: () => ({ topic: new Date() }) })
-    await assert.rejects(odd.crew.kickoff({ inputs }), { code: 'INPUT_INVALID', message: /inputs\.topic is a Date/ })
+    await assert.rejects(odd.crew.kickoff({ inputs }), {
+      code: 'INPUT_INVALID',
+      message: /what beforeKickoff gives\.topic is a Date/,
+    })
     assert.equal(model.calls.length + odd.model.calls.length, 0)
     assert.deepEqual(await crew.listRuns(), [])
   })

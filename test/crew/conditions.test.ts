@@ -99,6 +99,35 @@ describe('a task with a condition', () => {
     assert.equal(String(fresh), 'after a check')
   })
 
+  test('is asked again where a change reaches what it sees, also beyond the task’s own context', async () => {
+    const { crew, store } = conditional(large)
+    await crew.kickoff({ id: 'first', inputs })
+    const now = conditional(large, { store, amount: 700 }).crew
+    assert.equal((await now.replay('amount', { run: 'first', only: 'descendants' })).task('check').status, 'executed')
+    const given = await crew.fork({
+      run: 'first',
+      from: 'note',
+      outputs: { amount: { amount: 700, day: '2020-01-01' } },
+    })
+    assert.equal(String(given), 'after a check')
+    // an input that no text uses
+    const vip = conditional(({ inputs: all }) => all['vip'] === true).crew
+    await vip.kickoff({ inputs: { ...inputs, vip: true } as never })
+    const plain = await vip.fork({ inputs: { vip: false } as never })
+    assert.equal(plain.task('check').status, 'skipped')
+    assert.equal(String(plain), 'without a check')
+  })
+
+  test('is planned as what may be skipped, also where outputs are reused', async () => {
+    const { crew, model } = conditional(large)
+    await crew.kickoff({ inputs })
+    const plan = await crew.plan({ of: 'kickoff', inputs, reuse: true })
+    assert.deepEqual(plan.execute, ['check', 'note'])
+    const calls = model.calls.length
+    await crew.kickoff({ inputs, reuse: true })
+    assert.equal(model.calls.length, calls)
+  })
+
   test('that held before and does not any more takes its output away from what follows', async () => {
     const { crew, store } = conditional(() => true)
     assert.equal(String(await crew.kickoff({ inputs })), 'after a check')

@@ -427,7 +427,7 @@ test('a run that only newer code understands is neither resumed nor replayed', a
 test('an output that was made anew is not said to be inherited from elsewhere', async () => {
   const { crew } = claims()
   await crew.kickoff({ id: 'first', inputs })
-  const second = await crew.replay('note', { run: 'first', through: 'assess' })
+  const second = await crew.replay('assess', { run: 'first', through: 'assess' })
   await crew.invalidate(second.runId, 'facts')
   await crew.resume(second.runId)
   const third = await crew.replay('note', { run: second.runId })

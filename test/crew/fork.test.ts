@@ -59,6 +59,13 @@ describe('replay', () => {
       message: /reader was "Ada" and is "Bob"/,
     })
     await assert.rejects(crew.replay('end', { id: 'first' }), { code: 'INPUTS_DIFFER', message: /from no other run/ })
+    await crew.fork({ id: 'given', run: 'first', outputs: { left: 'A' } })
+    await assert.rejects(crew.fork({ id: 'given', run: 'first', outputs: { left: 'B' } }), {
+      code: 'INPUTS_DIFFER',
+      message: /was made with other inputs, outputs or policies/,
+    })
+    await crew.replay('end', { id: 'bob', run: 'first', inputs: { reader: 'Bob' } })
+    await assert.rejects(crew.replay('end', { id: 'bob', run: 'first' }), { code: 'INPUTS_DIFFER' })
   })
 })
 
@@ -186,6 +193,118 @@ describe('fork', () => {
     assert.equal(filed.length, 1)
     assert.equal((await crew.replay('file', { effects: 'again' })).task('file').raw, 'filed 2')
     assert.equal(filed.length, 2)
+  })
+})
+
+describe('calls that must not be repeated', () => {
+  /** a → pay, which pays. */
+  function paying(store: ReturnType<typeof memoryStore>, text = 'A', effect: 'once' | 'idempotent' = 'once') {
+    const keys: string[] = []
+    const pay = tool({
+      name: 'pay',
+      description: 'Pay',
+      effect,
+      input: z.object({}),
+      run: (_, { idempotencyKey }) => `paid ${keys.push(idempotencyKey)}`,
+    })
+    const model = scriptedModel([
+      { when: 'Task: Pay', calls: [{ tool: 'pay', input: {} }] },
+      { when: 'Task: Pay', reply: 'done' },
+      { when: 'Task: A', reply: 'a' },
+    ])
+    const agent = new Agent({ role: 'A', goal: 'g', model })
+    const tasks = [
+      new Task({ name: 'a', description: text, agent }),
+      new Task({ name: 'pay', description: 'Pay', agent, tools: [pay] }),
+    ]
+    const warnings: string[] = []
+    const logger = { info() {}, warn: (words: string) => void warnings.push(words) }
+    return { crew: new Crew({ name: 'c', tasks, store, logger }), keys, warnings }
+  }
+
+  test('are remembered by a run that was to make them again and did not: after a cut-off, and before its end', async () => {
+    for (const through of [undefined, 'a']) {
+      const store = memoryStore()
+      await paying(store).crew.kickoff({ id: 'one' })
+      const { crew, keys } = paying(store, 'A, politely')
+      await crew.fork({ id: 'two', effects: 'again', ...(through === undefined ? {} : { through }) })
+      await crew.replay('pay', { run: 'two' })
+      assert.deepEqual(keys, [])
+    }
+  })
+
+  test('carry the same key in the runs made from theirs, so that a service can tell, unless they are made again', async () => {
+    const { crew, keys } = paying(memoryStore(), 'A', 'idempotent')
+    await crew.kickoff()
+    await crew.replay('pay')
+    await crew.replay('pay')
+    assert.equal(keys.length, 3)
+    assert.equal(new Set(keys).size, 1)
+    await crew.replay('pay', { effects: 'again' })
+    assert.equal(new Set(keys).size, 2)
+  })
+
+  test('are warned of when their task goes by another name', async () => {
+    const { crew, store } = { ...paying(memoryStore()), store: undefined as never }
+    await crew.kickoff({ id: 'one' })
+    void store
+    const agent = new Agent({ role: 'A', goal: 'g', model: scriptedModel([{ when: 'Task:', reply: 'x' }]) })
+    const renamed = new Crew({
+      name: 'c',
+      tasks: [new Task({ name: 'settle', description: 'Pay', agent })],
+      store: crew.store as never,
+      logger: { info() {}, warn() {} },
+    })
+    assert.match((await renamed.plan()).warnings[0] ?? '', /made calls that must not be repeated for task pay/)
+  })
+
+  test('are not made by a second run while the first may still make them: the latest run must be at rest, or named', async () => {
+    const store = memoryStore()
+    const { crew } = diamond({ store })
+    const { promise: hanging, resolve: go } = Promise.withResolvers<void>()
+    const model = scriptedModel([{ when: 'Task:', reply: 'x' }])
+    const slow = { ...model, doGenerate: async (request: never) => (await hanging, model.doGenerate(request)) }
+    const run = await crew.with({ model: slow }).start({ id: 'busy', inputs })
+    await assert.rejects(crew.replay('end'), { code: 'RUN_HELD', message: /busy, is being executed by process \d+/ })
+    go()
+    await run.result()
+    assert.equal((await crew.replay('end')).status, 'completed')
+  })
+})
+
+describe('a call with what cannot be', () => {
+  test('names it and says what to do, and makes no run', async () => {
+    const { crew } = diamond()
+    await crew.kickoff({ inputs })
+    const refused = async (call: () => Promise<unknown>, code: string, message: RegExp) =>
+      assert.rejects(call, { name: 'RepriseError', code, message })
+    await refused(() => crew.replay(undefined as never), 'TASK_NOT_FOUND', /the task is undefined; give a task/)
+    await refused(() => crew.replay(42 as never), 'TASK_NOT_FOUND', /the task is 42/)
+    await refused(
+      () => crew.replay('end', { through: 'start' }),
+      'OPTION_UNKNOWN',
+      /through is start, which stands before end/,
+    )
+    await refused(() => crew.fork({ by: 5 as never }), 'OPTION_UNKNOWN', /by must be a string, not 5/)
+    await refused(
+      () => crew.fork({ outputs: { left: new Date() as never } }),
+      'INPUT_INVALID',
+      /outputs\.left, for task left, is a Date/,
+    )
+    await refused(
+      () => crew.plan({ of: 'resume', inputs } as never),
+      'OPTION_UNKNOWN',
+      /the plan of a resume has no option "inputs"/,
+    )
+    await refused(() => crew.plan({ of: 'fork', reuse: true } as never), 'OPTION_UNKNOWN', /no option "reuse"/)
+    await refused(() => crew.listRuns({ limit: 1.5 }), 'OPTION_UNKNOWN', /limit is 1.5; give a whole number/)
+    await refused(() => crew.backtest('left', { runs: 1.5 }), 'OPTION_UNKNOWN', /runs is 1.5/)
+    await refused(() => crew.backtest('left', { runs: 'one' as never }), 'OPTION_UNKNOWN', /runs is "one"/)
+    await refused(() => crew.prune({ status: 'done' as never }), 'OPTION_UNKNOWN', /status has "done"/)
+    await refused(() => crew.prune({ keep: 1, dryRun: 'no' as never }), 'OPTION_UNKNOWN', /dryRun is "no"/)
+    await refused(() => crew.importRun(undefined as never), 'OPTION_UNKNOWN', /the file to import must be a string/)
+    assert.equal((await crew.listRuns()).length, 1)
+    await refused(() => diamond().crew.plan({ from: 'end' }), 'RUN_NOT_FOUND', /kick it off first/)
   })
 })
 

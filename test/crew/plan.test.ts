@@ -130,6 +130,13 @@ describe('estimates', () => {
     assert.deepEqual((await crew.getRun(result.runId)).plan, result.plan)
   })
 
+  test('know what an output took that is only inherited in the newest runs', async () => {
+    const { crew } = diamond()
+    await crew.kickoff({ inputs })
+    for (let times = 0; times < 20; times++) await crew.replay('end')
+    assert.equal((await crew.plan({ from: 'start' })).tasks[0]?.estimate?.usage.input, 100)
+  })
+
   test('of a model without a price have tokens and no cost', async () => {
     const { crew } = diamond()
     await crew.kickoff({ inputs })
@@ -150,6 +157,33 @@ describe('a plan', () => {
     assert.deepEqual(reasonsOf(plan, 'join')?.reasons, ['it goes on as it was begun, with no step recorded'])
     const changed = await diamond({ store, texts: { join: 'Join them' } }).crew.plan({ of: 'resume' })
     assert.deepEqual(reasonsOf(changed, 'join')?.reasons, ['it starts anew', 'description changed'])
+  })
+
+  test('of a resume is what the resume does: offers that hold, runs that cannot be resumed, tasks undone by hand', async () => {
+    const first = diamond()
+    await first.crew.kickoff({ inputs })
+    const { crew, model, store } = diamond({ store: first.store, texts: { left: 'Go left, slowly' } })
+    await crew.fork({ id: 'half', through: 'left' })
+    assert.deepEqual((await crew.plan({ of: 'resume', run: 'half' })).execute, [])
+    const calls = model.calls.length
+    await crew.resume('half')
+    assert.equal(model.calls.length, calls)
+    await crew.kickoff({ id: 'gone', inputs, through: 'left' })
+    const asking = diamond({ store, texts: { end: 'End for {reader} and {boss}' } })
+    await assert.rejects(asking.crew.plan({ of: 'resume', run: 'gone' }), { code: 'INPUT_MISSING' })
+    await crew.cancel('gone')
+    await assert.rejects(crew.plan({ of: 'resume', run: 'gone' }), { code: 'RUN_CANCELLED' })
+  })
+
+  test('takes an upstream task that has no output for one that may give the same', async () => {
+    const { crew, model } = diamond()
+    await crew.kickoff({ id: 'r', inputs, through: 'join' })
+    await crew.invalidate('r', 'start')
+    const plan = await crew.plan({ run: 'r' })
+    assert.deepEqual(reasonsOf(plan, 'left')?.unless, ['start'])
+    const calls = model.calls.length
+    await crew.fork({ run: 'r' })
+    assert.deepEqual(asked(model, calls), ['start', 'end'])
   })
 
   test('of a run that stops after a task counts no further', async () => {

@@ -67,6 +67,16 @@ describe('a kickoff that reuses outputs', () => {
     assert.equal(String(await crew.kickoff({ id: 'second' })), String(whole))
   })
 
+  test('executes a task that a person wants executed again', async () => {
+    const { crew, model } = diamond()
+    await crew.kickoff({ inputs })
+    await crew.kickoff({ id: 'second', inputs, reuse: true, through: 'left' })
+    await crew.invalidate('second', 'start')
+    const calls = model.calls.length
+    await crew.resume('second')
+    assert.deepEqual(asked(model, calls), ['start'])
+  })
+
   test('takes no person’s value, nothing of another crew, and nothing that a once call went into', async () => {
     const store = memoryStore()
     const { crew } = diamond({ store })

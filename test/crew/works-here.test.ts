@@ -130,7 +130,7 @@ describe('kickoffForEach', () => {
     for (const [at, run] of runs.entries()) {
       const again = await stage.live({ act: 'replay', task: 'note', options: { run } })
       assert.deepEqual(again.asked, ['note'])
-      await using crew = crewOf(stage.url, ['gather']).crew
+      await using crew = new Crew({ name: 'alpha', tasks: crewOf('memory:', ['gather']).crew.tasks, store: stage.url })
       assert.deepEqual((await crew.getRun(again.runId ?? '')).inputs, list[at])
     }
     const after = await stage.bytes()

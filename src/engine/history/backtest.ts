@@ -1,30 +1,27 @@
 // One task, with the code as it is now, over what it was given in earlier runs. Each case is a run of its own beside the crew's,
 // under the name `<crew>/backtest`: it inherits the stored context, executes the task, and does nothing to the world: tools that
 // may change something are not called, the results of equal calls are taken from the record. The earlier runs are only read.
-import { RepriseError } from '../../errors.ts'
+import { messageOf, RepriseError } from '../../errors.ts'
 import type { NewEntry, StoredOutput } from '../../journal/entries.ts'
-import { explainChange } from '../../journal/fingerprint.ts'
 import type { RunState } from '../../journal/state.ts'
+import type { Store } from '../../stores/store.ts'
 import type { CrewDefinition, Engine, ExecuteOptions, TaskDefinition } from '../definition.ts'
 import { executeRun } from '../execute-run.ts'
 import { outputsFor } from '../execute-task.ts'
 import { checkReadable, createRun, resumeRun } from '../lifecycle.ts'
 import { onceCalls, toOnceCall } from '../once.ts'
+import { changeOf } from '../plan/stale.ts'
 import { readRun } from '../read-run.ts'
+import { allRows } from './all-rows.ts'
 
 /** Runs of a crew with this name are never the latest of the crew itself, nor is what they made found by `reuse`. */
 export function backtestName(crew: string): string {
   return `${crew}/backtest`
 }
 
-/** A run whose context is there, with what the task gave then. */
-export interface StoredCase {
-  readonly state: RunState
-  readonly output: StoredOutput
-}
-
+/** A run in which the task has an output, and everything that it was given is there. */
 export interface StoredCases {
-  readonly cases: readonly StoredCase[]
+  readonly runs: readonly string[]
   /** Runs that were passed over, and why. */
   readonly passed: readonly { readonly run: string; readonly reason: string }[]
 }
@@ -32,36 +29,74 @@ export interface StoredCases {
 /** How many runs are looked at for each case that is asked for. */
 const lookedAt = 10
 
-/** The newest runs, or those that are named, in which the task has an output and everything that it is given is there. */
+/** The newest runs that made an output of the task, or those that are named. No journal is kept in memory. */
 export async function storedCases(
-  { store }: Engine,
+  engine: Engine,
   crew: CrewDefinition,
   task: TaskDefinition,
   wanted: number | readonly string[],
 ): Promise<StoredCases> {
+  const { store } = engine
   const named = typeof wanted !== 'number'
-  const runs = named
-    ? wanted
-    : (await store.list({ crew: crew.name }, { limit: wanted * lookedAt })).rows.map((row) => row.run)
-  const cases: StoredCase[] = []
+  const runs: string[] = []
   const passed: { run: string; reason: string }[] = []
-  const made = new Set<string>()
-  for (const run of runs) {
-    if (!named && cases.length >= wanted) break
-    const { state } = await readRun(store, run)
-    checkReadable(state, crew.name)
-    const known = state.tasks.get(task.name)
-    const missing = task.context.find((name) => !isThere(state, name))
-    const origin = `${known?.from?.run ?? run} ${known?.from?.seq ?? known?.seq}`
-    if (!known?.output) passed.push({ run, reason: `it has no output of ${task.name}` })
-    else if (missing !== undefined) passed.push({ run, reason: `it has no output of ${missing}` })
-    else if (made.has(origin)) passed.push({ run, reason: `its ${task.name} is that of a run which is there already` })
+  const met = new Set<string>()
+  let looked = 0
+  for await (const candidate of named ? wanted : newest(store, crew.name)) {
+    if (!named && (runs.length >= wanted || looked++ >= wanted * lookedAt)) break
+    const found = await readCase(store, candidate, crew, task).catch((error: unknown) => {
+      if (named) throw error
+      return messageOf(error)
+    })
+    if (typeof found === 'string') passed.push({ run: candidate, reason: found })
+    else if (met.has(found.state.run))
+      passed.push({ run: candidate, reason: `its ${task.name} is that of run ${found.state.run}` })
     else {
-      made.add(origin)
-      cases.push({ state, output: known.output })
+      met.add(found.state.run)
+      runs.push(found.state.run)
     }
   }
-  return { cases, passed }
+  return { runs, passed }
+}
+
+async function* newest(store: Store, crew: string): AsyncGenerator<string> {
+  for await (const { run } of allRows(store, { crew })) yield run
+}
+
+export interface StoredCase {
+  readonly state: RunState
+  readonly output: StoredOutput
+  /** What has changed since, in words. */
+  readonly changes: readonly string[]
+}
+
+/**
+ * The case of a run: that of the run which made its output, while that one is there. A sentence that says why there is none: with
+ * an output that was made from something else than what the run has, old and new would not be of the same.
+ */
+export async function readCase(
+  store: Store,
+  run: string,
+  crew: CrewDefinition,
+  task: TaskDefinition,
+): Promise<StoredCase | string> {
+  const { state } = await readRun(store, run)
+  checkReadable(state, crew.name)
+  const known = state.tasks.get(task.name)
+  if (!known?.output) return `it has no output of ${task.name}`
+  if (known.from && known.from.run !== run) {
+    const origin = await readCase(store, known.from.run, crew, task).catch(() => undefined)
+    if (typeof origin === 'object') return origin
+  }
+  const missing = task.context.find((name) => !isThere(state, name))
+  if (missing !== undefined) return `it has no output of ${missing}`
+  const given = outputsFor(state, task)
+  const { fields, reasons } = changeOf(known.output, task, state.inputs, given)
+  const foreign = fields.some(
+    (field) => field.startsWith('input:') || (field.startsWith('context:') && given.has(field.slice(8))),
+  )
+  if (foreign) return `its ${task.name} was made from something else, in a run that is gone`
+  return { state, output: known.output, changes: reasons }
 }
 
 /** Executes the task on one stored case, under an id of its own: gone on with when it was begun, read back when it is done. */
@@ -69,7 +104,7 @@ export async function backtestCase(
   engine: Engine,
   crew: CrewDefinition,
   task: TaskDefinition,
-  { state: parent, output }: StoredCase,
+  { state: parent, changes }: StoredCase,
   run: string,
   options: ExecuteOptions,
 ): Promise<RunState> {
@@ -79,9 +114,9 @@ export async function backtestCase(
     ...crew,
     name: backtestName(crew.name),
     tasks: [...given, { ...task, when: undefined }],
+    // nobody is told: nothing has happened
+    callbacks: undefined,
   }
-  const now = task.fingerprint(parent.inputs, outputsFor(parent, task))
-  const changes = output.fingerprint ? explainChange(output.fingerprint, now) : []
   const calls = onceCalls(parent, task.name, (call) => call.effect !== 'read' && call.outcome !== undefined)
   const entries = given.map((other) => inheritedFrom(parent, other.name))
   const hold = await createRun(engine, trial, {
@@ -98,7 +133,7 @@ export async function backtestCase(
       effects: 'never',
     },
   })
-  const taken = hold ?? (await resumeRun(engine, trial, run, (state) => checkSameCase(state, parent.run, task.name)))
+  const taken = hold ?? (await resumeRun(engine, trial, run, (state) => checkSameCase(state, parent, task)))
   return 'append' in taken ? executeRun(taken, trial, options) : taken
 }
 
@@ -114,8 +149,12 @@ function inheritedFrom(parent: RunState, name: string): NewEntry {
   return { type: 'task.inherited', path: name, from, output: task.output }
 }
 
-function checkSameCase(state: RunState, parent: string, task: string): void {
-  if (state.parent?.run === parent && state.parent.from === task) return
-  const words = `run ${state.run} is another one, not the backtest of task ${task} on run ${parent}; give the backtest another id`
-  throw new RepriseError('INPUTS_DIFFER', words, { runId: state.run })
+function checkSameCase(state: RunState, parent: RunState, task: TaskDefinition): void {
+  const fail = (words: string): RepriseError =>
+    new RepriseError('INPUTS_DIFFER', `run ${state.run} ${words}; give the backtest another id`, { runId: state.run })
+  if (state.parent?.run !== parent.run || state.parent.from !== task.name)
+    throw fail(`is not the trial of task ${task.name} on run ${parent.run}`)
+  const done = state.tasks.get(task.name)?.output
+  const { reasons } = done ? changeOf(done, task, parent.inputs, outputsFor(parent, task)) : { reasons: [] }
+  if (reasons.length > 0) throw fail(`tried other code: ${reasons.join('; ')}`)
 }

@@ -7,7 +7,7 @@ import { closeFold } from '../../journal/edits.ts'
 import type { Entry, RunStatus } from '../../journal/entries.ts'
 import { applyEntry, emptyState } from '../../journal/fold.ts'
 import type { RunState } from '../../journal/state.ts'
-import { checkKeys, checkText } from '../../options.ts'
+import { checkKeys } from '../../options.ts'
 import { fileError } from '../../stores/file/durable-files.ts'
 import type { Line, OutputKey, Store } from '../../stores/store.ts'
 import type { Engine } from '../definition.ts'
@@ -15,6 +15,7 @@ import { damaged } from './export-format.ts'
 import { checkReadable } from '../lifecycle.ts'
 import { readExport, type ExportedRun } from './read-export.ts'
 import { outputKeys, rowOf } from '../row.ts'
+import { checkRunId } from '../run-id.ts'
 
 export interface ImportOptions {
   /** Another id than the one that the run had where it was exported. */
@@ -63,10 +64,10 @@ async function importNamed(
   name: string,
 ): Promise<ImportedRun> {
   checkKeys('importRun', options, ['as'])
-  if (options.as !== undefined) checkText('OPTION_UNKNOWN', 'as', options.as)
+  if (options.as !== undefined) checkRunId(options.as)
   const exported = await readExport(chunks, name)
   const { lines, blobs } = exported
-  const { state, outputs } = await foldExport(exported, options.as ?? exported.header.run, name)
+  const { state, outputs } = await foldExport(exported, options.as ?? checkRunId(exported.header.run), name)
   const row = rowOf(state)
   const { created } = await store.create(row, { lines, row, outputs, blobs })
   if (!created) await checkSame(store, state.run, lines)

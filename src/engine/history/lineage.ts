@@ -72,7 +72,7 @@ async function descendantsOf(store: Store, row: RunRow, limit: number): Promise<
   const waiting = [found]
   // grows while it is walked
   for (const parent of waiting) {
-    for await (const child of allRows(store, { parent: parent.id })) {
+    for await (const child of allRows(store, { parent: parent.id, crew: parent.crew })) {
       if (met.has(child.run)) continue
       if (met.size > limit) {
         parent.children.reverse()

@@ -2,7 +2,7 @@
 // were made from it carry copies of all that they inherited, so deleting it breaks none of them.
 import { RepriseError } from '../../errors.ts'
 import { runStatuses, type RunStatus } from '../../journal/entries.ts'
-import { checkKeys, checkNumber, describe, readTime } from '../../options.ts'
+import { checkFlag, checkKeys, checkWhole, describe, readTime } from '../../options.ts'
 import { newestFirst, type Position } from '../../stores/cursor.ts'
 import type { RunFilter, RunRow, Store } from '../../stores/store.ts'
 import { allRows } from './all-rows.ts'
@@ -20,7 +20,7 @@ export interface PruneLimits {
   /** The newest runs of each crew that are spared, whatever their status and whatever else is asked for. */
   readonly keep?: number | undefined
   /** Completed, cancelled and failed runs unless said otherwise. */
-  readonly status?: readonly RunStatus[] | undefined
+  readonly status?: RunStatus | readonly RunStatus[] | undefined
   /** Say what would go, and delete nothing. */
   readonly dryRun?: boolean | undefined
 }
@@ -143,18 +143,17 @@ function readLimits(limits: PruneLimits): ReadLimits {
     const words = 'prune was not told what to delete; give it olderThan, keep or status, and dryRun to see first'
     throw new RepriseError('OPTION_UNKNOWN', words)
   }
-  checkNumber('keep', keep, 0)
-  if (keep !== undefined && !Number.isInteger(keep)) {
-    throw new RepriseError('OPTION_UNKNOWN', `keep is ${keep}; give a whole number of runs`)
-  }
-  for (const name of status ?? []) {
+  checkWhole('keep', keep, 0, Number.MAX_SAFE_INTEGER)
+  checkFlag('dryRun', dryRun)
+  const statuses = status === undefined ? prunable : [status].flat()
+  for (const name of statuses) {
     if (runStatuses.includes(name)) continue
     throw new RepriseError('OPTION_UNKNOWN', `status has ${describe(name)}; there are ${runStatuses.join(', ')}`)
   }
   return {
     olderThan: olderThan === undefined ? undefined : readTime('olderThan', olderThan),
     keep,
-    status: status ?? prunable,
+    status: statuses,
     dryRun,
   }
 }

@@ -52,6 +52,12 @@ export async function costOfTask(
   return costs.reduce(addCost, 0)
 }
 
+/** What a whole run has spent, in dollars; undefined when a model's price is not known. */
+export async function costOfRun(state: RunState, prices: Prices | undefined): Promise<number | undefined> {
+  const costs = await Promise.all([...state.tasks.keys()].map((task) => costOfTask(state, task, prices)))
+  return costs.reduce(addCost, 0)
+}
+
 async function costOfCalls(model: string, calls: readonly Usage[], options: CostOptions): Promise<number | undefined> {
   const costs = await Promise.all(calls.map((usage) => costOf(model, usage, options)))
   return costs.reduce(addCost, 0)
@@ -73,6 +79,7 @@ function namesOf(plan: readonly PlannedTask[]): string[] {
 async function samplesOf({ store }: Engine, crew: string, tasks: readonly string[]): Promise<Map<string, Usage[][]>> {
   const samples = new Map<string, Usage[][]>(tasks.map((task) => [task, []]))
   if (tasks.length === 0) return samples
+  const met = new Set<string>()
   const { rows } = await store.list({ crew }, { limit: mostRuns })
   for (const { run } of rows) {
     if ([...samples.values()].every((executions) => executions.length >= enoughSamples)) break
@@ -80,8 +87,13 @@ async function samplesOf({ store }: Engine, crew: string, tasks: readonly string
     const read = await readRun(store, run).catch(() => undefined)
     if (!read) continue
     for (const [task, executions] of samples) {
-      if (executions.length >= enoughSamples || read.state.tasks.get(task)?.source !== 'executed') continue
-      executions.push(attemptsAt(read.state, task).flatMap(callsOf))
+      const made = read.state.tasks.get(task)
+      if (executions.length >= enoughSamples || !made?.output || made.source === 'edited') continue
+      // an inherited output says what making it took, wherever that was; counted once
+      const origin = `${made.from?.run ?? run} ${made.from?.seq ?? made.seq} ${task}`
+      if (met.has(origin) || made.output.usage.calls === 0) continue
+      met.add(origin)
+      executions.push(made.from ? [made.output.usage] : attemptsAt(read.state, task).flatMap(callsOf))
     }
   }
   return samples

@@ -6,11 +6,12 @@
 // A task that is executed only because of another one is offered its old output: it is taken when the other's comes out equal.
 import { RepriseError } from '../../errors.ts'
 import type { NewEntry, OnceCall, PlannedTask, StoredOutput } from '../../journal/entries.ts'
-import type { Json } from '../../journal/json.ts'
+import { digest } from '../../journal/hash.ts'
 import type { RunState, TaskState } from '../../journal/state.ts'
 import type { CrewDefinition, Inputs, TaskDefinition } from '../definition.ts'
+import { waitsFor } from '../waits-for.ts'
 import { callsFor, toOnceCall } from '../once.ts'
-import { changeOf } from './stale.ts'
+import { changeOf, unfitness } from './stale.ts'
 
 /** What happens to restored outputs that were made from other inputs, texts or code. */
 export const stalePolicies = ['keep', 'rerun', 'refuse'] as const
@@ -44,7 +45,15 @@ export interface ForkPlan {
 
 /** OUTPUT_STALE when the policy is to refuse. Nothing is written. */
 export async function planFork(crew: CrewDefinition, parent: RunState, request: ForkRequest): Promise<ForkPlan> {
-  const scene: Scene = { crew, parent, request, outputs: new Map(), open: new Set(), touched: new Set() }
+  const scene: Scene = {
+    crew,
+    parent,
+    request,
+    outputs: new Map(),
+    open: new Set(),
+    unknown: new Set(),
+    touched: new Set(),
+  }
   const tasks: PlannedTask[] = []
   const entries: NewEntry[] = []
   const stale: Pick<PlannedTask, 'task' | 'reasons'>[] = []
@@ -58,12 +67,9 @@ export async function planFork(crew: CrewDefinition, parent: RunState, request: 
   return { tasks, entries }
 }
 
-/** The `once` calls that the parent made or inherited, which the new run must know of before it makes another. */
-export function inheritedCalls(parent: RunState, plan: ForkPlan, effects: EffectsPolicy | undefined): OnceCall[] {
-  const executed = new Set(plan.tasks.filter((item) => item.action === 'execute').map((item) => item.task))
-  return callsFor(parent)
-    .filter((call) => effects !== 'again' || !executed.has(call.task))
-    .map(toOnceCall)
+/** The calls that the parent made or inherited, which the new run must know of before it makes another. */
+export function inheritedCalls(parent: RunState): OnceCall[] {
+  return callsFor(parent).map(toOnceCall)
 }
 
 interface Scene {
@@ -74,6 +80,8 @@ interface Scene {
   readonly outputs: Map<string, string>
   /** Tasks that are executed, so that their output may be another one. */
   readonly open: Set<string>
+  /** Those of them of which not even an earlier output is known. */
+  readonly unknown: Set<string>
   /** Those that the caller's wish reaches: what depends on one is not kept when it is stale. */
   readonly touched: Set<string>
 }
@@ -101,7 +109,8 @@ async function planTask(scene: Scene, task: TaskDefinition): Promise<Planned> {
   }
   const stored = parent.tasks.get(task.name)
   const output = stored?.status === 'completed' ? stored.output : undefined
-  if (stored?.status === 'skipped' && request.stale !== 'rerun') return inheritSkip(scene, task)
+  if (stored?.status === 'skipped' && task.when && request.stale !== 'rerun' && !conditionMayTurn(scene, task))
+    return inheritSkip(scene, task)
   if (!stored || !output) return execute(scene, task, [whyMissing(stored, parent.run)])
   const unfit = await unfitness(task, output)
   if (unfit !== undefined) return execute(scene, task, [unfit])
@@ -110,21 +119,27 @@ async function planTask(scene: Scene, task: TaskDefinition): Promise<Planned> {
 
 function inheritOrExecute(scene: Scene, task: TaskDefinition, stored: TaskState, output: StoredOutput): Planned {
   const { request, outputs, open, touched } = scene
-  const { fields, reasons } = changeOf(output, task, request.inputs, seenBy(scene, task))
+  const { fields, reasons } = certainChange(scene, task, output)
   const from = stored.from ?? { run: scene.parent.run, seq: stored.seq ?? 0 }
   const reached = task.context.some((name) => touched.has(name))
   const upstream = output.fingerprint ? task.context.filter((name) => open.has(name)) : []
-  if (request.stale === 'rerun' || reached) {
-    if (fields.length > 0) {
-      touched.add(task.name)
-      return execute(scene, task, reasons, { fields })
-    }
+  const offer: NewEntry = { type: 'task.offered', path: task.name, from, output }
+  if ((request.stale === 'rerun' || reached) && fields.length > 0) {
+    touched.add(task.name)
+    return execute(scene, task, reasons, { fields })
+  }
+  if (request.stale !== 'keep' || reached) {
     if (upstream.length > 0) {
       touched.add(task.name)
       const why = `it depends on ${listOf(upstream)}, which ${upstream.length > 1 ? 'are' : 'is'} executed`
-      const offer: NewEntry = { type: 'task.offered', path: task.name, from, output }
       return execute(scene, task, [why], { unless: upstream }, offer)
     }
+  }
+  if (task.when && conditionMayTurn(scene, task) && output.fingerprint) {
+    touched.add(task.name)
+    const seen = waitsFor(scene.crew, task).filter((name) => open.has(name))
+    const why = 'its condition is asked again, and its output kept if it holds'
+    return execute(scene, task, [why], { unless: seen }, offer)
   }
   outputs.set(task.name, output.raw)
   const there = from.run === scene.parent.run ? 'its output is there' : `its output is there, made by run ${from.run}`
@@ -142,8 +157,30 @@ function inheritOrExecute(scene: Scene, task: TaskDefinition, stored: TaskState,
   }
 }
 
+/** What has changed whatever the tasks that are executed before it give; one of which no output is known is taken to give the same. */
+function certainChange(
+  scene: Scene,
+  task: TaskDefinition,
+  output: StoredOutput,
+): { readonly fields: readonly string[]; readonly reasons: readonly string[] } {
+  const { fields, reasons } = changeOf(output, task, scene.request.inputs, seenBy(scene, task))
+  const certain = fields.map((field) => {
+    const name = field.replace(/^context:/, '')
+    return name === field || !scene.unknown.has(name) || !(field in (output.fingerprint ?? {}))
+  })
+  return { fields: fields.filter((_, at) => certain[at]), reasons: reasons.filter((_, at) => certain[at]) }
+}
+
+/** A condition sees all inputs and every output that is certain to be there, also such as the task is not given. */
+function conditionMayTurn({ crew, parent, request, open, touched }: Scene, task: TaskDefinition): boolean {
+  // where stale outputs are kept, so is what a condition said, unless the caller's own wish reaches it
+  const seen = waitsFor(crew, task)
+  if (request.stale === 'keep') return seen.some((name) => touched.has(name))
+  return seen.some((name) => open.has(name) || touched.has(name)) || digest(request.inputs) !== digest(parent.inputs)
+}
+
 function execute(
-  { outputs, open, parent }: Scene,
+  { outputs, open, unknown, parent }: Scene,
   task: TaskDefinition,
   reasons: readonly string[],
   more: Pick<PlannedTask, 'fields' | 'unless'> = {},
@@ -152,6 +189,7 @@ function execute(
   const before = parent.tasks.get(task.name)
   // a task that was skipped gave nothing, and is taken to do so again
   if (before?.status !== 'skipped') outputs.set(task.name, before?.output?.raw ?? '')
+  if (!before?.output) unknown.add(task.name)
   open.add(task.name)
   return { planned: { task: task.name, action: 'execute', reasons, ...more }, entry }
 }
@@ -179,23 +217,10 @@ function whyMissing(stored: TaskState | undefined, run: string): string {
     case 'running':
       return `run ${run} did not finish it`
     case 'skipped':
-      return `it was skipped in run ${run}, and its condition is asked again`
+      return `it was skipped in run ${run}, which is decided anew`
     default:
       return `run ${run} has no output of it`
   }
-}
-
-/** An output that today's schema refuses cannot be restored as what the types promise. */
-async function unfitness(task: TaskDefinition, { raw }: StoredOutput): Promise<string | undefined> {
-  if (!task.schema) return undefined
-  let value: Json
-  try {
-    value = JSON.parse(raw) as Json
-  } catch {
-    return 'its stored output is no JSON, and it has a schema now'
-  }
-  const parsed = await task.schema.parse(value)
-  return parsed.ok ? undefined : `its stored output does not fit its schema any more: ${parsed.reason}`
 }
 
 function seenBy({ outputs }: Scene, task: TaskDefinition): Map<string, string> {

@@ -1,10 +1,9 @@
 // The plans of a run that is begun or gone on with: what is there stays, the rest is executed.
 import type { PlannedTask } from '../../journal/entries.ts'
-import { digest } from '../../journal/hash.ts'
-import type { AttemptState, RunState } from '../../journal/state.ts'
+import { edited, undone } from '../../journal/edits.ts'
+import type { AttemptState, RunState, TaskState } from '../../journal/state.ts'
 import type { ChangedPolicy, CrewDefinition, Engine, Inputs, TaskDefinition } from '../definition.ts'
-import { outputsFor } from '../execute-task.ts'
-import { findReusable } from './inherit.ts'
+import { findReusable, stored } from './inherit.ts'
 import { changeOf } from './stale.ts'
 
 /** Every task is executed, but for those of which an output can be reused. */
@@ -18,10 +17,15 @@ export async function planKickoff(
   const plan: PlannedTask[] = []
   for (const task of crew.tasks) {
     const open = task.context.filter((name) => !outputs.has(name))
+    if (task.when) {
+      const reasons = ['its condition is asked when its turn comes']
+      plan.push({ task: task.name, action: 'execute', reasons, ...(reuse ? { unless: open } : {}) })
+      continue
+    }
     const seen = new Map(task.context.flatMap((name) => (outputs.has(name) ? [[name, outputs.get(name) ?? '']] : [])))
     const found =
       reuse && open.length === 0
-        ? await findReusable(engine, crew.name, task, digest(task.fingerprint(inputs, seen)), reuse)
+        ? await findReusable(engine, crew.name, task, task.fingerprint(inputs, seen), reuse)
         : undefined
     if (found) {
       outputs.set(task.name, found.output.raw)
@@ -40,27 +44,55 @@ export async function planKickoff(
 }
 
 /** What a resume does with each task of its run. */
-export function planResume(crew: CrewDefinition, state: RunState, changed: ChangedPolicy = 'restart'): PlannedTask[] {
-  return crew.tasks.map((task): PlannedTask => {
+export async function planResume(
+  engine: Engine,
+  crew: CrewDefinition,
+  state: RunState,
+  changed: ChangedPolicy = 'restart',
+): Promise<PlannedTask[]> {
+  const byHand = new Set(edited(state) ? undone(state).map((task) => task.name) : [])
+  const outputs = new Map<string, string>()
+  const open = new Set<string>()
+  const plan: PlannedTask[] = []
+  for (const task of crew.tasks) {
     const known = state.tasks.get(task.name)
-    if (known?.status === 'skipped') return { task: task.name, action: 'inherit', reasons: ['this run skipped it'] }
-    if (known?.status === 'completed' && known.output) {
-      const { fields, reasons } = changeOf(known.output, task, state.inputs, outputsFor(state, task))
-      const stale = fields.length > 0 ? { fields } : {}
-      return {
-        task: task.name,
-        action: 'inherit',
-        reasons: ['this run has it', ...reasons.map((reason) => `stale: ${reason}`)],
-        ...stale,
-      }
+    const seen = new Map(task.context.flatMap((name) => (outputs.has(name) ? [[name, outputs.get(name) ?? '']] : [])))
+    const upstream = task.context.filter((name) => open.has(name))
+    const keep = (raw: string, reasons: string[], fields: string[] = []): void => {
+      outputs.set(task.name, raw)
+      plan.push({ task: task.name, action: 'inherit', reasons, ...(fields.length > 0 ? { fields } : {}) })
     }
-    const attempt = state.attempts.get(known?.attempts.at(-1) ?? '')
-    const goesOn = attempt?.status === 'open' || attempt?.status === 'refused'
-    if (goesOn) return { task: task.name, action: 'execute', ...goingOn(task, state, attempt, changed) }
-    const offer = known?.offered ? { unless: task.context.filter((name) => isOpen(state, name)) } : {}
-    const why = known?.error ? `it failed: ${known.error.message}` : 'this run has not come to it'
-    return { task: task.name, action: 'execute', reasons: [why], ...offer }
-  })
+    const execute = (more: Pick<PlannedTask, 'reasons' | 'fields' | 'unless'>): void => {
+      open.add(task.name)
+      plan.push({ task: task.name, action: 'execute', ...more })
+    }
+    if (known?.status === 'skipped') {
+      plan.push({ task: task.name, action: 'inherit', reasons: ['this run skipped it'] })
+    } else if (known?.status === 'completed' && known.output) {
+      const { fields, reasons } = changeOf(known.output, task, state.inputs, seen)
+      keep(known.output.raw, ['this run has it', ...reasons.map((reason) => `stale: ${reason}`)], fields)
+    } else if (byHand.has(task.name)) {
+      execute({ reasons: ['the journal was edited by hand'] })
+    } else if (isUnderWay(state, known)) {
+      execute(goingOn(task, state, attemptOf(state, known) as AttemptState, changed, seen))
+    } else {
+      const maybe = known?.offered || state.reuse || task.when
+      const why = known?.error ? `it failed: ${known.error.message}` : 'this run has not come to it'
+      const found = upstream.length > 0 || task.when ? undefined : await stored(engine, crew, task, state, seen)
+      if (found) keep(found.output.raw, found.reasons)
+      else execute({ reasons: [why], ...(maybe && (upstream.length > 0 || task.when) ? { unless: upstream } : {}) })
+    }
+  }
+  return plan
+}
+
+function attemptOf(state: RunState, task: TaskState | undefined): AttemptState | undefined {
+  return state.attempts.get(task?.attempts.at(-1) ?? '')
+}
+
+function isUnderWay(state: RunState, task: TaskState | undefined): boolean {
+  const status = attemptOf(state, task)?.status
+  return status === 'open' || status === 'refused'
 }
 
 function goingOn(
@@ -68,16 +100,12 @@ function goingOn(
   state: RunState,
   attempt: AttemptState,
   changed: ChangedPolicy,
+  seen: ReadonlyMap<string, string>,
 ): Pick<PlannedTask, 'reasons' | 'fields'> {
-  const { fields, reasons } = changeOf(attempt, task, state.inputs, outputsFor(state, task))
+  const { fields, reasons } = changeOf(attempt, task, state.inputs, seen)
   const steps = attempt.turns.length + attempt.turns.flatMap((turn) => turn.calls.filter((call) => call.outcome)).length
   const recorded = `it goes on as it was begun, with ${steps === 0 ? 'no step' : steps === 1 ? 'one step' : `${steps} steps`} recorded`
   if (fields.length === 0) return { reasons: [recorded] }
   const what = { restart: 'it starts anew', continue: recorded, refuse: 'the resume is refused' }[changed]
   return { reasons: [what, ...reasons], fields }
-}
-
-function isOpen(state: RunState, name: string): boolean {
-  const status = state.tasks.get(name)?.status
-  return status !== 'completed' && status !== 'skipped'
 }

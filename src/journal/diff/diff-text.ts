@@ -1,6 +1,6 @@
 // What a person reads of a diff, in a terminal of 80 columns or in a log. No colours; who prints it may add them by kind of line.
 import type { RunDiff, RunSide } from '../diff.ts'
-import { duration, longTime, plural, usageWords } from '../words.ts'
+import { dollars, duration, longTime, plural, usageWords } from '../words.ts'
 import { changeLines } from './change-lines.ts'
 import { marked, note, title, type DiffLine } from './diff-lines.ts'
 import { taskLines } from './task-lines.ts'
@@ -42,8 +42,9 @@ export function diffLines(diff: RunDiff, { context = 3 }: DiffTextOptions = {}):
 }
 
 function runLines(mark: string, kind: 'removed' | 'added', side: RunSide): DiffLine[] {
-  const { id, crew, status, createdAt, durationMs, usage, error } = side
-  const spent = usage.calls > 0 ? [plural(usage.calls, 'call'), usageWords(usage)] : ['no model call']
+  const { id, crew, status, createdAt, durationMs, usage, cost, error } = side
+  const price = cost === undefined ? [] : [dollars(cost)]
+  const spent = usage.calls > 0 ? [plural(usage.calls, 'call'), usageWords(usage), ...price] : ['no model call']
   const facts = [status, longTime(createdAt), duration(durationMs), ...spent]
   return [
     ...title(`${mark} run ${id} of crew ${crew}`).map((line) => ({ ...line, kind })),
