@@ -1,5 +1,6 @@
 // Another process at a store, driven by its arguments:
 //   append <url> <run> <count>  creates the run and appends, printing each number once it is on disk
+//   flood <url> <run> <size>    the same with so many entries at once, for ever
 //   lock <database>             takes SQLite's write lock, prints "locked", and drops it when its stdin ends
 import { once } from 'node:events'
 import { DatabaseSync } from 'node:sqlite'
@@ -18,6 +19,16 @@ switch (command) {
     }
     await store.close()
     break
+  }
+  case 'flood': {
+    const store = await openStore(place)
+    const size = Number(count)
+    const { lease } = await store.create(row(run), batch(1, size), { owner: thisOwner(), ttlMs: 30_000 })
+    if (lease === undefined) throw new Error(`run ${run} is there already`)
+    for (let seq = size; ; seq += size) {
+      await store.append(lease, seq, batch(seq + 1, size))
+      process.stdout.write(`${seq + size}\n`)
+    }
   }
   case 'lock': {
     const db = new DatabaseSync(place)

@@ -1,6 +1,5 @@
 -- One row per run: what a listing shows, and the lease. The lease stays beside the row since each is checked with the other;
--- token only grows, owner is null when nobody holds the run. Rowid tables for what is large: an entry's bytes would otherwise sit
--- inside the index that orders them, which measured up to four times slower.
+-- token only grows, owner is null when nobody holds the run.
 create table runs (
   id integer primary key,
   run text not null,
@@ -26,13 +25,37 @@ create index runs_by_parent on runs (parent, created_at desc, run desc) where pa
 -- What a worker may claim: small, since ended runs are not in it.
 create index runs_waiting on runs (crew, version, created_at, run) where status in ('queued', 'running', 'suspended');
 
+-- Entries in the order in which they were committed, whatever their run, so that a commit of a hundred runs writes the pages of a
+-- hundred lines and not one page or more for each run.
 create table entries (
   id integer primary key,
-  run_id integer not null references runs (id) on delete cascade,
+  run_id integer not null,
   seq integer not null,
   line blob not null
 );
-create unique index entries_by_seq on entries (run_id, seq);
+
+-- Where the entries of a run are. An index on entries would have a page for each run, and a commit of a hundred runs would write a
+-- hundred of them. The newest few thousand places are in a table of their own, which is so small that the runs share its pages; now
+-- and then they are all moved to the other one, in bulk. For every run, recent places come behind the others.
+create table places (
+  run_id integer not null,
+  seq integer not null,
+  entry_id integer not null,
+  primary key (run_id, seq)
+) without rowid;
+create table recent_places (
+  run_id integer not null,
+  seq integer not null,
+  entry_id integer not null,
+  primary key (run_id, seq)
+) without rowid;
+create view all_places as select * from places union all select * from recent_places;
+-- In place of the cascade that the other tables have, which would need the index on entries.
+create trigger delete_entries before delete on runs begin
+  delete from entries where id in (select entry_id from all_places where run_id = old.id);
+  delete from places where run_id = old.id;
+  delete from recent_places where run_id = old.id;
+end;
 
 create table blobs (
   id integer primary key,
