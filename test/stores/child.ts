@@ -1,6 +1,7 @@
 // Another process at a store, driven by its arguments:
 //   append <url> <run> <count>  creates the run and appends, printing each number once it is on disk
 //   flood <url> <run> <size>    the same with so many entries at once, for ever
+//   take <url> <run>            takes the lease of a run over and prints its token
 //   lock <database>             takes SQLite's write lock, prints "locked", and drops it when its stdin ends
 import { once } from 'node:events'
 import { DatabaseSync } from 'node:sqlite'
@@ -29,6 +30,13 @@ switch (command) {
       await store.append(lease, seq, batch(seq + 1, size))
       process.stdout.write(`${seq + size}\n`)
     }
+  }
+  case 'take': {
+    const store = await openStore(place)
+    const { token } = await store.acquire(run, thisOwner(), 30_000)
+    process.stdout.write(`${token}\n`)
+    await store.close()
+    break
   }
   case 'lock': {
     const db = new DatabaseSync(place)

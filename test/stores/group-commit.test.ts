@@ -10,6 +10,8 @@ interface Recorded {
   readonly db: DatabaseSync
   readonly ran: string[]
   readonly writes: GroupCommit
+  /** How often it was said that something was rolled back. */
+  readonly undone: () => number
 }
 
 /** A real database of which every transaction statement is recorded, and can be made to fail. */
@@ -30,7 +32,9 @@ function recorded(
     }
     return { run } as unknown as StatementSync
   }
-  return { db, ran, writes: groupCommit(path, { sql, isTransaction: () => db.isTransaction }) }
+  let undone = 0
+  const writes = groupCommit(path, { sql, isTransaction: () => db.isTransaction, undone: () => void undone++ })
+  return { db, ran, writes, undone: () => undone }
 }
 
 function add(db: DatabaseSync, text: string | null): () => string | null {
@@ -64,6 +68,23 @@ test('rolls back just the write that fails', async () => {
   )
   assert.deepEqual(notes(db), ['a', 'c'])
 })
+
+test('says when anything was rolled back, for those who remember what they wrote', async () => {
+  const { db, writes, undone } = recorded(':memory:')
+  await writes.write(add(db, 'a'))
+  assert.equal(undone(), 0)
+  await assert.rejects(writes.write(add(db, null)))
+  // the group, and behind its savepoint the write itself
+  assert.equal(undone(), 2)
+})
+
+for (const code of [10, 13]) {
+  test(`says that a write may have been rolled back when its commit fails with code ${code}`, async () => {
+    const { db, writes, undone } = recorded(':memory:', (text) => (text === 'commit' ? code : undefined))
+    await assert.rejects(writes.write(add(db, 'a')))
+    assert.equal(undone(), 1)
+  })
+}
 
 test('splits a flood of writes into several commits and does them all', async () => {
   const { db, ran, writes } = recorded(':memory:')

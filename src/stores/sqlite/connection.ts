@@ -8,6 +8,7 @@ import { groupCommit } from './group-commit.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open-database.ts'
 import { whileBusy } from './sqlite-errors.ts'
+import { writableRuns, type WritableRuns } from './writable-runs.ts'
 
 /**
  * Twice SQLite's own: of steps of 1 KB (1.4 KB as a line) often only two fit into 4 KB, and the file has twice their size. Counts
@@ -20,6 +21,7 @@ export interface Connection {
   readonly path: string
   readonly now: () => number
   readonly sql: (text: string) => StatementSync
+  readonly writable: WritableRuns
   read<T>(work: () => T): Promise<T>
   /** Synchronous, in a shared transaction; resolves when it is on disk. */
   write<T>(work: () => T): Promise<T>
@@ -48,13 +50,15 @@ export async function openConnection(path: string, now: () => number): Promise<C
     return statement
   }
 
-  const writes = groupCommit(path, { sql, isTransaction: () => db.isTransaction })
+  const writable = writableRuns(sql)
+  const writes = groupCommit(path, { sql, isTransaction: () => db.isTransaction, ...writable })
 
   return {
     url,
     path,
     now,
     sql,
+    writable,
     async read(work) {
       return whileBusy(path, () => {
         if (closed) throw storeClosed(url)

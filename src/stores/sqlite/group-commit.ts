@@ -25,6 +25,10 @@ export interface GroupCommit {
 export interface Transactions {
   readonly sql: (text: string) => StatementSync
   readonly isTransaction: () => boolean
+  /** Called when a transaction has begun. */
+  readonly begun?: () => void
+  /** Called when work was rolled back, by us or by SQLite, or when nobody knows. */
+  readonly undone?: () => void
 }
 
 export function groupCommit(path: string, database: Transactions): GroupCommit {
@@ -54,9 +58,10 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
   function drain(): void {
     scheduled = false
     try {
-      // Left open only when a rollback failed.
+      // Left open only when a rollback, or the look behind the beginning, failed.
       if (database.isTransaction()) sql('rollback').run()
       sql('begin immediate').run()
+      database.begun?.()
     } catch (error) {
       if (isBusy(error) && waitForLock()) return
       const reason = isBusy(error) ? lockTimeout(path) : storeError(error, path)
@@ -96,7 +101,7 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
         settles.push(() => job.resolve(value as never))
       }
     } catch {
-      if (database.isTransaction()) rollBack()
+      rollBack()
       return undefined
     }
     return commit(jobs, settles)
@@ -108,7 +113,7 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
       try {
         settles.push(attempt(job))
       } catch (error) {
-        if (database.isTransaction()) rollBack()
+        rollBack()
         return failAll(jobs, notWritten(path, error))
       }
       // Some failures (a full disk, a broken one) make SQLite roll back everything: then nobody's work is there.
@@ -122,7 +127,7 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
       sql('commit').run()
       return settles
     } catch (error) {
-      if (database.isTransaction()) rollBack()
+      rollBack()
       // With the disk full the commit's own record was not written. After any other failure it may or may not be.
       return failAll(jobs, isFull(error) ? storeError(error, path) : unknownOutcome(path, error))
     }
@@ -135,6 +140,7 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
     try {
       value = job.work()
     } catch (error) {
+      database.undone?.()
       if (database.isTransaction()) {
         sql('rollback to job').run()
         sql('release job').run()
@@ -146,8 +152,9 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
   }
 
   function rollBack(): void {
+    database.undone?.()
     try {
-      sql('rollback').run()
+      if (database.isTransaction()) sql('rollback').run()
     } catch {
       // The failure before it is the one to report. It is tried again before the next group, and SQLite does it by itself
       // when the file is opened again.

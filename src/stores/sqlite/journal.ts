@@ -1,6 +1,6 @@
 // Creating runs, appending to them and reading them back.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { checkNumbers, checkOpen, checkSeq, checkToken, runNotFound } from '../refusals.ts'
+import { checkNumbers, checkOpen, checkSeq, checkToken, isEnded, runNotFound } from '../refusals.ts'
 import type { Batch, Lease, Line, Owner, RunId, RunRow } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { findLease, holdingOf, replaceRow, rowColumns, rowValues } from './records.ts'
@@ -51,21 +51,29 @@ export function createRun(
 }
 
 export function appendBatch(connection: Connection, lease: Lease, after: number, batch: Batch): Promise<void> {
-  const { sql } = connection
+  const { writable } = connection
   return connection.write(() => {
-    const writable = sql(selectWritable).get(lease.run, lease.token, after) as Writable | undefined
-    const { id, crew } = writable ?? lookCloser(connection, lease, after, batch)
+    const known = writable.get(lease.run)
+    const { id, crew } =
+      known?.token === lease.token && known.last === after ? known : findWritable(connection, lease, after, batch)
     checkNumbers(lease.run, after, batch)
-    const { row } = batch
+    const { row, lines } = batch
     if (row !== undefined) replaceRow(connection, id, row)
     insertBatch(connection, id, row?.crew ?? crew, batch)
+    if (isEnded(row?.status)) writable.forget(lease.run)
+    else writable.set(lease.run, { id, crew: row?.crew ?? crew, token: lease.token, last: after + lines.length })
   })
 }
 
-type Writable = { readonly id: number; readonly crew: string }
+type Found = { readonly id: number; readonly crew: string }
+
+function findWritable(connection: Connection, lease: Lease, after: number, batch: Batch): Found {
+  const found = connection.sql(selectWritable).get(lease.run, lease.token, after) as Found | undefined
+  return found ?? lookCloser(connection, lease, after, batch)
+}
 
 /** Says why a run may not be appended to, or that it may all the same: a completed run that the batch opens again. */
-function lookCloser(connection: Connection, lease: Lease, after: number, batch: Batch): Writable {
+function lookCloser(connection: Connection, lease: Lease, after: number, batch: Batch): Found {
   const record = findLease(connection, lease.run)
   checkToken(lease, record?.token, record && holdingOf(record))
   if (record === undefined) throw runNotFound(lease.run, connection.url)
