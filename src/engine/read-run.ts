@@ -1,13 +1,13 @@
 // A run's journal from a store, folded, with the chain of hashes checked on the way. A line that does not fit its neighbour
 // is a person's edit: it is reported in the state, and the next resume records it.
 import { RepriseError } from '../errors.ts'
-import { decodeEntry } from '../journal/codec.ts'
+import { decodeEntry, decodePlain } from '../journal/codec.ts'
 import type { Entry } from '../journal/entries.ts'
 import { closeFold } from '../journal/edits.ts'
 import { applyEntry, emptyState } from '../journal/fold.ts'
 import { hashBytes } from '../journal/hash.ts'
 import type { RunState } from '../journal/state.ts'
-import type { Store } from '../stores/store.ts'
+import type { Line, Store } from '../stores/store.ts'
 
 export interface ReadRun {
   readonly state: RunState
@@ -19,10 +19,14 @@ export interface ReadRun {
 export async function readRun(store: Store, run: string): Promise<ReadRun> {
   const state = emptyState()
   let hash = ''
-  for await (const { entry, bytes } of readEntries(store, run)) {
+  const decode = lineDecoder(store, run)
+  for await (const line of store.read(run)) {
+    const decoded = decode(line)
+    // a promise for each of ten thousand lines is what a resume can do without
+    const entry = decoded instanceof Promise ? await decoded : decoded
     if (state.seq > 0 && entry.seq === state.seq + 1 && entry.prev !== hash) state.changed.push(state.seq)
     applyEntry(state, entry)
-    hash = hashBytes(bytes)
+    hash = hashBytes(line.bytes)
   }
   if (state.seq === 0) throw runNotFound(store, run)
   // its name decides, so that the copy of a journal is a run of its own
@@ -36,13 +40,20 @@ export async function* readEntries(
   run: string,
   after = 0,
 ): AsyncGenerator<{ entry: Entry; bytes: Uint8Array }> {
+  const decode = lineDecoder(store, run)
+  for await (const line of store.read(run, after)) yield { entry: await decode(line), bytes: line.bytes }
+}
+
+/** A promise only for a line that refers to a value which is stored apart. */
+function lineDecoder(store: Store, run: string): (line: Line) => Entry | Promise<Entry> {
   const blobs = new Map<string, Uint8Array | undefined>()
   const blob = async (hash: string) => {
     if (!blobs.has(hash)) blobs.set(hash, await store.blob(run, hash))
     return blobs.get(hash)
   }
-  for await (const line of store.read(run, after)) {
-    yield { entry: await decodeEntry(line.bytes, blob, `entry ${line.seq} of run ${run}`), bytes: line.bytes }
+  return ({ seq, bytes }) => {
+    const where = `entry ${seq} of run ${run}`
+    return decodePlain(bytes, where) ?? decodeEntry(bytes, blob, where)
   }
 }
 

@@ -51,6 +51,17 @@ export async function decodeEntry(
   blob: (hash: string) => Promise<Uint8Array | undefined>,
   where: string,
 ): Promise<Entry> {
+  const { value, refers } = parseLine(bytes, where)
+  return (refers ? await internalise(value as unknown as Json, blob, where) : value) as Entry
+}
+
+/** Reads a line that refers to nothing, as nearly all do, without a promise; undefined for others. JOURNAL_DAMAGED. */
+export function decodePlain(bytes: Uint8Array, where: string): Entry | undefined {
+  const { value, refers } = parseLine(bytes, where)
+  return refers ? undefined : value
+}
+
+function parseLine(bytes: Uint8Array, where: string): { value: Entry; refers: boolean } {
   let text: string
   let value: unknown
   try {
@@ -68,7 +79,7 @@ export async function decodeEntry(
       `${where} has no seq and type, so it is no journal entry; restore the journal from a copy`,
     )
   }
-  return (marker.test(text) ? await internalise(value as Json, blob, where) : value) as Entry
+  return { value: entry as Entry, refers: marker.test(text) }
 }
 
 /** Hashes of the stored values that a line, or a stored value, refers to. */

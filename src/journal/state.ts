@@ -146,19 +146,19 @@ export interface CallState {
 export const noUsage: Usage = { calls: 0, input: 0, output: 0 }
 
 export function addUsage(a: Usage, b: Usage): Usage {
-  const sum = (x: number | undefined, y: number | undefined) =>
-    x === undefined && y === undefined ? undefined : (x ?? 0) + (y ?? 0)
-  const details = {
-    cacheRead: sum(a.cacheRead, b.cacheRead),
-    cacheWrite: sum(a.cacheWrite, b.cacheWrite),
-    reasoning: sum(a.reasoning, b.reasoning),
-  }
-  const known = Object.entries(details).filter(([, value]) => value !== undefined)
-  return {
-    calls: a.calls + b.calls,
-    input: a.input + b.input,
-    output: a.output + b.output,
-    ...Object.fromEntries(known),
+  const sum = { ...a }
+  addTo(sum, b)
+  return sum
+}
+
+/** In place: a run may have ten thousand steps to sum up. */
+function addTo(sum: { -readonly [K in keyof Usage]: Usage[K] }, usage: Usage): void {
+  sum.calls += usage.calls
+  sum.input += usage.input
+  sum.output += usage.output
+  for (const detail of ['cacheRead', 'cacheWrite', 'reasoning'] as const) {
+    const more = usage[detail]
+    if (more !== undefined) sum[detail] = (sum[detail] ?? 0) + more
   }
 }
 
@@ -169,8 +169,10 @@ export function replyText(reply: EntryOf<'model.replied'>): string {
 
 /** What the attempts at a task have spent in this run. */
 export function spentOn(state: RunState, task: TaskState): Usage {
-  const replies = task.attempts.flatMap((path) => state.attempts.get(path)?.turns ?? [])
-  return replies.reduce((sum, turn) => addUsage(sum, turn.reply.usage), noUsage)
+  const sum = { ...noUsage }
+  for (const path of task.attempts)
+    for (const turn of state.attempts.get(path)?.turns ?? []) addTo(sum, turn.reply.usage)
+  return sum
 }
 
 export function openQuestions(state: RunState): Question[] {
