@@ -17,33 +17,44 @@ export interface ChangePoll {
 }
 
 interface Watcher {
-  readonly run: RunId | undefined
   readonly wake: () => void
   readonly end: () => void
 }
 
 export function createWatchers(poll?: ChangePoll): Watchers {
-  const all = new Set<Watcher>()
+  /** By run, since every append of a thousand runs wakes those of one; under no run, those who watch all of them. */
+  const watching = new Map<RunId | undefined, Set<Watcher>>()
+
+  function add(run: RunId | undefined, watcher: Watcher): void {
+    const beside = watching.get(run)
+    if (beside) beside.add(watcher)
+    else watching.set(run, new Set([watcher]))
+    if (!beside && watching.size === 1) poll?.start()
+  }
+
+  function remove(run: RunId | undefined, watcher: Watcher): void {
+    const beside = watching.get(run)
+    if (!beside?.delete(watcher) || beside.size > 0) return
+    watching.delete(run)
+    if (watching.size === 0) poll?.stop()
+  }
 
   function watch(run: RunId | undefined, signal: AbortSignal): AsyncIterable<void> {
     let ended = signal.aborted
     let woken = Promise.withResolvers<void>()
     const watcher: Watcher = {
-      run,
       // Resolved stays resolved until it is read: many changes become one hint, and none before the next read is lost.
       wake: () => woken.resolve(),
       end() {
         if (ended) return
         ended = true
-        all.delete(watcher)
-        if (all.size === 0) poll?.stop()
+        remove(run, watcher)
         signal.removeEventListener('abort', watcher.end)
         woken.resolve()
       },
     }
     if (!ended) {
-      all.add(watcher)
-      if (all.size === 1) poll?.start()
+      add(run, watcher)
       signal.addEventListener('abort', watcher.end, { once: true })
     } else {
       woken.resolve()
@@ -65,11 +76,11 @@ export function createWatchers(poll?: ChangePoll): Watchers {
   return {
     watch,
     changed(run) {
-      for (const watcher of all)
-        if (run === undefined || watcher.run === undefined || watcher.run === run) watcher.wake()
+      const woken = run === undefined ? watching.values() : [watching.get(run), watching.get(undefined)]
+      for (const watchers of woken) watchers?.forEach((watcher) => watcher.wake())
     },
     close() {
-      for (const watcher of all) watcher.end()
+      for (const watchers of watching.values()) watchers.forEach((watcher) => watcher.end())
     },
   }
 }
