@@ -191,15 +191,12 @@ interface Waiting {
 
 /** Lines, and all that changes with them. */
 export function toBatch(state: RunState, encoded: readonly EncodedEntry[], taken: readonly string[] = []): Batch {
+  const lines = encoded.map(({ entry, bytes }) => ({ seq: entry.seq, bytes }))
+  const blobs = encoded.flatMap((item) => item.blobs)
   const entries = encoded.map((item) => item.entry)
-  const outputs = outputKeys(state, entries)
-  return {
-    lines: encoded.map(({ entry, bytes }) => ({ seq: entry.seq, bytes })),
-    ...(entries.some(changesRow) ? { row: rowOf(state) } : {}),
-    ...(outputs.length > 0 ? { outputs } : {}),
-    blobs: encoded.flatMap((item) => item.blobs),
-    taken,
-  }
+  // a step, which is most of what is written, does not show in a listing
+  if (!entries.some(changesRow)) return { lines, blobs, taken }
+  return { lines, row: rowOf(state), outputs: outputKeys(state, entries), blobs, taken }
 }
 
 /** An append whose outcome the store could not tell is settled by reading the tail, while the lease lasts. */

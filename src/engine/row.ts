@@ -43,7 +43,10 @@ export function rowOf(state: RunState): RunRow {
 
 /** Whether an entry shows in a listing. Steps do not: a row per step would double what a run writes. */
 export function changesRow(entry: Entry): boolean {
-  return /^(run|question)\.|^task\.(?!started)/.test(entry.type)
+  const { type } = entry
+  return (
+    type.startsWith('run.') || type.startsWith('question.') || (type.startsWith('task.') && type !== 'task.started')
+  )
 }
 
 /** An output is looked up by what it depends on only when making it did nothing to the world. */

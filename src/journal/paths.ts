@@ -15,10 +15,11 @@ export function callPath(turn: string, index: number): string {
 
 /** The path that a turn or call stands under: `note#2` for `note#2/3`, `note#2/3` for `note#2/3.0`. */
 export function parentPath(path: string): string {
-  const last = path.slice(path.lastIndexOf('/') + 1)
-  const dot = last.lastIndexOf('.')
-  if (/^\d+\.\d+$/.test(last)) return path.slice(0, path.length - last.length + dot)
-  return path.slice(0, Math.max(0, path.lastIndexOf('/')))
+  const slash = path.lastIndexOf('/')
+  const dot = path.lastIndexOf('.')
+  // a task's name may have dots too
+  if (dot > slash && /^\d+\.\d+$/.test(path.slice(slash + 1))) return path.slice(0, dot)
+  return path.slice(0, Math.max(0, slash))
 }
 
 /** The task at the root of a path. */
