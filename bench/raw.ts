@@ -1,5 +1,6 @@
 // The raw limits: what node:sqlite needs for the same bytes when nobody checks, hashes, orders or leases anything. One table, one
-// blob per row, WAL with full syncing, as the store has it.
+// blob per row, WAL with full syncing, as the store has it. Beside it the same table with the least that makes a row findable: its
+// run and number, and a unique index by them.
 import { DatabaseSync } from 'node:sqlite'
 
 export interface RawTable {
@@ -13,9 +14,7 @@ export interface RawTable {
 }
 
 export function rawTable(path: string): RawTable {
-  const db = new DatabaseSync(path)
-  // pages as large as the store's: the same work for the disk
-  db.exec('pragma page_size = 8192; pragma journal_mode = wal; pragma synchronous = full')
+  const db = openRaw(path)
   db.exec('create table if not exists lines (id integer primary key, line blob not null)')
   const insert = db.prepare('insert into lines (line) values (?)')
   const select = db.prepare('select line from lines order by id')
@@ -40,4 +39,33 @@ export function rawTable(path: string): RawTable {
     },
     close: () => db.close(),
   }
+}
+
+/** Row `index` of every group is the next one of run `index`. */
+export function indexedTable(path: string): Pick<RawTable, 'insertGroup' | 'close'> {
+  const db = openRaw(path)
+  db.exec(
+    `create table lines (id integer primary key, run integer not null, seq integer not null, line blob not null);
+     create unique index lines_by_seq on lines (run, seq)`,
+  )
+  const insert = db.prepare('insert into lines (run, seq, line) values (?, ?, ?)')
+  const begin = db.prepare('begin immediate')
+  const commit = db.prepare('commit')
+  let seq = 0
+  return {
+    insertGroup(rows) {
+      seq += 1
+      begin.run()
+      rows.forEach((bytes, run) => insert.run(run, seq, bytes))
+      commit.run()
+    },
+    close: () => db.close(),
+  }
+}
+
+function openRaw(path: string): DatabaseSync {
+  const db = new DatabaseSync(path)
+  // pages as large as the store's: the same work for the disk
+  db.exec('pragma page_size = 8192; pragma journal_mode = wal; pragma synchronous = full')
+  return db
 }
