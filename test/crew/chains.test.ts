@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Agent, Crew, Task, tool, type SoFar } from 'reprise'
+import { Agent, Crew, Task, tool, type ForkOptions, type SoFar } from 'reprise'
 import { z } from 'zod'
 import { memoryStore } from '../../src/stores/memory-store.ts'
 import type { Store } from '../../src/stores/store.ts'
@@ -110,12 +110,12 @@ test('a chain of runs gives what fresh kickoffs give, does what was planned, pay
         }
         inputs = change.inputs ?? inputs
         const from = `t${definition.order[change.at % definition.order.length]}`
-        const wish = {
-          refresh: {},
+        const wishes: { readonly [how: string]: Pick<ForkOptions, 'from' | 'only' | 'stale'> } = {
           replay: { from },
           descendants: { from, only: 'descendants' },
           rerun: { from, stale: 'rerun' },
-        }[how]
+        }
+        const wish = wishes[how] ?? {}
         const plan = await crewOf(definition, store, paid).plan({ inputs, ...wish })
         let appends = 0
         // not inside of a call: nobody would know how that ended, and a person would be asked
