@@ -140,7 +140,7 @@ export interface PlanOptions<T extends Tasks = Tasks, Names extends string = str
   readonly reuse?: Reuse
 }
 
-const crewKeys = [
+export const crewKeys: readonly string[] = [
   'name',
   'tasks',
   'agents',

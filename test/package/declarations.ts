@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { checkout, run, type InstalledPackage } from './installed-package.ts'
 
 const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true }
-const everyEntry = ['reprise', 'reprise/stores', 'reprise/journal', 'reprise/diff', 'reprise/testing']
+const everyEntry = ['reprise', 'reprise/stores', 'reprise/journal', 'reprise/diff', 'reprise/yaml', 'reprise/testing']
 
 export function testDeclarations(installed: () => InstalledPackage): void {
   test("the README's example compiles in a strict project", async () => {

@@ -1,0 +1,202 @@
+// One YAML file as what a loader needs: mappings with their merges done, aliases followed, and a place (file, line, column) for
+// everything that can be wrong. The parser's nodes are read directly, since its plain values no longer know where they stood.
+import { readFileSync } from 'node:fs'
+import { relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
+import type { Alias, Node, Scalar, YAMLError, YAMLMap, YAMLSeq } from 'yaml'
+import { messageOf, RepriseError } from '../../errors.ts'
+
+/** A path, relative to the working folder, or a URL: `new URL('config/agents.yaml', import.meta.url)`. */
+export type FileReference = string | URL
+
+/** A value with its alias followed; undefined where there is none: `role:` and `role: null`. */
+export type Value = Scalar | YAMLMap | YAMLSeq | undefined
+
+/** One `key: value`. */
+export interface Entry {
+  readonly name: string
+  readonly key: Node
+  readonly value: Value
+}
+
+export interface YamlDocument {
+  /** The file as messages name it. */
+  readonly file: string
+  /** What stands at the top. */
+  readonly top: readonly Entry[]
+  /** CREW_INVALID for a key that is there twice or is no text. */
+  entries(map: YAMLMap): readonly Entry[]
+  items(list: YAMLSeq): readonly { readonly at: Node; readonly value: Value }[]
+  /** `config/tasks.yaml:12:3` */
+  place(at: Node): string
+}
+
+/** CREW_INVALID: no such file, no YAML, or not a mapping of names. `kind` is what the names stand for. */
+export function openYaml(reference: FileReference, kind: 'agent' | 'task'): YamlDocument {
+  const { path, file } = locate(reference)
+  const text = readText(path, file)
+  try {
+    return parse(text, file, kind)
+  } catch (error) {
+    if (RepriseError.isInstance(error)) throw error
+    // whatever the parser cannot take, deep nesting for one
+    throw invalid(`${file}: this file cannot be read as YAML: ${messageOf(error)}`, error)
+  }
+}
+
+export function invalid(message: string, cause?: unknown): RepriseError {
+  return new RepriseError('CREW_INVALID', message, { cause })
+}
+
+/** The path to open, and its name in messages: a path as it was given, a URL relative to the working folder. */
+export function locate(reference: unknown): { readonly path: string; readonly file: string; readonly isUrl: boolean } {
+  const isUrl = reference instanceof URL || (typeof reference === 'string' && reference.startsWith('file:'))
+  if (!isUrl && (typeof reference !== 'string' || reference === '')) {
+    throw invalid(`a YAML file is given as a path or a URL, such as 'config/agents.yaml'`)
+  }
+  if (!isUrl) return { path: reference, file: reference, isUrl }
+  try {
+    const path = fileURLToPath(reference)
+    const near = relative(resolve(), path)
+    return { path, file: near.startsWith('..') ? path : near, isUrl }
+  } catch (error) {
+    throw invalid(`${String(reference)} is not the URL of a file on this machine: ${messageOf(error)}`, error)
+  }
+}
+
+function readText(path: string, file: string): string {
+  let bytes: Uint8Array
+  try {
+    bytes = readFileSync(path)
+  } catch (error) {
+    const { code } = error as { readonly code?: string }
+    const where = `the working folder is ${resolve()}; for a path beside the module use new URL('…', import.meta.url)`
+    if (code === 'ENOENT') throw invalid(`there is no file ${file}; ${where}`, error)
+    throw invalid(`${file} cannot be read: ${messageOf(error)}`, error)
+  }
+  try {
+    // takes a byte order mark off
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (error) {
+    throw invalid(`${file} is not text in UTF-8; save it in that encoding`, error)
+  }
+}
+
+function parse(text: string, file: string, kind: 'agent' | 'task'): YamlDocument {
+  const lineCounter = new LineCounter()
+  // The parser compares every key with all others of its mapping; `entries` asks a set.
+  const document = parseDocument(text, { lineCounter, prettyErrors: false, uniqueKeys: false })
+  const place = (offset: number): string => {
+    const { line, col } = lineCounter.linePos(offset)
+    return `${file}:${line}:${col}`
+  }
+  const [problem] = [...document.errors, ...document.warnings].toSorted((a, b) => a.pos[0] - b.pos[0])
+  if (problem) throw invalid(`${place(problem.pos[0])}: ${inWords(problem)}`, problem)
+
+  const anchored = anchorsOf(document.contents)
+  const placeOf = (node: Node): string => place(node.range?.[0] ?? 0)
+  const follow = (node: unknown): Value => {
+    const found = isAlias(node) ? anchored.get(node) : node
+    if (isAlias(node) && found === undefined) {
+      throw invalid(
+        `${placeOf(node)}: *${node.source} stands for nothing; set the anchor &${node.source} before it is used`,
+      )
+    }
+    if (isScalar(found)) return found.value === null ? undefined : found
+    return isMap(found) || isSeq(found) ? found : undefined
+  }
+
+  // A mapping that is merged into many others is worked out once, however the merges are nested.
+  const known = new Map<YAMLMap, readonly Entry[] | 'under way'>()
+  const entries = (map: YAMLMap): readonly Entry[] => {
+    const before = known.get(map)
+    if (before === 'under way') throw invalid(`${placeOf(map)}: this mapping is merged into itself; remove the <<`)
+    if (before) return before
+    known.set(map, 'under way')
+    const own = new Map<string, Entry>()
+    const merged: Entry[] = []
+    for (const { key, value } of map.items as readonly { readonly key: Node; readonly value: unknown }[]) {
+      if (isMergeKey(key)) {
+        for (const source of mergeSources(key, follow(value))) merged.push(...entries(source))
+        continue
+      }
+      const name = isScalar(key) ? String(key.source ?? key.value) : undefined
+      if (name === undefined) throw invalid(`${placeOf(key)}: a key must be a text`)
+      const twin = own.get(name)
+      if (twin) throw invalid(`${placeOf(key)}: ${name} is there twice, first at ${placeOf(twin.key)}; remove one`)
+      own.set(name, { name, key, value: follow(value) })
+    }
+    // what stands in the mapping itself wins, then what was merged first
+    for (const entry of merged) if (!own.has(entry.name)) own.set(entry.name, entry)
+    const all = [...own.values()]
+    known.set(map, all)
+    return all
+  }
+  const mergeSources = (key: Node, value: Value): readonly YAMLMap[] => {
+    const sources = isSeq(value) ? value.items.map(follow) : [value]
+    if (sources.every((source) => isMap(source))) return sources
+    throw invalid(`${placeOf(key)}: << merges mappings, and this is none; write <<: *name of an anchored mapping`)
+  }
+
+  const { contents } = document
+  const content = follow(contents)
+  if (content === undefined) throw invalid(`${file}: the file is empty; ${example[kind]}`)
+  if (!isMap(content)) {
+    const found = isSeq(content) ? 'a list' : 'a text'
+    throw invalid(`${placeOf(content)}: this is ${found}, not a mapping of names to ${kind}s; ${example[kind]}`)
+  }
+  return {
+    file,
+    top: entries(content),
+    entries,
+    items: (list) => list.items.map((item) => ({ at: item as Node, value: follow(item) })),
+    place: placeOf,
+  }
+}
+
+const example = {
+  agent: 'write researcher: and below it, indented, role: and goal:',
+  task: 'write research_task: and below it, indented, description: and agent:',
+}
+
+function isMergeKey(key: unknown): boolean {
+  return isScalar(key) && key.type === 'PLAIN' && key.source === '<<'
+}
+
+/** What each alias stands for: the last node of its name before it. */
+function anchorsOf(contents: Node | null): ReadonlyMap<Alias, Node> {
+  const named = new Map<string, Node>()
+  const found = new Map<Alias, Node>()
+  visit(contents, {
+    Alias(_key, alias) {
+      const target = named.get(alias.source)
+      if (target) found.set(alias, target)
+    },
+    Value(_key, node) {
+      if (node.anchor !== undefined) named.set(node.anchor, node)
+    },
+  })
+  return found
+}
+
+/** The parser's own sentence, and what usually is the matter. */
+function inWords({ code, message }: YAMLError): string {
+  if (code === 'MULTIPLE_DOCS') return 'a second document begins here; keep one to a file and remove the ---'
+  const [sentence = ''] = message.split('\n', 1)
+  const hint = hints[code]
+  return `this is not readable as YAML: ${sentence}${hint === undefined ? '' : `; ${hint}`}`
+}
+
+const quotes = 'put a text that holds ": " or begins with a sign such as { or * in quotes, or on the lines below a >'
+const hints: { readonly [code: string]: string } = {
+  BAD_INDENT: 'give all fields of one agent or task the same number of spaces',
+  BAD_SCALAR_START: quotes,
+  BLOCK_AS_IMPLICIT_KEY: quotes,
+  MISSING_CHAR: 'the one that opens may stand lines above',
+  MULTILINE_IMPLICIT_KEY: 'a colon is missing here, or a text below > is not indented deeper than its field',
+  RESOURCE_EXHAUSTION: 'it is nested too deeply',
+  TAB_AS_INDENT: 'indent with spaces',
+  TAG_RESOLVE_FAILED: 'leave the tag out',
+  UNEXPECTED_TOKEN: quotes,
+}

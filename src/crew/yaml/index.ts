@@ -1,0 +1,7 @@
+// `reprise/yaml`: crews from agents.yaml and tasks.yaml. Apart from `reprise`, since it brings a package along.
+import '../../node-version.ts'
+
+export { crewFromYaml, type YamlCrewFiles, type YamlCrewOptions } from './crew-from-yaml.ts'
+export type { FileReference } from './document.ts'
+export { loadAgents, type LoadAgentsOptions } from './load-agents.ts'
+export { loadTasks, type LoadTasksOptions } from './load-tasks.ts'

@@ -1,0 +1,60 @@
+// tasks.yaml: a name for each task, and below it CrewAI's fields. The order of the file is the order of the crew.
+import { checkKeys } from '../../options.ts'
+import { toolList, type Tools } from '../../tools/tool.ts'
+import type { Agent } from '../agent.ts'
+import { Task, type TaskOptions } from '../task.ts'
+import { openYaml, type Entry, type FileReference, type YamlDocument } from './document.ts'
+import { taskFields } from './fields.ts'
+import { placed, readFields, type Reading } from './read-fields.ts'
+import { toolsByName } from './references.ts'
+import { checkCode, namedEntries } from './sections.ts'
+
+export interface LoadTasksOptions {
+  /** By the names that the file uses for them: what `loadAgents` gives, or your own. */
+  readonly agents?: { readonly [name: string]: Agent }
+  /** Those that the file names: by their own names, or by those of a record. */
+  readonly tools?: Tools
+  /** By task: what is said in TypeScript, such as `output` and `when`. It takes the place of what the file says. */
+  readonly taskOptions?: { readonly [task: string]: Partial<Omit<TaskOptions, 'name'>> }
+}
+
+/** The tasks of a file, in its order. CREW_INVALID with file, line and field. */
+export function loadTasks(file: FileReference, options: LoadTasksOptions = {}): readonly Task[] {
+  checkKeys('loadTasks', options, ['agents', 'tools', 'taskOptions'])
+  const agents = new Map(Object.entries(options.agents ?? {}))
+  return readTasks(file, { ...options, agents, agentsFrom: 'the agents given' }).tasks
+}
+
+export interface TasksOfFile {
+  readonly document: YamlDocument
+  readonly entries: readonly Entry[]
+  readonly tasks: readonly Task[]
+}
+
+export interface ReadTasksOptions extends Omit<LoadTasksOptions, 'agents'> {
+  readonly agents: ReadonlyMap<string, Agent>
+  readonly agentsFrom: string
+}
+
+export function readTasks(file: FileReference, options: ReadTasksOptions): TasksOfFile {
+  const tools = toolsByName(toolList(options.tools, 'the YAML files'), options.tools)
+  const document = openYaml(file, 'task')
+  const entries = namedEntries(document, 'task')
+  const code = checkCode('taskOptions', options.taskOptions, document, entries)
+  const reading: Reading = {
+    document,
+    kind: 'task',
+    fields: taskFields,
+    required: ['description'],
+    inCode: 'taskOptions',
+  }
+  const { agents, agentsFrom } = options
+  const earlier = new Map<string, Task>()
+  const known = { models: {}, tools, agents, agentsFrom, earlier, taskNames: entries.map((entry) => entry.name) }
+  for (const entry of entries) {
+    const read = readFields(reading, entry, { ...known, self: entry.name }, code(entry.name))
+    const make = (): Task => new Task({ ...(read as unknown as TaskOptions), name: entry.name })
+    earlier.set(entry.name, placed(reading, entry, make))
+  }
+  return { document, entries, tasks: [...earlier.values()] }
+}

@@ -1,0 +1,117 @@
+// How the value of a field is read: a scalar becomes what its field needs. `yes` is true where a boolean is expected, as in the
+// YAML 1.1 that CrewAI reads, and a text where a text is; "3" is a number where a number is.
+import { isMap, isScalar, isSeq, type Node, type Scalar } from 'yaml'
+import type { Json } from '../../journal/json.ts'
+import { describe, nearest } from '../../options.ts'
+import type { Value, YamlDocument } from './document.ts'
+
+/** One field of an agent or task, and how to refuse it. */
+export interface FieldValue {
+  readonly document: YamlDocument
+  readonly value: NonNullable<Value>
+  /** CREW_INVALID at the field, or at a node within it. */
+  refuse(problem: string, at?: Node): Error
+}
+
+/** Without white space at its ends, so that `>` and `>-` mean the same. A number or boolean is taken as it is written. */
+export function text(field: FieldValue): string | undefined {
+  const found = textOf(field.value)
+  if (found !== undefined) return found === '' ? undefined : found
+  const { value } = field
+  const braces =
+    isMap(value) && value.flow ? '; put a text that begins with { in quotes, or on the lines below a >' : ''
+  throw field.refuse(`is ${shown(value)}, but must be a text${braces}`)
+}
+
+export function boolean(field: FieldValue): boolean {
+  const found = booleanOf(field.value)
+  if (found !== undefined) return found
+  throw field.refuse(`is ${shown(field.value)}; write true or false`)
+}
+
+export function number(least: number, most: number = Number.MAX_SAFE_INTEGER): (field: FieldValue) => number {
+  return (field) => {
+    const found = numberOf(field.value)
+    if (found !== undefined && found >= least && found <= most) return found
+    const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`
+    throw field.refuse(`is ${shown(field.value)}; write a number ${range}`)
+  }
+}
+
+/** A list of names, each with the node to blame. */
+export function names(field: FieldValue): readonly { readonly name: string; readonly at: Node }[] {
+  const { document, value } = field
+  if (!isSeq(value)) {
+    const single = textOf(value)
+    const instead = single === undefined || single === '' ? 'a list of names' : `a list: [${single}]`
+    throw field.refuse(`is ${shown(value)}; write ${instead}`)
+  }
+  return document.items(value).map(({ at, value: item }) => {
+    const name = textOf(item)
+    if (name !== undefined && name !== '') return { name, at }
+    throw field.refuse(`has ${shown(item)} in its list; write names`, at)
+  })
+}
+
+/** A mapping with these names as plain JSON. Aliases are followed, so it is bounded: few lines could stand for billions of values. */
+export function mapping(allowed: readonly string[]): (field: FieldValue) => { readonly [name: string]: Json } {
+  return (field) => {
+    const { document, value } = field
+    if (!isMap(value)) throw field.refuse(`is ${shown(value)}; write a mapping: names and values, indented below`)
+    for (const { name, key } of document.entries(value)) {
+      if (allowed.includes(name)) continue
+      const near = nearest(name, allowed)
+      const meant = near === undefined ? '' : `; did you mean ${near}?`
+      throw field.refuse(`has no ${JSON.stringify(name)}${meant} (it has ${allowed.join(', ')})`, key)
+    }
+    let left = 10_000
+    const convert = (node: Value, depth: number): Json => {
+      left -= 1
+      if (left < 0 || depth > 50) throw field.refuse('is too large or nested too deeply')
+      if (isMap(node)) {
+        return Object.fromEntries(document.entries(node).map((entry) => [entry.name, convert(entry.value, depth + 1)]))
+      }
+      if (isSeq(node)) return document.items(node).map((item) => convert(item.value, depth + 1))
+      return node === undefined ? null : plain(node)
+    }
+    return convert(value, 0) as { readonly [name: string]: Json }
+  }
+}
+
+function plain(node: Scalar): Json {
+  const { value } = node
+  if (typeof value === 'boolean' || typeof value === 'string') return value
+  return typeof value === 'number' && Number.isFinite(value) ? value : (textOf(node) ?? null)
+}
+
+/** Whether a value says that something is not wanted: false, no, 0, an empty text, list or mapping. */
+export function isOff(value: NonNullable<Value>): boolean {
+  if (!isScalar(value)) return value.items.length === 0
+  return textOf(value) === '' || numberOf(value) === 0 || booleanOf(value) === false
+}
+
+/** A value as a message shows it. */
+export function shown(value: Value): string {
+  if (value === undefined) return 'nothing'
+  if (isMap(value)) return 'a mapping'
+  if (isSeq(value)) return 'a list'
+  return typeof value.value === 'string' ? describe(textOf(value)) : (textOf(value) ?? 'nothing')
+}
+
+export function textOf(value: Value): string | undefined {
+  if (!isScalar(value)) return undefined
+  return (typeof value.value === 'string' ? value.value : (value.source ?? String(value.value))).trim()
+}
+
+export function booleanOf(value: Value): boolean | undefined {
+  const word = textOf(value)?.toLowerCase() ?? ''
+  if (['true', 'yes', 'on', '1'].includes(word)) return true
+  return ['false', 'no', 'off', '0'].includes(word) ? false : undefined
+}
+
+function numberOf(value: Value): number | undefined {
+  if (!isScalar(value)) return undefined
+  if (typeof value.value === 'number') return value.value
+  const word = textOf(value) ?? ''
+  return /^[+-]?\d[\d_]*(\.\d+)?$/.test(word) ? Number(word.replaceAll('_', '')) : undefined
+}
