@@ -244,7 +244,6 @@ for (const [kind, line, value] of [
   ['agents', '  cache: true', 'true'],
   ['agents', '  knowledge_sources: [a]', 'a list'],
   ['agents', '  use_system_prompt: false', 'false'],
-  ['tasks', '  async_execution: true', 'true'],
   ['tasks', '  human_input: true', 'true'],
   ['tasks', '  output_file: report.md', '"report.md"'],
   ['tasks', '  markdown: true', 'true'],

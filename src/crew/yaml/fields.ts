@@ -83,7 +83,7 @@ export const taskFields: readonly Field[] = [
   takes('guardrail_max_retries', 'retries', number(0)),
   takes('max_retries', 'retries', number(0)),
   takes('version', 'version', text),
-  lacks('async_execution', 'async'),
+  takes('async_execution', 'async', boolean),
   lacks('human_input', 'humanInput'),
   lacks('output_file', 'outputFile', { instead: 'write the file in a callback of the task, or of result.raw' }),
   lacks('markdown', 'markdown', { instead: 'say so in expected_output' }),
