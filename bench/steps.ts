@@ -79,6 +79,8 @@ const task: TaskDefinition = {
   schema: undefined,
   tools: [],
   retries: 0,
+  guardrails: [],
+  humanInput: false,
   async: false,
   when: undefined,
   render: () => ({ instructions: '', message: 'work' }),

@@ -17,6 +17,7 @@ export type {
   ReplayOptions,
   ResumeOptions,
 } from './crew/crew-options.ts'
+export type { Guardrail, Verdict } from './crew/guardrails.ts'
 export type { ForEachResult } from './crew/for-each.ts'
 export type { Expected, Plan, PlannedOutcome } from './crew/plan.ts'
 export type { CompletedResult, RunResult, SuspendedResult, TaskOutput } from './crew/result.ts'
@@ -26,7 +27,7 @@ export { Task, type TaskOptions } from './crew/task.ts'
 export type { ImportedRun, ImportOptions } from './engine/history/import-run.ts'
 export type { DeletedMember, Descendant, Family, FamilyMember } from './engine/history/lineage.ts'
 export type { Pruned, PrunedRun, PruneLimits } from './engine/history/retention.ts'
-export type { Condition, Logger, SoFar } from './engine/definition.ts'
+export type { Condition, GuardrailInput, Logger, SoFar } from './engine/definition.ts'
 export type { EffectsPolicy, StalePolicy } from './engine/plan/fork.ts'
 export type { Stale } from './engine/plan/stale.ts'
 export { errorCodes, RepriseError, type ErrorCode } from './errors.ts'

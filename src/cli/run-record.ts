@@ -10,7 +10,7 @@ export interface RunRecord {
   readonly status: RunStatus
   readonly abandoned: boolean
   readonly inputs: { readonly [name: string]: Json }
-  readonly parent: RunState['parent']
+  readonly parent: { readonly run: string; readonly from: string | undefined } | undefined
   readonly plan: readonly PlannedTask[] | undefined
   readonly createdAt: string
   readonly updatedAt: string
@@ -58,7 +58,7 @@ export function recordOf(state: RunState, abandoned: boolean): RunRecord {
     status: state.status,
     abandoned,
     inputs: state.inputs,
-    parent: state.parent,
+    parent: state.parent && { run: state.parent.run, from: state.parent.from },
     plan: state.plan,
     createdAt: state.createdAt,
     updatedAt: state.updatedAt,

@@ -5,6 +5,7 @@ import { checkKeys, checkNumber, checkText, describe, longestSeconds } from '../
 import type { LanguageModel } from '../models/resolve-model.ts'
 import { settingNames, type ModelSettings } from '../models/settings.ts'
 import { toolList, type Tool, type Tools } from '../tools/tool.ts'
+import { guardrailList, type Guardrail } from './guardrails.ts'
 import type { Placeholders } from './placeholders.ts'
 
 export interface AgentOptions<
@@ -26,6 +27,8 @@ export interface AgentOptions<
   readonly maxRetries?: number
   /** Time for one attempt at a task, in this process. */
   readonly maxSeconds?: number
+  /** What all answers of this agent must pass, behind the guardrails of the task. */
+  readonly guardrails?: Guardrail | readonly Guardrail[]
   readonly settings?: ModelSettings
 }
 
@@ -40,6 +43,7 @@ export interface Agent<out Inputs extends string = string> {
   readonly maxIterations: number
   readonly maxRetries: number
   readonly maxSeconds: number | undefined
+  readonly guardrails: readonly Guardrail<never>[]
   readonly settings: { readonly [name: string]: Json }
   /** Only a type: nothing is there at run time. */
   readonly '~inputs'?: Inputs
@@ -62,6 +66,7 @@ const keys = [
   'maxIterations',
   'maxRetries',
   'maxSeconds',
+  'guardrails',
   'settings',
 ]
 
@@ -75,6 +80,7 @@ export const Agent: AgentConstructor = class implements Agent<never> {
   readonly maxIterations: number
   readonly maxRetries: number
   readonly maxSeconds: number | undefined
+  readonly guardrails: readonly Guardrail<never>[]
   readonly settings: { readonly [name: string]: Json }
 
   constructor(options: AgentOptions) {
@@ -100,6 +106,7 @@ export const Agent: AgentConstructor = class implements Agent<never> {
     this.maxIterations = options.maxIterations ?? 20
     this.maxRetries = options.maxRetries ?? 2
     this.maxSeconds = options.maxSeconds
+    this.guardrails = guardrailList(what, options.guardrails)
     this.settings = checkSettings(what, options.settings)
     Object.freeze(this)
   }

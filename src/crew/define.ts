@@ -7,6 +7,7 @@ import type { Fingerprint, Json } from '../journal/index.ts'
 import { modelName, type LanguageModel } from '../models/resolve-model.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Agent } from './agent.ts'
+import { defineGuardrail, type Guardrail } from './guardrails.ts'
 import { interpolate, placeholders } from './placeholders.ts'
 import { instructionsFor, messageFor } from './prompts.ts'
 import type { Task } from './task.ts'
@@ -62,6 +63,7 @@ function contextOf(task: Task, tasks: readonly Task[], earlier: ReadonlyMap<stri
 function defineTask(task: Task, agent: Agent, context: readonly string[], overrides: Overrides): TaskDefinition {
   const tools = (task.tools ?? agent.tools).map((tool) => overrides.tools?.get(tool.name) ?? tool)
   const model = overrides.model ?? agent.model
+  const guardrails = [...task.guardrails, ...agent.guardrails]
   const texts = textsOf(task, agent)
   const used = [...new Set(Object.values(texts).flatMap(placeholders))]
   return {
@@ -76,6 +78,8 @@ function defineTask(task: Task, agent: Agent, context: readonly string[], overri
     schema: task.schema,
     tools,
     retries: task.retries,
+    guardrails: guardrails.map((guardrail, index) => defineGuardrail(guardrail, index, task.name, task.schema)),
+    humanInput: task.humanInput,
     async: task.async,
     when: task.when,
     render(inputs, outputs) {
@@ -101,6 +105,7 @@ function defineTask(task: Task, agent: Agent, context: readonly string[], overri
         ['settings', agent.settings],
         ...tools.map((tool): [string, Json] => [`tool:${tool.name}`, toolIdentity(tool)]),
         ...(task.schema ? [['output schema', task.schema.json] satisfies [string, Json]] : []),
+        ...(guardrails.length > 0 ? [['guardrails', guardrails.map(guardrailIdentity)] satisfies [string, Json]] : []),
         // what a function does is not seen: a version tells that it changed
         ...(task.when ? [['condition', true] satisfies [string, Json]] : []),
         ...(task.version === undefined ? [] : [['version', task.version] satisfies [string, Json]]),
@@ -130,6 +135,10 @@ function textsOf(task: Task, agent: Agent): { [name: string]: string } {
 
 function textField(name: string): string {
   return name === 'role' || name === 'goal' || name === 'backstory' ? `agent ${name}` : name
+}
+
+function guardrailIdentity(guardrail: Guardrail<never>): Json {
+  return typeof guardrail === 'string' ? guardrail : { function: guardrail.name }
 }
 
 function toolIdentity({ name, description, effect, schema, version }: Tool): Json {

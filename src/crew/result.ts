@@ -111,7 +111,7 @@ export async function taskOutputs(state: RunState, crew?: CrewDefinition): Promi
 }
 
 function unknownTask({ name, id, description }: TaskDefinition): TaskState {
-  return { name, id, description, status: 'pending', attempts: [] }
+  return { name, id, description, status: 'pending', attempts: [], nested: [] }
 }
 
 /** By object, name or id. TASK_NOT_FOUND names the tasks that there are. */

@@ -1,7 +1,7 @@
 // A task: a description for an agent. Its name is its identity; its id is a UUID derived from that, equal in every process.
 import type { Condition } from '../engine/definition.ts'
 import { RepriseError } from '../errors.ts'
-import { checkKeys, checkNumber, checkText, describe } from '../options.ts'
+import { checkFlag, checkKeys, checkNumber, checkText, describe } from '../options.ts'
 import {
   asAnswerSchema,
   type AnswerSchema,
@@ -12,6 +12,7 @@ import {
 import { toolList, type Tool, type Tools } from '../tools/tool.ts'
 import type { Agent } from './agent.ts'
 import type { CallbackPlace } from './callbacks.ts'
+import { guardrailList, type Guardrail } from './guardrails.ts'
 import { checkName, derivedName, stableId } from './identity.ts'
 import type { Placeholders } from './placeholders.ts'
 import type { TaskOutput } from './result.ts'
@@ -37,6 +38,10 @@ export interface TaskOptions<
   readonly tools?: Tools
   /** How often an answer that is refused goes back to the model. Default 3. */
   readonly retries?: number
+  /** What an answer must pass behind its schema, in this order and before the agent's: functions, or sentences that a model judges by. */
+  readonly guardrails?: Guardrail<OutputFor<Schema>> | readonly Guardrail<OutputFor<Schema>>[]
+  /** A person approves the result, asks for changes, replaces or fails it. */
+  readonly humanInput?: boolean
   /** In a sequential crew: what follows starts beside it, and waits only where it has it in its context (left out: all earlier). */
   readonly async?: boolean
   /** Whether the task is executed, decided when its turn comes; else it is recorded as skipped and gives nothing. Not on the first task. */
@@ -67,6 +72,8 @@ export interface Task<
   readonly schema: AnswerSchema | undefined
   readonly tools: readonly Tool[] | undefined
   readonly retries: number
+  readonly guardrails: readonly Guardrail<never>[]
+  readonly humanInput: boolean
   readonly async: boolean
   readonly when: Condition | undefined
   readonly callback: ((output: TaskOutput<never>, place: CallbackPlace) => unknown) | undefined
@@ -107,6 +114,8 @@ const keys = [
   'output',
   'tools',
   'retries',
+  'guardrails',
+  'humanInput',
   'async',
   'when',
   'callback',
@@ -124,6 +133,8 @@ export const Task: TaskConstructor = class {
   readonly schema: AnswerSchema | undefined
   readonly tools: readonly Tool[] | undefined
   readonly retries: number
+  readonly guardrails: readonly Guardrail<never>[]
+  readonly humanInput: boolean
   readonly async: boolean
   readonly when: Condition | undefined
   readonly callback: ((output: TaskOutput<never>, place: CallbackPlace) => unknown) | undefined
@@ -147,6 +158,10 @@ export const Task: TaskConstructor = class {
     this.tools = options.tools === undefined ? undefined : toolList(options.tools, what)
     checkNumber(`retries of ${what}`, options.retries, 0)
     this.retries = options.retries ?? 3
+    this.guardrails = guardrailList(what, options.guardrails)
+    checkFlag(`humanInput of ${what}`, options.humanInput)
+    checkFlag(`async of ${what}`, options.async)
+    this.humanInput = options.humanInput ?? false
     this.async = options.async ?? false
     for (const key of ['when', 'callback'] as const) {
       if (options[key] === undefined || typeof options[key] === 'function') continue

@@ -32,6 +32,10 @@ export interface TaskDefinition {
   readonly tools: readonly Tool[]
   /** How often a refused answer goes back to the model. */
   readonly retries: number
+  /** Asked in this order, behind the schema. */
+  readonly guardrails: readonly GuardrailDefinition[]
+  /** A person approves the result. */
+  readonly humanInput: boolean
   /** In a sequential crew: what follows does not wait for it, unless it has it in its context. */
   readonly async: boolean
   /** Whether the task is executed at all; else it is skipped. */
@@ -51,6 +55,26 @@ export interface SoFar {
 }
 
 export type Condition = (soFar: SoFar) => boolean | Promise<boolean>
+
+/** What a guardrail judges. */
+export interface GuardrailInput<Output = unknown> {
+  readonly raw: string
+  /** As the task's schema gives it; the text of a task without one. */
+  readonly output: Output
+  readonly inputs: Inputs
+  readonly task: string
+}
+
+export type GuardrailDefinition = { readonly name: string } & (
+  | {
+      judge(
+        answer: GuardrailInput,
+      ): Promise<
+        { readonly accepted: true; readonly raw?: string } | { readonly accepted: false; readonly reason: string }
+      >
+    }
+  | { readonly sentence: string }
+)
 
 export interface CrewDefinition {
   readonly name: string

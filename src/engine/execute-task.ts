@@ -10,13 +10,13 @@ import { replyText, type AttemptState, type RunState } from '../journal/state.ts
 import { callModel } from '../models/call-model.ts'
 import { isModelFailure } from '../models/model-failure.ts'
 import { checkModel, modelName } from '../models/resolve-model.ts'
-import { judgeAnswer } from './answer.ts'
 import { conversation } from './conversation.ts'
 import { deadline, unlessAborted } from './deadline.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
 import type { Hold } from './hold.ts'
 import { drainInbox } from './inbox.ts'
-import { lastTurn, refusedAnswer } from './prompts.ts'
+import { judge } from './judge.ts'
+import { lastTurn, refusedAnswer, revisedAnswer } from './prompts.ts'
 import { AnsweredFail, settleCalls } from './tool-calls.ts'
 
 /** 'suspended': a question is open, or the run is halted. Failures reject, after the journal says so. */
@@ -30,34 +30,40 @@ export async function executeTask(
     const attempt = await currentAttempt(hold, crew, task, options)
     const ended = await withinTime(hold, task, async (signal) => {
       const reply = await executeAttempt(hold, task, attempt, options, signal)
-      return reply && { ...reply, answer: await unlessAborted(judgeAnswer(task, reply.text, reply.finish), signal) }
+      if (!reply) return undefined
+      const turn = (nested: AttemptState): Promise<void> => takeTurn(hold, task, nested, signal)
+      const judged = judge({ hold, task, attempt, options, signal, turn }, reply.text, reply.finish)
+      return { text: reply.text, judged: await unlessAborted(judged, signal) }
     })
-    if (ended === undefined) return 'suspended'
-    const { answer } = ended
-    if (answer.accepted) {
-      const raw = answer.raw === ended.text ? {} : { raw: answer.raw }
-      await hold.append([{ type: 'task.completed', path: attempt.path, structured: task.schema !== undefined, ...raw }])
+    if (ended === undefined || ended.judged.is === 'waiting') return 'suspended'
+    const { judged } = ended
+    if (judged.is === 'accepted') {
+      const raw = judged.raw === ended.text ? {} : { raw: judged.raw }
+      const done = {
+        type: 'task.completed',
+        path: attempt.path,
+        structured: task.schema !== undefined,
+        ...raw,
+      } as const
+      await hold.append([...judged.entries, done])
       return 'completed'
     }
+    if (judged.is === 'failed') throw await failedByPerson(hold, task, judged.reason)
     const refusal: NewEntry = {
       type: 'guardrail.judged',
       path: attempt.path,
-      guardrail: 'schema',
+      guardrail: judged.by,
       verdict: 'refused',
-      reason: answer.reason,
+      reason: judged.reason,
     }
-    if (refusals(hold.state, attempt) < task.retries) {
-      await hold.append([refusal])
+    // a person may ask for as many rounds as it takes
+    if (judged.by === 'person' || refusals(hold.state, attempt) < task.retries) {
+      await hold.append([...judged.entries, refusal])
       continue
     }
     const tries = refusals(hold.state, attempt) + 1
-    throw await failed(
-      hold,
-      task,
-      'OUTPUT_REFUSED',
-      `task ${task.name} gave no acceptable answer in ${tries} tries: ${answer.reason}`,
-      refusal,
-    )
+    const words = `task ${task.name} gave no acceptable answer in ${tries} tries: ${judged.reason}`
+    throw await failed(hold, task, 'OUTPUT_REFUSED', words, [...judged.entries, refusal])
   }
 }
 
@@ -89,7 +95,7 @@ async function currentAttempt(
   // behind the highest there is, not behind their number: lines may have been removed by hand
   const number = Math.max(0, ...(state.tasks.get(task.name)?.attempts ?? []).map(attemptNumber)) + 1
   const path = attemptPath(task.name, number)
-  const carries = keep ? { carries: { path: last.path, message: refusedAnswer(last.refusal ?? '') } } : {}
+  const carries = keep ? { carries: { path: last.path, message: sentBack(last) } } : {}
   const because = reasons.length > 0 && !keep ? { because: reasons } : {}
   const request = keep ? last.request : pin(task, state, outputs)
   const pinned = {
@@ -99,6 +105,10 @@ async function currentAttempt(
   }
   await hold.append([{ type: 'task.started', path, ...pinned, ...carries, ...because }])
   return state.attempts.get(path) as AttemptState
+}
+
+function sentBack({ refusal = '', refusedBy }: AttemptState): string {
+  return refusedBy === 'person' ? revisedAnswer(refusal) : refusedAnswer(refusal)
 }
 
 function pin(task: TaskDefinition, state: RunState, outputs: ReadonlyMap<string, string>): PinnedRequest {
@@ -143,12 +153,7 @@ async function executeAttempt(
         if (!(await settleCalls({ hold, task, attempt, options, signal }, turn))) return undefined
       } catch (error) {
         if (!(error instanceof AnsweredFail)) throw error
-        throw await failed(
-          hold,
-          task,
-          'TASK_FAILED',
-          `task ${task.name} was failed by a person's answer: ${error.message}`,
-        )
+        throw await failedByPerson(hold, task, error.message)
       }
     }
     if (options.halted?.()) return undefined
@@ -223,7 +228,8 @@ async function withinTime<T>(hold: Hold, task: TaskDefinition, work: (signal: Ab
 /** How many attempts were refused before this one, in the conversation that it carries on. */
 function refusals(state: RunState, attempt: AttemptState): number {
   const carried = attempt.carries && state.attempts.get(attempt.carries.path)
-  return carried ? 1 + refusals(state, carried) : 0
+  if (!carried) return 0
+  return (carried.refusedBy === 'person' ? 0 : 1) + refusals(state, carried)
 }
 
 /** Ends the attempt: a resume starts a new one. */
@@ -232,9 +238,13 @@ async function failed(
   task: TaskDefinition,
   code: RepriseError['code'],
   message: string,
-  before?: NewEntry,
+  before: readonly NewEntry[] = [],
 ): Promise<RepriseError> {
   const path = hold.state.tasks.get(task.name)?.attempts.at(-1) ?? task.name
-  await hold.append([...(before ? [before] : []), { type: 'task.failed', path, error: { code, message } }])
+  await hold.append([...before, { type: 'task.failed', path, error: { code, message } }])
   return new RepriseError(code, message, { runId: hold.state.run, task: task.name })
+}
+
+function failedByPerson(hold: Hold, task: TaskDefinition, reason: string): Promise<RepriseError> {
+  return failed(hold, task, 'TASK_FAILED', `task ${task.name} was failed by a person's answer: ${reason}`)
 }

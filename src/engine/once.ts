@@ -4,6 +4,7 @@ import type { Answers, OnceCall, Question } from '../journal/entries.ts'
 import { digest } from '../journal/hash.ts'
 import type { Json } from '../journal/json.ts'
 import type { AttemptState, CallState, RunState, ToolOutcome } from '../journal/state.ts'
+import { rootAttempt } from '../journal/paths.ts'
 import { callText, doubtText } from './questions.ts'
 
 type NewQuestion = Question extends infer Q ? (Q extends Question ? Omit<Q, 'id'> : never) : never
@@ -29,24 +30,45 @@ export interface Asked {
   readonly input: Json
   /** Whether the tool can find out by itself what became of a call. */
   readonly settles: boolean
+  /** Whether a person must approve it. */
+  readonly approval: boolean
+}
+
+/** What to do about a call that may be repeated, but not without a person's word. */
+export function decideApproval(state: RunState, call: CallState, asked: Asked): Decision {
+  return (
+    decideAsked(state, call) ??
+    (asked.approval ? { act: 'ask', question: approvalOf(call, asked, []) } : { act: 'call' })
+  )
+}
+
+/** An answer allows one call: once that is made, it is used up. */
+function decideAsked(state: RunState, call: CallState): Decision | undefined {
+  const question = state.questions.get(call.questions.at(-1) ?? '')
+  if (!question || question.used) return undefined
+  return question.answer
+    ? decideAnswered(question.question, question.answer as Answers['call' | 'doubt'])
+    : { act: 'wait' }
+}
+
+function approvalOf(call: CallState, { input, key }: Asked, earlier: readonly OnceCall[]): NewQuestion {
+  const { tool } = call.request
+  return { kind: 'call', path: call.path, tool, input, key, earlier, text: callText(tool, input, earlier) }
 }
 
 /** What to do about a `once` call that has no outcome yet. */
 export function decideOnce(state: RunState, attempt: AttemptState, call: CallState, asked: Asked): Decision {
-  const question = state.questions.get(call.questions.at(-1) ?? '')
-  // an answer allows one call: once that is made, it is used up
-  if (question && !question.used) {
-    return question.answer
-      ? decideAnswered(question.question, question.answer as Answers['call' | 'doubt'])
-      : { act: 'wait' }
-  }
+  const decided = decideAsked(state, call)
+  if (decided) return decided
   if (call.calledAt !== undefined) return inDoubt(call, asked)
 
   const others = onceCalls(state, asked.task).filter(
     (other) => other.tool === call.request.tool && !(other.inherited && state.effects === 'again'),
   )
-  const here = others.filter((other) => other.attempt === attempt.path && other.path !== call.path)
-  const before = others.filter((other) => other.attempt !== attempt.path)
+  // what was done within its steps is part of an attempt
+  const isHere = (other: FoundCall): boolean => rootAttempt(other.attempt) === rootAttempt(attempt.path)
+  const here = others.filter((other) => isHere(other) && other.path !== call.path)
+  const before = others.filter((other) => !isHere(other))
   const same = before.findLast((other) => other.key === asked.key && other.occurrence === asked.occurrence)
   if (
     same &&
@@ -60,11 +82,8 @@ export function decideOnce(state: RunState, attempt: AttemptState, call: CallSta
     (other) => other.key === asked.key && other.outcome !== 'unknown' && 'error' in other.outcome,
   )
   const earlier = [...before, ...failedHere].filter((other) => other.made || other.given).map(toOnceCall)
-  if (earlier.length === 0) return { act: 'call' }
-  const { tool } = call.request
-  const { input, key } = asked
-  const text = callText(tool, input, earlier)
-  const repeated: NewQuestion = { kind: 'call', path: call.path, tool, input, key, earlier, text }
+  if (earlier.length === 0 && !asked.approval) return { act: 'call' }
+  const repeated = approvalOf(call, asked, earlier)
   // an equal call of this run of which nobody knows the end: the tool itself may
   if (asked.settles && same?.outcome === 'unknown' && !same.inherited)
     return { act: 'settle', of: same.path, question: repeated }
@@ -120,7 +139,7 @@ export function onceCalls(state: RunState, task?: string, counted: (call: CallSt
   }))
   for (const owner of state.tasks.values()) {
     if (task !== undefined && owner.name !== task) continue
-    for (const path of owner.attempts) {
+    for (const path of [...owner.attempts, ...owner.nested]) {
       const attempt = state.attempts.get(path) as AttemptState
       for (const call of attempt.turns.flatMap((turn) => turn.calls)) {
         if (!counted(call)) continue

@@ -99,9 +99,11 @@ export function doubtText(
 }
 
 export function callText(tool: string, input: Json, earlier: readonly OnceCall[]): string {
+  const asked = `May ${tool}(${canonicalJson(input)}) be called?`
+  if (earlier.length === 0) return `${asked} Answer "approve" to call it, "deny" with a reason, or "use" with a result.`
   const calls = earlier.map((call) => `${tool}(${canonicalJson(call.input)}) at ${call.calledAt}, which ${endOf(call)}`)
   return (
-    `May ${tool}(${canonicalJson(input)}) be called? The task has already called ${calls.join('; ')}. Answer "approve" to call it, ` +
+    `${asked} The task has already called ${calls.join('; ')}. Answer "approve" to call it, ` +
     `"deny" with a reason, or "use" with a result. If repeating it is harmless, declare effect: 'read'.`
   )
 }

@@ -4,6 +4,7 @@
 import { messageOf, RepriseError } from '../errors.ts'
 import type { NewEntry } from '../journal/entries.ts'
 import { taskOf } from '../journal/paths.ts'
+import { callAt } from '../journal/places.ts'
 import type { RunState } from '../journal/state.ts'
 import { tellOfEnd, tellOfTasks } from './callbacks.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
@@ -88,11 +89,14 @@ function isDone(state: RunState, task: string): boolean {
   return status === 'completed' || status === 'skipped'
 }
 
-/** Whether somebody has answered a question of the task, and the answer has not been used. */
+/** Whether there is an answer that lets the task go on: one that its step or its attempt still waits for. */
 function hasAnswer(state: RunState, task: string): boolean {
-  return [...state.questions.values()].some(
-    ({ question, answer, used, withdrawn }) => answer && !used && !withdrawn && taskOf(question.path) === task,
-  )
+  return [...state.questions.values()].some(({ question, answer, used, withdrawn }) => {
+    if (!answer || used || withdrawn || taskOf(question.path) !== task) return false
+    if (question.kind === 'result') return state.attempts.get(question.path)?.status === 'open'
+    const call = callAt(state, question.path)
+    return call !== undefined && !call.outcome
+  })
 }
 
 async function withoutExecuting(hold: Hold, crew: CrewDefinition, task: TaskDefinition): Promise<NewEntry | undefined> {

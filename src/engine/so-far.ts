@@ -42,7 +42,7 @@ async function soFarFor(state: RunState, crew: CrewDefinition, task: TaskDefinit
 
 /** Through the schema, live and on restore alike. What does not fit the code's schema (any more) is in `raw`, not here. */
 export async function outputOf(
-  { raw, structured }: StoredOutput,
+  { raw, structured }: Pick<StoredOutput, 'raw' | 'structured'>,
   code: Pick<TaskDefinition, 'schema'> | undefined,
 ): Promise<unknown> {
   if (code ? !code.schema : !structured) return raw

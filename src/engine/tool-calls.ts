@@ -1,6 +1,6 @@
 // The tool calls of one reply. All of them run at once; each is journaled under its own path before and after its effect, and
 // its outcome enters the conversation in the order in which the model asked. What is left undecided waits for a person.
-import { messageOf, RepriseError } from '../errors.ts'
+import { messageOf } from '../errors.ts'
 import type { NewEntry } from '../journal/entries.ts'
 import { digest } from '../journal/hash.ts'
 import type { Json } from '../journal/json.ts'
@@ -11,9 +11,9 @@ import type { Tool } from '../tools/tool.ts'
 import { unlessAborted } from './deadline.ts'
 import type { ExecuteOptions, TaskDefinition } from './definition.ts'
 import { storeId, type Hold } from './hold.ts'
-import { answerTo, drainInbox, post } from './inbox.ts'
-import { decideOnce, inheritedKey, occurrenceOf, type Decision } from './once.ts'
-import { checkAnswer } from './questions.ts'
+import { putToCaller } from './ask.ts'
+import { drainInbox } from './inbox.ts'
+import { decideApproval, decideOnce, inheritedKey, occurrenceOf, type Decision } from './once.ts'
 import { runTool, toOutcome } from './run-tool.ts'
 
 /** Thrown when a person's answer fails the task. */
@@ -32,13 +32,12 @@ export interface CallScene {
 /** Gives every call of the turn its outcome; false when some wait for an answer that is not there. */
 export async function settleCalls(scene: CallScene, turn: TurnState): Promise<boolean> {
   const { hold } = scene
-  const put = new Set<string>()
   for (;;) {
     // each time anew: a person may have changed an input since
     const items = await Promise.all(turn.calls.map(async (call) => ({ call, ...(await prepare(scene, call)) })))
     const keys = new Map(items.map(({ call, key }) => [call.path, key]))
     const open = items.filter(({ call }) => !call.outcome)
-    const advanced = await Promise.allSettled(open.map((item) => advance({ ...scene, keys, put, ...item })))
+    const advanced = await Promise.allSettled(open.map((item) => advance({ ...scene, keys, ...item })))
     for (const result of advanced) if (result.status === 'rejected') throw result.reason
     if (turn.calls.every((call) => call.outcome)) return true
     await drainInbox(hold, { edits: false })
@@ -89,8 +88,6 @@ type Item = CallScene &
     readonly call: CallState
     /** Of all calls of the turn, by path. */
     readonly keys: ReadonlyMap<string, string>
-    /** Questions that were put to the caller in this life. */
-    readonly put: Set<string>
   }
 type Callable = Item & { readonly tool: Tool; readonly parsed: unknown }
 
@@ -101,16 +98,14 @@ async function advance(item: Item): Promise<void> {
   if (hold.state.effects === 'never' && callable && callable.tool.effect !== 'read') return withhold(callable)
   // a call that may have happened stays in doubt, even when today's code has no such tool or refuses its input
   const once = callable ? callable.tool.effect === 'once' : call.effect === 'once' && call.calledAt !== undefined
-  if (!once) return makeCall(item, {})
-  const occurrence = occurrenceIn(item)
+  const approval = callable !== undefined && (await needsApproval(callable))
+  if (!once && !approval && call.questions.length === 0) return makeCall(item, {})
+  const { key, input, task } = item
+  const asked = { task: task.name, key, occurrence: occurrenceIn(item), input, approval }
   const decide = (settles: boolean): Decision =>
-    decideOnce(hold.state, attempt, call, {
-      task: item.task.name,
-      key: item.key,
-      occurrence,
-      input: item.input,
-      settles,
-    })
+    once
+      ? decideOnce(hold.state, attempt, call, { ...asked, settles })
+      : decideApproval(hold.state, call, { ...asked, settles: false })
   let decision = decide(callable?.tool.settles ?? false)
   if (decision.act === 'settle') {
     // what still runs here may yet happen: only a person can say what to do about it
@@ -126,7 +121,8 @@ async function advance(item: Item): Promise<void> {
     decision = { act: 'wait' }
   }
   if (decision.act === 'wait') {
-    await putToCaller(item)
+    const open = hold.state.questions.get(call.questions.at(-1) ?? '')
+    if (open) await putToCaller(hold, open.question, item.options, item.signal)
     decision = decide(false)
   }
   if (decision.act === 'call') return makeCall(item, decision)
@@ -135,6 +131,11 @@ async function advance(item: Item): Promise<void> {
     const { outcome, source, by } = decision
     await give(item, outcome, { source, ...(by === undefined ? {} : { by }) })
   }
+}
+
+/** A call that is made anew after a crash was approved before. */
+async function needsApproval({ tool, call, parsed }: Callable): Promise<boolean> {
+  return call.calledAt === undefined && (await tool.approval(parsed as never))
 }
 
 /** In a run that does nothing to the world: the recorded result of an equal call, or a refusal. */
@@ -209,22 +210,6 @@ async function settle(item: Callable): Promise<'done' | 'not happened' | 'cannot
   if (settlement?.happened !== true) return 'cannot tell'
   await give(item, toOutcome(settlement.result, item.tool.name), { source: 'settled' })
   return 'done'
-}
-
-/** Takes the answer at once when the caller answers inline; once per life. The first answer counts, wherever it comes from. */
-async function putToCaller({ hold, call, options, signal, put }: Item): Promise<void> {
-  const { onQuestion } = options
-  const asked = hold.state.questions.get(call.questions.at(-1) ?? '')?.question
-  if (!onQuestion || !asked || put.has(asked.id)) return
-  put.add(asked.id)
-  const answering = Promise.try(() => onQuestion(structuredClone(asked)))
-  const answer = await unlessAborted(answering, signal)
-  if (answer === undefined) return
-  const message = answerTo(asked, checkAnswer(asked, answer))
-  await post(hold.engine, hold.state.run, message).catch((error: unknown) => {
-    if (!RepriseError.isInstance(error) || error.code !== 'QUESTION_ANSWERED') throw error
-  })
-  await drainInbox(hold, { edits: false })
 }
 
 async function give(

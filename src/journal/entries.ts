@@ -306,7 +306,13 @@ export interface EntryBodies {
   }
   /** `begun: false`: it was written down and stopped before the tool was started, so nothing happened. */
   'tool.abandoned': { readonly reason: string; readonly begun?: false }
-  'guardrail.judged': { readonly guardrail: string; readonly verdict: 'accepted' | 'refused'; readonly reason?: string }
+  /** `raw` is what a guardrail made of the answer that it accepted. `person`: a person's wish for a better answer. */
+  'guardrail.judged': {
+    readonly guardrail: string
+    readonly verdict: 'accepted' | 'refused'
+    readonly reason?: string
+    readonly raw?: string
+  }
   'question.asked': { readonly question: Question }
   'question.answered': { readonly question: string; readonly answer: Answer }
   /** A message that could not be used: it is taken out of the inbox all the same. */

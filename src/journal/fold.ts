@@ -3,7 +3,7 @@
 // a task without its `task.completed` is a task that is not done.
 import { journalVersion, type Entry, type EntryOf, type StoredOutput } from './entries.ts'
 import { closeFold } from './edits.ts'
-import { callPath, taskOf } from './paths.ts'
+import { callPath, isNested, taskOf } from './paths.ts'
 import { attemptAt, callAt, orphan, taskAt } from './places.ts'
 import { replyText, spentOn, type AttemptState, type RunState, type TaskState } from './state.ts'
 
@@ -47,11 +47,6 @@ export function applyEntry(state: RunState, entry: Entry): void {
   state.updatedAt = entry.at
   if (entry.v !== journalVersion) {
     state.unknown ??= `version ${entry.v} of entry ${entry.seq}`
-    return
-  }
-  // work inside of a task's step (delegation) is of a later version: taken for the task itself it would end up as its output
-  if (entry.type.startsWith('task.') && entry.path?.includes('/')) {
-    state.unknown ??= `the nested path ${entry.path} of entry ${entry.seq}`
     return
   }
   const type: string = entry.type
@@ -118,6 +113,11 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
   'task.started': (state, entry) => {
     const path = entry.path as string
     const task = taskAt(state, path)
+    if (isNested(path)) {
+      task.nested.push(path)
+      state.attempts.set(path, startedAttempt(entry))
+      return
+    }
     for (const earlier of task.attempts) {
       const attempt = state.attempts.get(earlier)
       if (attempt?.status === 'open') attempt.status = 'void'
@@ -127,17 +127,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     task.startedAt ??= entry.at
     task.attempts.push(path)
     delete task.error
-    state.attempts.set(path, {
-      path,
-      seq: entry.seq,
-      request: entry.request as unknown as AttemptState['request'],
-      fingerprint: entry.fingerprint,
-      agent: entry.agent,
-      startedAt: entry.at,
-      ...(entry.carries ? { carries: entry.carries } : {}),
-      status: 'open',
-      turns: [],
-    })
+    state.attempts.set(path, startedAttempt(entry))
   },
   'task.completed': (state, entry) => {
     const task = taskAt(state, entry.path)
@@ -148,6 +138,10 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     // what was edited into something that is no JSON is no output
     if (!attempt || raw === undefined || (entry.structured && !isJson(raw))) return
     attempt.status = 'completed'
+    if (isNested(attempt.path)) {
+      attempt.answer = raw
+      return
+    }
     const output: StoredOutput = {
       raw,
       structured: entry.structured,
@@ -162,6 +156,12 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
   },
   'task.failed': (state, entry) => {
     const task = taskAt(state, entry.path)
+    const nested = isNested(entry.path ?? '') ? state.attempts.get(entry.path as string) : undefined
+    if (nested) {
+      nested.status = 'failed'
+      nested.refusal = entry.error.message
+      return
+    }
     task.status = 'failed'
     task.error = entry.error
     withdraw(state, task)
@@ -240,11 +240,20 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
   },
   'guardrail.judged': (state, entry) => {
     const attempt = state.attempts.get(entry.path as string)
-    if (!attempt || entry.verdict === 'accepted') return
+    if (!attempt) return
+    if (entry.verdict === 'accepted') {
+      attempt.accepted.push(entry.raw === undefined ? {} : { raw: entry.raw })
+      return
+    }
     attempt.status = 'refused'
     attempt.refusal = entry.reason ?? ''
+    attempt.refusedBy = entry.guardrail
   },
   'question.asked': (state, entry) => {
+    // whoever asks again at the same place could not go on by what was answered before
+    for (const earlier of state.questions.values()) {
+      if (earlier.answer && earlier.question.path === entry.question.path) earlier.used = true
+    }
     state.questions.set(entry.question.id, { question: entry.question })
     callAt(state, entry.question.path)?.questions.push(entry.question.id)
   },
@@ -253,6 +262,21 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     if (asked) asked.answer = entry.answer
   },
   'message.refused': () => {},
+}
+
+function startedAttempt(entry: EntryOf<'task.started'>): AttemptState {
+  return {
+    path: entry.path as string,
+    seq: entry.seq,
+    request: entry.request as unknown as AttemptState['request'],
+    fingerprint: entry.fingerprint,
+    agent: entry.agent,
+    startedAt: entry.at,
+    ...(entry.carries ? { carries: entry.carries } : {}),
+    status: 'open',
+    accepted: [],
+    turns: [],
+  }
 }
 
 function isJson(text: string): boolean {
@@ -272,7 +296,7 @@ function declare(state: RunState, tasks: EntryOf<'run.created'>['tasks']): void 
     if (known) delete known.removed
     state.tasks.set(
       declared.name,
-      known ? Object.assign(known, declared) : { ...declared, status: 'pending', attempts: [] },
+      known ? Object.assign(known, declared) : { ...declared, status: 'pending', attempts: [], nested: [] },
     )
   }
   // a task that is no longer declared stays readable, behind the others, when it has done anything
@@ -311,7 +335,7 @@ function forget(task: TaskState): void {
 
 /** What the task was about to do is not done any more, and its questions need no answer. */
 function giveUp(state: RunState, task: TaskState): void {
-  for (const path of task.attempts) {
+  for (const path of [...task.attempts, ...task.nested]) {
     const attempt = state.attempts.get(path)
     if (attempt?.status === 'open' || attempt?.status === 'refused') attempt.status = 'void'
   }

@@ -22,6 +22,16 @@ export function parentPath(path: string): string {
   return path.slice(0, Math.max(0, slash))
 }
 
+/** Whether an attempt is part of a step of another one: a delegation, a guardrail that a model judges. */
+export function isNested(attempt: string): boolean {
+  return attempt.includes('/')
+}
+
+/** The attempt that a nested one is part of, or itself: `note#2` for `note#2/3.0/analyst#1`. */
+export function rootAttempt(path: string): string {
+  return path.split('/', 1)[0] as string
+}
+
 /** The task at the root of a path. */
 export function taskOf(path: string): string {
   const first = path.split('/', 1)[0] as string

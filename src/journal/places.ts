@@ -1,7 +1,7 @@
 // Where an entry belongs, found by its path. What a person removed by hand is made up for, so that what is still there is not
 // forgotten: above all not a call that must not be made twice.
 import type { Entry, EntryOf } from './entries.ts'
-import { parentPath, taskOf } from './paths.ts'
+import { isNested, parentPath, taskOf } from './paths.ts'
 import { noUsage, type AttemptState, type CallState, type RunState, type TaskState } from './state.ts'
 
 /** The attempt of a turn. One whose start was removed by hand is given up, but what it did is not forgotten. */
@@ -10,9 +10,21 @@ export function attemptAt(state: RunState, { path = '', seq, at }: Entry): Attem
   let attempt = state.attempts.get(place)
   if (!attempt) {
     const request = { instructions: '', message: '', tools: [], model: '', settings: {} }
-    attempt = { path: place, seq, request, fingerprint: {}, agent: '', startedAt: at, status: 'void', turns: [] }
+    attempt = {
+      path: place,
+      seq,
+      request,
+      fingerprint: {},
+      agent: '',
+      startedAt: at,
+      status: 'void',
+      accepted: [],
+      turns: [],
+    }
     state.attempts.set(place, attempt)
-    taskAt(state, place).attempts.push(place)
+    const task = taskAt(state, place)
+    const list = isNested(place) ? task.nested : task.attempts
+    list.push(place)
   }
   return attempt
 }
@@ -43,7 +55,8 @@ export function orphan(state: RunState, entry: EntryOf<'tool.called'>): CallStat
 export function taskAt(state: RunState, path: string | undefined): TaskState {
   const name = taskOf(path ?? '')
   let task = state.tasks.get(name)
-  if (!task) state.tasks.set(name, (task = { name, id: '', description: '', status: 'pending', attempts: [] }))
+  if (!task)
+    state.tasks.set(name, (task = { name, id: '', description: '', status: 'pending', attempts: [], nested: [] }))
   return task
 }
 

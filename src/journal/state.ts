@@ -96,6 +96,8 @@ export interface TaskState extends DeclaredTask {
   removed?: boolean
   /** Paths of its attempts, oldest first. */
   attempts: string[]
+  /** Paths of attempts within its steps. */
+  nested: string[]
   startedAt?: string
   error?: Failure
 }
@@ -112,6 +114,12 @@ export interface AttemptState {
   /** open: goes on behind its last recorded step. refused: a new attempt carries it on. void: given up, the next one starts fresh. */
   status: 'open' | 'completed' | 'refused' | 'failed' | 'void'
   refusal?: string
+  /** Who refused it: the schema, a guardrail, or a person. */
+  refusedBy?: string
+  /** What the guardrails that have accepted its answer made of it, in their order. */
+  readonly accepted: { readonly raw?: string }[]
+  /** Of a nested one: what it came to. */
+  answer?: string
   readonly turns: TurnState[]
 }
 
@@ -170,7 +178,7 @@ export function replyText(reply: EntryOf<'model.replied'>): string {
 /** What the attempts at a task have spent in this run. */
 export function spentOn(state: RunState, task: TaskState): Usage {
   const sum = { ...noUsage }
-  for (const path of task.attempts)
+  for (const path of [...task.attempts, ...task.nested])
     for (const turn of state.attempts.get(path)?.turns ?? []) addTo(sum, turn.reply.usage)
   return sum
 }

@@ -39,6 +39,8 @@ export interface ToolOptions<S extends SchemaInput, R> {
     idempotencyKey: string,
     input: InferOutput<S>,
   ) => Settlement | undefined | Promise<Settlement | undefined>
+  /** Whether a person must approve a call before it is made: always, or as a function of the input says. */
+  readonly approval?: boolean | ((input: InferOutput<S>) => boolean | Promise<boolean>)
   /** Change it when the function's meaning changes: functions themselves are not compared. */
   readonly version?: string
   /** Past this a call is given up: an error for `read` and `idempotent`, a doubt for `once`. */
@@ -54,6 +56,7 @@ export interface Tool<Input = never, Result = unknown> {
   readonly version?: string | undefined
   readonly maxSeconds?: number | undefined
   readonly settles: boolean
+  approval(input: Input): boolean | Promise<boolean>
   run(input: Input, context: ToolContext): Result
   key(input: Input): string | undefined
   settle(idempotencyKey: string, input: Input): Settlement | undefined | Promise<Settlement | undefined>
@@ -62,7 +65,7 @@ export interface Tool<Input = never, Result = unknown> {
 export type ToolLabel = { readonly name: string; readonly effect?: Effect; readonly version?: string }
 export type Tools = readonly Tool[] | { readonly [name: string]: Tool | AiTool }
 
-const keys = ['name', 'description', 'effect', 'input', 'run', 'key', 'settle', 'version', 'maxSeconds']
+const keys = ['name', 'description', 'effect', 'input', 'run', 'key', 'settle', 'approval', 'version', 'maxSeconds']
 
 /** Makes a tool, or labels a plain AI SDK tool with a name and an effect. CREW_INVALID, SCHEMA_INVALID or OPTION_UNKNOWN at once. */
 export function tool<S extends SchemaInput, R>(options: ToolOptions<S, R>): Tool<InferOutput<S>, R>
@@ -85,6 +88,7 @@ export function tool(first: ToolOptions<SchemaInput, unknown> | AiTool, label?: 
     version: options.version,
     maxSeconds: options.maxSeconds,
     settles: options.settle !== undefined,
+    approval: approvalOf(what, options.approval),
     run: (input, context) => options.run(input, context),
     key: (input) => options.key?.(input),
     settle: (idempotencyKey, input) => options.settle?.(idempotencyKey, input),
@@ -138,6 +142,7 @@ function labelled(aiTool: AiTool, label: ToolLabel | undefined): Tool {
     schema: inputSchema(aiTool.inputSchema, what),
     version: label.version,
     settles: false,
+    approval: () => false,
     run: (input, context) => runAiTool(aiTool, input, context),
     key: () => undefined,
     settle: () => undefined,
@@ -190,4 +195,13 @@ function checkEffect(what: string, effect: unknown): void {
 function checkFunction(what: string, key: string, value: unknown, required: boolean): void {
   if (typeof value === 'function' || (value === undefined && !required)) return
   throw new RepriseError('CREW_INVALID', `${key} of ${what} is ${describe(value)}; give a function`)
+}
+
+function approvalOf(what: string, approval: unknown): (input: unknown) => boolean | Promise<boolean> {
+  if (approval === undefined || typeof approval === 'boolean') return () => approval ?? false
+  if (typeof approval === 'function') return approval as (input: unknown) => boolean | Promise<boolean>
+  throw new RepriseError(
+    'CREW_INVALID',
+    `approval of ${what} is ${describe(approval)}; give true, or a function of the input`,
+  )
 }

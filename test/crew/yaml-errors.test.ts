@@ -244,10 +244,8 @@ for (const [kind, line, value] of [
   ['agents', '  cache: true', 'true'],
   ['agents', '  knowledge_sources: [a]', 'a list'],
   ['agents', '  use_system_prompt: false', 'false'],
-  ['tasks', '  human_input: true', 'true'],
   ['tasks', '  output_file: report.md', '"report.md"'],
   ['tasks', '  markdown: true', 'true'],
-  ['tasks', '  guardrail: be nice', '"be nice"'],
 ] as const) {
   test(`${line.trim()} is refused: this version does not have it`, async () => {
     const files = { ...small, [kind]: `${small[kind]}${line}\n` }

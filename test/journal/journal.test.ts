@@ -178,11 +178,13 @@ describe('the fold', () => {
     assert.equal(state.tasks.get('b')?.status, 'completed')
   })
 
-  test('takes work inside of a step for unknown, not for the task', () => {
+  test('keeps work inside of a step apart from the task’s own attempts', () => {
     const nested = { ...stamped(whole)[1], seq: 4, path: 'a#1/1.0/helper#1' } as Entry
     const state = fold([...stamped(whole).slice(0, 3), nested])
-    assert.match(state.unknown ?? '', /nested path a#1\/1\.0\/helper#1/)
+    assert.equal(state.unknown, undefined)
     assert.deepEqual(state.tasks.get('a')?.attempts, ['a#1'])
+    assert.deepEqual(state.tasks.get('a')?.nested, ['a#1/1.0/helper#1'])
+    assert.equal(state.attempts.get('a#1')?.status, 'open')
   })
 
   test('does not count up to a mistyped number', () => {

@@ -3,7 +3,7 @@
 import { settingNames } from '../../models/settings.ts'
 import { longestSeconds } from '../../options.ts'
 import { agent, context, model, sameName, tools, type Known } from './references.ts'
-import { boolean, mapping, number, text, type FieldValue } from './values.ts'
+import { boolean, mapping, number, sentences, text, type FieldValue } from './values.ts'
 
 export type Field = {
   /** CrewAI's name and, where it differs, ours. */
@@ -57,7 +57,7 @@ export const agentFields: readonly Field[] = [
   lacks('skills', 'skills'),
   lacks('a2a', 'a2a'),
   lacks('from_repository', 'fromRepository'),
-  lacks('guardrail', 'guardrails'),
+  takes('guardrail', 'guardrails', sentences),
   lacks('security_config', 'securityConfig'),
   lacks('step_callback', 'stepCallback', { instead: 'use onTask of the crew' }),
   lacks('callbacks', 'callbacks', { instead: 'use onTask of the crew' }),
@@ -84,11 +84,11 @@ export const taskFields: readonly Field[] = [
   takes('max_retries', 'retries', number(0)),
   takes('version', 'version', text),
   takes('async_execution', 'async', boolean),
-  lacks('human_input', 'humanInput'),
+  takes('human_input', 'humanInput', boolean),
   lacks('output_file', 'outputFile', { instead: 'write the file in a callback of the task, or of result.raw' }),
   lacks('markdown', 'markdown', { instead: 'say so in expected_output' }),
-  lacks('guardrail', 'guardrails'),
-  lacks('guardrails', 'guardrails'),
+  takes('guardrail', 'guardrails', sentences),
+  takes('guardrails', 'guardrails', sentences),
   lacks('input_files', 'inputFiles'),
   lacks('prompt_context', 'promptContext'),
   lacks('allow_crewai_trigger_context', 'allowCrewaiTriggerContext'),

@@ -54,6 +54,16 @@ export function names(field: FieldValue): readonly { readonly name: string; read
 }
 
 /** A mapping with these names as plain JSON. Aliases are followed, so it is bounded: few lines could stand for billions of values. */
+/** One sentence, or a list of them. */
+export function sentences(field: FieldValue): readonly string[] | undefined {
+  if (isSeq(field.value)) {
+    const list = names(field).map(({ name }) => name)
+    return list.length === 0 ? undefined : list
+  }
+  const one = text(field)
+  return one === undefined ? undefined : [one]
+}
+
 export function mapping(allowed: readonly string[]): (field: FieldValue) => { readonly [name: string]: Json } {
   return (field) => {
     const { document, value } = field

@@ -1,0 +1,70 @@
+// Guardrails as users write them: a function that accepts, changes or refuses an answer, or a sentence that a model judges by.
+import type { GuardrailDefinition, GuardrailInput } from '../engine/definition.ts'
+import { messageOf, RepriseError } from '../errors.ts'
+import { strictJson } from '../journal/json.ts'
+import { redact } from '../models/redact.ts'
+import { describe } from '../options.ts'
+import type { AnswerSchema } from '../schema/answer-schema.ts'
+
+/** True accepts; a text refuses, and is told to the model as the reason; `{ output }` accepts with this output instead. */
+export type Verdict = true | string | { readonly output: unknown }
+
+/** A function that judges, or a sentence that a model judges by: "The note is polite and names no amount". */
+export type Guardrail<Output = unknown> = string | ((answer: GuardrailInput<Output>) => Verdict | Promise<Verdict>)
+
+export function guardrailList(what: string, guardrails: unknown): readonly Guardrail<never>[] {
+  if (guardrails === undefined) return []
+  const list = Array.isArray(guardrails) ? (guardrails as readonly unknown[]) : [guardrails]
+  for (const [index, guardrail] of list.entries()) {
+    if (typeof guardrail === 'function' || (typeof guardrail === 'string' && guardrail.trim() !== '')) continue
+    throw new RepriseError(
+      'CREW_INVALID',
+      `guardrail ${index + 1} of ${what} is ${describe(guardrail)}; give a function, or a sentence`,
+    )
+  }
+  return list as readonly Guardrail<never>[]
+}
+
+export function defineGuardrail(
+  guardrail: Guardrail<never>,
+  index: number,
+  task: string,
+  schema: AnswerSchema | undefined,
+): GuardrailDefinition {
+  if (typeof guardrail === 'string') return { name: `guardrail ${index + 1}`, sentence: guardrail }
+  const name = guardrail.name === '' ? `guardrail ${index + 1}` : guardrail.name
+  const fail = (what: string, cause?: unknown): RepriseError =>
+    new RepriseError('TASK_FAILED', `guardrail ${name} of task ${task} ${what}`, { task, cause })
+  return {
+    name,
+    async judge(answer) {
+      let verdict: unknown
+      try {
+        verdict = await guardrail(answer as GuardrailInput<never>)
+      } catch (error) {
+        throw fail(`threw: ${redact(messageOf(error))}; to refuse an answer, return the reason as a text`, error)
+      }
+      if (verdict === true) return { accepted: true }
+      if (typeof verdict === 'string') return { accepted: false, reason: verdict }
+      if (typeof verdict !== 'object' || verdict === null || !('output' in verdict))
+        throw fail(`gave ${describe(verdict)}; give true, a reason, or { output }`)
+      return { accepted: true, raw: await rawOf(verdict.output, schema, fail) }
+    },
+  }
+}
+
+async function rawOf(
+  output: unknown,
+  schema: AnswerSchema | undefined,
+  fail: (what: string) => RepriseError,
+): Promise<string> {
+  const json = strictJson(output, 'output')
+  if (!json.ok) throw fail(`gave an output in which ${json.path} is ${json.found}, which JSON does not carry`)
+  if (!schema) {
+    if (typeof json.value === 'string') return json.value
+    throw fail(`gave ${describe(output)} as the output; the task has no schema, so give a text`)
+  }
+  const parsed = await schema.parse(json.value)
+  if (!parsed.ok) throw fail(`gave an output that does not fit the schema: ${parsed.reason}`)
+  return JSON.stringify(json.value)
+}

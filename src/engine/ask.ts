@@ -1,0 +1,32 @@
+// Putting an open question to the caller of a run, who may answer at once. The first answer counts, wherever it comes from.
+import { RepriseError } from '../errors.ts'
+import type { Question } from '../journal/entries.ts'
+import { unlessAborted } from './deadline.ts'
+import type { ExecuteOptions } from './definition.ts'
+import type { Hold } from './hold.ts'
+import { answerTo, drainInbox, post } from './inbox.ts'
+import { checkAnswer } from './questions.ts'
+
+/** Questions that were put to the caller in this life of a run. */
+const put = new WeakMap<Hold, Set<string>>()
+
+/** Once per life. ANSWER_INVALID when the caller's answer does not fit. */
+export async function putToCaller(
+  hold: Hold,
+  question: Question,
+  { onQuestion }: ExecuteOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const known = put.get(hold) ?? new Set()
+  put.set(hold, known)
+  if (!onQuestion || known.has(question.id)) return
+  known.add(question.id)
+  const answering = Promise.try(() => onQuestion(structuredClone(question)))
+  const answer = await unlessAborted(answering, signal)
+  if (answer === undefined) return
+  const message = answerTo(question, checkAnswer(question, answer))
+  await post(hold.engine, hold.state.run, message).catch((error: unknown) => {
+    if (!RepriseError.isInstance(error) || error.code !== 'QUESTION_ANSWERED') throw error
+  })
+  await drainInbox(hold, { edits: false })
+}
