@@ -25,7 +25,10 @@ export const errorCodes = {
     retry: false,
     meaning: 'an options object has a key that does not exist, or a value of the wrong kind',
   },
-  OUTCOME_UNKNOWN: { retry: true, meaning: 'a store could not tell whether an append was written' },
+  OUTCOME_UNKNOWN: {
+    retry: true,
+    meaning: 'a store could not tell whether an append was written, or a tool whether its call happened',
+  },
   OUTPUT_REFUSED: { retry: true, meaning: 'a task gave no acceptable output within its retries' },
   OUTPUT_STALE: {
     retry: false,

@@ -1,6 +1,6 @@
 // One call of a tool: its result or error as JSON, or that it was given up without anyone knowing how it ended.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { messageOf } from '../errors.ts'
+import { messageOf, RepriseError } from '../errors.ts'
 import { throughJson } from '../journal/json.ts'
 import type { ToolOutcome } from '../journal/state.ts'
 import { redact } from '../models/redact.ts'
@@ -19,7 +19,7 @@ export async function runTool(
   // Promise.try, so that a tool that throws at once and one that rejects are alike
   const running = Promise.try(() => tool.run(input as never, { ...context, signal })).then(
     (result) => toOutcome(result, tool.name),
-    (error: unknown) => toError(error),
+    (error: unknown) => (isUnknown(error) ? { abandoned: redact(error.message) } : toError(error)),
   )
   const ended = await unlessAborted(running, signal).catch(() => undefined)
   // a tool that throws because it was told to stop has not said what it did before that
@@ -34,6 +34,11 @@ export async function runTool(
 export function toOutcome(result: unknown, tool: string): ToolOutcome {
   const json = throughJson(result, tool)
   return json.ok ? { result: json.value } : { unreadable: `${json.path}: ${json.found}` }
+}
+
+/** How a tool says that it cannot tell whether it did what it was told to: a connection ended before the answer came. */
+function isUnknown(error: unknown): error is RepriseError {
+  return RepriseError.isInstance(error) && error.code === 'OUTCOME_UNKNOWN'
 }
 
 function toError(error: unknown): ToolOutcome {

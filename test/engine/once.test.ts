@@ -136,6 +136,31 @@ test('a read call that times out is an error for the model', async () => {
   assert.match(model.calls.at(-1)?.conversation ?? '', /did not end within 0\.01 s/)
 })
 
+const cannotTell = (): never => {
+  throw new RepriseError('OUTCOME_UNKNOWN', 'the bank hung up with Bearer abcdef123456')
+}
+
+test('a call whose tool cannot tell whether it happened is in doubt at once', async () => {
+  const { crew, store } = oneTask({ tools: [payment({ run: cannotTell })], script: payOnce })
+  const result = await crew.kickoff({ id: 'r' })
+  assert.equal(result.questions[0]?.kind, 'doubt')
+  assert.match(result.questions[0]?.text ?? '', /and the bank hung up with Bearer \[redacted\]\./)
+  assert.ok((await entriesOf(store, 'r')).some((entry) => entry.type === 'tool.abandoned'))
+})
+
+test('a call whose tool cannot tell whether it happened is settled by the tool, if that can', async () => {
+  const settle = () => ({ happened: true, result: 'found' }) as const
+  const { crew, model } = oneTask({ tools: [payment({ run: cannotTell, settle })], script: payOnce })
+  assert.equal((await crew.kickoff()).status, 'completed')
+  assert.match(model.calls.at(-1)?.conversation ?? '', /found/)
+})
+
+test('a read whose tool cannot tell whether it happened is an error for the model', async () => {
+  const { crew, model } = oneTask({ tools: [payment({ effect: 'read', run: cannotTell })], script: payOnce })
+  assert.equal((await crew.kickoff()).status, 'completed')
+  assert.match(model.calls.at(-1)?.conversation ?? '', /the bank hung up/)
+})
+
 test('a once call that threw goes to the model as an error, and the same call again asks first', async () => {
   let tries = 0
   const pay = payment({
