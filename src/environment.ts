@@ -44,6 +44,27 @@ export function secrets(): readonly string[] {
   return keyVariables.map(read).filter((value) => value !== undefined)
 }
 
+/** What a program that Reprise starts is given: enough to find commands and its home, and no key. */
+export function plainVariables(): { readonly [name: string]: string } {
+  const found = plainNames.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]))
+  return Object.fromEntries(found) as { readonly [name: string]: string }
+}
+const plainNames =
+  process.platform === 'win32'
+    ? [
+        'APPDATA',
+        'HOMEDRIVE',
+        'HOMEPATH',
+        'LOCALAPPDATA',
+        'PATH',
+        'PATHEXT',
+        'SYSTEMDRIVE',
+        'SYSTEMROOT',
+        'TEMP',
+        'USERPROFILE',
+      ]
+    : ['HOME', 'LANG', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'TMPDIR', 'USER']
+
 function read(name: string): string | undefined {
   const value = process.env[name]?.trim()
   return value === '' ? undefined : value

@@ -18,6 +18,7 @@ export const errorCodes = {
   ITERATIONS_EXHAUSTED: { retry: false, meaning: 'an agent kept calling tools past maxIterations' },
   JOURNAL_DAMAGED: { retry: false, meaning: 'a journal cannot be read or was written by newer code' },
   LEASE_LOST: { retry: true, meaning: 'another process took the run over, so nothing more may be appended' },
+  MCP_FAILED: { retry: true, meaning: 'an MCP server could not be started or reached, or did not list its tools' },
   MODEL_FAILED: { retry: true, meaning: 'a model call failed after all its tries' },
   MODEL_INVALID: { retry: false, meaning: 'a model id names no provider that is known or installed' },
   MODEL_KEY_MISSING: { retry: false, meaning: 'the API key of a provider is not set' },

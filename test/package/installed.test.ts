@@ -90,6 +90,7 @@ const loads: { readonly [what: string]: { readonly code: string; readonly packag
   'importing reprise/journal': { code: "await import('reprise/journal')", packages: 'reprise' },
   'importing reprise/diff': { code: "await import('reprise/diff')", packages: 'diff,reprise' },
   'importing reprise/yaml': { code: "await import('reprise/yaml')", packages: 'reprise,yaml' },
+  'importing reprise/mcp': { code: "await import('reprise/mcp')", packages: 'reprise' },
   'importing reprise/testing': { code: "await import('reprise/testing')", packages: 'reprise' },
   'putting a crew together': { code: crew, packages: 'reprise,zod' },
 }

@@ -1,0 +1,80 @@
+// The part of `@ai-sdk/mcp` that Reprise uses, and its loading. Spelled out here, so that our declarations can be read without it.
+import { RepriseError } from '../../errors.ts'
+
+export interface McpClient {
+  listTools(request: {
+    readonly params?: { readonly cursor: string }
+    readonly options: { readonly signal: AbortSignal }
+  }): Promise<{ readonly tools: readonly McpToolDefinition[]; readonly nextCursor?: string | undefined }>
+  callTool(request: {
+    readonly name: string
+    readonly arguments: { [name: string]: unknown }
+    readonly options: { readonly signal: AbortSignal }
+  }): Promise<unknown>
+  close(): Promise<void>
+}
+
+export interface McpToolDefinition {
+  readonly name: string
+  readonly title?: string | undefined
+  readonly description?: string | undefined
+  readonly inputSchema: { readonly [keyword: string]: unknown }
+  readonly annotations?:
+    | { readonly title?: string | undefined; readonly readOnlyHint?: boolean; readonly idempotentHint?: boolean }
+    | undefined
+}
+
+/** One JSON-RPC message: a request has id and method, a notification a method, a response an id. */
+export interface Message {
+  readonly jsonrpc: '2.0'
+  readonly id?: string | number
+  readonly method?: string
+  readonly params?: unknown
+  readonly result?: unknown
+  readonly error?: { readonly code: number; readonly message: string }
+}
+
+/** A way to a server. The client sets the three functions. */
+export interface Transport {
+  readonly supportsProtocolVersionDiscovery?: boolean
+  start(): Promise<void>
+  send(message: Message, options?: { readonly signal?: AbortSignal }): Promise<void>
+  close(): Promise<void>
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  onmessage?: (message: Message) => void
+}
+
+/** The ways that the client brings along. */
+export interface HttpTransport {
+  readonly type: 'http' | 'sse'
+  readonly url: string
+  readonly headers: { [name: string]: string }
+  readonly fetch: typeof globalThis.fetch
+}
+
+/** The code of an error that no server sends: the answer to a request whose answer will not come any more. */
+export const lostCode = -1
+
+export function lost(id: string | number, message: string): Message {
+  return { jsonrpc: '2.0', id, error: { code: lostCode, message } }
+}
+
+/** CREW_INVALID when the package is not installed. */
+export async function createClient(transport: Transport | HttpTransport, signal: AbortSignal): Promise<McpClient> {
+  const { createMCPClient } = await load()
+  const options = { transport, clientName: 'reprise', initializationOptions: { signal }, onUncaughtError: () => {} }
+  return (await createMCPClient(options as Parameters<typeof createMCPClient>[0])) as unknown as McpClient
+}
+
+// oxlint-disable-next-line typescript/consistent-type-imports -- the type of a module that is loaded later
+async function load(): Promise<typeof import('@ai-sdk/mcp')> {
+  try {
+    return await import('@ai-sdk/mcp')
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    throw new RepriseError('CREW_INVALID', 'the tools of MCP servers need a package: run npm install @ai-sdk/mcp', {
+      cause: error,
+    })
+  }
+}

@@ -1,0 +1,85 @@
+// The life of a child process and of all that it starts. They do not outlive this process, not even when this one is killed: a shell
+// waits for the end of a pipe that only this process holds, and then ends the child's process group. Handlers of signals were the
+// other way; they know nothing of SIGKILL, which crews must survive, and change what SIGTERM does to a program that has some too.
+import { spawn, type ChildProcess } from 'node:child_process'
+import { setTimeout as delay } from 'node:timers/promises'
+
+export interface Guard {
+  /** Tells the child, and what it started, to end; once. */
+  tell(): void
+  /** Ends them. */
+  force(): void
+  /** Neither the child, nor what it started, nor the guard is there any more. Begins by itself when the child has ended. */
+  readonly over: Promise<void>
+}
+
+/** How long somebody who was told to end may take, in milliseconds. */
+export const patience = 2000
+
+const script =
+  'read -r _; kill -TERM "-$1" || exit; for _ in 1 2; do sleep 1; kill -0 "-$1" || exit; done; kill -KILL "-$1"'
+
+export function guard(child: ChildProcess): Guard {
+  if (process.platform === 'win32') return guardByExit(child)
+  let told = false
+  const tell = (): void => {
+    if (!told) signalGroup(child, 'SIGTERM')
+    told = true
+  }
+  const force = (): void => void signalGroup(child, 'SIGKILL')
+  const shell = startShell(child)
+  const end = async (): Promise<void> => {
+    await exitOf(child)
+    // the first of a chain may end before the others, as npx does
+    tell()
+    for (let waited = 0; waited < patience && signalGroup(child, 0); waited += 50) await delay(50)
+    force()
+    await shell.end()
+    // who left the group may still hold the pipe, and would keep us waiting for its end
+    setTimeout(() => child.stdout?.destroy(), 500).unref()
+  }
+  return { tell, force, over: end() }
+}
+
+function startShell(child: ChildProcess): { end(): Promise<void> } {
+  const shell = spawn('/bin/sh', ['-c', script, 'reprise-mcp-guard', String(child.pid)], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  shell.unref()
+  ;(shell.stdin as Partial<{ unref(): void }>).unref?.()
+  shell.stdin.on('error', () => {})
+  const ended = new Promise<void>((resolve) => {
+    shell.once('exit', () => resolve())
+    // without a shell, a server is told by the end of its stdin alone
+    shell.once('error', () => resolve())
+  })
+  return {
+    end() {
+      shell.ref()
+      shell.kill('SIGKILL')
+      return ended
+    },
+  }
+}
+
+function exitOf(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => void child.once('exit', () => resolve()))
+}
+
+/** Whether there was anybody. The group has the child's id for as long as somebody is in it. */
+function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(-(child.pid as number), signal)
+  } catch {
+    return false
+  }
+}
+
+/** Windows has no groups of processes and no such shell: what exits in order takes the child along. */
+function guardByExit(child: ChildProcess): Guard {
+  const end = (): void => void child.kill()
+  process.once('exit', end)
+  const over = exitOf(child).then(() => void process.removeListener('exit', end))
+  return { tell: end, force: end, over }
+}

@@ -1,0 +1,167 @@
+// The tools of an MCP server as tools of Reprise: names, effects and schemas from what the server lists, results through JSON.
+import { RepriseError } from '../../errors.ts'
+import { strictJson, type Json } from '../../journal/json.ts'
+import { checkKeys, checkNumber, describe, longestSeconds, nearest } from '../../options.ts'
+import type { AnswerSchema } from '../../schema/answer-schema.ts'
+import type { Effect, Tool } from '../tool.ts'
+import type { McpToolDefinition } from './client.ts'
+import { openConnection, type Connection } from './connection.ts'
+import { resultOf } from './result.ts'
+import { cleanerFor } from './secrets.ts'
+import { checkServer, httpKeys, isStdio, nameOf, stdioKeys, type HttpServer, type StdioServer } from './server.ts'
+
+export interface McpOptions {
+  /** The tools to take, by the server's names. Default: all. */
+  readonly only?: readonly string[] | ((name: string) => boolean)
+  /** Put before every name, for servers that have equal ones: `'files_'`. */
+  readonly prefix?: string
+  /** By the server's names; before what the server says of its tools. */
+  readonly effects?: { readonly [name: string]: Effect }
+  /** Change it when what the server does has changed: stored outputs that used its tools are stale then. */
+  readonly version?: string
+  /** Past this a call is given up: an error for `read` and `idempotent`, a doubt for `once`. Default 300. */
+  readonly maxSeconds?: number
+  /** How long the server may take to start and to list its tools. Default 60: npx may have to download it. */
+  readonly connectSeconds?: number
+}
+
+export type McpServer = StdioServer | HttpServer
+
+export interface McpTools extends AsyncDisposable {
+  /** For `tools` of an agent or a task. */
+  readonly tools: readonly Tool[]
+  /** Ends the server's process, or its session. Calls that are under way end as if the connection were lost. */
+  close(): Promise<void>
+}
+
+const keys = ['only', 'prefix', 'effects', 'version', 'maxSeconds', 'connectSeconds']
+
+/**
+ * Starts or reaches an MCP server and gives its tools. One that is annotated `readOnlyHint` is `read`, one with `idempotentHint` is
+ * `idempotent`, all others are `once`; `effects` overrides. Annotations are the server's word: use them for servers that you trust.
+ *
+ * MCP_FAILED when the server cannot be started or reached, CREW_INVALID when `@ai-sdk/mcp` is not installed or a tool's name is
+ * not one that models take, OPTION_UNKNOWN for options that are not right or name tools that are not there.
+ */
+export async function mcpTools(options: McpServer & McpOptions): Promise<McpTools> {
+  checkOptions(options)
+  const connection = await openConnection(options, options.connectSeconds ?? 60, cleanerFor(options))
+  const close = (): Promise<void> => connection.close()
+  try {
+    return { tools: toolsOf(connection, options), close, [Symbol.asyncDispose]: close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+function toolsOf(connection: Connection, options: McpServer & McpOptions): Tool[] {
+  const { only, effects = {} } = options
+  const { definitions } = connection
+  const names = definitions.map((definition) => definition.name)
+  for (const [option, wanted] of [
+    ['only', typeof only === 'function' ? [] : (only ?? [])],
+    ['effects', Object.keys(effects)],
+  ] as const) {
+    const missing = wanted.find((name) => !names.includes(name))
+    if (missing !== undefined) throw notThere(option, missing, names, options)
+  }
+  const picked = definitions.filter(({ name }) =>
+    typeof only === 'function' ? only(name) : (only?.includes(name) ?? true),
+  )
+  const tools = picked.map((definition) => toTool(definition, connection, options))
+  const twin = tools.find((tool, index) => tools.findIndex((other) => other.name === tool.name) < index)
+  if (twin)
+    throw new RepriseError(
+      'CREW_INVALID',
+      `${nameOf(options)} has two tools named ${twin.name}; leave one out with only`,
+    )
+  return tools
+}
+
+function toTool(definition: McpToolDefinition, connection: Connection, options: McpServer & McpOptions): Tool {
+  const { name, title, description, annotations } = definition
+  return {
+    name: toolName(name, options),
+    description: description ?? title ?? annotations?.title ?? '',
+    effect: options.effects?.[name] ?? effectOf(annotations),
+    schema: schemaOf(definition, options),
+    version: options.version,
+    maxSeconds: options.maxSeconds ?? 300,
+    settles: false,
+    run: async (input, { signal }) => resultOf(await connection.call(name, input, signal)),
+    key: () => undefined,
+    settle: () => undefined,
+  }
+}
+
+function effectOf(annotations: McpToolDefinition['annotations']): Effect {
+  if (annotations?.readOnlyHint === true) return 'read'
+  return annotations?.idempotentHint === true ? 'idempotent' : 'once'
+}
+
+/** MCP allows dots, slashes and 128 letters; models do not. */
+function toolName(name: string, options: McpServer & McpOptions): string {
+  const made = `${options.prefix ?? ''}${name.replaceAll(/[^a-zA-Z0-9_-]/g, '_')}`
+  if (/^[a-zA-Z0-9_-]{1,64}$/.test(made)) return made
+  const words = `${nameOf(options)} has a tool whose name would be ${JSON.stringify(made)}; models take letters, digits, _ and -, at most 64: shorten prefix, or leave it out with only`
+  throw new RepriseError('CREW_INVALID', words)
+}
+
+/** The server's own schema, and nothing is checked against it here: the server does that, and only it knows all its rules. */
+function schemaOf({ name, inputSchema }: McpToolDefinition, options: McpServer): AnswerSchema {
+  // what providers insist on, and servers whose tools take nothing leave out
+  const schema = strictJson({ type: 'object', properties: {}, ...inputSchema }, 'schema')
+  if (!schema.ok || inputSchema['type'] === null || !['object', undefined].includes(inputSchema['type'] as string))
+    throw new RepriseError(
+      'SCHEMA_INVALID',
+      `${nameOf(options)} wants no object as the input of its tool ${name}; leave it out with only`,
+    )
+  const json = schema.value
+  return {
+    json,
+    asked: json,
+    unwrap: (answer) => answer,
+    parse: async (value: Json) =>
+      typeof value === 'object' && value !== null && !Array.isArray(value)
+        ? { ok: true, value }
+        : { ok: false, reason: `Invalid input: expected object, received ${describe(value)}` },
+  }
+}
+
+function checkOptions(options: McpServer & McpOptions): void {
+  checkKeys('mcpTools', options, [...new Set([...stdioKeys, ...httpKeys]), ...keys])
+  const both = options as Partial<StdioServer & HttpServer>
+  if ((both.command === undefined) === (both.url === undefined))
+    throw new RepriseError('OPTION_UNKNOWN', 'mcpTools takes a server: give either command (and args) or url')
+  checkKeys(`mcpTools with ${isStdio(options) ? 'command' : 'url'}`, options, [
+    ...(isStdio(options) ? stdioKeys : httpKeys),
+    ...keys,
+  ])
+  checkServer(options)
+  const { only, prefix, effects = {}, version } = options
+  if (only !== undefined && typeof only !== 'function' && !Array.isArray(only))
+    throw invalid('only', only, 'a list of names or a function')
+  if (prefix !== undefined && typeof prefix !== 'string') throw invalid('prefix', prefix, 'a string')
+  if (version !== undefined && typeof version !== 'string') throw invalid('version', version, 'a string')
+  if (typeof effects !== 'object' || effects === null) throw invalid('effects', effects, 'an object of effects by name')
+  for (const [name, effect] of Object.entries(effects)) {
+    if (!['read', 'idempotent', 'once'].includes(effect))
+      throw invalid(`effects.${name}`, effect, "'read', 'idempotent' or 'once'")
+  }
+  checkNumber('maxSeconds of mcpTools', options.maxSeconds, 0.001, longestSeconds)
+  checkNumber('connectSeconds of mcpTools', options.connectSeconds, 0.001, longestSeconds)
+}
+
+function notThere(option: string, name: string, names: readonly string[], server: McpServer): RepriseError {
+  const near = nearest(name, names)
+  const meant = near === undefined ? '' : `; did you mean ${near}?`
+  return new RepriseError(
+    'OPTION_UNKNOWN',
+    `${option} names ${name}, which ${nameOf(server)} does not have${meant} (it has ${names.join(', ')})`,
+  )
+}
+
+function invalid(option: string, value: unknown, wanted: string): RepriseError {
+  return new RepriseError('OPTION_UNKNOWN', `${option} of mcpTools is ${describe(value)}; give ${wanted}`)
+}

@@ -1,0 +1,80 @@
+// What leads to an MCP server: a command to start, or an address. Checked before anything is started, and named in errors without
+// anything that may be secret: an address may carry a key in its path, and a command in its arguments.
+import { basename } from 'node:path'
+import { RepriseError } from '../../errors.ts'
+import { checkText, describe } from '../../options.ts'
+
+/** A server that is started as a child process and spoken to over its standard input and output. */
+export interface StdioServer {
+  readonly command: string
+  readonly args?: readonly string[]
+  /** Added to PATH, HOME and the like; the server sees nothing else of this process's environment. */
+  readonly env?: { readonly [name: string]: string }
+  readonly cwd?: string
+  /** What becomes of the server's stderr. Default `'ignore'`: its last lines are shown only when it does not start. */
+  readonly stderr?: 'ignore' | 'inherit'
+}
+
+/** A server that is there already. */
+export interface HttpServer {
+  readonly url: string
+  readonly headers?: { readonly [name: string]: string }
+  /** `'http'` (the default) is Streamable HTTP; `'sse'` is what it replaced, for old servers. */
+  readonly type?: 'http' | 'sse'
+}
+
+export const stdioKeys: readonly string[] = ['command', 'args', 'env', 'cwd', 'stderr']
+export const httpKeys: readonly string[] = ['url', 'headers', 'type']
+
+export function isStdio(server: StdioServer | HttpServer): server is StdioServer {
+  return (server as Partial<StdioServer>).command !== undefined
+}
+
+/** OPTION_UNKNOWN names what is wrong. */
+export function checkServer(server: StdioServer | HttpServer): void {
+  if (isStdio(server)) {
+    checkText('OPTION_UNKNOWN', 'command of mcpTools', server.command)
+    if (server.cwd !== undefined) checkText('OPTION_UNKNOWN', 'cwd of mcpTools', server.cwd)
+    if (
+      server.args !== undefined &&
+      !(Array.isArray(server.args) && server.args.every((arg) => typeof arg === 'string'))
+    )
+      throw invalid('args', server.args, 'a list of strings')
+    checkTexts('env', server.env)
+    checkOneOf('stderr', server.stderr, ['ignore', 'inherit'])
+    return
+  }
+  if (!/^https?:\/\//.test(server.url) || !URL.canParse(server.url))
+    throw new RepriseError('OPTION_UNKNOWN', 'url of mcpTools is not an http: or https: address')
+  checkTexts('headers', server.headers)
+  checkOneOf('type', server.type, ['http', 'sse'])
+}
+
+/** `the MCP server npx @example/files`, `the MCP server at https://example.com`. */
+export function nameOf(server: StdioServer | HttpServer): string {
+  if (!isStdio(server)) return `the MCP server at ${new URL(server.url).origin}`
+  const command = basename(server.command)
+  const started = launchers.has(command) ? server.args?.find((arg) => !arg.startsWith('-')) : undefined
+  return `the MCP server ${command}${started === undefined ? '' : ` ${basename(started)}`}`
+}
+/** Commands whose first argument is the program. */
+const launchers = new Set(['bun', 'bunx', 'deno', 'node', 'npx', 'pipx', 'python', 'python3', 'tsx', 'uvx'])
+
+/** A value that is not set is refused with its name: else a missing token is found out by a 401 in the middle of a run. */
+function checkTexts(option: string, record: unknown): void {
+  if (record === undefined) return
+  if (typeof record !== 'object' || record === null || Array.isArray(record))
+    throw invalid(option, record, 'an object of strings')
+  for (const [name, value] of Object.entries(record)) {
+    if (typeof value !== 'string') throw invalid(`${option}.${name}`, value, 'a string')
+  }
+}
+
+function checkOneOf(option: string, value: unknown, values: readonly string[]): void {
+  if (value === undefined || values.includes(value as string)) return
+  throw invalid(option, value, values.map((one) => `'${one}'`).join(' or '))
+}
+
+function invalid(option: string, value: unknown, wanted: string): RepriseError {
+  return new RepriseError('OPTION_UNKNOWN', `${option} of mcpTools is ${describe(value)}; give ${wanted}`)
+}

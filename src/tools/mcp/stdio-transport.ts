@@ -1,0 +1,147 @@
+// A server as a child process: one JSON-RPC message per line over its stdin and stdout. The transport of the SDK is not used since
+// it neither waits for the end of the process nor tells a server that a call was cancelled. The promises here:
+// - nobody is left behind: close() asks (stdin ends), tells (SIGTERM) and forces (SIGKILL) the server and all that it started, and
+//   a guard does the same when this process is gone, however it went;
+// - an idle server does not keep this process alive, one with a request under way does.
+import { spawn, type ChildProcess } from 'node:child_process'
+import type { Socket } from 'node:net'
+import { StringDecoder } from 'node:string_decoder'
+import { plainVariables } from '../../environment.ts'
+import { lost, type Message, type Transport } from './client.ts'
+import { guard, patience, type Guard } from './guard.ts'
+import type { StdioServer } from './server.ts'
+
+export interface StdioTransport extends Transport {
+  /** The end of what the server wrote to stderr. */
+  lastWords(): string
+}
+
+/** `gone` hears how the process ended. */
+export function stdioTransport(server: StdioServer, gone: (how: string) => void): StdioTransport {
+  let child: ChildProcess | undefined
+  let guarding: Guard | undefined
+  let ended: Promise<void> = Promise.resolve()
+  let closing: Promise<void> | undefined
+  let words = ''
+  const open = new Set<number>()
+
+  const write = (message: Message): void => void child?.stdin?.write(`${JSON.stringify(message)}\n`)
+  const settle = (id: number): boolean => {
+    const was = open.delete(id)
+    if (child && open.size === 0 && !closing) keepAlive(child, false)
+    return was
+  }
+
+  const transport: StdioTransport = {
+    supportsProtocolVersionDiscovery: true,
+    lastWords: () => words.trim().slice(-500),
+    async start() {
+      const started = start(server)
+      await new Promise((resolve, reject) => started.once('spawn', resolve).once('error', reject))
+      child = started
+      guarding = guard(started)
+      started.on('error', () => {})
+      started.stdin?.on('error', () => {})
+      started.stderr?.setEncoding('utf8').on('data', (text: string) => (words = (words + text).slice(-2000)))
+      readLines(started, (line) => {
+        const message = readMessage(line, open)
+        // anything else is no answer: servers do log to stdout, and may answer what was given up
+        if (message && (message.method !== undefined || settle(Number(message.id)))) transport.onmessage?.(message)
+      })
+      ended = new Promise((resolve) =>
+        // behind `close` nothing more comes from its stdout
+        started.once('close', (code, signal) => {
+          gone(signal === null ? `its process ended with code ${code}` : `its process was ended by ${signal}`)
+          transport.onclose?.()
+          resolve()
+        }),
+      )
+      keepAlive(started, false)
+    },
+    async send(message, { signal } = {}) {
+      if (!child || closing || child.exitCode !== null || child.signalCode !== null)
+        throw Object.assign(new Error('its process has ended'), { code: 'ENOTCONN' })
+      if (message.method !== undefined && message.id !== undefined) {
+        const id = Number(message.id)
+        open.add(id)
+        keepAlive(child, true)
+        const cancel = (): void => {
+          if (settle(id) && message.method === 'tools/call') write(cancelled(id))
+        }
+        signal?.addEventListener('abort', cancel, { once: true })
+      }
+      write(message)
+    },
+    close() {
+      closing ??= (async () => {
+        if (!child || !guarding) return
+        keepAlive(child, true)
+        child.stdin?.end()
+        if (!(await within(guarding.over))) guarding.tell()
+        if (!(await within(guarding.over))) guarding.force()
+        await guarding.over
+        await ended
+      })()
+      return closing
+    },
+  }
+  return transport
+}
+
+export function cancelled(requestId: string | number): Message {
+  return { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId, reason: 'the call was given up' } }
+}
+
+function start({ command, args = [], env = {}, cwd, stderr = 'ignore' }: StdioServer): ChildProcess {
+  return spawn(command, args, {
+    ...(cwd === undefined ? {} : { cwd }),
+    env: { ...plainVariables(), ...env },
+    stdio: ['pipe', 'pipe', stderr === 'inherit' ? 'inherit' : 'pipe'],
+    // a group of its own, so that what the server starts can be ended with it; npx is a chain of three processes
+    detached: process.platform !== 'win32',
+    windowsHide: true,
+  })
+}
+
+/** Not node:readline, for which U+2028 ends a line too: JSON may hold it. */
+function readLines(child: ChildProcess, take: (line: string) => void): void {
+  const decoder = new StringDecoder('utf8')
+  let parts: string[] = []
+  child.stdout?.on('data', (chunk: Buffer) => {
+    const [first = '', ...others] = decoder.write(chunk).split('\n')
+    parts.push(first)
+    for (const next of others) {
+      take(parts.join(''))
+      parts = [next]
+    }
+  })
+}
+
+/** The message, or undefined for a line that is none. An answer that is none ends the request all the same. */
+function readMessage(line: string, open: ReadonlySet<number>): Message | undefined {
+  try {
+    const value = JSON.parse(line) as Message | null
+    if (typeof value !== 'object' || value === null) return undefined
+    if (typeof value.method === 'string') return value
+    if (value.id === undefined || !open.has(Number(value.id))) return undefined
+    const whole = 'result' in value || typeof value.error?.message === 'string'
+    return whole ? value : lost(value.id, 'it gave an answer that is none')
+  } catch {
+    return undefined
+  }
+}
+
+function keepAlive(child: ChildProcess, yes: boolean): void {
+  const handles = [child, child.stdin, child.stdout, child.stderr] as (Pick<Socket, 'ref' | 'unref'> | null)[]
+  for (const handle of handles) handle?.[yes ? 'ref' : 'unref']()
+}
+
+async function within(over: Promise<void>): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<boolean>()
+  const timer = setTimeout(() => resolve(false), patience)
+  try {
+    return await Promise.race([over.then(() => true), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
