@@ -4,9 +4,10 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { FailedTry, ReplyPart, ToolDefinition, Usage } from '../journal/entries.ts'
 import type { Json } from '../journal/json.ts'
 import type { Message } from './messages.ts'
-import { describe, failure, isTemporary } from './model-failure.ts'
+import { describe, failure, isAgainstStreaming, isTemporary } from './model-failure.ts'
 import { resolveModel, type LanguageModel } from './resolve-model.ts'
 import { backoff, longestWait, retryAfter } from './retry-after.ts'
+import type { Hear } from './streamed-reply.ts'
 import { tryOnce } from './try-once.ts'
 
 export interface ModelRequest {
@@ -31,6 +32,16 @@ export interface ModelRequest {
   readonly random?: (() => number) | undefined
   /** Hears what the provider cannot do of what was asked, such as a setting that the model does not have. */
   readonly warn?: ((warning: string) => void) | undefined
+  /** Hears the reply while it is made. What comes back, and what it takes to get there, is the same with one and without. */
+  readonly listener?: ModelListener | undefined
+}
+
+export interface ModelListener {
+  /** Asked right before each try: when nobody is there, the reply is asked for in one piece. */
+  listening(): boolean
+  said(kind: 'text' | 'reasoning', text: string): void
+  /** Whatever was said is void: that try failed. */
+  reset(): void
 }
 
 export interface ModelReply {
@@ -51,23 +62,37 @@ const defaultTimeoutMs = 10 * 60 * 1000
  * `ModelFailure`, which has the tries) when a try failed for good or all of them failed; with the signal's reason as soon as it aborts.
  */
 export async function callModel(request: ModelRequest): Promise<ModelReply> {
-  const { signal, maxRetries = 2, now = Date.now, random = Math.random, sleep = defaultSleep } = request
+  const { signal, listener, maxRetries = 2, now = Date.now, random = Math.random, sleep = defaultSleep } = request
   signal?.throwIfAborted()
   const model = await resolveModel(request.model)
   const startedAt = iso(now())
   const tries: FailedTry[] = []
   const timeoutMs = request.timeoutMs ?? timeoutOf(request.settings) ?? defaultTimeoutMs
+  // how many tries were lost only because they were streamed: one at most, since the next ones are not
+  let lost = 0
+  let streamed = false
+  const hearing = (): Hear | undefined => {
+    streamed = lost === 0 && typeof model.model.doStream === 'function' && (listener?.listening() ?? false)
+    return streamed ? (kind, text) => listener?.said(kind, text) : undefined
+  }
   for (;;) {
+    streamed = false
     try {
-      return { ...(await tryOnce(request, model, timeoutMs)), startedAt, tries }
+      return { ...(await tryOnce(request, model, timeoutMs, hearing)), startedAt, tries }
     } catch (error) {
+      listener?.reset()
       signal?.throwIfAborted()
       tries.push({ at: iso(now()), error: describe(error) })
+      // tried again at once and beside the others: to listen must not fail a call
+      if (streamed && isAgainstStreaming(error)) {
+        lost = 1
+        continue
+      }
       const asked = retryAfter(error, now())
-      if (tries.length > maxRetries || !isTemporary(error) || (asked ?? 0) > longestWait) {
+      if (tries.length - lost > maxRetries || !isTemporary(error) || (asked ?? 0) > longestWait) {
         throw failure({ error, model, startedAt, tries, asked: (asked ?? 0) > longestWait ? asked : undefined })
       }
-      await sleep(asked ?? backoff(tries.length, random()), signal)
+      await sleep(asked ?? backoff(tries.length - lost, random()), signal)
       signal?.throwIfAborted()
     }
   }

@@ -72,7 +72,7 @@ function toOutput(outcome: ToolOutcome): ToolPart['output'] {
 
 /** What a model said, in its order. Sources and files are left out: no provider wants them back. */
 export function toReplyParts(content: readonly ContentPart<ToolSet>[], tools: readonly string[]): ReplyPart[] {
-  return content.flatMap((part): ReplyPart[] => {
+  const parts = content.flatMap((part): ReplyPart[] => {
     if (part.type === 'tool-call') return part.providerExecuted === true ? [] : [toToolRequest(part, tools)]
     if (part.type !== 'text' && part.type !== 'reasoning') return []
     const opaque = opaqueOf(part.providerMetadata)
@@ -81,6 +81,15 @@ export function toReplyParts(content: readonly ContentPart<ToolSet>[], tools: re
     const said = { type: isCommentary(opaque.opaque) ? 'reasoning' : part.type, text: part.text, ...opaque } as const
     return saysSomething(said) ? [said] : []
   })
+  return parts.reduce<ReplyPart[]>(joined, [])
+}
+
+// A text that a server sends in several pieces is one text when it is streamed, so it is one here too.
+function joined(parts: ReplyPart[], part: ReplyPart): ReplyPart[] {
+  const last = parts.at(-1)
+  const goesOn =
+    last?.type === part.type && last.type !== 'call' && !last.opaque && part.type !== 'call' && !part.opaque
+  return goesOn ? [...parts.slice(0, -1), { ...last, text: last.text + part.text }] : [...parts, part]
 }
 
 function toToolRequest(
@@ -113,7 +122,8 @@ function opaqueOf(metadata: unknown): { readonly opaque?: Json } {
   return json.ok && JSON.stringify(json.value) !== '{}' ? { opaque: json.value } : {}
 }
 
-function isCommentary(opaque: Json | undefined): boolean {
+/** Whether a text is a remark of a model of OpenAI on its way to the answer. */
+export function isCommentary(opaque: unknown): boolean {
   const openai = (opaque as { readonly openai?: { readonly phase?: Json } } | undefined)?.openai
   return openai?.phase === 'commentary'
 }

@@ -22,6 +22,13 @@ export function timeoutError(milliseconds: number): Error {
   return error
 }
 
+const unfinishedName = 'UnfinishedStream'
+
+export function unfinishedStream(): Error {
+  const error = new Error('the stream ended before the reply did')
+  return Object.assign(error, { name: unfinishedName, statusCode: 200 })
+}
+
 interface ApiCallError extends Error {
   readonly statusCode?: number
   readonly responseBody?: string
@@ -38,6 +45,21 @@ export function isTemporary(error: unknown): boolean {
 function isUnreadable(error: unknown): boolean {
   const { statusCode } = error as ApiCallError
   return statusCode !== undefined && statusCode >= 200 && statusCode < 300
+}
+
+/**
+ * Whether a streamed try failed because it was streamed: the server (or the user's account there) cannot do it and says so, or
+ * it gives no sign of the end, as some servers do.
+ */
+export function isAgainstStreaming(error: unknown): boolean {
+  const { name, statusCode = 0, responseBody = '' } = error as ApiCallError
+  if (name === unfinishedName) return true
+  return (
+    statusCode >= 400 &&
+    statusCode < 500 &&
+    !isTemporary(error) &&
+    /\bstream/i.test(`${messageOf(error)} ${responseBody}`)
+  )
 }
 
 /** One failed try in one line. */

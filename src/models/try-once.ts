@@ -9,11 +9,14 @@ import { toModelMessages, toReplyParts } from './messages.ts'
 import { timeoutError } from './model-failure.ts'
 import type { ResolvedModel } from './resolve-model.ts'
 import { modelSettings, providerOptions } from './settings.ts'
+import { streamedReply, type Hear } from './streamed-reply.ts'
 
+/** `hearing` is asked right before the request is sent: when it gives somebody, the reply is streamed. */
 export async function tryOnce(
   request: ModelRequest,
   resolved: ResolvedModel,
   timeoutMs: number,
+  hearing: () => Hear | undefined = () => undefined,
 ): Promise<Omit<ModelReply, 'startedAt' | 'tries'>> {
   const { generateText, jsonSchema, wrapLanguageModel } = await import('ai')
   const { instructions, messages, output, settings } = request
@@ -25,7 +28,7 @@ export async function tryOnce(
   const result = await withDeadline(request.signal, timeoutMs, (abortSignal) =>
     generateText({
       ...modelSettings(settings),
-      model: wrapLanguageModel({ model: resolved.model, middleware: middleware(request) }),
+      model: wrapLanguageModel({ model: resolved.model, middleware: middleware(request, hearing) }),
       messages: toModelMessages(messages),
       providerOptions: providerOptions(resolved.model.provider, settings, strict),
       maxRetries: 0,
@@ -72,19 +75,20 @@ async function withDeadline<T>(
   }
 }
 
-// Three things are done around the model itself. Warnings are taken off the result, or the SDK prints them: its only switch is
+// Four things are done around the model itself. When somebody hears it, it is streamed, and put together again right here. Warnings are taken off the result, or the SDK prints them: its only switch is
 // global and would silence the user's own calls too. `none` is set here, since the SDK throws the whole reply away when a model
 // calls a tool all the same. And ids are made unique, since the SDK finds the input of a call by its id, while some servers
 // give every call the same one.
-function middleware({ toolChoice, warn }: ModelRequest): LanguageModelMiddleware {
+function middleware({ toolChoice, warn }: ModelRequest, hearing: () => Hear | undefined): LanguageModelMiddleware {
   return {
     specificationVersion: 'v4',
     transformParams: ({ params }) =>
       Promise.resolve(
         toolChoice === 'none' && params.tools !== undefined ? { ...params, toolChoice: { type: 'none' } } : params,
       ),
-    wrapGenerate: async ({ doGenerate }) => {
-      const result = await doGenerate()
+    wrapGenerate: async ({ doGenerate, doStream, params }) => {
+      const hear = hearing()
+      const result = hear ? await streamedReply(await doStream(), hear, params.abortSignal) : await doGenerate()
       for (const warning of result.warnings) warn?.(wordsOf(warning))
       const seen = new Set<string>()
       const content = result.content.map((part) => {
