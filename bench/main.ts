@@ -10,6 +10,7 @@ import { machine, table, type Figure } from './report.ts'
 import { benchResume } from './resume.ts'
 import { benchSize } from './size.ts'
 import { benchStep } from './step.ts'
+import { benchStreaming } from './streaming.ts'
 
 const benches: { readonly [name: string]: (folder: string) => Promise<Figure[]> } = {
   // first, while the process is small
@@ -20,6 +21,7 @@ const benches: { readonly [name: string]: (folder: string) => Promise<Figure[]> 
   resume: benchResume,
   many: benchMany,
   history: benchHistory,
+  streaming: benchStreaming,
   import: benchImport,
 }
 

@@ -11,6 +11,7 @@ import type {
 import { withEstimates } from '../engine/plan/estimate.ts'
 import { executeRun } from '../engine/execute-run.ts'
 import { executorOf, type Hold } from '../engine/hold.ts'
+import { createListeners } from '../engine/listeners.ts'
 import { checkReadable, checkResumable, createRun, resumeRun } from '../engine/lifecycle.ts'
 import { onceCalls } from '../engine/once.ts'
 import { inheritedCalls, planFork, type ForkPlan, type ForkRequest } from '../engine/plan/fork.ts'
@@ -136,7 +137,7 @@ export function crewRuns(crew: CrewDefinition, store: string | Store | undefined
     },
 
     async start({ id, inputs: given, reuse, choices }) {
-      const engine = await open()
+      const engine = withListeners(await open())
       const run = id ?? engine.world.newRunId()
       const inputs = given ?? {}
       const known = id === undefined ? undefined : await engine.store.row(run)
@@ -145,10 +146,10 @@ export function crewRuns(crew: CrewDefinition, store: string | Store | undefined
         checkBefore(crew, made.inputs, () => true)
         announce(crew, run, 'kickoff')
         const hold = await createRun(engine, crew, { run, ...made, ...(reuse ? { origin: { reuse } } : {}) })
-        if (hold) return new Run(run, engine, execute(hold, choices))
+        if (hold) return new Run(engine, hold.state, execute(hold, choices))
       }
       const taken = await take(engine, run, (state) => given && checkSameInputs(state, given))
-      return new Run(run, engine, execute(taken, choices))
+      return new Run(engine, 'append' in taken ? taken.state : taken, execute(taken, choices))
     },
 
     async resume(run, choices) {
@@ -240,6 +241,16 @@ function checkTasks(tasks: readonly TaskDefinition[], inputs: Inputs): void {
 function announce(crew: CrewDefinition, run: string, what: string): void {
   const tasks = crew.tasks.map((task) => `${task.name} (${task.id})`).join(', ')
   crew.logger.info(`[${run}] crew ${crew.name}: ${what}; tasks: ${tasks}`)
+}
+
+/** An engine for one run, which can be listened to while it is executed. */
+function withListeners(engine: Engine): Engine {
+  const listeners = createListeners()
+  const appended = (run: string, entries: readonly Entry[]): void => {
+    listeners.appended(entries)
+    engine.appended?.(run, entries)
+  }
+  return { ...engine, listeners, appended }
 }
 
 function logEntries(crew: CrewDefinition): Engine['appended'] {

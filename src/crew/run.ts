@@ -1,18 +1,28 @@
 // A run that this process executes: its id is known and the run is on disk before anybody waits for the result.
 import type { Engine } from '../engine/definition.ts'
-import { follow } from '../engine/follow.ts'
+import { followLive } from '../engine/follow.ts'
+import type { RunEvent } from '../engine/listeners.ts'
 import { tell } from '../engine/people.ts'
-import type { Entry } from '../journal/entries.ts'
+import type { RunState } from '../journal/state.ts'
+import {
+  eventResponse,
+  readAfter,
+  type EventsOptions,
+  type EventsRequest,
+  type ResponseOptions,
+} from './event-stream.ts'
 import type { RunResult, Tasks } from './result.ts'
 
 export class Run<T extends Tasks = Tasks> {
   readonly id: string
   readonly #engine: Engine
+  readonly #state: RunState
   readonly #result: Promise<RunResult<T>>
 
-  constructor(id: string, engine: Engine, result: Promise<RunResult<T>>) {
-    this.id = id
+  constructor(engine: Engine, state: RunState, result: Promise<RunResult<T>>) {
+    this.id = state.run
     this.#engine = engine
+    this.#state = state
     this.#result = result
     // a caller who only follows the events must not crash the process by not asking for the result
     result.catch(() => {})
@@ -23,9 +33,23 @@ export class Run<T extends Tasks = Tasks> {
     return this.#result
   }
 
-  /** The journal from its first entry on, as it grows, until nothing more can come in this life of the run. */
-  events(): AsyncIterable<Entry> {
-    return follow(this.#engine, this.id)
+  /**
+   * The journal from its first entry on (or behind `after`), as it grows, and what models say while they say it, until nothing
+   * more can come in this life of the run. Models are streamed to whoever has called this; how fast the events are taken never
+   * holds the run up. Rejects when the run went wrong in a way that the journal could not record.
+   */
+  events(options: EventsOptions = {}): AsyncIterable<RunEvent> {
+    return followLive(this.#engine, this.id, { after: readAfter(options), until: this.#result })
+  }
+
+  /**
+   * The events as server-sent events, for any server that takes a web-standard Response. With the request, a client that comes back
+   * (`Last-Event-ID`) gets only what it has not seen. A client that goes away does not stop the run.
+   */
+  toResponse(request?: EventsRequest, options: ResponseOptions = {}): Response {
+    const { world } = this.#engine
+    const follow = (after: number) => followLive(this.#engine, this.id, { after, until: this.#result })
+    return eventResponse({ follow, world, state: this.#state }, request, options)
   }
 
   /** Ends the run for good: model calls and tools stop at once, and the result of a run under way rejects with RUN_CANCELLED. */

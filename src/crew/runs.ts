@@ -9,6 +9,13 @@ import type { Json } from '../journal/json.ts'
 import { addUsage, noUsage, openQuestions, spentOn } from '../journal/state.ts'
 import { encodeCursor, type Position } from '../stores/cursor.ts'
 import type { RunFilter, RunRow } from '../stores/store.ts'
+import {
+  eventResponse,
+  readAfter,
+  type EventsOptions,
+  type EventsRequest,
+  type ResponseOptions,
+} from './event-stream.ts'
 import { outcomesOf, type PlannedOutcome } from './plan.ts'
 import { findTask, taskOutputs, type TaskOutput } from './result.ts'
 import type { Task } from './task.ts'
@@ -43,8 +50,10 @@ export interface RunView extends Omit<RunSummary, 'questions'> {
   /** TASK_NOT_FOUND names the tasks that there are. */
   task<Output>(task: Task<string, Output>): TaskOutput<Output>
   task(task: string): TaskOutput
-  /** The entries from the first one on, as they grow, in whatever process they are written. */
-  events(): AsyncIterable<Entry>
+  /** The entries from the first one on (or behind `after`), as they grow, in whatever process they are written. */
+  events(options?: EventsOptions): AsyncIterable<Entry>
+  /** The same as server-sent events. With the request, a client that comes back gets only what it has not seen. */
+  toResponse(request?: EventsRequest, options?: ResponseOptions): Response
 }
 
 /** Newest first; `before` is the last run of the page before, or its id: then RUN_NOT_FOUND when it is gone. */
@@ -109,7 +118,11 @@ export async function viewRun(engine: Engine, run: string, crew?: CrewDefinition
     stale: crew ? staleTasks(crew, state) : [],
     questions: openQuestions(state),
     task: (reference: Task | string) => findTask(tasks, reference, `run ${run}`),
-    events: () => follow(engine, run),
+    events: (options = {}) => follow(engine, run, { after: readAfter(options) }),
+    toResponse(request, options = {}) {
+      const { world } = engine
+      return eventResponse({ follow: (after) => follow(engine, run, { after }), world, state }, request, options)
+    },
   }
 }
 

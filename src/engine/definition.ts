@@ -6,6 +6,7 @@ import type { RunState } from '../journal/state.ts'
 import type { AnswerSchema } from '../schema/answer-schema.ts'
 import type { Store } from '../stores/store.ts'
 import type { Tool } from '../tools/tool.ts'
+import type { Listeners } from './listeners.ts'
 
 export interface AgentDefinition {
   readonly role: string
@@ -134,6 +135,8 @@ export interface Engine {
   readonly world: World
   /** Hears of entries when they are on disk. */
   readonly appended?: ((run: string, entries: readonly Entry[]) => void) | undefined
+  /** Those who hear the models of the one run that is executed with this engine. */
+  readonly listeners?: Listeners | undefined
 }
 
 /** Everything outside that the engine uses, so that tests can stand in for it. */

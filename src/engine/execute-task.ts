@@ -168,7 +168,8 @@ async function takeTurn(hold: Hold, task: TaskDefinition, attempt: AttemptState,
   const last = attempt.turns.length + 1 === task.agent.maxIterations
   const messages = conversation(hold.state, attempt)
   const { request } = attempt
-  const { world } = hold.engine
+  const { world, listeners } = hold.engine
+  using listener = listeners?.speaker(path, hold.state.seq)
   try {
     const reply = await callModel({
       model: modelFor(task, request),
@@ -180,6 +181,7 @@ async function takeTurn(hold: Hold, task: TaskDefinition, attempt: AttemptState,
       settings: request.settings,
       maxRetries: task.agent.maxRetries,
       signal,
+      listener,
       now: () => world.now().getTime(),
       sleep: (ms, aborted) => world.sleep(ms, aborted ?? signal),
     })

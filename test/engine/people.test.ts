@@ -79,7 +79,7 @@ describe('while the last task runs', () => {
     await crew.cancel('r', 'ada')
     await assert.rejects(run.result(), { code: 'RUN_CANCELLED' })
     assert.deepEqual(await lastTypes(store, 2), ['tool.called', 'run.cancelled'])
-    for await (const entry of run.events()) assert.ok(entry.seq > 0)
+    for await (const event of run.events()) assert.ok('seq' in event)
   })
 
   test('an answer that is recorded while another call runs is used, and the run does not stop for it', async () => {

@@ -89,6 +89,7 @@ function toTool(definition: McpToolDefinition, connection: Connection, options: 
     version: options.version,
     maxSeconds: options.maxSeconds ?? 300,
     settles: false,
+    approval: () => false,
     run: async (input, { signal }) => resultOf(await connection.call(name, input, signal)),
     key: () => undefined,
     settle: () => undefined,
