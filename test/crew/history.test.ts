@@ -82,9 +82,13 @@ describe('retention', () => {
     await crew.backtest('left', { id: 'test' })
     const other = diamond({ store, more: { name: 'another' } })
     await other.crew.kickoff({ id: 'theirs', inputs })
-    const gone = ['b', 'a', 'test:b', 'test:a']
     const dry = await crew.prune({ keep: 1, dryRun: true })
-    assert.deepEqual(new Set(dry.runs.map(({ id }) => id)), new Set(gone))
+    const gone = dry.runs.map(({ id }) => id)
+    assert.deepEqual(
+      gone.filter((id) => !id.startsWith('test:')),
+      ['b', 'a'],
+    )
+    assert.equal(gone.length, 4)
     assert.equal((await crew.listRuns()).length, 3)
     await crew.prune({ keep: 1 })
     assert.deepEqual(
