@@ -79,6 +79,7 @@ const task: TaskDefinition = {
   schema: undefined,
   tools: [],
   retries: 0,
+  code: undefined,
   guardrails: [],
   humanInput: false,
   async: false,

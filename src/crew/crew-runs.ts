@@ -222,8 +222,8 @@ async function latestRun(engine: Engine, crew: string, status?: RunStatus[]): Pr
 /** Everything that can be known to be wrong before a model is asked. */
 function checkBefore(crew: CrewDefinition, inputs: Inputs, executed: (task: TaskDefinition) => boolean): void {
   checkTasks(crew.tasks.filter(executed), inputs)
-  // a condition may use any of them
-  if (crew.tasks.some((task) => task.when)) return
+  // code may use any of them
+  if (crew.tasks.some((task) => task.when ?? task.code)) return
   const used = new Set(crew.tasks.flatMap((task) => task.inputs))
   for (const name of Object.keys(inputs).filter((input) => !used.has(input))) {
     crew.logger.warn(`input ${name} is used by no text of crew ${crew.name}`)
@@ -232,6 +232,7 @@ function checkBefore(crew: CrewDefinition, inputs: Inputs, executed: (task: Task
 
 function checkTasks(tasks: readonly TaskDefinition[], inputs: Inputs): void {
   for (const task of tasks) {
+    if (task.code) continue
     checkInputs(task, inputs)
     checkModel(task.agent.model)
   }

@@ -1,7 +1,7 @@
 // From what users write to what the engine executes: agents found, contexts resolved, texts rendered, fingerprints taken.
 // A crew that cannot work is refused here, when it is put together.
 import { RepriseError } from '../errors.ts'
-import type { Inputs, TaskDefinition } from '../engine/definition.ts'
+import type { CodeDefinition, Inputs, TaskDefinition } from '../engine/definition.ts'
 import { digest } from '../journal/hash.ts'
 import type { Fingerprint, Json } from '../journal/index.ts'
 import { modelName, type LanguageModel } from '../models/resolve-model.ts'
@@ -35,7 +35,10 @@ export function defineTasks(tasks: readonly Task[], agents: readonly Agent[], ov
       const words = `task ${task.name} is the first and has a condition, but there is no output yet to decide by; leave out when`
       throw new RepriseError('CREW_INVALID', words)
     }
-    const definition = defineTask(task, agentOf(task, agents), contextOf(task, tasks, earlier), overrides)
+    const context = contextOf(task, tasks, earlier)
+    const definition = task.code
+      ? defineCode(task, task.code, context)
+      : defineTask(task, agentOf(task, agents), context, overrides)
     earlier.set(task.name, task)
     return definition
   })
@@ -78,6 +81,7 @@ function defineTask(task: Task, agent: Agent, context: readonly string[], overri
     schema: task.schema,
     tools,
     retries: task.retries,
+    code: undefined,
     guardrails: guardrails.map((guardrail, index) => defineGuardrail(guardrail, index, task.name, task.schema)),
     humanInput: task.humanInput,
     async: task.async,
@@ -112,6 +116,41 @@ function defineTask(task: Task, agent: Agent, context: readonly string[], overri
         ...used.map((name): [string, Json] => [`input:${name}`, inputs[name] ?? null]),
         ['context', [...outputs.keys()]],
         ...[...outputs].map(([name, output]): [string, Json] => [`context:${name}`, output]),
+      ]
+      return Object.fromEntries(fields.map(([field, value]) => [field, digest(value)])) satisfies Fingerprint
+    },
+  }
+}
+
+/** A task that is a function. What it does is not seen, and it may use any input. */
+function defineCode(task: Task, code: CodeDefinition, context: readonly string[]): TaskDefinition {
+  const { name, named, id, description, schema, async, when } = task
+  return {
+    name,
+    named,
+    id,
+    description,
+    expectedOutput: undefined,
+    agent: { role: '', model: undefined, settings: {}, maxIterations: 1, maxRetries: 0, maxSeconds: undefined },
+    context,
+    inputs: [],
+    schema,
+    tools: [],
+    retries: 0,
+    code,
+    guardrails: [],
+    humanInput: false,
+    async,
+    when,
+    render: () => ({ instructions: '', message: '' }),
+    fingerprint(inputs, outputs) {
+      const fields: [string, Json][] = [
+        ['code', { version: task.version ?? null, effect: code.effect }],
+        ...(schema ? [['output schema', schema.json] satisfies [string, Json]] : []),
+        ...(when ? [['condition', true] satisfies [string, Json]] : []),
+        ...Object.entries(inputs).map(([input, value]): [string, Json] => [`input:${input}`, value]),
+        ['context', [...outputs.keys()]],
+        ...[...outputs].map(([other, output]): [string, Json] => [`context:${other}`, output]),
       ]
       return Object.fromEntries(fields.map(([field, value]) => [field, digest(value)])) satisfies Fingerprint
     },

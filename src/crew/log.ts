@@ -44,7 +44,7 @@ export function describeEntry(entry: Entry): string | undefined {
       return `task ${at} inherited from run ${entry.from.run}${why}${entry.stale ? ` (stale: ${entry.stale.join('; ')})` : ''}`
     }
     case 'task.started':
-      return `task ${taskOf(at)} started (${at}) by ${entry.agent}${entry.because ? `, because ${entry.because.join('; ')}` : ''}`
+      return `task ${taskOf(at)} started (${at})${entry.agent === undefined ? '' : ` by ${entry.agent}`}${entry.because ? `, because ${entry.because.join('; ')}` : ''}`
     case 'task.completed':
       return `task ${taskOf(at)} completed`
     case 'task.failed':

@@ -1,5 +1,5 @@
 // A task: a description for an agent. Its name is its identity; its id is a UUID derived from that, equal in every process.
-import type { Condition } from '../engine/definition.ts'
+import type { CodeDefinition, Condition } from '../engine/definition.ts'
 import { RepriseError } from '../errors.ts'
 import { checkFlag, checkKeys, checkNumber, checkText, describe } from '../options.ts'
 import {
@@ -12,6 +12,7 @@ import {
 import { toolList, type Tool, type Tools } from '../tools/tool.ts'
 import type { Agent } from './agent.ts'
 import type { CallbackPlace } from './callbacks.ts'
+import { fromCode, type CodeOutput, type CodeTaskOptions } from './code-task.ts'
 import { guardrailList, type Guardrail } from './guardrails.ts'
 import { checkName, derivedName, stableId } from './identity.ts'
 import type { Placeholders } from './placeholders.ts'
@@ -72,6 +73,8 @@ export interface Task<
   readonly schema: AnswerSchema | undefined
   readonly tools: readonly Tool[] | undefined
   readonly retries: number
+  /** Of a task that is a function. */
+  readonly code: CodeDefinition | undefined
   readonly guardrails: readonly Guardrail<never>[]
   readonly humanInput: boolean
   readonly async: boolean
@@ -99,6 +102,14 @@ export interface TaskConstructor {
     OutputFor<Schema>,
     Placeholders<Description> | Placeholders<Expected> | InputsOf<Who>,
     [Schema] extends [never] ? string : InferInput<Schema>
+  >
+  new <const Name extends string, Result, Schema extends SchemaInput = never>(
+    options: CodeTaskOptions<Name, Result, Schema>,
+  ): Task<
+    Name,
+    CodeOutput<Result, Schema>,
+    never,
+    [Schema] extends [never] ? CodeOutput<Result, Schema> : InferInput<Schema>
   >
 }
 
@@ -133,6 +144,8 @@ export const Task: TaskConstructor = class {
   readonly schema: AnswerSchema | undefined
   readonly tools: readonly Tool[] | undefined
   readonly retries: number
+  /** Of a task that is a function. */
+  readonly code: CodeDefinition | undefined
   readonly guardrails: readonly Guardrail<never>[]
   readonly humanInput: boolean
   readonly async: boolean
@@ -140,9 +153,10 @@ export const Task: TaskConstructor = class {
   readonly callback: ((output: TaskOutput<never>, place: CallbackPlace) => unknown) | undefined
   readonly version: string | undefined
 
-  constructor(options: TaskOptions) {
-    checkKeys('a task', options, keys)
-    const { name, description, expectedOutput = '', agent } = options
+  constructor(options: TaskOptions | CodeTaskOptions) {
+    const given = 'run' in options ? fromCode(options) : { ...options, code: undefined }
+    if (!given.code) checkKeys('a task', options, keys)
+    const { name, description, expectedOutput = '', agent } = given
     if (name !== undefined) checkName('a task', name)
     checkText('CREW_INVALID', `the description of ${name === undefined ? 'a task' : `task ${name}`}`, description)
     this.named = name !== undefined
@@ -151,25 +165,26 @@ export const Task: TaskConstructor = class {
     this.name = (name ?? derivedName(description, this.id)) as never
     const what = `task ${this.name as string}`
     this.description = description
-    this.expectedOutput = options.expectedOutput
+    this.expectedOutput = given.expectedOutput
     this.agent = checkAgent(what, agent)
-    this.context = checkContext(what, options.context)
-    this.schema = options.output === undefined ? undefined : asAnswerSchema(options.output, `the output of ${what}`)
-    this.tools = options.tools === undefined ? undefined : toolList(options.tools, what)
-    checkNumber(`retries of ${what}`, options.retries, 0)
-    this.retries = options.retries ?? 3
-    this.guardrails = guardrailList(what, options.guardrails)
-    checkFlag(`humanInput of ${what}`, options.humanInput)
-    checkFlag(`async of ${what}`, options.async)
-    this.humanInput = options.humanInput ?? false
-    this.async = options.async ?? false
+    this.context = checkContext(what, given.context)
+    this.schema = given.output === undefined ? undefined : asAnswerSchema(given.output, `the output of ${what}`)
+    this.tools = given.tools === undefined ? undefined : toolList(given.tools, what)
+    checkNumber(`retries of ${what}`, given.retries, 0)
+    this.retries = given.retries ?? 3
+    this.code = given.code
+    this.guardrails = guardrailList(what, given.guardrails)
+    checkFlag(`humanInput of ${what}`, given.humanInput)
+    checkFlag(`async of ${what}`, given.async)
+    this.humanInput = given.humanInput ?? false
+    this.async = given.async ?? false
     for (const key of ['when', 'callback'] as const) {
-      if (options[key] === undefined || typeof options[key] === 'function') continue
-      throw new RepriseError('CREW_INVALID', `${key} of ${what} is ${describe(options[key])}; give a function`)
+      if (given[key] === undefined || typeof given[key] === 'function') continue
+      throw new RepriseError('CREW_INVALID', `${key} of ${what} is ${describe(given[key])}; give a function`)
     }
-    this.when = options.when
-    this.callback = options.callback
-    this.version = options.version
+    this.when = given.when
+    this.callback = given.callback
+    this.version = given.version
     Object.freeze(this)
   }
 }

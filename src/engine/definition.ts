@@ -5,7 +5,7 @@ import type { Answers, Entry, Fingerprint, Json, Owner, Question } from '../jour
 import type { RunState } from '../journal/state.ts'
 import type { AnswerSchema } from '../schema/answer-schema.ts'
 import type { Store } from '../stores/store.ts'
-import type { Tool } from '../tools/tool.ts'
+import type { Effect, Settlement, Tool, ToolContext } from '../tools/tool.ts'
 import type { Listeners } from './listeners.ts'
 
 export interface AgentDefinition {
@@ -33,6 +33,8 @@ export interface TaskDefinition {
   readonly tools: readonly Tool[]
   /** How often a refused answer goes back to the model. */
   readonly retries: number
+  /** The task is a function and asks no model. */
+  readonly code: CodeDefinition | undefined
   /** Asked in this order, behind the schema. */
   readonly guardrails: readonly GuardrailDefinition[]
   /** A person approves the result. */
@@ -56,6 +58,20 @@ export interface SoFar {
 }
 
 export type Condition = (soFar: SoFar) => boolean | Promise<boolean>
+
+export interface CodeDefinition {
+  readonly effect: Effect
+  readonly maxSeconds: number | undefined
+  run(scene: CodeScene): unknown
+  readonly settle: ((idempotencyKey: string) => Settlement | undefined | Promise<Settlement | undefined>) | undefined
+}
+
+/** What the function of a task is given. */
+export interface CodeScene extends ToolContext {
+  readonly inputs: Inputs
+  /** Of the tasks before it, by name, as their schemas give them: those in its context, or all that are done by then. */
+  readonly outputs: { readonly [task: string]: unknown }
+}
 
 /** What a guardrail judges. */
 export interface GuardrailInput<Output = unknown> {

@@ -13,6 +13,7 @@ import { checkModel, modelName } from '../models/resolve-model.ts'
 import { conversation } from './conversation.ts'
 import { deadline, unlessAborted } from './deadline.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
+import { executeCode } from './execute-code.ts'
 import type { Hold } from './hold.ts'
 import { drainInbox } from './inbox.ts'
 import { judge } from './judge.ts'
@@ -26,6 +27,7 @@ export async function executeTask(
   task: TaskDefinition,
   options: ExecuteOptions,
 ): Promise<'completed' | 'suspended'> {
+  if (task.code) return executeCode(hold, crew, task, task.code, options)
   for (;;) {
     const attempt = await currentAttempt(hold, crew, task, options)
     const ended = await withinTime(hold, task, async (signal) => {
@@ -235,7 +237,7 @@ function refusals(state: RunState, attempt: AttemptState): number {
 }
 
 /** Ends the attempt: a resume starts a new one. */
-async function failed(
+export async function failed(
   hold: Hold,
   task: TaskDefinition,
   code: RepriseError['code'],
@@ -247,6 +249,6 @@ async function failed(
   return new RepriseError(code, message, { runId: hold.state.run, task: task.name })
 }
 
-function failedByPerson(hold: Hold, task: TaskDefinition, reason: string): Promise<RepriseError> {
+export function failedByPerson(hold: Hold, task: TaskDefinition, reason: string): Promise<RepriseError> {
   return failed(hold, task, 'TASK_FAILED', `task ${task.name} was failed by a person's answer: ${reason}`)
 }

@@ -26,7 +26,8 @@ export async function skip(state: RunState, crew: CrewDefinition, task: TaskDefi
   return holds ? undefined : { type: 'task.skipped', path: task.name, reason: 'its condition does not hold' }
 }
 
-async function soFarFor(state: RunState, crew: CrewDefinition, task: TaskDefinition): Promise<SoFar> {
+/** What is certain to be there when the task's turn comes. */
+export async function soFarFor(state: RunState, crew: CrewDefinition, task: TaskDefinition): Promise<SoFar> {
   // never by timing: an async task that it does not wait for may or may not be done
   const certain = new Set(waitsFor(crew, task))
   const earlier = crew.tasks.slice(0, crew.tasks.indexOf(task)).filter((other) => certain.has(other.name))
@@ -43,12 +44,14 @@ async function soFarFor(state: RunState, crew: CrewDefinition, task: TaskDefinit
 /** Through the schema, live and on restore alike. What does not fit the code's schema (any more) is in `raw`, not here. */
 export async function outputOf(
   { raw, structured }: Pick<StoredOutput, 'raw' | 'structured'>,
-  code: Pick<TaskDefinition, 'schema'> | undefined,
+  task: (Pick<TaskDefinition, 'schema'> & Partial<Pick<TaskDefinition, 'code'>>) | undefined,
 ): Promise<unknown> {
-  if (code ? !code.schema : !structured) return raw
+  // a function may give what is no text without a schema for it
+  const text = task && !task.code ? !task.schema : !structured
+  if (text) return raw
   const json = readJson(raw)
-  if (!code?.schema || json === undefined) return json
-  const parsed = await code.schema.parse(json)
+  if (!task?.schema || json === undefined) return json
+  const parsed = await task.schema.parse(json)
   return parsed.ok ? parsed.value : undefined
 }
 

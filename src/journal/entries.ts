@@ -255,9 +255,12 @@ export interface EntryBodies {
     readonly stale?: readonly string[]
   }
   'task.started': {
-    readonly request: Json
+    /** Absent for a task that is a function. */
+    readonly request?: Json
     readonly fingerprint: Fingerprint
-    readonly agent: string
+    readonly agent?: string
+    /** What a task that is a function is called with, beside the outputs that it is given. */
+    readonly code?: { readonly input: Json }
     /** The attempt whose conversation this one carries on, and what is said to the model first. */
     readonly carries?: { readonly path: string; readonly message: string }
     /** Why an attempt was given up for this one: the fields that changed, an edit, a failure. */

@@ -4,7 +4,7 @@
 import { journalVersion, type Entry, type EntryOf, type StoredOutput } from './entries.ts'
 import { closeFold } from './edits.ts'
 import { callPath, isNested, taskOf } from './paths.ts'
-import { attemptAt, callAt, orphan, taskAt } from './places.ts'
+import { attemptAt, callAt, codeTurn, noRequest, orphan, taskAt } from './places.ts'
 import { replyText, spentOn, type AttemptState, type RunState, type TaskState } from './state.ts'
 
 export function fold(entries: Iterable<Entry>): RunState {
@@ -265,17 +265,18 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
 }
 
 function startedAttempt(entry: EntryOf<'task.started'>): AttemptState {
+  const path = entry.path as string
   return {
-    path: entry.path as string,
+    path,
     seq: entry.seq,
-    request: entry.request as unknown as AttemptState['request'],
+    request: (entry.request ?? noRequest) as unknown as AttemptState['request'],
     fingerprint: entry.fingerprint,
-    agent: entry.agent,
+    agent: entry.agent ?? '',
     startedAt: entry.at,
     ...(entry.carries ? { carries: entry.carries } : {}),
     status: 'open',
     accepted: [],
-    turns: [],
+    turns: entry.code ? [codeTurn(path, entry, entry.code.input)] : [],
   }
 }
 

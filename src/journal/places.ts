@@ -1,19 +1,32 @@
 // Where an entry belongs, found by its path. What a person removed by hand is made up for, so that what is still there is not
 // forgotten: above all not a call that must not be made twice.
 import type { Entry, EntryOf } from './entries.ts'
-import { isNested, parentPath, taskOf } from './paths.ts'
-import { noUsage, type AttemptState, type CallState, type RunState, type TaskState } from './state.ts'
+import type { Json } from './json.ts'
+import { callPath, isNested, parentPath, taskOf, turnPath } from './paths.ts'
+import { noUsage, type AttemptState, type CallState, type RunState, type TaskState, type TurnState } from './state.ts'
+
+/** Of an attempt whose start was removed by hand, or that asks no model. */
+export const noRequest: AttemptState['request'] = { instructions: '', message: '', tools: [], model: '', settings: {} }
+
+/** The one turn of a task that is a function: no model was asked, and there is one call, of the function itself. */
+export function codeTurn(attempt: string, entry: EntryOf<'task.started'>, input: Json): TurnState {
+  const path = turnPath(attempt, 1)
+  const request = { type: 'call', id: '', tool: taskOf(attempt), input } as const
+  const { v, seq, at, token, prev } = entry
+  const envelope = { v, seq, at, token, prev, type: 'model.replied', path } as const
+  const reply = { ...envelope, startedAt: at, parts: [request], usage: noUsage, finish: 'code' }
+  return { path, reply, calls: [{ path: callPath(path, 0), request, times: 0, questions: [] }] }
+}
 
 /** The attempt of a turn. One whose start was removed by hand is given up, but what it did is not forgotten. */
 export function attemptAt(state: RunState, { path = '', seq, at }: Entry): AttemptState {
   const place = parentPath(path)
   let attempt = state.attempts.get(place)
   if (!attempt) {
-    const request = { instructions: '', message: '', tools: [], model: '', settings: {} }
     attempt = {
       path: place,
       seq,
-      request,
+      request: noRequest,
       fingerprint: {},
       agent: '',
       startedAt: at,

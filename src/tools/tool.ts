@@ -11,7 +11,8 @@ import { isAiTool, runAiTool, type AiTool } from './ai-tool.ts'
  * - `idempotent`: again with the same key is harmless; made again with the same `idempotencyKey`.
  * - `once` (the default): never made twice unless `settle` or a person says so.
  */
-export type Effect = 'read' | 'idempotent' | 'once'
+export const effects = ['read', 'idempotent', 'once'] as const
+export type Effect = (typeof effects)[number]
 
 export interface ToolContext {
   /** The same for every try at the same call, also after a crash: hand it to services that take one. */

@@ -197,3 +197,21 @@ new Task({ description: 'x', expectedOuput: 'y' })
 new Crew({ tasks: [facts], nam: 'x' })
 // @ts-expect-error -- a schema is asked for
 new Task({ description: 'x', output: { policy: 'string' } })
+
+export async function code(): Promise<void> {
+  const fetch = new Task({ name: 'fetch', effect: 'read', run: async () => ({ id: 7 }) })
+  const save = new Task({
+    name: 'save',
+    run: ({ inputs: given, outputs }) => `${Object.keys(given).length} ${Object.keys(outputs).length}`,
+  })
+  const dated = new Task({ name: 'dated', run: () => new Date() })
+  const result = await new Crew({ tasks: [fetch, save, dated] }).kickoff()
+  same<(typeof result.tasks)[0], TaskOutput<{ id: number }>>()
+  same<(typeof result.tasks)[1], TaskOutput<string>>()
+  // a Date is not what comes back
+  same<(typeof result.tasks)[2], TaskOutput<unknown>>()
+  // @ts-expect-error -- a function needs a name
+  new Task({ run: () => 1 })
+  // @ts-expect-error -- no such effect
+  new Task({ name: 'x', run: () => 1, effect: 'twice' })
+}

@@ -75,7 +75,7 @@ function sideOf(
   if (typeof maker === 'string') return undefined
   const turns = conversationOf(state, maker)
   const steps = turns.flatMap(stepsOf)
-  const modelCalls = turns.length
+  const modelCalls = turns.filter(isAsked).length
   const failedTries = turns.reduce((sum, turn) => sum + (turn.reply.tries?.length ?? 0), 0)
   return { steps, counts: { modelCalls, toolCalls: steps.length - modelCalls, failedTries } }
 }
@@ -85,9 +85,14 @@ function conversationOf(state: RunState, attempt: AttemptState): TurnState[] {
   return [...(carried ? conversationOf(state, carried) : []), ...attempt.turns]
 }
 
+/** The turn of a task that is a function asks no model. */
+function isAsked({ reply }: TurnState): boolean {
+  return reply.finish !== 'code'
+}
+
 function stepsOf(turn: TurnState): Taken[] {
   return [
-    { step: { kind: 'model', path: turn.path } },
+    ...(isAsked(turn) ? [{ step: { kind: 'model', path: turn.path } } as const] : []),
     ...turn.calls.map(({ path, request, input, outcome }): Taken => {
       const made = { path, tool: request.tool, input: input ?? request.input }
       return { step: { kind: 'tool', ...made, outcome: kindOf(outcome) }, outcome }

@@ -1,0 +1,166 @@
+// Tasks that are functions: fetching, saving, computing.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Agent, Crew, Task, type CodeScene, type CodeTaskOptions } from 'reprise'
+import { z } from 'zod'
+import { memoryStore } from '../../src/stores/memory-store.ts'
+import type { Store } from '../../src/stores/store.ts'
+import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { dyingStore } from '../engine/support.ts'
+
+/** fetch (a function) → note (an agent) → save (a function). */
+function reports(
+  save: Partial<CodeTaskOptions> = {},
+  store: Store = memoryStore(),
+  fetch: Partial<CodeTaskOptions> = {},
+) {
+  const saved: unknown[] = []
+  const fetched: string[] = []
+  const model = scriptedModel([{ when: 'Task: Note', reply: (text) => `note on ${/"title":"(\w+)"/.exec(text)?.[1]}` }])
+  const agent = new Agent({ role: 'A', goal: 'g', model })
+  const first = new Task({
+    name: 'fetch',
+    effect: 'read',
+    run: ({ inputs }) => {
+      fetched.push(String(inputs['page']))
+      return { title: inputs['page'] as string, at: new Date('2020-01-01') }
+    },
+    output: z.object({ title: z.string(), at: z.string().transform((day) => new Date(day)) }),
+    ...fetch,
+  })
+  const note = new Task({ name: 'note', description: 'Note', agent })
+  const last = new Task({
+    name: 'save',
+    run: ({ outputs, idempotencyKey }: CodeScene) => `saved as ${saved.push({ outputs, idempotencyKey })}`,
+    ...save,
+  })
+  const crew = new Crew({ name: 'reports', tasks: [first, note, last], store, logger: { info() {}, warn() {} } })
+  return { crew, model, store, saved, fetched }
+}
+const inputs = { page: 'fire' }
+
+describe('a task that is a function', () => {
+  test('is given the inputs and the outputs so far, as their schemas give them, and gives an output like any other', async () => {
+    const { crew, saved, model } = reports()
+    const result = await crew.kickoff({ inputs })
+    assert.equal(String(result), 'saved as 1')
+    assert.deepEqual(result.task('fetch').output, { title: 'fire', at: new Date('2020-01-01') })
+    const [{ outputs, idempotencyKey }] = saved as [CodeScene]
+    assert.deepEqual(outputs, { fetch: { title: 'fire', at: new Date('2020-01-01') }, note: 'note on fire' })
+    assert.equal(typeof idempotencyKey, 'string')
+    assert.equal(model.calls.length, 1)
+    assert.equal(result.usage.spent.calls, 1)
+  })
+
+  test('without a schema may give any JSON, which a resumed run sees as the live one did', async () => {
+    const { crew } = reports({ run: () => ({ list: [1, 2], when: new Date('2020-01-01') }) })
+    const live = await crew.kickoff({ id: 'r', inputs })
+    assert.deepEqual(live.output, { list: [1, 2], when: '2020-01-01T00:00:00.000Z' })
+    assert.deepEqual((await crew.kickoff({ id: 'r', inputs })).output, live.output)
+  })
+
+  test('needs no agent, no model and no key', async () => {
+    const only = new Task({ name: 'sum', run: () => 1 + 1, effect: 'read' })
+    const crew = new Crew({ name: 'sums', tasks: [only], store: memoryStore() })
+    assert.equal((await crew.kickoff()).output, 2)
+  })
+
+  test('is read back after a crash at any append, but for a once function that was cut off: that is asked about', async () => {
+    for (let dies = 1; ; dies++) {
+      const { crew, store, saved, model } = reports()
+      let appends = 0
+      let cut = false
+      const dying = dyingStore(store, (types) => {
+        const now = ++appends === dies
+        if (now) cut = types.includes('tool.called') && saved.length === 0 && model.calls.length === 1
+        return now
+      })
+      const died = await crew
+        .with({ store: dying })
+        .kickoff({ id: 'r', inputs })
+        .then(
+          () => false,
+          () => true,
+        )
+      const result = await crew.kickoff({ id: 'r', inputs })
+      if (result.status === 'suspended') {
+        assert.ok(cut)
+        assert.equal(result.questions[0]?.kind, 'doubt')
+        await crew.answer('r', 'q1', { decision: 'run' })
+        await crew.resume('r')
+      }
+      assert.equal(saved.length, 1)
+      assert.equal(model.calls.length, 1)
+      if (!died) break
+    }
+  })
+
+  test('that is once and in doubt is settled by its own code', async () => {
+    const { crew, store, saved } = reports({ settle: () => ({ happened: true, result: 'saved before' }) })
+    let calls = 0
+    const dying = dyingStore(store, (types) => types.includes('tool.called') && ++calls === 2)
+    await assert.rejects(crew.with({ store: dying }).kickoff({ id: 'r', inputs }))
+    assert.equal(String(await crew.resume('r')), 'saved before')
+    assert.equal(saved.length, 0)
+  })
+
+  test('that throws fails the run with its words; a resume runs a read one again and asks about a once one', async () => {
+    let broken = true
+    const flaky = (what: string) => () => {
+      if (broken) throw new Error(`${what} is down`)
+      return 'fine'
+    }
+    const reading = reports({}, memoryStore(), { run: flaky('the net'), output: undefined as never })
+    await assert.rejects(reading.crew.kickoff({ id: 'r', inputs }), {
+      code: 'TASK_FAILED',
+      task: 'fetch',
+      message: /task fetch failed: the net is down; .*reprise resume r/,
+    })
+    const saving = reports({ run: flaky('the disk') })
+    await assert.rejects(saving.crew.kickoff({ id: 'r', inputs }), { task: 'save' })
+    broken = false
+    assert.equal((await reading.crew.resume('r')).task('fetch').raw, 'fine')
+    const asking = await saving.crew.resume('r')
+    assert.equal(asking.questions[0]?.kind, 'call')
+    await saving.crew.answer('r', 'q1', { decision: 'approve' })
+    assert.equal(String(await saving.crew.resume('r')), 'fine')
+  })
+
+  test('whose result does not fit its schema fails, and says where', async () => {
+    const { crew } = reports({ output: z.object({ id: z.number() }) })
+    await assert.rejects(crew.kickoff({ inputs }), {
+      code: 'OUTPUT_REFUSED',
+      message: /what task save gave does not fit its schema/,
+    })
+  })
+
+  test('is replayed and planned like any other: once functions are not done again, read ones are', async () => {
+    const { crew, saved, fetched, model } = reports()
+    await crew.kickoff({ inputs })
+    assert.equal(String(await crew.replay('save')), 'saved as 1')
+    assert.equal(saved.length, 1)
+    assert.equal(String(await crew.replay('save', { effects: 'again' })), 'saved as 2')
+    const plan = await crew.plan({ inputs: { page: 'water' } })
+    assert.deepEqual(plan.tasks[0]?.fields, ['input:page'])
+    // everything is another one now: a person is asked before it is saved again
+    const other = await crew.fork({ inputs: { page: 'water' } })
+    assert.equal(other.questions[0]?.kind, 'call')
+    assert.deepEqual(fetched, ['fire', 'water'])
+    assert.equal(model.calls.length, 2)
+    const reused = await crew.kickoff({ inputs, reuse: true, through: 'note' })
+    assert.deepEqual(
+      reused.tasks.slice(0, 2).map(({ status }) => status),
+      ['inherited', 'inherited'],
+    )
+  })
+
+  test('is refused with what an agent’s task has, or without a name or a function', () => {
+    const bad = (options: object, message: RegExp) =>
+      assert.throws(() => new Task({ name: 'x', run: () => 1, ...options } as never), { name: 'RepriseError', message })
+    bad({ guardrails: [] }, /a task with run has no option "guardrails"/)
+    bad({ name: undefined }, /name/)
+    bad({ run: 'x' }, /run of task x is "x"; give a function/)
+    bad({ effect: 'twice' }, /the effect of task x is "twice"/)
+    bad({ maxSeconds: 0 }, /maxSeconds of task x/)
+  })
+})
