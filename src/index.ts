@@ -34,7 +34,17 @@ export type { Delta, RunEvent } from './engine/listeners.ts'
 export type { EffectsPolicy, StalePolicy } from './engine/plan/fork.ts'
 export type { Stale } from './engine/plan/stale.ts'
 export { errorCodes, RepriseError, type ErrorCode } from './errors.ts'
-export type { Answer, Answers, Entry, Estimate, PlannedTask, Question, RunStatus, Usage } from './journal/entries.ts'
+export type {
+  Answer,
+  Answers,
+  Entry,
+  Estimate,
+  PlannedTask,
+  Limit,
+  Question,
+  RunStatus,
+  Usage,
+} from './journal/entries.ts'
 export type { RunDiff } from './journal/diff.ts'
 export type { Json } from './journal/json.ts'
 export type { Price, Prices } from './models/prices.ts'

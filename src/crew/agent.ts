@@ -1,7 +1,7 @@
 // An agent: who does a task, with which model and tools. Made once, never changed.
 import { RepriseError } from '../errors.ts'
 import { strictJson, type Json } from '../journal/json.ts'
-import { checkKeys, checkNumber, checkText, describe, longestSeconds } from '../options.ts'
+import { checkKeys, checkNumber, checkText, checkWhole, describe, longestSeconds } from '../options.ts'
 import type { LanguageModel } from '../models/resolve-model.ts'
 import { settingNames, type ModelSettings } from '../models/settings.ts'
 import { toolList, type Tool, type Tools } from '../tools/tool.ts'
@@ -27,6 +27,8 @@ export interface AgentOptions<
   readonly maxRetries?: number
   /** Time for one attempt at a task, in this process. */
   readonly maxSeconds?: number
+  /** Requests per minute, in this process. */
+  readonly maxRpm?: number
   /** What all answers of this agent must pass, behind the guardrails of the task. */
   readonly guardrails?: Guardrail | readonly Guardrail[]
   readonly settings?: ModelSettings
@@ -43,6 +45,7 @@ export interface Agent<out Inputs extends string = string> {
   readonly maxIterations: number
   readonly maxRetries: number
   readonly maxSeconds: number | undefined
+  readonly maxRpm: number | undefined
   readonly guardrails: readonly Guardrail<never>[]
   readonly settings: { readonly [name: string]: Json }
   /** Only a type: nothing is there at run time. */
@@ -66,6 +69,7 @@ const keys = [
   'maxIterations',
   'maxRetries',
   'maxSeconds',
+  'maxRpm',
   'guardrails',
   'settings',
 ]
@@ -80,6 +84,7 @@ export const Agent: AgentConstructor = class implements Agent<never> {
   readonly maxIterations: number
   readonly maxRetries: number
   readonly maxSeconds: number | undefined
+  readonly maxRpm: number | undefined
   readonly guardrails: readonly Guardrail<never>[]
   readonly settings: { readonly [name: string]: Json }
 
@@ -105,7 +110,9 @@ export const Agent: AgentConstructor = class implements Agent<never> {
     this.verbose = options.verbose ?? false
     this.maxIterations = options.maxIterations ?? 20
     this.maxRetries = options.maxRetries ?? 2
+    checkWhole(`maxRpm of ${what}`, options.maxRpm, 1, 1_000_000)
     this.maxSeconds = options.maxSeconds
+    this.maxRpm = options.maxRpm
     this.guardrails = guardrailList(what, options.guardrails)
     this.settings = checkSettings(what, options.settings)
     Object.freeze(this)

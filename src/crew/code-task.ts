@@ -41,6 +41,10 @@ export type CodeOutput<Result, Schema> = [Schema] extends [never]
     : unknown
   : InferOutput<Schema>
 
+export function isCode(options: TaskOptions | CodeTaskOptions): options is CodeTaskOptions {
+  return typeof options === 'object' && options !== null && 'run' in options
+}
+
 const codeKeys = [
   'name',
   'description',

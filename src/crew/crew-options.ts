@@ -1,9 +1,10 @@
 // What may be said to a crew and its methods, and the checks that come before anything else.
 import type { ChangedPolicy, Logger, OnQuestion } from '../engine/definition.ts'
 import type { EffectsPolicy, StalePolicy } from '../engine/plan/fork.ts'
+import { limitProblem } from '../engine/questions.ts'
 import { checkRunId } from '../engine/run-id.ts'
 import { RepriseError } from '../errors.ts'
-import { runStatuses, type RunStatus } from '../journal/entries.ts'
+import { runStatuses, type Limit, type RunStatus } from '../journal/entries.ts'
 import type { Json } from '../journal/json.ts'
 import type { Prices } from '../models/prices.ts'
 import { checkFlag, checkKeys, checkNumber, checkWhole, describe, readTime } from '../options.ts'
@@ -29,6 +30,10 @@ export interface CrewOptions<T extends Tasks = Tasks> extends CrewCallbacks<T> {
   readonly verbose?: boolean
   readonly logger?: Logger
   readonly version?: string
+  /** What a run may take before it asks: tokens, dollars, seconds of work. What is under way when it is reached may go beyond. */
+  readonly budget?: Limit
+  /** Requests per minute of all runs of the crew in this process. */
+  readonly maxRpm?: number
   /** Of models that are not known, or not at these prices: `{ 'openai/my-model': { input: 0.25, output: 2 } }`, dollars per million tokens. */
   readonly prices?: Prices
 }
@@ -93,6 +98,8 @@ export interface ListOptions {
 export interface ResumeOptions<T extends Tasks = Tasks> extends ExecuteChoices<T> {
   /** What to do about a started task whose code has changed: start it anew (the default), go on as it was, or refuse. */
   readonly changed?: ChangedPolicy
+  /** In place of the one that the run has used up. */
+  readonly budget?: Limit
 }
 
 /** What a new run that is made from an old one may be told. */
@@ -146,6 +153,8 @@ export const crewKeys: readonly string[] = [
   'agents',
   'process',
   'concurrency',
+  'budget',
+  'maxRpm',
   'store',
   'verbose',
   'logger',
@@ -162,6 +171,8 @@ export function checkCrewOptions(options: CrewOptions): void {
   checkList('tasks', options.tasks)
   if (options.agents !== undefined) checkList('agents', options.agents)
   if (options.name !== undefined) checkName('a crew', options.name)
+  checkLimit('budget of a crew', options.budget)
+  checkWhole('maxRpm of a crew', options.maxRpm, 1, 1_000_000)
   checkCallbacks(options)
   if (options.process !== undefined && !['sequential', 'parallel'].includes(options.process)) {
     throw new RepriseError(
@@ -206,6 +217,12 @@ export function readFilter(options: ListOptions): RunFilter {
     ...(createdFrom === undefined ? {} : { createdFrom: readTime('createdFrom', createdFrom) }),
     ...(createdTo === undefined ? {} : { createdTo: readTime('createdTo', createdTo) }),
   }
+}
+
+/** OPTION_UNKNOWN. */
+export function checkLimit(what: string, limit: Limit | undefined): void {
+  const problem = limit === undefined ? undefined : limitProblem(limit)
+  if (problem !== undefined) throw new RepriseError('OPTION_UNKNOWN', `the ${what} ${problem}`)
 }
 
 /** As the journal keeps it. */

@@ -20,11 +20,12 @@ import { readRun } from '../engine/read-run.ts'
 import { staleTasks } from '../engine/plan/stale.ts'
 import { realWorld } from '../engine/world.ts'
 import { RepriseError } from '../errors.ts'
-import type { Entry, RunStatus } from '../journal/entries.ts'
+import type { Entry, Limit, RunStatus } from '../journal/entries.ts'
 import { digest } from '../journal/hash.ts'
 import { canonicalJson, type Json } from '../journal/json.ts'
 import type { RunState } from '../journal/state.ts'
-import { checkModel } from '../models/resolve-model.ts'
+import { costOf } from '../models/cost.ts'
+import { checkModel, modelName } from '../models/resolve-model.ts'
 import type { Store } from '../stores/store.ts'
 import { openCrewStore } from './default-store.ts'
 import { checkInputs } from './define.ts'
@@ -85,13 +86,20 @@ export function crewRuns(crew: CrewDefinition, store: string | Store | undefined
     )
   }
 
-  function take(engine: Engine, run: string, check?: (state: RunState) => void): Promise<Hold | RunState> {
-    return resumeRun(engine, crew, run, (state) => {
+  async function take(
+    engine: Engine,
+    run: string,
+    check?: (state: RunState) => void,
+    budget?: Limit,
+  ): Promise<Hold | RunState> {
+    await checkPrices(crew, budget)
+    const inspect = (state: RunState): void => {
       check?.(state)
       const done = state.status === 'completed'
       if (!done) checkBefore(crew, state.inputs, isOpen(state))
       announce(crew, run, done ? 'completed before' : `resume, life ${state.lives + 1}`)
-    })
+    }
+    return resumeRun(engine, crew, run, inspect, budget)
   }
 
   async function execute(taken: Hold | RunState, choices: ExecuteOptions): Promise<RunResult> {
@@ -106,6 +114,7 @@ export function crewRuns(crew: CrewDefinition, store: string | Store | undefined
     const { state: parent } = await readRun(engine.store, run)
     checkReadable(parent, crew.name)
     const made = await inputsFor(crew, parent, request.inputs)
+    await checkPrices(crew)
     const plan = await planFork(crew, parent, { ...request, inputs: made.inputs })
     const executed = new Set(plan.tasks.filter((item) => item.action === 'execute').map((item) => item.task))
     checkBefore(crew, made.inputs, (task) => executed.has(task.name))
@@ -144,6 +153,7 @@ export function crewRuns(crew: CrewDefinition, store: string | Store | undefined
       if (!known) {
         const made = await beforeKickoff(crew, inputs)
         checkBefore(crew, made.inputs, () => true)
+        await checkPrices(crew)
         announce(crew, run, 'kickoff')
         const hold = await createRun(engine, crew, { run, ...made, ...(reuse ? { origin: { reuse } } : {}) })
         if (hold) return new Run(engine, hold.state, execute(hold, choices))
@@ -155,7 +165,7 @@ export function crewRuns(crew: CrewDefinition, store: string | Store | undefined
     async resume(run, choices) {
       const engine = await open()
       const id = run ?? (await latest(engine, ['running', 'suspended', 'failed']))
-      return execute(await take(engine, id), choices)
+      return execute(await take(engine, id, undefined, choices.budget), choices)
     },
 
     async make(request) {
@@ -227,6 +237,18 @@ function checkBefore(crew: CrewDefinition, inputs: Inputs, executed: (task: Task
   const used = new Set(crew.tasks.flatMap((task) => task.inputs))
   for (const name of Object.keys(inputs).filter((input) => !used.has(input))) {
     crew.logger.warn(`input ${name} is used by no text of crew ${crew.name}`)
+  }
+}
+
+/** OPTION_UNKNOWN when money is limited and nobody knows what a model costs. */
+async function checkPrices(crew: CrewDefinition, budget = crew.budget): Promise<void> {
+  if (budget?.cost === undefined) return
+  for (const task of crew.tasks) {
+    const model = modelName(task.agent.model)
+    if (task.code || (await costOf(model, { calls: 1, input: 1, output: 1 }, { prices: crew.prices })) !== undefined)
+      continue
+    const words = `the budget has a cost, but the price of model ${model} of task ${task.name} is not known; give it: prices: { '${model}': { input: …, output: … } }`
+    throw new RepriseError('OPTION_UNKNOWN', words)
   }
 }
 

@@ -24,6 +24,7 @@ import { backtest, type Backtest } from './backtest.ts'
 import { callbacksOf } from './callbacks.ts'
 import {
   checkCrewOptions,
+  checkLimit,
   checkOneOf,
   checkPlanOptions,
   executeKeys,
@@ -86,6 +87,8 @@ export class Crew<const T extends Tasks = Tasks> {
       tasks,
       process: options.process ?? 'sequential',
       concurrency: Math.floor(options.concurrency ?? 4),
+      budget: options.budget,
+      maxRpm: options.maxRpm,
       logger,
       prices: options.prices && checkPrices(options.prices),
       callbacks: callbacksOf(options, options.tasks, () => this.#definition),
@@ -144,11 +147,11 @@ export class Crew<const T extends Tasks = Tasks> {
 
   /** Continues a run behind its last recorded step: the latest unfinished one if none is named. */
   async resume(run?: string, options: ResumeOptions<T> = {}): Promise<RunResult<T>> {
-    checkKeys('resume', options, [...executeKeys, 'changed'])
-    const choices = {
-      ...readChoices(this.#definition, options),
-      changed: checkOneOf('changed', options.changed, changedPolicies),
-    }
+    checkKeys('resume', options, [...executeKeys, 'changed', 'budget'])
+    const { budget } = options
+    checkLimit('budget', budget)
+    const changed = checkOneOf('changed', options.changed, changedPolicies)
+    const choices = { ...readChoices(this.#definition, options), changed, budget }
     const id = run === undefined ? undefined : checkRunId(run)
     return (await this.#runs.resume(id, choices)) as unknown as RunResult<T>
   }

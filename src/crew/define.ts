@@ -131,7 +131,7 @@ function defineCode(task: Task, code: CodeDefinition, context: readonly string[]
     id,
     description,
     expectedOutput: undefined,
-    agent: { role: '', model: undefined, settings: {}, maxIterations: 1, maxRetries: 0, maxSeconds: undefined },
+    agent: noAgent,
     context,
     inputs: [],
     schema,
@@ -155,6 +155,18 @@ function defineCode(task: Task, code: CodeDefinition, context: readonly string[]
       return Object.fromEntries(fields.map(([field, value]) => [field, digest(value)])) satisfies Fingerprint
     },
   }
+}
+
+/** Of a task that needs none. */
+const noAgent: TaskDefinition['agent'] = {
+  role: '',
+  model: undefined,
+  settings: {},
+  maxIterations: 1,
+  maxRetries: 0,
+  maxSeconds: undefined,
+  maxRpm: undefined,
+  identity: {},
 }
 
 /** Renders a task's texts for nothing but the error: INPUT_MISSING names the text and the input. */
@@ -184,12 +196,7 @@ function toolIdentity({ name, description, effect, schema, version }: Tool): Jso
   return { name, description, effect, schema: schema.json, version: version ?? null }
 }
 
-function pickAgent({
-  role,
-  settings,
-  maxIterations,
-  maxRetries,
-  maxSeconds,
-}: Agent): Omit<TaskDefinition['agent'], 'model'> {
-  return { role, settings, maxIterations, maxRetries, maxSeconds }
+function pickAgent(agent: Agent): Omit<TaskDefinition['agent'], 'model'> {
+  const { role, settings, maxIterations, maxRetries, maxSeconds, maxRpm } = agent
+  return { role, settings, maxIterations, maxRetries, maxSeconds, maxRpm, identity: agent }
 }

@@ -166,7 +166,8 @@ function firstWords(text: string, count: number): string {
 function suspensionSentence(state: RunState): string {
   const resume = `go on with: ${resumeCommand(state.run)}`
   switch (state.suspended?.reason) {
-    case 'questions': {
+    case 'questions':
+    case 'limit': {
       const asked = openQuestions(state).map(
         (question) => `${question.id}: ${question.text} (${howToAnswer(state.run, question)})`,
       )

@@ -12,7 +12,7 @@ import {
 import { toolList, type Tool, type Tools } from '../tools/tool.ts'
 import type { Agent } from './agent.ts'
 import type { CallbackPlace } from './callbacks.ts'
-import { fromCode, type CodeOutput, type CodeTaskOptions } from './code-task.ts'
+import { fromCode, isCode, type CodeOutput, type CodeTaskOptions } from './code-task.ts'
 import { guardrailList, type Guardrail } from './guardrails.ts'
 import { checkName, derivedName, stableId } from './identity.ts'
 import type { Placeholders } from './placeholders.ts'
@@ -154,8 +154,8 @@ export const Task: TaskConstructor = class {
   readonly version: string | undefined
 
   constructor(options: TaskOptions | CodeTaskOptions) {
-    const given = 'run' in options ? fromCode(options) : { ...options, code: undefined }
-    if (!given.code) checkKeys('a task', options, keys)
+    if (!isCode(options)) checkKeys('a task', options, keys)
+    const given = isCode(options) ? fromCode(options) : { ...options, code: undefined }
     const { name, description, expectedOutput = '', agent } = given
     if (name !== undefined) checkName('a task', name)
     checkText('CREW_INVALID', `the description of ${name === undefined ? 'a task' : `task ${name}`}`, description)

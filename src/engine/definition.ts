@@ -1,6 +1,7 @@
 // What the engine needs to know of a crew. The classes that users write satisfy these; the engine knows no classes.
 import type { Prices } from '../models/prices.ts'
 import type { LanguageModel } from '../models/resolve-model.ts'
+import type { Limit } from '../journal/entries.ts'
 import type { Answers, Entry, Fingerprint, Json, Owner, Question } from '../journal/index.ts'
 import type { RunState } from '../journal/state.ts'
 import type { AnswerSchema } from '../schema/answer-schema.ts'
@@ -15,6 +16,10 @@ export interface AgentDefinition {
   readonly maxIterations: number
   readonly maxRetries: number
   readonly maxSeconds: number | undefined
+  /** Requests per minute, over all tasks of the agent in this process. */
+  readonly maxRpm: number | undefined
+  /** The same for all tasks of one agent. */
+  readonly identity: object
 }
 
 export interface TaskDefinition {
@@ -101,6 +106,9 @@ export interface CrewDefinition {
   readonly process: 'sequential' | 'parallel'
   /** How many tasks may be under way at once. */
   readonly concurrency: number
+  readonly budget?: Limit | undefined
+  /** Requests per minute, over all runs of the crew in this process. */
+  readonly maxRpm?: number | undefined
   readonly logger: Logger
   /** Over those that are built in. */
   readonly prices?: Prices | undefined
@@ -137,6 +145,8 @@ export interface ExecuteOptions {
   readonly onQuestion?: OnQuestion | undefined
   /** Stops the run in this process: it is suspended and can be resumed. */
   readonly signal?: AbortSignal | undefined
+  /** Of a resume: in place of the budget that the run had. */
+  readonly budget?: Limit | undefined
   /** How to go on with a run that failed, for its error; else the command that resumes it. */
   readonly goOn?: string | undefined
   /** Asked before each step: whether another task has failed, so that this one is to end here for now. */

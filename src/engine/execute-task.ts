@@ -17,8 +17,10 @@ import { executeCode } from './execute-code.ts'
 import type { Hold } from './hold.ts'
 import { drainInbox } from './inbox.ts'
 import { judge } from './judge.ts'
+import { askToRaise, checkBudget, LimitReached } from './limits.ts'
+import { waitForTurn } from './rate.ts'
 import { lastTurn, refusedAnswer, revisedAnswer } from './prompts.ts'
-import { AnsweredFail, settleCalls } from './tool-calls.ts'
+import { AnsweredFail, settleCalls, type CallScene } from './tool-calls.ts'
 
 /** 'suspended': a question is open, or the run is halted. Failures reject, after the journal says so. */
 export async function executeTask(
@@ -31,12 +33,22 @@ export async function executeTask(
   for (;;) {
     const attempt = await currentAttempt(hold, crew, task, options)
     const ended = await withinTime(hold, task, async (signal) => {
-      const reply = await executeAttempt(hold, task, attempt, options, signal)
-      if (!reply) return undefined
-      const turn = (nested: AttemptState): Promise<void> => takeTurn(hold, task, nested, signal)
-      const judged = judge({ hold, task, attempt, options, signal, turn }, reply.text, reply.finish)
-      return { text: reply.text, judged: await unlessAborted(judged, signal) }
+      const turn = (of: AttemptState): Promise<void> => takeTurn(hold, crew, task, of, signal)
+      try {
+        const reply = await executeAttempt({ hold, task, attempt, options, signal }, turn)
+        if (!reply) return undefined
+        const judged = judge({ hold, task, attempt, options, signal, turn }, reply.text, reply.finish)
+        return { text: reply.text, judged: await unlessAborted(judged, signal) }
+      } catch (error) {
+        if (!(error instanceof LimitReached)) throw error
+        return (await askToRaise(hold, attempt.path, error, options, signal)) ? 'raised' : undefined
+      }
     })
+    if (ended === 'raised') {
+      const failing = failedLimit(hold.state)
+      if (failing !== undefined) throw await failedByPerson(hold, task, failing)
+      continue
+    }
     if (ended === undefined || ended.judged.is === 'waiting') return 'suspended'
     const { judged } = ended
     if (judged.is === 'accepted') {
@@ -136,12 +148,10 @@ export function outputsFor(state: RunState, task: TaskDefinition): Map<string, s
 
 /** The reply that called no tool; undefined when a question is open, or the run is halted. */
 async function executeAttempt(
-  hold: Hold,
-  task: TaskDefinition,
-  attempt: AttemptState,
-  options: ExecuteOptions,
-  signal: AbortSignal,
+  scene: CallScene,
+  takeOne: (attempt: AttemptState) => Promise<void>,
 ): Promise<{ text: string; finish: string } | undefined> {
+  const { hold, task, attempt, options } = scene
   for (;;) {
     const turn = attempt.turns.at(-1)
     if (turn && turn.calls.length === 0) return { text: replyText(turn.reply), finish: turn.reply.finish }
@@ -152,19 +162,27 @@ async function executeAttempt(
     }
     if (turn) {
       try {
-        if (!(await settleCalls({ hold, task, attempt, options, signal }, turn))) return undefined
+        if (!(await settleCalls(scene, turn))) return undefined
       } catch (error) {
         if (!(error instanceof AnsweredFail)) throw error
         throw await failedByPerson(hold, task, error.message)
       }
     }
     if (options.halted?.()) return undefined
-    await takeTurn(hold, task, attempt, signal)
+    await takeOne(attempt)
   }
 }
 
-async function takeTurn(hold: Hold, task: TaskDefinition, attempt: AttemptState, signal: AbortSignal): Promise<void> {
+async function takeTurn(
+  hold: Hold,
+  crew: CrewDefinition,
+  task: TaskDefinition,
+  attempt: AttemptState,
+  signal: AbortSignal,
+): Promise<void> {
   await drainInbox(hold, { edits: false })
+  await checkBudget(hold, crew)
+  await waitForTurn(task, crew, hold.engine.world, signal)
   await hold.ready()
   const path = turnPath(attempt.path, attempt.turns.length + 1)
   const last = attempt.turns.length + 1 === task.agent.maxIterations
@@ -251,4 +269,10 @@ export async function failed(
 
 export function failedByPerson(hold: Hold, task: TaskDefinition, reason: string): Promise<RepriseError> {
   return failed(hold, task, 'TASK_FAILED', `task ${task.name} was failed by a person's answer: ${reason}`)
+}
+
+/** Why a person wants the run to end at its limit. */
+function failedLimit(state: RunState): string | undefined {
+  const asked = [...state.questions.values()].findLast(({ question }) => question.kind === 'limit')
+  return asked?.answer?.decision === 'fail' ? asked.answer.reason : undefined
 }

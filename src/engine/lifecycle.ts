@@ -2,7 +2,7 @@
 // that needs nothing more.
 import { RepriseError } from '../errors.ts'
 import { encodeEntry } from '../journal/codec.ts'
-import type { DeclaredTask, EntryBodies, NewEntry } from '../journal/entries.ts'
+import type { DeclaredTask, EntryBodies, Limit, NewEntry } from '../journal/entries.ts'
 import { edited, undone } from '../journal/edits.ts'
 import { applyEntry, emptyState } from '../journal/fold.ts'
 import { digest } from '../journal/hash.ts'
@@ -87,6 +87,7 @@ export async function resumeRun(
   crew: CrewDefinition,
   run: string,
   check: (state: RunState) => void,
+  budget?: Limit,
 ): Promise<Hold | RunState> {
   const { store, world } = engine
   const row = await store.row(run)
@@ -116,7 +117,7 @@ export async function resumeRun(
     const { state } = hold
     checkResumable(crew, state)
     check(state)
-    if (state.status !== 'completed' && (await enter(hold, crew))) return hold
+    if (state.status !== 'completed' && (await enter(hold, crew, budget))) return hold
     await hold.release()
     return state
   } catch (error) {
@@ -127,7 +128,7 @@ export async function resumeRun(
 }
 
 /** Records the resume; false when the run is put aside instead. */
-async function enter(hold: Hold, crew: CrewDefinition): Promise<boolean> {
+async function enter(hold: Hold, crew: CrewDefinition, budget: Limit | undefined): Promise<boolean> {
   const { state, engine } = hold
   if (state.status === 'running' && state.fruitless >= fruitlessLimit) {
     await hold.append([{ type: 'run.suspended', reason: 'takeovers' }])
@@ -144,7 +145,15 @@ async function enter(hold: Hold, crew: CrewDefinition): Promise<boolean> {
         },
       }
     : {}
-  await hold.append([{ type: 'run.resumed', owner: engine.world.owner, ...(same ? {} : { tasks }), ...touched }])
+  await hold.append([
+    {
+      type: 'run.resumed',
+      owner: engine.world.owner,
+      ...(same ? {} : { tasks }),
+      ...touched,
+      ...(budget ? { budget } : {}),
+    },
+  ])
   return true
 }
 

@@ -49,7 +49,24 @@ export function checkAnswer(question: Question, answer: unknown): Answer {
     if (value[field] !== undefined && typeof value[field] !== 'string')
       throw invalid(question, `${field} is not a string`)
   }
+  if (decision === 'raise') {
+    const problem = limitProblem(value['to'])
+    if (problem !== undefined) throw invalid(question, `to ${problem}`)
+  }
   return value as unknown as Answer
+}
+
+/** What is wrong with a budget, if anything is. */
+export function limitProblem(limit: unknown): string | undefined {
+  if (typeof limit !== 'object' || limit === null || Array.isArray(limit)) return `is ${describe(limit)}, not an object`
+  const names = ['tokens', 'cost', 'seconds']
+  const entries = Object.entries(limit)
+  if (entries.length === 0) return `says nothing; give ${names.join(', ')}`
+  for (const [name, value] of entries) {
+    if (!names.includes(name)) return `has ${JSON.stringify(name)}; there are ${names.join(', ')}`
+    if (typeof value !== 'number' || !(value > 0)) return `has ${describe(value)} as ${name}; give a number above 0`
+  }
+  return undefined
 }
 
 /** The question of this id. QUESTION_NOT_FOUND names those that are open; QUESTION_ANSWERED when it has its answer. */

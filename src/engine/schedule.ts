@@ -3,9 +3,7 @@
 // no other is begun and those under way end behind their current step, so that what was paid for is recorded.
 import { messageOf, RepriseError } from '../errors.ts'
 import type { NewEntry } from '../journal/entries.ts'
-import { taskOf } from '../journal/paths.ts'
-import { callAt } from '../journal/places.ts'
-import type { RunState } from '../journal/state.ts'
+import { openQuestions, type RunState } from '../journal/state.ts'
 import { tellOfEnd, tellOfTasks } from './callbacks.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
 import { executeTask } from './execute-task.ts'
@@ -27,8 +25,8 @@ export async function executeTasks(
   const end = through === undefined ? crew.tasks.length : crew.tasks.findIndex((task) => task.name === through) + 1
   const wanted = crew.tasks.slice(0, end)
   const running = new Map<string, Promise<void>>()
-  /** Tasks that wait for an answer. */
-  const waiting = new Set<string>()
+  /** Tasks that wait for an answer, with how many answers there were when they began to. */
+  const waiting = new Map<string, number>()
   let failure: { readonly error: unknown } | undefined
 
   const begin = (task: TaskDefinition): void => {
@@ -36,7 +34,7 @@ export async function executeTasks(
     const work = executeTask(hold, crew, task, { ...options, halted: () => failure !== undefined })
     const over = work
       .then(
-        (outcome) => void (outcome === 'suspended' && waiting.add(task.name)),
+        (outcome) => void (outcome === 'suspended' && waiting.set(task.name, answered(hold.state))),
         (error: unknown) => void (failure ??= { error: hold.signal.aborted ? error : at(error, task.name) }),
       )
       .finally(() => void running.delete(task.name))
@@ -66,7 +64,10 @@ export async function executeTasks(
   } finally {
     await Promise.allSettled(running.values())
   }
-  if (waiting.size > 0) return { type: 'run.suspended', reason: 'questions' }
+  if (waiting.size > 0) {
+    const limit = openQuestions(hold.state).every((question) => question.kind === 'limit')
+    return { type: 'run.suspended', reason: limit ? 'limit' : 'questions' }
+  }
   if (through !== undefined && end < crew.tasks.length) return { type: 'run.suspended', reason: 'through', through }
   await tellOfEnd(hold, crew)
   return { type: 'run.completed' }
@@ -77,10 +78,10 @@ function isReady(
   crew: CrewDefinition,
   task: TaskDefinition,
   running: ReadonlyMap<string, unknown>,
-  waiting: ReadonlySet<string>,
+  waiting: ReadonlyMap<string, number>,
 ): boolean {
   if (isDone(state, task.name) || running.has(task.name)) return false
-  if (waiting.has(task.name) && !hasAnswer(state, task.name)) return false
+  if ((waiting.get(task.name) ?? -1) >= answered(state)) return false
   return waitsFor(crew, task).every((name) => isDone(state, name))
 }
 
@@ -89,14 +90,9 @@ function isDone(state: RunState, task: string): boolean {
   return status === 'completed' || status === 'skipped'
 }
 
-/** Whether there is an answer that lets the task go on: one that its step or its attempt still waits for. */
-function hasAnswer(state: RunState, task: string): boolean {
-  return [...state.questions.values()].some(({ question, answer, used, withdrawn }) => {
-    if (!answer || used || withdrawn || taskOf(question.path) !== task) return false
-    if (question.kind === 'result') return state.attempts.get(question.path)?.status === 'open'
-    const call = callAt(state, question.path)
-    return call !== undefined && !call.outcome
-  })
+/** Only a new answer can let a task go on that waits for one. Whether it is the one, the task finds out. */
+function answered(state: RunState): number {
+  return [...state.questions.values()].filter(({ answer, withdrawn }) => answer ?? withdrawn).length
 }
 
 async function withoutExecuting(hold: Hold, crew: CrewDefinition, task: TaskDefinition): Promise<NewEntry | undefined> {

@@ -149,6 +149,15 @@ export interface DeclaredTask {
   readonly agent?: string
 }
 
+/** What a whole run may take. */
+export interface Limit {
+  readonly tokens?: number
+  /** In dollars. */
+  readonly cost?: number
+  /** Of work, not of waiting for people. */
+  readonly seconds?: number
+}
+
 /** What a new run does about a task, and why. */
 export interface PlannedTask {
   readonly task: string
@@ -236,6 +245,8 @@ export interface EntryBodies {
       readonly changed: readonly number[]
       readonly tasks: readonly string[]
     }
+    /** In place of the one that the run had. */
+    readonly budget?: Limit
     readonly by?: string
   }
   'run.suspended': {

@@ -1,11 +1,11 @@
 // Entries to the state of a run. Pure and free of Node, so that engine, command line and page all read a journal alike.
 // Paths decide where an entry belongs, never its position: a journal from which a person removed a line still folds, and
 // a task without its `task.completed` is a task that is not done.
-import { journalVersion, type Entry, type EntryOf, type StoredOutput } from './entries.ts'
+import { journalVersion, type Entry, type EntryOf, type Limit, type StoredOutput } from './entries.ts'
 import { closeFold } from './edits.ts'
 import { callPath, isNested, taskOf } from './paths.ts'
 import { attemptAt, callAt, codeTurn, noRequest, orphan, taskAt } from './places.ts'
-import { replyText, spentOn, type AttemptState, type RunState, type TaskState } from './state.ts'
+import { addTo, noUsage, replyText, spentOn, type AttemptState, type RunState, type TaskState } from './state.ts'
 
 export function fold(entries: Iterable<Entry>): RunState {
   const state = emptyState()
@@ -25,6 +25,9 @@ export function emptyState(): RunState {
     owner: { host: '', boot: '', pid: 0, start: '', instance: '' },
     lives: 0,
     fruitless: 0,
+    spent: { ...noUsage },
+    activeMs: 0,
+    updatedMs: 0,
     tasks: new Map(),
     attempts: new Map(),
     questions: new Map(),
@@ -44,6 +47,11 @@ export function applyEntry(state: RunState, entry: Entry): void {
     state.unknown ??= `a gap of ${entry.seq - state.seq - 1} entries before entry ${entry.seq}`
   else for (let seq = state.seq + 1; seq < entry.seq; seq++) state.missing.push(seq)
   state.seq = entry.seq
+  const at = Date.parse(entry.at)
+  // between two lives nobody works
+  if (entry.type !== 'run.resumed' && at > state.updatedMs && state.updatedMs > 0)
+    state.activeMs += at - state.updatedMs
+  state.updatedMs = at
   state.updatedAt = entry.at
   if (entry.v !== journalVersion) {
     state.unknown ??= `version ${entry.v} of entry ${entry.seq}`
@@ -80,6 +88,12 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     state.lives += 1
     delete state.suspended
     delete state.error
+    if (entry.budget) {
+      state.budget = entry.budget
+      for (const asked of state.questions.values()) {
+        if (asked.question.kind === 'limit' && !asked.answer) asked.withdrawn = true
+      }
+    }
     if (entry.tasks) declare(state, entry.tasks)
     if (entry.edited) recordEdit(state, entry.edited)
     for (const task of state.tasks.values()) if (task.status === 'failed') task.status = 'pending'
@@ -152,6 +166,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
       fingerprint: attempt.fingerprint,
     }
     forget(task)
+    withdraw(state, task)
     Object.assign(task, { status: 'completed', source: 'executed', output, seq: entry.seq })
   },
   'task.failed': (state, entry) => {
@@ -191,6 +206,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
   'model.replied': (state, entry) => {
     const path = entry.path as string
     state.fruitless = 0
+    addTo(state.spent, entry.usage)
     const calls = entry.parts.filter((part) => part.type === 'call')
     attemptAt(state, entry).turns.push({
       path,
@@ -259,7 +275,9 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
   },
   'question.answered': (state, entry) => {
     const asked = state.questions.get(entry.question)
-    if (asked) asked.answer = entry.answer
+    if (!asked) return
+    asked.answer = entry.answer
+    if (entry.answer.decision === 'raise') state.budget = { ...state.budget, ...(entry.answer.to as Limit) }
   },
   'message.refused': () => {},
 }

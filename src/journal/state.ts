@@ -6,6 +6,7 @@ import type {
   EntryOf,
   Failure,
   Fingerprint,
+  Limit,
   OnceCall,
   OutputPlace,
   Owner,
@@ -44,6 +45,13 @@ export interface RunState {
   /** Why a suspended run is suspended. */
   suspended?: EntryBodies['run.suspended'] | { readonly reason: 'edited' }
   error?: Failure & { readonly task?: string }
+  /** What the run has spent so far, and how long it was worked on. */
+  readonly spent: MutableUsage
+  activeMs: number
+  /** `updatedAt` as a number. */
+  updatedMs: number
+  /** The budget that a resume or an answer gave it. */
+  budget?: Limit
   /** By name, in the order of the crew. */
   tasks: Map<string, TaskState>
   /** By path: `note#1`. */
@@ -159,8 +167,10 @@ export function addUsage(a: Usage, b: Usage): Usage {
   return sum
 }
 
+type MutableUsage = { -readonly [K in keyof Usage]: Usage[K] }
+
 /** In place: a run may have ten thousand steps to sum up. */
-function addTo(sum: { -readonly [K in keyof Usage]: Usage[K] }, usage: Usage): void {
+export function addTo(sum: MutableUsage, usage: Usage): void {
   sum.calls += usage.calls
   sum.input += usage.input
   sum.output += usage.output

@@ -22,7 +22,7 @@ function reports(
     name: 'fetch',
     effect: 'read',
     run: ({ inputs }) => {
-      fetched.push(String(inputs['page']))
+      fetched.push(inputs['page'] as string)
       return { title: inputs['page'] as string, at: new Date('2020-01-01') }
     },
     output: z.object({ title: z.string(), at: z.string().transform((day) => new Date(day)) }),

@@ -238,7 +238,6 @@ for (const [what, { files, options, says }] of Object.entries(errors)) {
 }
 
 for (const [kind, line, value] of [
-  ['agents', '  max_rpm: 10', '10'],
   ['agents', '  allow_delegation: true', 'true'],
   ['agents', '  allowDelegation: yes', '"yes"'],
   ['agents', '  cache: true', 'true'],

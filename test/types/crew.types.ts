@@ -209,7 +209,7 @@ export async function code(): Promise<void> {
   same<(typeof result.tasks)[0], TaskOutput<{ id: number }>>()
   same<(typeof result.tasks)[1], TaskOutput<string>>()
   // a Date is not what comes back
-  same<(typeof result.tasks)[2], TaskOutput<unknown>>()
+  same<(typeof result.tasks)[2], TaskOutput>()
   // @ts-expect-error -- a function needs a name
   new Task({ run: () => 1 })
   // @ts-expect-error -- no such effect

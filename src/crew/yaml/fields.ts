@@ -31,7 +31,7 @@ export const agentFields: readonly Field[] = [
   takes('max_retry_limit', 'maxRetries', number(0)),
   takes('max_execution_time', 'maxSeconds', number(0.001, longestSeconds)),
   takes('settings', 'settings', mapping(settingNames)),
-  lacks('max_rpm', 'maxRpm'),
+  takes('max_rpm', 'maxRpm', number(1)),
   lacks('allow_delegation', 'allowDelegation'),
   lacks('cache', 'cache'),
   lacks('memory', 'memory'),

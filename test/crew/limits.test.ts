@@ -1,0 +1,146 @@
+// What a run may take, and what happens when it has taken it.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Agent, Crew, Task, type CrewOptions, type Question } from 'reprise'
+import { takeSlot } from '../../src/engine/rate.ts'
+import { memoryStore } from '../../src/stores/memory-store.ts'
+import type { Store } from '../../src/stores/store.ts'
+import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { entriesOf, stateOf } from '../engine/support.ts'
+
+/** Three tasks of 100 tokens each. */
+function spending(options: Partial<CrewOptions> = {}, store: Store = memoryStore()) {
+  const model = scriptedModel([{ when: 'Task:', reply: 'done', usage: { input: 90, output: 10 } }])
+  const agent = new Agent({ role: 'A', goal: 'g', model })
+  const tasks = ['a', 'b', 'c'].map((name) => new Task({ name, description: name, agent }))
+  const crew = new Crew({ name: 'spending', tasks, store, logger: { info() {}, warn() {} }, ...options })
+  return { crew, model, store }
+}
+const prices = { 'scripted/script': { input: 1000, output: 1000 } }
+
+describe('a run over its budget', () => {
+  test('stops before the next model call, is resumed with a higher one, and has not lost a step', async () => {
+    const { crew, model, store } = spending({ budget: { tokens: 150 } })
+    const stopped = await crew.kickoff({ id: 'r' })
+    assert.equal(stopped.status, 'suspended')
+    assert.equal(model.calls.length, 2)
+    assert.equal((await stateOf(store, 'r')).suspended?.reason, 'limit')
+    assert.match(String(stopped), /The run has used 200 of 150 tokens/)
+    assert.equal((await crew.resume('r')).status, 'suspended')
+    assert.equal((await crew.resume('r', { budget: { tokens: 1000 } })).status, 'completed')
+    assert.equal(model.calls.length, 3)
+    const replies = (await entriesOf(store, 'r')).filter((entry) => entry.type === 'model.replied')
+    assert.deepEqual(
+      replies.map(({ path }) => path),
+      ['a#1/1', 'b#1/1', 'c#1/1'],
+    )
+  })
+
+  test('asks once, and goes on when a person raises the limit, inline or from elsewhere', async () => {
+    const inline = spending({ budget: { tokens: 50 } })
+    const asked: Question[] = []
+    const onQuestion = (question: Question) => {
+      asked.push(question)
+      return { decision: 'raise', to: { tokens: 100 + 100 * asked.length } } as const
+    }
+    assert.equal((await inline.crew.kickoff({ onQuestion })).status, 'completed')
+    assert.deepEqual(
+      asked.map((question) => question.kind === 'limit' && question.spent.input),
+      [90, 180],
+    )
+    const { crew } = spending({ budget: { tokens: 50 } })
+    const stopped = await crew.kickoff({ id: 'r' })
+    assert.deepEqual(
+      stopped.questions.map(({ kind }) => kind),
+      ['limit'],
+    )
+    await assert.rejects(crew.answer('r', 'q1', { decision: 'raise', to: { tokens: -1 } }), { code: 'ANSWER_INVALID' })
+    await crew.answer('r', 'q1', { decision: 'raise', to: { tokens: 1000 }, by: 'ada' })
+    assert.equal((await crew.resume('r')).status, 'completed')
+  })
+
+  test('is failed by a person who does not want to pay more', async () => {
+    const { crew } = spending({ budget: { tokens: 50 } })
+    const onQuestion = () => ({ decision: 'fail', reason: 'too dear' }) as const
+    await assert.rejects(crew.kickoff({ onQuestion }), { code: 'TASK_FAILED', message: /too dear/ })
+  })
+
+  test('may be one of money, for models whose prices are known', async () => {
+    const { crew, model } = spending({ budget: { cost: 0.15 }, prices })
+    const stopped = await crew.kickoff({ id: 'r' })
+    assert.match(String(stopped), /\$0\.2(0+)? of \$0\.15/)
+    assert.equal(model.calls.length, 2)
+    const unknown = spending({ budget: { cost: 1 } })
+    await assert.rejects(unknown.crew.kickoff(), {
+      code: 'OPTION_UNKNOWN',
+      message: /the price of model scripted\/script of task a is not known; give it: prices/,
+    })
+    assert.equal(unknown.model.calls.length, 0)
+  })
+
+  test('may be one of time, of which waiting for people is no part', async () => {
+    const { crew, store } = spending({ budget: { seconds: 3600 } })
+    await crew.kickoff({ id: 'r' })
+    const { activeMs } = await stateOf(store, 'r')
+    assert.ok(activeMs < 60_000)
+    const short = spending({ budget: { seconds: 0.000001 } })
+    assert.equal((await short.crew.kickoff()).status, 'suspended')
+  })
+
+  test('with several branches under way has one question, and all go on when it is answered', async () => {
+    const store = memoryStore()
+    const model = scriptedModel([{ when: 'Task:', reply: 'done', usage: { input: 90, output: 10 } }])
+    const agent = new Agent({ role: 'A', goal: 'g', model })
+    const first = new Task({ name: 'first', description: 'first', agent, context: [] })
+    const rest = ['a', 'b', 'c'].map((name) => new Task({ name, description: name, agent, context: [first] }))
+    const crew = new Crew({
+      name: 'wide',
+      tasks: [first, ...rest],
+      store,
+      process: 'parallel',
+      budget: { tokens: 100 },
+    })
+    const stopped = await crew.kickoff({ id: 'r' })
+    assert.equal(stopped.questions.length, 1)
+    await crew.answer('r', stopped.questions[0]?.id ?? '', { decision: 'raise', to: { tokens: 10_000 } })
+    assert.equal((await crew.resume('r')).status, 'completed')
+    assert.equal(model.calls.length, 4)
+  })
+
+  test('is refused when it is none', async () => {
+    assert.throws(() => spending({ budget: { tokens: 0 } }), {
+      code: 'OPTION_UNKNOWN',
+      message: /the budget of a crew has 0 as tokens/,
+    })
+    assert.throws(() => spending({ budget: { euros: 5 } as never }), {
+      message: /has "euros"; there are tokens, cost, seconds/,
+    })
+    await assert.rejects(spending().crew.resume('r', { budget: 5 as never }), {
+      code: 'OPTION_UNKNOWN',
+      message: /the budget is 5/,
+    })
+  })
+})
+
+test('requests per minute are held to, and waiting for one ends with the signal', async () => {
+  let now = 0
+  const waits: number[] = []
+  const world = {
+    monotonic: () => now,
+    async sleep(ms: number, signal: AbortSignal) {
+      signal.throwIfAborted()
+      waits.push(ms)
+      now += ms
+    },
+  }
+  const { signal } = new AbortController()
+  const who = {}
+  for (let times = 0; times < 5; times++) await takeSlot(who, 2, world, signal)
+  assert.deepEqual(waits, [60_000, 60_000])
+  await assert.rejects(
+    (async () => {
+      for (let times = 0; times < 3; times++) await takeSlot(who, 2, world, AbortSignal.abort(new Error('stopped')))
+    })(),
+    /stopped/,
+  )
+})
