@@ -87,6 +87,7 @@ const task: TaskDefinition = {
   inputs: [],
   schema: undefined,
   tools: [],
+  coworkers: [],
   retries: 0,
   code: undefined,
   guardrails: [],

@@ -1,7 +1,7 @@
 // An agent: who does a task, with which model and tools. Made once, never changed.
 import { RepriseError } from '../errors.ts'
 import { strictJson, type Json } from '../journal/json.ts'
-import { checkKeys, checkNumber, checkText, checkWhole, describe, longestSeconds } from '../options.ts'
+import { checkFlag, checkKeys, checkNumber, checkText, checkWhole, describe, longestSeconds } from '../options.ts'
 import type { LanguageModel } from '../models/resolve-model.ts'
 import { settingNames, type ModelSettings } from '../models/settings.ts'
 import { toolList, type Tool, type Tools } from '../tools/tool.ts'
@@ -29,6 +29,8 @@ export interface AgentOptions<
   readonly maxSeconds?: number
   /** Requests per minute, in this process. */
   readonly maxRpm?: number
+  /** Whether it may hand work to the crew's other agents, and ask them. */
+  readonly allowDelegation?: boolean
   /** What all answers of this agent must pass, behind the guardrails of the task. */
   readonly guardrails?: Guardrail | readonly Guardrail[]
   readonly settings?: ModelSettings
@@ -46,6 +48,7 @@ export interface Agent<out Inputs extends string = string> {
   readonly maxRetries: number
   readonly maxSeconds: number | undefined
   readonly maxRpm: number | undefined
+  readonly allowDelegation: boolean
   readonly guardrails: readonly Guardrail<never>[]
   readonly settings: { readonly [name: string]: Json }
   /** Only a type: nothing is there at run time. */
@@ -70,6 +73,7 @@ const keys = [
   'maxRetries',
   'maxSeconds',
   'maxRpm',
+  'allowDelegation',
   'guardrails',
   'settings',
 ]
@@ -85,6 +89,7 @@ export const Agent: AgentConstructor = class implements Agent<never> {
   readonly maxRetries: number
   readonly maxSeconds: number | undefined
   readonly maxRpm: number | undefined
+  readonly allowDelegation: boolean
   readonly guardrails: readonly Guardrail<never>[]
   readonly settings: { readonly [name: string]: Json }
 
@@ -113,6 +118,8 @@ export const Agent: AgentConstructor = class implements Agent<never> {
     checkWhole(`maxRpm of ${what}`, options.maxRpm, 1, 1_000_000)
     this.maxSeconds = options.maxSeconds
     this.maxRpm = options.maxRpm
+    checkFlag(`allowDelegation of ${what}`, options.allowDelegation)
+    this.allowDelegation = options.allowDelegation ?? false
     this.guardrails = guardrailList(what, options.guardrails)
     this.settings = checkSettings(what, options.settings)
     Object.freeze(this)

@@ -9,6 +9,7 @@ import type { Json } from '../journal/json.ts'
 import type { Prices } from '../models/prices.ts'
 import { checkFlag, checkKeys, checkNumber, checkWhole, describe, readTime } from '../options.ts'
 import type { RunFilter, Store } from '../stores/store.ts'
+import type { LanguageModel } from '../models/resolve-model.ts'
 import type { Agent } from './agent.ts'
 import { callbackKeys, checkCallbacks, type CrewCallbacks } from './callbacks.ts'
 import { checkName } from './identity.ts'
@@ -20,8 +21,13 @@ export interface CrewOptions<T extends Tasks = Tasks> extends CrewCallbacks<T> {
   readonly name?: string
   readonly tasks: T
   readonly agents?: readonly Agent[]
-  /** sequential: one task after another, but for async ones (the default). parallel: each as soon as its context is there. */
-  readonly process?: 'sequential' | 'parallel'
+  /**
+   * sequential: one task after another, but for async ones (the default). parallel: each as soon as its context is there. hierarchical: a
+   * manager hands each task to the agents.
+   */
+  readonly process?: 'sequential' | 'parallel' | 'hierarchical'
+  /** Of a hierarchical crew: an agent without tools that is not among the agents, or a model for one. */
+  readonly manager?: Agent | LanguageModel | string
   /** How many tasks may be under way at once, where the process lets them. Default 4. */
   readonly concurrency?: number
   /** A URL or a store; else REPRISE_STORE, else `.reprise/runs.db` beside the nearest package.json. */
@@ -152,6 +158,7 @@ export const crewKeys: readonly string[] = [
   'tasks',
   'agents',
   'process',
+  'manager',
   'concurrency',
   'budget',
   'maxRpm',
@@ -174,11 +181,10 @@ export function checkCrewOptions(options: CrewOptions): void {
   checkLimit('budget of a crew', options.budget)
   checkWhole('maxRpm of a crew', options.maxRpm, 1, 1_000_000)
   checkCallbacks(options)
-  if (options.process !== undefined && !['sequential', 'parallel'].includes(options.process)) {
-    throw new RepriseError(
-      'CREW_INVALID',
-      `the process of the crew is ${describe(options.process)}; this version has 'sequential' and 'parallel'`,
-    )
+  const { process = 'sequential' } = options
+  if (!['sequential', 'parallel', 'hierarchical'].includes(process)) {
+    const words = `the process of the crew is ${describe(process)}; there is 'sequential', 'parallel' and 'hierarchical'`
+    throw new RepriseError('CREW_INVALID', words)
   }
   checkWhole('concurrency of a crew', options.concurrency, 1, 1_000)
 }

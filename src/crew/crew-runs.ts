@@ -256,7 +256,7 @@ function checkTasks(tasks: readonly TaskDefinition[], inputs: Inputs): void {
   for (const task of tasks) {
     if (task.code) continue
     checkInputs(task, inputs)
-    checkModel(task.agent.model)
+    for (const { model } of [task.agent, ...task.coworkers.map(({ agent }) => agent)]) checkModel(model)
   }
 }
 

@@ -49,6 +49,7 @@ import { kickoffForEach, type ForEachResult } from './for-each.ts'
 import { stableId } from './identity.ts'
 import { readInputs, readOutput, type InputsFor } from './inputs.ts'
 import { guarded, quietLogger, verboseLogger } from './log.ts'
+import { managerOf } from './manager.ts'
 import type { Plan } from './plan.ts'
 import { readChoices, readMake, signed } from './read-request.ts'
 import { readConcurrency } from './pool.ts'
@@ -77,7 +78,8 @@ export class Crew<const T extends Tasks = Tasks> {
     this.agents = options.agents ?? [...new Set(options.tasks.flatMap((task) => task.agent ?? []))]
     this.#options = options
     this.#overrides = overrides
-    const tasks = defineTasks(options.tasks, this.agents, overrides)
+    const manager = managerOf(options, this.agents)
+    const tasks = defineTasks(options.tasks, this.agents, overrides, manager)
     this.name = options.name ?? `crew-${stableId('crew', ...tasks.map((task) => task.id)).slice(0, 8)}`
     const verbose = options.verbose ?? this.agents.some((agent) => agent.verbose)
     const logger = guarded(options.logger ?? (verbose ? verboseLogger : quietLogger))

@@ -1,7 +1,7 @@
 // From what users write to what the engine executes: agents found, contexts resolved, texts rendered, fingerprints taken.
 // A crew that cannot work is refused here, when it is put together.
 import { RepriseError } from '../errors.ts'
-import type { CodeDefinition, Inputs, TaskDefinition } from '../engine/definition.ts'
+import type { CodeDefinition, CoworkerDefinition, Inputs, TaskDefinition } from '../engine/definition.ts'
 import { digest } from '../journal/hash.ts'
 import type { Fingerprint, Json } from '../journal/index.ts'
 import { modelName, type LanguageModel } from '../models/resolve-model.ts'
@@ -19,7 +19,12 @@ export interface Overrides {
   readonly tools?: ReadonlyMap<string, Tool> | undefined
 }
 
-export function defineTasks(tasks: readonly Task[], agents: readonly Agent[], overrides: Overrides): TaskDefinition[] {
+export function defineTasks(
+  tasks: readonly Task[],
+  agents: readonly Agent[],
+  overrides: Overrides,
+  manager?: Agent,
+): TaskDefinition[] {
   if (tasks.length === 0) throw new RepriseError('CREW_INVALID', 'the crew has no tasks; give at least one')
   const earlier = new Map<string, Task>()
   return tasks.map((task) => {
@@ -38,10 +43,27 @@ export function defineTasks(tasks: readonly Task[], agents: readonly Agent[], ov
     const context = contextOf(task, tasks, earlier)
     const definition = task.code
       ? defineCode(task, task.code, context)
-      : defineTask(task, agentOf(task, agents), context, overrides)
+      : defineTask(task, whoDoes(task, agents, manager), context, overrides)
     earlier.set(task.name, task)
     return definition
   })
+}
+
+interface Doers {
+  readonly agent: Agent
+  readonly tools: readonly Tool[]
+  /** Those whom the agent may hand work to. */
+  readonly coworkers: readonly Agent[]
+  /** Instead of a coworker's own tools. */
+  readonly lent?: readonly Tool[] | undefined
+}
+
+/** A manager does nothing itself: it hands each task to the agents, or to the one that the task names, with the task's tools. */
+function whoDoes(task: Task, agents: readonly Agent[], manager: Agent | undefined): Doers {
+  if (manager) return { agent: manager, tools: [], coworkers: task.agent ? [task.agent] : agents, lent: task.tools }
+  const agent = agentOf(task, agents)
+  const coworkers = agent.allowDelegation ? agents.filter((other) => other !== agent) : []
+  return { agent, tools: task.tools ?? agent.tools, coworkers }
 }
 
 function agentOf(task: Task, agents: readonly Agent[]): Agent {
@@ -63,12 +85,19 @@ function contextOf(task: Task, tasks: readonly Task[], earlier: ReadonlyMap<stri
   })
 }
 
-function defineTask(task: Task, agent: Agent, context: readonly string[], overrides: Overrides): TaskDefinition {
-  const tools = (task.tools ?? agent.tools).map((tool) => overrides.tools?.get(tool.name) ?? tool)
+function defineTask(task: Task, doers: Doers, context: readonly string[], overrides: Overrides): TaskDefinition {
+  const { agent } = doers
+  const replaced = (list: readonly Tool[]): Tool[] => list.map((tool) => overrides.tools?.get(tool.name) ?? tool)
+  const tools = replaced(doers.tools)
+  const coworkers = doers.coworkers.map((coworker) => ({
+    ...defineCoworker(coworker, replaced(doers.lent ?? coworker.tools)),
+    agent: { ...pickAgent(coworker), model: overrides.model ?? coworker.model },
+  }))
   const model = overrides.model ?? agent.model
   const guardrails = [...task.guardrails, ...agent.guardrails]
   const texts = textsOf(task, agent)
-  const used = [...new Set(Object.values(texts).flatMap(placeholders))]
+  const others = doers.coworkers.flatMap((coworker) => Object.values(agentTexts(coworker)))
+  const used = [...new Set([...Object.values(texts), ...others].flatMap(placeholders))]
   return {
     name: task.name,
     named: task.named,
@@ -80,6 +109,7 @@ function defineTask(task: Task, agent: Agent, context: readonly string[], overri
     inputs: used,
     schema: task.schema,
     tools,
+    coworkers,
     retries: task.retries,
     code: undefined,
     guardrails: guardrails.map((guardrail, index) => defineGuardrail(guardrail, index, task.name, task.schema)),
@@ -89,11 +119,7 @@ function defineTask(task: Task, agent: Agent, context: readonly string[], overri
     render(inputs, outputs) {
       const text = (name: keyof typeof texts, where: string): string => interpolate(texts[name] ?? '', inputs, where)
       return {
-        instructions: instructionsFor({
-          role: text('role', `the role of agent ${agent.role}`),
-          goal: text('goal', `the goal of agent ${agent.role}`),
-          backstory: text('backstory', `the backstory of agent ${agent.role}`),
-        }),
+        instructions: agentInstructions(agent, inputs),
         message: messageFor({
           description: text('description', `the description of task ${task.name}`),
           expectedOutput: text('expected output', `the expected output of task ${task.name}`),
@@ -108,6 +134,14 @@ function defineTask(task: Task, agent: Agent, context: readonly string[], overri
         ['model', modelName(model)],
         ['settings', agent.settings],
         ...tools.map((tool): [string, Json] => [`tool:${tool.name}`, toolIdentity(tool)]),
+        ...coworkers.map((one, index): [string, Json] => [
+          `coworker:${one.agent.role}`,
+          {
+            ...agentTexts(doers.coworkers[index] as Agent),
+            model: modelName(one.agent.model),
+            tools: one.tools.map(toolIdentity),
+          },
+        ]),
         ...(task.schema ? [['output schema', task.schema.json] satisfies [string, Json]] : []),
         ...(guardrails.length > 0 ? [['guardrails', guardrails.map(guardrailIdentity)] satisfies [string, Json]] : []),
         // what a function does is not seen: a version tells that it changed
@@ -136,6 +170,7 @@ function defineCode(task: Task, code: CodeDefinition, context: readonly string[]
     inputs: [],
     schema,
     tools: [],
+    coworkers: [],
     retries: 0,
     code,
     guardrails: [],
@@ -172,16 +207,29 @@ const noAgent: TaskDefinition['agent'] = {
 /** Renders a task's texts for nothing but the error: INPUT_MISSING names the text and the input. */
 export function checkInputs(task: TaskDefinition, inputs: Inputs): void {
   task.render(inputs, new Map())
+  for (const coworker of task.coworkers) coworker.instructions(inputs)
 }
 
 function textsOf(task: Task, agent: Agent): { [name: string]: string } {
   return {
     description: task.description,
     ...(task.expectedOutput === undefined ? {} : { 'expected output': task.expectedOutput }),
-    role: agent.role,
-    goal: agent.goal,
-    ...(agent.backstory === undefined ? {} : { backstory: agent.backstory }),
+    ...agentTexts(agent),
   }
+}
+
+function agentTexts({ role, goal, backstory }: Agent): { [name: string]: string } {
+  return { role, goal, ...(backstory === undefined ? {} : { backstory }) }
+}
+
+function agentInstructions(agent: Agent, inputs: Inputs): string {
+  const text = (name: 'role' | 'goal' | 'backstory'): string =>
+    interpolate(agent[name] ?? '', inputs, `the ${name} of agent ${agent.role}`)
+  return instructionsFor({ role: text('role'), goal: text('goal'), backstory: text('backstory') })
+}
+
+function defineCoworker(agent: Agent, tools: readonly Tool[]): Omit<CoworkerDefinition, 'agent'> {
+  return { goal: agent.goal, tools, instructions: (inputs) => agentInstructions(agent, inputs) }
 }
 
 function textField(name: string): string {

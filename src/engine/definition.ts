@@ -36,6 +36,8 @@ export interface TaskDefinition {
   readonly inputs: readonly string[]
   readonly schema: AnswerSchema | undefined
   readonly tools: readonly Tool[]
+  /** Agents that the task's own may hand work to, or ask. */
+  readonly coworkers: readonly CoworkerDefinition[]
   /** How often a refused answer goes back to the model. */
   readonly retries: number
   /** The task is a function and asks no model. */
@@ -63,6 +65,13 @@ export interface SoFar {
 }
 
 export type Condition = (soFar: SoFar) => boolean | Promise<boolean>
+
+export interface CoworkerDefinition {
+  readonly agent: AgentDefinition
+  readonly goal: string
+  readonly tools: readonly Tool[]
+  instructions(inputs: Inputs): string
+}
 
 export interface CodeDefinition {
   readonly effect: Effect
@@ -102,8 +111,8 @@ export interface CrewDefinition {
   readonly name: string
   readonly version: string
   readonly tasks: readonly TaskDefinition[]
-  /** sequential: one after another, but for async tasks. parallel: each as soon as its context is there. */
-  readonly process: 'sequential' | 'parallel'
+  /** sequential: one after another, but for async tasks; so is hierarchical. parallel: each as soon as its context is there. */
+  readonly process: 'sequential' | 'parallel' | 'hierarchical'
   /** How many tasks may be under way at once. */
   readonly concurrency: number
   readonly budget?: Limit | undefined

@@ -28,7 +28,14 @@ export async function executeCode(
   )
   using time = deadline(code.maxSeconds, hold.signal)
   try {
-    const scene = { hold, task: { ...task, tools: [tool] }, attempt, options, signal: time.signal }
+    const scene = {
+      hold,
+      task: { ...task, tools: [tool] },
+      attempt,
+      options,
+      signal: time.signal,
+      delegates: new Map(),
+    }
     if (!(await settleCalls(scene, turn))) return 'suspended'
   } catch (error) {
     if (error instanceof AnsweredFail) throw await failedByPerson(hold, task, error.message)

@@ -13,6 +13,7 @@ import { checkModel, modelName } from '../models/resolve-model.ts'
 import { conversation } from './conversation.ts'
 import { deadline, unlessAborted } from './deadline.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
+import { delegatesOf, withDelegation } from './delegate.ts'
 import { executeCode } from './execute-code.ts'
 import type { Hold } from './hold.ts'
 import { drainInbox } from './inbox.ts'
@@ -26,16 +27,19 @@ import { AnsweredFail, settleCalls, type CallScene } from './tool-calls.ts'
 export async function executeTask(
   hold: Hold,
   crew: CrewDefinition,
-  task: TaskDefinition,
+  declared: TaskDefinition,
   options: ExecuteOptions,
 ): Promise<'completed' | 'suspended'> {
-  if (task.code) return executeCode(hold, crew, task, task.code, options)
+  if (declared.code) return executeCode(hold, crew, declared, declared.code, options)
+  const task = withDelegation(declared)
   for (;;) {
     const attempt = await currentAttempt(hold, crew, task, options)
     const ended = await withinTime(hold, task, async (signal) => {
       const turn = (of: AttemptState): Promise<void> => takeTurn(hold, crew, task, of, signal)
       try {
-        const reply = await executeAttempt({ hold, task, attempt, options, signal }, turn)
+        const scene = { hold, task, attempt, options, signal, delegates: new Map() }
+        const delegates = delegatesOf(crew, scene)
+        const reply = await executeAttempt({ ...scene, delegates }, turn, () => exhausted(hold, task))
         if (!reply) return undefined
         const judged = judge({ hold, task, attempt, options, signal, turn }, reply.text, reply.finish)
         return { text: reply.text, judged: await unlessAborted(judged, signal) }
@@ -147,19 +151,17 @@ export function outputsFor(state: RunState, task: TaskDefinition): Map<string, s
 }
 
 /** The reply that called no tool; undefined when a question is open, or the run is halted. */
-async function executeAttempt(
+export async function executeAttempt(
   scene: CallScene,
   takeOne: (attempt: AttemptState) => Promise<void>,
+  endless: () => Promise<{ text: string; finish: string }>,
 ): Promise<{ text: string; finish: string } | undefined> {
   const { hold, task, attempt, options } = scene
   for (;;) {
     const turn = attempt.turns.at(-1)
     if (turn && turn.calls.length === 0) return { text: replyText(turn.reply), finish: turn.reply.finish }
     // nobody would see what these calls give
-    if (turn && attempt.turns.length >= task.agent.maxIterations) {
-      const words = `task ${task.name} still called tools in turn ${attempt.turns.length}, its last; raise maxIterations of agent ${task.agent.role}`
-      throw await failed(hold, task, 'ITERATIONS_EXHAUSTED', words)
-    }
+    if (turn && attempt.turns.length >= task.agent.maxIterations) return endless()
     if (turn) {
       try {
         if (!(await settleCalls(scene, turn))) return undefined
@@ -173,7 +175,13 @@ async function executeAttempt(
   }
 }
 
-async function takeTurn(
+async function exhausted(hold: Hold, task: TaskDefinition): Promise<never> {
+  const { role, maxIterations } = task.agent
+  const words = `task ${task.name} still called tools in turn ${maxIterations}, its last; raise maxIterations of agent ${role}`
+  throw await failed(hold, task, 'ITERATIONS_EXHAUSTED', words)
+}
+
+export async function takeTurn(
   hold: Hold,
   crew: CrewDefinition,
   task: TaskDefinition,

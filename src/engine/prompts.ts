@@ -18,3 +18,11 @@ export const judgeInstructions =
 export function judgeMessage(rule: string, task: string, result: string): string {
   return `The rule: ${rule}\n\nThe task was:\n${task}\n\nThe result:\n${result}`
 }
+
+export function delegatedMessage(task: string, context: string | undefined): string {
+  return `A coworker hands you this piece of work: ${task}${context ? `\n\nWhat they tell you about it:\n${context}` : ''}\n\nDo it, and give the result itself.`
+}
+
+export function questionMessage(question: string, context: string | undefined): string {
+  return `A coworker asks you: ${question}${context ? `\n\nWhat they tell you about it:\n${context}` : ''}\n\nAnswer the question itself.`
+}

@@ -27,7 +27,12 @@ export interface CallScene {
   readonly options: ExecuteOptions
   /** Aborts with the hold, or when the agent's time is up. */
   readonly signal: AbortSignal
+  /** Tools by which the agent hands work on: what they do is journaled within the call. */
+  readonly delegates: ReadonlyMap<string, Delegate>
 }
+
+/** Undefined when a question is open within. */
+export type Delegate = (call: string, input: unknown) => Promise<string | undefined>
 
 /** Gives every call of the turn its outcome; false when some wait for an answer that is not there. */
 export async function settleCalls(scene: CallScene, turn: TurnState): Promise<boolean> {
@@ -96,6 +101,8 @@ async function advance(item: Item): Promise<void> {
   const { hold, call, attempt } = item
   const callable = 'tool' in item ? item : undefined
   if (hold.state.effects === 'never' && callable && callable.tool.effect !== 'read') return withhold(callable)
+  const delegate = callable && item.delegates.get(callable.tool.name)
+  if (delegate) return handOn(callable, delegate)
   // a call that may have happened stays in doubt, even when today's code has no such tool or refuses its input
   const once = callable ? callable.tool.effect === 'once' : call.effect === 'once' && call.calledAt !== undefined
   const approval = callable !== undefined && (await needsApproval(callable))
@@ -131,6 +138,23 @@ async function advance(item: Item): Promise<void> {
     const { outcome, source, by } = decision
     await give(item, outcome, { source, ...(by === undefined ? {} : { by }) })
   }
+}
+
+/** The work of another agent within this call; without an outcome while a question is open there. */
+async function handOn(item: Callable, delegate: Delegate): Promise<void> {
+  const { hold, call, tool, key, parsed } = item
+  if (call.calledAt === undefined) {
+    const called = {
+      path: call.path,
+      tool: tool.name,
+      effect: tool.effect,
+      key,
+      idempotencyKey: idempotencyKeyOf(item),
+    }
+    await hold.append([{ type: 'tool.called', ...called }])
+  }
+  const result = await delegate(call.path, parsed)
+  if (result !== undefined) await give(item, { result })
 }
 
 /** A call that is made anew after a crash was approved before. */

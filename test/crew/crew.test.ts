@@ -488,7 +488,7 @@ describe('putting a crew together', () => {
     [
       'another process',
       () => new Crew({ tasks: [], process: 'swarm' as never }),
-      /"swarm"; this version has 'sequential' and 'parallel'/,
+      /"swarm"; there is 'sequential', 'parallel' and 'hierarchical'/,
     ],
   ] as const) {
     test(`refuses ${what}`, () => {

@@ -238,8 +238,6 @@ for (const [what, { files, options, says }] of Object.entries(errors)) {
 }
 
 for (const [kind, line, value] of [
-  ['agents', '  allow_delegation: true', 'true'],
-  ['agents', '  allowDelegation: yes', '"yes"'],
   ['agents', '  cache: true', 'true'],
   ['agents', '  knowledge_sources: [a]', 'a list'],
   ['agents', '  use_system_prompt: false', 'false'],

@@ -32,7 +32,7 @@ export const agentFields: readonly Field[] = [
   takes('max_execution_time', 'maxSeconds', number(0.001, longestSeconds)),
   takes('settings', 'settings', mapping(settingNames)),
   takes('max_rpm', 'maxRpm', number(1)),
-  lacks('allow_delegation', 'allowDelegation'),
+  takes('allow_delegation', 'allowDelegation', boolean),
   lacks('cache', 'cache'),
   lacks('memory', 'memory'),
   lacks('respect_context_window', 'respectContextWindow'),
