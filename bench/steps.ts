@@ -89,6 +89,7 @@ const task: TaskDefinition = {
   tools: [],
   coworkers: [],
   retries: 0,
+  child: undefined,
   code: undefined,
   guardrails: [],
   humanInput: false,

@@ -41,7 +41,7 @@ export type CodeOutput<Result, Schema> = [Schema] extends [never]
     : unknown
   : InferOutput<Schema>
 
-export function isCode(options: TaskOptions | CodeTaskOptions): options is CodeTaskOptions {
+export function isCode(options: unknown): options is CodeTaskOptions {
   return typeof options === 'object' && options !== null && 'run' in options
 }
 

@@ -9,6 +9,7 @@ import type {
   TaskDefinition,
 } from '../engine/definition.ts'
 import { withEstimates } from '../engine/plan/estimate.ts'
+import { callsOfOpenChildren } from '../engine/execute-child.ts'
 import { executeRun } from '../engine/execute-run.ts'
 import { executorOf, type Hold } from '../engine/hold.ts'
 import { createListeners } from '../engine/listeners.ts'
@@ -177,7 +178,7 @@ export function crewRuns(crew: CrewDefinition, store: string | Store | undefined
       const { parent, inputs, given, plan, warnings } = await planMake(engine, request)
       for (const warning of warnings) crew.logger.warn(warning)
       const run = id ?? engine.world.newRunId()
-      const calls = inheritedCalls(parent)
+      const calls = [...inheritedCalls(parent), ...(await callsOfOpenChildren(engine, parent))]
       announce(crew, run, `made from run ${parent.run}${from ? `, from task ${from.name} on` : ''}`)
       const origin = {
         parent: { run: parent.run, ...(from ? { from: from.name } : {}), request: requestDigest(request) },
@@ -233,11 +234,16 @@ async function latestRun(engine: Engine, crew: string, status?: RunStatus[]): Pr
 function checkBefore(crew: CrewDefinition, inputs: Inputs, executed: (task: TaskDefinition) => boolean): void {
   checkTasks(crew.tasks.filter(executed), inputs)
   // code may use any of them
-  if (crew.tasks.some((task) => task.when ?? task.code)) return
+  if (crew.tasks.some((task) => task.when ?? task.code ?? task.child)) return
   const used = new Set(crew.tasks.flatMap((task) => task.inputs))
   for (const name of Object.keys(inputs).filter((input) => !used.has(input))) {
     crew.logger.warn(`input ${name} is used by no text of crew ${crew.name}`)
   }
+}
+
+/** What a child crew is given is known only when its turn comes; that its models can be asked is known now. */
+function needsNoInput(task: TaskDefinition): boolean {
+  return task.inputs.length === 0
 }
 
 /** OPTION_UNKNOWN when money is limited and nobody knows what a model costs. */
@@ -245,7 +251,11 @@ async function checkPrices(crew: CrewDefinition, budget = crew.budget): Promise<
   if (budget?.cost === undefined) return
   for (const task of crew.tasks) {
     const model = modelName(task.agent.model)
-    if (task.code || (await costOf(model, { calls: 1, input: 1, output: 1 }, { prices: crew.prices })) !== undefined)
+    if (
+      task.code ||
+      task.child ||
+      (await costOf(model, { calls: 1, input: 1, output: 1 }, { prices: crew.prices })) !== undefined
+    )
       continue
     const words = `the budget has a cost, but the price of model ${model} of task ${task.name} is not known; give it: prices: { '${model}': { input: …, output: … } }`
     throw new RepriseError('OPTION_UNKNOWN', words)
@@ -254,7 +264,8 @@ async function checkPrices(crew: CrewDefinition, budget = crew.budget): Promise<
 
 function checkTasks(tasks: readonly TaskDefinition[], inputs: Inputs): void {
   for (const task of tasks) {
-    if (task.code) continue
+    if (task.child) checkTasks(task.child.crew.tasks.filter(needsNoInput), inputs)
+    if (task.code || task.child) continue
     checkInputs(task, inputs)
     for (const { model } of [task.agent, ...task.coworkers.map(({ agent }) => agent)]) checkModel(model)
   }

@@ -334,6 +334,13 @@ export class Crew<const T extends Tasks = Tasks> {
     await this.close()
   }
 
+  /** For tasks that are this crew. */
+  '~definition'(overrides: Overrides): CrewDefinition {
+    if (overrides.model === undefined && (overrides.tools?.size ?? 0) === 0) return this.#definition
+    const tools = new Map([...(this.#overrides.tools ?? []), ...(overrides.tools ?? [])])
+    return new Crew(this.#options, { model: overrides.model ?? this.#overrides.model, tools })['~definition']({})
+  }
+
   async #tell(run: string, message: InboxMessage): Promise<void> {
     await tell(await this.#runs.open(), checkRunId(run), message, this.name)
   }

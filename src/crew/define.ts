@@ -1,7 +1,13 @@
 // From what users write to what the engine executes: agents found, contexts resolved, texts rendered, fingerprints taken.
 // A crew that cannot work is refused here, when it is put together.
 import { RepriseError } from '../errors.ts'
-import type { CodeDefinition, CoworkerDefinition, Inputs, TaskDefinition } from '../engine/definition.ts'
+import type {
+  ChildDefinition,
+  CodeDefinition,
+  CoworkerDefinition,
+  Inputs,
+  TaskDefinition,
+} from '../engine/definition.ts'
 import { digest } from '../journal/hash.ts'
 import type { Fingerprint, Json } from '../journal/index.ts'
 import { modelName, type LanguageModel } from '../models/resolve-model.ts'
@@ -9,7 +15,9 @@ import type { Tool } from '../tools/tool.ts'
 import type { Agent } from './agent.ts'
 import { defineGuardrail, type Guardrail } from './guardrails.ts'
 import { interpolate, placeholders } from './placeholders.ts'
+import { readInputs } from './inputs.ts'
 import { instructionsFor, messageFor } from './prompts.ts'
+import type { ChildOf } from './crew-task.ts'
 import type { Task } from './task.ts'
 
 /** What `crew.with` puts in place of the declared ones. */
@@ -42,8 +50,10 @@ export function defineTasks(
     }
     const context = contextOf(task, tasks, earlier)
     const definition = task.code
-      ? defineCode(task, task.code, context)
-      : defineTask(task, whoDoes(task, agents, manager), context, overrides)
+      ? defineCode(task, { code: task.code }, context)
+      : task.child
+        ? defineCode(task, { child: defineChild(task, task.child, overrides) }, context)
+        : defineTask(task, whoDoes(task, agents, manager), context, overrides)
     earlier.set(task.name, task)
     return definition
   })
@@ -112,6 +122,7 @@ function defineTask(task: Task, doers: Doers, context: readonly string[], overri
     coworkers,
     retries: task.retries,
     code: undefined,
+    child: undefined,
     guardrails: guardrails.map((guardrail, index) => defineGuardrail(guardrail, index, task.name, task.schema)),
     humanInput: task.humanInput,
     async: task.async,
@@ -156,9 +167,15 @@ function defineTask(task: Task, doers: Doers, context: readonly string[], overri
   }
 }
 
-/** A task that is a function. What it does is not seen, and it may use any input. */
-function defineCode(task: Task, code: CodeDefinition, context: readonly string[]): TaskDefinition {
-  const { name, named, id, description, schema, async, when } = task
+/** A task that is a function or a crew. It may use any input. */
+function defineCode(
+  task: Task,
+  work: { readonly code: CodeDefinition } | { readonly child: ChildDefinition },
+  context: readonly string[],
+): TaskDefinition {
+  const { name, named, id, description, async, when } = task
+  // what a crew gives is what its last task gives
+  const schema = 'child' in work ? work.child.crew.tasks.at(-1)?.schema : task.schema
   return {
     name,
     named,
@@ -172,7 +189,8 @@ function defineCode(task: Task, code: CodeDefinition, context: readonly string[]
     tools: [],
     coworkers: [],
     retries: 0,
-    code,
+    code: 'code' in work ? work.code : undefined,
+    child: 'child' in work ? work.child : undefined,
     guardrails: [],
     humanInput: false,
     async,
@@ -180,7 +198,7 @@ function defineCode(task: Task, code: CodeDefinition, context: readonly string[]
     render: () => ({ instructions: '', message: '' }),
     fingerprint(inputs, outputs) {
       const fields: [string, Json][] = [
-        ['code', { version: task.version ?? null, effect: code.effect }],
+        ...identityOf(task, work),
         ...(schema ? [['output schema', schema.json] satisfies [string, Json]] : []),
         ...(when ? [['condition', true] satisfies [string, Json]] : []),
         ...Object.entries(inputs).map(([input, value]): [string, Json] => [`input:${input}`, value]),
@@ -188,6 +206,32 @@ function defineCode(task: Task, code: CodeDefinition, context: readonly string[]
         ...[...outputs].map(([other, output]): [string, Json] => [`context:${other}`, output]),
       ]
       return Object.fromEntries(fields.map(([field, value]) => [field, digest(value)])) satisfies Fingerprint
+    },
+  }
+}
+
+/** What a function does is not seen; what a crew does is what its tasks declare. */
+function identityOf(
+  task: Task,
+  work: { readonly code: CodeDefinition } | { readonly child: ChildDefinition },
+): [string, Json][] {
+  const version: Json = task.version ?? null
+  if ('code' in work) return [['code', { version, effect: work.code.effect }]]
+  const { crew } = work.child
+  return [
+    ['crew', { name: crew.name, version }],
+    ...crew.tasks.map((one): [string, Json] => [`crew task:${one.name}`, one.fingerprint({}, new Map())]),
+  ]
+}
+
+function defineChild(task: Task, { crew, inputs }: ChildOf, overrides: Overrides): ChildDefinition {
+  const definition = crew['~definition'](overrides)
+  return {
+    crew: definition,
+    async inputs(soFar) {
+      const given: unknown = typeof inputs === 'function' ? await inputs(soFar) : (inputs ?? soFar.inputs)
+      const read = readInputs(given, `what inputs of task ${task.name} gives`)
+      return (await definition.callbacks?.before?.(read)) ?? read
     },
   }
 }

@@ -2,7 +2,7 @@
 import type { Message } from '../models/messages.ts'
 import type { CrewDefinition, TaskDefinition } from '../engine/definition.ts'
 import { howToAnswer } from '../engine/questions.ts'
-import { resumeCommand } from '../engine/commands.ts'
+import { resumeCommand, shellWord } from '../engine/commands.ts'
 import { conversation } from '../engine/conversation.ts'
 import { outputOf } from '../engine/so-far.ts'
 import type { Stale } from '../engine/plan/stale.ts'
@@ -37,6 +37,9 @@ export interface TaskOutput<Output = unknown> {
 export type Tasks = readonly Task[]
 type OutputOf<T> = T extends { readonly '~output'?: infer Output } ? Output : unknown
 type Last<T extends Tasks> = T extends readonly [...infer _, infer L] ? L : T[number]
+
+/** What a crew gives: the output of its last task. */
+export type OutputOfLast<T extends Tasks> = OutputOf<Last<T>>
 
 /** A task, its name or its id. */
 export type TaskReference<T extends Tasks = Tasks> = T[number] | T[number]['name'] | (string & {})
@@ -173,6 +176,10 @@ function suspensionSentence(state: RunState): string {
       )
       if (asked.length === 0) return `Run ${state.run} has its answers; ${resume}`
       return `Run ${state.run} waits for an answer to ${asked.join(' and ')}; then ${resume}`
+    }
+    case 'child': {
+      const runs = state.suspended.children ?? []
+      return `Run ${state.run} waits for ${runs.join(' and ')}; see: ${runs.map((run) => `reprise show ${shellWord(run)}`).join(', ')}; then ${resume}`
     }
     case 'through':
       return `Run ${state.run} stopped after task ${state.suspended.through}, as asked; ${resume}`

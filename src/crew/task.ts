@@ -12,11 +12,12 @@ import {
 import { toolList, type Tool, type Tools } from '../tools/tool.ts'
 import type { Agent } from './agent.ts'
 import type { CallbackPlace } from './callbacks.ts'
+import { fromCrew, isCrewTask, type ChildOf, type CrewTaskOptions } from './crew-task.ts'
 import { fromCode, isCode, type CodeOutput, type CodeTaskOptions } from './code-task.ts'
 import { guardrailList, type Guardrail } from './guardrails.ts'
 import { checkName, derivedName, stableId } from './identity.ts'
 import type { Placeholders } from './placeholders.ts'
-import type { TaskOutput } from './result.ts'
+import type { OutputOfLast, TaskOutput, Tasks } from './result.ts'
 
 export interface TaskOptions<
   Name extends string = string,
@@ -73,8 +74,9 @@ export interface Task<
   readonly schema: AnswerSchema | undefined
   readonly tools: readonly Tool[] | undefined
   readonly retries: number
-  /** Of a task that is a function. */
+  /** Of a task that is a function, or a crew. */
   readonly code: CodeDefinition | undefined
+  readonly child: ChildOf | undefined
   readonly guardrails: readonly Guardrail<never>[]
   readonly humanInput: boolean
   readonly async: boolean
@@ -103,6 +105,9 @@ export interface TaskConstructor {
     Placeholders<Description> | Placeholders<Expected> | InputsOf<Who>,
     [Schema] extends [never] ? string : InferInput<Schema>
   >
+  new <const Name extends string, const T extends Tasks, Given = undefined>(
+    options: CrewTaskOptions<Name, T, Given>,
+  ): Task<Name, OutputOfLast<T>, undefined extends Given ? InputsOf<T[number]> : never, OutputOfLast<T>>
   new <const Name extends string, Result, Schema extends SchemaInput = never>(
     options: CodeTaskOptions<Name, Result, Schema>,
   ): Task<
@@ -144,8 +149,9 @@ export const Task: TaskConstructor = class {
   readonly schema: AnswerSchema | undefined
   readonly tools: readonly Tool[] | undefined
   readonly retries: number
-  /** Of a task that is a function. */
+  /** Of a task that is a function, or a crew. */
   readonly code: CodeDefinition | undefined
+  readonly child: ChildOf | undefined
   readonly guardrails: readonly Guardrail<never>[]
   readonly humanInput: boolean
   readonly async: boolean
@@ -153,9 +159,8 @@ export const Task: TaskConstructor = class {
   readonly callback: ((output: TaskOutput<never>, place: CallbackPlace) => unknown) | undefined
   readonly version: string | undefined
 
-  constructor(options: TaskOptions | CodeTaskOptions) {
-    if (!isCode(options)) checkKeys('a task', options, keys)
-    const given = isCode(options) ? fromCode(options) : { ...options, code: undefined }
+  constructor(options: TaskOptions | CodeTaskOptions | CrewTaskOptions) {
+    const given = read(options)
     const { name, description, expectedOutput = '', agent } = given
     if (name !== undefined) checkName('a task', name)
     checkText('CREW_INVALID', `the description of ${name === undefined ? 'a task' : `task ${name}`}`, description)
@@ -173,6 +178,7 @@ export const Task: TaskConstructor = class {
     checkNumber(`retries of ${what}`, given.retries, 0)
     this.retries = given.retries ?? 3
     this.code = given.code
+    this.child = given.child
     this.guardrails = guardrailList(what, given.guardrails)
     checkFlag(`humanInput of ${what}`, given.humanInput)
     checkFlag(`async of ${what}`, given.async)
@@ -187,6 +193,15 @@ export const Task: TaskConstructor = class {
     this.version = given.version
     Object.freeze(this)
   }
+}
+
+type Read = TaskOptions & { readonly code: CodeDefinition | undefined; readonly child: ChildOf | undefined }
+
+function read(options: TaskOptions | CodeTaskOptions | CrewTaskOptions): Read {
+  if (isCrewTask(options)) return { ...fromCrew(options), code: undefined }
+  if (isCode(options)) return { ...fromCode(options), child: undefined }
+  checkKeys('a task', options, keys)
+  return { ...options, code: undefined, child: undefined }
 }
 
 function checkAgent(what: string, agent: unknown): Agent | undefined {

@@ -40,6 +40,8 @@ export interface TaskDefinition {
   readonly coworkers: readonly CoworkerDefinition[]
   /** How often a refused answer goes back to the model. */
   readonly retries: number
+  /** The task is a crew. */
+  readonly child: ChildDefinition | undefined
   /** The task is a function and asks no model. */
   readonly code: CodeDefinition | undefined
   /** Asked in this order, behind the schema. */
@@ -71,6 +73,12 @@ export interface CoworkerDefinition {
   readonly goal: string
   readonly tools: readonly Tool[]
   instructions(inputs: Inputs): string
+}
+
+export interface ChildDefinition {
+  readonly crew: CrewDefinition
+  /** Those of the child run. */
+  inputs(soFar: SoFar): Promise<Inputs>
 }
 
 export interface CodeDefinition {

@@ -14,6 +14,7 @@ import { conversation } from './conversation.ts'
 import { deadline, unlessAborted } from './deadline.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
 import { delegatesOf, withDelegation } from './delegate.ts'
+import { executeChild } from './execute-child.ts'
 import { executeCode } from './execute-code.ts'
 import type { Hold } from './hold.ts'
 import { drainInbox } from './inbox.ts'
@@ -31,6 +32,7 @@ export async function executeTask(
   options: ExecuteOptions,
 ): Promise<'completed' | 'suspended'> {
   if (declared.code) return executeCode(hold, crew, declared, declared.code, options)
+  if (declared.child) return executeChild(hold, crew, declared, declared.child, options)
   const task = withDelegation(declared)
   for (;;) {
     const attempt = await currentAttempt(hold, crew, task, options)

@@ -28,7 +28,7 @@ export interface NewRun {
   readonly entries?: readonly NewEntry[]
 }
 
-export type Origin = Pick<EntryBodies['run.created'], 'parent' | 'plan' | 'calls' | 'effects' | 'reuse'>
+export type Origin = Pick<EntryBodies['run.created'], 'parent' | 'plan' | 'calls' | 'effects' | 'reuse' | 'caller'>
 
 /** Undefined when a run of that id is there already: then nothing was written. */
 export async function createRun(

@@ -138,6 +138,7 @@ export function onceCalls(state: RunState, task?: string, counted: (call: CallSt
     made: !call.given,
   }))
   for (const owner of state.tasks.values()) {
+    if (task === undefined) found.push(...(owner.childCalls ?? []).map(fromChild))
     if (task !== undefined && owner.name !== task) continue
     for (const path of [...owner.attempts, ...owner.nested]) {
       const attempt = state.attempts.get(path) as AttemptState
@@ -148,6 +149,10 @@ export function onceCalls(state: RunState, task?: string, counted: (call: CallSt
     }
   }
   return found
+}
+
+function fromChild(call: OnceCall): FoundCall {
+  return { ...call, path: '', attempt: '', inherited: false, made: !call.given }
 }
 
 /** Calls that were made, and those whose result was taken from a record or from a person. */

@@ -65,6 +65,8 @@ export async function executeTasks(
     await Promise.allSettled(running.values())
   }
   if (waiting.size > 0) {
+    const children = [...waiting.keys()].flatMap((name) => childOf(hold.state, name) ?? [])
+    if (children.length === waiting.size) return { type: 'run.suspended', reason: 'child', children }
     const limit = openQuestions(hold.state).every((question) => question.kind === 'limit')
     return { type: 'run.suspended', reason: limit ? 'limit' : 'questions' }
   }
@@ -88,6 +90,11 @@ function isReady(
 function isDone(state: RunState, task: string): boolean {
   const status = state.tasks.get(task)?.status
   return status === 'completed' || status === 'skipped'
+}
+
+/** The run that the task waits for, if it is a crew. */
+function childOf(state: RunState, task: string): string | undefined {
+  return state.attempts.get(state.tasks.get(task)?.attempts.at(-1) ?? '')?.child
 }
 
 /** Only a new answer can let a task go on that waits for one. Whether it is the one, the task finds out. */

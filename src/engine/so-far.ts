@@ -44,10 +44,10 @@ export async function soFarFor(state: RunState, crew: CrewDefinition, task: Task
 /** Through the schema, live and on restore alike. What does not fit the code's schema (any more) is in `raw`, not here. */
 export async function outputOf(
   { raw, structured }: Pick<StoredOutput, 'raw' | 'structured'>,
-  task: (Pick<TaskDefinition, 'schema'> & Partial<Pick<TaskDefinition, 'code'>>) | undefined,
+  task: (Pick<TaskDefinition, 'schema'> & Partial<Pick<TaskDefinition, 'code' | 'child'>>) | undefined,
 ): Promise<unknown> {
   // a function may give what is no text without a schema for it
-  const text = task && !task.code ? !task.schema : !structured
+  const text = task && !task.code && !task.child ? !task.schema : !structured
   if (text) return raw
   const json = readJson(raw)
   if (!task?.schema || json === undefined) return json

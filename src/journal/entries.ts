@@ -225,6 +225,8 @@ export interface EntryBodies {
     readonly owner: Owner
     readonly parent?: Parent
     readonly plan?: readonly PlannedTask[]
+    /** The attempt of another run that this run is the work of. */
+    readonly caller?: { readonly run: string; readonly path: string }
     /** Take outputs of any run of the crew that were made from the same. */
     readonly reuse?: { readonly maxAgeSeconds?: number }
     /** The `once` calls that the parent made or inherited. */
@@ -250,8 +252,10 @@ export interface EntryBodies {
     readonly by?: string
   }
   'run.suspended': {
-    readonly reason: 'questions' | 'through' | 'stopped' | 'takeovers' | 'limit'
+    readonly reason: 'questions' | 'through' | 'stopped' | 'takeovers' | 'limit' | 'child'
     readonly through?: string
+    /** The runs of its tasks that it waits for. */
+    readonly children?: readonly string[]
   }
   'run.completed': object
   'run.failed': { readonly error: Failure; readonly task?: string }
@@ -270,6 +274,8 @@ export interface EntryBodies {
     readonly request?: Json
     readonly fingerprint: Fingerprint
     readonly agent?: string
+    /** The run that a task which is a crew is executed by. */
+    readonly child?: { readonly run: string }
     /** What a task that is a function is called with, beside the outputs that it is given. */
     readonly code?: { readonly input: Json }
     /** The attempt whose conversation this one carries on, and what is said to the model first. */
@@ -277,8 +283,13 @@ export interface EntryBodies {
     /** Why an attempt was given up for this one: the fields that changed, an edit, a failure. */
     readonly because?: readonly string[]
   }
-  /** `raw` is left out when it is the text of the attempt's last reply. */
-  'task.completed': { readonly raw?: string; readonly structured: boolean }
+  /** `raw` is left out when it is the text of the attempt's last reply. Of a task that is a crew: what its run spent, and its calls. */
+  'task.completed': {
+    readonly raw?: string
+    readonly structured: boolean
+    readonly usage?: Usage
+    readonly calls?: readonly OnceCall[]
+  }
   'task.failed': { readonly error: Failure }
   'task.skipped': { readonly reason: string }
   'task.edited': { readonly raw: string; readonly structured: boolean; readonly by?: string }

@@ -101,7 +101,8 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
   'run.suspended': (state, entry) => {
     state.status = 'suspended'
     if (entry.reason === 'takeovers') state.fruitless = 0
-    state.suspended = { reason: entry.reason, ...(entry.through === undefined ? {} : { through: entry.through }) }
+    const { reason, through, children } = entry
+    state.suspended = { reason, ...(through === undefined ? {} : { through }), ...(children ? { children } : {}) }
   },
   'run.completed': (state) => {
     state.status = 'completed'
@@ -152,6 +153,11 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     // what was edited into something that is no JSON is no output
     if (!attempt || raw === undefined || (entry.structured && !isJson(raw))) return
     attempt.status = 'completed'
+    if (entry.usage) {
+      attempt.spent = entry.usage
+      addTo(state.spent, entry.usage)
+    }
+    if (entry.calls) task.childCalls = entry.calls
     if (isNested(attempt.path)) {
       attempt.answer = raw
       return
@@ -292,6 +298,7 @@ function startedAttempt(entry: EntryOf<'task.started'>): AttemptState {
     agent: entry.agent ?? '',
     startedAt: entry.at,
     ...(entry.carries ? { carries: entry.carries } : {}),
+    ...(entry.child ? { child: entry.child.run } : {}),
     status: 'open',
     accepted: [],
     turns: entry.code ? [codeTurn(path, entry, entry.code.input)] : [],

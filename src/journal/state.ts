@@ -94,6 +94,8 @@ export interface TaskState extends DeclaredTask {
   offered?: { readonly from: OutputPlace; readonly output: StoredOutput }
   /** The entry that completed the task. */
   seq?: number
+  /** Calls that must not be repeated, of the run that a task which is a crew was executed by. */
+  childCalls?: readonly OnceCall[]
   /** A person wants it executed: no stored output stands in for that. */
   again?: boolean
   /** The entry that completed the task when its callbacks returned. */
@@ -128,6 +130,9 @@ export interface AttemptState {
   readonly accepted: { readonly raw?: string }[]
   /** Of a nested one: what it came to. */
   answer?: string
+  /** The run that the attempt at a task which is a crew is, and what that has spent. */
+  readonly child?: string
+  spent?: Usage
   readonly turns: TurnState[]
 }
 
@@ -188,9 +193,13 @@ export function replyText(reply: EntryOf<'model.replied'>): string {
 /** What the attempts at a task have spent in this run. */
 export function spentOn(state: RunState, task: TaskState): Usage {
   const sum = { ...noUsage }
-  for (const path of [...task.attempts, ...task.nested])
-    for (const turn of state.attempts.get(path)?.turns ?? []) addTo(sum, turn.reply.usage)
+  for (const path of [...task.attempts, ...task.nested]) addAttempt(sum, state.attempts.get(path))
   return sum
+}
+
+function addAttempt(sum: MutableUsage, attempt: AttemptState | undefined): void {
+  for (const turn of attempt?.turns ?? []) addTo(sum, turn.reply.usage)
+  if (attempt?.spent) addTo(sum, attempt.spent)
 }
 
 export function openQuestions(state: RunState): Question[] {

@@ -215,3 +215,16 @@ export async function code(): Promise<void> {
   // @ts-expect-error -- no such effect
   new Task({ name: 'x', run: () => 1, effect: 'twice' })
 }
+
+export async function crewsAsTasks(): Promise<void> {
+  const inner = new Crew({ tasks: [facts] })
+  const passed = new Crew({ tasks: [new Task({ name: 'inner', crew: inner }), note] })
+  const result = await passed.kickoff({ inputs })
+  same<(typeof result.tasks)[0], TaskOutput<{ policy: string; since: Date }>>()
+  // @ts-expect-error -- notes, which the inner crew uses, is missing
+  await passed.kickoff({ inputs: { length: 3 } })
+  const own = new Crew({
+    tasks: [new Task({ name: 'inner', crew: inner, inputs: { notes: 'x', customer: 'y' } }), note],
+  })
+  await own.kickoff({ inputs: { length: 3 } })
+}

@@ -1,0 +1,144 @@
+// A task that is a crew: its work is a run of its own, in the same store, known by the attempt that made it. Killed, it is resumed where
+// it stands; suspended or failed, so is the run that waits for it. Its calls that must not be repeated are copied up when it is done.
+import { asRepriseError, RepriseError } from '../errors.ts'
+import type { OnceCall } from '../journal/entries.ts'
+import { digest } from '../journal/hash.ts'
+import { attemptNumber, attemptPath } from '../journal/paths.ts'
+import type { AttemptState, RunState } from '../journal/state.ts'
+import { resumeCommand } from './commands.ts'
+import type { ChildDefinition, CrewDefinition, Engine, ExecuteOptions, TaskDefinition } from './definition.ts'
+import { executeRun } from './execute-run.ts'
+import { failed, outputsFor } from './execute-task.ts'
+import type { Hold } from './hold.ts'
+import { createRun, resumeRun } from './lifecycle.ts'
+import { callsFor, toOnceCall } from './once.ts'
+import { tell } from './people.ts'
+import { readRun } from './read-run.ts'
+import { soFarFor } from './so-far.ts'
+
+export async function executeChild(
+  hold: Hold,
+  crew: CrewDefinition,
+  task: TaskDefinition,
+  child: ChildDefinition,
+  options: ExecuteOptions,
+): Promise<'completed' | 'suspended'> {
+  const attempt = await childAttempt(hold, task)
+  const run = attempt.child as string
+  const state = await advance(hold, crew, task, child, attempt, options)
+  if (state.status !== 'completed') return 'suspended'
+  const last = state.tasks.get(child.crew.tasks.at(-1)?.name ?? '')?.output
+  if (!last)
+    throw await failed(
+      hold,
+      task,
+      'TASK_FAILED',
+      `the last task of run ${run}, which task ${task.name} made, gave nothing`,
+    )
+  const parsed = last.structured && task.schema ? await task.schema.parse(JSON.parse(last.raw) as never) : undefined
+  if (parsed?.ok === false) {
+    const words = `what task ${task.name} gave does not fit its schema: ${parsed.reason}`
+    throw await failed(hold, task, 'OUTPUT_REFUSED', words)
+  }
+  const calls = callsFor(state).map((call) => under(task.name, toOnceCall(call)))
+  await hold.append([
+    {
+      type: 'task.completed',
+      path: attempt.path,
+      structured: last.structured,
+      raw: last.raw,
+      usage: { ...state.spent },
+      ...(calls.length > 0 ? { calls } : {}),
+    },
+  ])
+  return 'completed'
+}
+
+/** The state of the child run when it is completed or can go no further. Rejects when it fails. */
+async function advance(
+  { engine, state, signal }: Hold,
+  crew: CrewDefinition,
+  task: TaskDefinition,
+  child: ChildDefinition,
+  attempt: AttemptState,
+  options: ExecuteOptions,
+): Promise<RunState> {
+  const run = attempt.child as string
+  const known = await engine.store.row(run)
+  const calls = callsUnder(state, task.name)
+  const made = known
+    ? undefined
+    : await createRun(engine, child.crew, {
+        run,
+        inputs: await child.inputs(await soFarFor(state, crew, task)),
+        origin: {
+          caller: { run: state.run, path: attempt.path },
+          ...(calls.length > 0 ? { calls } : {}),
+          ...(state.effects ? { effects: state.effects } : {}),
+        },
+      })
+  const taken = made ?? (await resumeRun(engine, child.crew, run, () => {}))
+  if (!('append' in taken)) return taken
+  const { onQuestion } = options
+  try {
+    return await executeRun(taken, child.crew, { onQuestion, signal, goOn: resumeCommand(state.run) })
+  } catch (error) {
+    const { code, message } = asRepriseError(error)
+    const words = `task ${task.name} failed in run ${run}: ${message}`
+    throw new RepriseError(code, words, { runId: state.run, task: task.name, cause: error })
+  } finally {
+    // what is cancelled is cancelled as a whole
+    const { reason } = signal as { reason: unknown }
+    if (signal.aborted && RepriseError.isInstance(reason) && reason.code === 'RUN_CANCELLED')
+      await tell(engine, run, { kind: 'cancel' }).catch(() => undefined)
+  }
+}
+
+/** The attempt that is under way if nothing that the crew sees has changed; else a new one, with a run of its own. */
+async function childAttempt(hold: Hold, task: TaskDefinition): Promise<AttemptState> {
+  const { state } = hold
+  const fingerprint = task.fingerprint(state.inputs, outputsFor(state, task))
+  const known = state.tasks.get(task.name)?.attempts ?? []
+  const last = state.attempts.get(known.at(-1) ?? '')
+  if (last?.status === 'open' && digest(last.fingerprint) === digest(fingerprint)) return last
+  const path = attemptPath(task.name, Math.max(0, ...known.map(attemptNumber)) + 1)
+  await hold.append([{ type: 'task.started', path, fingerprint, child: { run: childRun(state.run, path) } }])
+  return state.attempts.get(path) as AttemptState
+}
+
+/** A run's id has at most 200 characters, also that of a child's child. */
+function childRun(run: string, path: string): string {
+  const whole = `${run}/${path}`
+  return whole.length <= 200 ? whole : `${run.slice(0, 100)}/${digest(whole)}`
+}
+
+/** What the unfinished children of a run have called so far: it is copied up only when they are done. */
+export async function callsOfOpenChildren({ store }: Engine, state: RunState): Promise<OnceCall[]> {
+  const open = [...state.tasks.values()].flatMap((task) =>
+    task.attempts.flatMap((path) => {
+      const attempt = state.attempts.get(path)
+      return attempt?.child !== undefined && attempt.status !== 'completed'
+        ? [{ task: task.name, run: attempt.child }]
+        : []
+    }),
+  )
+  const calls = await Promise.all(
+    open.map(async ({ task, run }) => {
+      const read = await readRun(store, run).catch(() => undefined)
+      return read ? callsFor(read.state).map((call) => under(task, toOnceCall(call))) : []
+    }),
+  )
+  return calls.flat()
+}
+
+function under(task: string, call: OnceCall): OnceCall {
+  return { ...call, task: `${task}/${call.task}` }
+}
+
+/** The calls that earlier runs of this task made: of the runs that this one was made from, and of its own earlier attempts. */
+function callsUnder(state: RunState, task: string): OnceCall[] {
+  const calls = [...state.inheritedCalls, ...(state.tasks.get(task)?.childCalls ?? [])]
+  return calls
+    .filter((call) => call.task.startsWith(`${task}/`))
+    .map((call) => ({ ...call, task: call.task.slice(task.length + 1) }))
+}

@@ -1,0 +1,184 @@
+// Tasks that are crews.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Agent, Crew, Task, tool, type CrewTaskOptions } from 'reprise'
+import { z } from 'zod'
+import { memoryStore } from '../../src/stores/memory-store.ts'
+import type { Store } from '../../src/stores/store.ts'
+import { scriptedModel, type ScriptEntry } from '../../src/testing/scripted-model.ts'
+import { dyingStore, stateOf } from '../engine/support.ts'
+
+interface Scene {
+  readonly store?: Store
+  readonly script?: readonly ScriptEntry[]
+  readonly sub?: Partial<CrewTaskOptions>
+  readonly humanInput?: boolean
+}
+
+/** plan → research, which is a crew of find and sum (which files once) → note. */
+function nested({ store = memoryStore(), script = [], sub = {}, humanInput = false }: Scene = {}) {
+  const filed: string[] = []
+  const file = tool({ name: 'file', description: 'File', input: z.object({}), run: () => `filed ${filed.push('x')}` })
+  const model = scriptedModel([
+    ...script,
+    { when: 'Task: Plan', reply: 'the plan' },
+    { when: 'Task: Find', reply: (text) => `facts on ${/Find (\w+)/.exec(text)?.[1]}` },
+    { when: 'Task: Sum', calls: [{ tool: 'file', input: {} }] },
+    { when: 'Task: Sum', reply: { count: 2, day: '2020-01-01' } },
+    { when: 'Task: Note', reply: (text) => `note with ${/"count":\d/.exec(text)?.[0]}` },
+  ])
+  const agent = new Agent({ role: 'A', goal: 'g', model })
+  const output = z.object({ count: z.number(), day: z.string().transform((day) => new Date(day)) })
+  const find = new Task({ name: 'find', description: 'Find {topic}', agent, humanInput })
+  const sum = new Task({ name: 'sum', description: 'Sum', agent, tools: [file], output })
+  const child = new Crew({ name: 'research', tasks: [find, sum], logger: { info() {}, warn() {} } })
+  const plan = new Task({ name: 'plan', description: 'Plan {topic}', agent })
+  const research = new Task({ name: 'research', crew: child, ...sub })
+  const note = new Task({ name: 'note', description: 'Note', agent })
+  const crew = new Crew({ name: 'nested', tasks: [plan, research, note], store, logger: { info() {}, warn() {} } })
+  return { crew, child, model, store, filed }
+}
+const inputs = { topic: 'fire' }
+
+describe('a task that is a crew', () => {
+  test('is a run of its own in the same store, whose last output is the task’s', async () => {
+    const { crew, store, model } = nested()
+    const result = await crew.kickoff({ id: 'r', inputs })
+    assert.equal(String(result), 'note with "count":2')
+    assert.deepEqual(result.task('research').output, { count: 2, day: new Date('2020-01-01') })
+    const child = await stateOf(store, 'r/research#1')
+    assert.equal(child.crew, 'research')
+    assert.equal(child.status, 'completed')
+    // all of its model calls count for the run that it works for
+    assert.equal(result.usage.spent.calls, model.calls.length)
+  })
+
+  test('gets this run’s inputs, or what inputs says, also as a function of earlier outputs', async () => {
+    const asked = (scene: ReturnType<typeof nested>): string =>
+      scene.model.calls.find(({ lastMessage }) => lastMessage.startsWith('Task: Find'))?.lastMessage ?? ''
+    const own = nested()
+    await own.crew.kickoff({ inputs })
+    assert.match(asked(own), /Find fire/)
+    const given = nested({ sub: { inputs: { topic: 'ice' } } })
+    await given.crew.kickoff({ inputs })
+    assert.match(asked(given), /Find ice/)
+    const made = nested({ sub: { inputs: ({ outputs }) => ({ topic: `x${String(outputs['plan']).length}` }) } })
+    await made.crew.kickoff({ inputs })
+    assert.match(asked(made), /Find x8/)
+  })
+
+  test('is resumed where it stands after a crash at any append, and repeats nothing', async () => {
+    for (let dies = 1; ; dies++) {
+      const { crew, store, model, filed } = nested()
+      let appends = 0
+      // not inside of the call: a person would be asked
+      const dying = dyingStore(store, (types) => !types.includes('tool.called') && ++appends === dies)
+      const died = await crew
+        .with({ store: dying })
+        .kickoff({ id: 'r', inputs })
+        .then(
+          () => false,
+          () => true,
+        )
+      assert.equal(String(await crew.kickoff({ id: 'r', inputs })), 'note with "count":2')
+      assert.equal(filed.length, 1)
+      assert.equal(model.calls.length, 5)
+      if (!died) break
+    }
+  })
+
+  test('that waits for a person suspends the run that waits for it, and both go on', async () => {
+    const { crew, child, store } = nested({ humanInput: true })
+    const waiting = await crew.kickoff({ id: 'r', inputs })
+    assert.equal(waiting.status, 'suspended')
+    assert.match(String(waiting), /Run r waits for r\/research#1; see: reprise show/)
+    await using helper = child.with({ store })
+    await helper.answer('r/research#1', 'q1', { decision: 'approve' })
+    assert.equal((await crew.resume('r')).status, 'completed')
+    const inline = nested({ humanInput: true })
+    assert.equal(
+      (await inline.crew.kickoff({ inputs, onQuestion: () => ({ decision: 'approve' }) })).status,
+      'completed',
+    )
+  })
+
+  test('that fails fails the run with its words, and a resume goes on inside', async () => {
+    const store = memoryStore()
+    const broken = nested({ store, script: [{ when: 'Task: Sum', error: 'no power' }] })
+    await assert.rejects(broken.crew.kickoff({ id: 'r', inputs }), {
+      code: 'MODEL_FAILED',
+      task: 'research',
+      runId: 'r',
+      message: /task research failed in run r\/research#1: .*no power.*reprise resume r$/,
+    })
+    const { crew, model } = nested({ store })
+    await crew.resume('r')
+    assert.deepEqual(
+      model.calls.map(({ lastMessage, conversation }) => /Task: (\w+)/.exec(conversation)?.[1] ?? lastMessage),
+      ['Sum', 'Sum', 'Note'],
+    )
+  })
+
+  test('does not repeat its once calls in a run that is made from its, unless told to', async () => {
+    const { crew, filed } = nested()
+    await crew.kickoff({ id: 'one', inputs })
+    await crew.replay('research', { id: 'two', run: 'one' })
+    await crew.replay('research', { id: 'three', run: 'two' })
+    assert.equal(filed.length, 1)
+    await crew.replay('research', { run: 'three', effects: 'again' })
+    assert.equal(filed.length, 2)
+  })
+
+  test('does not repeat them when its run had not ended either', async () => {
+    const store = memoryStore()
+    const broken = nested({ store, script: [{ when: 'filed', error: 'no power' }] })
+    await assert.rejects(broken.crew.kickoff({ id: 'one', inputs }))
+    assert.equal(broken.filed.length, 1)
+    const { crew, filed } = nested({ store })
+    assert.equal((await crew.fork({ run: 'one' })).status, 'completed')
+    assert.equal(filed.length, 0)
+  })
+
+  test('is stale when a task within is another one', async () => {
+    const { crew, store } = nested()
+    await crew.kickoff({ inputs })
+    const agent = new Agent({ role: 'A', goal: 'g', model: scriptedModel([{ when: 'Task:', reply: 'x' }]) })
+    const child = new Crew({ name: 'research', tasks: [new Task({ name: 'find', description: 'Find it', agent })] })
+    const tasks = crew.tasks.map((task) =>
+      task.name === 'research' ? new Task({ name: 'research', crew: child }) : task,
+    )
+    const plan = await new Crew({ name: 'nested', tasks, store }).plan()
+    const fields = plan.tasks.find(({ task }) => task === 'research')?.fields
+    assert.ok(fields?.includes('crew task:find') && fields.includes('crew task:sum'))
+  })
+
+  test('is cancelled with the run that it works for', async () => {
+    const { promise: asked, resolve: hear } = Promise.withResolvers<void>()
+    const { crew, store } = nested()
+    const model = scriptedModel([{ when: 'Task: Plan', reply: 'the plan' }])
+    const hanging: typeof model = {
+      ...model,
+      doGenerate(request) {
+        if (JSON.stringify(request.prompt).includes('Task: Plan')) return model.doGenerate(request)
+        hear()
+        return new Promise((_, reject) => {
+          request.abortSignal?.addEventListener('abort', () => reject(new Error('aborted')))
+        })
+      },
+    }
+    const run = await crew.with({ model: hanging }).start({ id: 'r', inputs })
+    await asked
+    await run.cancel()
+    await assert.rejects(run.result(), { code: 'RUN_CANCELLED' })
+    assert.equal((await stateOf(store, 'r')).status, 'cancelled')
+    assert.equal((await stateOf(store, 'r/research#1')).status, 'cancelled')
+  })
+
+  test('is refused with what is no crew', () => {
+    assert.throws(() => new Task({ name: 'x', crew: {} } as never), {
+      code: 'CREW_INVALID',
+      message: /the crew of task x is an object/,
+    })
+    assert.throws(() => nested({ sub: { agent: 1 } as never }), { code: 'OPTION_UNKNOWN' })
+  })
+})
