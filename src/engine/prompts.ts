@@ -11,7 +11,7 @@ export function revisedAnswer(feedback: string): string {
   return `A person has read your answer and wants it changed: ${feedback}\n\nGive the whole answer again, changed like that.`
 }
 
-export const judgeInstructions =
+export const judgeInstructions: string =
   'You check the result of a task against one rule. Judge by that rule alone, not by your own taste, and do not mend anything. ' +
   'Answer with JSON: accept (true or false) and reason (what exactly breaks the rule; empty when nothing does).'
 
