@@ -1,21 +1,29 @@
 // One life of a run in a process of its own: kicks it off or takes it up, and is killed, if told so, right before or right after
 // one of its appends. Prints `ready`, then what came of it.
+import { RepriseError } from 'reprise'
 import { openStore } from '../../src/stores/open-store.ts'
 import type { Store } from '../../src/stores/store.ts'
-import { crew } from './crew.ts'
+import { crews } from './feature-crews.ts'
 
-const [url = '', run = '', killAt = ''] = process.argv.slice(2)
+const [url = '', run = '', name = '', killAt = ''] = process.argv.slice(2)
 const [moment, number] = killAt.split(':')
 let appends = 0
 
 const store = await openStore(url)
-const result = crew.with({ store: killing(store) })
+const crew = (await crews[name]?.())?.with({ store: killing(store) })
+if (!crew) throw new Error(`there is no crew ${name}`)
 // loaded before, so that the time of a run is spent on the run
 await import('ai')
+await import('@ai-sdk/openai')
 console.log('ready')
-const ended = await result.kickoff({ id: run, inputs: { notes: `run:${run};` } })
-const outputs = ended.tasks.map((task) => task.output)
-console.log(JSON.stringify({ status: ended.status, outputs, appends, questions: ended.questions.map(({ id }) => id) }))
+try {
+  const ended = await crew.kickoff({ id: run, inputs: { notes: `run:${run};` } })
+  const outputs = ended.tasks.map((task) => task.output ?? null)
+  console.log(JSON.stringify({ status: ended.status, outputs, appends }))
+} catch (error) {
+  if (!RepriseError.isInstance(error)) throw error
+  console.log(JSON.stringify({ code: error.code, appends }))
+}
 
 function killing(inner: Store): Store {
   const counted =

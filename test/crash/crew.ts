@@ -1,20 +1,11 @@
 // The crew of the crash tests: 3 tasks, 8 model calls, 6 tool calls, of which two run in parallel and two are `once`. Every tool
 // leaves a line in a file when it runs, so that what happened is counted outside the process that may be killed.
-import { appendFileSync, existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { Agent, Crew, Task, tool, type ToolContext } from 'reprise'
 import { z } from 'zod'
+import { leaveTrace, wasDone } from './effects.ts'
 
-const ledger = join(process.env['EFFECTS_FOLDER'] ?? '.', 'effects.log')
-
-function leaveTrace(name: string, { idempotencyKey }: ToolContext): void {
-  appendFileSync(ledger, `${name} ${idempotencyKey}\n`)
-}
-
-/** What was done, as lines of tool and key. */
-export function effects(folder: string): string[] {
-  const file = join(folder, 'effects.log')
-  return existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : []
+function trace(name: string, { run, idempotencyKey }: ToolContext): void {
+  leaveTrace(run, `${name} ${idempotencyKey}`)
 }
 
 const lookupPolicy = tool({
@@ -23,7 +14,7 @@ const lookupPolicy = tool({
   effect: 'read',
   input: z.object({ number: z.string() }),
   run({ number }, context) {
-    leaveTrace('lookup_policy', context)
+    trace('lookup_policy', context)
     return { number, since: new Date('2020-01-01') }
   },
 })
@@ -34,7 +25,7 @@ const lookupWeather = tool({
   effect: 'read',
   input: z.object({ day: z.string() }),
   run(_, context) {
-    leaveTrace('lookup_weather', context)
+    trace('lookup_weather', context)
     return 'heavy rain'
   },
 })
@@ -45,13 +36,12 @@ const fileClaim = tool({
   effect: 'once',
   input: z.object({ policy: z.string() }),
   run({ policy }, context) {
-    leaveTrace('file_claim', context)
+    trace('file_claim', context)
     return { claim: `C-${policy}` }
   },
   // it can find out by itself, from the ledger
   settle(key, { policy }) {
-    const done = existsSync(ledger) && readFileSync(ledger, 'utf8').includes(`file_claim ${key}\n`)
-    return done ? { happened: true, result: { claim: `C-${policy}` } } : { happened: false }
+    return wasDone(`file_claim ${key}`) ? { happened: true, result: { claim: `C-${policy}` } } : { happened: false }
   },
 })
 
@@ -61,7 +51,7 @@ const notify = tool({
   effect: 'once',
   input: z.object({ text: z.string() }),
   run(_, context) {
-    leaveTrace('notify', context)
+    trace('notify', context)
     return 'sent'
   },
 })
@@ -72,7 +62,7 @@ const stamp = tool({
   effect: 'idempotent',
   input: z.object({}),
   run(_, context) {
-    leaveTrace('stamp', context)
+    trace('stamp', context)
     return 'stamped'
   },
 })

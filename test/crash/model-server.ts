@@ -3,35 +3,63 @@ import { LLMock, type ChatCompletionRequest } from '@copilotkit/aimock'
 
 type Step = { readonly calls: readonly [name: string, args: object][] } | { readonly text: string }
 
-/** By task, then by how many tool results the conversation already has. */
-const script: { readonly [task: string]: { readonly [results: number]: Step } } = {
-  'Collect the facts': {
-    0: {
-      calls: [
-        ['lookup_policy', { number: 'P-77' }],
-        ['lookup_weather', { day: '2024-05-03' }],
-      ],
+/** By the first message, then by how many tool results and corrections the conversation has behind it. */
+const script: readonly (readonly [first: RegExp, { readonly [later: number]: Step }])[] = [
+  [
+    /^Task: Collect the facts/,
+    {
+      0: {
+        calls: [
+          ['lookup_policy', { number: 'P-77' }],
+          ['lookup_weather', { day: '2024-05-03' }],
+        ],
+      },
+      2: { text: '{"policy":"P-77","reported":"2024-05-03"}' },
     },
-    2: { text: '{"policy":"P-77","reported":"2024-05-03"}' },
-  },
-  'File what was found': {
-    0: { calls: [['file_claim', { policy: 'P-77' }]] },
-    1: { calls: [['notify', { text: 'filed' }]] },
-    2: { text: 'The claim is filed as C-P-77.' },
-  },
-  'Write the note': {
-    0: { calls: [['lookup_policy', { number: 'P-77' }]] },
-    1: { calls: [['stamp', {}]] },
-    2: { text: 'Note: policy P-77, claim C-P-77.' },
-  },
-}
+  ],
+  [
+    /^Task: File what was found/,
+    {
+      0: { calls: [['file_claim', { policy: 'P-77' }]] },
+      1: { calls: [['notify', { text: 'filed' }]] },
+      2: { text: 'The claim is filed as C-P-77.' },
+    },
+  ],
+  [
+    /^Task: Write the note/,
+    {
+      0: { calls: [['lookup_policy', { number: 'P-77' }]] },
+      1: { calls: [['stamp', {}]] },
+      2: { text: 'Note: policy P-77, claim C-P-77.' },
+    },
+  ],
+  [/^Task: Measure/, { 0: { calls: [['measure', {}]] }, 1: { text: 'measured' } }],
+  [/^Task: Amount/, { 0: { text: '{"amount":7}' } }],
+  [/^Task: Draft/, { 0: { text: 'rough' }, 1: { text: 'draft' }, 2: { text: 'final' } }],
+  [/^The rule: .*\n[\s\S]*The result:\ndraft$/, { 0: { text: '{"accept":false,"reason":"it is a draft"}' } }],
+  [/^The rule: .*\n[\s\S]*The result:\nfinal$/, { 0: { text: '{"accept":true,"reason":""}' } }],
+  [
+    /^Task: Settle the bill/,
+    {
+      0: {
+        calls: [
+          ['pay', { amount: 500 }],
+          ['tip', { amount: 50 }],
+        ],
+      },
+      2: { text: 'settled' },
+    },
+  ],
+  [/^Task: Wait/, { 0: { calls: [['wait', {}]] }, 1: { text: 'waited' } }],
+  [/^Task: (?:Plain)/, { 0: { text: 'plain' }, 1: { text: 'plainer' } }],
+]
 
 export async function openModelServer(latency: number): Promise<LLMock & AsyncDisposable> {
   const mock = new LLMock({ port: 0, host: '127.0.0.1', logLevel: 'silent', latency })
-  for (const [task, steps] of Object.entries(script)) {
-    for (const [results, step] of Object.entries(steps)) {
+  for (const [first, steps] of script) {
+    for (const [later, step] of Object.entries(steps)) {
       const predicate = (request: ChatCompletionRequest): boolean =>
-        textOf(request).includes(`Task: ${task}`) && toolResults(request) === Number(results)
+        first.test(firstMessage(request)) && laterMessages(request) === Number(later)
       mock.addFixture({ match: { predicate }, response: answer(step) })
     }
   }
@@ -39,9 +67,22 @@ export async function openModelServer(latency: number): Promise<LLMock & AsyncDi
   return Object.assign(mock, { [Symbol.asyncDispose]: () => mock.stop() })
 }
 
-/** The requests whose conversation mentions the run. */
-export function requestsOf(mock: LLMock, run: string): number {
-  return mock.getRequests().filter((entry) => JSON.stringify(entry.body).includes(`run:${run};`)).length
+/** The requests whose conversation mentions the run, in their order, as the steps that they are. */
+export function requestsOf(mock: LLMock, run: string): string[] {
+  const bodies = mock.getRequests().map((entry) => entry.body as ChatCompletionRequest)
+  return bodies.filter((body) => JSON.stringify(body).includes(`run:${run};`)).map(stepOf)
+}
+
+/** What a step is known by, on the wire and in a journal: its first message, the corrections, and the turn behind the last of them. */
+export function stepName(first: string, corrections: number, turn: number): string {
+  return `${first} (corrected ${corrections} times, turn ${turn})`
+}
+
+function stepOf(request: ChatCompletionRequest): string {
+  const roles = request.messages.map(({ role }) => role)
+  const corrections = roles.filter((role) => role === 'user').length - 1
+  const turn = roles.slice(roles.lastIndexOf('user')).filter((role) => role === 'assistant').length + 1
+  return stepName(firstMessage(request), corrections, turn)
 }
 
 function answer(step: Step): object {
@@ -55,10 +96,11 @@ function answer(step: Step): object {
   }
 }
 
-function toolResults(request: ChatCompletionRequest): number {
-  return request.messages.filter((message) => message.role === 'tool').length
+function laterMessages(request: ChatCompletionRequest): number {
+  return request.messages.filter(({ role }) => role === 'tool' || role === 'user').length - 1
 }
 
-function textOf(request: ChatCompletionRequest): string {
-  return JSON.stringify(request.messages.filter((message) => message.role === 'user'))
+function firstMessage(request: ChatCompletionRequest): string {
+  const content = request.messages.find(({ role }) => role === 'user')?.content ?? ''
+  return typeof content === 'string' ? content : content.map((part) => part.text ?? '').join('')
 }

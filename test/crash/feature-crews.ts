@@ -1,0 +1,176 @@
+// The crews of the crash tests by name: the claims crew, and one for each feature. Whatever is the user's own code (tools, guardrails,
+// conditions, callbacks) leaves a line in a file when it runs. `decide` is what a person says to the questions of a crew.
+import { Agent, Crew, Task, tool, type Answer, type Guardrail, type Question, type TaskOptions } from 'reprise'
+import { mcpTools, type StdioServer } from 'reprise/mcp'
+import { z } from 'zod'
+import { crew as claims } from './crew.ts'
+import { effects, leaveTrace } from './effects.ts'
+
+const measure = tool({
+  name: 'measure',
+  description: 'Measure it',
+  effect: 'read',
+  input: z.object({}),
+  run(_, { run, task }) {
+    leaveTrace(run, `measure of ${task}`)
+    return 'seven'
+  },
+})
+
+const worker = new Agent({ role: 'Worker', goal: 'Do the job', maxRetries: 0 })
+
+/** Its description says what the model does, and names the run. */
+function taskOf(name: string, does: string, options: Partial<TaskOptions> = {}): Task {
+  return new Task({ name, description: `${does} as ${name} for {notes}`, agent: worker, ...options })
+}
+
+/** A diamond with three tasks in its middle, of which two run at a time. */
+function parallel(): Crew {
+  const a = taskOf('a', 'Plain', { context: [] })
+  const b = taskOf('b', 'Measure', { context: [a], tools: [measure] })
+  const c = taskOf('c', 'Plain', { context: [a] })
+  const d = taskOf('d', 'Plain', { context: [a] })
+  const e = taskOf('e', 'Plain', { context: [b, c, d] })
+  return new Crew({ name: 'parallel', tasks: [a, b, c, d, e], process: 'parallel', concurrency: 2 })
+}
+
+function besides(): Crew {
+  const slow = taskOf('slow', 'Measure', { async: true, tools: [measure] })
+  const beside = taskOf('beside', 'Plain', { context: [] })
+  return new Crew({ name: 'besides', tasks: [slow, beside, taskOf('last', 'Plain')] })
+}
+
+function conditional(): Crew {
+  const amount = taskOf('amount', 'Amount', { output: z.object({ amount: z.number() }) })
+  const over = (task: string, limit: number): Task =>
+    taskOf(task, 'Plain', {
+      when: ({ inputs, outputs }) => {
+        leaveTrace(runIn(inputs), `when ${task}`)
+        return (outputs['amount'] as { amount: number }).amount > limit
+      },
+    })
+  return new Crew({
+    name: 'conditional',
+    tasks: [amount, over('large', 100), over('small', 5), taskOf('note', 'Plain')],
+  })
+}
+
+/** The first answer is refused by the function, the second one by the model. */
+function guarded(): Crew {
+  const notRough: Guardrail = function notRough({ raw, inputs }) {
+    leaveTrace(runIn(inputs), `notRough judged ${raw}`)
+    return raw === 'rough' ? 'it is rough' : true
+  }
+  return new Crew({ name: 'guarded', tasks: [taskOf('note', 'Draft', { guardrails: [notRough, 'It is no draft'] })] })
+}
+
+function people(): Crew {
+  const note = taskOf('note', 'Plain', { humanInput: true })
+  return new Crew({ name: 'people', tasks: [note, taskOf('letter', 'Plain', { humanInput: true })] })
+}
+
+const payment = (name: string, effect: 'once' | 'idempotent') =>
+  tool({
+    name,
+    description: 'Pay',
+    effect,
+    approval: true,
+    input: z.object({ amount: z.number() }),
+    run({ amount }, { run, task }) {
+      leaveTrace(run, `${name} of ${task}`)
+      return `paid ${amount}`
+    },
+  })
+
+function approval(): Crew {
+  const bill = taskOf('bill', 'Settle the bill', { tools: [payment('pay', 'once'), payment('tip', 'idempotent')] })
+  return new Crew({ name: 'approval', tasks: [bill] })
+}
+
+function callbacks(): Crew {
+  return new Crew({
+    name: 'callbacks',
+    tasks: [taskOf('first', 'Plain'), taskOf('second', 'Plain')],
+    beforeKickoff(inputs) {
+      leaveTrace(runIn(inputs), 'before')
+      return { notes: `${inputs['notes'] as string} made` }
+    },
+    onTask: ({ name }, { run }) => leaveTrace(run, `told of ${name}`),
+    afterKickoff: ({ runId }) => leaveTrace(runId, 'after'),
+  })
+}
+
+/** Three tasks that a person looks at, and what follows each of them; `slow` keeps the run going meanwhile. */
+function questions(): Crew {
+  const asking = ['a', 'b', 'c'].map((name) => taskOf(name, 'Plain', { context: [], humanInput: true }))
+  const following = asking.map((task) => taskOf(`${task.name}-next`, 'Follow', { context: [task] }))
+  const slow = taskOf('slow', 'Slow', { context: [] })
+  return new Crew({ name: 'questions', tasks: [...asking, ...following, slow], process: 'parallel', concurrency: 9 })
+}
+
+/** Two tasks wait for the model and one is inside a tool until it is told to stop. */
+function busy(): Crew {
+  const hang = tool({
+    name: 'wait',
+    description: 'Wait',
+    effect: 'once',
+    input: z.object({}),
+    async run(_, { run, signal }) {
+      leaveTrace(run, 'wait begun')
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      leaveTrace(run, 'wait stopped')
+      throw signal.reason
+    },
+  })
+  const tasks = [
+    taskOf('x', 'Slow', { context: [] }),
+    taskOf('y', 'Slow', { context: [] }),
+    taskOf('z', 'Wait', { context: [], tools: [hang] }),
+  ]
+  return new Crew({ name: 'busy', tasks, process: 'parallel' })
+}
+
+/** A tool of an MCP server over stdio that never ends, beside another task. */
+async function mcp(): Promise<Crew> {
+  const { tools } = await mcpTools(JSON.parse(process.env['MCP_SERVER'] ?? '') as StdioServer)
+  const tasks = [taskOf('wait', 'Wait', { context: [], tools }), taskOf('slow', 'Slow', { context: [] })]
+  return new Crew({ name: 'mcp', tasks, process: 'parallel' })
+}
+
+export const crews: { readonly [name: string]: () => Crew | Promise<Crew> } = {
+  claims: () => claims,
+  parallel,
+  besides,
+  conditional,
+  guarded,
+  people,
+  approval,
+  callbacks,
+  questions,
+  busy,
+  mcp,
+}
+
+/** What a person says: to a doubt by looking at what happened, to the rest by where it was asked. */
+export function decide(question: Question, run: string): Answer {
+  if (question.kind === 'doubt') {
+    const happened = effects(run).some((line) => line.startsWith(`${question.tool} `))
+    return happened ? { decision: 'happened', result: said[question.tool] ?? 'done' } : { decision: 'run' }
+  }
+  const answer = answers[`${question.path} ${question.kind === 'call' ? question.tool : ''}`.trim()]
+  if (!answer) throw new Error(`nobody knows what to say to ${question.text}`)
+  return answer
+}
+
+const said: { readonly [tool: string]: string } = { notify: 'sent', pay: 'paid 5' }
+const answers: { readonly [place: string]: Answer } = {
+  'note#1': { decision: 'revise', feedback: 'plainer' },
+  'note#2': { decision: 'approve' },
+  'letter#1': { decision: 'replace', output: 'my own letter' },
+  'bill#1/1.0 pay': { decision: 'approve', input: { amount: 5 } },
+  'bill#1/1.1 tip': { decision: 'deny', reason: 'no tips' },
+}
+
+function runIn(inputs: { readonly [name: string]: unknown }): string {
+  return /run:(.*);/.exec(inputs['notes'] as string)?.[1] ?? ''
+}

@@ -1,0 +1,343 @@
+// Invariants 2, 3 and 6 for everything that a crew can do beside plain tasks: one that is killed at any moment ends as an undisturbed
+// one and repeats nothing that was recorded. And what several processes do to one run: answer, cancel, die beside an MCP server.
+import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
+import { after, before, describe, test } from 'node:test'
+import type { Question } from 'reprise'
+import type { Entry } from '../../src/journal/entries.ts'
+import { taskOf } from '../../src/journal/paths.ts'
+import { openQuestions, replyText, type AttemptState, type RunState } from '../../src/journal/state.ts'
+import { chatReply, openServer, sendJson } from '../models/support.ts'
+import { isGone, testServer, until } from '../tools/mcp-support.ts'
+import { effects } from './effects.ts'
+import { journalOf, openHarness, type Harness, type Life, type Place } from './harness.ts'
+import { stepName } from './model-server.ts'
+
+/** The appends of each life of an undisturbed run: a question ends a life. That these are all is checked below. */
+const features: { readonly [crew: string]: readonly number[] } = {
+  parallel: [20],
+  besides: [14],
+  conditional: [12],
+  guarded: [15],
+  people: [5, 6, 6, 3],
+  approval: [5, 7],
+  callbacks: [10],
+}
+const randomMoments = 20
+
+let harness: Harness
+before(async () => {
+  harness = await openHarness()
+})
+after(() => harness[Symbol.asyncDispose]())
+
+interface Undisturbed {
+  readonly lives: readonly Life[]
+  readonly steps: readonly string[]
+  readonly requests: readonly string[]
+  readonly effects: readonly string[]
+}
+
+for (const [crew, lives] of Object.entries(features)) {
+  describe(`a crew with ${crew}`, { concurrency: 3 }, () => {
+    let undisturbed: Undisturbed
+    before(async () => {
+      undisturbed = await liveUndisturbed(crew)
+    })
+
+    test('is killed at every append there is', () => {
+      assert.equal(undisturbed.lives.length, lives.length)
+      for (const [life, { appends = 0 }] of undisturbed.lives.entries())
+        assert.ok(appends <= (lives[life] ?? 0), `${appends}`)
+    })
+
+    for (const [life, appends] of lives.entries()) {
+      for (let number = 1; number <= appends; number++) {
+        for (const moment of ['before', 'after']) {
+          test(`ends as an undisturbed one when life ${life + 1} is killed ${moment} append ${number}`, async () => {
+            const at = await placeInLife(crew, `${crew}-${life}-${moment}-${number}`, life)
+            const first = await harness.start(at, `${moment}:${number}`).ended
+            // what two tasks record in the same moment is one append
+            assert.ok(first.killed || (first.appends ?? 0) < number, 'it was killed')
+            await checkDisturbed(at, undisturbed)
+          })
+        }
+      }
+    }
+
+    // one random moment in each twentieth of the time that an undisturbed run takes
+    for (let number = 0; number < randomMoments; number++) {
+      const share = (number + Math.random()) / randomMoments
+      test(`ends as an undisturbed one when killed at a random moment (${share.toFixed(3)} of a run)`, async () => {
+        const { life, milliseconds } = momentIn(undisturbed.lives, share)
+        const fresh = (tries: number): Promise<Place> => placeInLife(crew, `${crew}-random-${number}-${tries}`, life)
+        await checkDisturbed(await harness.killedAfter(fresh, milliseconds), undisturbed)
+      })
+    }
+  })
+}
+
+describe('several processes and one run', () => {
+  test('three questions are answered from two processes, in another order, while the run is under way: it goes on from each', async () => {
+    await using model = await openModel()
+    const at = await harness.place('questions', 'questions-live')
+    const life = harness.start(at, '', model.variables)
+    const ids = await openIds(at, 3)
+    assert.equal(await harness.person(at, ids('c#1'), { decision: 'approve' }), 'done')
+    await model.asked('Follow as c-next')
+    assert.equal(await harness.person(at, ids('a#1'), { decision: 'replace', output: 'mine' }), 'done')
+    await model.asked('Follow as a-next')
+    assert.match(await harness.person(at, ids('a#1'), { decision: 'approve' }), /^QUESTION_ANSWERED: .*came late/)
+    assert.equal(await harness.person(at, ids('b#1'), { decision: 'approve' }), 'done')
+    await model.asked('Follow as b-next')
+    model.release()
+    const { status, outputs } = await life.ended
+    assert.equal(status, 'completed')
+    assert.deepEqual(outputs, ['mine', 'said', 'said', 'said', 'said', 'said', 'said'])
+    assert.equal(model.requests(), 7)
+    const { state } = await journalOf(at)
+    assert.equal(state?.lives, 1)
+  })
+
+  test('three questions are answered between lives, in another order, one of them twice: each life goes on from its answer', async () => {
+    await using model = await openModel()
+    model.release()
+    const at = await harness.place('questions', 'questions-between')
+    const live = (): Promise<Life> => harness.start(at, '', model.variables).ended
+    assert.equal((await live()).status, 'suspended')
+    const ids = await openIds(at, 3)
+    assert.equal(await harness.person(at, ids('b#1'), { decision: 'approve' }), 'done')
+    assert.match(await harness.person(at, ids('b#1'), { decision: 'fail', reason: 'no' }), /^QUESTION_ANSWERED: .*late/)
+    assert.equal((await live()).status, 'suspended')
+    assert.equal(model.times('Follow as b-next'), 1)
+    const [first, second] = await Promise.all([
+      harness.person(at, ids('a#1'), { decision: 'approve' }),
+      harness.person(at, ids('a#1'), { decision: 'replace', output: 'mine' }),
+    ])
+    const won = first === 'done' ? 'said' : 'mine'
+    assert.match(first === 'done' ? second : first, /^QUESTION_ANSWERED: /, 'of two at once one counts')
+    assert.equal(await harness.person(at, ids('c#1'), { decision: 'approve' }), 'done')
+    const { status, outputs } = await live()
+    assert.equal(status, 'completed')
+    assert.deepEqual(outputs, [won, 'said', 'said', 'said', 'said', 'said', 'said'])
+    assert.equal(model.requests(), 7)
+  })
+
+  test('a cancellation stops model calls and tools at once, in whatever process they are', async () => {
+    await using model = await openModel()
+    const at = await harness.place('busy', 'cancelled')
+    const life = harness.start(at, '', model.variables)
+    await Promise.all([model.asked('Slow as x'), model.asked('Slow as y')])
+    await until(() => effects(at.run).includes('wait begun'), 'the tool')
+    assert.equal(await harness.person(at, 'cancel'), 'done')
+    // the model never answers: only what is stopped ends
+    assert.equal((await life.ended).code, 'RUN_CANCELLED')
+    assert.equal(model.dropped(), 2, 'both model calls')
+    assert.deepEqual(effects(at.run), ['wait begun', 'wait stopped'])
+    const { entries } = await journalOf(at)
+    assert.equal(entries.at(-1)?.type, 'run.cancelled')
+    assert.equal(model.requests(), 3)
+  })
+
+  test('a process that is killed leaves no MCP server behind, and what it called is asked about', async () => {
+    using mcp = testServer()
+    await using model = await openModel()
+    const at = await harness.place('mcp', 'mcp-killed')
+    const variables = { ...model.variables, MCP_SERVER: JSON.stringify(mcp.server) }
+    const pids = (): number[] => mcp.log().flatMap(({ started, pid }) => (started ? pid : []))
+    const first = harness.start(at, '', variables)
+    await model.asked('Slow as slow')
+    await until(() => mcp.log().some(({ params }) => params?.name === 'wait'), 'the call')
+    first.process.kill('SIGKILL')
+    assert.ok((await first.ended).killed)
+    await until(() => pids().length === 1 && pids().every(isGone), 'the end of the server')
+    model.release()
+    assert.equal((await harness.start(at, '', variables).ended).status, 'suspended')
+    const { state } = await journalOf(at)
+    const [asked] = state?.questions.values() ?? []
+    assert.equal(asked?.question.kind, 'doubt')
+    process.env['MCP_SERVER'] = variables.MCP_SERVER
+    const happened = { decision: 'happened', result: 'rang' } as const
+    assert.equal(await harness.person(at, asked.question.id, happened), 'done')
+    assert.equal((await harness.start(at, '', variables).ended).status, 'completed')
+    assert.equal(mcp.log().filter(({ params }) => params?.name === 'wait').length, 1, 'it was called once')
+    await until(() => pids().length === 4 && pids().every(isGone), 'the end of every server')
+  })
+
+  /** The ids of the questions by their paths, when so many are open. */
+  async function openIds(at: Place, count: number): Promise<(path: string) => string> {
+    let open: readonly Question[] = []
+    await until(async () => {
+      const { state } = await journalOf(at)
+      open = state ? openQuestions(state) : []
+      return open.length === count
+    }, 'the questions')
+    return (path) => open.find((question) => question.path === path)?.id ?? ''
+  }
+})
+
+/** Every life in a process of its own; between them a person answers from this one. */
+async function liveUndisturbed(crew: string): Promise<Undisturbed> {
+  const at = await harness.place(crew, `${crew}-undisturbed`)
+  const lives = [await harness.start(at).ended]
+  while (lives.at(-1)?.status === 'suspended') {
+    await harness.answer(at)
+    lives.push(await harness.start(at).ended)
+  }
+  assert.equal(lives.at(-1)?.status, 'completed')
+  const requests = plain(at, harness.requests(at.run))
+  assert.equal(new Set(requests).size, requests.length, 'each step has a name of its own')
+  return { lives, steps: stepsIn((await journalOf(at)).entries), requests, effects: effects(at.run) }
+}
+
+/** A run that has had so many lives. */
+async function placeInLife(crew: string, run: string, lives: number): Promise<Place> {
+  const at = await harness.place(crew, run)
+  for (let life = 0; life < lives; life++) await harness.liveHere(at)
+  return at
+}
+
+function momentIn(lives: readonly Life[], share: number): { life: number; milliseconds: number } {
+  let milliseconds = share * lives.reduce((sum, { took }) => sum + took, 0)
+  for (const [life, { took }] of lives.entries()) {
+    if (milliseconds < took) return { life, milliseconds }
+    milliseconds -= took
+  }
+  return { life: lives.length - 1, milliseconds: 0 }
+}
+
+async function checkDisturbed(at: Place, undisturbed: Undisturbed): Promise<void> {
+  const { state, entries } = await journalOf(at)
+  const asked = harness.requests(at.run).length
+  const done = effects(at.run).length
+  const ended = await harness.finish(at)
+
+  assert.equal(ended.status, 'completed')
+  assert.deepEqual(ended.outputs, undisturbed.lives.at(-1)?.outputs)
+  assert.deepEqual(
+    stepsIn((await journalOf(at)).entries),
+    undisturbed.steps,
+    'the journal has the same steps, each once',
+  )
+
+  const requests = plain(at, harness.requests(at.run))
+  const replied = plain(at, state ? repliesIn(state) : [])
+  const first = requests.slice(0, asked)
+  assert.equal(new Set(first).size, first.length, 'nothing was asked twice before the kill')
+  assert.deepEqual(sorted([...replied, ...requests.slice(asked)]), sorted(undisturbed.requests), 'asked after the kill')
+
+  const traces = effects(at.run)
+  const recorded = state ? recordedEffects(state, entries) : []
+  const again = traces.slice(done).filter((trace) => recorded.includes(trace))
+  assert.deepEqual(again, [], 'nothing that was recorded is done again')
+  assert.deepEqual(sorted(new Set(traces)), sorted(new Set(undisturbed.effects)), 'the same is done')
+  for (const part of [traces.slice(0, done), traces.slice(done)]) {
+    assert.equal(new Set(part).size, part.length, 'nothing is done twice but for the kill')
+  }
+  assert.ok(traces.filter((trace) => trace.startsWith('pay ')).length <= 1, 'a once tool runs once')
+}
+
+/** The steps that a journal records: each once, except a call that was in flight at a kill, and the doubt about it. */
+function stepsIn(entries: readonly Entry[]): string[] {
+  const doubts = entries.flatMap((entry) =>
+    entry.type === 'question.asked' && entry.question.kind === 'doubt' ? entry.question.id : [],
+  )
+  const steps = entries.flatMap((entry) => {
+    const place = `${entry.type} ${entry.path ?? ''}`
+    switch (entry.type) {
+      case 'run.resumed':
+      case 'run.suspended':
+        return []
+      case 'guardrail.judged':
+        return `${place} ${entry.guardrail} ${entry.verdict} ${entry.reason ?? ''}`
+      case 'question.asked':
+        return doubts.includes(entry.question.id) ? [] : `${place} ${entry.question.kind}`
+      case 'question.answered':
+        return doubts.includes(entry.question) ? [] : `${place} ${entry.answer.decision}`
+      default:
+        return place
+    }
+  })
+  const isCall = (step: string): boolean => step.startsWith('tool.called ')
+  return sorted([...steps.filter((step) => !isCall(step)), ...new Set(steps.filter(isCall))])
+}
+
+function repliesIn({ attempts }: RunState): string[] {
+  const root = (attempt: AttemptState, corrections = 0): { first: string; corrections: number } => {
+    const carried = attempt.carries && attempts.get(attempt.carries.path)
+    return carried ? root(carried, corrections + 1) : { first: attempt.request.message, corrections }
+  }
+  return [...attempts.values()].flatMap((attempt) => {
+    const { first, corrections } = root(attempt)
+    return attempt.turns.map((_, index) => stepName(first, corrections, index + 1))
+  })
+}
+
+/** What the user's code has done for good, in the words that it leaves behind. */
+function recordedEffects({ attempts }: RunState, entries: readonly Entry[]): string[] {
+  const calls = [...attempts.values()].flatMap((attempt) => attempt.turns.flatMap((turn) => turn.calls))
+  const returned = calls.filter((call) => call.outcome).map(({ request, path }) => `${request.tool} of ${taskOf(path)}`)
+  const marked = entries.flatMap((entry) => {
+    const { path = '' } = entry
+    switch (entry.type) {
+      case 'run.created':
+        return 'before'
+      case 'run.completed':
+        return 'after'
+      case 'callback.returned':
+        return `told of ${path}`
+      case 'task.started':
+      case 'task.skipped':
+        return `when ${taskOf(path)}`
+      case 'guardrail.judged': {
+        const said = attempts.get(path)?.turns.at(-1)
+        return `${entry.guardrail} judged ${said ? replyText(said.reply) : ''}`
+      }
+      default:
+        return []
+    }
+  })
+  return [...returned, ...marked]
+}
+
+/** Without the run's own name, so that runs can be compared. */
+function plain({ run }: Place, steps: readonly string[]): string[] {
+  return steps.map((step) => step.replaceAll(`run:${run};`, 'run'))
+}
+
+function sorted(texts: Iterable<string>): string[] {
+  return [...texts].toSorted((a, b) => (a < b ? -1 : 1))
+}
+
+/** A model that says `said`, or calls `wait` first where the task is to wait; one that is slow answers when it is released. */
+async function openModel() {
+  const held: ServerResponse[] = []
+  let holds = true
+  let dropped = 0
+  const texts: string[] = []
+  const say = (response: ServerResponse): void => sendJson(response, 200, chatReply({ content: 'said' }))
+  const server = await openServer((response, count) => {
+    const body = JSON.stringify(server.received[count - 1]?.body)
+    texts.push(body)
+    response.on('close', () => void (dropped += response.writableFinished ? 0 : 1))
+    if (body.includes('Task: Wait as') && !body.includes('"role":"tool"')) {
+      const call = { id: 'w', type: 'function', function: { name: 'wait', arguments: '{}' } }
+      sendJson(response, 200, chatReply({ tool_calls: [call] }))
+    } else if (body.includes('Task: Slow as') && holds) held.push(response)
+    else say(response)
+  })
+  const times = (task: string): number => texts.filter((text) => text.includes(`Task: ${task}`)).length
+  return {
+    variables: { OPENAI_BASE_URL: server.url },
+    requests: () => texts.length,
+    times,
+    /** Model calls whose process hung up. */
+    dropped: () => dropped,
+    asked: (task: string) => until(() => times(task) > 0, task),
+    release() {
+      holds = false
+      held.splice(0).forEach(say)
+    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  }
+}
