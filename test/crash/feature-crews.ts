@@ -65,7 +65,11 @@ function guarded(): Crew {
 }
 
 function people(): Crew {
-  const note = taskOf('note', 'Plain', { humanInput: true })
+  const fits: Guardrail = function fits({ raw, inputs }) {
+    leaveTrace(runIn(inputs), `fits judged ${raw}`)
+    return true
+  }
+  const note = taskOf('note', 'Plain', { humanInput: true, guardrails: fits })
   return new Crew({ name: 'people', tasks: [note, taskOf('letter', 'Plain', { humanInput: true })] })
 }
 
@@ -83,7 +87,8 @@ const payment = (name: string, effect: 'once' | 'idempotent') =>
   })
 
 function approval(): Crew {
-  const bill = taskOf('bill', 'Settle the bill', { tools: [payment('pay', 'once'), payment('tip', 'idempotent')] })
+  const tools = [payment('pay', 'once'), payment('tip', 'idempotent'), payment('book', 'idempotent')]
+  const bill = taskOf('bill', 'Settle the bill', { tools })
   return new Crew({ name: 'approval', tasks: [bill] })
 }
 
@@ -169,6 +174,7 @@ const answers: { readonly [place: string]: Answer } = {
   'letter#1': { decision: 'replace', output: 'my own letter' },
   'bill#1/1.0 pay': { decision: 'approve', input: { amount: 5 } },
   'bill#1/1.1 tip': { decision: 'deny', reason: 'no tips' },
+  'bill#1/1.2 book': { decision: 'approve' },
 }
 
 function runIn(inputs: { readonly [name: string]: unknown }): string {

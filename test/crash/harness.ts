@@ -50,6 +50,7 @@ export async function openHarness() {
   const server = await openModelServer(10)
   const environment = environmentOf({ OPENAI_API_KEY: 'sk-none', OPENAI_BASE_URL: `${server.url}/v1` })
   process.env['EFFECTS_FOLDER'] = folder.path
+  const children: ChildProcess[] = []
 
   async function place(crew: string, run: string, kind = 'sqlite'): Promise<Place> {
     const own = join(folder.path, run)
@@ -64,6 +65,7 @@ export async function openHarness() {
       env: { ...process.env, NODE_COMPILE_CACHE: join(folder.path, 'code'), ...variables },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
+    children.push(process_)
     let said = ''
     let complained = ''
     let readyAt = 0
@@ -155,6 +157,7 @@ export async function openHarness() {
     killedAfter,
     requests: (run: string) => requestsOf(server, run),
     async [Symbol.asyncDispose](): Promise<void> {
+      for (const one of children) if (one.exitCode === null && one.signalCode === null) one.kill('SIGKILL')
       environment[Symbol.dispose]()
       await server[Symbol.asyncDispose]()
       await folder[Symbol.asyncDispose]()

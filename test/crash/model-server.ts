@@ -45,13 +45,14 @@ const script: readonly (readonly [first: RegExp, { readonly [later: number]: Ste
         calls: [
           ['pay', { amount: 500 }],
           ['tip', { amount: 50 }],
+          ['book', { amount: 5 }],
         ],
       },
-      2: { text: 'settled' },
+      3: { text: 'settled' },
     },
   ],
   [/^Task: Wait/, { 0: { calls: [['wait', {}]] }, 1: { text: 'waited' } }],
-  [/^Task: (?:Plain)/, { 0: { text: 'plain' }, 1: { text: 'plainer' } }],
+  [/^Task: Plain/, { 0: { text: 'plain' }, 1: { text: 'plainer' } }],
 ]
 
 export async function openModelServer(latency: number): Promise<LLMock & AsyncDisposable> {
