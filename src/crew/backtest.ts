@@ -185,7 +185,9 @@ function backtestText(data: Omit<Backtest, 'toString'>): string {
     ...lines,
     `Tokens: ${tokens(usage.old)} then, ${tokens(usage.new)} now; cost: ${dollars(cost.old)} then, ${dollars(cost.new)} now`,
     ...(pending > 0 ? [`Not tried yet: ${pending}; go on with id ${JSON.stringify(id)}`] : []),
-    ...(passed.length > 0 ? [`Passed over: ${passed.length} runs without an output of their own that could be compared`] : []),
+    ...(passed.length > 0
+      ? [`Passed over: ${passed.length} runs without an output of their own that could be compared`]
+      : []),
   ].join('\n')
 }
 

@@ -92,6 +92,30 @@ function approval(): Crew {
   return new Crew({ name: 'approval', tasks: [bill] })
 }
 
+/** A manager hands work to an agent that measures, and asks it something beside. */
+function delegating(): Crew {
+  const helper = new Agent({ role: 'Helper', goal: 'Help with {notes}', maxRetries: 0, tools: [measure] })
+  const manager = new Agent({ role: 'Manager', goal: 'Manage', maxRetries: 0 })
+  const task = taskOf('manage', 'Manage', { agent: helper })
+  return new Crew({ name: 'delegating', agents: [helper], tasks: [task], process: 'hierarchical', manager })
+}
+
+function functions(): Crew {
+  const traced = (name: string, result: string, effect: 'read' | 'once'): Task =>
+    new Task({
+      name,
+      effect,
+      run({ run }) {
+        leaveTrace(run, `${name} of ${name}`)
+        return result
+      },
+    })
+  return new Crew({
+    name: 'functions',
+    tasks: [traced('load', 'loaded', 'read'), taskOf('note', 'Plain'), traced('save', 'saved', 'once')],
+  })
+}
+
 function callbacks(): Crew {
   return new Crew({
     name: 'callbacks',
@@ -151,6 +175,8 @@ export const crews: { readonly [name: string]: () => Crew | Promise<Crew> } = {
   people,
   approval,
   callbacks,
+  delegating,
+  functions,
   questions,
   busy,
   mcp,
@@ -167,7 +193,7 @@ export function decide(question: Question, run: string): Answer {
   return answer
 }
 
-const said: { readonly [tool: string]: string } = { notify: 'sent', pay: 'paid 5' }
+const said: { readonly [tool: string]: string } = { notify: 'sent', pay: 'paid 5', save: 'saved' }
 const answers: { readonly [place: string]: Answer } = {
   'note#1': { decision: 'revise', feedback: 'plainer' },
   'note#2': { decision: 'approve' },

@@ -22,6 +22,8 @@ const features: { readonly [crew: string]: readonly number[] } = {
   people: [5, 6, 6, 3],
   approval: [5, 8],
   callbacks: [10],
+  delegating: [17],
+  functions: [13],
 }
 const randomMoments = 20
 
@@ -234,7 +236,7 @@ async function checkDisturbed(at: Place, undisturbed: Undisturbed): Promise<void
   for (const part of [traces.slice(0, done), traces.slice(done)]) {
     assert.equal(new Set(part).size, part.length, 'nothing is done twice but for the kill')
   }
-  assert.ok(traces.filter((trace) => trace.startsWith('pay ')).length <= 1, 'a once tool runs once')
+  assert.ok(traces.filter((trace) => /^(pay|save) /.test(trace)).length <= 1, 'what is once runs once')
 }
 
 /** The steps that a journal records: each once, except a call that was in flight at a kill, and the doubt about it. */
@@ -281,7 +283,9 @@ function repliesIn({ attempts }: RunState): string[] {
   }
   return [...attempts.values()].flatMap((attempt) => {
     const { first, corrections } = root(attempt)
-    return attempt.turns.map((_, index) => stepName(first, corrections, index + 1))
+    // a task that is a function has a turn in which no model was asked
+    const asked = attempt.turns.filter(({ reply }) => reply.finish !== 'code')
+    return asked.map((_, index) => stepName(first, corrections, index + 1))
   })
 }
 

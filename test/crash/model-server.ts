@@ -51,6 +51,20 @@ const script: readonly (readonly [first: RegExp, { readonly [later: number]: Ste
       3: { text: 'settled' },
     },
   ],
+  [
+    /^Task: Manage/,
+    {
+      0: {
+        calls: [
+          ['delegate_work', { coworker: 'Helper', task: 'Measure it' }],
+          ['ask_coworker', { coworker: 'Helper', question: 'How long?' }],
+        ],
+      },
+      2: { text: 'managed' },
+    },
+  ],
+  [/hands you this piece of work: Measure it/, { 0: { calls: [['measure', {}]] }, 1: { text: 'measured' } }],
+  [/asks you: How long\?/, { 0: { text: 'long' } }],
   [/^Task: Wait/, { 0: { calls: [['wait', {}]] }, 1: { text: 'waited' } }],
   [/^Task: Plain/, { 0: { text: 'plain' }, 1: { text: 'plainer' } }],
 ]
