@@ -42,7 +42,7 @@ interface Undisturbed {
 }
 
 for (const [crew, lives] of Object.entries(features)) {
-  describe(`a crew with ${crew}`, { concurrency: 3 }, () => {
+  describe(`a crew with ${crew}`, { concurrency: 3, timeout: 200_000 }, () => {
     let undisturbed: Undisturbed
     before(async () => {
       undisturbed = await liveUndisturbed(crew)
