@@ -36,9 +36,14 @@ export async function judge(scene: JudgeScene, text: string, finish: string): Pr
   const answer = await judgeAnswer(task, text, finish)
   if (!answer.accepted) return { is: 'refused', by: 'schema', reason: answer.reason, entries: [] }
   let { raw } = answer
-  const entries: NewEntry[] = []
+  let entries: NewEntry[] = []
   for (const [index, guardrail] of task.guardrails.entries()) {
     const known = attempt.accepted[index]
+    // what a model judges must be what is kept
+    if (!known && 'sentence' in guardrail && entries.length > 0) {
+      await scene.hold.append(entries)
+      entries = []
+    }
     const verdict = known ? { accepted: true as const, ...known } : await askGuardrail(scene, guardrail, index, raw)
     if (!verdict.accepted) return { is: 'refused', by: guardrail.name, reason: verdict.reason, entries }
     raw = verdict.raw ?? raw

@@ -5,6 +5,7 @@ import { messageOf, RepriseError } from '../errors.ts'
 import type { NewEntry } from '../journal/entries.ts'
 import { openQuestions, type RunState } from '../journal/state.ts'
 import { tellOfEnd, tellOfTasks } from './callbacks.ts'
+import { unlessAborted } from './deadline.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
 import { executeTask } from './execute-task.ts'
 import type { Hold } from './hold.ts'
@@ -48,13 +49,13 @@ export async function executeTasks(
       const inbox = await drainInbox(hold, { edits: running.size === 0 })
       hold.signal.throwIfAborted()
       if (failure && running.size === 0) throw failure.error
-      await tellOfTasks(hold, crew)
+      await unlessAborted(tellOfTasks(hold, crew), hold.signal)
       const ready =
         failure || inbox.editsWait || running.size >= crew.concurrency
           ? undefined
           : wanted.find((task) => isReady(hold.state, crew, task, running, waiting))
       if (ready) {
-        const done = await withoutExecuting(hold, crew, ready)
+        const done = await unlessAborted(withoutExecuting(hold, crew, ready), hold.signal)
         if (done) await hold.append([done])
         else begin(ready)
       } else if (running.size > 0) {
@@ -71,7 +72,7 @@ export async function executeTasks(
     return { type: 'run.suspended', reason: limit ? 'limit' : 'questions' }
   }
   if (through !== undefined && end < crew.tasks.length) return { type: 'run.suspended', reason: 'through', through }
-  await tellOfEnd(hold, crew)
+  await unlessAborted(tellOfEnd(hold, crew), hold.signal)
   return { type: 'run.completed' }
 }
 

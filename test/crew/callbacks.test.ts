@@ -122,6 +122,34 @@ describe('callbacks', () => {
     assert.equal(ending.model.calls.length, 2)
   })
 
+  test('and conditions that never return do not keep a run from being cancelled', async () => {
+    const begun = Promise.withResolvers<void>()
+    const hang = (): Promise<never> => {
+      begun.resolve()
+      return new Promise(() => {})
+    }
+    const { crew } = reporting({ onTask: hang })
+    const run = await crew.start({ id: 'r', inputs })
+    await begun.promise
+    await run.cancel()
+    await assert.rejects(run.result(), { code: 'RUN_CANCELLED' })
+    const waiting = Promise.withResolvers<void>()
+    const [first] = crew.tasks
+    const never = new Task({
+      name: 'never',
+      run: () => 1,
+      when: () => {
+        waiting.resolve()
+        return new Promise<boolean>(() => {})
+      },
+    })
+    const slow = new Crew({ name: 'slow', tasks: [first, never], store: memoryStore() })
+    const other = await slow.start({ inputs })
+    await waiting.promise
+    await other.cancel()
+    await assert.rejects(other.result(), { code: 'RUN_CANCELLED' })
+  })
+
   test('that are no functions are refused', () => {
     assert.throws(() => reporting({ onTask: 'log' as never }), {
       code: 'CREW_INVALID',

@@ -210,6 +210,20 @@ describe('a guardrail that is a sentence', () => {
     }
   })
 
+  test('judges what is kept: what a function before it made of the answer is not made anew behind the judgement', async () => {
+    let times = 0
+    const stamp: Guardrail = ({ raw }) => ({ output: `${raw}, stamped ${++times}` })
+    const script: ScriptEntry[] = [
+      { when: /The result:\ndraft, stamped 1$/, reply: { accept: true, reason: '' } },
+      { when: 'The rule:', reply: { accept: false, reason: 'it is not stamped 1' } },
+    ]
+    const { crew, store } = noting({ task: { guardrails: [stamp, 'It is stamped 1'] }, script })
+    let replies = 0
+    const dying = dyingStore(store, (types) => types.includes('model.replied') && ++replies === 2)
+    await assert.rejects(crew.with({ store: dying }).kickoff({ id: 'r' }))
+    assert.equal(String(await crew.resume('r')), 'draft, stamped 1')
+  })
+
   test('that gets no verdict fails the task and says so', async () => {
     const { crew } = noting({ task: { guardrails: rule }, script: [{ when: 'The rule:', reply: 'maybe' }] })
     await assert.rejects(crew.kickoff(), { code: 'OUTPUT_REFUSED', message: /got no verdict from the model/ })

@@ -19,25 +19,27 @@ function gated(script: readonly ScriptEntry[] = []) {
   const under = new Set<string>()
   const watchers: (() => void)[] = []
   const changed = (): void => watchers.splice(0).forEach((wake) => wake())
-  const waiting = {
-    ...model,
-    async doGenerate(request: Parameters<typeof model.doGenerate>[0]) {
-      const name = /Task: (\w+)/.exec(JSON.stringify(request.prompt))?.[1] ?? ''
-      under.add(name)
+  type Request = Parameters<typeof model.doGenerate>[0]
+  const behindGate = async <T>(request: Request, answer: () => PromiseLike<T>): Promise<T> => {
+    const name = /Task: (\w+)/.exec(JSON.stringify(request.prompt))?.[1] ?? ''
+    under.add(name)
+    changed()
+    try {
+      await Promise.race([
+        gate(name).promise,
+        new Promise((_, reject) => request.abortSignal?.addEventListener('abort', () => reject(new Error('aborted')))),
+      ])
+      return await answer()
+    } finally {
+      under.delete(name)
       changed()
-      try {
-        await Promise.race([
-          gate(name).promise,
-          new Promise((_, reject) =>
-            request.abortSignal?.addEventListener('abort', () => reject(new Error('aborted'))),
-          ),
-        ])
-        return await model.doGenerate(request)
-      } finally {
-        under.delete(name)
-        changed()
-      }
-    },
+    }
+  }
+  const waiting: typeof model = {
+    ...model,
+    doGenerate: (request) => behindGate(request, () => model.doGenerate(request)),
+    // a run that somebody listens to is streamed
+    doStream: (request) => behindGate(request, () => model.doStream(request)),
   }
   return {
     model: waiting,
