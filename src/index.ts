@@ -27,6 +27,8 @@ export type { CompletedResult, RunResult, SuspendedResult, TaskOutput } from './
 export { Run } from './crew/run.ts'
 export type { RunSummary, RunView } from './crew/runs.ts'
 export { Task, type TaskOptions } from './crew/task.ts'
+export type { TelemetryOptions } from './crew/telemetry/telemetry.ts'
+export type { Span, SpanAttributes, Tracer } from './crew/telemetry/tracer.ts'
 export type { ImportedRun, ImportOptions } from './engine/history/import-run.ts'
 export type { DeletedMember, Descendant, Family, FamilyMember } from './engine/history/lineage.ts'
 export type { Pruned, PrunedRun, PruneLimits } from './engine/history/retention.ts'

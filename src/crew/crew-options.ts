@@ -15,6 +15,7 @@ import { callbackKeys, checkCallbacks, type CrewCallbacks } from './callbacks.ts
 import { checkName } from './identity.ts'
 import type { InputsFor, NeedsInputs } from './inputs.ts'
 import type { TaskReference, Tasks } from './result.ts'
+import { checkTelemetry, type TelemetryOptions } from './telemetry/telemetry.ts'
 
 export interface CrewOptions<T extends Tasks = Tasks> extends CrewCallbacks<T> {
   /** What runs are found by. Left out, it is derived from the tasks, and changes with them. */
@@ -42,6 +43,8 @@ export interface CrewOptions<T extends Tasks = Tasks> extends CrewCallbacks<T> {
   readonly maxRpm?: number
   /** Of models that are not known, or not at these prices: `{ 'openai/my-model': { input: 0.25, output: 2 } }`, dollars per million tokens. */
   readonly prices?: Prices
+  /** Spans of OpenTelemetry for runs, tasks, model calls and tool calls. Needs the package @opentelemetry/api; left out, there are none. */
+  readonly telemetry?: true | TelemetryOptions
 }
 
 export interface ExecuteChoices<T extends Tasks = Tasks> {
@@ -167,6 +170,7 @@ export const crewKeys: readonly string[] = [
   'logger',
   'version',
   'prices',
+  'telemetry',
   ...callbackKeys,
 ]
 export const executeKeys: readonly string[] = ['through', 'onQuestion', 'signal']
@@ -187,6 +191,7 @@ export function checkCrewOptions(options: CrewOptions): void {
     throw new RepriseError('CREW_INVALID', words)
   }
   checkWhole('concurrency of a crew', options.concurrency, 1, 1_000)
+  checkTelemetry(options.telemetry)
 }
 
 export function checkOneOf<V extends string>(what: string, value: V | undefined, values: readonly V[]): V | undefined {

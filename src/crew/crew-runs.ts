@@ -23,17 +23,18 @@ import { realWorld } from '../engine/world.ts'
 import { RepriseError } from '../errors.ts'
 import type { Entry, Limit, RunStatus } from '../journal/entries.ts'
 import { digest } from '../journal/hash.ts'
-import { canonicalJson, type Json } from '../journal/json.ts'
 import type { RunState } from '../journal/state.ts'
 import { costOf } from '../models/cost.ts'
 import { checkModel, modelName } from '../models/resolve-model.ts'
-import type { Store } from '../stores/store.ts'
+import type { CrewOptions } from './crew-options.ts'
 import { openCrewStore } from './default-store.ts'
 import { checkInputs } from './define.ts'
 import { describeEntry } from './log.ts'
 import { toPlan, type Plan } from './plan.ts'
 import { toResult, type RunResult } from './result.ts'
 import { Run } from './run.ts'
+import { checkSameInputs, checkSameOrigin, requestDigest } from './same-request.ts'
+import { openTracing } from './telemetry/telemetry.ts'
 
 export interface StartRequest {
   readonly id: string | undefined
@@ -67,13 +68,23 @@ export interface CrewRuns {
   plan(request: PlanRequest): Promise<Plan>
 }
 
-export function crewRuns(crew: CrewDefinition, store: string | Store | undefined, named: boolean): CrewRuns {
+export function crewRuns(
+  crew: CrewDefinition,
+  { store, telemetry }: Pick<CrewOptions, 'store' | 'telemetry'>,
+  named: boolean,
+): CrewRuns {
   let opened: Promise<Engine> | undefined
 
   function open(): Promise<Engine> {
-    opened ??= openCrewStore(store).then((found) => ({ store: found, world: realWorld(), appended: logEntries(crew) }))
+    opened ??= openEngine()
     opened.catch(() => (opened = undefined))
     return opened
+  }
+
+  async function openEngine(): Promise<Engine> {
+    // first: a store that is open would have to be closed again
+    const tracing = telemetry && (await openTracing(telemetry))
+    return { store: await openCrewStore(store), world: realWorld(), appended: logEntries(crew), tracing }
   }
 
   async function latest(engine: Engine, status?: RunStatus[]): Promise<string> {
@@ -327,57 +338,4 @@ function warningsOf(crew: CrewDefinition, parent: RunState): string[] {
 
 function isOpen(state: RunState): (task: TaskDefinition) => boolean {
   return (task) => state.tasks.get(task.name)?.status !== 'completed'
-}
-
-function checkSameInputs(state: RunState, inputs: Inputs): void {
-  const before = state.given ?? state.inputs
-  if (digest(inputs) === digest(before)) return
-  const names = [...new Set([...Object.keys(before), ...Object.keys(inputs)])]
-  const words = differences(before, inputs, names)
-  throw new RepriseError(
-    'INPUTS_DIFFER',
-    `run ${state.run} was started with other inputs: ${words}; use another id, or replay it with new inputs`,
-    { runId: state.run },
-  )
-}
-
-/** A run that is to be made under an id that is taken must be the one that was made by the same call. */
-function checkSameOrigin(state: RunState, request: MakeRequest): void {
-  const { parent } = state
-  const { run, from, inputs } = request
-  const before = state.given ?? state.inputs
-  const names = Object.keys(inputs).filter((name) => shown(inputs[name]) !== shown(before[name]))
-  const other =
-    !parent || (run !== undefined && run !== parent.run)
-      ? `from ${parent ? `run ${parent.run}` : 'no other run'}`
-      : parent.from !== from?.name
-        ? `from ${parent.from === undefined ? 'no task' : `task ${parent.from}`} on`
-        : names.length > 0
-          ? `with other inputs: ${differences(before, inputs, names)}`
-          : parent.request !== requestDigest(request)
-            ? 'with other inputs, outputs or policies'
-            : undefined
-  if (other === undefined) return
-  throw new RepriseError('INPUTS_DIFFER', `run ${state.run} was made ${other}; use another id`, { runId: state.run })
-}
-
-/** Of everything that decides what the new run is, but for the run that it is made from. */
-function requestDigest({ from, only, inputs, outputs, stale, effects }: MakeRequest): string {
-  const given = [...(outputs ?? [])].map(([task, { raw }]) => [task, raw])
-  return digest([from?.name ?? null, only ?? null, inputs, given, stale, effects ?? 'reuse'])
-}
-
-function differences(before: Inputs, now: Inputs, names: readonly string[]): string {
-  return names
-    .filter((name) => shown(now[name]) !== shown(before[name]))
-    .map((name) => `${name} was ${shorten(shown(before[name]))} and is ${shorten(shown(now[name]))}`)
-    .join('; ')
-}
-
-function shown(value: Json | undefined): string {
-  return value === undefined ? 'not given' : canonicalJson(value)
-}
-
-function shorten(text: string): string {
-  return text.length > 80 ? `${text.slice(0, 79)}…` : text
 }

@@ -95,7 +95,7 @@ export class Crew<const T extends Tasks = Tasks> {
       prices: options.prices && checkPrices(options.prices),
       callbacks: callbacksOf(options, options.tasks, () => this.#definition),
     }
-    this.#runs = crewRuns(this.#definition, options.store, options.name !== undefined)
+    this.#runs = crewRuns(this.#definition, options, options.name !== undefined)
   }
 
   /** As it was given; undefined where the environment or the default decides. */

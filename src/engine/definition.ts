@@ -8,6 +8,7 @@ import type { AnswerSchema } from '../schema/answer-schema.ts'
 import type { Store } from '../stores/store.ts'
 import type { Effect, Settlement, Tool, ToolContext } from '../tools/tool.ts'
 import type { Listeners } from './listeners.ts'
+import type { RunTracing, Tracing } from './tracing.ts'
 
 export interface AgentDefinition {
   readonly role: string
@@ -168,6 +169,8 @@ export interface ExecuteOptions {
   readonly goOn?: string | undefined
   /** Asked before each step: whether another task has failed, so that this one is to end here for now. */
   readonly halted?: (() => boolean) | undefined
+  /** Of this life of the run. */
+  readonly tracing?: RunTracing | undefined
 }
 
 export const changedPolicies = ['restart', 'continue', 'refuse'] as const
@@ -180,6 +183,7 @@ export interface Engine {
   readonly appended?: ((run: string, entries: readonly Entry[]) => void) | undefined
   /** Those who hear the models of the one run that is executed with this engine. */
   readonly listeners?: Listeners | undefined
+  readonly tracing?: Tracing | undefined
 }
 
 /** Everything outside that the engine uses, so that tests can stand in for it. */

@@ -77,7 +77,7 @@ async function executeWithin(
   }
   const reply = await executeAttempt(
     { ...scene, task: within, attempt, delegates: new Map() },
-    (one) => takeTurn(hold, crew, within, one, scene.signal),
+    (one) => takeTurn(hold, crew, within, one, scene.options, scene.signal),
     async () => ({
       text: `${coworker.agent.role} came to no end within ${coworker.agent.maxIterations} turns`,
       finish: 'stop',

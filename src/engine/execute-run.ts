@@ -16,7 +16,12 @@ import { newWaker, type Waker } from './waker.ts'
 const stopped = Symbol('stopped')
 
 /** The state of the run when it is completed or suspended; rejects when it failed, was cancelled or was lost. */
-export async function executeRun(hold: Hold, crew: CrewDefinition, options: ExecuteOptions): Promise<RunState> {
+export function executeRun(hold: Hold, crew: CrewDefinition, options: ExecuteOptions): Promise<RunState> {
+  const traced = hold.engine.tracing?.run(hold.state, (tracing) => execute(hold, crew, { ...options, tracing }))
+  return traced ?? execute(hold, crew, options)
+}
+
+async function execute(hold: Hold, crew: CrewDefinition, options: ExecuteOptions): Promise<RunState> {
   const stop = (): void => hold.stop(stopped)
   options.signal?.addEventListener('abort', stop, { once: true })
   if (options.signal?.aborted) stop()

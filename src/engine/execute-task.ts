@@ -7,7 +7,7 @@ import { explainChange } from '../journal/fingerprint.ts'
 import type { Json } from '../journal/json.ts'
 import { attemptNumber, attemptPath, turnPath } from '../journal/paths.ts'
 import { replyText, type AttemptState, type RunState } from '../journal/state.ts'
-import { callModel } from '../models/call-model.ts'
+import { callModel, type ModelRequest } from '../models/call-model.ts'
 import { isModelFailure } from '../models/model-failure.ts'
 import { checkModel, modelName } from '../models/resolve-model.ts'
 import { conversation } from './conversation.ts'
@@ -18,7 +18,7 @@ import { executeChild } from './execute-child.ts'
 import { executeCode } from './execute-code.ts'
 import type { Hold } from './hold.ts'
 import { drainInbox } from './inbox.ts'
-import { judge } from './judge.ts'
+import { judge, type Judged } from './judge.ts'
 import { askToRaise, checkBudget, LimitReached } from './limits.ts'
 import { waitForTurn } from './rate.ts'
 import { lastTurn, refusedAnswer, revisedAnswer } from './prompts.ts'
@@ -36,21 +36,13 @@ export async function executeTask(
   const task = withDelegation(declared)
   for (;;) {
     const attempt = await currentAttempt(hold, crew, task, options)
-    const ended = await withinTime(hold, task, async (signal) => {
-      const turn = (of: AttemptState): Promise<void> => takeTurn(hold, crew, task, of, signal)
-      try {
-        const scene = { hold, task, attempt, options, signal, delegates: new Map() }
-        const delegates = delegatesOf(crew, scene)
-        const reply = await executeAttempt({ ...scene, delegates }, turn, () => exhausted(hold, task))
-        if (!reply) return undefined
-        const judged = judge({ hold, task, attempt, options, signal, turn }, reply.text, reply.finish)
-        return { text: reply.text, judged: await unlessAborted(judged, signal) }
-      } catch (error) {
-        if (!(error instanceof LimitReached)) throw error
-        return (await askToRaise(hold, attempt.path, error, options, signal)) ? 'raised' : undefined
-      }
-    })
-    if (ended === 'raised') {
+    const work = (): Promise<Ended | undefined> => tryAttempt(hold, crew, task, attempt, options)
+    let ended: Ended | undefined
+    try {
+      ended = await (options.tracing?.attempt(attempt, task, work) ?? work())
+    } catch (error) {
+      if (!(error instanceof LimitReached)) throw error
+      if (!(await askToRaise(hold, attempt.path, error, options, hold.signal))) return 'suspended'
       const failing = failedLimit(hold.state)
       if (failing !== undefined) throw await failedByPerson(hold, task, failing)
       continue
@@ -85,6 +77,30 @@ export async function executeTask(
     const words = `task ${task.name} gave no acceptable answer in ${tries} tries: ${judged.reason}`
     throw await failed(hold, task, 'OUTPUT_REFUSED', words, [...judged.entries, refusal])
   }
+}
+
+interface Ended {
+  readonly text: string
+  readonly judged: Judged
+}
+
+/** What the attempt comes to; undefined when a question is open, or the run is halted. */
+function tryAttempt(
+  hold: Hold,
+  crew: CrewDefinition,
+  task: TaskDefinition,
+  attempt: AttemptState,
+  options: ExecuteOptions,
+): Promise<Ended | undefined> {
+  return withinTime(hold, task, async (signal) => {
+    const turn = (of: AttemptState): Promise<void> => takeTurn(hold, crew, task, of, options, signal)
+    const scene = { hold, task, attempt, options, signal, delegates: new Map() }
+    const delegates = delegatesOf(crew, scene)
+    const reply = await executeAttempt({ ...scene, delegates }, turn, () => exhausted(hold, task))
+    if (!reply) return undefined
+    const judged = judge({ hold, task, attempt, options, signal, turn }, reply.text, reply.finish)
+    return { text: reply.text, judged: await unlessAborted(judged, signal) }
+  })
 }
 
 /** The attempt to go on with: an open one whose fingerprint still matches, or a new one. */
@@ -188,6 +204,7 @@ export async function takeTurn(
   crew: CrewDefinition,
   task: TaskDefinition,
   attempt: AttemptState,
+  { tracing }: ExecuteOptions,
   signal: AbortSignal,
 ): Promise<void> {
   await drainInbox(hold, { edits: false })
@@ -201,7 +218,7 @@ export async function takeTurn(
   const { world, listeners } = hold.engine
   using listener = listeners?.speaker(path, hold.state.seq)
   try {
-    const reply = await callModel({
+    const asked: ModelRequest = {
       model: modelFor(task, request),
       instructions: request.instructions,
       messages: last && attempt.turns.length > 0 ? [...messages, { role: 'user', text: lastTurn }] : messages,
@@ -214,7 +231,8 @@ export async function takeTurn(
       listener,
       now: () => world.now().getTime(),
       sleep: (ms, aborted) => world.sleep(ms, aborted ?? signal),
-    })
+    }
+    const reply = await (tracing?.model(path, attempt, asked, () => callModel(asked)) ?? callModel(asked))
     const { parts, usage, finish, startedAt, tries, model } = reply
     const extra = { ...(tries.length > 0 ? { tries } : {}), ...(model === undefined ? {} : { model }) }
     await hold.append([{ type: 'model.replied', path, startedAt, parts, usage, finish, ...extra }])

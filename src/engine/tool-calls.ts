@@ -181,7 +181,7 @@ interface Allowed {
 }
 
 async function makeCall(item: Item, { input, allowedBy }: Allowed): Promise<void> {
-  const { hold, call, task, signal } = item
+  const { hold, call, task, signal, options } = item
   const now = input === undefined ? item : { ...item, ...(await prepare(item, call, input)) }
   if ('refusal' in now) return give(item, { error: now.refusal })
   const { tool, key } = now
@@ -195,7 +195,9 @@ async function makeCall(item: Item, { input, allowedBy }: Allowed): Promise<void
   await hold.ready().catch((error: unknown) => abandon(item, unbegun, error))
   if (signal.aborted) return abandon(item, unbegun, signal.reason)
   const context = { idempotencyKey, signal, run: hold.state.run, task: task.name }
-  const ended = await runTool(tool, now.parsed, context, (over) => linger(placeOf(hold, call.path), over))
+  const lingers = (over: Promise<unknown>): void => linger(placeOf(hold, call.path), over)
+  const traced = options.tracing?.tool(now, () => runTool(tool, now.parsed, context, lingers))
+  const ended = await (traced ?? runTool(tool, now.parsed, context, lingers))
   if (!('abandoned' in ended)) return give(item, ended)
   const { abandoned: reason } = ended
   if (signal.aborted) return abandon(item, { reason }, signal.reason)
@@ -237,10 +239,13 @@ async function settle(item: Callable): Promise<'done' | 'not happened' | 'cannot
 }
 
 async function give(
-  { hold, call, key }: Item,
+  item: Item,
   outcome: ToolOutcome,
   source: { readonly source?: NonNullable<CallState['source']>; readonly by?: string } = {},
 ): Promise<void> {
+  const { hold, call, key } = item
+  if (source.source !== undefined || call.calledAt === undefined)
+    item.options.tracing?.notCalled(item, outcome, source.source)
   const known = call.key === undefined ? { key } : {}
   const entry: NewEntry = { type: 'tool.returned', path: call.path, outcome, ...source, ...known }
   await hold.append([entry])

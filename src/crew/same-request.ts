@@ -1,0 +1,61 @@
+// A run id that is used again must mean the same: the same inputs of a kickoff, the same request for a run that is made from another.
+import type { Inputs } from '../engine/definition.ts'
+import { RepriseError } from '../errors.ts'
+import { digest } from '../journal/hash.ts'
+import { canonicalJson, type Json } from '../journal/json.ts'
+import type { RunState } from '../journal/state.ts'
+import type { MakeRequest } from './crew-runs.ts'
+
+/** INPUTS_DIFFER. */
+export function checkSameInputs(state: RunState, inputs: Inputs): void {
+  const before = state.given ?? state.inputs
+  if (digest(inputs) === digest(before)) return
+  const names = [...new Set([...Object.keys(before), ...Object.keys(inputs)])]
+  const words = differences(before, inputs, names)
+  throw new RepriseError(
+    'INPUTS_DIFFER',
+    `run ${state.run} was started with other inputs: ${words}; use another id, or replay it with new inputs`,
+    { runId: state.run },
+  )
+}
+
+/** A run that is to be made under an id that is taken must be the one that was made by the same call. */
+export function checkSameOrigin(state: RunState, request: MakeRequest): void {
+  const { parent } = state
+  const { run, from, inputs } = request
+  const before = state.given ?? state.inputs
+  const names = Object.keys(inputs).filter((name) => shown(inputs[name]) !== shown(before[name]))
+  const other =
+    !parent || (run !== undefined && run !== parent.run)
+      ? `from ${parent ? `run ${parent.run}` : 'no other run'}`
+      : parent.from !== from?.name
+        ? `from ${parent.from === undefined ? 'no task' : `task ${parent.from}`} on`
+        : names.length > 0
+          ? `with other inputs: ${differences(before, inputs, names)}`
+          : parent.request !== requestDigest(request)
+            ? 'with other inputs, outputs or policies'
+            : undefined
+  if (other === undefined) return
+  throw new RepriseError('INPUTS_DIFFER', `run ${state.run} was made ${other}; use another id`, { runId: state.run })
+}
+
+/** Of everything that decides what the new run is, but for the run that it is made from. */
+export function requestDigest({ from, only, inputs, outputs, stale, effects }: MakeRequest): string {
+  const given = [...(outputs ?? [])].map(([task, { raw }]) => [task, raw])
+  return digest([from?.name ?? null, only ?? null, inputs, given, stale, effects ?? 'reuse'])
+}
+
+function differences(before: Inputs, now: Inputs, names: readonly string[]): string {
+  return names
+    .filter((name) => shown(now[name]) !== shown(before[name]))
+    .map((name) => `${name} was ${shorten(shown(before[name]))} and is ${shorten(shown(now[name]))}`)
+    .join('; ')
+}
+
+function shown(value: Json | undefined): string {
+  return value === undefined ? 'not given' : canonicalJson(value)
+}
+
+function shorten(text: string): string {
+  return text.length > 80 ? `${text.slice(0, 79)}…` : text
+}

@@ -1,0 +1,63 @@
+// What models and tools were given and said, as the conventions want it in attributes, and without credentials. Only for those who
+// asked for it.
+import type { ReplyPart } from '../../journal/entries.ts'
+import type { Json } from '../../journal/json.ts'
+import type { ToolOutcome } from '../../journal/state.ts'
+import type { ModelReply, ModelRequest } from '../../models/call-model.ts'
+import type { Message } from '../../models/messages.ts'
+import { redact } from '../../models/redact.ts'
+import type { SpanAttributes } from './tracer.ts'
+
+export function requestContent({ instructions, messages }: ModelRequest): SpanAttributes {
+  const told = instructions === '' ? undefined : cleanJson([{ type: 'text', content: instructions }])
+  return { 'gen_ai.system_instructions': told, 'gen_ai.input.messages': cleanJson(messages.map(toMessage)) }
+}
+
+export function replyContent({ parts, finish }: ModelReply): SpanAttributes {
+  const message = { role: 'assistant', parts: parts.map(toPart), finish_reason: finish }
+  return { 'gen_ai.output.messages': cleanJson([message]) }
+}
+
+export function argumentsContent(input: Json): SpanAttributes {
+  return { 'gen_ai.tool.call.arguments': cleanJson(input) }
+}
+
+export function resultContent(outcome: ToolOutcome | { readonly abandoned: string }): SpanAttributes {
+  return { 'gen_ai.tool.call.result': cleanJson('result' in outcome ? outcome.result : { ...outcome }) }
+}
+
+function toMessage(message: Message): Json {
+  if (message.role === 'user') return { role: 'user', parts: [{ type: 'text', content: message.text }] }
+  if (message.role === 'assistant') return { role: 'assistant', parts: message.parts.map(toPart) }
+  const parts = message.results.map(({ id, outcome }) => ({
+    type: 'tool_call_response',
+    id,
+    response: 'result' in outcome ? outcome.result : { ...outcome },
+  }))
+  return { role: 'tool', parts }
+}
+
+function toPart(part: ReplyPart): Json {
+  if (part.type !== 'call') return { type: part.type, content: part.text }
+  return { type: 'tool_call', id: part.id, name: part.tool, arguments: part.input }
+}
+
+/** Every string on its own, not the whole text: a pattern that runs over a quote would leave no JSON behind. */
+function cleanJson(value: Json): string {
+  return JSON.stringify(clean(value, ''))
+}
+
+function clean(value: Json, name: string): Json {
+  if (typeof value === 'string') return cleanString(value, name)
+  if (Array.isArray(value)) return value.map((item: Json) => clean(item, name))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [redact(key), clean(member, key)]))
+}
+
+function cleanString(text: string, name: string): string {
+  const cleaned = redact(text)
+  if (cleaned !== text || name === '') return cleaned
+  // a member whose name tells that it is a key
+  const named = `${name}=${text}`
+  return redact(named) === named ? text : '[redacted]'
+}

@@ -1,0 +1,275 @@
+// Runs as spans of OpenTelemetry, named and described after its conventions for generative AI; what they have no name for begins with
+// `reprise.`. A span's parent is the nearest one that is open on the way up its path, so that tasks side by side do not depend on
+// anybody's context manager. Neither a tracer that throws nor an exporter that is down may change what a run does.
+import type { RunTracing, TracedCall, Tracing } from '../../engine/tracing.ts'
+import { messageOf, RepriseError } from '../../errors.ts'
+import { parentPath } from '../../journal/paths.ts'
+import type { CallState, RunState, ToolOutcome } from '../../journal/state.ts'
+import type { ModelReply, ModelRequest } from '../../models/call-model.ts'
+import { isModelFailure } from '../../models/model-failure.ts'
+import { redact } from '../../models/redact.ts'
+import { modelName } from '../../models/resolve-model.ts'
+import { argumentsContent, replyContent, requestContent, resultContent } from './content.ts'
+import { clientKind, errorStatus, internalKind, type Contexts, type SpanAttributes, type Tracer } from './tracer.ts'
+
+export interface TracingParts {
+  readonly tracer: Tracer
+  readonly contexts: Contexts
+  readonly captureContent: boolean
+}
+
+export function createTracing(parts: TracingParts): Tracing {
+  const safely = guard()
+  return {
+    run(state, work) {
+      const trace = tracedRun(parts, state, safely)
+      const attributes = {
+        'gen_ai.operation.name': 'invoke_workflow',
+        'gen_ai.workflow.name': state.crew,
+        'reprise.run.life': state.lives,
+        'reprise.run.resumed': state.lives > 1,
+        'reprise.run.parent': state.parent?.run,
+      }
+      return trace({
+        path: '',
+        name: `invoke_workflow ${state.crew}`,
+        attributes,
+        work: () => work(runTracing(trace, parts.captureContent)),
+        ended: (ended) => ({ attributes: runEnd(ended) }),
+        // it is folded from what was recorded, also of the failure
+        failed: () => ({ attributes: runEnd(state) }),
+      })
+    },
+  }
+}
+
+function runEnd({ status, suspended }: RunState): SpanAttributes {
+  return { 'reprise.run.status': status, 'reprise.run.suspended': suspended?.reason }
+}
+
+function runTracing(trace: Trace, captureContent: boolean): RunTracing {
+  const onTool = ({ attempt, call, input, tool }: TracedCall, called: boolean, source?: CallState['source']) => ({
+    path: call.path,
+    name: `execute_tool ${call.request.tool}`,
+    attributes: {
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': call.request.tool,
+      'gen_ai.tool.type': 'function',
+      'gen_ai.tool.call.id': call.request.id,
+      'gen_ai.agent.name': attempt.agent,
+      'reprise.tool.effect': tool?.effect,
+      'reprise.tool.called': called,
+      'reprise.tool.source': source,
+    },
+    more: () => (captureContent ? argumentsContent(input) : {}),
+    ended: (outcome: ToolOutcome | { readonly abandoned: string }) => ({
+      attributes: captureContent ? resultContent(outcome) : {},
+      error: toolError(outcome, called),
+    }),
+  })
+  return {
+    attempt: (attempt, task, work) =>
+      trace({
+        path: attempt.path,
+        name: `invoke_agent ${attempt.agent}`,
+        attributes: {
+          'gen_ai.operation.name': 'invoke_agent',
+          'gen_ai.agent.name': attempt.agent,
+          ...modelAttributes(attempt.request.model),
+          'reprise.task.name': task.name,
+          'reprise.task.id': task.id,
+        },
+        work,
+        ended: (ended) => {
+          const judged = ended?.judged
+          const by = judged?.is === 'refused' ? judged.by : undefined
+          return {
+            attributes: { 'reprise.attempt.outcome': judged?.is ?? 'suspended', 'reprise.attempt.refused_by': by },
+            error: by === undefined || by === 'person' ? undefined : { type: 'OUTPUT_REFUSED' },
+          }
+        },
+      }),
+    model: (path, attempt, request, work) => {
+      const model = modelAttributes(modelName(request.model))
+      return trace({
+        path,
+        name: `chat ${model['gen_ai.request.model']}`,
+        kind: clientKind,
+        attributes: {
+          'gen_ai.operation.name': 'chat',
+          'gen_ai.agent.name': attempt.agent,
+          ...model,
+          ...requestAttributes(request),
+        },
+        more: () => (captureContent ? requestContent(request) : {}),
+        work,
+        ended: (reply) => ({
+          attributes: {
+            'gen_ai.response.model': reply.model ?? model['gen_ai.request.model'],
+            ...replyAttributes(reply),
+            ...(captureContent ? replyContent(reply) : {}),
+          },
+        }),
+        failed: (error) =>
+          isModelFailure(error)
+            ? { attributes: { 'reprise.model.tries': error.tries.length }, error: { type: modelErrorType(error) } }
+            : {},
+      })
+    },
+    tool: (call, work) => trace({ ...onTool(call, true), work }),
+    notCalled: (call, outcome, source) =>
+      void trace({ ...onTool(call, false, source), work: () => Promise.resolve(outcome) }),
+  }
+}
+
+interface Ended {
+  readonly attributes?: SpanAttributes
+  readonly error?: { readonly type: string } | undefined
+}
+
+interface Traced<T> {
+  readonly path: string
+  readonly name: string
+  readonly kind?: number
+  readonly attributes: SpanAttributes
+  /** What is put together only when somebody records it. */
+  readonly more?: () => SpanAttributes
+  readonly work: () => Promise<T>
+  readonly ended: (value: T) => Ended
+  readonly failed?: (error: unknown) => Ended
+}
+
+type Trace = <T>(traced: Traced<T>) => Promise<T>
+
+function tracedRun({ tracer, contexts, captureContent }: TracingParts, { run }: RunState, safely: Guard): Trace {
+  const outside = contexts.active()
+  const open = new Map<string, unknown>()
+  const parentOf = (path: string): unknown => {
+    for (let up = parentPath(path); ; up = parentPath(up)) {
+      const context = open.get(up)
+      if (context !== undefined) return context
+      if (up === '') return outside
+    }
+  }
+  return async ({ path, name, kind = internalKind, attributes, more, work, ended, failed }) => {
+    const parent = parentOf(path)
+    const place = { 'reprise.run.id': run, 'gen_ai.conversation.id': run, 'reprise.path': path || undefined }
+    const span = safely(() =>
+      tracer.startSpan(name, { kind, attributes: { ...attributes, ...place } }, parent as never),
+    )
+    if (span === undefined) return work()
+    const say = (tell: () => Ended): void =>
+      safely(() => {
+        if (!span.isRecording()) return
+        const { attributes: said = {}, error } = tell()
+        span.setAttributes(error ? { ...said, 'error.type': error.type } : said)
+        if (error) span.setStatus({ code: errorStatus, ...error })
+      })
+    if (more) say(() => ({ attributes: more() }))
+    const context = safely(() => contexts.withSpan(parent, span)) ?? parent
+    open.set(path, context)
+    try {
+      const value = await contexts.within(context, work)
+      say(() => ended(value))
+      return value
+    } catch (error) {
+      // what a server or a tool said may be content
+      const message = captureContent ? { message: redact(messageOf(error)) } : {}
+      say(() => {
+        const told = failed?.(error)
+        return { ...told, error: { type: errorType(error), ...told?.error, ...message } }
+      })
+      throw error
+    } finally {
+      open.delete(path)
+      safely(() => span.end())
+    }
+  }
+}
+
+type Guard = <T>(work: () => T) => T | undefined
+
+/** Says once that a tracer throws: it may do so for every span. */
+function guard(): Guard {
+  let said = false
+  return (work) => {
+    try {
+      return work()
+    } catch (error) {
+      if (!said)
+        process.emitWarning(`the tracer of a crew threw, and its spans are incomplete: ${redact(messageOf(error))}`)
+      said = true
+      return undefined
+    }
+  }
+}
+
+/** The names of providers in the conventions, where they are not those of the AI SDK. */
+const providers: { readonly [provider: string]: string } = {
+  'amazon-bedrock': 'aws.bedrock',
+  azure: 'azure.ai.openai',
+  google: 'gcp.gemini',
+  'google.vertex': 'gcp.vertex_ai',
+  mistral: 'mistral_ai',
+  xai: 'x_ai',
+}
+
+/** Of `provider/model`. */
+function modelAttributes(name: string): { readonly [name in `gen_ai.${'provider.name' | 'request.model'}`]: string } {
+  const slash = name.indexOf('/')
+  const provider = name.slice(0, Math.max(0, slash))
+  return {
+    'gen_ai.provider.name': providers[provider] ?? (provider || '_OTHER'),
+    'gen_ai.request.model': name.slice(slash + 1),
+  }
+}
+
+const settings: { readonly [setting: string]: string } = {
+  temperature: 'temperature',
+  maxOutputTokens: 'max_tokens',
+  topP: 'top_p',
+  topK: 'top_k',
+  presencePenalty: 'presence_penalty',
+  frequencyPenalty: 'frequency_penalty',
+  seed: 'seed',
+}
+
+function requestAttributes({ settings: given = {}, output }: ModelRequest): SpanAttributes {
+  const known = Object.entries(settings).flatMap(([setting, name]) => {
+    const value = given[setting]
+    return typeof value === 'number' ? [[`gen_ai.request.${name}`, value] as const] : []
+  })
+  return { ...Object.fromEntries(known), 'gen_ai.output.type': output === undefined ? undefined : 'json' }
+}
+
+function replyAttributes({ usage, finish, tries }: ModelReply): SpanAttributes {
+  return {
+    'gen_ai.response.finish_reasons': [finish],
+    'gen_ai.usage.input_tokens': usage.input,
+    'gen_ai.usage.output_tokens': usage.output,
+    'gen_ai.usage.cache_read.input_tokens': usage.cacheRead,
+    'gen_ai.usage.cache_creation.input_tokens': usage.cacheWrite,
+    'gen_ai.usage.reasoning.output_tokens': usage.reasoning,
+    'reprise.model.tries': tries.length + 1,
+  }
+}
+
+function modelErrorType({ code, cause }: RepriseError): string {
+  const { name, statusCode } = (cause ?? {}) as { readonly name?: unknown; readonly statusCode?: unknown }
+  if (typeof statusCode === 'number') return String(statusCode)
+  return name === 'ModelTimeout' ? 'timeout' : code
+}
+
+function toolError(outcome: ToolOutcome | { readonly abandoned: string }, called: boolean): Ended['error'] {
+  if ('result' in outcome || 'denied' in outcome) return undefined
+  if ('abandoned' in outcome) return { type: 'abandoned' }
+  if ('unreadable' in outcome) return { type: 'unreadable_result' }
+  return { type: called ? 'tool_error' : 'not_called' }
+}
+
+function errorType(error: unknown): string {
+  if (RepriseError.isInstance(error)) return error.code
+  if (error instanceof Error) return error.name
+  // how a run is told to stop
+  return typeof error === 'symbol' ? 'stopped' : '_OTHER'
+}
