@@ -30,6 +30,10 @@ export const errorCodes = {
     retry: true,
     meaning: 'a store could not tell whether an append was written, or a tool whether its call happened',
   },
+  OUTPUT_FILE_FAILED: {
+    retry: true,
+    meaning: 'the output file of a task cannot be written; a resume tries again',
+  },
   OUTPUT_REFUSED: { retry: true, meaning: 'a task gave no acceptable output within its retries' },
   OUTPUT_STALE: {
     retry: false,

@@ -29,6 +29,10 @@ export interface CodeTaskOptions<
   readonly context?: readonly Task[]
   readonly async?: boolean
   readonly when?: Condition
+  /** Where the output is written behind the task's completion, below the working folder: `reports/{topic}.md`. At least once. */
+  readonly outputFile?: string
+  /** False: a folder of `outputFile` that is not there is an error. Default true. */
+  readonly createDirectory?: boolean
   readonly callback?: (output: TaskOutput<CodeOutput<Result, Schema>>, place: CallbackPlace) => unknown
   /** Change it with the function: what that does is not seen. */
   readonly version?: string
@@ -56,6 +60,8 @@ const codeKeys = [
   'context',
   'async',
   'when',
+  'outputFile',
+  'createDirectory',
   'callback',
   'version',
 ]

@@ -14,6 +14,7 @@ import { executeRun } from '../engine/execute-run.ts'
 import { executorOf, type Hold } from '../engine/hold.ts'
 import { createListeners } from '../engine/listeners.ts'
 import { checkReadable, checkResumable, createRun, resumeRun } from '../engine/lifecycle.ts'
+import { checkOutputFile } from '../engine/output-file.ts'
 import { onceCalls } from '../engine/once.ts'
 import { inheritedCalls, planFork, type ForkPlan, type ForkRequest } from '../engine/plan/fork.ts'
 import { planKickoff, planResume } from '../engine/plan/run.ts'
@@ -275,6 +276,7 @@ async function checkPrices(crew: CrewDefinition, budget = crew.budget): Promise<
 
 function checkTasks(tasks: readonly TaskDefinition[], inputs: Inputs): void {
   for (const task of tasks) {
+    checkOutputFile(task, inputs)
     if (task.child) checkTasks(task.child.crew.tasks.filter(needsNoInput), inputs)
     if (task.code || task.child) continue
     checkInputs(task, inputs)

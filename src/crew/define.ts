@@ -14,6 +14,7 @@ import { modelName, type LanguageModel } from '../models/resolve-model.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Agent } from './agent.ts'
 import { defineGuardrail, type Guardrail } from './guardrails.ts'
+import { outputPath } from './output-file.ts'
 import { interpolate, placeholders } from './placeholders.ts'
 import { readInputs } from './inputs.ts'
 import { instructionsFor, messageFor } from './prompts.ts'
@@ -116,7 +117,7 @@ function defineTask(task: Task, doers: Doers, context: readonly string[], overri
     expectedOutput: task.expectedOutput,
     agent: { ...pickAgent(agent), model },
     context,
-    inputs: used,
+    inputs: [...new Set([...used, ...placeholders(task.outputFile ?? '')])],
     schema: task.schema,
     tools,
     coworkers,
@@ -127,6 +128,7 @@ function defineTask(task: Task, doers: Doers, context: readonly string[], overri
     humanInput: task.humanInput,
     async: task.async,
     when: task.when,
+    outputFile: outputFileOf(task),
     render(inputs, outputs) {
       const text = (name: keyof typeof texts, where: string): string => interpolate(texts[name] ?? '', inputs, where)
       return {
@@ -136,6 +138,7 @@ function defineTask(task: Task, doers: Doers, context: readonly string[], overri
           expectedOutput: text('expected output', `the expected output of task ${task.name}`),
           context: [...outputs].map(([name, output]) => ({ task: name, output })),
           structured: task.schema !== undefined,
+          markdown: task.markdown,
         }),
       }
     },
@@ -154,6 +157,7 @@ function defineTask(task: Task, doers: Doers, context: readonly string[], overri
           },
         ]),
         ...(task.schema ? [['output schema', task.schema.json] satisfies [string, Json]] : []),
+        ...(task.markdown ? [['markdown', true] satisfies [string, Json]] : []),
         ...(guardrails.length > 0 ? [['guardrails', guardrails.map(guardrailIdentity)] satisfies [string, Json]] : []),
         // what a function does is not seen: a version tells that it changed
         ...(task.when ? [['condition', true] satisfies [string, Json]] : []),
@@ -195,6 +199,7 @@ function defineCode(
     humanInput: false,
     async,
     when,
+    outputFile: outputFileOf(task),
     render: () => ({ instructions: '', message: '' }),
     fingerprint(inputs, outputs) {
       const fields: [string, Json][] = [
@@ -234,6 +239,13 @@ function defineChild(task: Task, { crew, inputs }: ChildOf, overrides: Overrides
       return (await definition.callbacks?.before?.(read)) ?? read
     },
   }
+}
+
+/** No part of the fingerprint: what a task gives does not depend on where it is written. */
+function outputFileOf({ name, outputFile, createDirectory }: Task): TaskDefinition['outputFile'] {
+  return outputFile === undefined
+    ? undefined
+    : { createDirectory, pathFor: (inputs) => outputPath(outputFile, inputs, name) }
 }
 
 /** Of a task that needs none. */

@@ -76,6 +76,8 @@ export function describeEntry(entry: Entry): string | undefined {
       return `question ${entry.question} answered: ${entry.answer.decision}`
     case 'message.refused':
       return `message ${entry.message} refused: ${entry.reason}`
+    case 'file.written':
+      return `task ${at} written to ${entry.file}`
     case 'run.created':
     case 'task.offered':
     case 'callback.returned':

@@ -21,14 +21,18 @@ export interface TaskTexts {
   readonly expectedOutput?: string | undefined
   readonly context: readonly { readonly task: string; readonly output: string }[]
   readonly structured: boolean
+  readonly markdown?: boolean
 }
 
-export function messageFor({ description, expectedOutput, context, structured }: TaskTexts): string {
+export function messageFor({ description, expectedOutput, context, structured, markdown }: TaskTexts): string {
   const parts = [`Task: ${description}`]
   if (expectedOutput) parts.push(`Expected result: ${expectedOutput}`)
   if (structured) parts.push('Answer with JSON that fits the schema you are given, and nothing else.')
+  if (markdown) parts.push(structured ? 'Write the texts inside it as Markdown.' : asMarkdown)
   if (context.length > 0) {
     parts.push('What earlier tasks found:', ...context.map(({ task, output }) => `--- ${task} ---\n${output}`))
   }
   return parts.join('\n\n')
 }
+
+const asMarkdown = 'Write the result as Markdown, and do not put it into a code block.'

@@ -31,6 +31,8 @@ export interface TaskOutput<Output = unknown> {
   readonly completedAt: string | undefined
   /** What was said in this run to make it; empty for an inherited one. */
   readonly messages: readonly Message[]
+  /** The file below the working folder that its output was written to in this run. */
+  readonly outputFile: string | undefined
   readonly status: 'executed' | 'inherited' | 'skipped' | 'edited' | 'pending'
 }
 
@@ -156,6 +158,7 @@ async function toTaskOutput(state: RunState, task: TaskState, code: TaskDefiniti
     startedAt: stored?.startedAt ?? task.startedAt,
     completedAt: stored?.completedAt,
     messages: last ? conversation(state, last) : [],
+    outputFile: stored && task.written?.of === task.seq ? task.written?.file : undefined,
     status:
       task.status === 'skipped' ? 'skipped' : task.status === 'completed' && task.source ? task.source : 'pending',
   }

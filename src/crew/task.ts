@@ -16,6 +16,7 @@ import { fromCrew, isCrewTask, type ChildOf, type CrewTaskOptions } from './crew
 import { fromCode, isCode, type CodeOutput, type CodeTaskOptions } from './code-task.ts'
 import { guardrailList, type Guardrail } from './guardrails.ts'
 import { checkName, derivedName, stableId } from './identity.ts'
+import { checkTemplate } from './output-file.ts'
 import type { Placeholders } from './placeholders.ts'
 import type { OutputOfLast, TaskOutput, Tasks } from './result.ts'
 
@@ -25,6 +26,7 @@ export interface TaskOptions<
   Expected extends string = string,
   Who extends Agent = Agent,
   Schema extends SchemaInput = SchemaInput,
+  File extends string = string,
 > {
   /** The task's identity. Left out, it is derived from the texts, and changes with them. */
   readonly name?: Name
@@ -48,6 +50,12 @@ export interface TaskOptions<
   readonly async?: boolean
   /** Whether the task is executed, decided when its turn comes; else it is recorded as skipped and gives nothing. Not on the first task. */
   readonly when?: Condition
+  /** Where the output is written behind the task's completion, below the working folder: `reports/{topic}.md`. At least once. */
+  readonly outputFile?: File
+  /** False: a folder of `outputFile` that is not there is an error. Default true. */
+  readonly createDirectory?: boolean
+  /** The model is asked for Markdown. */
+  readonly markdown?: boolean
   /** Called when the task was executed, with its output. At least once: again after a crash before it returned. */
   readonly callback?: (output: TaskOutput<OutputFor<Schema>>, place: CallbackPlace) => unknown
   /** Change it when something changes that Reprise cannot see: what `when` does. */
@@ -81,6 +89,9 @@ export interface Task<
   readonly humanInput: boolean
   readonly async: boolean
   readonly when: Condition | undefined
+  readonly outputFile: string | undefined
+  readonly createDirectory: boolean
+  readonly markdown: boolean
   readonly callback: ((output: TaskOutput<never>, place: CallbackPlace) => unknown) | undefined
   readonly version: string | undefined
   /** Only types: nothing is there at run time. */
@@ -97,12 +108,13 @@ export interface TaskConstructor {
     const Expected extends string = '',
     Who extends Agent = Agent<never>,
     Schema extends SchemaInput = never,
+    const File extends string = '',
   >(
-    options: TaskOptions<Name, Description, Expected, Who, Schema>,
+    options: TaskOptions<Name, Description, Expected, Who, Schema, File>,
   ): Task<
     Name,
     OutputFor<Schema>,
-    Placeholders<Description> | Placeholders<Expected> | InputsOf<Who>,
+    Placeholders<Description> | Placeholders<Expected> | Placeholders<File> | InputsOf<Who>,
     [Schema] extends [never] ? string : InferInput<Schema>
   >
   new <const Name extends string, const T extends Tasks, Given = undefined>(
@@ -134,6 +146,9 @@ const keys = [
   'humanInput',
   'async',
   'when',
+  'outputFile',
+  'createDirectory',
+  'markdown',
   'callback',
   'version',
 ]
@@ -156,6 +171,9 @@ export const Task: TaskConstructor = class {
   readonly humanInput: boolean
   readonly async: boolean
   readonly when: Condition | undefined
+  readonly outputFile: string | undefined
+  readonly createDirectory: boolean
+  readonly markdown: boolean
   readonly callback: ((output: TaskOutput<never>, place: CallbackPlace) => unknown) | undefined
   readonly version: string | undefined
 
@@ -182,6 +200,11 @@ export const Task: TaskConstructor = class {
     this.guardrails = guardrailList(what, given.guardrails)
     checkFlag(`humanInput of ${what}`, given.humanInput)
     checkFlag(`async of ${what}`, given.async)
+    checkFlag(`createDirectory of ${what}`, given.createDirectory)
+    checkFlag(`markdown of ${what}`, given.markdown)
+    this.outputFile = checkTemplate(what, given.outputFile)
+    this.createDirectory = given.createDirectory ?? true
+    this.markdown = given.markdown ?? false
     this.humanInput = given.humanInput ?? false
     this.async = given.async ?? false
     for (const key of ['when', 'callback'] as const) {

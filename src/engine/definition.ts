@@ -53,10 +53,19 @@ export interface TaskDefinition {
   readonly async: boolean
   /** Whether the task is executed at all; else it is skipped. */
   readonly when: Condition | undefined
+  /** Where its output is written, behind its completion. */
+  readonly outputFile?: OutputFileDefinition | undefined
   /** The texts for the model, made from the original ones each time. */
   render(inputs: Inputs, outputs: ReadonlyMap<string, string>): { instructions: string; message: string }
   /** Digests of everything declared, the inputs that the texts use, and the outputs that it is given. */
   fingerprint(inputs: Inputs, outputs: ReadonlyMap<string, string>): Fingerprint
+}
+
+export interface OutputFileDefinition {
+  /** Below the working folder, with `/` between its parts. INPUT_MISSING, INPUT_INVALID. */
+  pathFor(inputs: Inputs): string
+  /** False: a folder that is not there is an error. */
+  readonly createDirectory: boolean
 }
 
 /** What a condition sees: the outputs of the tasks before, by name, as their schemas give them. A skipped task has none. */

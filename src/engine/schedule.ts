@@ -10,6 +10,7 @@ import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definitio
 import { executeTask } from './execute-task.ts'
 import type { Hold } from './hold.ts'
 import { drainInbox } from './inbox.ts'
+import { writeOutputFiles } from './output-file.ts'
 import { inheritance } from './plan/inherit.ts'
 import { skip } from './so-far.ts'
 import { waitsFor } from './waits-for.ts'
@@ -49,6 +50,7 @@ export async function executeTasks(
       const inbox = await drainInbox(hold, { edits: running.size === 0 })
       hold.signal.throwIfAborted()
       if (failure && running.size === 0) throw failure.error
+      await writeOutputFiles(hold, crew)
       await unlessAborted(tellOfTasks(hold, crew), hold.signal)
       const ready =
         failure || inbox.editsWait || running.size >= crew.concurrency

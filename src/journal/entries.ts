@@ -296,6 +296,8 @@ export interface EntryBodies {
   'task.invalidated': { readonly by?: string; readonly reason?: string }
   /** The callbacks for a task's completion, entry `of`, have returned and are not called again. */
   'callback.returned': { readonly of: number }
+  /** The output of a task, completed by entry `of`, is in its file, below the working folder, and is not written again. */
+  'file.written': { readonly of: number; readonly file: string; readonly bytes: number }
   'model.replied': {
     readonly startedAt: string
     readonly tries?: readonly FailedTry[]

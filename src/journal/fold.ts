@@ -209,6 +209,9 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
   'callback.returned': (state, entry) => {
     taskAt(state, entry.path).told = entry.of
   },
+  'file.written': (state, { path, of, file }) => {
+    taskAt(state, path).written = { of, file }
+  },
   'model.replied': (state, entry) => {
     const path = entry.path as string
     state.fruitless = 0

@@ -100,6 +100,8 @@ export interface TaskState extends DeclaredTask {
   again?: boolean
   /** The entry that completed the task when its callbacks returned. */
   told?: number
+  /** The file that holds its output, and the entry that had completed the task by then. */
+  written?: { readonly of: number; readonly file: string }
   /** In words: what no longer matched when the output was inherited. */
   stale?: readonly string[]
   /** No longer among the crew's tasks when the run was resumed. */

@@ -241,8 +241,7 @@ for (const [kind, line, value] of [
   ['agents', '  cache: true', 'true'],
   ['agents', '  knowledge_sources: [a]', 'a list'],
   ['agents', '  use_system_prompt: false', 'false'],
-  ['tasks', '  output_file: report.md', '"report.md"'],
-  ['tasks', '  markdown: true', 'true'],
+  ['tasks', '  input_files: [a]', 'a list'],
 ] as const) {
   test(`${line.trim()} is refused: this version does not have it`, async () => {
     const files = { ...small, [kind]: `${small[kind]}${line}\n` }

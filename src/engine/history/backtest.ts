@@ -113,7 +113,7 @@ export async function backtestCase(
   const trial: CrewDefinition = {
     ...crew,
     name: backtestName(crew.name),
-    tasks: [...given, { ...task, when: undefined }],
+    tasks: [...given, { ...task, when: undefined, outputFile: undefined }],
     // nobody is told: nothing has happened
     callbacks: undefined,
   }

@@ -45,10 +45,14 @@ export async function appendDurably(path: string, tail: Tail, data: Uint8Array):
 }
 
 /** Under a temporary name first, so that no half-written file ever has the real one. */
-export async function writeDurably(path: string, data: Uint8Array | AsyncIterable<string>): Promise<void> {
+export async function writeDurably(
+  path: string,
+  data: Uint8Array | AsyncIterable<string>,
+  mode: number = 0o600,
+): Promise<void> {
   const temporary = `${path}.${randomUUID()}.tmp`
   try {
-    const handle = await open(temporary, 'wx', 0o600)
+    const handle = await open(temporary, 'wx', mode)
     try {
       await handle.writeFile(data)
       await handle.sync()
