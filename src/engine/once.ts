@@ -157,7 +157,9 @@ function fromChild(call: OnceCall): FoundCall {
 
 /** Calls that were made, and those whose result was taken from a record or from a person. */
 function counts({ effect, source, outcome }: CallState): boolean {
-  return effect === 'once' || (source !== undefined && outcome !== undefined && 'result' in outcome)
+  return (
+    effect === 'once' || (source !== undefined && source !== 'cached' && outcome !== undefined && 'result' in outcome)
+  )
 }
 
 export function toOnceCall(call: FoundCall): OnceCall {

@@ -2,7 +2,7 @@
 import type { Entry, Failure, Usage } from '../journal/entries.ts'
 import { digest } from '../journal/hash.ts'
 import { taskOf } from '../journal/paths.ts'
-import { addUsage, noUsage, openQuestions, spentOn, type RunState } from '../journal/state.ts'
+import { addUsage, noUsage, openQuestions, spentOn, type CallState, type RunState } from '../journal/state.ts'
 import type { OutputKey, RunRow } from '../stores/store.ts'
 
 /** Larger inputs are left out of the row, and a listing that shows them reads the journal instead. */
@@ -56,7 +56,11 @@ export function outputKeys(state: RunState, entries: readonly Entry[]): OutputKe
     const attempt = state.attempts.get(entry.path)
     const task = state.tasks.get(taskOf(entry.path))
     const calls = task?.attempts.flatMap((path) => state.attempts.get(path)?.turns ?? []).flatMap((turn) => turn.calls)
-    if (!attempt || !task || calls?.some((call) => call.effect === 'once' || call.source !== undefined)) return []
+    if (!attempt || !task || calls?.some(didSomething)) return []
     return [{ task: task.name, fingerprint: digest(attempt.fingerprint), seq: entry.seq }]
   })
+}
+
+function didSomething({ effect, source }: CallState): boolean {
+  return effect === 'once' || (source !== undefined && source !== 'cached')
 }

@@ -8,6 +8,7 @@ import type { AttemptState, CallState, ToolOutcome, TurnState } from '../journal
 import { redact } from '../models/redact.ts'
 import { describe } from '../options.ts'
 import type { Tool } from '../tools/tool.ts'
+import { cacheKeyOf, inTurn, recordedFor } from './cache.ts'
 import { unlessAborted } from './deadline.ts'
 import type { ExecuteOptions, TaskDefinition } from './definition.ts'
 import { storeId, type Hold } from './hold.ts'
@@ -42,7 +43,7 @@ export async function settleCalls(scene: CallScene, turn: TurnState): Promise<bo
     const items = await Promise.all(turn.calls.map(async (call) => ({ call, ...(await prepare(scene, call)) })))
     const keys = new Map(items.map(({ call, key }) => [call.path, key]))
     const open = items.filter(({ call }) => !call.outcome)
-    const advanced = await Promise.allSettled(open.map((item) => advance({ ...scene, keys, ...item })))
+    const advanced = await Promise.allSettled(open.map((item) => throughCache({ ...scene, keys, ...item })))
     for (const result of advanced) if (result.status === 'rejected') throw result.reason
     if (turn.calls.every((call) => call.outcome)) return true
     await drainInbox(hold, { edits: false })
@@ -95,6 +96,17 @@ type Item = CallScene &
     readonly keys: ReadonlyMap<string, string>
   }
 type Callable = Item & { readonly tool: Tool; readonly parsed: unknown }
+
+/** An equal call may have been made before, of a tool whose results are kept. */
+async function throughCache(item: Item): Promise<void> {
+  const { hold, call, key } = item
+  if (!('tool' in item) || !item.tool.cache) return advance(item)
+  const cacheKey = cacheKeyOf(item.tool, key)
+  return inTurn(hold, cacheKey, item.signal, () => {
+    const recorded = recordedFor(hold.state, call, cacheKey)
+    return recorded ? give(item, recorded, { source: 'cached' }) : advance(item)
+  })
+}
 
 /** Brings one call as far as it goes now: to its outcome, or to a question that is open. */
 async function advance(item: Item): Promise<void> {
@@ -187,7 +199,12 @@ async function makeCall(item: Item, { input, allowedBy }: Allowed): Promise<void
   const { tool, key } = now
   await hold.ready()
   signal.throwIfAborted()
-  const extra = { ...(input === undefined ? {} : { input }), ...(allowedBy === undefined ? {} : { allowedBy }) }
+  const cached = tool.cache ? { cacheKey: cacheKeyOf(tool, key) } : {}
+  const extra = {
+    ...(input === undefined ? {} : { input }),
+    ...(allowedBy === undefined ? {} : { allowedBy }),
+    ...cached,
+  }
   const idempotencyKey = idempotencyKeyOf(now)
   const called = { path: call.path, tool: tool.name, effect: tool.effect, key, idempotencyKey }
   await hold.append([{ type: 'tool.called', ...called, ...extra }])

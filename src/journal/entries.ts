@@ -318,6 +318,8 @@ export interface EntryBodies {
     readonly input?: Json
     /** The question whose answer allows this call. */
     readonly allowedBy?: string
+    /** Of a tool whose results are kept for the run: equal for equal calls. */
+    readonly cacheKey?: string
   }
   'tool.returned': {
     readonly outcome:
@@ -325,8 +327,11 @@ export interface EntryBodies {
       | { readonly error: string }
       | { readonly denied: string }
       | { readonly unreadable: string }
-    /** Not from calling the tool: a recorded call of an earlier attempt or run, `settle`, a person's answer, or a run that does nothing. */
-    readonly source?: 'recorded' | 'settled' | 'answered' | 'withheld'
+    /**
+     * Not from calling the tool: a recorded call of an earlier attempt or run, `settle`, a person's answer, a run that does nothing, or
+     * what an equal call of a tool with `cache` returned in this run.
+     */
+    readonly source?: 'recorded' | 'settled' | 'answered' | 'withheld' | 'cached'
     /** Where no `tool.called` says it. */
     readonly key?: string
     readonly by?: string

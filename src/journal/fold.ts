@@ -32,6 +32,7 @@ export function emptyState(): RunState {
     attempts: new Map(),
     questions: new Map(),
     inheritedCalls: [],
+    cached: new Map(),
     seq: 0,
     missing: [],
     changed: [],
@@ -233,6 +234,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     call.idempotencyKey = entry.idempotencyKey
     if (entry.allowedBy === undefined) delete call.allowedBy
     else call.allowedBy = entry.allowedBy
+    if (entry.cacheKey !== undefined) call.cacheKey = entry.cacheKey
     call.times += 1
     delete call.abandoned
   },
@@ -248,6 +250,8 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     }
     if (entry.source) call.source = entry.source
     if (entry.key !== undefined) call.key = entry.key
+    if (call.cacheKey !== undefined && entry.source === undefined && 'result' in entry.outcome)
+      state.cached.set(call.cacheKey, { path: call.path, outcome: entry.outcome })
   },
   'tool.abandoned': (state, entry) => {
     const call = callAt(state, entry.path)
@@ -346,6 +350,8 @@ function recordEdit(state: RunState, edit: NonNullable<EntryOf<'run.resumed'>['e
 
 function restart(state: RunState, task: TaskState): void {
   giveUp(state, task)
+  // who wants it executed anew wants it read anew
+  for (const [key, { path }] of state.cached) if (taskOf(path) === task.name) state.cached.delete(key)
   delete task.offered
   task.again = true
   task.status = 'pending'

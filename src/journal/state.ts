@@ -59,6 +59,8 @@ export interface RunState {
   questions: Map<string, AskedQuestion>
   /** The calls that may have changed something, of the runs that this one was made from. */
   inheritedCalls: readonly OnceCall[]
+  /** What tools with `cache` returned in this run, by the key of the call. */
+  cached: Map<string, { readonly path: string; readonly outcome: ToolOutcome }>
   /** What is done about inherited calls, and about calls at all: see `run.created`. */
   effects?: 'ask' | 'again' | 'never'
   /** The last entry. */
@@ -156,6 +158,7 @@ export interface CallState {
   idempotencyKey?: string
   /** The question whose answer allowed the newest call. */
   allowedBy?: string
+  cacheKey?: string
   /** How often it was started. */
   times: number
   /** Called, and ended without anyone knowing how: aborted or timed out. A call without an outcome after a crash is one too. */

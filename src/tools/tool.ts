@@ -1,7 +1,7 @@
 // What a tool is to the engine: a name, a schema, an effect and a function. The effect says what doing it again means, and
 // so what may happen to a call whose outcome nobody recorded.
 import { RepriseError } from '../errors.ts'
-import { checkKeys, checkNumber, checkText, describe, longestSeconds } from '../options.ts'
+import { checkFlag, checkKeys, checkNumber, checkText, describe, longestSeconds } from '../options.ts'
 import { asAnswerSchema, type AnswerSchema, type InferOutput, type SchemaInput } from '../schema/answer-schema.ts'
 import { isObjectSchema } from '../schema/json-schema.ts'
 import { isAiTool, runAiTool, type AiTool } from './ai-tool.ts'
@@ -46,6 +46,8 @@ export interface ToolOptions<S extends SchemaInput, R> {
   readonly version?: string
   /** Past this a call is given up: an error for `read` and `idempotent`, a doubt for `once`. */
   readonly maxSeconds?: number
+  /** Only with effect `read`: within a run, an equal call is given what an earlier one returned. Errors are not kept. */
+  readonly cache?: boolean
 }
 
 /** A tool that is ready for an agent. Made by `tool()`. Methods, not properties, so that tools of any input fit one list. */
@@ -56,6 +58,7 @@ export interface Tool<Input = never, Result = unknown> {
   readonly schema: AnswerSchema
   readonly version?: string | undefined
   readonly maxSeconds?: number | undefined
+  readonly cache?: boolean | undefined
   readonly settles: boolean
   approval(input: Input): boolean | Promise<boolean>
   run(input: Input, context: ToolContext): Result
@@ -63,10 +66,27 @@ export interface Tool<Input = never, Result = unknown> {
   settle(idempotencyKey: string, input: Input): Settlement | undefined | Promise<Settlement | undefined>
 }
 
-export type ToolLabel = { readonly name: string; readonly effect?: Effect; readonly version?: string }
+export type ToolLabel = {
+  readonly name: string
+  readonly effect?: Effect
+  readonly version?: string
+  readonly cache?: boolean
+}
 export type Tools = readonly Tool[] | { readonly [name: string]: Tool | AiTool }
 
-const keys = ['name', 'description', 'effect', 'input', 'run', 'key', 'settle', 'approval', 'version', 'maxSeconds']
+const keys = [
+  'name',
+  'description',
+  'effect',
+  'input',
+  'run',
+  'key',
+  'settle',
+  'approval',
+  'version',
+  'maxSeconds',
+  'cache',
+]
 
 /** Makes a tool, or labels a plain AI SDK tool with a name and an effect. CREW_INVALID, SCHEMA_INVALID or OPTION_UNKNOWN at once. */
 export function tool<S extends SchemaInput, R>(options: ToolOptions<S, R>): Tool<InferOutput<S>, R>
@@ -80,6 +100,7 @@ export function tool(first: ToolOptions<SchemaInput, unknown> | AiTool, label?: 
   checkText('CREW_INVALID', `the description of ${what}`, options.description)
   checkEffect(what, options.effect)
   checkNumber(`maxSeconds of ${what}`, options.maxSeconds, 0.001, longestSeconds)
+  checkCache(what, options)
   for (const key of ['run', 'key', 'settle'] as const) checkFunction(what, key, options[key], key === 'run')
   return {
     name: options.name,
@@ -88,6 +109,7 @@ export function tool(first: ToolOptions<SchemaInput, unknown> | AiTool, label?: 
     schema: inputSchema(options.input, what),
     version: options.version,
     maxSeconds: options.maxSeconds,
+    cache: options.cache,
     settles: options.settle !== undefined,
     approval: approvalOf(what, options.approval),
     run: (input, context) => options.run(input, context),
@@ -122,8 +144,9 @@ function labelled(aiTool: AiTool, label: ToolLabel | undefined): Tool {
   if (!label) throw new RepriseError('CREW_INVALID', `an AI SDK tool needs a label: tool(aiTool, { name, effect })`)
   checkName(label.name)
   const what = `tool ${label.name}`
-  checkKeys(`the label of ${what}`, label, ['name', 'effect', 'version'])
+  checkKeys(`the label of ${what}`, label, ['name', 'effect', 'version', 'cache'])
   checkEffect(what, label.effect)
+  checkCache(what, label)
   if (typeof aiTool.execute !== 'function') {
     throw new RepriseError(
       'CREW_INVALID',
@@ -142,6 +165,7 @@ function labelled(aiTool: AiTool, label: ToolLabel | undefined): Tool {
     effect: label.effect ?? 'once',
     schema: inputSchema(aiTool.inputSchema, what),
     version: label.version,
+    cache: label.cache,
     settles: false,
     approval: () => false,
     run: (input, context) => runAiTool(aiTool, input, context),
@@ -190,6 +214,19 @@ function checkEffect(what: string, effect: unknown): void {
   throw new RepriseError(
     'CREW_INVALID',
     `the effect of ${what} is ${describe(effect)}; give 'read', 'idempotent' or 'once'`,
+  )
+}
+
+/** What is not `read` changes something: the second call may be meant as much as the first. */
+function checkCache(
+  what: string,
+  { cache, effect = 'once' }: { readonly cache?: unknown; readonly effect?: Effect },
+): void {
+  checkFlag(`cache of ${what}`, cache)
+  if (cache !== true || effect === 'read') return
+  throw new RepriseError(
+    'CREW_INVALID',
+    `${what} has cache: true and the effect '${effect}'; only what is read can be kept: declare effect: 'read', or leave cache out`,
   )
 }
 
