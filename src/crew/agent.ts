@@ -27,6 +27,11 @@ export interface AgentOptions<
   readonly maxRetries?: number
   /** Time for one attempt at a task, in this process. */
   readonly maxSeconds?: number
+  /**
+   * When the conversation of an attempt is longer, in tokens as the provider counts or Reprise estimates them, its older part is summarised
+   * before the next model call. Without it, that is done only when the provider says that the conversation is too long.
+   */
+  readonly contextTokens?: number
   /** Requests per minute, in this process. */
   readonly maxRpm?: number
   /** Whether it may hand work to the crew's other agents, and ask them. */
@@ -47,6 +52,7 @@ export interface Agent<out Inputs extends string = string> {
   readonly maxIterations: number
   readonly maxRetries: number
   readonly maxSeconds: number | undefined
+  readonly contextTokens: number | undefined
   readonly maxRpm: number | undefined
   readonly allowDelegation: boolean
   readonly guardrails: readonly Guardrail<never>[]
@@ -72,6 +78,7 @@ const keys = [
   'maxIterations',
   'maxRetries',
   'maxSeconds',
+  'contextTokens',
   'maxRpm',
   'allowDelegation',
   'guardrails',
@@ -88,6 +95,7 @@ export const Agent: AgentConstructor = class implements Agent<never> {
   readonly maxIterations: number
   readonly maxRetries: number
   readonly maxSeconds: number | undefined
+  readonly contextTokens: number | undefined
   readonly maxRpm: number | undefined
   readonly allowDelegation: boolean
   readonly guardrails: readonly Guardrail<never>[]
@@ -116,7 +124,9 @@ export const Agent: AgentConstructor = class implements Agent<never> {
     this.maxIterations = options.maxIterations ?? 20
     this.maxRetries = options.maxRetries ?? 2
     checkWhole(`maxRpm of ${what}`, options.maxRpm, 1, 1_000_000)
+    checkWhole(`contextTokens of ${what}`, options.contextTokens, 100, 1_000_000_000)
     this.maxSeconds = options.maxSeconds
+    this.contextTokens = options.contextTokens
     this.maxRpm = options.maxRpm
     checkFlag(`allowDelegation of ${what}`, options.allowDelegation)
     this.allowDelegation = options.allowDelegation ?? false

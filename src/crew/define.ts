@@ -301,6 +301,6 @@ function toolIdentity({ name, description, effect, schema, version }: Tool): Jso
 }
 
 function pickAgent(agent: Agent): Omit<TaskDefinition['agent'], 'model'> {
-  const { role, settings, maxIterations, maxRetries, maxSeconds, maxRpm } = agent
-  return { role, settings, maxIterations, maxRetries, maxSeconds, maxRpm, identity: agent }
+  const { role, settings, maxIterations, maxRetries, maxSeconds, contextTokens, maxRpm } = agent
+  return { role, settings, maxIterations, maxRetries, maxSeconds, contextTokens, maxRpm, identity: agent }
 }

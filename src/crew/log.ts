@@ -70,6 +70,8 @@ export function describeEntry(entry: Entry): string | undefined {
       return `tool ${at} abandoned: ${entry.reason}`
     case 'guardrail.judged':
       return `answer ${at} ${entry.verdict}${entry.reason === undefined ? '' : `: ${entry.reason}`}`
+    case 'context.summarised':
+      return `conversation of ${at} summarised up to ${entry.through}: ${shorten(entry.summary)}`
     case 'question.asked':
       return `question ${entry.question.id}: ${entry.question.text}`
     case 'question.answered':

@@ -3,7 +3,7 @@ import type { Message } from '../models/messages.ts'
 import type { CrewDefinition, TaskDefinition } from '../engine/definition.ts'
 import { howToAnswer } from '../engine/questions.ts'
 import { resumeCommand, shellWord } from '../engine/commands.ts'
-import { conversation } from '../engine/conversation.ts'
+import { wholeConversation } from '../engine/conversation.ts'
 import { outputOf } from '../engine/so-far.ts'
 import type { Stale } from '../engine/plan/stale.ts'
 import { RepriseError } from '../errors.ts'
@@ -157,7 +157,7 @@ async function toTaskOutput(state: RunState, task: TaskState, code: TaskDefiniti
     usage: stored?.usage ?? spentOn(state, task),
     startedAt: stored?.startedAt ?? task.startedAt,
     completedAt: stored?.completedAt,
-    messages: last ? conversation(state, last) : [],
+    messages: last ? wholeConversation(state, last) : [],
     outputFile: stored && task.written?.of === task.seq ? task.written?.file : undefined,
     status:
       task.status === 'skipped' ? 'skipped' : task.status === 'completed' && task.source ? task.source : 'pending',

@@ -1,15 +1,74 @@
-// The messages of an attempt, made from its pinned request and its recorded turns alone: the same in every process.
-import type { AttemptState, RunState, TurnState } from '../journal/state.ts'
+// The messages of an attempt, made from its pinned request, its recorded turns and its recorded summaries alone: the same in every
+// process.
+import type { AttemptState, CallState, RunState, SummaryState, TurnState } from '../journal/state.ts'
 import type { Message } from '../models/messages.ts'
+import { clip } from './clip.ts'
+import { summaryMessage } from './prompts.ts'
+
+/** One turn with all its results, or what was said to the model when an answer was sent back. Never split. */
+export interface Piece {
+  readonly turn?: TurnState
+  readonly messages: readonly Message[]
+}
+
+/** What a model is shown: the first message, a summary of what is covered, and the rest as it was. */
+export interface Standing {
+  readonly first: string
+  readonly summary?: SummaryState
+  readonly covered: readonly Piece[]
+  readonly rest: readonly Piece[]
+}
+
+/** What the model is sent. */
+export function conversation(state: RunState, attempt: AttemptState): Message[] {
+  const standing = standingOf(state, attempt)
+  const [next, ...others] = standing.rest.flatMap((piece) => piece.messages)
+  const text = opening(standing)
+  // some servers refuse two messages of the user in a row
+  if (standing.summary && next?.role === 'user') return [{ role: 'user', text: `${text}\n\n${next.text}` }, ...others]
+  return [{ role: 'user', text }, ...(next ? [next] : []), ...others]
+}
+
+/** All that was said, whatever the model was shown of it. */
+export function wholeConversation(state: RunState, attempt: AttemptState): Message[] {
+  const { first, pieces } = wholeOf(state, attempt)
+  return [{ role: 'user', text: first }, ...pieces.flatMap((piece) => piece.messages)]
+}
+
+/** The newest summary covers what the older ones did. One whose last turn was removed by hand counts for nothing. */
+export function standingOf(state: RunState, attempt: AttemptState): Standing {
+  const { first, pieces, summary } = wholeOf(state, attempt)
+  const last = summary ? pieces.findIndex(({ turn }) => turn?.path === summary.through) : -1
+  if (!summary || last < 0) return { first, covered: [], rest: pieces }
+  return { first, summary, covered: pieces.slice(0, last + 1), rest: pieces.slice(last + 1) }
+}
+
+/** The first message, with what stands in for the pieces that are no longer shown. */
+export function opening({ first, summary, covered }: Standing): string {
+  if (!summary) return first
+  const calls = covered.flatMap(({ turn }) => turn?.calls ?? []).filter(didSomething)
+  return `${first}\n\n${summaryMessage(summary.text, calls.map(callLine))}`
+}
+
+interface Whole {
+  readonly first: string
+  readonly pieces: Piece[]
+  readonly summary: SummaryState | undefined
+}
 
 /** An attempt that carries another one on begins with all of that one's messages, and with the reason that it was sent back. */
-export function conversation(state: RunState, attempt: AttemptState): Message[] {
+function wholeOf(state: RunState, attempt: AttemptState): Whole {
   const carried = attempt.carries && state.attempts.get(attempt.carries.path)
-  const before: Message[] =
+  const before: Whole =
     carried && attempt.carries
-      ? [...conversation(state, carried), { role: 'user', text: attempt.carries.message }]
-      : [{ role: 'user', text: attempt.request.message }]
-  return [...before, ...attempt.turns.flatMap(turnMessages)]
+      ? addPiece(wholeOf(state, carried), { messages: [{ role: 'user', text: attempt.carries.message }] })
+      : { first: attempt.request.message, pieces: [], summary: undefined }
+  const pieces = attempt.turns.map((turn): Piece => ({ turn, messages: turnMessages(turn) }))
+  return { ...before, pieces: [...before.pieces, ...pieces], summary: attempt.summary ?? before.summary }
+}
+
+function addPiece(whole: Whole, piece: Piece): Whole {
+  return { ...whole, pieces: [...whole.pieces, piece] }
 }
 
 function turnMessages(turn: TurnState): Message[] {
@@ -21,4 +80,14 @@ function turnMessages(turn: TurnState): Message[] {
     outcome: call.outcome ?? { error: 'this call was not made' },
   }))
   return [said, { role: 'tool', results }]
+}
+
+/** Calls that a model must not forget, whatever its summary says: those that may have changed something, and what people decided. */
+function didSomething({ effect, source }: CallState): boolean {
+  return effect === 'once' || effect === 'idempotent' || (source !== undefined && source !== 'cached')
+}
+
+function callLine({ request, input, outcome }: CallState): string {
+  const call = `${request.tool}(${clip(JSON.stringify(input ?? request.input), 300)})`
+  return `${call}: ${clip(JSON.stringify(outcome ?? null), 300)}`
 }

@@ -17,6 +17,8 @@ export interface AgentDefinition {
   readonly maxIterations: number
   readonly maxRetries: number
   readonly maxSeconds: number | undefined
+  /** A conversation that is longer than this is summarised. */
+  readonly contextTokens?: number | undefined
   /** Requests per minute, over all tasks of the agent in this process. */
   readonly maxRpm: number | undefined
   /** The same for all tasks of one agent. */

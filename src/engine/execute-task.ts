@@ -22,6 +22,7 @@ import { judge, type Judged } from './judge.ts'
 import { askToRaise, checkBudget, LimitReached } from './limits.ts'
 import { waitForTurn } from './rate.ts'
 import { lastTurn, refusedAnswer, revisedAnswer } from './prompts.ts'
+import { takeTurnInWindow } from './summarise.ts'
 import { AnsweredFail, settleCalls, type CallScene } from './tool-calls.ts'
 
 /** 'suspended': a question is open, or the run is halted. Failures reject, after the journal says so. */
@@ -93,7 +94,8 @@ function tryAttempt(
   options: ExecuteOptions,
 ): Promise<Ended | undefined> {
   return withinTime(hold, task, async (signal) => {
-    const turn = (of: AttemptState): Promise<void> => takeTurn(hold, crew, task, of, options, signal)
+    const take = (of: AttemptState): Promise<void> => takeTurn(hold, crew, task, of, options, signal)
+    const turn = (of: AttemptState): Promise<void> => takeTurnInWindow({ hold, task, take }, of)
     const scene = { hold, task, attempt, options, signal, delegates: new Map() }
     const delegates = delegatesOf(crew, scene)
     const reply = await executeAttempt({ ...scene, delegates }, turn, () => exhausted(hold, task))

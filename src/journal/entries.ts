@@ -345,6 +345,8 @@ export interface EntryBodies {
     readonly reason?: string
     readonly raw?: string
   }
+  /** Of an attempt: from here on, the summary stands in for its conversation up to and including the turn `through`, but for the first message. */
+  'context.summarised': { readonly through: string; readonly summary: string }
   'question.asked': { readonly question: Question }
   'question.answered': { readonly question: string; readonly answer: Answer }
   /** A message that could not be used: it is taken out of the inbox all the same. */

@@ -278,6 +278,10 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     attempt.refusal = entry.reason ?? ''
     attempt.refusedBy = entry.guardrail
   },
+  'context.summarised': (state, { path = '', through, summary, seq }) => {
+    const attempt = state.attempts.get(path)
+    if (attempt) attempt.summary = { through, text: summary, seq }
+  },
   'question.asked': (state, entry) => {
     // whoever asks again at the same place could not go on by what was answered before
     for (const earlier of state.questions.values()) {

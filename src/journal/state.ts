@@ -137,7 +137,16 @@ export interface AttemptState {
   /** The run that the attempt at a task which is a crew is, and what that has spent. */
   readonly child?: string
   spent?: Usage
+  /** The newest: what stands in for the older part of its conversation. */
+  summary?: SummaryState
   readonly turns: TurnState[]
+}
+
+export interface SummaryState {
+  /** The last turn that it covers, in this attempt or in one that it carries on. */
+  readonly through: string
+  readonly text: string
+  readonly seq: number
 }
 
 export interface TurnState {

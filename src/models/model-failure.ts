@@ -6,7 +6,12 @@ import { redact } from './redact.ts'
 import type { ResolvedModel } from './resolve-model.ts'
 
 /** A MODEL_FAILED error: what `model.failed` records, beside code and message. */
-export type ModelFailure = RepriseError & { readonly startedAt: string; readonly tries: readonly FailedTry[] }
+export type ModelFailure = RepriseError & {
+  readonly startedAt: string
+  readonly tries: readonly FailedTry[]
+  /** The conversation does not fit the model's window: a shorter one may. */
+  readonly tooLong: boolean
+}
 
 export function isModelFailure(error: unknown): error is ModelFailure {
   return RepriseError.isInstance(error) && error.code === 'MODEL_FAILED' && 'tries' in error
@@ -38,7 +43,27 @@ interface ApiCallError extends Error {
 /** Whether the same request may succeed when it is sent again. */
 export function isTemporary(error: unknown): boolean {
   const { name, isRetryable } = error as ApiCallError
+  if (isTooLong(error)) return false
   return name === timeoutName || isRetryable === true || isUnreadable(error)
+}
+
+// OpenAI and those who speak like it, Anthropic, Google, llama.cpp, Bedrock and Together, xAI. Each has its own words, and most no code.
+const tooLongWords = [
+  /context_length_exceeded|exceed_context_size|model_context_window_exceeded/,
+  /maximum (context|prompt) length|available context size/i,
+  /exceed(s|ed)?\b.{0,40}\bcontext (window|limit|length|size)|context window.{0,40}exceed/i,
+  /(prompt|input) is too long|reduce the length of the (messages|input|prompt)/i,
+  /input token count.*(exceeds|only supports)/i,
+  /longer than the model's context length/i,
+]
+
+/** Whether the provider says that the conversation does not fit. A limit of tokens per minute is something else. */
+export function isTooLong(error: unknown): boolean {
+  const { statusCode = 400, responseBody = '' } = error as ApiCallError
+  if ([401, 403, 429].includes(statusCode)) return false
+  // what arrived with a 200 is a reply that may speak of anything
+  const said = isUnreadable(error) ? messageOf(error) : `${messageOf(error)} ${responseBody}`
+  return tooLongWords.some((words) => words.test(said))
 }
 
 // A reply that arrived but is no JSON, or not the JSON of a reply, was cut short or written by something on the way.
@@ -88,7 +113,11 @@ export function failure(failed: Failed): RepriseError {
   }
   const times = tries.length === 1 ? '' : ` after ${tries.length} tries`
   const message = `model ${model.name} failed${times}: ${describe(error)}${advice(error, model, asked)}`
-  return Object.assign(new RepriseError('MODEL_FAILED', message, { cause: safeCause(error) }), { startedAt, tries })
+  return Object.assign(new RepriseError('MODEL_FAILED', message, { cause: safeCause(error) }), {
+    startedAt,
+    tries,
+    tooLong: isTooLong(error),
+  })
 }
 
 function advice(error: unknown, model: ResolvedModel, asked: number | undefined): string {
