@@ -50,6 +50,7 @@ export async function executeTasks(
       const inbox = await drainInbox(hold, { edits: running.size === 0 })
       hold.signal.throwIfAborted()
       if (failure && running.size === 0) throw failure.error
+      const { seq } = hold.state
       await writeOutputFiles(hold, crew)
       await unlessAborted(tellOfTasks(hold, crew), hold.signal)
       const ready =
@@ -62,7 +63,8 @@ export async function executeTasks(
         else begin(ready)
       } else if (running.size > 0) {
         await Promise.race([...running.values(), waker.woken()])
-      } else break
+        // what has come while others were told is looked at once more
+      } else if (!failure && !inbox.editsWait && hold.state.seq === seq) break
     }
   } finally {
     await Promise.allSettled(running.values())

@@ -1,11 +1,12 @@
 // Tasks beside one another: async tasks in a sequential crew, and crews in which a task starts as soon as its context is there.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Agent, Crew, Task, tool, type CrewOptions } from 'reprise'
+import { Agent, Crew, Task, tool, type CrewOptions, type TaskOutput } from 'reprise'
 import { z } from 'zod'
 import { memoryStore } from '../../src/stores/memory-store.ts'
+import type { Store } from '../../src/stores/store.ts'
 import { scriptedModel, type ScriptEntry } from '../../src/testing/scripted-model.ts'
-import { dyingStore, entriesOf } from '../engine/support.ts'
+import { dyingStore, entriesOf, stateOf } from '../engine/support.ts'
 
 /** A model whose answers wait until the test lets them go. */
 function gated(script: readonly ScriptEntry[] = []) {
@@ -270,4 +271,62 @@ test('an edit of a task waits until no task is under way, and then is used by wh
   assert.equal(result.task('b').status, 'edited')
   const d = gates.calls.find(({ lastMessage }) => lastMessage.startsWith('Task: d'))
   assert.match(d?.lastMessage ?? '', /my b/)
+})
+
+describe('what happens while a callback takes its time', () => {
+  /** a and b side by side, then c; the callback of a returns when b is completed. */
+  function slowly(store: Store) {
+    const told: string[] = []
+    const gates = gated()
+    const shape: Shape = { a: { context: [] }, b: { context: [] }, c: { context: ['b'] } }
+    const onTask = async ({ name }: TaskOutput): Promise<void> => {
+      if (name === 'a') {
+        gates.let('b')
+        for await (const _ of store.watch('r', new AbortController().signal)) {
+          if ((await stateOf(store, 'r')).tasks.get('b')?.status === 'completed') break
+        }
+      }
+      told.push(name)
+    }
+    return { crew: crewOf(shape, gates.model, { process: 'parallel', store, onTask }), gates, told }
+  }
+
+  test('is told of too, and what depends on it is executed', async () => {
+    const { crew, gates, told } = slowly(memoryStore())
+    gates.let('a', 'c')
+    const result = await crew.kickoff({ id: 'r' })
+    assert.equal(String(result), 'c done')
+    assert.deepEqual(told, ['a', 'b', 'c'])
+  })
+
+  test('does not end the run while a person’s edit waits for it', async () => {
+    const { crew, gates } = slowly(memoryStore())
+    const run = await crew.start({ id: 'r' })
+    await gates.underWay('a', 'b')
+    await crew.edit('r', 'c', 'my c')
+    gates.let('a', 'c')
+    const result = await run.result()
+    assert.equal(result.status, 'completed')
+    assert.equal(result.task('c').raw, 'my c')
+  })
+
+  test('fails the run when it is a failure', async () => {
+    const store = memoryStore()
+    const { crew, gates } = slowly(store)
+    const broken = { ...gates.model, doGenerate: gates.model.doGenerate }
+    const run = await crew
+      .with({
+        model: {
+          ...broken,
+          async doGenerate(request: Parameters<typeof broken.doGenerate>[0]) {
+            const reply = await broken.doGenerate(request)
+            if (JSON.stringify(request.prompt).includes('Task: c')) throw new Error('no power')
+            return reply
+          },
+        },
+      })
+      .start({ id: 'r' })
+    gates.let('a', 'c')
+    await assert.rejects(run.result(), { code: 'MODEL_FAILED', task: 'c' })
+  })
 })
