@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { Agent, Crew, Task, tool, type AgentOptions, type Effect, type TaskOptions, type Tool } from 'reprise'
 import { z } from 'zod'
 import { conversation } from '../../src/engine/conversation.ts'
+import { fold } from '../../src/journal/fold.ts'
 import type { AttemptState } from '../../src/journal/state.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { scriptedModel, type ScriptEntry } from '../../src/testing/scripted-model.ts'
@@ -124,8 +125,13 @@ describe('a conversation longer than contextTokens', () => {
 
   test('goes on over a refused answer: the next attempt begins with the summary', async () => {
     const guardrails = ({ raw }: { raw: string }) => (raw === 'done' ? 'be better' : true)
-    const { crew, model, read } = reading({ pages: eight, agent: { contextTokens: 1500 }, task: { guardrails } })
-    assert.equal(String(await crew.kickoff()), 'done better')
+    const { crew, model, read, store } = reading({ pages: eight, agent: { contextTokens: 1500 }, task: { guardrails } })
+    assert.equal(String(await crew.kickoff({ id: 'r' })), 'done better')
+    assert.equal(
+      (await stateOf(store, 'r')).attempts.get('book#2')?.summary,
+      undefined,
+      'it is that of the first attempt',
+    )
     assert.deepEqual(read, read8)
     assert.match(model.calls.at(-1)?.conversation ?? '', /Its summary:[\s\S]*not accepted: be better/)
     assert.doesNotMatch(model.calls.at(-1)?.conversation ?? '', /x page 4 ends/)
@@ -135,13 +141,16 @@ describe('a conversation longer than contextTokens', () => {
     const guardrails = ({ raw }: { raw: string }) => (raw === 'done' ? `be better ${'y'.repeat(2000)}` : true)
     const { crew, store } = reading({ pages: [1000, 1000, 1000], agent: { contextTokens: 1200 }, task: { guardrails } })
     assert.equal(String(await crew.kickoff({ id: 'r' })), 'done better')
-    const places = (await entriesOf(store, 'r')).flatMap((entry) =>
-      entry.type === 'context.summarised' ? [`${entry.path} ${entry.through}`] : [],
-    )
-    assert.ok(
-      places.some((place) => /^book#2 book#1\/\d$/.test(place)),
-      String(places),
-    )
+    const entries = await entriesOf(store, 'r')
+    const last = entries.findLastIndex(({ type }) => type === 'context.summarised')
+    const summarised = entries[last]
+    assert.ok(summarised?.type === 'context.summarised')
+    assert.deepEqual([summarised.path, summarised.through], ['book#2', 'book#1/4'])
+    // what it is told comes in the same message: some servers refuse two of the user in a row
+    const state = fold(entries.slice(0, last + 1))
+    const sent = conversation(state, state.attempts.get('book#2') as AttemptState)
+    assert.equal(sent.length, 1)
+    assert.match(JSON.stringify(sent), /Its summary:.*not accepted: be better/)
   })
 
   test('with a result that does not fit by itself is summarised up to that result, shortened in the middle', async () => {
@@ -270,6 +279,16 @@ describe('a conversation that the provider calls too long', () => {
       const ended = await crew.kickoff().then(String, ({ code }: { code: string }) => code)
       assert.equal(ended, recognised ? 'done' : 'MODEL_FAILED', message)
     }
+  })
+
+  test('is not sent again as it was, whatever the status says about trying again', async () => {
+    const says: ScriptEntry = {
+      when: (text) => lastPage(text) === 2 && !/to summarise|Its summary/.test(text),
+      error: { status: 500, message: "Requested token count exceeds the model's maximum context length" },
+    }
+    const { crew, model } = reading({ pages: [100, 100], script: [says] })
+    assert.equal(String(await crew.kickoff()), 'done')
+    assert.equal(model.calls.length, 2 + 1 + 1 + 1)
   })
 
   test('is so over the wire, with the code that OpenAI gives', async () => {
