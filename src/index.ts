@@ -19,6 +19,7 @@ export type {
   ReplayOptions,
   ResumeOptions,
 } from './crew/crew-options.ts'
+export { file, type FileOptions, type InputFile } from './crew/file.ts'
 export type { Guardrail, Verdict } from './crew/guardrails.ts'
 export type { EventsOptions, EventsRequest, ResponseOptions } from './crew/event-stream.ts'
 export type { ForEachResult } from './crew/for-each.ts'
@@ -42,6 +43,7 @@ export type {
   Answers,
   Entry,
   Estimate,
+  FileReference,
   PlannedTask,
   Limit,
   Question,

@@ -1,5 +1,6 @@
 // A run as `show`, `tasks` and `--json` give it: folded from the journal, without the crew's code, as plain JSON.
 import type { Failure, PlannedTask, Question, RunStatus, Usage } from '../journal/entries.ts'
+import { plainInputs } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
 import { addUsage, noUsage, openQuestions, spentOn, type RunState, type TaskState } from '../journal/state.ts'
 import type { Format } from './terminal/terminal.ts'
@@ -57,7 +58,7 @@ export function recordOf(state: RunState, abandoned: boolean): RunRecord {
     crew: state.crew,
     status: state.status,
     abandoned,
-    inputs: state.inputs,
+    inputs: plainInputs(state.inputs),
     parent: state.parent && { run: state.parent.run, from: state.parent.from },
     plan: state.plan,
     createdAt: state.createdAt,

@@ -6,6 +6,7 @@ import { outputOf } from '../engine/so-far.ts'
 import { checkRunId } from '../engine/run-id.ts'
 import { asRepriseError, RepriseError } from '../errors.ts'
 import type { StoredOutput, Usage } from '../journal/entries.ts'
+import { plainInputs } from '../journal/files.ts'
 import { digest } from '../journal/hash.ts'
 import { canonicalJson, type Json } from '../journal/json.ts'
 import { addUsage, noUsage, type RunState } from '../journal/state.ts'
@@ -97,7 +98,13 @@ async function tryCase(
   if (typeof stored === 'string') return undefined
   const { state: then, changes } = stored
   const trial = trialId(id, run)
-  const known = { run, trial, inputs: then.inputs, old: await sideOf(then, stored.output, task, crew), changes }
+  const known = {
+    run,
+    trial,
+    inputs: plainInputs(then.inputs),
+    old: await sideOf(then, stored.output, task, crew),
+    changes,
+  }
   try {
     const goOn = `the same backtest, with id ${JSON.stringify(id)}`
     const state = await backtestCase(engine, crew, task, stored, trial, { signal, goOn })

@@ -2,10 +2,12 @@
 // kickoffs, replays, forks and resumes alike; for what is inherited it is not called, since that happened in another run.
 import type { Callbacks, CrewDefinition, Inputs } from '../engine/definition.ts'
 import { messageOf, RepriseError } from '../errors.ts'
+import { noFiles, plainInputs, type Files } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
 import { redact } from '../models/redact.ts'
 import { describe } from '../options.ts'
-import { readInputs, type InputValue } from './inputs.ts'
+import { readInputs, settled } from './given-inputs.ts'
+import type { InputValue } from './inputs.ts'
 import { taskOutputs, toResult, type CompletedResult, type TaskOutput, type Tasks } from './result.ts'
 import type { Task } from './task.ts'
 
@@ -66,12 +68,17 @@ export function callbacksOf(options: CrewCallbacks, tasks: readonly Task[], crew
   }
 }
 
-async function inputsFrom(make: NonNullable<CrewCallbacks['beforeKickoff']>, given: Inputs): Promise<Inputs> {
+async function inputsFrom(
+  make: NonNullable<CrewCallbacks['beforeKickoff']>,
+  given: Inputs,
+): Promise<{ inputs: Inputs; files: Files }> {
   let made: unknown
   try {
-    made = await make(structuredClone(given))
+    made = await make(plainInputs(given))
   } catch (error) {
     throw new RepriseError('CALLBACK_FAILED', `beforeKickoff threw: ${redact(messageOf(error))}`, { cause: error })
   }
-  return made === undefined ? given : readInputs(made, 'what beforeKickoff gives')
+  if (made === undefined) return { inputs: given, files: noFiles }
+  const read = await readInputs(made, 'what beforeKickoff gives')
+  return { inputs: settled(read, given), files: read.files }
 }

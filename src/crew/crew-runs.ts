@@ -23,6 +23,7 @@ import { staleTasks } from '../engine/plan/stale.ts'
 import { realWorld } from '../engine/world.ts'
 import { RepriseError } from '../errors.ts'
 import type { Entry, Limit, RunStatus } from '../journal/entries.ts'
+import { noFiles, type Files } from '../journal/files.ts'
 import { digest } from '../journal/hash.ts'
 import type { RunState } from '../journal/state.ts'
 import { costOf } from '../models/cost.ts'
@@ -30,23 +31,25 @@ import { checkModel, modelName } from '../models/resolve-model.ts'
 import type { CrewOptions } from './crew-options.ts'
 import { openCrewStore } from './default-store.ts'
 import { checkInputs } from './define.ts'
+import { settled, type GivenInputs } from './given-inputs.ts'
 import { describeEntry } from './log.ts'
 import { toPlan, type Plan } from './plan.ts'
 import { toResult, type RunResult } from './result.ts'
 import { Run } from './run.ts'
-import { checkSameInputs, checkSameOrigin, requestDigest } from './same-request.ts'
+import { checkSameInputs, checkSameOrigin, requestDigest } from './same-run.ts'
 import { openTracing } from './telemetry/telemetry.ts'
 
 export interface StartRequest {
   readonly id: string | undefined
   /** Undefined where none were given, which a run that is there already does not mind. */
-  readonly inputs: Inputs | undefined
+  readonly inputs: GivenInputs | undefined
   readonly reuse: RunState['reuse']
   readonly choices: ExecuteOptions
 }
 
 /** A fork, replay or refresh: its inputs are still to be merged over those of the run that it is made from. */
-export interface MakeRequest extends ForkRequest {
+export interface MakeRequest extends Omit<ForkRequest, 'inputs'> {
+  readonly given: GivenInputs
   readonly run: string | undefined
   readonly id: string | undefined
   readonly choices: ExecuteOptions
@@ -61,8 +64,8 @@ export interface PlanRequest extends MakeRequest {
 export interface CrewRuns {
   open(): Promise<Engine>
   close(): Promise<void>
-  /** INPUT_MISSING, MODEL_INVALID, MODEL_KEY_MISSING: what a kickoff with these inputs would be refused for. */
-  check(inputs: Inputs): void
+  /** INPUT_MISSING, INPUT_INVALID, MODEL_INVALID, MODEL_KEY_MISSING: what a kickoff with these inputs would be refused for. */
+  check(given: GivenInputs, id: string | undefined): Promise<void>
   start(request: StartRequest): Promise<Run>
   resume(run: string | undefined, choices: ExecuteOptions): Promise<RunResult>
   make(request: MakeRequest): Promise<RunResult>
@@ -126,13 +129,21 @@ export function crewRuns(
     const run = request.run ?? (await latestAtRest(engine))
     const { state: parent } = await readRun(engine.store, run)
     checkReadable(parent, crew.name)
-    const made = await inputsFor(crew, parent, request.inputs)
+    const over = settled(request.given, parent.given ?? parent.inputs)
+    const made = await inputsFor(crew, parent, over, request.given.files)
     await checkPrices(crew)
     const plan = await planFork(crew, parent, { ...request, inputs: made.inputs })
     const executed = new Set(plan.tasks.filter((item) => item.action === 'execute').map((item) => item.task))
     checkBefore(crew, made.inputs, (task) => executed.has(task.name))
     const warnings = warningsOf(crew, parent)
-    return { parent, ...made, warnings, plan: { ...plan, tasks: await withEstimates(engine, crew, plan.tasks) } }
+    return { parent, over, ...made, warnings, plan: { ...plan, tasks: await withEstimates(engine, crew, plan.tasks) } }
+  }
+
+  async function storedInputs(run: string): Promise<Inputs | undefined> {
+    const engine = await open()
+    if (!(await engine.store.row(run))) return undefined
+    const { state } = await readRun(engine.store, run)
+    return state.given ?? state.inputs
   }
 
   /** One that somebody executes now may yet do what a run made from it would do too. */
@@ -153,7 +164,8 @@ export function crewRuns(
       await engine?.store.close()
     },
 
-    check(inputs) {
+    async check(given, id) {
+      const inputs = settled(given, given.gone.size > 0 && id !== undefined ? await storedInputs(id) : undefined, true)
       // what the callback will make of them is not known yet
       if (!crew.callbacks?.before) checkTasks(crew.tasks, inputs)
     },
@@ -161,10 +173,9 @@ export function crewRuns(
     async start({ id, inputs: given, reuse, choices }) {
       const engine = withListeners(await open())
       const run = id ?? engine.world.newRunId()
-      const inputs = given ?? {}
       const known = id === undefined ? undefined : await engine.store.row(run)
       if (!known) {
-        const made = await beforeKickoff(crew, inputs)
+        const made = await beforeKickoff(crew, given ? settled(given) : {}, given?.files)
         checkBefore(crew, made.inputs, () => true)
         await checkPrices(crew)
         announce(crew, run, 'kickoff')
@@ -187,18 +198,18 @@ export function crewRuns(
       if (id !== undefined && (await engine.store.row(id))) {
         return execute(await take(engine, id, (state) => checkSameOrigin(state, request)), choices)
       }
-      const { parent, inputs, given, plan, warnings } = await planMake(engine, request)
+      const { parent, over, inputs, given, files, plan, warnings } = await planMake(engine, request)
       for (const warning of warnings) crew.logger.warn(warning)
       const run = id ?? engine.world.newRunId()
       const calls = [...inheritedCalls(parent), ...(await callsOfOpenChildren(engine, parent))]
       announce(crew, run, `made from run ${parent.run}${from ? `, from task ${from.name} on` : ''}`)
       const origin = {
-        parent: { run: parent.run, ...(from ? { from: from.name } : {}), request: requestDigest(request) },
+        parent: { run: parent.run, ...(from ? { from: from.name } : {}), request: requestDigest(request, over) },
         plan: plan.tasks,
         ...(calls.length > 0 ? { calls } : {}),
         ...(effects === undefined || effects === 'reuse' ? {} : { effects }),
       }
-      const hold = await createRun(engine, crew, { run, inputs, given, origin, entries: plan.entries })
+      const hold = await createRun(engine, crew, { run, inputs, given, files, origin, entries: plan.entries })
       // a run of that id came into being just now
       return execute(hold ?? (await take(engine, run, (state) => checkSameOrigin(state, request))), choices)
     },
@@ -210,7 +221,7 @@ export function crewRuns(
       const of = request.of ?? (forks || (await latestRun(engine, crew.name)) !== undefined ? 'fork' : 'kickoff')
       const { through } = choices
       if (of === 'kickoff') {
-        const { inputs } = await beforeKickoff(crew, request.inputs)
+        const { inputs } = await beforeKickoff(crew, settled(request.given))
         checkBefore(crew, inputs, () => true)
         const tasks = await withEstimates(engine, crew, await planKickoff(engine, crew, inputs, reuse))
         return toPlan(crew, { of, run: undefined, inputs, tasks, through, warnings: [] })
@@ -229,10 +240,10 @@ export function crewRuns(
   }
 }
 
-interface Made {
+interface Made extends MadeInputs {
   readonly parent: RunState
-  readonly inputs: Inputs
-  readonly given?: Inputs
+  /** What the caller gives over the inputs of the parent. */
+  readonly over: Inputs
   readonly plan: ForkPlan
   readonly warnings: readonly string[]
 }
@@ -313,19 +324,22 @@ interface MadeInputs {
   readonly inputs: Inputs
   /** What the caller gave, where the crew's callback made others of it. */
   readonly given?: Inputs
+  /** The bytes of the files among them that were read just now. */
+  readonly files: Files
 }
 
-async function beforeKickoff({ callbacks }: CrewDefinition, given: Inputs): Promise<MadeInputs> {
-  if (!callbacks?.before) return { inputs: given }
-  const inputs = await callbacks.before(given)
-  return digest(inputs) === digest(given) ? { inputs } : { inputs, given }
+async function beforeKickoff({ callbacks }: CrewDefinition, given: Inputs, read: Files = noFiles): Promise<MadeInputs> {
+  if (!callbacks?.before) return { inputs: given, files: read }
+  const { inputs, files: more } = await callbacks.before(given)
+  const files = new Map([...read, ...more])
+  return digest(inputs) === digest(given) ? { inputs, files } : { inputs, given, files }
 }
 
 /** Those of the parent where nothing is given over them; else the callback gets what it got then, with the new ones merged over that. */
-async function inputsFor(crew: CrewDefinition, parent: RunState, over: Inputs): Promise<MadeInputs> {
+async function inputsFor(crew: CrewDefinition, parent: RunState, over: Inputs, files: Files): Promise<MadeInputs> {
   const { inputs, given } = parent
-  if (Object.keys(over).length === 0) return { inputs, ...(given ? { given } : {}) }
-  return beforeKickoff(crew, { ...(given ?? inputs), ...over })
+  if (Object.keys(over).length === 0) return { inputs, files, ...(given ? { given } : {}) }
+  return beforeKickoff(crew, { ...(given ?? inputs), ...over }, files)
 }
 
 /** What a plan cannot see: a task that was renamed is another task, also to its calls. */

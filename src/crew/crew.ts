@@ -47,7 +47,8 @@ import { crewRuns, type CrewRuns } from './crew-runs.ts'
 import { defineTasks, type Overrides } from './define.ts'
 import { kickoffForEach, type ForEachResult } from './for-each.ts'
 import { stableId } from './identity.ts'
-import { readInputs, readOutput, type InputsFor } from './inputs.ts'
+import { readInputs } from './given-inputs.ts'
+import { readOutput, type InputsFor } from './inputs.ts'
 import { guarded, quietLogger, verboseLogger } from './log.ts'
 import { managerOf } from './manager.ts'
 import type { Plan } from './plan.ts'
@@ -120,7 +121,7 @@ export class Crew<const T extends Tasks = Tasks> {
     checkKeys('kickoff', given, ['id', 'inputs', 'reuse', ...executeKeys], 'inputs')
     const run = await this.#runs.start({
       id: given.id === undefined ? undefined : checkRunId(given.id),
-      inputs: given.inputs === undefined ? undefined : readInputs(given.inputs),
+      inputs: given.inputs === undefined ? undefined : await readInputs(given.inputs),
       reuse: readReuse(given.reuse),
       choices: readChoices(this.#definition, given),
     })

@@ -8,6 +8,7 @@ import type {
   Inputs,
   TaskDefinition,
 } from '../engine/definition.ts'
+import { filesIn } from '../journal/files.ts'
 import { digest } from '../journal/hash.ts'
 import type { Fingerprint, Json } from '../journal/index.ts'
 import { modelName, type LanguageModel } from '../models/resolve-model.ts'
@@ -16,7 +17,7 @@ import type { Agent } from './agent.ts'
 import { defineGuardrail, type Guardrail } from './guardrails.ts'
 import { outputPath } from './output-file.ts'
 import { interpolate, placeholders } from './placeholders.ts'
-import { readInputs } from './inputs.ts'
+import { readInputs, settled } from './given-inputs.ts'
 import { instructionsFor, messageFor } from './prompts.ts'
 import type { ChildOf } from './crew-task.ts'
 import type { Task } from './task.ts'
@@ -131,6 +132,7 @@ function defineTask(task: Task, doers: Doers, context: readonly string[], overri
     outputFile: outputFileOf(task),
     render(inputs, outputs) {
       const text = (name: keyof typeof texts, where: string): string => interpolate(texts[name] ?? '', inputs, where)
+      const files = filesIn(used.map((name) => inputs[name] ?? null))
       return {
         instructions: agentInstructions(agent, inputs),
         message: messageFor({
@@ -140,6 +142,7 @@ function defineTask(task: Task, doers: Doers, context: readonly string[], overri
           structured: task.schema !== undefined,
           markdown: task.markdown,
         }),
+        ...(files.length > 0 ? { files } : {}),
       }
     },
     fingerprint(inputs, outputs) {
@@ -233,10 +236,14 @@ function defineChild(task: Task, { crew, inputs }: ChildOf, overrides: Overrides
   const definition = crew['~definition'](overrides)
   return {
     crew: definition,
-    async inputs(soFar) {
-      const given: unknown = typeof inputs === 'function' ? await inputs(soFar) : (inputs ?? soFar.inputs)
-      const read = readInputs(given, `what inputs of task ${task.name} gives`)
-      return (await definition.callbacks?.before?.(read)) ?? read
+    async inputs(soFar, own) {
+      const given: unknown = typeof inputs === 'function' ? await inputs(soFar) : inputs
+      const read = await readInputs(given, `what inputs of task ${task.name} gives`)
+      const made = given === undefined ? own : settled(read, own)
+      const { before } = definition.callbacks ?? {}
+      if (!before) return { inputs: made, files: read.files }
+      const more = await before(made)
+      return { inputs: more.inputs, files: new Map([...read.files, ...more.files]) }
     },
   }
 }

@@ -2,10 +2,11 @@
 import type { ExecuteOptions, Inputs } from '../engine/definition.ts'
 import { checkRunId } from '../engine/run-id.ts'
 import { asRepriseError, messageOf, RepriseError } from '../errors.ts'
+import { noFiles, plainInputs } from '../journal/files.ts'
 import type { RunState } from '../journal/state.ts'
 import { describe } from '../options.ts'
 import type { CrewRuns } from './crew-runs.ts'
-import { readInputs } from './inputs.ts'
+import { readInputs, type GivenInputs } from './given-inputs.ts'
 import { pooled, readConcurrency } from './pool.ts'
 import type { RunResult, Tasks } from './result.ts'
 
@@ -38,20 +39,20 @@ export async function kickoffForEach(runs: CrewRuns, request: ForEachRequest): P
     throw new RepriseError('INPUT_INVALID', `the inputs are ${describe(list)}; give a list of inputs, one for each run`)
   }
   const concurrency = readConcurrency(request.concurrency)
-  const all = (list as readonly unknown[]).map((item, index) =>
-    naming(index, () => {
-      const inputs = readInputs(item)
-      runs.check(inputs)
-      return inputs
-    }),
+  const all = []
+  for (const [index, item] of (list as readonly unknown[]).entries()) all.push(await naming(index, () => readOne(item)))
+  const ids = await idsOf(
+    request.id,
+    all.map(({ inputs }) => inputs),
   )
-  const ids = idsOf(request.id, all)
+  for (const [index, given] of all.entries()) await naming(index, () => runs.check(given, ids[index]))
   const results = await pooled(
     all,
     concurrency,
-    async (inputs, index): Promise<ForEachResult> => {
+    async (read, index): Promise<ForEachResult> => {
       const id = ids[index]
       try {
+        const inputs = read.again ? await readInputs((list as readonly unknown[])[index]) : read
         const run = await runs.start({ id, inputs, reuse, choices })
         return await run.result()
       } catch (error) {
@@ -67,18 +68,25 @@ export async function kickoffForEach(runs: CrewRuns, request: ForEachRequest): P
   })
 }
 
+/** Without the bytes of its files: those of all runs at once may be more than there is room for. They are read again when its turn comes. */
+async function readOne(item: unknown): Promise<GivenInputs & { readonly again: boolean }> {
+  const given = await readInputs(item)
+  return { ...given, files: noFiles, again: given.files.size > 0 }
+}
+
 function nothing(runId: string | undefined, words: string): Nothing {
   return { runId, raw: '', output: undefined, toString: () => words }
 }
 
 /** A text is the beginning of each id: `nightly-1`, `nightly-2`. A function makes them from the inputs. */
-function idsOf(id: unknown, all: readonly Inputs[]): (string | undefined)[] {
+async function idsOf(id: unknown, all: readonly Inputs[]): Promise<(string | undefined)[]> {
   if (id === undefined) return []
-  const ids = all.map((inputs, index) =>
-    naming(index, () =>
-      checkRunId(typeof id === 'function' ? made(id, inputs, index) : `${checkRunId(id)}-${index + 1}`),
-    ),
-  )
+  const ids: string[] = []
+  for (const [index, inputs] of all.entries()) {
+    const one = (): string =>
+      checkRunId(typeof id === 'function' ? made(id, inputs, index) : `${checkRunId(id)}-${index + 1}`)
+    ids.push(await naming(index, one))
+  }
   const known = new Map<string, number>()
   for (const [index, one] of ids.entries()) {
     const before = known.get(one)
@@ -93,7 +101,7 @@ function idsOf(id: unknown, all: readonly Inputs[]): (string | undefined)[] {
 
 function made(id: unknown, inputs: Inputs, index: number): unknown {
   try {
-    return (id as (inputs: Inputs, index: number) => unknown)(structuredClone(inputs), index)
+    return (id as (inputs: Inputs, index: number) => unknown)(plainInputs(inputs), index)
   } catch (error) {
     throw new RepriseError('CALLBACK_FAILED', `the function that makes ids threw: ${messageOf(error)}`, {
       cause: error,
@@ -101,9 +109,9 @@ function made(id: unknown, inputs: Inputs, index: number): unknown {
   }
 }
 
-function naming<T>(index: number, work: () => T): T {
+async function naming<T>(index: number, work: () => T | Promise<T>): Promise<T> {
   try {
-    return work()
+    return await work()
   } catch (error) {
     if (!RepriseError.isInstance(error)) throw error
     throw new RepriseError(error.code, `inputs[${index}]: ${error.message}`, { cause: error })

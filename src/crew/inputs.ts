@@ -1,8 +1,8 @@
 // Inputs and run ids as callers give them: checked before anything is spent.
-import type { Inputs, TaskDefinition } from '../engine/definition.ts'
+import type { TaskDefinition } from '../engine/definition.ts'
 import type { GivenOutput } from '../engine/plan/fork.ts'
 import { RepriseError } from '../errors.ts'
-import { strictJson, type Json } from '../journal/json.ts'
+import { strictJson } from '../journal/json.ts'
 import { describe } from '../options.ts'
 import type { Unknowable } from './placeholders.ts'
 
@@ -47,19 +47,6 @@ export async function readOutputs(
     given.set(task.name, { ...(await readOutput(task, output, `outputs.${name}`)), ...signed })
   }
   return given
-}
-
-/** INPUT_INVALID with the path of the first thing that JSON does not carry: a Date, bigint, NaN, Map or cycle. */
-export function readInputs(inputs: unknown, what = 'inputs'): Inputs {
-  if (inputs === undefined) return {}
-  if (!isPlain(inputs))
-    throw new RepriseError('INPUT_INVALID', `${what} is ${describe(inputs)}; give an object: { name: value }`)
-  const json = strictJson(inputs, what)
-  if (json.ok) return json.value as { readonly [name: string]: Json }
-  throw new RepriseError(
-    'INPUT_INVALID',
-    `${json.path} is ${json.found}, which JSON does not carry; give text, numbers, lists or plain objects`,
-  )
 }
 
 function isPlain(value: unknown): value is object {

@@ -2,6 +2,7 @@
 // at the disk is checked here, of the template when the task is made and of the path before anything is spent.
 import type { Inputs } from '../engine/definition.ts'
 import { RepriseError } from '../errors.ts'
+import { fileOf } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
 import { checkText, describe } from '../options.ts'
 import { interpolate, placeholders } from './placeholders.ts'
@@ -33,8 +34,10 @@ export function outputPath(template: string, inputs: Inputs, task: string): stri
 
 const advice = 'give a path inside the working folder, such as reports/{topic}.md'
 
-/** A text or number stands for itself. */
+/** A text or number stands for itself, a file for its name. */
 function pathText(value: Json, what: string): string {
+  const file = fileOf(value)
+  if (file) return file.name
   if (typeof value !== 'object') return String(value)
   throw new RepriseError('INPUT_INVALID', `${what} is ${describe(value)}; a path takes texts and numbers`)
 }

@@ -1,6 +1,7 @@
 // `{name}` in a text stands for an input. `{{` is a literal brace, as is the `}}` that closes one; braces that hold no identifier
 // (JSON, for one) stay as they are. The parser exists twice, for values and for types, and both must agree.
 import { RepriseError } from '../errors.ts'
+import { inText } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
 
 const pattern = /\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}/g
@@ -10,7 +11,7 @@ export function placeholders(text: string): string[] {
   return [...new Set([...text.matchAll(pattern)].flatMap((match) => (match[1] === undefined ? [] : [match[1]])))]
 }
 
-/** The text with its inputs. Lists and objects become JSON. INPUT_MISSING names one that is not there. */
+/** The text with its inputs. Lists and objects become JSON, a file its mark. INPUT_MISSING names one that is not there. */
 export function interpolate(text: string, inputs: { readonly [name: string]: Json }, where: string): string {
   let open = 0
   return text.replaceAll(pattern, (found, name: string | undefined) => {
@@ -26,7 +27,7 @@ export function interpolate(text: string, inputs: { readonly [name: string]: Jso
     if (name === undefined) return found
     const value = Object.hasOwn(inputs, name) ? inputs[name] : undefined
     if (value === undefined) throw missing(name, where)
-    return typeof value === 'string' ? value : JSON.stringify(value)
+    return inText(value)
   })
 }
 

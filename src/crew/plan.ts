@@ -2,6 +2,7 @@
 import type { CrewDefinition, Inputs } from '../engine/definition.ts'
 import { costOfTask } from '../engine/plan/estimate.ts'
 import type { Estimate, PlannedTask, Usage } from '../journal/entries.ts'
+import { plainInputs } from '../journal/files.ts'
 import { addUsage, noUsage, spentOn, type RunState } from '../journal/state.ts'
 import { dollars } from '../journal/words.ts'
 import { addCost } from '../models/cost.ts'
@@ -55,7 +56,7 @@ export function toPlan(crew: CrewDefinition, { of, run, inputs, tasks, through, 
   const plan = {
     of,
     run,
-    inputs,
+    inputs: plainInputs(inputs),
     tasks: reached,
     execute: executed.map((planned) => planned.task),
     estimate: sumOf(executed),

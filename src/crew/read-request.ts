@@ -6,7 +6,8 @@ import { RepriseError } from '../errors.ts'
 import { checkText, describe } from '../options.ts'
 import { checkOneOf, type ExecuteChoices, type ForkOptions } from './crew-options.ts'
 import type { MakeRequest } from './crew-runs.ts'
-import { readInputs, readOutputs } from './inputs.ts'
+import { readInputs } from './given-inputs.ts'
+import { readOutputs } from './inputs.ts'
 import { findTask } from './result.ts'
 import type { Task } from './task.ts'
 
@@ -30,7 +31,7 @@ export async function readMake(crew: CrewDefinition, options: ForkOptions): Prom
     id: id === undefined ? undefined : checkRunId(id),
     from: start,
     only: checkOneOf('only', only, ['descendants']),
-    inputs: readInputs(options.inputs),
+    given: await readInputs(options.inputs),
     outputs: await readOutputs((name) => find(crew, name), options.outputs, signed(options.by)),
     stale: checkOneOf('stale', options.stale, stalePolicies) ?? (from === undefined ? 'rerun' : 'keep'),
     effects: checkOneOf('effects', options.effects, effectsPolicies),

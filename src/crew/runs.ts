@@ -5,6 +5,7 @@ import { readEntries, readRun, runNotFound } from '../engine/read-run.ts'
 import { staleTasks, type Stale } from '../engine/plan/stale.ts'
 import type { RowSummary } from '../engine/row.ts'
 import type { Entry, Failure, Question, RunStatus, Usage } from '../journal/entries.ts'
+import { plainInputs } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
 import { addUsage, noUsage, openQuestions, spentOn } from '../journal/state.ts'
 import { encodeCursor, type Position } from '../stores/cursor.ts'
@@ -82,7 +83,9 @@ async function summaryOf(engine: Engine, row: RunRow): Promise<RunSummary> {
     crew: row.crew,
     status: row.status,
     abandoned: await isAbandoned(engine, row.run, row.status),
-    inputs: row.inputs === '' ? await inputsOf(engine, row.run) : (JSON.parse(row.inputs) as RunSummary['inputs']),
+    inputs: plainInputs(
+      row.inputs === '' ? await inputsOf(engine, row.run) : (JSON.parse(row.inputs) as RunSummary['inputs']),
+    ),
     parent: row.parent,
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
@@ -104,7 +107,7 @@ export async function viewRun(engine: Engine, run: string, crew?: CrewDefinition
     crew: state.crew,
     status: state.status,
     abandoned: await isAbandoned(engine, run, state.status),
-    inputs: state.inputs,
+    inputs: plainInputs(state.inputs),
     parent: state.parent?.run,
     createdAt: state.createdAt,
     updatedAt: state.updatedAt,

@@ -14,6 +14,8 @@ export interface Piece {
 /** What a model is shown: the first message, a summary of what is covered, and the rest as it was. */
 export interface Standing {
   readonly first: string
+  /** What the first message refers to. */
+  readonly files: AttemptState['request']['files']
   readonly summary?: SummaryState
   readonly covered: readonly Piece[]
   readonly rest: readonly Piece[]
@@ -25,22 +27,26 @@ export function conversation(state: RunState, attempt: AttemptState): Message[] 
   const [next, ...others] = standing.rest.flatMap((piece) => piece.messages)
   const text = opening(standing)
   // some servers refuse two messages of the user in a row
-  if (standing.summary && next?.role === 'user') return [{ role: 'user', text: `${text}\n\n${next.text}` }, ...others]
-  return [{ role: 'user', text }, ...(next ? [next] : []), ...others]
+  if (standing.summary && next?.role === 'user') return [opened(`${text}\n\n${next.text}`, standing), ...others]
+  return [opened(text, standing), ...(next ? [next] : []), ...others]
 }
 
 /** All that was said, whatever the model was shown of it. */
 export function wholeConversation(state: RunState, attempt: AttemptState): Message[] {
-  const { first, pieces } = wholeOf(state, attempt)
-  return [{ role: 'user', text: first }, ...pieces.flatMap((piece) => piece.messages)]
+  const whole = wholeOf(state, attempt)
+  return [opened(whole.first, whole), ...whole.pieces.flatMap((piece) => piece.messages)]
+}
+
+function opened(text: string, { files }: Pick<Whole, 'files'>): Message {
+  return { role: 'user', text, ...(files ? { files } : {}) }
 }
 
 /** The newest summary covers what the older ones did. One whose last turn was removed by hand counts for nothing. */
 export function standingOf(state: RunState, attempt: AttemptState): Standing {
-  const { first, pieces, summary } = wholeOf(state, attempt)
+  const { first, files, pieces, summary } = wholeOf(state, attempt)
   const last = summary ? pieces.findIndex(({ turn }) => turn?.path === summary.through) : -1
-  if (!summary || last < 0) return { first, covered: [], rest: pieces }
-  return { first, summary, covered: pieces.slice(0, last + 1), rest: pieces.slice(last + 1) }
+  if (!summary || last < 0) return { first, files, covered: [], rest: pieces }
+  return { first, files, summary, covered: pieces.slice(0, last + 1), rest: pieces.slice(last + 1) }
 }
 
 /** The first message, with what stands in for the pieces that are no longer shown. */
@@ -52,6 +58,7 @@ export function opening({ first, summary, covered }: Standing): string {
 
 interface Whole {
   readonly first: string
+  readonly files: AttemptState['request']['files']
   readonly pieces: Piece[]
   readonly summary: SummaryState | undefined
 }
@@ -62,7 +69,7 @@ function wholeOf(state: RunState, attempt: AttemptState): Whole {
   const before: Whole =
     carried && attempt.carries
       ? addPiece(wholeOf(state, carried), { messages: [{ role: 'user', text: attempt.carries.message }] })
-      : { first: attempt.request.message, pieces: [], summary: undefined }
+      : { first: attempt.request.message, files: attempt.request.files, pieces: [], summary: undefined }
   const pieces = attempt.turns.map((turn): Piece => ({ turn, messages: turnMessages(turn) }))
   return { ...before, pieces: [...before.pieces, ...pieces], summary: attempt.summary ?? before.summary }
 }

@@ -1,7 +1,8 @@
 // What the engine needs to know of a crew. The classes that users write satisfy these; the engine knows no classes.
 import type { Prices } from '../models/prices.ts'
 import type { LanguageModel } from '../models/resolve-model.ts'
-import type { Limit } from '../journal/entries.ts'
+import type { FileReference, Limit } from '../journal/entries.ts'
+import type { Files } from '../journal/files.ts'
 import type { Answers, Entry, Fingerprint, Json, Owner, Question } from '../journal/index.ts'
 import type { RunState } from '../journal/state.ts'
 import type { AnswerSchema } from '../schema/answer-schema.ts'
@@ -58,7 +59,10 @@ export interface TaskDefinition {
   /** Where its output is written, behind its completion. */
   readonly outputFile?: OutputFileDefinition | undefined
   /** The texts for the model, made from the original ones each time. */
-  render(inputs: Inputs, outputs: ReadonlyMap<string, string>): { instructions: string; message: string }
+  render(
+    inputs: Inputs,
+    outputs: ReadonlyMap<string, string>,
+  ): { readonly instructions: string; readonly message: string; readonly files?: readonly FileReference[] }
   /** Digests of everything declared, the inputs that the texts use, and the outputs that it is given. */
   fingerprint(inputs: Inputs, outputs: ReadonlyMap<string, string>): Fingerprint
 }
@@ -89,8 +93,8 @@ export interface CoworkerDefinition {
 
 export interface ChildDefinition {
   readonly crew: CrewDefinition
-  /** Those of the child run. */
-  inputs(soFar: SoFar): Promise<Inputs>
+  /** Those of the child run; `own` are those of the run that it works for. */
+  inputs(soFar: SoFar, own: Inputs): Promise<{ readonly inputs: Inputs; readonly files: Files }>
 }
 
 export interface CodeDefinition {
@@ -147,7 +151,7 @@ export interface CrewDefinition {
 /** The user's code that hears of a run. What it throws fails the run, which can be resumed; then it is called again. */
 export interface Callbacks {
   /** Before a run is created: the inputs that it is made with. */
-  readonly before?: ((inputs: Inputs) => Promise<Inputs>) | undefined
+  readonly before?: ((inputs: Inputs) => Promise<{ readonly inputs: Inputs; readonly files: Files }>) | undefined
   /** Behind the completion of a task that was executed here; at least once. */
   readonly task?: ((state: RunState, task: TaskDefinition) => Promise<void>) | undefined
   /** When all tasks are done, before the run is completed; at least once. */

@@ -70,7 +70,7 @@ async function advance(
     ? undefined
     : await createRun(engine, child.crew, {
         run,
-        inputs: await child.inputs(await soFarFor(state, crew, task)),
+        ...(await child.inputs(await soFarFor(state, crew, task), state.inputs)),
         origin: {
           caller: { run: state.run, path: attempt.path },
           ...(calls.length > 0 ? { calls } : {}),

@@ -16,6 +16,7 @@ import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definitio
 import { delegatesOf, withDelegation } from './delegate.ts'
 import { executeChild } from './execute-child.ts'
 import { executeCode } from './execute-code.ts'
+import { filesOf } from './files.ts'
 import type { Hold } from './hold.ts'
 import { drainInbox } from './inbox.ts'
 import { judge, type Judged } from './judge.ts'
@@ -224,6 +225,7 @@ export async function takeTurn(
       model: modelFor(task, request),
       instructions: request.instructions,
       messages: last && attempt.turns.length > 0 ? [...messages, { role: 'user', text: lastTurn }] : messages,
+      files: await filesOf(hold.engine.store, hold.state.run, messages),
       tools: request.tools,
       toolChoice: last ? 'none' : 'auto',
       output: request.output,

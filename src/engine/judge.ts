@@ -2,6 +2,7 @@
 // send the answer back. A guardrail's verdict is asked for until it is in the journal, and never after.
 import { RepriseError } from '../errors.ts'
 import type { NewEntry, PinnedRequest, Question } from '../journal/entries.ts'
+import { plainInputs } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
 import { attemptPath } from '../journal/paths.ts'
 import { replyText, type AttemptState } from '../journal/state.ts'
@@ -73,7 +74,7 @@ async function askGuardrail(
   const { task, hold } = scene
   if ('sentence' in guardrail) return askModel(scene, guardrail.sentence, index, raw)
   const output = await outputOf({ raw, structured: task.schema !== undefined }, task)
-  return guardrail.judge({ raw, output, inputs: structuredClone(hold.state.inputs), task: task.name })
+  return guardrail.judge({ raw, output, inputs: plainInputs(hold.state.inputs), task: task.name })
 }
 
 /** A model judges by a sentence: an attempt within the turn that gave the answer, so that what it says is read back after a crash. */
@@ -84,6 +85,7 @@ async function askModel(scene: JudgeScene, sentence: string, index: number, raw:
     const request: PinnedRequest = {
       instructions: judgeInstructions,
       message: judgeMessage(sentence, attempt.request.message, raw),
+      ...(attempt.request.files ? { files: attempt.request.files } : {}),
       tools: [],
       model: modelName(task.agent.model),
       settings: task.agent.settings,

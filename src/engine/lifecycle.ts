@@ -5,9 +5,11 @@ import { encodeEntry } from '../journal/codec.ts'
 import type { DeclaredTask, EntryBodies, Limit, NewEntry } from '../journal/entries.ts'
 import { edited, undone } from '../journal/edits.ts'
 import { applyEntry, emptyState } from '../journal/fold.ts'
+import { noFiles, type Files } from '../journal/files.ts'
 import { digest } from '../journal/hash.ts'
 import type { RunState } from '../journal/state.ts'
 import type { CrewDefinition, Engine, Inputs } from './definition.ts'
+import { fileBlobs } from './files.ts'
 import { openHold, reserve, toBatch, whenNotBriefly, type Hold } from './hold.ts'
 import { runCancelled } from './inbox.ts'
 import { readRun, runNotFound } from './read-run.ts'
@@ -21,6 +23,8 @@ export interface NewRun {
   readonly inputs: Inputs
   /** Those that the caller gave, where `beforeKickoff` made others of them. */
   readonly given?: Inputs | undefined
+  /** The bytes of files that were read just now; those of others come from the run that this one is made from. */
+  readonly files?: Files | undefined
   readonly by?: string | undefined
   /** What else `run.created` says of a run that is made from another, or reuses outputs of others. */
   readonly origin?: Origin
@@ -34,7 +38,7 @@ export type Origin = Pick<EntryBodies['run.created'], 'parent' | 'plan' | 'calls
 export async function createRun(
   engine: Engine,
   crew: CrewDefinition,
-  { run, inputs, given, by, origin, entries = [] }: NewRun,
+  { run, inputs, given, files = noFiles, by, origin, entries = [] }: NewRun,
 ): Promise<Hold | undefined> {
   const { store, world } = engine
   const { owner, leaseMs } = world
@@ -50,6 +54,7 @@ export async function createRun(
     ...origin,
     ...(by === undefined ? {} : { by }),
   }
+  const blobs = await fileBlobs(store, [inputs, given ?? {}], files, origin?.parent?.run ?? origin?.caller?.run)
   const state = emptyState()
   let hash = ''
   const encoded = [created, ...entries].map((fresh) => {
@@ -61,7 +66,9 @@ export async function createRun(
   const free = reserve(engine, run)
   try {
     const since = world.monotonic()
-    const { lease } = await store.create(rowOf(state), toBatch(state, encoded), { owner, ttlMs: leaseMs })
+    const batch = toBatch(state, encoded)
+    const whole = { ...batch, blobs: [...(batch.blobs ?? []), ...blobs] }
+    const { lease } = await store.create(rowOf(state), whole, { owner, ttlMs: leaseMs })
     if (lease) {
       engine.appended?.(
         run,

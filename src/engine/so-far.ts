@@ -1,6 +1,7 @@
 // What the earlier tasks of a run gave, as their schemas give it: for code that decides by it.
 import { messageOf, RepriseError } from '../errors.ts'
 import type { NewEntry, StoredOutput } from '../journal/entries.ts'
+import { plainInputs } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
 import type { RunState } from '../journal/state.ts'
 import { redact } from '../models/redact.ts'
@@ -38,7 +39,7 @@ export async function soFarFor(state: RunState, crew: CrewDefinition, task: Task
     }),
   )
   const outputs = Object.fromEntries(known.filter(([, output]) => output !== undefined))
-  return { inputs: structuredClone(state.inputs), outputs, previous: known.at(-1)?.[1] }
+  return { inputs: plainInputs(state.inputs), outputs, previous: known.at(-1)?.[1] }
 }
 
 /** Through the schema, live and on restore alike. What does not fit the code's schema (any more) is in `raw`, not here. */

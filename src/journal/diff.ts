@@ -3,6 +3,7 @@ import type { Failure, RunStatus, Usage } from './entries.ts'
 import { diffText } from './diff/diff-text.ts'
 import { jsonChanges, type JsonChange } from './diff/json-changes.ts'
 import { diffTasks, type TaskDiff } from './diff/task-diff.ts'
+import { withFileWords } from './files.ts'
 import { addUsage, noUsage, spentOn, type RunState, type TaskState } from './state.ts'
 
 /** Plain data: JSON carries all of it. `String(diff)` is the text that `diffText` makes. */
@@ -46,7 +47,7 @@ export function diffRuns(a: RunState, b: RunState, costs: Costs = {}): RunDiff {
   })
   const sides = { a: sideOf(a, costs.a), b: sideOf(b, costs.b) }
   const first = tasks.find((task) => task.differences.length > 0)?.name
-  const inputs = jsonChanges(a.inputs, b.inputs, 'inputs')
+  const inputs = jsonChanges(withFileWords(a.inputs), withFileWords(b.inputs), 'inputs')
   const order = diffOrder([...tasksA.keys()], [...tasksB.keys()])
   const diff = {
     ...sides,

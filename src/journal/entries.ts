@@ -61,10 +61,21 @@ export interface FailedTry {
   readonly error: string
 }
 
+/** A file that a run was given. Its bytes are stored once per run under their hash. */
+export interface FileReference {
+  readonly hash: string
+  readonly name: string
+  readonly mediaType: string
+  /** How many. */
+  readonly bytes: number
+}
+
 /** Everything that the first request of an attempt is made of, except the credentials. Stored once by hash. */
 export interface PinnedRequest {
   readonly instructions: string
   readonly message: string
+  /** Those that the message carries beside its text. */
+  readonly files?: readonly FileReference[]
   readonly tools: readonly ToolDefinition[]
   readonly model: string
   readonly settings: { readonly [key: string]: Json }

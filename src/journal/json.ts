@@ -12,11 +12,12 @@ export type JsonCheck =
 
 /**
  * Copies a value that JSON carries without change, or says where the first thing stands that it does not carry: a Date, bigint,
- * NaN, Map, function, class instance or cycle. An undefined member is left out, as JSON does.
+ * NaN, Map, function, class instance or cycle. An undefined member is left out, as JSON does. What `stand` gives for an object
+ * takes its place.
  */
-export function strictJson(value: unknown, at: Path): JsonCheck {
+export function strictJson(value: unknown, at: Path, stand?: Stand): JsonCheck {
   try {
-    return walk(value, at, new Set())
+    return walk(value, at, new Set(), stand)
   } catch {
     // the stack is over, or a getter threw
     return { ok: false, path: at, found: 'a value that is nested too deeply or cannot be read' }
@@ -36,7 +37,9 @@ export function throughJson(value: unknown, at: Path): JsonCheck {
   }
 }
 
-function walk(value: unknown, at: Path, above: Set<object>): JsonCheck {
+type Stand = (value: object, at: Path) => Json | undefined
+
+function walk(value: unknown, at: Path, above: Set<object>, stand?: Stand): JsonCheck {
   switch (typeof value) {
     case 'string':
       return value.isWellFormed()
@@ -54,30 +57,32 @@ function walk(value: unknown, at: Path, above: Set<object>): JsonCheck {
       return { ok: false, path: at, found: `a ${typeof value}` }
   }
   if (value === null) return { ok: true, value }
+  const other = stand?.(value, at)
+  if (other !== undefined) return { ok: true, value: other }
   if (above.has(value)) return { ok: false, path: at, found: 'a reference back to a value that contains it' }
   above.add(value)
-  const result = Array.isArray(value) ? walkArray(value, at, above) : walkObject(value, at, above)
+  const result = Array.isArray(value) ? walkArray(value, at, above, stand) : walkObject(value, at, above, stand)
   above.delete(value)
   return result
 }
 
-function walkArray(value: readonly unknown[], at: Path, above: Set<object>): JsonCheck {
+function walkArray(value: readonly unknown[], at: Path, above: Set<object>, stand?: Stand): JsonCheck {
   const copy: Json[] = []
   for (let index = 0; index < value.length; index++) {
-    const item = walk(value[index], `${at}[${index}]`, above)
+    const item = walk(value[index], `${at}[${index}]`, above, stand)
     if (!item.ok) return item
     copy.push(item.value)
   }
   return { ok: true, value: copy }
 }
 
-function walkObject(value: object, at: Path, above: Set<object>): JsonCheck {
+function walkObject(value: object, at: Path, above: Set<object>, stand?: Stand): JsonCheck {
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null) return { ok: false, path: at, found: kindOf(value) }
   const copy: Record<string, Json> = {}
   for (const [key, member] of Object.entries(value)) {
     if (member === undefined) continue
-    const item = walk(member, memberPath(at, key), above)
+    const item = walk(member, memberPath(at, key), above, stand)
     if (!item.ok) return item
     // defineProperty, since a plain assignment to __proto__ would set the prototype and lose the member
     Object.defineProperty(copy, key, { value: item.value, enumerable: true, configurable: true, writable: true })

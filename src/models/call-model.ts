@@ -2,6 +2,7 @@
 // record, the clock is a parameter, and a server that asks for a long wait is told apart from one that is busy for a moment.
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FailedTry, ReplyPart, ToolDefinition, Usage } from '../journal/entries.ts'
+import type { Files } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
 import type { Message } from './messages.ts'
 import { describe, failure, isAgainstStreaming, isTemporary } from './model-failure.ts'
@@ -14,6 +15,8 @@ export interface ModelRequest {
   readonly model: LanguageModel | string | undefined
   readonly instructions: string
   readonly messages: readonly Message[]
+  /** The bytes of the files that the messages carry. */
+  readonly files?: Files | undefined
   readonly tools: readonly ToolDefinition[]
   /** `none`: the tools stay in the request (the conversation may hold calls of them), but the model is told to call none. */
   readonly toolChoice?: 'auto' | 'none' | undefined

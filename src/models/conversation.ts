@@ -41,6 +41,8 @@ function textOf(part: Part): string {
     case 'text':
     case 'reasoning':
       return part.text
+    case 'file':
+      return `<file ${part.filename ?? ''} ${part.mediaType}>`
     case 'tool-call':
       return `${part.toolName}(${JSON.stringify(part.input)})`
     case 'tool-result': {

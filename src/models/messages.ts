@@ -1,13 +1,15 @@
 // Between the journal's own messages and those of the AI SDK, both ways. What a provider needs to go on comes in as its
 // metadata, is kept as `opaque`, and goes back as its options: so that a request can be made from a journal alone.
 import type { ContentPart, ModelMessage, ToolSet } from 'ai'
-import type { ReplyPart, ToolRequest } from '../journal/entries.ts'
+import type { FileReference, ReplyPart, ToolRequest } from '../journal/entries.ts'
+import { noFiles, type Files } from '../journal/files.ts'
 import { throughJson, type Json } from '../journal/json.ts'
 import type { ToolOutcome } from '../journal/state.ts'
 import { redact } from './redact.ts'
+import { userContent } from './user-content.ts'
 
 export type Message =
-  | { readonly role: 'user'; readonly text: string }
+  | { readonly role: 'user'; readonly text: string; readonly files?: readonly FileReference[] }
   | { readonly role: 'assistant'; readonly parts: readonly ReplyPart[] }
   | {
       readonly role: 'tool'
@@ -19,12 +21,12 @@ type ToolPart = Extract<Extract<ModelMessage, { role: 'tool' }>['content'][numbe
 type ProviderOptions = NonNullable<ModelMessage['providerOptions']>
 
 /** Messages and parts without content are left out, since providers refuse them. */
-export function toModelMessages(messages: readonly Message[]): ModelMessage[] {
-  return messages.map(toModelMessage).filter((message) => message.content.length > 0)
+export function toModelMessages(messages: readonly Message[], files: Files = noFiles): ModelMessage[] {
+  return messages.map((message) => toModelMessage(message, files)).filter((message) => message.content.length > 0)
 }
 
-function toModelMessage(message: Message): ModelMessage {
-  if (message.role === 'user') return { role: 'user', content: message.text }
+function toModelMessage(message: Message, files: Files): ModelMessage {
+  if (message.role === 'user') return { role: 'user', content: userContent(message.text, message.files ?? [], files) }
   if (message.role === 'assistant') {
     return { role: 'assistant', content: message.parts.filter(saysSomething).map(toAssistantPart) }
   }

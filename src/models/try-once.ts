@@ -29,7 +29,7 @@ export async function tryOnce(
     generateText({
       ...modelSettings(settings),
       model: wrapLanguageModel({ model: resolved.model, middleware: middleware(request, hearing) }),
-      messages: toModelMessages(messages),
+      messages: toModelMessages(messages, request.files),
       providerOptions: providerOptions(resolved.model.provider, settings, strict),
       maxRetries: 0,
       abortSignal,

@@ -4,6 +4,7 @@ import { listRuns } from '../../crew/runs.ts'
 import { replayCommand, resumeCommand } from '../../engine/commands.ts'
 import { howToAnswer } from '../../engine/questions.ts'
 import { readEntries, readRun } from '../../engine/read-run.ts'
+import { withFileWords } from '../../journal/files.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { findRun } from '../find-run.ts'
 import type { Invocation } from '../invocation.ts'
@@ -68,7 +69,8 @@ function printRun(channel: Channel, record: RunRecord, children: readonly string
   }
   for (const child of children) field('child', child)
   for (const [name, value] of Object.entries(record.inputs)) {
-    const text = typeof value === 'string' ? value : JSON.stringify(value)
+    const shown = withFileWords(value)
+    const text = typeof shown === 'string' ? shown : JSON.stringify(shown)
     field('input', shorten(`${name} = ${text}`, Math.min(channel.width, 200) - 9))
   }
 }

@@ -2,8 +2,9 @@
 // it is read is left out, so that also a run under way gives a journal that was true at one moment.
 import { createHash } from 'node:crypto'
 import { RepriseError } from '../../errors.ts'
-import { blobReferences } from '../../journal/codec.ts'
+import { blobReferences, decodeEntry } from '../../journal/codec.ts'
 import type { Entry } from '../../journal/entries.ts'
+import { filesIn } from '../../journal/files.ts'
 import { fileError, writeDurably } from '../../stores/file/durable-files.ts'
 import type { Store } from '../../stores/store.ts'
 import {
@@ -43,10 +44,12 @@ export async function* exportRun(store: Store, run: string, at: Date = new Date(
   yield hashed(JSON.stringify(header))
   const chain = followChain(`run ${run}`, advice)
   const blobs = new Set<string>()
+  const files = new Set<string>()
   for await (const { seq, bytes } of store.read(run)) {
     const { text, entry } = readLine(bytes, `entry ${seq} of run ${run}`)
     chain.next(entry, bytes)
     for (const blob of blobReferences(text)) blobs.add(blob)
+    if (entry.type === 'run.created') for (const file of await filesOf(store, run, bytes)) files.add(file)
     yield hashed(text)
   }
   const entries = chain.end()
@@ -54,17 +57,30 @@ export async function* exportRun(store: Store, run: string, at: Date = new Date(
   if (entries === 0 || !(await store.row(run))) throw runNotFound(store, run)
   // grows under way: a stored value may refer to others
   for (const blob of blobs) {
-    const bytes = await store.blob(run, blob)
-    if (!bytes) {
-      const words = `run ${run} refers to the stored value ${blob}, which is not in ${store.url}; restore the store from a copy`
-      throw new RepriseError('BLOB_MISSING', words, { runId: run })
-    }
-    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    const buffer = await readBlob(store, run, blob)
     for (const inner of blobReferences(buffer.toString())) blobs.add(inner)
     yield hashed(JSON.stringify({ blob, base64: buffer.toString('base64') }))
   }
+  // the bytes of a file are not looked into: they may say anything
+  for (const blob of files.difference(blobs)) {
+    blobs.add(blob)
+    yield hashed(JSON.stringify({ blob, base64: (await readBlob(store, run, blob)).toString('base64') }))
+  }
   const trailer: ExportTrailer = { entries, blobs: blobs.size, sha256: hash.digest('hex') }
   yield `${JSON.stringify(trailer)}\n`
+}
+
+async function filesOf(store: Store, run: string, bytes: Uint8Array): Promise<string[]> {
+  const entry = await decodeEntry(bytes, (hash) => store.blob(run, hash), `the first entry of run ${run}`)
+  if (entry.type !== 'run.created') return []
+  return filesIn([entry.inputs, entry.given ?? {}]).map(({ hash }) => hash)
+}
+
+async function readBlob(store: Store, run: string, hash: string): Promise<Buffer> {
+  const bytes = await store.blob(run, hash)
+  if (bytes) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const words = `run ${run} refers to the stored value ${hash}, which is not in ${store.url}; restore the store from a copy`
+  throw new RepriseError('BLOB_MISSING', words, { runId: run })
 }
 
 /** Writes under a temporary name first: the file is there whole or not at all, for its owner's eyes only. STORE_FAILED. */

@@ -5,6 +5,7 @@ import { RepriseError } from '../../errors.ts'
 import { decodeEntry } from '../../journal/codec.ts'
 import { closeFold } from '../../journal/edits.ts'
 import type { Entry, RunStatus } from '../../journal/entries.ts'
+import { filesIn } from '../../journal/files.ts'
 import { applyEntry, emptyState } from '../../journal/fold.ts'
 import type { RunState } from '../../journal/state.ts'
 import { checkKeys } from '../../options.ts'
@@ -90,6 +91,9 @@ async function foldExport(
   }
   checkReadable(state, undefined)
   if (state.crew === '') throw damaged(`entry 1 of ${name} does not say what run this is`, 'use another copy')
+  const missing = filesIn([state.inputs, state.given ?? {}]).find(({ hash }) => !stored.has(hash))
+  if (missing)
+    throw damaged(`${name} lacks the file ${missing.name} (${missing.hash}) of the run's inputs`, 'use another copy')
   // its name decides, as everywhere
   state.run = run
   return { state: closeFold(state), outputs }

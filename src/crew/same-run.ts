@@ -1,14 +1,17 @@
-// A run id that is used again must mean the same: the same inputs of a kickoff, the same request for a run that is made from another.
+// Whether a run that is there already is the one that a call means: one with the same inputs, or made in the same way.
 import type { Inputs } from '../engine/definition.ts'
 import { RepriseError } from '../errors.ts'
+import { withFileWords } from '../journal/files.ts'
 import { digest } from '../journal/hash.ts'
 import { canonicalJson, type Json } from '../journal/json.ts'
 import type { RunState } from '../journal/state.ts'
 import type { MakeRequest } from './crew-runs.ts'
+import { settled, type GivenInputs } from './given-inputs.ts'
 
 /** INPUTS_DIFFER. */
-export function checkSameInputs(state: RunState, inputs: Inputs): void {
+export function checkSameInputs(state: RunState, given: GivenInputs): void {
   const before = state.given ?? state.inputs
+  const inputs = settled(given, before, true)
   if (digest(inputs) === digest(before)) return
   const names = [...new Set([...Object.keys(before), ...Object.keys(inputs)])]
   const words = differences(before, inputs, names)
@@ -22,8 +25,9 @@ export function checkSameInputs(state: RunState, inputs: Inputs): void {
 /** A run that is to be made under an id that is taken must be the one that was made by the same call. */
 export function checkSameOrigin(state: RunState, request: MakeRequest): void {
   const { parent } = state
-  const { run, from, inputs } = request
+  const { run, from } = request
   const before = state.given ?? state.inputs
+  const inputs = settled(request.given, before, true)
   const names = Object.keys(inputs).filter((name) => shown(inputs[name]) !== shown(before[name]))
   const other =
     !parent || (run !== undefined && run !== parent.run)
@@ -32,7 +36,7 @@ export function checkSameOrigin(state: RunState, request: MakeRequest): void {
         ? `from ${parent.from === undefined ? 'no task' : `task ${parent.from}`} on`
         : names.length > 0
           ? `with other inputs: ${differences(before, inputs, names)}`
-          : parent.request !== requestDigest(request)
+          : parent.request !== requestDigest(request, inputs)
             ? 'with other inputs, outputs or policies'
             : undefined
   if (other === undefined) return
@@ -40,7 +44,7 @@ export function checkSameOrigin(state: RunState, request: MakeRequest): void {
 }
 
 /** Of everything that decides what the new run is, but for the run that it is made from. */
-export function requestDigest({ from, only, inputs, outputs, stale, effects }: MakeRequest): string {
+export function requestDigest({ from, only, outputs, stale, effects }: MakeRequest, inputs: Inputs): string {
   const given = [...(outputs ?? [])].map(([task, { raw }]) => [task, raw])
   return digest([from?.name ?? null, only ?? null, inputs, given, stale, effects ?? 'reuse'])
 }
@@ -53,7 +57,7 @@ function differences(before: Inputs, now: Inputs, names: readonly string[]): str
 }
 
 function shown(value: Json | undefined): string {
-  return value === undefined ? 'not given' : canonicalJson(value)
+  return value === undefined ? 'not given' : canonicalJson(withFileWords(value))
 }
 
 function shorten(text: string): string {

@@ -1,0 +1,136 @@
+// Files that callers give as inputs. They are read when a run is made, hashed, and from then on live in the run: the original may
+// change or go. Whatever is wrong with one is said before anything is spent.
+import { open, stat } from 'node:fs/promises'
+import { basename, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { messageOf, RepriseError } from '../errors.ts'
+import type { FileReference } from '../journal/entries.ts'
+import { hashBytes } from '../journal/hash.ts'
+import { isTextType, mediaTypeOf } from '../media-types.ts'
+import { checkKeys, checkText, checkWhole, describe } from '../options.ts'
+
+export interface FileOptions {
+  /** Left out, the end of the name says it, else the first bytes. */
+  readonly mediaType?: string
+  /** What the model knows it by. Left out, that of the path. */
+  readonly name?: string
+  /** Default 20 MB (20 × 1024 × 1024). */
+  readonly maxBytes?: number
+}
+
+/** What `file` gives: for a place among the inputs of a run. */
+export interface InputFile {
+  readonly source: string | Uint8Array
+  readonly name: string
+  readonly mediaType: string | undefined
+  readonly maxBytes: number
+}
+
+const brand = Symbol.for('reprise.file')
+const defaultMaxBytes = 20 * 1024 * 1024
+const keys = ['mediaType', 'name', 'maxBytes']
+
+/**
+ * A file as an input, at the top or inside lists and objects. A path is read when the run is made, against the working folder of
+ * then. INPUT_INVALID, OPTION_UNKNOWN: at once for what is wrong in the call; when the run is made for the file itself.
+ */
+export function file(source: string | URL, options?: FileOptions): InputFile
+export function file(bytes: Uint8Array, options: FileOptions & { readonly name: string }): InputFile
+export function file(source: unknown, options: FileOptions = {}): InputFile {
+  checkKeys('file', options, keys)
+  const { mediaType, maxBytes = defaultMaxBytes } = options
+  checkWhole('maxBytes of a file', maxBytes, 1, Number.MAX_SAFE_INTEGER)
+  if (options.name !== undefined) checkText('INPUT_INVALID', 'the name of a file', options.name)
+  if (mediaType !== undefined && !/^[\w.+-]+\/[\w.+-]+$/.test(mediaType)) {
+    const words = `the mediaType of a file is ${describe(mediaType)}; give one such as application/pdf`
+    throw new RepriseError('INPUT_INVALID', words)
+  }
+  const from = sourceOf(source)
+  if (typeof from !== 'string' && options.name === undefined) {
+    throw new RepriseError('INPUT_INVALID', `a file from bytes needs a name; give file(bytes, { name: 'claim.pdf' })`)
+  }
+  const name = options.name ?? basename(from as string)
+  // it becomes a part of texts
+  const made = { source: from, name: name.toWellFormed().replaceAll(/[\p{Cc}]/gu, '_'), mediaType, maxBytes }
+  return Object.freeze(Object.defineProperty(made, brand, { value: true }))
+}
+
+/** Holds across duplicate installs of the package. */
+export function isInputFile(value: object): value is InputFile {
+  return brand in value
+}
+
+function sourceOf(source: unknown): string | Uint8Array {
+  if (source instanceof Uint8Array) return source
+  if (source instanceof URL && source.protocol === 'file:') return fileURLToPath(source)
+  if (typeof source === 'string' && source !== '' && !/^https?:/i.test(source)) return source
+  const found = source instanceof URL ? source.href : describe(source)
+  throw new RepriseError(
+    'INPUT_INVALID',
+    `file() was given ${found}; give a path, a file: URL or bytes, and fetch what is elsewhere first`,
+  )
+}
+
+export type FileRead =
+  | { readonly reference: FileReference; readonly bytes: Uint8Array }
+  /** Nothing is at its path; whether that is an error depends on whether a run has it already. */
+  | { readonly gone: RepriseError }
+
+/** INPUT_INVALID names the place among the inputs, the path, what is wrong, and what to do. */
+export async function readInputFile(given: InputFile, at: string): Promise<FileRead> {
+  const { source, name, maxBytes } = given
+  const what = `${at} is the file ${describe(typeof source === 'string' ? source : name)}, which`
+  const refused = (words: string, cause?: unknown): RepriseError =>
+    new RepriseError('INPUT_INVALID', `${what} ${words}`, { cause })
+  let bytes: Uint8Array
+  try {
+    // a copy: the caller may go on writing into its own
+    bytes = typeof source === 'string' ? await readAtMost(source, maxBytes, refused) : Uint8Array.from(source)
+  } catch (error) {
+    if (RepriseError.isInstance(error)) throw error
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+      return {
+        gone: refused(`is not there (${resolve(String(source))}); check the path and the working folder`, error),
+      }
+    throw refused(`cannot be read: ${messageOf(error)}`, error)
+  }
+  if (bytes.length > maxBytes) throw refused(tooLarge(bytes.length, maxBytes))
+  if (bytes.length === 0) throw refused('is empty; give one that holds something, or leave it out')
+  const mediaType = given.mediaType ?? mediaTypeOf(name, bytes)
+  if (mediaType === undefined)
+    throw refused(`is of no kind that its name or its bytes tell; say it: file(…, { mediaType: 'application/pdf' })`)
+  if (isTextType(mediaType) && !isUtf8(bytes))
+    throw refused(`is to be a text (${mediaType}), but is not UTF-8; save it as UTF-8, or give another mediaType`)
+  return { reference: { hash: hashBytes(bytes), name, mediaType, bytes: bytes.length }, bytes }
+}
+
+async function readAtMost(
+  path: string,
+  maxBytes: number,
+  refused: (words: string) => RepriseError,
+): Promise<Uint8Array> {
+  // looked at first: to open a pipe waits for somebody to write into it
+  const found = await stat(path)
+  if (found.isDirectory()) throw refused('is a folder; give a file')
+  if (!found.isFile()) throw refused('is no regular file; give one, or its bytes')
+  if (found.size > maxBytes) throw refused(tooLarge(found.size, maxBytes))
+  const handle = await open(path, 'r')
+  try {
+    return await handle.readFile()
+  } finally {
+    await handle.close()
+  }
+}
+
+function tooLarge(bytes: number, maxBytes: number): string {
+  return `has ${bytes.toLocaleString('en')} bytes, more than the ${maxBytes.toLocaleString('en')} that are allowed; give a smaller one, or raise its maxBytes`
+}
+
+function isUtf8(bytes: Uint8Array): boolean {
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return true
+  } catch {
+    return false
+  }
+}

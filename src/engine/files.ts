@@ -1,0 +1,37 @@
+// The bytes of the files among a run's inputs: into a new run, and out of it for a model. They are blobs of the run, so each run has
+// all of its own, and nothing but the store is asked for them once it was made.
+import { RepriseError } from '../errors.ts'
+import type { Blob, FileReference } from '../journal/entries.ts'
+import { filesIn, type Files } from '../journal/files.ts'
+import type { Json } from '../journal/json.ts'
+import type { Message } from '../models/messages.ts'
+import type { Store } from '../stores/store.ts'
+
+/** For a run that is made: what was read just now, or what the run that it is made from has. BLOB_MISSING. */
+export async function fileBlobs(store: Store, values: readonly Json[], read: Files, parent?: string): Promise<Blob[]> {
+  const blobs = new Map<string, Blob>()
+  for (const file of values.flatMap(filesIn)) {
+    if (blobs.has(file.hash)) continue
+    const bytes = read.get(file.hash) ?? (await bytesOf(store, parent, file))
+    blobs.set(file.hash, { hash: file.hash, bytes })
+  }
+  return [...blobs.values()]
+}
+
+/** Those that these messages carry. BLOB_MISSING. */
+export async function filesOf(store: Store, run: string, messages: readonly Message[]): Promise<Files> {
+  const files = new Map<string, Uint8Array>()
+  for (const message of messages) {
+    for (const file of message.role === 'user' ? (message.files ?? []) : []) {
+      if (!files.has(file.hash)) files.set(file.hash, await bytesOf(store, run, file))
+    }
+  }
+  return files
+}
+
+async function bytesOf(store: Store, run: string | undefined, { hash, name }: FileReference): Promise<Uint8Array> {
+  const bytes = run === undefined ? undefined : await store.blob(run, hash)
+  if (bytes) return bytes
+  const words = `the file ${name} (${hash}) of run ${run} is not in ${store.url}; restore the store from a copy, or start a new run`
+  throw new RepriseError('BLOB_MISSING', words, { runId: run })
+}

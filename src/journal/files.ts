@@ -1,0 +1,87 @@
+// Files among a run's inputs. What stands in the inputs is a reference, {"$file": {hash, name, mediaType, bytes}}; the bytes are
+// stored once per run by their hash. A member of that name in the user's own data has one more `$` from the moment it comes in until
+// it is shown to somebody, so nothing that a user gives is mistaken for a reference. Free of Node, for the page.
+import type { FileReference } from './entries.ts'
+import type { Json } from './json.ts'
+import { amount } from './words.ts'
+
+/** Bytes by their hash. */
+export type Files = ReadonlyMap<string, Uint8Array>
+export const noFiles: Files = new Map()
+
+/** The file that a value among the inputs of a run stands for. */
+export function fileOf(value: Json | undefined): FileReference | undefined {
+  return referenceIn(value, '$file')
+}
+
+/** The file of a run whose inputs somebody gives as they were shown; it is escaped, since a user's own data may look the same. */
+export function escapedFileOf(value: Json | undefined): FileReference | undefined {
+  return referenceIn(value, '$$file')
+}
+
+/** In the order in which they stand there, each once. */
+export function filesIn(value: Json | undefined): FileReference[] {
+  const found = new Map<string, FileReference>()
+  collect(value, found)
+  return [...found.values()]
+}
+
+/** Inputs as their giver knows them: a copy. Files stay references. */
+export function plainInputs<T extends Json>(value: T): T {
+  return mapJson(value, (reference) => ({ $file: { ...reference } }), unescaped) as T
+}
+
+/** The same for texts: each file as its mark. */
+export function inText(value: Json): string {
+  const plain = mapJson(value, fileMark, unescaped)
+  return typeof plain === 'string' ? plain : JSON.stringify(plain)
+}
+
+/** For people: each file as its name, size, kind and hash. */
+export function withFileWords(value: Json): Json {
+  return mapJson(value, fileWords, unescaped)
+}
+
+/** How a text for a model names a file that is sent beside it. */
+export function fileMark({ name }: Pick<FileReference, 'name'>): string {
+  return `[file ${name}]`
+}
+
+/** `claim.pdf (12.3k bytes, application/pdf, 9fK2mQ0x)` */
+function fileWords({ name, bytes, mediaType, hash }: FileReference): string {
+  return `${name} (${amount(bytes)} bytes, ${mediaType}, ${hash.slice(0, 12)})`
+}
+
+export function escaped(key: string): string {
+  return /^\$+file$/.test(key) ? `$${key}` : key
+}
+
+function unescaped(key: string): string {
+  return /^\$\$+file$/.test(key) ? key.slice(1) : key
+}
+
+/** A copy in which `file` stands for each reference, and members have the names that `key` gives. */
+function mapJson(value: Json, file: (reference: FileReference) => Json, key: (key: string) => string): Json {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return (value as readonly Json[]).map((item) => mapJson(item, file, key))
+  const reference = fileOf(value)
+  if (reference) return file(reference)
+  // fromEntries defines members, so that one named __proto__ stays a member
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [key(name), mapJson(item, file, key)]))
+}
+
+function collect(value: Json | undefined, found: Map<string, FileReference>): void {
+  if (typeof value !== 'object' || value === null) return
+  const file = fileOf(value)
+  if (file) found.set(`${file.hash} ${file.name}`, file)
+  else for (const member of Object.values(value)) collect(member, found)
+}
+
+function referenceIn(value: Json | undefined, member: '$file' | '$$file'): FileReference | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  const inner = (value as { readonly [key: string]: Json })[member]
+  if (typeof inner !== 'object' || inner === null || Object.keys(value).length !== 1) return undefined
+  const { hash, name, mediaType, bytes } = inner as { readonly [key: string]: Json }
+  const whole = [hash, name, mediaType].every((text) => typeof text === 'string') && typeof bytes === 'number'
+  return whole && Object.keys(inner).length === 4 ? (inner as unknown as FileReference) : undefined
+}

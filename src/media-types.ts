@@ -1,0 +1,59 @@
+// Which kind a file is of: by its name, else by its first bytes. Not every kind there is, but those that models are given.
+
+const byExtension: { readonly [extension: string]: string } = {
+  pdf: 'application/pdf',
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  gif: 'image/gif',
+  webp: 'image/webp',
+  txt: 'text/plain',
+  md: 'text/markdown',
+  csv: 'text/csv',
+  html: 'text/html',
+  htm: 'text/html',
+  xml: 'application/xml',
+  json: 'application/json',
+  yaml: 'application/yaml',
+  yml: 'application/yaml',
+  docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  pptx: 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+  mp3: 'audio/mpeg',
+  wav: 'audio/wav',
+  mp4: 'video/mp4',
+}
+
+/** First bytes, in Latin-1; `at` is where they stand. */
+const byBytes: readonly {
+  readonly begins: string
+  readonly at?: number
+  readonly within?: string
+  readonly type: string
+}[] = [
+  { begins: '%PDF-', type: 'application/pdf' },
+  { begins: '\x89PNG\r\n\x1a\n', type: 'image/png' },
+  { begins: '\xff\xd8\xff', type: 'image/jpeg' },
+  { begins: 'GIF87a', type: 'image/gif' },
+  { begins: 'GIF89a', type: 'image/gif' },
+  { begins: 'WEBP', at: 8, within: 'RIFF', type: 'image/webp' },
+  { begins: 'WAVE', at: 8, within: 'RIFF', type: 'audio/wav' },
+  { begins: 'ID3', type: 'audio/mpeg' },
+  { begins: '\xff\xfb', type: 'audio/mpeg' },
+  { begins: 'ftyp', at: 4, type: 'video/mp4' },
+]
+
+/** Undefined when neither tells. */
+export function mediaTypeOf(name: string, bytes: Uint8Array): string | undefined {
+  const extension = /\.(\w+)$/.exec(name)?.[1]?.toLowerCase()
+  const named = extension === undefined || !Object.hasOwn(byExtension, extension) ? undefined : byExtension[extension]
+  if (named !== undefined) return named
+  const start = String.fromCharCode(...bytes.subarray(0, 16))
+  return byBytes.find(({ begins, at = 0, within = '' }) => start.startsWith(begins, at) && start.startsWith(within))
+    ?.type
+}
+
+/** Whether a file of this kind is a text, which every model takes. */
+export function isTextType(mediaType: string): boolean {
+  return /^(text\/|application\/(json|xml|yaml|x-yaml|x-ndjson|javascript)$|.*\+(json|xml)$)/.test(mediaType)
+}

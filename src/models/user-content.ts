@@ -1,0 +1,31 @@
+// What a user's message holds: its text and its files. A file that is a text stands in the message as one, which every model takes;
+// any other is a part of its own, and whether the model takes that kind is its provider's word.
+import type { ModelMessage } from 'ai'
+import { RepriseError } from '../errors.ts'
+import type { FileReference } from '../journal/entries.ts'
+import { fileMark, type Files } from '../journal/files.ts'
+import { isTextType } from '../media-types.ts'
+
+type UserContent = Extract<ModelMessage, { role: 'user' }>['content']
+
+/** BLOB_MISSING for a file whose bytes did not come with the request. */
+export function userContent(text: string, references: readonly FileReference[], files: Files): UserContent {
+  const bytesOf = ({ hash, name }: FileReference): Uint8Array => {
+    const bytes = files.get(hash)
+    if (bytes) return bytes
+    throw new RepriseError('BLOB_MISSING', `the bytes of the file ${name} (${hash}) did not come with the message`)
+  }
+  const texts = references
+    .filter(({ mediaType }) => isTextType(mediaType))
+    .map((file) => `--- ${fileMark(file)} ---\n${new TextDecoder().decode(bytesOf(file))}`)
+  const parts = references
+    .filter(({ mediaType }) => !isTextType(mediaType))
+    .map((file) => ({
+      type: 'file' as const,
+      mediaType: file.mediaType,
+      filename: file.name,
+      data: bytesOf(file),
+    }))
+  const whole = [text, ...texts].join('\n\n')
+  return parts.length === 0 ? whole : [{ type: 'text', text: whole }, ...parts]
+}
