@@ -1,13 +1,15 @@
-// What run, resume and replay have in common: a crew on its store, progress while it works, Ctrl-C, and what is said at the end.
+// What the commands that execute have in common: a crew on its store, progress while it works, Ctrl-C, and what is said at the end.
 import type { Crew } from '../crew/crew.ts'
 import { openCrewStore } from '../crew/default-store.ts'
 import type { RunResult } from '../crew/result.ts'
 import { readRun } from '../engine/read-run.ts'
+import { RepriseError } from '../errors.ts'
 import type { Store } from '../stores/store.ts'
 import { exitCodes, type ExitCode } from './exit-codes.ts'
 import type { Invocation } from './invocation.ts'
 import { observe, progressLines } from './progress.ts'
 import { recordOf } from './run-record.ts'
+import { defaultStoreExists, noRunsYet } from './stores.ts'
 import type { Channel } from './terminal/terminal.ts'
 import { usageWords } from './terminal/words.ts'
 
@@ -17,11 +19,29 @@ export interface Execution {
   readonly signal: AbortSignal
 }
 
-/** Executes `work` on a copy of the crew whose store is watched, and prints what came of it. */
+/** A crew on the store that the command is to use, without executing anything. Where there is no store yet, none is made. */
+export async function withCrewStore(
+  { options }: Invocation,
+  crew: Crew,
+  work: (execution: Omit<Execution, 'signal'>) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const given = options.store ?? crew.store
+  const fresh = given === undefined && !defaultStoreExists()
+  const store = await openCrewStore(fresh ? 'memory:' : given)
+  try {
+    return await work({ crew: crew.with({ store }), store })
+  } catch (error) {
+    throw fresh && RepriseError.isInstance(error) && error.code === 'RUN_NOT_FOUND' ? noRunsYet() : error
+  } finally {
+    await store.close()
+  }
+}
+
+/** Executes `work` on a copy of the crew whose store is watched, and prints what came of it; undefined when nothing was started. */
 export async function execute(
   invocation: Invocation,
   crew: Crew,
-  work: (execution: Execution) => Promise<RunResult>,
+  work: (execution: Execution) => Promise<RunResult | undefined>,
 ): Promise<ExitCode> {
   const { terminal, options, complete } = invocation
   const store = await openCrewStore(options.store ?? crew.store)
@@ -35,6 +55,10 @@ export async function execute(
   try {
     const result = await work({ crew: crew.with({ store: observed.store }), store, signal: interrupt.signal })
     await observed.heard()
+    if (!result) {
+      terminal.err.line('nothing was started')
+      return exitCodes.usage
+    }
     if (terminal.json) terminal.record(recordOf((await readRun(store, result.runId)).state, false))
     if (result.status === 'suspended') {
       terminal.err.line({ text: complete(String(result)), format: 'yellow' })
@@ -51,7 +75,7 @@ export async function execute(
 }
 
 /** The first Ctrl-C or SIGTERM suspends the run; one more ends the process at once. */
-function stopOnInterrupt(channel: Channel): Disposable & { readonly signal: AbortSignal } {
+export function stopOnInterrupt(channel: Channel): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController()
   let first = 0
   const onSignal = (): void => {

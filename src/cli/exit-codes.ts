@@ -6,7 +6,7 @@ export const exitCodes = {
   done: 0,
   /** The run failed, or something else went wrong. */
   failed: 1,
-  /** The command was not understood, or what it was given cannot be used; nothing was started. */
+  /** The command was not understood, what it was given cannot be used, or the answer was no; nothing was started. */
   usage: 2,
   /** The run is suspended: it waits for an answer, or was stopped. It can be resumed. */
   suspended: 3,
@@ -14,7 +14,7 @@ export const exitCodes = {
   held: 4,
   /** There is no such run, task, question or crew. */
   notFound: 5,
-  /** Stopped by a second Ctrl-C, without waiting for the journal. The run can still be resumed. */
+  /** Stopped by a second Ctrl-C, without waiting for the journal; the run can still be resumed. Or `tail` was left by the first. */
   interrupted: 130,
 } as const
 
@@ -29,6 +29,7 @@ const byError: { readonly [code in ErrorCode]?: ExitCode } = {
   INPUTS_DIFFER: exitCodes.usage,
   MODEL_INVALID: exitCodes.usage,
   OPTION_UNKNOWN: exitCodes.usage,
+  OUTPUT_STALE: exitCodes.usage,
   SCHEMA_INVALID: exitCodes.usage,
   STORE_INVALID: exitCodes.usage,
   RUN_HELD: exitCodes.held,

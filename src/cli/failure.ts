@@ -10,6 +10,8 @@ const hints: { readonly [code in ErrorCode]?: (run: string) => string } = {
   MODEL_KEY_MISSING: () => 'in the environment, or in a .env file in this folder',
   QUESTION_NOT_FOUND: (run) => `see: reprise show ${run}`,
   QUESTION_ANSWERED: (run) => `go on with: reprise resume ${run}`,
+  OUTPUT_STALE: () => 'on the command line: reprise refresh, or --stale rerun',
+  RUN_EXISTS: (run) => `on the command line: --as <id>, or reprise delete ${run}`,
   RUN_HELD: (run) => `look at it with: reprise show ${run}`,
   RUN_NOT_FOUND: () => 'see: reprise runs',
   TASK_NOT_FOUND: () => 'see: reprise tasks',

@@ -1,11 +1,12 @@
 // From what a person types to a run: its id, the beginning of its id, or `latest`.
+import { backtestName } from '../engine/history/backtest.ts'
+import { allRows } from '../engine/history/all-rows.ts'
 import { runNotFound } from '../engine/read-run.ts'
 import { RepriseError } from '../errors.ts'
 import type { RunRow, Store } from '../stores/store.ts'
 import { UsageError } from './exit-codes.ts'
 
 const shortest = 4
-const pageSize = 500
 
 /** RUN_NOT_FOUND; a usage error that lists the runs when several begin like that. `crew` narrows down `latest`. */
 export async function findRun(store: Store, name: string, crew?: string): Promise<RunRow> {
@@ -17,7 +18,7 @@ export async function findRun(store: Store, name: string, crew?: string): Promis
     throw new RepriseError('RUN_NOT_FOUND', message, { runId: name })
   }
   const matches: RunRow[] = []
-  for await (const row of allRows(store)) if (row.run.startsWith(name)) matches.push(row)
+  for await (const row of allRows(store, {})) if (row.run.startsWith(name)) matches.push(row)
   const [only] = matches
   if (!only) throw runNotFound(store, name)
   if (matches.length === 1) return only
@@ -28,10 +29,23 @@ export async function findRun(store: Store, name: string, crew?: string): Promis
   )
 }
 
+/** For what cannot be undone: the beginning of an id is enough only where a person is asked whether that run is meant. */
+export async function findWhole(store: Store, name: string, asked: boolean): Promise<RunRow> {
+  const row = await findRun(store, name)
+  if (asked || row.run === name || name === 'latest') return row
+  const words = `there is no run ${name}; for run ${row.run}, give its whole id, since nobody is asked; see: reprise runs`
+  throw new RepriseError('RUN_NOT_FOUND', words, { runId: name })
+}
+
+/** Whether runs of this crew are the trials of another's backtests: no crew's own name has a slash. */
+export function isBacktest(crew: string): boolean {
+  return crew.endsWith(backtestName(''))
+}
+
 /** How many characters of an id tell each of these runs from every other one in the store. */
 export async function prefixLength(store: Store, runs: ReadonlySet<string>): Promise<number> {
   const ids: string[] = []
-  for await (const row of allRows(store)) ids.push(row.run)
+  for await (const row of allRows(store, {})) ids.push(row.run)
   const sorted = ids.toSorted()
   let length = 8
   for (const [index, id] of sorted.entries()) {
@@ -42,19 +56,11 @@ export async function prefixLength(store: Store, runs: ReadonlySet<string>): Pro
 }
 
 async function latestRun(store: Store, crew: string | undefined): Promise<RunRow> {
-  const { rows } = await store.list(crew === undefined ? {} : { crew }, { limit: 1 })
-  if (rows[0]) return rows[0]
+  // the trials of a backtest are nobody's latest run
+  for await (const row of allRows(store, crew === undefined ? {} : { crew }))
+    if (crew !== undefined || !isBacktest(row.crew)) return row
   const what = crew === undefined ? 'there are no runs' : `crew ${crew} has no runs`
   throw new RepriseError('RUN_NOT_FOUND', `${what} in ${store.url} yet; start one with: reprise run <file>`)
-}
-
-async function* allRows(store: Store): AsyncGenerator<RunRow> {
-  let before: string | undefined
-  do {
-    const page = await store.list({}, { limit: pageSize, ...(before === undefined ? {} : { before }) })
-    yield* page.rows
-    before = page.next
-  } while (before !== undefined)
 }
 
 function shared(a: string, b: string): number {

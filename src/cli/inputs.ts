@@ -24,27 +24,28 @@ export function parseJson(text: string, what: string): unknown {
   }
 }
 
+const atHint = `a text that begins with @ is given as name:='"@…"'`
+
 function parsePair(pair: string): [string, unknown] {
   const [, name = '', sign = '', value = ''] = /^([^=]*?)(:?=)(.*)$/s.exec(pair) ?? []
   if (name === '' || sign === '') {
     throw new UsageError(`--input is ${JSON.stringify(pair)}; write it as name=text, name=@file or name:=json`)
   }
   if (sign === ':=') return [name, parseJson(value, `--input ${name}`)]
-  return [name, value.startsWith('@') ? readText(value.slice(1), `--input ${name}`) : value]
+  return [name, value.startsWith('@') ? readText(value.slice(1), `--input ${name}`, atHint) : value]
 }
 
 function readObject(file: string): object {
-  const value = parseJson(readText(file, '--inputs'), `--inputs ${file}`)
+  const value = parseJson(readText(file, '--inputs', 'name a file that is there'), `--inputs ${file}`)
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
   throw new UsageError(`--inputs ${file} holds no object; write { "name": value, … } into it`)
 }
 
-function readText(file: string, what: string): string {
+/** A usage error that names the option when the file cannot be read. */
+export function readText(file: string, what: string, hint: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    throw new UsageError(
-      `${what} names a file that cannot be read: ${messageOf(error)}; a text that begins with @ is given as name:='"@…"'`,
-    )
+    throw new UsageError(`${what} names a file that cannot be read: ${messageOf(error)}; ${hint}`)
   }
 }

@@ -30,10 +30,16 @@ export interface Place {
 export function completeCommands(text: string, { file, crew, store }: Place): string {
   const forStore = flag('store', store)
   const forCrew = flag('file', file) + flag('crew', crew)
-  return text.replaceAll(/\breprise (resume|replay|answer|show|tasks|runs)\b/g, (command, name: string) => {
-    return command + (name === 'resume' || name === 'replay' ? forCrew : '') + forStore
+  return text.replaceAll(commands, (command, name: string) => {
+    return command + (takesFile.includes(name) ? forCrew : '') + forStore
   })
 }
+
+/** Those that find a crew by --file and --crew. */
+const takesFile = ['resume', 'replay', 'fork', 'refresh', 'plan', 'backtest', 'edit']
+const takesStore = ['answer', 'show', 'tasks', 'runs', 'diff', 'lineage', 'tail', 'verify', 'invalidate', 'cancel']
+const keeps = ['prune', 'delete', 'export', 'import']
+const commands = new RegExp(String.raw`\breprise (${[...takesFile, ...takesStore, ...keeps].join('|')})\b`, 'g')
 
 function flag(name: string, value: string | undefined): string {
   return value === undefined ? '' : ` --${name} ${shellWord(value)}`

@@ -31,7 +31,7 @@ function usualFile(): string {
   if (found !== undefined) return found
   throw notFound(
     `there is no ${usualPlaces.slice(0, -1).join(', ')} or ${usualPlaces.at(-1)} in ${process.cwd()}; ` +
-      `name the file (reprise run <file>, or --file <file> with resume and replay), or put "reprise": { "crew": "path" } into package.json`,
+      `name the file (reprise run <file>, or --file <file> with other commands), or put "reprise": { "crew": "path" } into package.json`,
   )
 }
 

@@ -43,10 +43,11 @@ export function observe(store: Store, hear: (entry: Entry, run: string) => void)
   return { store: observed, heard: () => queue }
 }
 
-/** Prints a line per entry, with the time since now before it. How the run ended is not for here: the command says that. */
+/** Prints a line per entry, with the time since the first one before it. How the run ended is not for here: the command says that. */
 export function progressLines(channel: Channel): (entry: Entry, run: string) => void {
-  const begin = performance.now()
+  let begin: number | undefined
   return (entry, run) => {
+    begin ??= performance.now()
     const words = wordsOf(entry, run)
     if (words !== undefined) channel.shortLine(`${duration(performance.now() - begin).padStart(6)}  `, words)
   }

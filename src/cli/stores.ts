@@ -12,14 +12,28 @@ export type OpenEngine = Engine & AsyncDisposable
 export async function openRuns(store: string | undefined): Promise<OpenEngine> {
   const engine = await openExistingRuns(store)
   if (engine) return engine
+  throw noRunsYet()
+}
+
+export function noRunsYet(): RepriseError {
   const place = defaultStoreUrl(process.cwd())
-  throw new RepriseError('RUN_NOT_FOUND', `there are no runs in ${place} yet; start one with: reprise run <file>`)
+  return new RepriseError('RUN_NOT_FOUND', `there are no runs in ${place} yet; start one with: reprise run <file>`)
+}
+
+/** For commands that put a run there: the store is made when it is not there yet. */
+export async function openStoreFor(store: string | undefined): Promise<OpenEngine> {
+  const opened = await openCrewStore(store)
+  return { store: opened, world: realWorld(), [Symbol.asyncDispose]: () => opened.close() }
 }
 
 /** Undefined where there was never a run: looking must not leave an empty store behind in every folder. */
 export async function openExistingRuns(store: string | undefined): Promise<OpenEngine | undefined> {
   const url = store ?? environment().store
-  if (url === undefined && !existsSync(defaultStoreUrl(process.cwd()).replace(/^sqlite:/, ''))) return undefined
-  const opened = await openCrewStore(url)
-  return { store: opened, world: realWorld(), [Symbol.asyncDispose]: () => opened.close() }
+  if (url === undefined && !defaultStoreExists()) return undefined
+  return openStoreFor(url)
+}
+
+/** False only where neither the environment names a store nor the default one was ever made. */
+export function defaultStoreExists(): boolean {
+  return environment().store !== undefined || existsSync(defaultStoreUrl(process.cwd()).replace(/^sqlite:/, ''))
 }

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { completeCommands } from '../../src/cli/invocation.ts'
+import { readMoment } from '../../src/cli/moments.ts'
 import { columns, plain, shorten } from '../../src/cli/terminal/plain-text.ts'
 import { printTable } from '../../src/cli/terminal/table.ts'
 import type { Channel } from '../../src/cli/terminal/terminal.ts'
 import { amount, duration } from '../../src/cli/terminal/words.ts'
+import { wrap } from '../../src/cli/terminal/wrap.ts'
 
 test('plain takes out escapes, control characters and marks of direction, and keeps lines, tabs and every script', () => {
   assert.equal(plain('a\u001b[31mb\u001b]0;title\u0007c\u009b2Jd\u0000\u0008e\rf\u202eg'), 'abcdefg')
@@ -60,4 +62,21 @@ test('durations and amounts stay short', () => {
     '1h02m',
   ])
   assert.deepEqual([0, 9_999, 12_345, 4_560_000].map(amount), ['0', '9999', '12.3k', '4.6M'])
+})
+
+test('wrap breaks at spaces, indents what follows, cuts a word only where it must, and is plain', () => {
+  assert.deepEqual(wrap('one two three four five six', 14, 2), ['one two three', '  four five', '  six'])
+  assert.deepEqual(wrap('第三行目第三行目', 10, 0), ['第三行目第', '三行目'])
+  assert.deepEqual(wrap('a\u001b[31m b', 80, 4), ['a b'])
+  assert.deepEqual(wrap('long '.repeat(100), Infinity, 4), ['long '.repeat(100)])
+})
+
+test('a time is an age or a local time, and nothing else', () => {
+  const now = new Date('2026-03-10T12:00:00Z')
+  assert.equal(readMoment('--since', '90m', now), '2026-03-10T10:30:00.000Z')
+  assert.equal(readMoment('--since', '2w', now), '2026-02-24T12:00:00.000Z')
+  assert.equal(readMoment('--since', '2026-01-31', now), new Date(2026, 0, 31).toISOString())
+  assert.equal(readMoment('--since', '2026-01-31T12:00Z', now), '2026-01-31T12:00:00.000Z')
+  for (const bad of ['', '1', 'May', '30', '2026-13-01', '5y'])
+    assert.throws(() => readMoment('--since', bad, now), /--since is .*give an age such as/)
 })

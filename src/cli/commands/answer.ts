@@ -1,5 +1,4 @@
 // `reprise answer`: a person's decision on an open question, from whatever process.
-import { userInfo } from 'node:os'
 import { answerQuestion } from '../../engine/people.ts'
 import { howToAnswer } from '../../engine/questions.ts'
 import { readRun } from '../../engine/read-run.ts'
@@ -8,6 +7,7 @@ import { exitCodes } from '../exit-codes.ts'
 import { findRun } from '../find-run.ts'
 import { parseJson } from '../inputs.ts'
 import type { Invocation } from '../invocation.ts'
+import { loginName } from '../login-name.ts'
 import { openRuns } from '../stores.ts'
 
 export interface AnswerOptions {
@@ -58,13 +58,4 @@ function answerOf({ decision, reason, result, input, feedback, output, by, note 
     note,
   }
   return { decision, ...Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) }
-}
-
-function loginName(): string | undefined {
-  try {
-    return userInfo().username
-  } catch {
-    // a container may run under a number that has no name
-    return undefined
-  }
 }

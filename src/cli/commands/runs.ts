@@ -1,11 +1,14 @@
 // `reprise runs`: the runs of a store, newest first.
 import { listRuns, type RunSummary } from '../../crew/runs.ts'
 import type { Engine } from '../../engine/definition.ts'
+import { backtestName } from '../../engine/history/backtest.ts'
+import { RepriseError } from '../../errors.ts'
 import type { RunStatus } from '../../journal/entries.ts'
 import type { RunFilter } from '../../stores/store.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { prefixLength } from '../find-run.ts'
+import { findRun, isBacktest, prefixLength } from '../find-run.ts'
 import type { Invocation } from '../invocation.ts'
+import { readMoment } from '../moments.ts'
 import { formatOf, runWord } from '../run-record.ts'
 import { openExistingRuns } from '../stores.ts'
 import { printTable, tableWidth, type Column } from '../terminal/table.ts'
@@ -14,18 +17,23 @@ import { amount, longTime, shortTime } from '../terminal/words.ts'
 export interface RunsOptions {
   readonly status?: RunStatus | 'abandoned'
   readonly crew?: string
+  readonly parent?: string
+  readonly since?: string
+  readonly until?: string
+  readonly backtests?: boolean
   readonly limit: number
 }
 
 export async function runs({ terminal, options, complete }: Invocation<RunsOptions>): Promise<number> {
   await using engine = await openExistingRuns(options.store)
-  const found = engine ? await matching(engine, options) : []
+  const found = engine ? await matching(engine, await filterOf(engine, options), options) : []
   if (terminal.json) {
     for (const summary of found) terminal.record(summary)
     return exitCodes.done
   }
   if (!engine || found.length === 0) {
-    const narrowed = options.status !== undefined || options.crew !== undefined
+    const { status, crew, parent, since, until, backtests } = options
+    const narrowed = [status, crew, parent, since, until, backtests].some((given) => given !== undefined)
     const next = narrowed ? 'see all with: reprise runs' : 'start one with: reprise run <file>'
     terminal.err.line(complete(`no runs${narrowed ? ' like that' : ''}; ${next}`))
     return exitCodes.done
@@ -70,17 +78,38 @@ function table({ id, time, withParent }: Shapes): Column<RunSummary>[] {
   ]
 }
 
-/** `abandoned` is no status in the store: it is running without anybody, so pages are read until there are enough. */
-async function matching(engine: Engine, { status, crew, limit }: RunsOptions): Promise<RunSummary[]> {
-  const filter: RunFilter = {
-    ...(crew === undefined ? {} : { crew }),
+async function filterOf(engine: Engine, options: RunsOptions): Promise<RunFilter> {
+  const { status, crew, parent, since, until, backtests } = options
+  return {
+    ...(crew === undefined ? {} : { crew: backtests ? backtestName(crew) : crew }),
     ...(status === undefined ? {} : { status: [status === 'abandoned' ? 'running' : status] }),
+    ...(parent === undefined ? {} : { parent: await parentId(engine, parent) }),
+    ...(since === undefined ? {} : { createdFrom: readMoment('--since', since) }),
+    ...(until === undefined ? {} : { createdTo: readMoment('--until', until) }),
   }
+}
+
+/** Also of a run that was deleted since: those made from it still name it. */
+async function parentId({ store }: Engine, name: string): Promise<string> {
+  try {
+    return (await findRun(store, name)).run
+  } catch (error) {
+    if (RepriseError.isInstance(error) && error.code === 'RUN_NOT_FOUND' && name !== 'latest') return name
+    throw error
+  }
+}
+
+/** `abandoned` is no status in the store, nor is being a backtest a column: so pages are read until there are enough. */
+async function matching(engine: Engine, filter: RunFilter, options: RunsOptions): Promise<RunSummary[]> {
+  const { status, crew, backtests = false, limit } = options
+  const fits = (summary: RunSummary): boolean =>
+    (status === undefined || runWord(summary) === status) &&
+    (crew !== undefined || isBacktest(summary.crew) === backtests)
   const found: RunSummary[] = []
-  for (let before: string | undefined; ;) {
+  for (let before: RunSummary | undefined; ;) {
     const page = await listRuns(engine, filter, limit, before)
-    found.push(...page.filter((summary) => status === undefined || runWord(summary) === status))
-    before = page.at(-1)?.id
+    found.push(...page.filter(fits))
+    before = page.at(-1)
     if (page.length < limit || found.length >= limit) return found.slice(0, limit)
   }
 }

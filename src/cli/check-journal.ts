@@ -1,0 +1,84 @@
+// Whether a journal is as it was written. Each entry names the hash of the line before, and each stored value is named by its own.
+// What was changed in the very last entry shows only once another follows it.
+import { runNotFound } from '../engine/read-run.ts'
+import { RepriseError } from '../errors.ts'
+import { blobReferences } from '../journal/codec.ts'
+import type { EntryOf } from '../journal/entries.ts'
+import { hashBytes } from '../journal/hash.ts'
+import type { Store } from '../stores/store.ts'
+
+export interface Check {
+  readonly run: string
+  /** Nothing was edited but what a resume has recorded, and every value is there. */
+  readonly whole: boolean
+  readonly entries: number
+  /** Entries that are gone, and lines that are not as they were, of which no later entry tells. */
+  readonly missing: readonly number[]
+  readonly changed: readonly number[]
+  /** Edits that a resume has recorded. */
+  readonly recorded: readonly RecordedEdit[]
+  /** Those that are stored apart, by hash. */
+  readonly values: { readonly count: number; readonly missing: readonly string[]; readonly changed: readonly string[] }
+}
+
+export interface RecordedEdit {
+  readonly entry: number
+  readonly missing: readonly number[]
+  readonly changed: readonly number[]
+  readonly tasks: readonly string[]
+}
+
+/** RUN_NOT_FOUND; JOURNAL_DAMAGED for a line that is no entry at all. */
+export async function checkJournal(store: Store, run: string): Promise<Check> {
+  const missing = new Set<number>()
+  const changed = new Set<number>()
+  const recorded: RecordedEdit[] = []
+  const hashes = new Set<string>()
+  let entries = 0
+  let last = 0
+  let hash = ''
+  for await (const { seq, bytes } of store.read(run)) {
+    const { entry, text } = readLine(bytes, `entry ${seq} of run ${run}`)
+    for (let gone = last + 1; gone < entry.seq; gone++) missing.add(gone)
+    if (entry.seq === last + 1 && entry.prev !== hash) changed.add(Math.max(1, last))
+    if (entry.edited) {
+      recorded.push({ entry: entry.seq, ...entry.edited })
+      for (const one of entry.edited.missing) missing.delete(one)
+      for (const one of entry.edited.changed) changed.delete(one)
+    }
+    for (const reference of blobReferences(text)) hashes.add(reference)
+    entries += 1
+    last = entry.seq
+    hash = hashBytes(bytes)
+  }
+  if (entries === 0) throw runNotFound(store, run)
+  const values = await checkValues(store, run, hashes)
+  const whole = missing.size + changed.size + values.missing.length + values.changed.length === 0
+  return { run, whole, entries, missing: [...missing], changed: [...changed], recorded, values }
+}
+
+/** `hashes` grows under way: a value may refer to others. */
+async function checkValues(store: Store, run: string, hashes: Set<string>): Promise<Check['values']> {
+  const missing: string[] = []
+  const changed: string[] = []
+  for (const hash of hashes) {
+    const bytes = await store.blob(run, hash)
+    if (!bytes) missing.push(hash)
+    else if (hashBytes(bytes) !== hash) changed.push(hash)
+    else for (const inner of blobReferences(Buffer.from(bytes).toString())) hashes.add(inner)
+  }
+  return { count: hashes.size, missing, changed }
+}
+
+type Line = Pick<EntryOf<'run.resumed'>, 'seq' | 'prev' | 'edited'>
+
+function readLine(bytes: Uint8Array, where: string): { entry: Line; text: string } {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    const entry = JSON.parse(text) as Line | null
+    if (typeof entry?.seq === 'number') return { entry, text }
+  } catch {
+    // told below
+  }
+  throw new RepriseError('JOURNAL_DAMAGED', `${where} is not a line of JSON; restore the journal from a copy`)
+}

@@ -1,0 +1,43 @@
+// `reprise edit`: a person's value in place of a task's output, in a run that is not finished. The crew's code is loaded: its
+// schema says what fits.
+import { editOutput } from '../editor.ts'
+import { withCrewStore } from '../execute.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { findRun } from '../find-run.ts'
+import type { Invocation } from '../invocation.ts'
+import { loadCrew } from '../load-crew.ts'
+import { signedBy } from '../login-name.ts'
+import { findCrewTask, outputOf } from '../outputs.ts'
+import { whatNext } from '../told.ts'
+
+export interface EditOptions {
+  readonly file?: string
+  readonly crew?: string
+  readonly output?: string
+  readonly by?: string
+}
+
+export async function edit(invocation: Invocation<EditOptions>): Promise<number> {
+  const { terminal, args, options, complete } = invocation
+  const found = await loadCrew(options.file, options.crew)
+  return withCrewStore(invocation, found, async ({ crew, store }) => {
+    const { run } = await findRun(store, args[0] ?? '', crew.name)
+    const task = findCrewTask(crew, args[1] ?? '')
+    const { by } = signedBy(options.by)
+    if (options.output !== undefined) await crew.edit(run, task.name, outputOf(task, options.output, '--output'), by)
+    else {
+      const edited = await editOutput(store, run, task)
+      try {
+        await crew.edit(run, task.name, edited.value, by)
+      } catch (error) {
+        terminal.err.line(`your text is kept; use it with: --output @${edited.path}`)
+        throw error
+      }
+      edited.discard()
+    }
+    if (terminal.json) terminal.record({ run, task: task.name, edited: true, by })
+    terminal.err.line(`edited task ${task.name} of run ${run}; outputs that were made from the old one are kept`)
+    terminal.err.line(complete(await whatNext(store, run)))
+    return exitCodes.done
+  })
+}

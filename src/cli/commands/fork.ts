@@ -1,0 +1,44 @@
+// `reprise fork`: a new run from an old one, with other inputs, or a person's outputs in place of some.
+import { shellWord } from '../../engine/commands.ts'
+import { editOutput, type Edited } from '../editor.ts'
+import { UsageError } from '../exit-codes.ts'
+import type { Invocation } from '../invocation.ts'
+import { signedBy } from '../login-name.ts'
+import { make, type MakingOptions } from '../make.ts'
+import { findCrewTask, outputsOf } from '../outputs.ts'
+
+export interface ForkCommandOptions extends MakingOptions {
+  readonly from?: string
+  readonly output?: readonly string[]
+  readonly edit?: readonly string[]
+  readonly by?: string
+}
+
+export async function fork(invocation: Invocation<ForkCommandOptions>): Promise<number> {
+  const { options, terminal } = invocation
+  const edits = new Map<string, Edited>()
+  try {
+    return await make(invocation, async (crew, store, run) => {
+      const { from } = options
+      const outputs = outputsOf(crew, options.output)
+      for (const task of (options.edit ?? []).map((reference) => findCrewTask(crew, reference))) {
+        if (outputs.has(task.name))
+          throw new UsageError(`task ${task.name} is given by --output and by --edit; give one of them`)
+        const edited = await editOutput(store, await run(), task)
+        edits.set(task.name, edited)
+        outputs.set(task.name, edited.value)
+      }
+      return {
+        ...(from === undefined ? {} : { from }),
+        ...(outputs.size === 0 ? {} : { outputs: Object.fromEntries(outputs), ...signedBy(options.by) }),
+        used() {
+          for (const { discard } of edits.values()) discard()
+          edits.clear()
+        },
+      }
+    })
+  } finally {
+    for (const [task, { path }] of edits)
+      terminal.err.line(`your text for ${task} is kept; use it with: --output ${shellWord(`${task}=@${path}`)}`)
+  }
+}

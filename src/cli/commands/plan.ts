@@ -1,0 +1,37 @@
+// `reprise plan`: what a fork, a resume or a kickoff would execute, and why. Nothing is written and no model is asked.
+import type { PlanOptions } from '../../crew/crew-options.ts'
+import type { ChangedPolicy } from '../../engine/definition.ts'
+import { withCrewStore } from '../execute.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { findRun } from '../find-run.ts'
+import { inputsOf } from '../inputs.ts'
+import type { Invocation } from '../invocation.ts'
+import { loadCrew } from '../load-crew.ts'
+import type { MakingOptions } from '../make.ts'
+import { outputsOf } from '../outputs.ts'
+import { printPlan } from '../print-plan.ts'
+
+export interface PlanCommandOptions extends Omit<MakingOptions, 'id' | 'dryRun' | 'yes'> {
+  readonly of?: 'fork' | 'resume' | 'kickoff'
+  readonly from?: string
+  readonly output?: readonly string[]
+  readonly changed?: ChangedPolicy
+}
+
+export async function plan(invocation: Invocation<PlanCommandOptions>): Promise<number> {
+  const { options, terminal } = invocation
+  const inputs = inputsOf(options) as PlanOptions['inputs']
+  const found = await loadCrew(options.file, options.crew)
+  return withCrewStore(invocation, found, async ({ crew, store }) => {
+    const { of, from, only, stale, through, effects, changed } = options
+    const run = options.run === undefined ? undefined : (await findRun(store, options.run, crew.name)).run
+    const outputs = options.output && Object.fromEntries(outputsOf(crew, options.output))
+    const given = { of, run, inputs, from, only, stale, through, effects, changed, outputs }
+    const planned = await crew.plan(
+      Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+    )
+    if (terminal.json) terminal.record(planned)
+    else printPlan(terminal.out, planned)
+    return exitCodes.done
+  })
+}

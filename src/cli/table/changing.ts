@@ -1,0 +1,94 @@
+// Commands with which people change a run from outside, and those that keep or remove whole runs.
+import { InvalidArgumentError, type Command as Program } from 'commander'
+import { statuses } from './looking.ts'
+import { collect, example, runArgument, wholeNumberOrZero, withCrew, type Lazily } from './options.ts'
+
+const taskArgument = 'name or id of the task'
+const signed = 'who does it (default: your login name)'
+
+export function addChanging(program: Program, lazily: Lazily): void {
+  const answer = program.command('answer').description('answer an open question of a run')
+  answer
+    .argument('<run>', runArgument)
+    .argument('<question>', 'id of the question, such as q1')
+    .requiredOption('--decision <decision>', 'one of those that the question takes')
+    .option('--reason <text>', 'why, for deny and fail')
+    .option('--result <json>', 'what the tool gave, for happened and use')
+    .option('--input <json>', 'what to call the tool with instead, for approve')
+    .option('--feedback <text>', 'what to do better, for revise')
+    .option('--output <json>', 'what to use instead, for replace')
+    .option('--by <name>', 'who answers (default: your login name)')
+    .option('--note <text>', 'kept with the answer')
+    .action(lazily(async () => (await import('../commands/answer.ts')).answer))
+  example(answer, `reprise answer latest q1 --decision happened --result '{"claim":"C-1"}'`)
+
+  const edit = program.command('edit').description("put your value in place of a task's output in an unfinished run")
+  edit.argument('<run>', runArgument).argument('<task>', taskArgument)
+  withCrew(edit)
+    .option('--output <value>', 'the value: text (JSON for a task with a schema), or @file (else $EDITOR is opened)')
+    .option('--by <name>', signed)
+    .action(lazily(async () => (await import('../commands/edit.ts')).edit))
+  example(edit, `reprise edit latest facts --output '{"policy":"P-77","issue":"fire"}'`)
+
+  const invalidate = program
+    .command('invalidate')
+    .description('have a task of an unfinished run executed again by its resume')
+  invalidate
+    .argument('<run>', runArgument)
+    .argument('<task>', taskArgument)
+    .option('--by <name>', signed)
+    .action(lazily(async () => (await import('../commands/invalidate.ts')).invalidate))
+  example(invalidate, 'reprise invalidate latest facts')
+
+  const cancel = program.command('cancel').description('end a run for good, in whatever process it is executed')
+  cancel
+    .argument('<run>', runArgument)
+    .option('--by <name>', signed)
+    .option('--yes', 'do not ask')
+    .action(lazily(async () => (await import('../commands/cancel.ts')).cancel))
+  example(cancel, 'reprise cancel latest')
+}
+
+export function addKeeping(program: Program, lazily: Lazily): void {
+  const prune = program.command('prune').description('delete old runs: those that fit all that is given')
+  prune
+    .option('--older-than <age>', 'not touched for that long: 30d, 12h, 2w; or since a time: 2026-01-31')
+    .option('--keep <number>', 'spare so many of the newest runs of each crew', wholeNumberOrZero)
+    .option(
+      '--status <status>',
+      `one of ${statuses.join(', ')}; once for each (default: completed, cancelled and failed)`,
+      collectStatus,
+    )
+    .option('--crew <name>', 'only runs of this crew, and its backtests')
+    .option('--dry-run', 'say what would go, and delete nothing')
+    .option('--yes', 'do not ask')
+    .action(lazily(async () => (await import('../commands/prune.ts')).prune))
+  example(prune, 'reprise prune --older-than 30d --keep 20')
+
+  const remove = program.command('delete').description('delete a run for good')
+  remove
+    .argument('<run>', runArgument)
+    .option('--yes', 'do not ask')
+    .action(lazily(async () => (await import('../commands/delete.ts')).deleteRun))
+  example(remove, 'reprise delete claim-1')
+
+  const exports = program.command('export').description('write a run, with all that belongs to it, into one file')
+  exports
+    .argument('<run>', runArgument)
+    .argument('<file>', 'the file, or - for the standard output')
+    .option('--force', 'put it in place of a file that is there')
+    .action(lazily(async () => (await import('../commands/export.ts')).exportRun))
+  example(exports, 'reprise export latest claim-1.jsonl')
+
+  const imports = program.command('import').description('put an exported run into the store')
+  imports
+    .argument('<file>', 'the file, or - for the standard input')
+    .option('--as <id>', 'another id than the one that it had')
+    .action(lazily(async () => (await import('../commands/import.ts')).importRun))
+  example(imports, 'reprise import claim-1.jsonl --as claim-1-copy')
+}
+
+function collectStatus(value: string, before?: readonly string[]): readonly string[] {
+  if (statuses.includes(value)) return collect(value, before)
+  throw new InvalidArgumentError(`Allowed choices are ${statuses.join(', ')}.`)
+}

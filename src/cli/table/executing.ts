@@ -1,0 +1,95 @@
+// Commands that execute tasks, or say what would be executed.
+import { Option, type Command as Program } from 'commander'
+import {
+  changedOption,
+  collect,
+  effectsOption,
+  example,
+  onlyOption,
+  runArgument,
+  staleOption,
+  wholeNumber,
+  withCrew,
+  withInputs,
+  withMaking,
+  type Lazily,
+} from './options.ts'
+
+export function addExecuting(program: Program, lazily: Lazily): void {
+  const run = program.command('run').description('start a run of a crew and print its result')
+  run.argument('[file]', 'the module that exports the crew (else crew.ts, src/crew.ts or "reprise" in package.json)')
+  run.option('--crew <export>', 'which export, where the file has several crews')
+  withInputs(run)
+    .option('--id <id>', 'your own run id: unfinished, the run goes on; completed, its result is printed')
+    .option('--through <task>', 'stop after this task')
+    .action(lazily(async () => (await import('../commands/run.ts')).run))
+  example(run, 'reprise run claims.ts --input notes=@notes.txt --input limit:=500')
+
+  const resume = program.command('resume').description('go on with a run behind its last recorded step')
+  resume.argument('[run]', `${runArgument} (else the latest unfinished run of the crew)`)
+  withCrew(resume)
+    .option('--through <task>', 'stop after this task')
+    .addOption(changedOption())
+    .option('--budget <limits>', 'in place of one that is used up: tokens=50000,cost=2.5,seconds=600')
+    .action(lazily(async () => (await import('../commands/resume.ts')).resume))
+  example(resume, 'reprise resume latest --file claims.ts')
+
+  const plan = program.command('plan').description('say what would be executed, and why; nothing is written')
+  plan.addOption(
+    new Option('--of <kind>', 'of what (default: fork, or kickoff where the crew has no run)').choices([
+      'fork',
+      'resume',
+      'kickoff',
+    ]),
+  )
+  plan.option('--run <run>', `${runArgument} (else the latest run of the crew)`)
+  withInputs(withCrew(plan))
+    .option('-t, --from <task>', 'name or id of the task to start from')
+    .addOption(onlyOption())
+    .addOption(staleOption('keep with --from, else rerun'))
+    .option('--output <pair>', "your value in place of a task's output, as fork takes it", collect)
+    .option('--through <task>', 'stop after this task')
+    .addOption(effectsOption())
+    .addOption(changedOption())
+    .action(lazily(async () => (await import('../commands/plan.ts')).plan))
+  example(plan, 'reprise plan --from note --input tone=kind')
+
+  const replay = program
+    .command('replay')
+    .description('make a new run from an old one: execute a task and all behind it')
+  replay.requiredOption('-t, --task <task>', 'name or id of the task to start from')
+  withMaking(replay)
+    .addOption(onlyOption())
+    .addOption(staleOption('keep'))
+    .action(lazily(async () => (await import('../commands/replay.ts')).replay))
+  example(replay, 'reprise replay -t note --input tone=kind')
+
+  const fork = program
+    .command('fork')
+    .description('make a new run from an old one: execute what your inputs and outputs change')
+  withMaking(fork)
+    .option('-t, --from <task>', 'execute this task and all behind it as well')
+    .option('--output <pair>', "your value in place of a task's output: task=text, task=@file or task:=json", collect)
+    .option('--edit <task>', "edit the task's output in $EDITOR; once for each task", collect)
+    .option('--by <name>', 'who gives these outputs (default: your login name)')
+    .addOption(onlyOption())
+    .addOption(staleOption('keep with --from, else rerun'))
+    .action(lazily(async () => (await import('../commands/fork.ts')).fork))
+  example(fork, `reprise fork --output facts='{"policy":"P-77","issue":"fire"}'`)
+
+  const refresh = program.command('refresh').description('make a new run from an old one: execute only what is stale')
+  withMaking(refresh).action(lazily(async () => (await import('../commands/refresh.ts')).refresh))
+  example(refresh, 'reprise refresh --dry-run')
+
+  const backtest = program
+    .command('backtest')
+    .description("try a task, with the code as it is now, on earlier runs' inputs")
+  backtest.requiredOption('-t, --task <task>', 'name or id of the task')
+  withCrew(backtest)
+    .option('--last <number>', 'how many of the latest runs (default: 20)', wholeNumber)
+    .option('--run <run>', `this run, ${runArgument}; once for each, instead of the latest ones`, collect)
+    .option('--id <id>', 'of the backtest: give it again to go on with one that was cut off')
+    .option('--yes', 'do not ask before anything is spent')
+    .action(lazily(async () => (await import('../commands/backtest.ts')).backtest))
+  example(backtest, 'reprise backtest -t note --last 10')
+}

@@ -1,0 +1,54 @@
+// Commands that look at runs. They need a store and no code.
+import { Option, type Command as Program } from 'commander'
+import { example, runArgument, wholeNumber, wholeNumberOrZero, type Lazily } from './options.ts'
+
+export const statuses: readonly string[] = ['queued', 'running', 'suspended', 'completed', 'failed', 'cancelled']
+
+export function addLooking(program: Program, lazily: Lazily): void {
+  const runs = program.command('runs').description('list runs, newest first')
+  runs
+    .addOption(new Option('--status <status>', 'only runs of this status').choices([...statuses, 'abandoned']))
+    .option('--crew <name>', 'only runs of this crew')
+    .option('--parent <run>', `only runs that were made from this one: ${runArgument}`)
+    .option('--since <time>', 'created then or later: 2026-01-31, 2026-01-31T12:00, or an age such as 12h or 30d')
+    .option('--until <time>', 'created before then')
+    .option('--backtests', 'the runs of backtests instead of the others')
+    .option('--limit <number>', 'how many', wholeNumber, 20)
+    .action(lazily(async () => (await import('../commands/runs.ts')).runs))
+  example(runs, 'reprise runs --status suspended')
+
+  const show = program.command('show').description('show one run: its tasks, outputs and open questions')
+  show
+    .argument('<run>', runArgument)
+    .option('--steps', 'list the entries of its journal')
+    .action(lazily(async () => (await import('../commands/show.ts')).show))
+  example(show, 'reprise show latest --steps')
+
+  const tasks = program.command('tasks').alias('log-tasks-outputs').description("list a run's tasks with their ids")
+  tasks
+    .argument('[run]', runArgument, 'latest')
+    .action(lazily(async () => (await import('../commands/tasks.ts')).tasks))
+  example(tasks, 'reprise tasks')
+
+  const diff = program.command('diff').description('show what differs between two runs')
+  diff
+    .argument('<a>', runArgument)
+    .argument('<b>', runArgument)
+    .action(lazily(async () => (await import('../commands/diff.ts')).diff))
+  example(diff, 'reprise diff claim-1 latest')
+
+  const lineage = program.command('lineage').description('show where a run comes from and what was made from it')
+  lineage.argument('<run>', runArgument).action(lazily(async () => (await import('../commands/lineage.ts')).lineage))
+  example(lineage, 'reprise lineage latest')
+
+  const tail = program.command('tail').description("print a run's entries as they come, until it ends or suspends")
+  tail
+    .argument('<run>', runArgument)
+    .option('--after <entry>', 'only entries behind this one', wholeNumberOrZero, 0)
+    .action(lazily(async () => (await import('../commands/tail.ts')).tail))
+  example(tail, 'reprise tail latest')
+
+  const verify = program.command('verify').description("check a run's journal against its hashes")
+  verify.argument('<run>', runArgument).action(lazily(async () => (await import('../commands/verify.ts')).verify))
+  example(verify, 'reprise verify latest')
+}

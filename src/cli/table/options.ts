@@ -1,0 +1,73 @@
+// What the tables of commands share: options that several commands have, and how their words are read.
+import { InvalidArgumentError, Option, type Command as Program } from 'commander'
+import type { Command } from '../invocation.ts'
+
+/** Makes the action of a command from what loads its file. */
+export type Lazily = <Options extends object>(
+  load: () => Promise<Command<Options>>,
+) => (this: Program, ...words: unknown[]) => Promise<void>
+
+export const runArgument = 'id, prefix of it, or latest'
+
+export function withCrew(command: Program): Program {
+  return command
+    .option(
+      '--file <file>',
+      'the module that exports the crew (else crew.ts, src/crew.ts or "reprise" in package.json)',
+    )
+    .option('--crew <export>', 'which export, where the file has several crews')
+}
+
+export function withInputs(command: Program): Program {
+  return command
+    .option('--input <pair>', 'name=text, name=@file or name:=json; once for each input', collect)
+    .option('--inputs <file>', 'a JSON file with an object of inputs; --input goes over it')
+}
+
+/** Of the commands that make a new run from an old one. */
+export function withMaking(command: Program): Program {
+  withInputs(withCrew(command.option('--run <run>', `${runArgument} (else the latest run of the crew)`)))
+  return command
+    .option('--through <task>', 'stop after this task')
+    .addOption(effectsOption())
+    .option('--id <id>', 'your own id for the new run; when it is there, it goes on')
+    .option('--dry-run', 'print the plan and stop')
+    .option('--yes', 'do not ask before anything is spent')
+}
+
+export function effectsOption(): Option {
+  const words = 'the once calls that the old run made (default: reuse)'
+  return new Option('--effects <policy>', words).choices(['reuse', 'again', 'ask'])
+}
+
+export function onlyOption(): Option {
+  return new Option('--only <which>', 'execute just what depends on the task').choices(['descendants'])
+}
+
+export function staleOption(fallback: string): Option {
+  const words = `restored outputs that were made from something else (default: ${fallback})`
+  return new Option('--stale <policy>', words).choices(['keep', 'rerun', 'refuse'])
+}
+
+export function changedOption(): Option {
+  const words = 'what to do about a started task whose code has changed (default: restart)'
+  return new Option('--changed <policy>', words).choices(['restart', 'continue', 'refuse'])
+}
+
+export function example(command: Program, line: string): void {
+  command.addHelpText('after', `\nExample:\n  ${line}`)
+  if (command.name() !== 'reprise') command.showHelpAfterError(`(see: reprise ${command.name()} --help)`)
+}
+
+export function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value]
+}
+
+export function wholeNumber(value: string): number {
+  if (/^[1-9]\d{0,5}$/.test(value)) return Number(value)
+  throw new InvalidArgumentError('Give a whole number from 1.')
+}
+
+export function wholeNumberOrZero(value: string): number {
+  return value === '0' ? 0 : wholeNumber(value)
+}

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict'
+import { readFile, writeFile } from 'node:fs/promises'
+import { globSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { claims, filing, project, records } from './support.ts'
+
+const inputs = ['--input', 'notes=Water', '--input', 'tone=calm']
+
+describe('the history of runs', { concurrency: 4 }, () => {
+  test('diff shows what differs by line, and as data', async () => {
+    await using folder = await project(claims)
+    await folder.reprise('run', '--id', 'first', ...inputs)
+    await folder.reprise('replay', '-t', 'note', '--id', 'second', '--input', 'tone=kind')
+    const { code, stdout } = await folder.reprise('diff', 'first', 'latest')
+    assert.equal(code, 0)
+    assert.match(stdout, /^--- run first of crew claims$/m)
+    assert.match(stdout, /^ {2}- Urgentcalm\n {2}\+ Urgentkind$/m)
+    const [data] = records(await folder.reprise('diff', 'first', 'second', '--json'))
+    assert.equal(data?.['first'], 'note')
+    const same = await folder.reprise('diff', 'first', 'first')
+    assert.match(same.stdout, /are the same/)
+  })
+
+  test('lineage draws ancestors and descendants, also of a deleted one, and runs --parent lists them', async () => {
+    await using folder = await project(claims)
+    await folder.reprise('run', '--id', 'first', ...inputs)
+    for (const id of ['second', 'third']) await folder.reprise('replay', '-t', 'note', '--run', 'first', '--id', id)
+    await folder.reprise('replay', '-t', 'note', '--run', 'third', '--id', 'fourth')
+    const tree = (await folder.reprise('lineage', 'first')).stdout
+    assert.match(
+      tree,
+      /^first +completed .*\n├─ second +completed .*\n└─ third +completed .*\n {3}└─ fourth +completed .*\n$/,
+    )
+    const children = records(await folder.reprise('runs', '--parent', 'first', '--since', '1h', '--json'))
+    assert.deepEqual(
+      children.map((run) => run['id']),
+      ['third', 'second'],
+    )
+    assert.equal(records(await folder.reprise('runs', '--until', '2020-01-31', '--json')).length, 0)
+    assert.match(
+      (await folder.reprise('runs', '--since', 'soon')).stderr,
+      /^error: --since is "soon"; give an age such as/,
+    )
+    assert.equal((await folder.reprise('delete', 'third')).code, 0)
+    assert.match((await folder.reprise('lineage', 'fourth')).stdout, /^third +deleted\n└─ fourth +completed/)
+    const [family] = records(await folder.reprise('lineage', 'fourth', '--json'))
+    assert.deepEqual(family?.['ancestors'], [{ id: 'third', deleted: true }])
+  })
+
+  test('delete takes no beginning of an id where nobody is asked', async () => {
+    await using folder = await project(claims)
+    await folder.reprise('run', '--id', 'claim-10', ...inputs)
+    const refused = await folder.reprise('delete', 'claim-1')
+    assert.equal(refused.code, 5)
+    assert.match(refused.stderr, /^error: there is no run claim-1; for run claim-10, give its whole id/)
+    assert.equal((await folder.reprise('cancel', 'claim-1')).code, 5)
+    assert.equal((await folder.reprise('delete', 'claim-10')).code, 0)
+    assert.equal((await folder.reprise('delete', 'claim-10')).code, 5)
+  })
+
+  test('prune deletes what fits all limits, says what would go, and refuses to guess', async () => {
+    await using folder = await project(claims)
+    await folder.reprise('run', '--id', 'old', ...inputs)
+    await folder.reprise('run', '--id', 'open', '--through', 'facts', ...inputs)
+    await folder.reprise('run', '--id', 'new', ...inputs)
+    const unsaid = await folder.reprise('prune')
+    assert.equal(unsaid.code, 2)
+    assert.match(unsaid.stderr, /reprise prune --older-than 30d --dry-run\n$/)
+    const dry = await folder.reprise('prune', '--keep', '1', '--dry-run')
+    assert.match(dry.stdout, /^run +crew +status +updated\nold +claims +completed /)
+    assert.match(dry.stderr, /1 run would be deleted\n$/)
+    assert.equal((await folder.reprise('prune', '--older-than', '30d', '--json')).stdout, '')
+    assert.equal((await folder.reprise('prune', '--status', 'lost')).code, 2)
+    const pruned = records(await folder.reprise('prune', '--keep', '1', '--json', '--crew', 'claims'))
+    assert.deepEqual(
+      pruned.map(({ id, deleted }) => ({ id, deleted })),
+      [{ id: 'old', deleted: true }],
+    )
+    assert.deepEqual(
+      records(await folder.reprise('runs', '--json')).map((run) => run['id']),
+      ['new', 'open'],
+    )
+  })
+
+  test('an exported run is imported elsewhere, under another id too, and can be replayed there', async () => {
+    await using folder = await project(claims)
+    await folder.reprise('run', '--id', 'first', ...inputs)
+    assert.equal((await folder.reprise('export', 'first', 'run.jsonl')).code, 0)
+    assert.match(
+      (await folder.reprise('export', 'first', 'run.jsonl')).stderr,
+      /^error: run\.jsonl is there already.*--force/,
+    )
+    assert.equal((await folder.reprise('export', 'first', 'run.jsonl', '--force')).code, 0)
+    const file = await readFile(join(folder.path, 'run.jsonl'), 'utf8')
+    const { stdout } = await folder.reprise('export', 'first', '-')
+    assert.deepEqual(stdout.split('\n').slice(1, -2), file.split('\n').slice(1, -2))
+    const store = ['--store', 'file:elsewhere']
+    const imported = await folder.reprise('import', 'run.jsonl', ...store)
+    assert.equal(imported.stdout, 'first\n')
+    assert.match(imported.stderr, /look at it with: reprise show --store file:elsewhere first\n$/)
+    const [copy] = records(await folder.reprise('import', 'run.jsonl', '--as', 'copy', '--json', ...store))
+    assert.deepEqual([copy?.['id'], copy?.['status'], copy?.['existed']], ['copy', 'completed', false])
+    assert.equal(
+      (await folder.reprise('replay', '-t', 'note', '--run', 'copy', ...store)).stdout,
+      'Urgentcalm\nSecond line\n',
+    )
+    await folder.write('broken.jsonl', file.replace('Water', 'Fire'))
+    assert.equal((await folder.reprise('import', 'broken.jsonl', '--as', 'other')).code, 1)
+  })
+
+  test('verify finds what was edited by hand, and what a resume has recorded of it', async () => {
+    await using folder = await project(claims)
+    const store = ['--store', 'file:runs']
+    await folder.reprise('run', '--id', 'first', ...inputs, ...store)
+    const whole = await folder.reprise('verify', 'first', ...store)
+    assert.equal(whole.code, 0)
+    assert.match(whole.stdout, /^journal +whole\nentries +11$/m)
+    const [journal = ''] = globSync(join(folder.path, 'runs', '**', '*.jsonl'))
+    const lines = (await readFile(journal, 'utf8')).split('\n')
+    const kept = lines.filter((line) => !line.includes('"task.completed","path":"note#1"'))
+    assert.equal(kept.length, lines.length - 1)
+    await writeFile(journal, kept.map((line) => line.replace('"result":"Ada"', '"result":"Eve"')).join('\n'))
+    const edited = await folder.reprise('verify', 'first', ...store)
+    assert.equal(edited.code, 1)
+    assert.match(edited.stdout, /^edited +by hand: 1 entry removed \(10\), 1 entry changed \(5\); not recorded yet$/m)
+    assert.match(edited.stderr, /reprise resume --store file:runs first; or restore/)
+    assert.equal((await folder.reprise('resume', 'first', ...store)).code, 0)
+    const [check] = records(await folder.reprise('verify', 'first', '--json', ...store))
+    assert.equal(check?.['whole'], true)
+    assert.deepEqual(check?.['recorded'], [{ entry: 12, missing: [10], changed: [5], tasks: ['note'] }])
+  })
+})
+
+describe('runs under way', { concurrency: 4 }, () => {
+  test('edit and invalidate change an unfinished run, and an ended one is left alone', async () => {
+    await using folder = await project(claims)
+    await folder.reprise('run', '--id', 'open', '--through', 'facts', ...inputs)
+    const unfit = await folder.reprise('edit', 'open', 'facts', '--output', '{"policy":1}')
+    assert.equal(unfit.code, 2)
+    const output = '{"policy":"P-9","issue":"escape"}'
+    const edited = await folder.reprise('edit', 'open', 'facts', '--output', output, '--by', 'ada')
+    assert.equal(edited.code, 0)
+    assert.match(edited.stderr, /go on with: reprise resume open\n$/)
+    assert.match((await folder.reprise('show', 'open')).stdout, /^facts {2}edited/m)
+    assert.equal((await folder.reprise('edit', 'open', 'facts')).code, 2)
+    const typo = await folder.reprise('invalidate', 'open', 'fact')
+    assert.equal(typo.code, 5)
+    assert.match(typo.stderr, /did you mean facts\?/)
+    assert.equal((await folder.reprise('invalidate', 'open', 'facts', '--by', 'ada')).code, 0)
+    const resumed = await folder.reprise('resume', 'open', '--budget', 'tokens=50000')
+    assert.equal(resumed.code, 0)
+    assert.match(resumed.stderr, /task facts started/)
+    const ended = await folder.reprise('invalidate', 'open', 'facts')
+    assert.equal(ended.code, 1)
+    assert.match(ended.stderr, /^error: run open is completed .*reprise replay --run open/)
+    assert.match((await folder.reprise('resume', 'open', '--budget', 'tokens=x')).stderr, /--budget has "x" as tokens/)
+  })
+
+  test('tail follows a run of another process until it is cancelled from a third', async () => {
+    await using folder = await project(filing)
+    const started = folder.start(['run', '--id', 'claim'], { HANG: '1' })
+    await started.says('file_claim called')
+    const followed = folder.start(['tail', 'claim'])
+    const left = folder.start(['tail', 'claim', '--after', '3', '--json'])
+    await Promise.all(
+      [followed, left].map(({ child }) => new Promise((resolve) => child.stdout?.once('data', resolve))),
+    )
+    left.child.kill('SIGINT')
+    const alone = await left.ended()
+    assert.equal(alone.code, 130)
+    assert.equal(records(alone)[0]?.['seq'], 4)
+    const cancelled = await folder.reprise('cancel', 'claim')
+    assert.equal(cancelled.code, 0)
+    const ended = await followed.ended()
+    assert.equal(ended.code, 1)
+    assert.match(ended.stdout, /^ +1 {2}\S+ {2}run claim of crew filing created\n.*task file started/)
+    assert.match(ended.stdout, / cancelled by .*\n$/)
+    assert.equal((await started.ended()).code, 1)
+  })
+
+  test('tail of a run whose process was killed says so and how to go on', async () => {
+    await using folder = await project(filing)
+    const started = folder.start(['run', '--id', 'claim'], { HANG: '1' })
+    await started.says('file_claim called')
+    started.child.kill('SIGKILL')
+    await started.ended()
+    const ended = await folder.reprise('tail', 'claim')
+    assert.equal(ended.code, 3)
+    assert.match(ended.stderr, /^run claim abandoned: its process is gone; go on with: reprise resume claim\n$/)
+  })
+})
