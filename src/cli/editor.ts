@@ -9,17 +9,16 @@ import { readRun } from '../engine/read-run.ts'
 import { messageOf } from '../errors.ts'
 import type { Store } from '../stores/store.ts'
 import { UsageError } from './exit-codes.ts'
-import { valueOf } from './outputs.ts'
 import { canAsk } from './terminal/confirm.ts'
 
 export interface Edited {
-  readonly value: unknown
+  readonly text: string
   readonly path: string
-  /** To be called once the value is in use. */
+  /** To be called once the text is in use. */
   discard(): void
 }
 
-/** A usage error without a terminal or an editor, when nothing was changed, and for what is no JSON where it must be. */
+/** A usage error without a terminal or an editor, and when nothing was changed. */
 export async function editOutput(store: Store, run: string, task: Task): Promise<Edited> {
   const editor = editorCommand(task)
   const before = await outputText(store, run, task)
@@ -38,7 +37,12 @@ export async function editOutput(store: Store, run: string, task: Task): Promise
   }
   // editors end the last line, which the output had no need of
   const text = before.endsWith('\n') ? after : after.replace(/\n$/, '')
-  return { value: valueOf(task, text, `what you wrote for ${task.name}, kept in ${path},`), path, discard }
+  return { text, path, discard }
+}
+
+/** For when it cannot be used as it is. */
+export function keptWords({ path }: Edited, name?: string): string {
+  return `your text is kept; use it with: --output ${shellWord(`${name === undefined ? '' : `${name}=`}@${path}`)}`
 }
 
 const instead = 'give the value with --output instead'

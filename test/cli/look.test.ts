@@ -104,8 +104,18 @@ describe('looking at runs', { concurrency: 4 }, () => {
     await using folder = await project(claims)
     const ended = await folder.reprise('run', '--input', 'notes=escape\u001b[2J', '--input', 'tone=calm')
     assert.match(ended.stdout, /\u001b\]0;owned\u0007/)
-    const printed = [ended.stderr]
-    for (const args of [['show', 'latest', '--steps'], ['tasks'], ['runs'], ['show', 'latest', '--json']]) {
+    const made = await folder.reprise('replay', '-t', 'note', '--id', 'made', '--input', 'tone=kind')
+    const printed = [ended.stderr, made.stderr]
+    for (const args of [
+      ['show', 'latest', '--steps'],
+      ['tasks'],
+      ['runs'],
+      ['show', 'latest', '--json'],
+      ['plan', '--input', 'notes=\u001b[2J'],
+      ['diff', runIn(ended), 'made'],
+      ['tail', 'made'],
+      ['backtest', '-t', 'note', '--run', 'made'],
+    ]) {
       const { stdout, stderr } = await folder.reprise(...args)
       printed.push(stdout, stderr)
     }

@@ -1,13 +1,13 @@
 // `reprise edit`: a person's value in place of a task's output, in a run that is not finished. The crew's code is loaded: its
 // schema says what fits.
-import { editOutput } from '../editor.ts'
+import { editOutput, keptWords } from '../editor.ts'
 import { withCrewStore } from '../execute.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { findRun } from '../find-run.ts'
 import type { Invocation } from '../invocation.ts'
 import { loadCrew } from '../load-crew.ts'
 import { signedBy } from '../login-name.ts'
-import { findCrewTask, outputOf } from '../outputs.ts'
+import { findCrewTask, outputOf, valueOf } from '../outputs.ts'
 import { whatNext } from '../told.ts'
 
 export interface EditOptions {
@@ -28,9 +28,9 @@ export async function edit(invocation: Invocation<EditOptions>): Promise<number>
     else {
       const edited = await editOutput(store, run, task)
       try {
-        await crew.edit(run, task.name, edited.value, by)
+        await crew.edit(run, task.name, valueOf(task, edited.text, `what you wrote for ${task.name}`), by)
       } catch (error) {
-        terminal.err.line(`your text is kept; use it with: --output @${edited.path}`)
+        terminal.err.line(keptWords(edited))
         throw error
       }
       edited.discard()

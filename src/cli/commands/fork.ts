@@ -1,11 +1,10 @@
 // `reprise fork`: a new run from an old one, with other inputs, or a person's outputs in place of some.
-import { shellWord } from '../../engine/commands.ts'
-import { editOutput, type Edited } from '../editor.ts'
+import { editOutput, keptWords, type Edited } from '../editor.ts'
 import { UsageError } from '../exit-codes.ts'
 import type { Invocation } from '../invocation.ts'
 import { signedBy } from '../login-name.ts'
 import { make, type MakingOptions } from '../make.ts'
-import { findCrewTask, outputsOf } from '../outputs.ts'
+import { findCrewTask, outputsOf, valueOf } from '../outputs.ts'
 
 export interface ForkCommandOptions extends MakingOptions {
   readonly from?: string
@@ -26,7 +25,7 @@ export async function fork(invocation: Invocation<ForkCommandOptions>): Promise<
           throw new UsageError(`task ${task.name} is given by --output and by --edit; give one of them`)
         const edited = await editOutput(store, await run(), task)
         edits.set(task.name, edited)
-        outputs.set(task.name, edited.value)
+        outputs.set(task.name, valueOf(task, edited.text, `what you wrote for ${task.name}`))
       }
       return {
         ...(from === undefined ? {} : { from }),
@@ -38,7 +37,6 @@ export async function fork(invocation: Invocation<ForkCommandOptions>): Promise<
       }
     })
   } finally {
-    for (const [task, { path }] of edits)
-      terminal.err.line(`your text for ${task} is kept; use it with: --output ${shellWord(`${task}=@${path}`)}`)
+    for (const [task, edited] of edits) terminal.err.line(keptWords(edited, task))
   }
 }
