@@ -43,7 +43,7 @@ export type {
   Answers,
   Entry,
   Estimate,
-  FileReference,
+  StoredFile,
   PlannedTask,
   Limit,
   Question,

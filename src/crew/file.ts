@@ -4,7 +4,7 @@ import { open, stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { messageOf, RepriseError } from '../errors.ts'
-import type { FileReference } from '../journal/entries.ts'
+import type { StoredFile } from '../journal/entries.ts'
 import { hashBytes } from '../journal/hash.ts'
 import { isTextType, mediaTypeOf } from '../media-types.ts'
 import { checkKeys, checkText, checkWhole, describe } from '../options.ts'
@@ -72,7 +72,7 @@ function sourceOf(source: unknown): string | Uint8Array {
 }
 
 export type FileRead =
-  | { readonly reference: FileReference; readonly bytes: Uint8Array }
+  | { readonly reference: StoredFile; readonly bytes: Uint8Array }
   /** Nothing is at its path; whether that is an error depends on whether a run has it already. */
   | { readonly gone: RepriseError }
 

@@ -1,7 +1,7 @@
 // What the engine needs to know of a crew. The classes that users write satisfy these; the engine knows no classes.
 import type { Prices } from '../models/prices.ts'
 import type { LanguageModel } from '../models/resolve-model.ts'
-import type { FileReference, Limit } from '../journal/entries.ts'
+import type { StoredFile, Limit } from '../journal/entries.ts'
 import type { Files } from '../journal/files.ts'
 import type { Answers, Entry, Fingerprint, Json, Owner, Question } from '../journal/index.ts'
 import type { RunState } from '../journal/state.ts'
@@ -62,7 +62,7 @@ export interface TaskDefinition {
   render(
     inputs: Inputs,
     outputs: ReadonlyMap<string, string>,
-  ): { readonly instructions: string; readonly message: string; readonly files?: readonly FileReference[] }
+  ): { readonly instructions: string; readonly message: string; readonly files?: readonly StoredFile[] }
   /** Digests of everything declared, the inputs that the texts use, and the outputs that it is given. */
   fingerprint(inputs: Inputs, outputs: ReadonlyMap<string, string>): Fingerprint
 }

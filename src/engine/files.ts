@@ -1,7 +1,7 @@
 // The bytes of the files among a run's inputs: into a new run, and out of it for a model. They are blobs of the run, so each run has
 // all of its own, and nothing but the store is asked for them once it was made.
 import { RepriseError } from '../errors.ts'
-import type { Blob, FileReference } from '../journal/entries.ts'
+import type { Blob, StoredFile } from '../journal/entries.ts'
 import { filesIn, type Files } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
 import type { Message } from '../models/messages.ts'
@@ -29,7 +29,7 @@ export async function filesOf(store: Store, run: string, messages: readonly Mess
   return files
 }
 
-async function bytesOf(store: Store, run: string | undefined, { hash, name }: FileReference): Promise<Uint8Array> {
+async function bytesOf(store: Store, run: string | undefined, { hash, name }: StoredFile): Promise<Uint8Array> {
   const bytes = run === undefined ? undefined : await store.blob(run, hash)
   if (bytes) return bytes
   const words = `the file ${name} (${hash}) of run ${run} is not in ${store.url}; restore the store from a copy, or start a new run`

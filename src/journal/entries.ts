@@ -62,7 +62,7 @@ export interface FailedTry {
 }
 
 /** A file that a run was given. Its bytes are stored once per run under their hash. */
-export interface FileReference {
+export interface StoredFile {
   readonly hash: string
   readonly name: string
   readonly mediaType: string
@@ -75,7 +75,7 @@ export interface PinnedRequest {
   readonly instructions: string
   readonly message: string
   /** Those that the message carries beside its text. */
-  readonly files?: readonly FileReference[]
+  readonly files?: readonly StoredFile[]
   readonly tools: readonly ToolDefinition[]
   readonly model: string
   readonly settings: { readonly [key: string]: Json }

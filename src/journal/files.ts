@@ -1,7 +1,7 @@
 // Files among a run's inputs. What stands in the inputs is a reference, {"$file": {hash, name, mediaType, bytes}}; the bytes are
 // stored once per run by their hash. A member of that name in the user's own data has one more `$` from the moment it comes in until
 // it is shown to somebody, so nothing that a user gives is mistaken for a reference. Free of Node, for the page.
-import type { FileReference } from './entries.ts'
+import type { StoredFile } from './entries.ts'
 import type { Json } from './json.ts'
 import { amount } from './words.ts'
 
@@ -10,18 +10,18 @@ export type Files = ReadonlyMap<string, Uint8Array>
 export const noFiles: Files = new Map()
 
 /** The file that a value among the inputs of a run stands for. */
-export function fileOf(value: Json | undefined): FileReference | undefined {
+export function fileOf(value: Json | undefined): StoredFile | undefined {
   return referenceIn(value, '$file')
 }
 
 /** The file of a run whose inputs somebody gives as they were shown; it is escaped, since a user's own data may look the same. */
-export function escapedFileOf(value: Json | undefined): FileReference | undefined {
+export function escapedFileOf(value: Json | undefined): StoredFile | undefined {
   return referenceIn(value, '$$file')
 }
 
 /** In the order in which they stand there, each once. */
-export function filesIn(value: Json | undefined): FileReference[] {
-  const found = new Map<string, FileReference>()
+export function filesIn(value: Json | undefined): StoredFile[] {
+  const found = new Map<string, StoredFile>()
   collect(value, found)
   return [...found.values()]
 }
@@ -43,12 +43,12 @@ export function withFileWords(value: Json): Json {
 }
 
 /** How a text for a model names a file that is sent beside it. */
-export function fileMark({ name }: Pick<FileReference, 'name'>): string {
+export function fileMark({ name }: Pick<StoredFile, 'name'>): string {
   return `[file ${name}]`
 }
 
 /** `claim.pdf (12.3k bytes, application/pdf, 9fK2mQ0x)` */
-function fileWords({ name, bytes, mediaType, hash }: FileReference): string {
+function fileWords({ name, bytes, mediaType, hash }: StoredFile): string {
   return `${name} (${amount(bytes)} bytes, ${mediaType}, ${hash.slice(0, 12)})`
 }
 
@@ -61,7 +61,7 @@ function unescaped(key: string): string {
 }
 
 /** A copy in which `file` stands for each reference, and members have the names that `key` gives. */
-function mapJson(value: Json, file: (reference: FileReference) => Json, key: (key: string) => string): Json {
+function mapJson(value: Json, file: (reference: StoredFile) => Json, key: (key: string) => string): Json {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return (value as readonly Json[]).map((item) => mapJson(item, file, key))
   const reference = fileOf(value)
@@ -70,18 +70,18 @@ function mapJson(value: Json, file: (reference: FileReference) => Json, key: (ke
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [key(name), mapJson(item, file, key)]))
 }
 
-function collect(value: Json | undefined, found: Map<string, FileReference>): void {
+function collect(value: Json | undefined, found: Map<string, StoredFile>): void {
   if (typeof value !== 'object' || value === null) return
   const file = fileOf(value)
   if (file) found.set(`${file.hash} ${file.name}`, file)
   else for (const member of Object.values(value)) collect(member, found)
 }
 
-function referenceIn(value: Json | undefined, member: '$file' | '$$file'): FileReference | undefined {
+function referenceIn(value: Json | undefined, member: '$file' | '$$file'): StoredFile | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
   const inner = (value as { readonly [key: string]: Json })[member]
   if (typeof inner !== 'object' || inner === null || Object.keys(value).length !== 1) return undefined
   const { hash, name, mediaType, bytes } = inner as { readonly [key: string]: Json }
   const whole = [hash, name, mediaType].every((text) => typeof text === 'string') && typeof bytes === 'number'
-  return whole && Object.keys(inner).length === 4 ? (inner as unknown as FileReference) : undefined
+  return whole && Object.keys(inner).length === 4 ? (inner as unknown as StoredFile) : undefined
 }

@@ -1,7 +1,7 @@
 // Between the journal's own messages and those of the AI SDK, both ways. What a provider needs to go on comes in as its
 // metadata, is kept as `opaque`, and goes back as its options: so that a request can be made from a journal alone.
 import type { ContentPart, ModelMessage, ToolSet } from 'ai'
-import type { FileReference, ReplyPart, ToolRequest } from '../journal/entries.ts'
+import type { StoredFile, ReplyPart, ToolRequest } from '../journal/entries.ts'
 import { noFiles, type Files } from '../journal/files.ts'
 import { throughJson, type Json } from '../journal/json.ts'
 import type { ToolOutcome } from '../journal/state.ts'
@@ -9,7 +9,7 @@ import { redact } from './redact.ts'
 import { userContent } from './user-content.ts'
 
 export type Message =
-  | { readonly role: 'user'; readonly text: string; readonly files?: readonly FileReference[] }
+  | { readonly role: 'user'; readonly text: string; readonly files?: readonly StoredFile[] }
   | { readonly role: 'assistant'; readonly parts: readonly ReplyPart[] }
   | {
       readonly role: 'tool'

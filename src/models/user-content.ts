@@ -2,15 +2,15 @@
 // any other is a part of its own, and whether the model takes that kind is its provider's word.
 import type { ModelMessage } from 'ai'
 import { RepriseError } from '../errors.ts'
-import type { FileReference } from '../journal/entries.ts'
+import type { StoredFile } from '../journal/entries.ts'
 import { fileMark, type Files } from '../journal/files.ts'
 import { isTextType } from '../media-types.ts'
 
 type UserContent = Extract<ModelMessage, { role: 'user' }>['content']
 
 /** BLOB_MISSING for a file whose bytes did not come with the request. */
-export function userContent(text: string, references: readonly FileReference[], files: Files): UserContent {
-  const bytesOf = ({ hash, name }: FileReference): Uint8Array => {
+export function userContent(text: string, references: readonly StoredFile[], files: Files): UserContent {
+  const bytesOf = ({ hash, name }: StoredFile): Uint8Array => {
     const bytes = files.get(hash)
     if (bytes) return bytes
     throw new RepriseError('BLOB_MISSING', `the bytes of the file ${name} (${hash}) did not come with the message`)
