@@ -10,7 +10,7 @@ import { plainInputs } from '../journal/files.ts'
 import { digest } from '../journal/hash.ts'
 import { canonicalJson, type Json } from '../journal/json.ts'
 import { addUsage, noUsage, type RunState } from '../journal/state.ts'
-import { dollars } from '../journal/words.ts'
+import { dollars, plural } from '../journal/words.ts'
 import { addCost } from '../models/cost.ts'
 import { pooled } from './pool.ts'
 
@@ -188,12 +188,12 @@ function backtestText(data: Omit<Backtest, 'toString'>): string {
     return [`  ${one.run}  ${oneLine(verdict)}${withheld}`, ...sides].join('\n')
   })
   return [
-    `Backtest of ${task} on ${cases.length} runs: ${equal} equal, ${different} different, ${failed} failed`,
+    `Backtest of ${task} on ${plural(cases.length, 'run')}: ${equal} equal, ${different} different, ${failed} failed`,
     ...lines,
     `Tokens: ${tokens(usage.old)} then, ${tokens(usage.new)} now; cost: ${dollars(cost.old)} then, ${dollars(cost.new)} now`,
     ...(pending > 0 ? [`Not tried yet: ${pending}; go on with id ${JSON.stringify(id)}`] : []),
     ...(passed.length > 0
-      ? [`Passed over: ${passed.length} runs without an output of their own that could be compared`]
+      ? [`Passed over: ${plural(passed.length, 'run')} without an output of its own that could be compared`]
       : []),
   ].join('\n')
 }

@@ -154,6 +154,14 @@ describe('a task that is a function', () => {
     )
   })
 
+  test('takes a person’s output of its own kind', async () => {
+    const { crew, saved } = reports({}, memoryStore(), { output: undefined as never, run: () => ({ title: 'fire' }) })
+    await crew.kickoff({ id: 'r', inputs })
+    const given = await crew.fork({ outputs: { fetch: { title: 'ice' } }, effects: 'again' } as never)
+    assert.deepEqual(given.task('fetch').output, { title: 'ice' })
+    assert.deepEqual((saved.at(-1) as CodeScene).outputs['fetch'], { title: 'ice' })
+  })
+
   test('is refused with what an agent’s task has, or without a name or a function', () => {
     const bad = (options: object, message: RegExp) =>
       assert.throws(() => new Task({ name: 'x', run: () => 1, ...options } as never), { name: 'RepriseError', message })
