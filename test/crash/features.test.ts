@@ -18,7 +18,7 @@ const features: { readonly [crew: string]: readonly number[] } = {
   parallel: [20],
   besides: [14],
   conditional: [12],
-  guarded: [15],
+  guarded: [17],
   people: [5, 6, 6, 3],
   approval: [5, 8],
   callbacks: [10],
