@@ -144,6 +144,6 @@ test('a chain of runs gives what fresh kickoffs give, does what was planned, pay
         assert.equal(new Set(paid).size, paid.length, `paid twice: ${paid.join(', ')}`)
       }
     }),
-    { numRuns: 150 },
+    { numRuns: 100 },
   )
 })

@@ -118,6 +118,21 @@ describe('a task with a condition', () => {
     assert.equal(String(plain), 'without a check')
   })
 
+  test('is asked again when other tasks stand before it than before', async () => {
+    const model = scriptedModel([{ when: 'Task:', reply: (text) => `${/Task: (\w+)/.exec(text)?.[1]}` }])
+    const agent = new Agent({ role: 'A', goal: 'g', model })
+    const store = memoryStore()
+    const task = (name: string, options = {}) => new Task({ name, description: name, agent, context: [], ...options })
+    const first = task('first')
+    const second = task('second')
+    const third = task('third', { when: ({ outputs }: SoFar) => outputs['second'] !== undefined })
+    const crewOf = (tasks: Task[]) => new Crew({ name: 'moved', tasks, store })
+    assert.equal((await crewOf([first, second, third]).kickoff()).task('third').status, 'executed')
+    const moved = await crewOf([first, third, second]).refresh()
+    assert.equal(moved.task('third').status, 'skipped')
+    assert.equal(model.calls.length, 3)
+  })
+
   test('is planned as what may be skipped, also where outputs are reused', async () => {
     const { crew, model } = conditional(large)
     await crew.kickoff({ inputs })

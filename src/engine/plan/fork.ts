@@ -176,7 +176,17 @@ function conditionMayTurn({ crew, parent, request, open, touched }: Scene, task:
   // where stale outputs are kept, so is what a condition said, unless the caller's own wish reaches it
   const seen = waitsFor(crew, task)
   if (request.stale === 'keep') return seen.some((name) => touched.has(name))
-  return seen.some((name) => open.has(name) || touched.has(name)) || digest(request.inputs) !== digest(parent.inputs)
+  return (
+    seen.some((name) => open.has(name) || touched.has(name)) ||
+    digest(request.inputs) !== digest(parent.inputs) ||
+    // other tasks stand before it now than when it was asked
+    namesBefore(crew.tasks, task.name) !== namesBefore([...parent.tasks.values()], task.name)
+  )
+}
+
+function namesBefore(tasks: readonly { readonly name: string; readonly removed?: boolean }[], name: string): string {
+  const there = tasks.filter((task) => !task.removed).map((task) => task.name)
+  return there.slice(0, there.indexOf(name)).toSorted().join('/')
 }
 
 function execute(
