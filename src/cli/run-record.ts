@@ -2,7 +2,7 @@
 import type { Failure, PlannedTask, Question, RunStatus, Usage } from '../journal/entries.ts'
 import { plainInputs } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
-import { addUsage, noUsage, openQuestions, spentOn, type RunState, type TaskState } from '../journal/state.ts'
+import { openQuestions, spentOn, type RunState, type TaskState } from '../journal/state.ts'
 import type { Format } from './terminal/terminal.ts'
 
 export interface RunRecord {
@@ -66,7 +66,7 @@ export function recordOf(state: RunState, abandoned: boolean): RunRecord {
     lives: state.lives,
     done: tasks.filter((task) => task.raw !== undefined || task.status === 'skipped').length,
     total: tasks.length,
-    usage: [...state.tasks.values()].reduce((sum, task) => addUsage(sum, spentOn(state, task)), noUsage),
+    usage: { ...state.spent },
     error: state.error,
     raw: last?.raw,
     output: last?.output,

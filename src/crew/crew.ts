@@ -7,11 +7,11 @@ import { importRunFromFile, type ImportedRun, type ImportOptions } from '../engi
 import { familyOf, type Family } from '../engine/history/lineage.ts'
 import { deleteRun, prune, type Pruned, type PruneLimits } from '../engine/history/retention.ts'
 import type { InboxMessage } from '../engine/inbox.ts'
+import { ofOtherCrew } from '../engine/lifecycle.ts'
 import { answerQuestion, tell } from '../engine/people.ts'
 import { costOfRun } from '../engine/plan/estimate.ts'
 import { readRun } from '../engine/read-run.ts'
 import { checkRunId } from '../engine/run-id.ts'
-import { RepriseError } from '../errors.ts'
 import type { RunDiff } from '../journal/diff.ts'
 import type { Answer } from '../journal/entries.ts'
 import { checkPrices } from '../models/prices.ts'
@@ -350,8 +350,7 @@ export class Crew<const T extends Tasks = Tasks> {
     // one that cannot be read has no crew, and can still be deleted
     const row = await store.row(run).catch(() => undefined)
     if (!row || row.crew === this.name || row.crew === backtestName(this.name)) return
-    const words = `run ${run} belongs to crew ${row.crew}, not to ${this.name}; use that crew`
-    throw new RepriseError('RUN_NOT_FOUND', words, { runId: run })
+    throw ofOtherCrew(run, row.crew, this.name)
   }
 
   async #make(options: ForkOptions<T, NamesOf<T>>): Promise<RunResult<T>> {

@@ -1,25 +1,18 @@
 // From what users write to what the engine executes: agents found, contexts resolved, texts rendered, fingerprints taken.
 // A crew that cannot work is refused here, when it is put together.
+import type { CoworkerDefinition, Inputs, TaskDefinition } from '../engine/definition.ts'
 import { RepriseError } from '../errors.ts'
-import type {
-  ChildDefinition,
-  CodeDefinition,
-  CoworkerDefinition,
-  Inputs,
-  TaskDefinition,
-} from '../engine/definition.ts'
 import { filesIn } from '../journal/files.ts'
-import { digest } from '../journal/hash.ts'
-import type { Fingerprint, Json } from '../journal/index.ts'
+import type { Json } from '../journal/json.ts'
 import { modelName, type LanguageModel } from '../models/resolve-model.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Agent } from './agent.ts'
+import { defineChild, defineWork } from './define-work.ts'
 import { defineGuardrail, type Guardrail } from './guardrails.ts'
-import { outputPath } from './output-file.ts'
+import { outputFileOf } from './output-file.ts'
 import { interpolate, placeholders } from './placeholders.ts'
-import { readInputs, settled } from './given-inputs.ts'
 import { instructionsFor, messageFor } from './prompts.ts'
-import type { ChildOf } from './crew-task.ts'
+import { fingerprintOf, type Field } from './task-fingerprint.ts'
 import type { Task } from './task.ts'
 
 /** What `crew.with` puts in place of the declared ones. */
@@ -52,9 +45,9 @@ export function defineTasks(
     }
     const context = contextOf(task, tasks, earlier)
     const definition = task.code
-      ? defineCode(task, { code: task.code }, context)
+      ? defineWork(task, { code: task.code }, context)
       : task.child
-        ? defineCode(task, { child: defineChild(task, task.child, overrides) }, context)
+        ? defineWork(task, { child: defineChild(task, task.child, overrides) }, context)
         : defineTask(task, whoDoes(task, agents, manager), context, overrides)
     earlier.set(task.name, task)
     return definition
@@ -146,12 +139,12 @@ function defineTask(task: Task, doers: Doers, context: readonly string[], overri
       }
     },
     fingerprint(inputs, outputs) {
-      const fields: [string, Json][] = [
-        ...Object.entries(texts).map(([name, text]): [string, Json] => [textField(name), text]),
+      const fields: Field[] = [
+        ...Object.entries(texts).map(([name, text]): Field => [textField(name), text]),
         ['model', modelName(model)],
         ['settings', agent.settings],
-        ...tools.map((tool): [string, Json] => [`tool:${tool.name}`, toolIdentity(tool)]),
-        ...coworkers.map((one, index): [string, Json] => [
+        ...tools.map((tool): Field => [`tool:${tool.name}`, toolIdentity(tool)]),
+        ...coworkers.map((one, index): Field => [
           `coworker:${one.agent.role}`,
           {
             ...agentTexts(doers.coworkers[index] as Agent),
@@ -159,112 +152,14 @@ function defineTask(task: Task, doers: Doers, context: readonly string[], overri
             tools: one.tools.map(toolIdentity),
           },
         ]),
-        ...(task.schema ? [['output schema', task.schema.json] satisfies [string, Json]] : []),
-        ...(task.markdown ? [['markdown', true] satisfies [string, Json]] : []),
-        ...(guardrails.length > 0 ? [['guardrails', guardrails.map(guardrailIdentity)] satisfies [string, Json]] : []),
-        // what a function does is not seen: a version tells that it changed
-        ...(task.when ? [['condition', true] satisfies [string, Json]] : []),
-        ...(task.version === undefined ? [] : [['version', task.version] satisfies [string, Json]]),
-        ...used.map((name): [string, Json] => [`input:${name}`, inputs[name] ?? null]),
-        ['context', [...outputs.keys()]],
-        ...[...outputs].map(([name, output]): [string, Json] => [`context:${name}`, output]),
+        ...(task.markdown ? [['markdown', true] satisfies Field] : []),
+        ...(guardrails.length > 0 ? [['guardrails', guardrails.map(guardrailIdentity)] satisfies Field] : []),
+        ...(task.version === undefined ? [] : [['version', task.version] satisfies Field]),
+        ...used.map((name): Field => [`input:${name}`, inputs[name] ?? null]),
       ]
-      return Object.fromEntries(fields.map(([field, value]) => [field, digest(value)])) satisfies Fingerprint
+      return fingerprintOf(task, outputs, fields)
     },
   }
-}
-
-/** A task that is a function or a crew. It may use any input. */
-function defineCode(
-  task: Task,
-  work: { readonly code: CodeDefinition } | { readonly child: ChildDefinition },
-  context: readonly string[],
-): TaskDefinition {
-  const { name, named, id, description, async, when } = task
-  // what a crew gives is what its last task gives
-  const schema = 'child' in work ? work.child.crew.tasks.at(-1)?.schema : task.schema
-  return {
-    name,
-    named,
-    id,
-    description,
-    expectedOutput: undefined,
-    agent: noAgent,
-    context,
-    inputs: [],
-    schema,
-    tools: [],
-    coworkers: [],
-    retries: 0,
-    code: 'code' in work ? work.code : undefined,
-    child: 'child' in work ? work.child : undefined,
-    guardrails: [],
-    humanInput: false,
-    async,
-    when,
-    outputFile: outputFileOf(task),
-    render: () => ({ instructions: '', message: '' }),
-    fingerprint(inputs, outputs) {
-      const fields: [string, Json][] = [
-        ...identityOf(task, work),
-        ...(schema ? [['output schema', schema.json] satisfies [string, Json]] : []),
-        ...(when ? [['condition', true] satisfies [string, Json]] : []),
-        ...Object.entries(inputs).map(([input, value]): [string, Json] => [`input:${input}`, value]),
-        ['context', [...outputs.keys()]],
-        ...[...outputs].map(([other, output]): [string, Json] => [`context:${other}`, output]),
-      ]
-      return Object.fromEntries(fields.map(([field, value]) => [field, digest(value)])) satisfies Fingerprint
-    },
-  }
-}
-
-/** What a function does is not seen; what a crew does is what its tasks declare. */
-function identityOf(
-  task: Task,
-  work: { readonly code: CodeDefinition } | { readonly child: ChildDefinition },
-): [string, Json][] {
-  const version: Json = task.version ?? null
-  if ('code' in work) return [['code', { version, effect: work.code.effect }]]
-  const { crew } = work.child
-  return [
-    ['crew', { name: crew.name, version }],
-    ...crew.tasks.map((one): [string, Json] => [`crew task:${one.name}`, one.fingerprint({}, new Map())]),
-  ]
-}
-
-function defineChild(task: Task, { crew, inputs }: ChildOf, overrides: Overrides): ChildDefinition {
-  const definition = crew['~definition'](overrides)
-  return {
-    crew: definition,
-    async inputs(soFar, own) {
-      const given: unknown = typeof inputs === 'function' ? await inputs(soFar) : inputs
-      const read = await readInputs(given, `what inputs of task ${task.name} gives`)
-      const made = given === undefined ? own : settled(read, own)
-      const { before } = definition.callbacks ?? {}
-      if (!before) return { inputs: made, files: read.files }
-      const more = await before(made)
-      return { inputs: more.inputs, files: new Map([...read.files, ...more.files]) }
-    },
-  }
-}
-
-/** No part of the fingerprint: what a task gives does not depend on where it is written. */
-function outputFileOf({ name, outputFile, createDirectory }: Task): TaskDefinition['outputFile'] {
-  return outputFile === undefined
-    ? undefined
-    : { createDirectory, pathFor: (inputs) => outputPath(outputFile, inputs, name) }
-}
-
-/** Of a task that needs none. */
-const noAgent: TaskDefinition['agent'] = {
-  role: '',
-  model: undefined,
-  settings: {},
-  maxIterations: 1,
-  maxRetries: 0,
-  maxSeconds: undefined,
-  maxRpm: undefined,
-  identity: {},
 }
 
 /** Renders a task's texts for nothing but the error: INPUT_MISSING names the text and the input. */

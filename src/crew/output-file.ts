@@ -1,11 +1,12 @@
 // Where a task's output is written: a path inside the working folder, templated with inputs. What can be seen of it without looking
 // at the disk is checked here, of the template when the task is made and of the path before anything is spent.
-import type { Inputs } from '../engine/definition.ts'
+import type { Inputs, TaskDefinition } from '../engine/definition.ts'
 import { RepriseError } from '../errors.ts'
 import { fileOf } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
 import { checkText, describe } from '../options.ts'
 import { interpolate, placeholders } from './placeholders.ts'
+import type { Task } from './task.ts'
 
 /** CREW_INVALID for a template that cannot give a path inside the working folder, whatever the inputs. */
 export function checkTemplate(what: string, template: unknown): string | undefined {
@@ -19,7 +20,7 @@ export function checkTemplate(what: string, template: unknown): string | undefin
 }
 
 /** The path, with `/` between its parts. INPUT_MISSING; INPUT_INVALID when an input leads it out of the working folder. */
-export function outputPath(template: string, inputs: Inputs, task: string): string {
+function outputPath(template: string, inputs: Inputs, task: string): string {
   const where = `outputFile of task ${task}`
   const used = placeholders(template).flatMap((name) => {
     const value = inputs[name]
@@ -57,4 +58,11 @@ function problemOf(path: string): string | undefined {
 /** `\` separates everywhere, so that a path means the same on every system. */
 function partsOf(path: string): string[] {
   return path.split(/[\\/]/).filter((part) => part !== '' && part !== '.')
+}
+
+/** No part of the fingerprint: what a task gives does not depend on where it is written. */
+export function outputFileOf({ name, outputFile, createDirectory }: Task): TaskDefinition['outputFile'] {
+  return outputFile === undefined
+    ? undefined
+    : { createDirectory, pathFor: (inputs) => outputPath(outputFile, inputs, name) }
 }

@@ -84,7 +84,6 @@ export async function toResult<T extends Tasks>(
   const last = tasks.at(-1)
   const completed = state.status === 'completed'
   const sentence = suspensionSentence(state)
-  const spent = [...state.tasks.values()].reduce((sum, task) => addUsage(sum, spentOn(state, task)), noUsage)
   const kept = tasks.filter((task) => task.status === 'inherited')
   const result = {
     runId: state.run,
@@ -93,7 +92,7 @@ export async function toResult<T extends Tasks>(
     output: completed ? last?.output : undefined,
     tasks,
     task: (reference: Task | string) => findTask(tasks, reference, `run ${state.run}`),
-    usage: { spent, inherited: kept.reduce((sum, task) => addUsage(sum, task.usage), noUsage) },
+    usage: { spent: { ...state.spent }, inherited: kept.reduce((sum, task) => addUsage(sum, task.usage), noUsage) },
     stale,
     plan: await outcomesOf(state, crew),
     questions: openQuestions(state),

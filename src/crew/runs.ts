@@ -7,7 +7,7 @@ import type { RowSummary } from '../engine/row.ts'
 import type { Entry, Failure, Question, RunStatus, Usage } from '../journal/entries.ts'
 import { plainInputs } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
-import { addUsage, noUsage, openQuestions, spentOn } from '../journal/state.ts'
+import { openQuestions } from '../journal/state.ts'
 import { encodeCursor, type Position } from '../stores/cursor.ts'
 import type { RunFilter, RunRow } from '../stores/store.ts'
 import {
@@ -114,7 +114,7 @@ export async function viewRun(engine: Engine, run: string, crew?: CrewDefinition
     lives: state.lives,
     done: tasks.filter((task) => task.status !== 'pending').length,
     total: tasks.length,
-    usage: [...state.tasks.values()].reduce((sum, task) => addUsage(sum, spentOn(state, task)), noUsage),
+    usage: { ...state.spent },
     error: state.error,
     tasks,
     plan: await outcomesOf(state, crew),

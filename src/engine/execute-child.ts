@@ -3,12 +3,12 @@
 import { asRepriseError, RepriseError } from '../errors.ts'
 import type { OnceCall } from '../journal/entries.ts'
 import { digest } from '../journal/hash.ts'
-import { attemptNumber, attemptPath } from '../journal/paths.ts'
 import type { AttemptState, RunState } from '../journal/state.ts'
+import { plainAttempt, standingOf } from './attempts.ts'
 import { resumeCommand } from './commands.ts'
 import type { ChildDefinition, CrewDefinition, Engine, ExecuteOptions, TaskDefinition } from './definition.ts'
 import { executeRun } from './execute-run.ts'
-import { failed, outputsFor } from './execute-task.ts'
+import { failed } from './execute-task.ts'
 import type { Hold } from './hold.ts'
 import { createRun, resumeRun } from './lifecycle.ts'
 import { callsFor, toOnceCall } from './once.ts'
@@ -23,7 +23,9 @@ export async function executeChild(
   child: ChildDefinition,
   options: ExecuteOptions,
 ): Promise<'completed' | 'suspended'> {
-  const attempt = await childAttempt(hold, task)
+  const attempt = await plainAttempt(hold, standingOf(hold, crew, task, options), (path) => ({
+    child: { run: childRun(hold.state.run, path) },
+  }))
   const run = attempt.child as string
   const state = await advance(hold, crew, task, child, attempt, options)
   if (state.status !== 'completed') return 'suspended'
@@ -65,7 +67,7 @@ async function advance(
 ): Promise<RunState> {
   const run = attempt.child as string
   const known = await engine.store.row(run)
-  const calls = callsUnder(state, task.name)
+  const calls = known ? [] : await callsBefore(engine, state, task.name)
   const made = known
     ? undefined
     : await createRun(engine, child.crew, {
@@ -92,18 +94,6 @@ async function advance(
     if (signal.aborted && RepriseError.isInstance(reason) && reason.code === 'RUN_CANCELLED')
       await tell(engine, run, { kind: 'cancel' }).catch(() => undefined)
   }
-}
-
-/** The attempt that is under way if nothing that the crew sees has changed; else a new one, with a run of its own. */
-async function childAttempt(hold: Hold, task: TaskDefinition): Promise<AttemptState> {
-  const { state } = hold
-  const fingerprint = task.fingerprint(state.inputs, outputsFor(state, task))
-  const known = state.tasks.get(task.name)?.attempts ?? []
-  const last = state.attempts.get(known.at(-1) ?? '')
-  if (last?.status === 'open' && digest(last.fingerprint) === digest(fingerprint)) return last
-  const path = attemptPath(task.name, Math.max(0, ...known.map(attemptNumber)) + 1)
-  await hold.append([{ type: 'task.started', path, fingerprint, child: { run: childRun(state.run, path) } }])
-  return state.attempts.get(path) as AttemptState
 }
 
 /** A run's id has at most 200 characters, also that of a child's child. */
@@ -135,10 +125,10 @@ function under(task: string, call: OnceCall): OnceCall {
   return { ...call, task: `${task}/${call.task}` }
 }
 
-/** The calls that earlier runs of this task made: of the runs that this one was made from, and of its own earlier attempts. */
-function callsUnder(state: RunState, task: string): OnceCall[] {
-  const calls = [...state.inheritedCalls, ...(state.tasks.get(task)?.childCalls ?? [])]
-  return calls
+/** What earlier runs of this task have called: of the runs that this one was made from, and of its own earlier attempts. */
+async function callsBefore(engine: Engine, state: RunState, task: string): Promise<OnceCall[]> {
+  const here = [...(state.tasks.get(task)?.childCalls ?? []), ...(await callsOfOpenChildren(engine, state))]
+  return [...state.inheritedCalls, ...here]
     .filter((call) => call.task.startsWith(`${task}/`))
     .map((call) => ({ ...call, task: call.task.slice(task.length + 1) }))
 }

@@ -2,13 +2,13 @@
 // holds for it: it is written down before it runs, a `once` function that was cut off is in doubt, a recorded one is read back.
 import { digest } from '../journal/hash.ts'
 import type { Json } from '../journal/json.ts'
-import { attemptNumber, attemptPath } from '../journal/paths.ts'
 import type { AttemptState, TurnState } from '../journal/state.ts'
 import type { AnswerSchema } from '../schema/answer-schema.ts'
 import type { Tool } from '../tools/tool.ts'
+import { plainAttempt, standingOf } from './attempts.ts'
 import { deadline } from './deadline.ts'
 import type { CodeDefinition, CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
-import { failed, failedByPerson, outputsFor } from './execute-task.ts'
+import { failed, failedByPerson } from './execute-task.ts'
 import type { Hold } from './hold.ts'
 import { soFarFor } from './so-far.ts'
 import { AnsweredFail, settleCalls } from './tool-calls.ts'
@@ -20,7 +20,7 @@ export async function executeCode(
   code: CodeDefinition,
   options: ExecuteOptions,
 ): Promise<'completed' | 'suspended'> {
-  const attempt = await codeAttempt(hold, task)
+  const attempt = await codeAttempt(hold, crew, task, options)
   const turn = attempt.turns[0] as TurnState
   const soFar = await soFarFor(hold.state, crew, task)
   const tool = codeTool(task, code, attempt, (context) =>
@@ -64,18 +64,18 @@ export async function executeCode(
   return 'completed'
 }
 
-/** The attempt that is under way if nothing that the function sees has changed; else a new one. */
-async function codeAttempt(hold: Hold, task: TaskDefinition): Promise<AttemptState> {
+async function codeAttempt(
+  hold: Hold,
+  crew: CrewDefinition,
+  task: TaskDefinition,
+  options: ExecuteOptions,
+): Promise<AttemptState> {
   const { state } = hold
-  const fingerprint = task.fingerprint(state.inputs, outputsFor(state, task))
-  const known = state.tasks.get(task.name)?.attempts ?? []
-  const last = state.attempts.get(known.at(-1) ?? '')
+  const last = state.attempts.get(state.tasks.get(task.name)?.attempts.at(-1) ?? '')
   // one that has begun is settled first, whatever has changed since: it may have happened
-  const begun = last?.turns[0]?.calls[0]?.calledAt !== undefined
-  if (last?.status === 'open' && (begun || digest(last.fingerprint) === digest(fingerprint))) return last
-  const path = attemptPath(task.name, Math.max(0, ...known.map(attemptNumber)) + 1)
-  await hold.append([{ type: 'task.started', path, fingerprint, code: { input: state.inputs } }])
-  return state.attempts.get(path) as AttemptState
+  const begun = last?.status === 'open' && last.turns[0]?.calls[0]?.calledAt !== undefined
+  if (begun) return last
+  return plainAttempt(hold, standingOf(hold, crew, task, options), () => ({ code: { input: state.inputs } }))
 }
 
 type CodeContext = Parameters<Tool['run']>[1]

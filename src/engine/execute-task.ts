@@ -3,13 +3,13 @@
 // an attempt that carries the conversation on; changed code, an exhausted attempt or a person's edit starts a fresh one.
 import { RepriseError } from '../errors.ts'
 import type { NewEntry, PinnedRequest } from '../journal/entries.ts'
-import { explainChange } from '../journal/fingerprint.ts'
 import type { Json } from '../journal/json.ts'
-import { attemptNumber, attemptPath, turnPath } from '../journal/paths.ts'
+import { turnPath } from '../journal/paths.ts'
 import { replyText, type AttemptState, type RunState } from '../journal/state.ts'
 import { callModel, type ModelRequest } from '../models/call-model.ts'
 import { isModelFailure } from '../models/model-failure.ts'
 import { checkModel, modelName } from '../models/resolve-model.ts'
+import { standingOf } from './attempts.ts'
 import { conversation } from './conversation.ts'
 import { deadline, unlessAborted } from './deadline.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
@@ -25,6 +25,7 @@ import { waitForTurn } from './rate.ts'
 import { lastTurn, refusedAnswer, revisedAnswer } from './prompts.ts'
 import { takeTurnInWindow } from './summarise.ts'
 import { AnsweredFail, settleCalls, type CallScene } from './tool-calls.ts'
+import { outputsFor } from './so-far.ts'
 
 /** 'suspended': a question is open, or the run is halted. Failures reject, after the journal says so. */
 export async function executeTask(
@@ -106,44 +107,25 @@ function tryAttempt(
   })
 }
 
-/** The attempt to go on with: an open one whose fingerprint still matches, or a new one. */
+/** The attempt to go on with: the one under way, one that carries on what was sent back, or a fresh one. */
 async function currentAttempt(
   hold: Hold,
   crew: CrewDefinition,
   task: TaskDefinition,
-  { changed = 'restart' }: ExecuteOptions,
+  options: ExecuteOptions,
 ): Promise<AttemptState> {
   const { state } = hold
-  const outputs = outputsFor(state, task)
-  const fingerprint = task.fingerprint(state.inputs, outputs)
-  const last = state.attempts.get(state.tasks.get(task.name)?.attempts.at(-1) ?? '')
-  const goesOn = last?.status === 'open' || last?.status === 'refused'
-  const reasons = goesOn ? explainChange(last.fingerprint, fingerprint) : []
-  if (reasons.length > 0 && changed === 'refuse') {
-    throw new RepriseError(
-      'DEFINITION_CHANGED',
-      `task ${task.name} has changed since it was started: ${reasons.join('; ')}; resume with changed: 'restart' or 'continue'`,
-      { runId: state.run, task: task.name },
-    )
-  }
-  if (goesOn && reasons.length > 0)
-    crew.logger.warn(`task ${task.name} has changed since it was started: ${reasons.join('; ')} (${changed})`)
-  const keep = goesOn && (reasons.length === 0 || changed === 'continue')
-  if (keep && last.status === 'open') return last
-
-  // behind the highest there is, not behind their number: lines may have been removed by hand
-  const number = Math.max(0, ...(state.tasks.get(task.name)?.attempts ?? []).map(attemptNumber)) + 1
-  const path = attemptPath(task.name, number)
-  const carries = keep ? { carries: { path: last.path, message: sentBack(last) } } : {}
-  const because = reasons.length > 0 && !keep ? { because: reasons } : {}
-  const request = keep ? last.request : pin(task, state, outputs)
+  const { kept, because, fingerprint, next } = standingOf(hold, crew, task, options)
+  if (kept?.status === 'open') return kept
+  const carries = kept ? { carries: { path: kept.path, message: sentBack(kept) } } : {}
+  const request = kept?.request ?? pin(task, state, outputsFor(state, task))
   const pinned = {
     request: request as unknown as Json,
-    fingerprint: keep ? last.fingerprint : fingerprint,
+    fingerprint: kept?.fingerprint ?? fingerprint,
     agent: task.agent.role,
   }
-  await hold.append([{ type: 'task.started', path, ...pinned, ...carries, ...because }])
-  return state.attempts.get(path) as AttemptState
+  await hold.append([{ type: 'task.started', path: next, ...pinned, ...carries, ...because }])
+  return state.attempts.get(next) as AttemptState
 }
 
 function sentBack({ refusal = '', refusedBy }: AttemptState): string {
@@ -159,16 +141,6 @@ function pin(task: TaskDefinition, state: RunState, outputs: ReadonlyMap<string,
     settings: task.agent.settings,
     ...(task.schema ? { output: task.schema.asked } : {}),
   }
-}
-
-/** The texts that a task is given, by task. A skipped one gives nothing. */
-export function outputsFor(state: RunState, task: TaskDefinition): Map<string, string> {
-  const outputs = new Map<string, string>()
-  for (const name of task.context) {
-    const output = state.tasks.get(name)?.output
-    if (output) outputs.set(name, output.raw)
-  }
-  return outputs
 }
 
 /** The reply that called no tool; undefined when a question is open, or the run is halted. */

@@ -170,11 +170,12 @@ export function checkReadable({ run, crew: owner, unknown }: RunState, crew: str
     const words = `run ${run} has ${unknown}, which this version of Reprise does not know; update it, or mend the journal`
     throw new RepriseError('JOURNAL_DAMAGED', words, { runId: run })
   }
-  if (crew !== undefined && owner !== crew) {
-    throw new RepriseError('RUN_NOT_FOUND', `run ${run} belongs to crew ${owner}, not to ${crew}; use that crew`, {
-      runId: run,
-    })
-  }
+  if (crew !== undefined && owner !== crew) throw ofOtherCrew(run, owner, crew)
+}
+
+export function ofOtherCrew(run: string, owner: string, crew: string): RepriseError {
+  const words = `run ${run} belongs to crew ${owner}, not to ${crew}; use that crew`
+  return new RepriseError('RUN_NOT_FOUND', words, { runId: run })
 }
 
 export function checkResumable(crew: CrewDefinition, state: RunState): void {

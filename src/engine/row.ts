@@ -2,7 +2,7 @@
 import type { Entry, Failure, Usage } from '../journal/entries.ts'
 import { digest } from '../journal/hash.ts'
 import { taskOf } from '../journal/paths.ts'
-import { addUsage, noUsage, openQuestions, spentOn, type CallState, type RunState } from '../journal/state.ts'
+import { openQuestions, type CallState, type RunState } from '../journal/state.ts'
 import type { OutputKey, RunRow } from '../stores/store.ts'
 
 /** Larger inputs are left out of the row, and a listing that shows them reads the journal instead. */
@@ -24,7 +24,7 @@ export function rowOf(state: RunState): RunRow {
     done: tasks.filter((task) => task.status === 'completed' || task.status === 'skipped').length,
     total: tasks.length,
     lives: state.lives,
-    usage: [...state.tasks.values()].reduce((sum, task) => addUsage(sum, spentOn(state, task)), noUsage),
+    usage: { ...state.spent },
     questions: openQuestions(state).length,
     ...(state.error ? { error: state.error } : {}),
   }

@@ -63,3 +63,13 @@ function readJson(text: string): Json | undefined {
     return undefined
   }
 }
+
+/** The texts that a task is given, by task. A skipped one gives nothing. */
+export function outputsFor(state: RunState, task: TaskDefinition): Map<string, string> {
+  const outputs = new Map<string, string>()
+  for (const name of task.context) {
+    const output = state.tasks.get(name)?.output
+    if (output) outputs.set(name, output.raw)
+  }
+  return outputs
+}

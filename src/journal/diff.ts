@@ -4,7 +4,7 @@ import { diffText } from './diff/diff-text.ts'
 import { jsonChanges, type JsonChange } from './diff/json-changes.ts'
 import { diffTasks, type TaskDiff } from './diff/task-diff.ts'
 import { withFileWords } from './files.ts'
-import { addUsage, noUsage, spentOn, type RunState, type TaskState } from './state.ts'
+import type { RunState, TaskState } from './state.ts'
 
 /** Plain data: JSON carries all of it. `String(diff)` is the text that `diffText` makes. */
 export interface RunDiff {
@@ -80,7 +80,7 @@ function sideOf(state: RunState, cost: number | undefined): RunSide {
     status,
     createdAt,
     durationMs: Date.parse(state.updatedAt) - Date.parse(createdAt) || 0,
-    usage: [...state.tasks.values()].reduce((sum, task) => addUsage(sum, spentOn(state, task)), noUsage),
+    usage: { ...state.spent },
     ...(cost === undefined ? {} : { cost }),
     ...(error ? { error } : {}),
   }

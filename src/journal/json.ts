@@ -135,3 +135,15 @@ export function canonicalJson(value: Json): string {
 function isArray(value: Json): value is readonly Json[] {
   return Array.isArray(value)
 }
+
+/** The object that a text is in JSON; undefined for any other text. */
+export function parseObject(text: string): { readonly [key: string]: unknown } | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as { readonly [key: string]: unknown })
+      : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -5,7 +5,7 @@ import { tool as aiTool } from 'ai'
 import { Agent, Crew, Task, tool, type Effect, type Tool } from 'reprise'
 import { z } from 'zod'
 import { scriptedModel, type ScriptEntry } from '../../src/testing/scripted-model.ts'
-import { dyingStore, entriesOf, newStore } from '../engine/support.ts'
+import { atEveryAppend, entriesOf, newStore, orDeath } from '../engine/support.ts'
 
 interface Reading {
   readonly cache?: boolean
@@ -151,23 +151,14 @@ describe('a read tool with cache', () => {
       asks('b', 0, { number: 1 }),
       says('b'),
     ]
-    for (let dies = 1; ; dies++) {
+    await atEveryAppend(async (dying) => {
       const { page, read } = reading()
       const { crew, store, model } = crewOf(script, { a: [page], b: [page] })
-      let appends = 0
-      const dying = dyingStore(store, () => ++appends === dies)
-      const died = await crew
-        .with({ store: dying })
-        .kickoff({ id: 'r' })
-        .then(
-          () => false,
-          () => true,
-        )
+      await orDeath(crew.with({ store: dying(store) }).kickoff({ id: 'r' }))
       assert.equal(String(await crew.kickoff({ id: 'r' })), 'page 1, read 1')
       assert.deepEqual(read, [1])
       assert.equal(model.calls.length, 5)
-      if (!died) break
-    }
+    })
   })
 
   test('is called anew in a task that a person wants executed anew, and in a replay', async () => {

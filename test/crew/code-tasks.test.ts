@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { memoryStore } from '../../src/stores/memory-store.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
-import { dyingStore } from '../engine/support.ts'
+import { atEveryAppend, dyingStore, entriesOf, orDeath } from '../engine/support.ts'
 
 /** fetch (a function) → note (an agent) → save (a function). */
 function reports(
@@ -66,33 +66,20 @@ describe('a task that is a function', () => {
   })
 
   test('is read back after a crash at any append, but for a once function that was cut off: that is asked about', async () => {
-    for (let dies = 1; ; dies++) {
+    await atEveryAppend(async (dying) => {
       const { crew, store, saved, model } = reports()
-      let appends = 0
-      let cut = false
-      const dying = dyingStore(store, (types) => {
-        const now = ++appends === dies
-        if (now) cut = types.includes('tool.called') && saved.length === 0 && model.calls.length === 1
-        return now
-      })
-      const died = await crew
-        .with({ store: dying })
-        .kickoff({ id: 'r', inputs })
-        .then(
-          () => false,
-          () => true,
-        )
+      await orDeath(crew.with({ store: dying(store) }).kickoff({ id: 'r', inputs }))
+      const cut = (await entriesOf(store, 'r')).at(-1)
       const result = await crew.kickoff({ id: 'r', inputs })
       if (result.status === 'suspended') {
-        assert.ok(cut)
+        assert.ok(cut?.type === 'tool.called' && cut.tool === 'save')
         assert.equal(result.questions[0]?.kind, 'doubt')
         await crew.answer('r', 'q1', { decision: 'run' })
         await crew.resume('r')
       }
       assert.equal(saved.length, 1)
       assert.equal(model.calls.length, 1)
-      if (!died) break
-    }
+    })
   })
 
   test('that is once and in doubt is settled by its own code', async () => {

@@ -6,17 +6,18 @@ import { z } from 'zod'
 import { memoryStore } from '../../src/stores/memory-store.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { scriptedModel, type ScriptEntry } from '../../src/testing/scripted-model.ts'
-import { dyingStore, stateOf } from '../engine/support.ts'
+import { atEveryAppend, orDeath, stateOf } from '../engine/support.ts'
 
 interface Scene {
   readonly store?: Store
   readonly script?: readonly ScriptEntry[]
   readonly sub?: Partial<CrewTaskOptions>
   readonly humanInput?: boolean
+  readonly sumText?: string
 }
 
 /** plan → research, which is a crew of find and sum (which files once) → note. */
-function nested({ store = memoryStore(), script = [], sub = {}, humanInput = false }: Scene = {}) {
+function nested({ store = memoryStore(), script = [], sub = {}, humanInput = false, sumText = 'Sum' }: Scene = {}) {
   const filed: string[] = []
   const file = tool({ name: 'file', description: 'File', input: z.object({}), run: () => `filed ${filed.push('x')}` })
   const model = scriptedModel([
@@ -30,7 +31,7 @@ function nested({ store = memoryStore(), script = [], sub = {}, humanInput = fal
   const agent = new Agent({ role: 'A', goal: 'g', model })
   const output = z.object({ count: z.number(), day: z.string().transform((day) => new Date(day)) })
   const find = new Task({ name: 'find', description: 'Find {topic}', agent, humanInput })
-  const sum = new Task({ name: 'sum', description: 'Sum', agent, tools: [file], output })
+  const sum = new Task({ name: 'sum', description: sumText, agent, tools: [file], output })
   const child = new Crew({ name: 'research', tasks: [find, sum], logger: { info() {}, warn() {} } })
   const plan = new Task({ name: 'plan', description: 'Plan {topic}', agent })
   const research = new Task({ name: 'research', crew: child, ...sub })
@@ -68,23 +69,15 @@ describe('a task that is a crew', () => {
   })
 
   test('is resumed where it stands after a crash at any append, and repeats nothing', async () => {
-    for (let dies = 1; ; dies++) {
+    await atEveryAppend(async (dying) => {
       const { crew, store, model, filed } = nested()
-      let appends = 0
       // not inside of the call: a person would be asked
-      const dying = dyingStore(store, (types) => !types.includes('tool.called') && ++appends === dies)
-      const died = await crew
-        .with({ store: dying })
-        .kickoff({ id: 'r', inputs })
-        .then(
-          () => false,
-          () => true,
-        )
+      const dead = dying(store, (types) => !types.includes('tool.called'))
+      await orDeath(crew.with({ store: dead }).kickoff({ id: 'r', inputs }))
       assert.equal(String(await crew.kickoff({ id: 'r', inputs })), 'note with "count":2')
       assert.equal(filed.length, 1)
       assert.equal(model.calls.length, 5)
-      if (!died) break
-    }
+    })
   })
 
   test('that waits for a person suspends the run that waits for it, and both go on', async () => {
@@ -137,6 +130,16 @@ describe('a task that is a crew', () => {
     const { crew, filed } = nested({ store })
     assert.equal((await crew.fork({ run: 'one' })).status, 'completed')
     assert.equal(filed.length, 0)
+  })
+
+  test('does not repeat them when its code has changed before the run is resumed', async () => {
+    const store = memoryStore()
+    const broken = nested({ store, script: [{ when: 'filed', error: 'no power' }] })
+    await assert.rejects(broken.crew.kickoff({ id: 'one', inputs }))
+    const { crew, filed } = nested({ store, sumText: 'Sum up' })
+    await assert.rejects(crew.resume('one', { changed: 'refuse' }), { code: 'DEFINITION_CHANGED', task: 'research' })
+    assert.equal((await crew.resume('one')).status, 'completed')
+    assert.deepEqual([broken.filed.length, filed.length], [1, 0])
   })
 
   test('is stale when a task within is another one', async () => {

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { memoryStore } from '../../src/stores/memory-store.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { scriptedModel, type ScriptEntry } from '../../src/testing/scripted-model.ts'
-import { dyingStore, entriesOf, stateOf } from '../engine/support.ts'
+import { atEveryAppend, dyingStore, entriesOf, orDeath, stateOf } from '../engine/support.ts'
 
 const delegation: ScriptEntry[] = [
   {
@@ -73,16 +73,9 @@ describe('a hierarchical crew', () => {
   })
 
   test('killed inside of a delegation resumes inside of it: no step is paid twice, after a crash at any append', async () => {
-    for (let dies = 1; ; dies++) {
+    await atEveryAppend(async (dying) => {
       const { crew, store, model, looked } = managed()
-      let appends = 0
-      const died = await crew
-        .with({ store: dyingStore(store, () => ++appends === dies) })
-        .kickoff({ id: 'r', inputs })
-        .then(
-          () => false,
-          () => true,
-        )
+      await orDeath(crew.with({ store: dying(store) }).kickoff({ id: 'r', inputs }))
       // a read tool may be called again; what it gave is part of the answer
       assert.match(String(await crew.kickoff({ id: 'r', inputs })), /report: fact \d, 2 pages/)
       const replies = (await entriesOf(store, 'r'))
@@ -93,8 +86,7 @@ describe('a hierarchical crew', () => {
       // a reply that was under way beside the one at which the process died is lost with it
       assert.ok(model.calls.length <= 6, `${model.calls.length} calls`)
       assert.ok(looked.length <= 2)
-      if (!died) break
-    }
+    })
   })
 
   test('asks about a once call within a delegation, and goes on there with the answer', async () => {

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { memoryStore } from '../../src/stores/memory-store.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { scriptedModel, type ScriptEntry } from '../../src/testing/scripted-model.ts'
-import { dyingStore, entriesOf, stateOf } from '../engine/support.ts'
+import { atEveryAppend, dyingStore, entriesOf, orDeath, stateOf } from '../engine/support.ts'
 
 interface Scene {
   readonly task?: Partial<TaskOptions>
@@ -124,24 +124,18 @@ describe('a guardrail that is a function', () => {
   })
 
   test('is not asked again once its verdict is on disk, and no answer is paid twice, after a crash at any append', async () => {
-    for (let dies = 1; ; dies++) {
+    await atEveryAppend(async (dying) => {
       let asked = 0
       const counting: Guardrail = (answer) => {
         asked++
-        return polite.length > 0 && answer.raw === 'draft' ? 'it is only a draft' : true
+        return answer.raw === 'draft' ? 'it is only a draft' : true
       }
       const { crew, store, model } = noting({ task: { guardrails: counting } })
-      let appends = 0
-      const first = crew.with({ store: dyingStore(store, () => ++appends === dies) }).kickoff({ id: 'r' })
-      const died = await first.then(
-        () => false,
-        () => true,
-      )
+      await orDeath(crew.with({ store: dying(store) }).kickoff({ id: 'r' }))
       assert.equal(String(await crew.kickoff({ id: 'r' })), 'better')
       assert.equal(model.calls.length, 2)
       assert.ok(asked <= 3)
-      if (!died) break
-    }
+    })
   })
 
   test('whose task has a once tool does not have it called again for an equal input, and asks before another', async () => {
@@ -196,18 +190,12 @@ describe('a guardrail that is a sentence', () => {
   })
 
   test('is read back after a crash at any append, and not paid again', async () => {
-    for (let dies = 1; ; dies++) {
+    await atEveryAppend(async (dying) => {
       const { crew, store, model } = noting({ task: { guardrails: rule }, script: judging })
-      let appends = 0
-      const first = crew.with({ store: dyingStore(store, () => ++appends === dies) }).kickoff({ id: 'r' })
-      const died = await first.then(
-        () => false,
-        () => true,
-      )
+      await orDeath(crew.with({ store: dying(store) }).kickoff({ id: 'r' }))
       assert.equal(String(await crew.kickoff({ id: 'r' })), 'better')
       assert.equal(model.calls.length, 4)
-      if (!died) break
-    }
+    })
   })
 
   test('judges what is kept: what a function before it made of the answer is not made anew behind the judgement', async () => {

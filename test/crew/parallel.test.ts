@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { memoryStore } from '../../src/stores/memory-store.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { scriptedModel, type ScriptEntry } from '../../src/testing/scripted-model.ts'
-import { dyingStore, entriesOf, stateOf } from '../engine/support.ts'
+import { atEveryAppend, dyingStore, entriesOf, orDeath, stateOf } from '../engine/support.ts'
 
 /** A model whose answers wait until the test lets them go. */
 function gated(script: readonly ScriptEntry[] = []) {
@@ -146,24 +146,17 @@ describe('a parallel crew', () => {
   })
 
   test('ends the same after a crash at any append', async () => {
-    for (let dies = 1; ; dies++) {
+    await atEveryAppend(async (dying) => {
       const store = memoryStore()
       const gates = gated()
       gates.let('a', 'b', 'c', 'd')
-      let appends = 0
-      const dying = dyingStore(store, () => ++appends === dies)
       const options = { process: 'parallel' } as const
-      const first = crewOf(diamond, gates.model, { ...options, store: dying }).kickoff({ id: 'r' })
-      const died = await first.then(
-        () => false,
-        () => true,
-      )
+      await orDeath(crewOf(diamond, gates.model, { ...options, store: dying(store) }).kickoff({ id: 'r' }))
       const result = await crewOf(diamond, gates.model, { ...options, store }).kickoff({ id: 'r' })
       assert.equal(String(result), 'd done')
       const replies = (await entriesOf(store, 'r')).filter((entry) => entry.type === 'model.replied')
       assert.deepEqual(replies.map(({ path }) => `${path}`).toSorted(), ['a#1/1', 'b#1/1', 'c#1/1', 'd#1/1'])
-      if (!died) break
-    }
+    })
   })
 
   test('with a question open goes on with its other branches, and takes the answer up while they run', async () => {

@@ -1,5 +1,6 @@
 // What the engine's tests share: a crew of one task on a scripted model, and a store that dies like a process does.
 import { createHash } from 'node:crypto'
+import assert from 'node:assert/strict'
 import { Agent, Crew, Task, type Tool } from 'reprise'
 import { readRun } from '../../src/engine/read-run.ts'
 import type { Entry } from '../../src/journal/entries.ts'
@@ -27,6 +28,29 @@ export function dyingStore(inner: Store, dies: (types: readonly string[]) => boo
     },
     release: async () => {},
   }
+}
+
+type Dying = (inner: Store, counts?: (types: readonly string[]) => boolean) => Store
+
+/** Lives once for every append there is: each time, a process on the store that `live` is given the means to make dies behind that one. */
+export async function atEveryAppend(live: (dying: Dying) => Promise<void>): Promise<void> {
+  for (let at = 1; ; at++) {
+    let appends = 0
+    let died = false
+    await live((inner, counts = () => true) =>
+      dyingStore(inner, (types) => {
+        const now = counts(types) && ++appends === at
+        died ||= now
+        return now
+      }),
+    )
+    if (!died) return
+  }
+}
+
+/** The work of a process that may die on the way. Whatever else goes wrong is no death. */
+export async function orDeath(work: Promise<unknown>): Promise<void> {
+  await work.catch((error: unknown) => assert.match(String(error), /the process is dead/))
 }
 
 function typesOf(batch: Batch): string[] {

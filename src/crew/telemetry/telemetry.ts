@@ -1,4 +1,5 @@
 // Telemetry as users ask for it. The package of OpenTelemetry is loaded when a crew that wants it is first used, and by nobody else.
+import { optionalPackage } from '../../optional-package.ts'
 import type { Tracing } from '../../engine/tracing.ts'
 import { RepriseError } from '../../errors.ts'
 import { checkFlag, checkKeys, describe } from '../../options.ts'
@@ -32,7 +33,11 @@ export function checkTelemetry(telemetry: unknown): void {
 /** CREW_INVALID when the package is not installed. */
 export async function openTracing(telemetry: true | TelemetryOptions | undefined): Promise<Tracing | undefined> {
   if (telemetry === undefined) return undefined
-  const { context, trace } = await load()
+  const { context, trace } = await optionalPackage(
+    () => import('@opentelemetry/api'),
+    '@opentelemetry/api',
+    'telemetry',
+  )
   const { createTracing } = await import('./tracing.ts')
   const given: TelemetryOptions = telemetry === true ? {} : telemetry
   const { tracer = trace.getTracer('reprise'), captureContent = false } = given
@@ -43,16 +48,4 @@ export async function openTracing(telemetry: true | TelemetryOptions | undefined
     within: (active, work) => context.with(active, work),
   }
   return createTracing({ tracer, contexts, captureContent })
-}
-
-// oxlint-disable-next-line typescript/consistent-type-imports -- the type of a module that is loaded later
-async function load(): Promise<typeof import('@opentelemetry/api')> {
-  try {
-    return await import('@opentelemetry/api')
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error
-    throw new RepriseError('CREW_INVALID', 'telemetry needs a package: run npm install @opentelemetry/api', {
-      cause: error,
-    })
-  }
 }

@@ -7,12 +7,12 @@ import type { RunState } from '../../journal/state.ts'
 import type { Store } from '../../stores/store.ts'
 import type { CrewDefinition, Engine, ExecuteOptions, TaskDefinition } from '../definition.ts'
 import { executeRun } from '../execute-run.ts'
-import { outputsFor } from '../execute-task.ts'
 import { checkReadable, createRun, resumeRun } from '../lifecycle.ts'
 import { onceCalls, toOnceCall } from '../once.ts'
 import { changeOf } from '../plan/stale.ts'
 import { readRun } from '../read-run.ts'
 import { allRows } from './all-rows.ts'
+import { outputsFor } from '../so-far.ts'
 
 /** Runs of a crew with this name are never the latest of the crew itself, nor is what they made found by `reuse`. */
 export function backtestName(crew: string): string {

@@ -1,5 +1,6 @@
 // Reads an exported run and believes nothing of it: every line must be whole, every entry must follow the one before, every stored
 // value must have its hash, and the last line must count and hash all that stands before it.
+import { parseObject } from '../../journal/json.ts'
 import { createHash } from 'node:crypto'
 import type { Entry } from '../../journal/entries.ts'
 import { hashBytes } from '../../journal/hash.ts'
@@ -105,13 +106,4 @@ async function* textLines(chunks: AsyncIterable<string> | Iterable<string>): Asy
   }
   const rest = begun.join('')
   if (rest !== '') yield { text: rest, number: ++number, whole: false }
-}
-
-function parseObject(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined
-  } catch {
-    return undefined
-  }
 }

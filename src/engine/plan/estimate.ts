@@ -100,7 +100,7 @@ async function samplesOf({ store }: Engine, crew: string, tasks: readonly string
 }
 
 /** Field by field; a detail that only some reported is the median of those. */
-export function medianUsage(usages: readonly Usage[]): Usage {
+function medianUsage(usages: readonly Usage[]): Usage {
   const of = (field: keyof Usage): number | undefined => rounded(median(usages.flatMap((usage) => usage[field] ?? [])))
   const details = (['cacheRead', 'cacheWrite', 'reasoning'] as const).flatMap((field) => {
     const value = of(field)

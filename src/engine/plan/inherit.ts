@@ -6,10 +6,10 @@ import { changedFields } from '../../journal/fingerprint.ts'
 import { digest } from '../../journal/hash.ts'
 import type { RunState } from '../../journal/state.ts'
 import type { CrewDefinition, Engine, TaskDefinition } from '../definition.ts'
-import { outputsFor } from '../execute-task.ts'
 import type { Hold } from '../hold.ts'
 import { readRun } from '../read-run.ts'
 import { unfitness } from './stale.ts'
+import { outputsFor } from '../so-far.ts'
 
 /** The entry that completes the task without executing it. None for a task that was started: it goes on. */
 export async function inheritance(

@@ -4,7 +4,7 @@ import { changedFields, explainChange } from '../../journal/fingerprint.ts'
 import type { Json } from '../../journal/json.ts'
 import type { RunState } from '../../journal/state.ts'
 import type { CrewDefinition, Inputs, TaskDefinition } from '../definition.ts'
-import { outputsFor } from '../execute-task.ts'
+import { outputsFor } from '../so-far.ts'
 
 export interface Stale {
   readonly task: string

@@ -3,6 +3,7 @@
 // "$more", so that a batch which a crash cut short is recognised. The first batch of a file cannot be cut short, since the file
 // gets its name behind it: its "$store" is in the first line, so that a person may remove any other. Cutting the splice off gives
 // the exact bytes back. Bytes that are not such JSON are kept as base64.
+import { parseObject } from '../../journal/json.ts'
 import type { Batch, Line, RunRow } from '../store.ts'
 
 /** What a batch changes beside its lines. In `row`, null takes a field away. */
@@ -98,13 +99,4 @@ function isBase64Form(value: JsonObject): boolean {
 
 function hasMarkers(value: JsonObject): boolean {
   return Object.hasOwn(value, '$store') || Object.hasOwn(value, '$more')
-}
-
-function parseObject(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -1,5 +1,5 @@
 // The part of `@ai-sdk/mcp` that Reprise uses, and its loading. Spelled out here, so that our declarations can be read without it.
-import { RepriseError } from '../../errors.ts'
+import { optionalPackage } from '../../optional-package.ts'
 
 export interface McpClient {
   listTools(request: {
@@ -62,19 +62,7 @@ export function lost(id: string | number, message: string): Message {
 
 /** CREW_INVALID when the package is not installed. */
 export async function createClient(transport: Transport | HttpTransport, signal: AbortSignal): Promise<McpClient> {
-  const { createMCPClient } = await load()
+  const { createMCPClient } = await optionalPackage(() => import('@ai-sdk/mcp'), '@ai-sdk/mcp', 'an MCP server')
   const options = { transport, clientName: 'reprise', initializationOptions: { signal }, onUncaughtError: () => {} }
   return (await createMCPClient(options as Parameters<typeof createMCPClient>[0])) as unknown as McpClient
-}
-
-// oxlint-disable-next-line typescript/consistent-type-imports -- the type of a module that is loaded later
-async function load(): Promise<typeof import('@ai-sdk/mcp')> {
-  try {
-    return await import('@ai-sdk/mcp')
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error
-    throw new RepriseError('CREW_INVALID', 'the tools of MCP servers need a package: run npm install @ai-sdk/mcp', {
-      cause: error,
-    })
-  }
 }

@@ -1,0 +1,83 @@
+// From a task that is a function or a crew, as users write it, to what the engine executes.
+import type { ChildDefinition, CodeDefinition, TaskDefinition } from '../engine/definition.ts'
+import type { Json } from '../journal/json.ts'
+import type { ChildOf } from './crew-task.ts'
+import type { Overrides } from './define.ts'
+import { readInputs, settled } from './given-inputs.ts'
+import { outputFileOf } from './output-file.ts'
+import { fingerprintOf, type Field } from './task-fingerprint.ts'
+import type { Task } from './task.ts'
+
+type Work = { readonly code: CodeDefinition } | { readonly child: ChildDefinition }
+
+/** It may use any input. */
+export function defineWork(task: Task, work: Work, context: readonly string[]): TaskDefinition {
+  const { name, named, id, description, async, when } = task
+  // what a crew gives is what its last task gives
+  const schema = 'child' in work ? work.child.crew.tasks.at(-1)?.schema : task.schema
+  return {
+    name,
+    named,
+    id,
+    description,
+    expectedOutput: undefined,
+    agent: noAgent,
+    context,
+    inputs: [],
+    schema,
+    tools: [],
+    coworkers: [],
+    retries: 0,
+    code: 'code' in work ? work.code : undefined,
+    child: 'child' in work ? work.child : undefined,
+    guardrails: [],
+    humanInput: false,
+    async,
+    when,
+    outputFile: outputFileOf(task),
+    render: () => ({ instructions: '', message: '' }),
+    fingerprint(inputs, outputs) {
+      const given = Object.entries(inputs).map(([input, value]): Field => [`input:${input}`, value])
+      return fingerprintOf({ schema, when }, outputs, [...identityOf(task, work), ...given])
+    },
+  }
+}
+
+/** What a function does is not seen; what a crew does is what its tasks declare. */
+function identityOf(task: Task, work: Work): Field[] {
+  const version: Json = task.version ?? null
+  if ('code' in work) return [['code', { version, effect: work.code.effect }]]
+  const { crew } = work.child
+  return [
+    ['crew', { name: crew.name, version }],
+    ...crew.tasks.map((one): Field => [`crew task:${one.name}`, one.fingerprint({}, new Map())]),
+  ]
+}
+
+export function defineChild(task: Task, { crew, inputs }: ChildOf, overrides: Overrides): ChildDefinition {
+  const definition = crew['~definition'](overrides)
+  return {
+    crew: definition,
+    async inputs(soFar, own) {
+      const given: unknown = typeof inputs === 'function' ? await inputs(soFar) : inputs
+      const read = await readInputs(given, `what inputs of task ${task.name} gives`)
+      const made = given === undefined ? own : settled(read, own)
+      const { before } = definition.callbacks ?? {}
+      if (!before) return { inputs: made, files: read.files }
+      const more = await before(made)
+      return { inputs: more.inputs, files: new Map([...read.files, ...more.files]) }
+    },
+  }
+}
+
+/** Of a task that needs none. */
+const noAgent: TaskDefinition['agent'] = {
+  role: '',
+  model: undefined,
+  settings: {},
+  maxIterations: 1,
+  maxRetries: 0,
+  maxSeconds: undefined,
+  maxRpm: undefined,
+  identity: {},
+}
