@@ -1,5 +1,5 @@
 // Telemetry as users ask for it. The package of OpenTelemetry is loaded when a crew that wants it is first used, and by nobody else.
-import { optionalPackage } from '../../optional-package.ts'
+import { whenMissing } from '../../optional-package.ts'
 import type { Tracing } from '../../engine/tracing.ts'
 import { RepriseError } from '../../errors.ts'
 import { checkFlag, checkKeys, describe } from '../../options.ts'
@@ -33,11 +33,7 @@ export function checkTelemetry(telemetry: unknown): void {
 /** CREW_INVALID when the package is not installed. */
 export async function openTracing(telemetry: true | TelemetryOptions | undefined): Promise<Tracing | undefined> {
   if (telemetry === undefined) return undefined
-  const { context, trace } = await optionalPackage(
-    () => import('@opentelemetry/api'),
-    '@opentelemetry/api',
-    'telemetry',
-  )
+  const { context, trace } = await import('@opentelemetry/api').catch(whenMissing('@opentelemetry/api', 'telemetry'))
   const { createTracing } = await import('./tracing.ts')
   const given: TelemetryOptions = telemetry === true ? {} : telemetry
   const { tracer = trace.getTracer('reprise'), captureContent = false } = given

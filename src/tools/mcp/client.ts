@@ -1,5 +1,5 @@
 // The part of `@ai-sdk/mcp` that Reprise uses, and its loading. Spelled out here, so that our declarations can be read without it.
-import { optionalPackage } from '../../optional-package.ts'
+import { whenMissing } from '../../optional-package.ts'
 
 export interface McpClient {
   listTools(request: {
@@ -62,7 +62,7 @@ export function lost(id: string | number, message: string): Message {
 
 /** CREW_INVALID when the package is not installed. */
 export async function createClient(transport: Transport | HttpTransport, signal: AbortSignal): Promise<McpClient> {
-  const { createMCPClient } = await optionalPackage(() => import('@ai-sdk/mcp'), '@ai-sdk/mcp', 'an MCP server')
+  const { createMCPClient } = await import('@ai-sdk/mcp').catch(whenMissing('@ai-sdk/mcp', 'an MCP server'))
   const options = { transport, clientName: 'reprise', initializationOptions: { signal }, onUncaughtError: () => {} }
   return (await createMCPClient(options as Parameters<typeof createMCPClient>[0])) as unknown as McpClient
 }
