@@ -67,8 +67,8 @@ export interface CrewRuns {
   /** INPUT_MISSING, INPUT_INVALID, MODEL_INVALID, MODEL_KEY_MISSING: what a kickoff with these inputs would be refused for. */
   check(given: GivenInputs, id: string | undefined): Promise<void>
   start(request: StartRequest): Promise<Run>
-  resume(run: string | undefined, choices: ExecuteOptions): Promise<RunResult>
-  make(request: MakeRequest): Promise<RunResult>
+  resume(run: string | undefined, choices: ExecuteOptions): Promise<Run>
+  make(request: MakeRequest): Promise<Run>
   plan(request: PlanRequest): Promise<Plan>
 }
 
@@ -77,12 +77,12 @@ export function crewRuns(
   { store, telemetry }: Pick<CrewOptions, 'store' | 'telemetry'>,
   named: boolean,
 ): CrewRuns {
-  let opened: Promise<Engine> | undefined
+  let opening: Promise<Engine> | undefined
 
   function open(): Promise<Engine> {
-    opened ??= openEngine()
-    opened.catch(() => (opened = undefined))
-    return opened
+    opening ??= openEngine()
+    opening.catch(() => (opening = undefined))
+    return opening
   }
 
   async function openEngine(): Promise<Engine> {
@@ -116,6 +116,11 @@ export function crewRuns(
       announce(crew, run, done ? 'completed before' : `resume, life ${state.lives + 1}`)
     }
     return resumeRun(engine, crew, run, inspect, budget)
+  }
+
+  /** Under way when it is given back, unless it was completed before. */
+  function begin(engine: Engine, taken: Hold | RunState, choices: ExecuteOptions): Run {
+    return new Run(engine, 'append' in taken ? taken.state : taken, execute(taken, choices))
   }
 
   async function execute(taken: Hold | RunState, choices: ExecuteOptions): Promise<RunResult> {
@@ -159,8 +164,8 @@ export function crewRuns(
     open,
 
     async close() {
-      const engine = await opened
-      opened = undefined
+      const engine = await opening
+      opening = undefined
       await engine?.store.close()
     },
 
@@ -171,8 +176,9 @@ export function crewRuns(
     },
 
     async start({ id, inputs: given, reuse, choices }) {
-      const engine = withListeners(await open())
-      const run = id ?? engine.world.newRunId()
+      const opened = await open()
+      const run = id ?? opened.world.newRunId()
+      const engine = withListeners(opened, run)
       const known = id === undefined ? undefined : await engine.store.row(run)
       if (!known) {
         const made = await beforeKickoff(crew, given ? settled(given) : {}, given?.files)
@@ -180,27 +186,29 @@ export function crewRuns(
         await checkPrices(crew)
         announce(crew, run, 'kickoff')
         const hold = await createRun(engine, crew, { run, ...made, ...(reuse ? { origin: { reuse } } : {}) })
-        if (hold) return new Run(engine, hold.state, execute(hold, choices))
+        if (hold) return begin(engine, hold, choices)
       }
       const taken = await take(engine, run, (state) => given && checkSameInputs(state, given))
-      return new Run(engine, 'append' in taken ? taken.state : taken, execute(taken, choices))
+      return begin(engine, taken, choices)
     },
 
     async resume(run, choices) {
-      const engine = await open()
-      const id = run ?? (await latest(engine, ['running', 'suspended', 'failed']))
-      return execute(await take(engine, id, undefined, choices.budget), choices)
+      const opened = await open()
+      const id = run ?? (await latest(opened, ['running', 'suspended', 'failed']))
+      const engine = withListeners(opened, id)
+      return begin(engine, await take(engine, id, undefined, choices.budget), choices)
     },
 
     async make(request) {
-      const engine = await open()
+      const opened = await open()
       const { id, from, effects, choices } = request
+      const run = id ?? opened.world.newRunId()
+      const engine = withListeners(opened, run)
       if (id !== undefined && (await engine.store.row(id))) {
-        return execute(await take(engine, id, (state) => checkSameOrigin(state, request)), choices)
+        return begin(engine, await take(engine, id, (state) => checkSameOrigin(state, request)), choices)
       }
       const { parent, over, inputs, given, files, plan, warnings } = await planMake(engine, request)
       for (const warning of warnings) crew.logger.warn(warning)
-      const run = id ?? engine.world.newRunId()
       const calls = [...inheritedCalls(parent), ...(await callsOfOpenChildren(engine, parent))]
       announce(crew, run, `made from run ${parent.run}${from ? `, from task ${from.name} on` : ''}`)
       const origin = {
@@ -211,7 +219,7 @@ export function crewRuns(
       }
       const hold = await createRun(engine, crew, { run, inputs, given, files, origin, entries: plan.entries })
       // a run of that id came into being just now
-      return execute(hold ?? (await take(engine, run, (state) => checkSameOrigin(state, request))), choices)
+      return begin(engine, hold ?? (await take(engine, run, (state) => checkSameOrigin(state, request))), choices)
     },
 
     async plan(request) {
@@ -302,11 +310,12 @@ function announce(crew: CrewDefinition, run: string, what: string): void {
 }
 
 /** An engine for one run, which can be listened to while it is executed. */
-function withListeners(engine: Engine): Engine {
+function withListeners(engine: Engine, run: string): Engine {
   const listeners = createListeners()
-  const appended = (run: string, entries: readonly Entry[]): void => {
-    listeners.appended(entries)
-    engine.appended?.(run, entries)
+  const appended = (of: string, entries: readonly Entry[]): void => {
+    // others are of runs that work for it
+    if (of === run) listeners.appended(entries)
+    engine.appended?.(of, entries)
   }
   return { ...engine, listeners, appended }
 }

@@ -150,19 +150,24 @@ export class Crew<const T extends Tasks = Tasks> {
 
   /** Continues a run behind its last recorded step: the latest unfinished one if none is named. */
   async resume(run?: string, options: ResumeOptions<T> = {}): Promise<RunResult<T>> {
+    return (await this.startResume(run, options)).result()
+  }
+
+  /** As `resume`, but resolves when the run is under way, so that it can be followed. */
+  async startResume(run?: string, options: ResumeOptions<T> = {}): Promise<Run<T>> {
     checkKeys('resume', options, [...executeKeys, 'changed', 'budget'])
     const { budget } = options
     checkLimit('budget', budget)
     const changed = checkOneOf('changed', options.changed, changedPolicies)
     const choices = { ...readChoices(this.#definition, options), changed, budget }
     const id = run === undefined ? undefined : checkRunId(run)
-    return (await this.#runs.resume(id, choices)) as unknown as RunResult<T>
+    return (await this.#runs.resume(id, choices)) as unknown as Run<T>
   }
 
   /** A new run: all before the task is restored from an old run, the task and all behind it are executed. The old run stays as it is. */
   async replay(task: TaskReference<T>, options: ReplayOptions<T, NamesOf<T>> = {}): Promise<RunResult<T>> {
     checkKeys('replay', options, [...makeKeys, 'only', 'stale'], 'inputs')
-    return this.#make({ ...options, from: this.#find(task).name })
+    return (await this.#make({ ...options, from: this.#find(task).name })).result()
   }
 
   /**
@@ -170,6 +175,11 @@ export class Crew<const T extends Tasks = Tasks> {
    * behind it are executed; without, just what these changes touch. The old run stays as it is.
    */
   async fork(options: ForkOptions<T, NamesOf<T>> = {}): Promise<RunResult<T>> {
+    return (await this.startFork(options)).result()
+  }
+
+  /** As `fork`, but resolves when the new run is on disk and under way, so that it can be followed. With `from`, it is a replay. */
+  async startFork(options: ForkOptions<T, NamesOf<T>> = {}): Promise<Run<T>> {
     checkKeys('fork', options, [...makeKeys, 'only', 'stale', 'from', 'outputs', 'by'], 'inputs')
     return this.#make(options)
   }
@@ -177,7 +187,7 @@ export class Crew<const T extends Tasks = Tasks> {
   /** A new run in which only what is stale is executed: what today's code, the inputs or another stale task have changed. */
   async refresh(options: MakeOptions<T, NamesOf<T>> = {}): Promise<RunResult<T>> {
     checkKeys('refresh', options, makeKeys, 'inputs')
-    return this.#make(options)
+    return (await this.#make(options)).result()
   }
 
   /** The dry run of all of these: nothing is written and no model is asked. */
@@ -353,8 +363,8 @@ export class Crew<const T extends Tasks = Tasks> {
     throw ofOtherCrew(run, row.crew, this.name)
   }
 
-  async #make(options: ForkOptions<T, NamesOf<T>>): Promise<RunResult<T>> {
-    return (await this.#runs.make(await readMake(this.#definition, options))) as unknown as RunResult<T>
+  async #make(options: ForkOptions<T, NamesOf<T>>): Promise<Run<T>> {
+    return (await this.#runs.make(await readMake(this.#definition, options))) as unknown as Run<T>
   }
 
   #find(task: Task | string): TaskDefinition {

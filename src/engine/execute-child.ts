@@ -58,13 +58,15 @@ export async function executeChild(
 
 /** The state of the child run when it is completed or can go no further. Rejects when it fails. */
 async function advance(
-  { engine, state, signal }: Hold,
+  { engine: parent, state, signal }: Hold,
   crew: CrewDefinition,
   task: TaskDefinition,
   child: ChildDefinition,
   attempt: AttemptState,
   options: ExecuteOptions,
 ): Promise<RunState> {
+  // whoever listens to this run would take the child's paths for its own
+  const engine = { ...parent, listeners: undefined }
   const run = attempt.child as string
   const known = await engine.store.row(run)
   const calls = known ? [] : await callsBefore(engine, state, task.name)

@@ -1,7 +1,7 @@
 // What whoever follows a run in its own process is given: entries, and what the models say while they say it.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Run, RunEvent } from 'reprise'
+import { Agent, Crew, Task, type Run, type RunEvent } from 'reprise'
 import { createListeners } from '../../src/engine/listeners.ts'
 import type { EntryOf } from '../../src/journal/entries.ts'
 import { replyText } from '../../src/journal/state.ts'
@@ -223,6 +223,45 @@ describe('a model', () => {
     const script = scriptedModel([{ when: /./, reply: 'All at once.' }])
     const run = await speakingCrew({ ...script, doStream: undefined } as unknown as typeof script).start()
     assert.deepEqual(deltasOf(await eventsOf(run)), ['All at once.'])
+  })
+})
+
+describe('a run that', () => {
+  test('is resumed is heard from its first model call on, behind the entries of its earlier lives', async () => {
+    const stop = new AbortController()
+    const model = speakingModel((call) => (call === 1 ? [new Promise(() => {})] : ['Once ', 'more.']))
+    const crew = speakingCrew(model)
+    const first = await crew.start({ id: 'r', signal: stop.signal })
+    await eventsOf(first, (event) => event.type === 'task.started' && stop.abort())
+    const run = await crew.startResume('r')
+    const events: RunEvent[] = []
+    for await (const event of run.events({ after: 3 })) events.push(event)
+    assert.equal(deltasOf(events.filter((event) => event.type !== 'text.reset')).join(''), 'Once more.')
+    assert.equal(model.asked.at(-1), 'streamed')
+    assert.equal(events.find((event) => 'seq' in event)?.type, 'run.resumed')
+    assert.equal(String(await run.result()), 'Once more.')
+  })
+
+  test('is made from another is heard as well', async () => {
+    const crew = speakingCrew(
+      speakingModel((call) => [`call ${call}`]),
+      { tasks: ['one', 'two'] },
+    )
+    const { runId } = await crew.kickoff()
+    const run = await crew.startFork({ run: runId, from: 'two' })
+    assert.notEqual(run.id, runId)
+    assert.deepEqual(deltasOf(await eventsOf(run)), ['call 3'])
+  })
+
+  test('works for another is not taken for it', async () => {
+    const [child, parent] = [speakingModel(() => ['of the child']), speakingModel(() => ['of the parent'])]
+    const inner = speakingCrew(child)
+    const agent = new Agent({ role: 'Clerk', goal: 'Speak', model: parent })
+    const note = new Task({ name: 'note', description: 'Say it', agent })
+    const crew = new Crew({ name: 'outer', tasks: [new Task({ name: 'inner', crew: inner }), note], store: newStore() })
+    const run = await crew.start()
+    assert.deepEqual(deltasOf(await eventsOf(run)), ['of the parent'])
+    assert.deepEqual(child.asked, ['whole'])
   })
 })
 
