@@ -8,8 +8,13 @@ import { describe } from '../options.ts'
 import { describeOwner } from '../stores/owner.ts'
 import { answerCommand } from './commands.ts'
 
+export interface DecisionForm {
+  readonly must: readonly string[]
+  readonly may?: readonly string[]
+}
+
 /** The decisions that each kind of question takes, with the fields that each must and may have. */
-const decisions: { [K in Question['kind']]: { [decision: string]: { must: string[]; may?: string[] } } } = {
+export const decisions: { readonly [K in Question['kind']]: { readonly [decision: string]: DecisionForm } } = {
   result: {
     approve: { must: [] },
     revise: { must: ['feedback'] },

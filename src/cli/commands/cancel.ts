@@ -6,7 +6,8 @@ import { findWhole } from '../find-run.ts'
 import type { Invocation } from '../invocation.ts'
 import { signedBy } from '../login-name.ts'
 import { openRuns } from '../stores.ts'
-import { canAsk, confirm } from '../terminal/confirm.ts'
+import { canAsk } from '../terminal/ask-line.ts'
+import { confirm } from '../terminal/confirm.ts'
 
 export interface CancelOptions {
   readonly by?: string

@@ -6,7 +6,8 @@ import { exitCodes } from '../exit-codes.ts'
 import { findWhole } from '../find-run.ts'
 import type { Invocation } from '../invocation.ts'
 import { openRuns } from '../stores.ts'
-import { canAsk, confirm } from '../terminal/confirm.ts'
+import { canAsk } from '../terminal/ask-line.ts'
+import { confirm } from '../terminal/confirm.ts'
 
 export async function deleteRun(invocation: Invocation<{ readonly yes?: boolean }>): Promise<number> {
   const { terminal, args, options } = invocation

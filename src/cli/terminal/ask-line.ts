@@ -1,0 +1,41 @@
+// The person at the terminal, and one line of what they type.
+import { createInterface } from 'node:readline/promises'
+import { plain } from './plain-text.ts'
+
+/** Keys come from one stream, what is asked goes to the other: the standard output is for data. */
+export interface Person {
+  readonly input: NodeJS.ReadStream
+  readonly output: NodeJS.WriteStream
+  /** Aborted, the asking ends as if it was cancelled. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Whether somebody can be asked, and will see the question. */
+export function canAsk(): boolean {
+  return process.stdin.isTTY && process.stderr.isTTY
+}
+
+export function thePerson(signal?: AbortSignal): Person {
+  return { input: process.stdin, output: process.stderr, signal }
+}
+
+/** What was typed behind `prompt`; undefined for Ctrl-C, Ctrl-D and Esc, which leave the cursor on that line. */
+export async function askLine(prompt: string, { input, output, signal }: Person): Promise<string | undefined> {
+  if (signal?.aborted) return undefined
+  const reader = createInterface({ input, output, terminal: true, escapeCodeTimeout: 50 })
+  const close = (): void => reader.close()
+  const onKey = (_: unknown, key: { readonly name?: string }): void => {
+    if (key.name === 'escape') close()
+  }
+  input.on('keypress', onKey)
+  signal?.addEventListener('abort', close)
+  try {
+    const closed = new Promise<undefined>((resolve) => reader.once('close', () => resolve(undefined)))
+    // a reader that is closed refuses its question: that is a cancel too
+    return await Promise.race([reader.question(plain(prompt)).catch(() => undefined), closed])
+  } finally {
+    signal?.removeEventListener('abort', close)
+    input.off('keypress', onKey)
+    close()
+  }
+}

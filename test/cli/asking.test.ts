@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { PassThrough } from 'node:stream'
+import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { askQuestion } from '../../src/cli/ask-question.ts'
+import { askLine, type Person } from '../../src/cli/terminal/ask-line.ts'
+import { pick } from '../../src/cli/terminal/pick.ts'
+import type { Channel, Piece } from '../../src/cli/terminal/terminal.ts'
+import { checkAnswer } from '../../src/engine/questions.ts'
+import type { Answer, Question } from '../../src/journal/entries.ts'
+
+const keys = { up: '\u001b[A', down: '\u001b[B', enter: '\r', back: '\u007f', cancel: '\u0003' }
+
+/** The keys are pressed when the screen shows the text. */
+type Press = readonly [screen: string, ...keys: string[]]
+
+function person(...presses: readonly Press[]): Person & { shown(): string } {
+  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => input })
+  let shown = ''
+  let unseen = ''
+  const left = [...presses]
+  const output = Object.assign(new PassThrough(), { isTTY: true, columns: 80, rows: 24 })
+  output.setEncoding('utf8').on('data', (text: string) => {
+    shown += text
+    unseen += text
+    const [next] = left
+    if (!next || !unseen.includes(next[0])) return
+    left.shift()
+    unseen = ''
+    void press(next.slice(1))
+  })
+  const press = async (sequence: readonly string[]): Promise<void> => {
+    for (const key of sequence) {
+      // whoever is asked next listens only after the answer before
+      await setImmediate()
+      input.write(key)
+    }
+  }
+  return { input: input as never, output: output as never, shown: () => shown }
+}
+
+const fruit = ['apple', 'banana', 'cherry 2'].map((label) => ({ value: label, label }))
+
+test('pick goes by arrows, around both ends', async () => {
+  assert.equal(await pick('Which?', fruit, person(['Esc', keys.down, keys.enter])), 'banana')
+  assert.equal(await pick('Which?', fruit, person(['Esc', keys.up, keys.enter])), 'cherry 2')
+})
+
+test('pick goes by a part of the text, and by the number before the same digit in a text', async () => {
+  assert.equal(await pick('Which?', fruit, person(['Esc', 'R', 'r', keys.enter])), 'cherry 2')
+  assert.equal(await pick('Which?', fruit, person(['Esc', '2', keys.enter])), 'banana')
+  assert.equal(await pick('Which?', fruit, person(['Esc', 'x', keys.enter, keys.back, keys.enter])), 'apple')
+})
+
+test('pick gives nothing for Esc, Ctrl-C and an aborted signal, and takes its list away', async () => {
+  for (const key of ['\u001b', keys.cancel]) {
+    const there = person(['Esc', key])
+    assert.equal(await pick('Which?', fruit, there), undefined)
+    assert.match(there.shown(), /\u001b\[5A\r\u001b\[JWhich\? \(none\)\n$/)
+  }
+  const controller = new AbortController()
+  const picking = pick('Which?', fruit, { ...person(), signal: controller.signal })
+  controller.abort()
+  assert.equal(await picking, undefined)
+})
+
+test('pick prints what it is given without escapes, and cut to the terminal', async () => {
+  const there = person(['Esc', keys.enter])
+  const note = `\u001b]0;owned\u0007${'long '.repeat(40)}`
+  await pick('Which\u001b[2J?', [{ value: 1, label: 'a\u001b[31mb\u009b', note }], there)
+  // oxlint-disable-next-line no-control-regex
+  const own = there.shown().replaceAll(/\u001b\[(?:\d+A|J|\d+m)/g, '')
+  // oxlint-disable-next-line no-control-regex
+  assert.doesNotMatch(own, /[\u0000-\u0009\u000b\u000c\u000e-\u001f\u007f-\u009f]/)
+  assert.match(own, /^> 1 {2}ab {2}long/m)
+  for (const line of own.split('\n')) assert.ok(line.length <= 80, line)
+})
+
+test('askLine gives what was typed, and nothing for Ctrl-C and Esc', async () => {
+  assert.equal(await askLine('name: ', person(['name: ', 'Ada', keys.enter])), 'Ada')
+  assert.equal(await askLine('name: ', person(['name: ', 'Ada', keys.cancel])), undefined)
+  assert.equal(await askLine('name: ', person(['name: ', 'Ada', '\u001b'])), undefined)
+})
+
+const base = { id: 'q1', path: 'note#1/1.0', text: 'Well?' }
+const questions = {
+  result: { ...base, kind: 'result', output: 'A \u001b[31mdraft', round: 1 },
+  call: { ...base, kind: 'call', tool: 'pay', input: { sum: 1 }, key: 'k', earlier: [] },
+  doubt: { ...base, kind: 'doubt', tool: 'pay', input: {}, key: 'k', calledAt: '', owner: {} as never },
+  limit: { ...base, kind: 'limit', limit: { tokens: 1 }, spent: { calls: 1, input: 1, output: 1 } },
+} satisfies { [kind: string]: Question }
+
+async function ask(
+  question: Question,
+  ...presses: readonly Press[]
+): Promise<{ answer: Answer | undefined; said: string }> {
+  const lines: string[] = []
+  const line = (...pieces: readonly Piece[]): void =>
+    void lines.push(pieces.map((piece) => (typeof piece === 'string' ? piece : piece.text)).join(''))
+  const answer = await askQuestion({ err: { width: 80, line } as Channel }, question, person(...presses))
+  if (answer) checkAnswer(question, answer)
+  return { answer, said: lines.join('\n') }
+}
+
+test('a question is asked with the decisions of its kind and the fields of the decision, and the answer fits', async () => {
+  const cases: [Question, Press[], Answer][] = [
+    [questions.result, [['Esc', keys.enter]], { decision: 'approve' }],
+    [
+      questions.result,
+      [
+        ['Esc', 'revise', keys.enter],
+        ['feedback: ', 'shorter', keys.enter],
+      ],
+      { decision: 'revise', feedback: 'shorter' },
+    ],
+    [
+      questions.result,
+      [
+        ['Esc', 'replace', keys.enter],
+        ['output: ', '42', keys.enter],
+      ],
+      { decision: 'replace', output: '42' },
+    ],
+    [
+      { ...questions.result, output: { sum: 1 } },
+      [
+        ['Esc', 'replace', keys.enter],
+        ['output (JSON', '{"sum":2}', keys.enter],
+      ],
+      { decision: 'replace', output: { sum: 2 } },
+    ],
+    [
+      questions.call,
+      [
+        ['Esc', keys.enter],
+        ['input (JSON', keys.enter],
+      ],
+      { decision: 'approve' },
+    ],
+    [
+      questions.call,
+      [
+        ['Esc', keys.enter],
+        ['input (JSON', '{"sum":2}', keys.enter],
+      ],
+      { decision: 'approve', input: { sum: 2 } },
+    ],
+    [
+      questions.doubt,
+      [
+        ['Esc', 'it did, ', keys.enter],
+        ['result (JSON', 'C-42', keys.enter],
+      ],
+      { decision: 'happened', result: 'C-42' },
+    ],
+    [
+      questions.limit,
+      [
+        ['Esc', keys.enter],
+        ['to (such', 'tokens=9', keys.enter],
+      ],
+      { decision: 'raise', to: { tokens: 9 } },
+    ],
+  ]
+  for (const [question, presses, answer] of cases) assert.deepEqual((await ask(question, ...presses)).answer, answer)
+})
+
+test('a result is shown before it is decided on, without escapes', async () => {
+  const { said } = await ask(questions.result, ['Esc', keys.cancel])
+  assert.match(said, /question q1: Well\?\n {2}│ A draft$/)
+})
+
+test('what does not fit a field is said and asked for again; a cancel leaves the question open', async () => {
+  const again = await ask(
+    questions.doubt,
+    ['Esc', 'happened', keys.enter],
+    ['result (JSON', keys.enter],
+    ['result (JSON', '{"claim"', keys.enter],
+    ['result (JSON', '{"claim":1}', keys.enter],
+  )
+  assert.deepEqual(again.answer, { decision: 'happened', result: { claim: 1 } })
+  assert.match(again.said, /result is needed; .*\nthat is not JSON/)
+  const left = await ask(questions.doubt, ['Esc', 'happened', keys.enter], ['result (JSON', 'C-1', keys.cancel])
+  assert.equal(left.answer, undefined)
+})
