@@ -17,6 +17,8 @@ export interface Environment {
   /** GOOGLE_GENERATIVE_AI_API_KEY, else GEMINI_API_KEY. */
   readonly googleKey: string | undefined
   readonly ollamaBaseUrl: string | undefined
+  /** TERM=dumb: a terminal on which lines cannot be changed once they are printed. */
+  readonly dumbTerminal: boolean
 }
 
 const keyVariables = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY']
@@ -36,6 +38,7 @@ export function environment(): Environment {
     anthropicBaseUrl: read('ANTHROPIC_BASE_URL'),
     googleKey: read('GOOGLE_GENERATIVE_AI_API_KEY') ?? read('GEMINI_API_KEY'),
     ollamaBaseUrl: read('OLLAMA_BASE_URL'),
+    dumbTerminal: read('TERM') === 'dumb',
   }
 }
 

@@ -2,28 +2,37 @@
 import type { Crew } from '../crew/crew.ts'
 import { openCrewStore } from '../crew/default-store.ts'
 import type { RunResult } from '../crew/result.ts'
+import type { Run } from '../crew/run.ts'
+import type { OnQuestion } from '../engine/definition.ts'
 import { readRun } from '../engine/read-run.ts'
 import { RepriseError } from '../errors.ts'
+import type { Answer } from '../journal/entries.ts'
 import type { Store } from '../stores/store.ts'
+import { askQuestion } from './ask-question.ts'
 import { exitCodes, type ExitCode } from './exit-codes.ts'
 import type { Invocation } from './invocation.ts'
-import { observe, progressLines } from './progress.ts'
+import { signedBy } from './login-name.ts'
+import { observe } from './observe.ts'
+import { openProgress, type Progress } from './progress.ts'
 import { recordOf } from './run-record.ts'
 import { defaultStoreExists, noRunsYet } from './stores.ts'
-import type { Channel } from './terminal/terminal.ts'
+import { canAsk, thePerson } from './terminal/ask-line.ts'
+import type { Channel, Terminal } from './terminal/terminal.ts'
 import { usageWords } from './terminal/words.ts'
 
 export interface Execution {
   readonly crew: Crew
   readonly store: Store
   readonly signal: AbortSignal
+  /** Options with which a run asks whoever is at the terminal; none where nobody is. */
+  readonly asking: { readonly onQuestion?: OnQuestion }
 }
 
 /** A crew on the store that the command is to use, without executing anything. Where there is no store yet, none is made. */
 export async function withCrewStore(
   { options }: Invocation,
   crew: Crew,
-  work: (execution: Omit<Execution, 'signal'>) => Promise<ExitCode>,
+  work: (execution: Pick<Execution, 'crew' | 'store'>) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const given = options.store ?? crew.store
   const fresh = given === undefined && !defaultStoreExists()
@@ -37,24 +46,18 @@ export async function withCrewStore(
   }
 }
 
-/** Executes `work` on a copy of the crew whose store is watched, and prints what came of it; undefined when nothing was started. */
+/** Executes what `work` starts on a copy of the crew whose store is watched, and prints what came of it; undefined when nothing was started. */
 export async function execute(
   invocation: Invocation,
   crew: Crew,
-  work: (execution: Execution) => Promise<RunResult | undefined>,
+  work: (execution: Execution) => Promise<Run | undefined>,
 ): Promise<ExitCode> {
   const { terminal, options, complete } = invocation
   const store = await openCrewStore(options.store ?? crew.store)
-  const print = progressLines(terminal.err)
-  let steps = 0
-  const observed = observe(store, (entry, run) => {
-    steps++
-    print(entry, run)
-  })
   using interrupt = stopOnInterrupt(terminal.err)
+  let steps = 0
   try {
-    const result = await work({ crew: crew.with({ store: observed.store }), store, signal: interrupt.signal })
-    await observed.heard()
+    const result = await watched()
     if (!result) {
       terminal.err.line('nothing was started')
       return exitCodes.usage
@@ -65,12 +68,43 @@ export async function execute(
       return exitCodes.suspended
     }
     const words = steps > 0 ? usageWords(result.usage.spent) : 'before; this is its stored result'
-    terminal.err.line({ text: `run ${result.runId} completed`, format: 'green' }, `${steps > 0 ? ': ' : ' '}${words}`)
+    if (!options.quiet)
+      terminal.err.line({ text: `run ${result.runId} completed`, format: 'green' }, `${steps > 0 ? ': ' : ' '}${words}`)
     if (!terminal.json) terminal.out.raw(result.raw)
     return exitCodes.done
   } finally {
-    await observed.heard()
     await store.close()
+  }
+
+  /** What is shown while it works is gone when this is over, however it ends. */
+  async function watched(): Promise<RunResult | undefined> {
+    using progress = openProgress(terminal, options, { store, prices: crew.prices })
+    const observed = observe(store, (entry, run) => {
+      steps++
+      return progress.hear(entry, run)
+    })
+    const asking = canAsk() ? { onQuestion: askInTurn(terminal, progress, interrupt.signal) } : {}
+    try {
+      const run = await work({ crew: crew.with({ store: observed.store }), store, signal: interrupt.signal, asking })
+      if (run) progress.listenTo(run)
+      return await run?.result()
+    } finally {
+      await observed.heard()
+    }
+  }
+}
+
+/** Questions of a run that is executed at a terminal, one after another. One that is left stays open, and the run goes as far as it can. */
+function askInTurn(terminal: Terminal, progress: Progress, signal: AbortSignal): OnQuestion {
+  let before: Promise<unknown> = Promise.resolve()
+  return (question) => {
+    const ask = async (): Promise<Answer | undefined> => {
+      const answer = await progress.whileAsking(() => askQuestion(terminal, question, thePerson(signal)))
+      return answer && { ...answer, ...signedBy(undefined) }
+    }
+    const mine = before.then(ask)
+    before = mine.catch(() => undefined)
+    return mine
   }
 }
 

@@ -1,5 +1,7 @@
-// Inputs as they are typed: `name=text`, `name=@file` for a file's text, `name:=json` for anything that is not a text.
+// Inputs as they are typed: `name=text`, `name=@file` for a file's text, `name@=file` for the file itself, `name:=json` for anything
+// else that is not a text.
 import { readFileSync } from 'node:fs'
+import { file as inputFile } from '../crew/file.ts'
 import { messageOf } from '../errors.ts'
 import { UsageError } from './exit-codes.ts'
 
@@ -26,12 +28,16 @@ export function parseJson(text: string, what: string): unknown {
 
 const atHint = `a text that begins with @ is given as name:='"@…"'`
 
-function parsePair(pair: string): [string, unknown] {
-  const [, name = '', sign = '', value = ''] = /^([^=]*?)(:?=)(.*)$/s.exec(pair) ?? []
+/** The name and the value of `name=text` and its kin. */
+export function parsePair(pair: string): [string, unknown] {
+  const [, name = '', sign = '', value = ''] = /^([^=]*?)([:@]?=)(.*)$/s.exec(pair) ?? []
   if (name === '' || sign === '') {
-    throw new UsageError(`--input is ${JSON.stringify(pair)}; write it as name=text, name=@file or name:=json`)
+    throw new UsageError(
+      `--input is ${JSON.stringify(pair)}; write it as name=text, name=@file, name@=file or name:=json`,
+    )
   }
   if (sign === ':=') return [name, parseJson(value, `--input ${name}`)]
+  if (sign === '@=') return [name, inputFile(value)]
   return [name, value.startsWith('@') ? readText(value.slice(1), `--input ${name}`, atHint) : value]
 }
 

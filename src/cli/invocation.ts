@@ -5,6 +5,7 @@ import type { Terminal } from './terminal/terminal.ts'
 export interface GlobalOptions {
   readonly store?: string
   readonly json?: boolean
+  readonly quiet?: boolean
   readonly color: boolean
 }
 

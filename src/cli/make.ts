@@ -54,7 +54,7 @@ export async function make(invocation: Invocation<MakingOptions>, ownOf: OwnOf):
       return exitCodes.done
     })
 
-  return execute(invocation, found, async ({ crew, store, signal }) => {
+  return execute(invocation, found, async ({ crew, store, signal, asking }) => {
     const { used, ...asked } = await request(crew, store)
     const plan = await planOf(crew, store, asked)
     printPlan(terminal.err, plan)
@@ -65,7 +65,7 @@ export async function make(invocation: Invocation<MakingOptions>, ownOf: OwnOf):
     used?.()
     // what was planned is done, also when somebody has made a later run in the meantime
     const run = asked.run ?? (plan.of === 'fork' ? plan.run : undefined)
-    return crew.fork({ ...asked, ...(run === undefined ? {} : { run }), signal })
+    return crew.startFork({ ...asked, ...(run === undefined ? {} : { run }), ...asking, signal })
   })
 }
 

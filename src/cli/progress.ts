@@ -1,50 +1,85 @@
-// What a run does, line by line, while this process executes it. It looks at the journal through the store: a line is said
-// when its entry is on disk, and a kickoff, a resume and a replay need nothing of their own.
+// What a person sees of a run while this process executes it: a tree that changes in place on a terminal, a line per entry elsewhere,
+// nothing with --quiet. It looks at the journal through the store: what is shown is on disk, and a kickoff, a resume and a replay
+// need nothing of their own.
 import { describeEntry } from '../crew/log.ts'
-import { decodeEntry } from '../journal/codec.ts'
+import type { Run } from '../crew/run.ts'
 import type { Entry } from '../journal/entries.ts'
-import type { Batch, Store } from '../stores/store.ts'
+import type { Prices } from '../models/prices.ts'
+import type { Store } from '../stores/store.ts'
+import type { GlobalOptions } from './invocation.ts'
+import { treeLines } from './live/lines.ts'
+import { createTree } from './live/tree.ts'
+import type { Block } from './terminal/block.ts'
+import type { Channel, Terminal } from './terminal/terminal.ts'
 import { duration } from './terminal/words.ts'
-import type { Channel } from './terminal/terminal.ts'
 
-export interface ObservedStore {
-  readonly store: Store
-  /** Resolves when everything that was written so far has been heard. */
-  heard(): Promise<void>
+export interface Progress extends Disposable {
+  /** An entry of the run, or of one that works for it, that is on disk. */
+  hear(entry: Entry, run: string): void | Promise<void>
+  /** What its models say from now on. */
+  listenTo(run: Run): void
+  /** Keeps the terminal free for as long as `work` takes. */
+  whileAsking<T>(work: () => Promise<T>): Promise<T>
 }
 
-/** The same store, but `hear` gets each entry, in order, once it is written. */
-export function observe(store: Store, hear: (entry: Entry, run: string) => void): ObservedStore {
-  let queue = Promise.resolve()
-  const tell = (run: string, { lines }: Batch): void => {
-    for (const { bytes, seq } of lines) {
-      const decoded = decodeEntry(bytes, (hash) => store.blob(run, hash), `entry ${seq} of run ${run}`)
-      // progress is only told: what cannot be shown must not stop a run
-      queue = queue.then(async () => hear(await decoded, run)).catch(() => {})
-    }
+export function openProgress(
+  terminal: Terminal,
+  { quiet }: Pick<GlobalOptions, 'quiet'>,
+  { store, prices }: { readonly store: Store; readonly prices: Prices | undefined },
+): Progress {
+  const block = quiet ? undefined : terminal.openBlock()
+  if (block)
+    return liveProgress(
+      block,
+      createTree(store, prices, () => performance.now()),
+    )
+  const print = quiet ? () => {} : progressLines(terminal.err)
+  return { hear: print, listenTo() {}, whileAsking: (work) => work(), [Symbol.dispose]() {} }
+}
+
+const frameMs = 100
+
+function liveProgress(block: Block, tree: ReturnType<typeof createTree>): Progress {
+  let frame: number | undefined = 0
+  let asking = 0
+  const draw = (): void => {
+    const seen = tree.look(performance.now())
+    if (seen && asking === 0) block.draw(treeLines(seen, block.size(), frame))
   }
-  const append: Store['append'] = async (lease, after, batch) => {
-    await store.append(lease, after, batch)
-    tell(lease.run, batch)
-  }
-  const create: Store['create'] = async (row, batch, lease) => {
-    const made = await store.create(row, batch, lease)
-    if (made.created) tell(row.run, batch)
-    return made
-  }
-  const observed = new Proxy(store, {
-    get(target, key) {
-      if (key === 'append') return append
-      if (key === 'create') return create
-      const member: unknown = Reflect.get(target, key, target)
-      return typeof member === 'function' ? (member.bind(target) as unknown) : member
+  const timer = setInterval(() => {
+    frame = (frame ?? 0) + 1
+    draw()
+  }, frameMs)
+  return {
+    hear: (entry, run) => tree.hear(entry, run),
+    listenTo(run) {
+      const listen = async (): Promise<void> => {
+        for await (const event of run.events()) if (!('seq' in event)) tree.said(event)
+      }
+      // how the run ended is told by its result
+      listen().catch(() => undefined)
     },
-  })
-  return { store: observed, heard: () => queue }
+    async whileAsking(work) {
+      if (asking++ === 0) block.clear()
+      try {
+        return await work()
+      } finally {
+        asking--
+      }
+    },
+    [Symbol.dispose]() {
+      clearInterval(timer)
+      // the last look stays
+      frame = undefined
+      asking = 0
+      draw()
+      block[Symbol.dispose]()
+    },
+  }
 }
 
 /** Prints a line per entry, with the time since the first one before it. How the run ended is not for here: the command says that. */
-export function progressLines(channel: Channel): (entry: Entry, run: string) => void {
+function progressLines(channel: Channel): (entry: Entry, run: string) => void {
   let begin: number | undefined
   return (entry, run) => {
     begin ??= performance.now()

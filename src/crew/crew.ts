@@ -14,7 +14,7 @@ import { readRun } from '../engine/read-run.ts'
 import { checkRunId } from '../engine/run-id.ts'
 import type { RunDiff } from '../journal/diff.ts'
 import type { Answer } from '../journal/entries.ts'
-import { checkPrices } from '../models/prices.ts'
+import { checkPrices, type Prices } from '../models/prices.ts'
 import type { LanguageModel } from '../models/resolve-model.ts'
 import { checkKeys, checkText, checkWhole } from '../options.ts'
 import type { Store } from '../stores/store.ts'
@@ -102,6 +102,16 @@ export class Crew<const T extends Tasks = Tasks> {
   /** As it was given; undefined where the environment or the default decides. */
   get store(): string | Store | undefined {
     return this.#options.store
+  }
+
+  /** Those that were given to it, over the ones that are built in. */
+  get prices(): Prices | undefined {
+    return this.#options.prices
+  }
+
+  /** Names of the inputs that its texts use. */
+  get inputs(): readonly string[] {
+    return [...new Set(this.#definition.tasks.flatMap((task) => task.inputs))]
   }
 
   /** Holds across duplicate installs of the package, where `instanceof` does not. */

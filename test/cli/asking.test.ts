@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
+import { askInputs } from '../../src/cli/ask-inputs.ts'
 import { askQuestion } from '../../src/cli/ask-question.ts'
 import { askLine, type Person } from '../../src/cli/terminal/ask-line.ts'
 import { pick } from '../../src/cli/terminal/pick.ts'
@@ -94,12 +95,17 @@ async function ask(
   question: Question,
   ...presses: readonly Press[]
 ): Promise<{ answer: Answer | undefined; said: string }> {
+  const { err, said } = listener()
+  const answer = await askQuestion({ err }, question, person(...presses))
+  if (answer) checkAnswer(question, answer)
+  return { answer, said: said() }
+}
+
+function listener(): { err: Channel; said(): string } {
   const lines: string[] = []
   const line = (...pieces: readonly Piece[]): void =>
     void lines.push(pieces.map((piece) => (typeof piece === 'string' ? piece : piece.text)).join(''))
-  const answer = await askQuestion({ err: { width: 80, line } as Channel }, question, person(...presses))
-  if (answer) checkAnswer(question, answer)
-  return { answer, said: lines.join('\n') }
+  return { err: { width: 80, line } as Channel, said: () => lines.join('\n') }
 }
 
 test('a question is asked with the decisions of its kind and the fields of the decision, and the answer fits', async () => {
@@ -182,4 +188,18 @@ test('what does not fit a field is said and asked for again; a cancel leaves the
   assert.match(again.said, /result is needed; .*\nthat is not JSON/)
   const left = await ask(questions.doubt, ['Esc', 'happened', keys.enter], ['result (JSON', 'C-1', keys.cancel])
   assert.equal(left.answer, undefined)
+})
+
+test('inputs are asked for one after another, an empty one again, and none is used when one is left', async () => {
+  const { err, said } = listener()
+  const there = person(
+    ['notes: ', keys.enter],
+    ['notes: ', 'a flood', keys.enter],
+    ['tone: ', '@none.txt', keys.enter],
+    ['tone: ', 'kind', keys.enter],
+  )
+  assert.deepEqual(await askInputs(err, ['notes', 'tone'], there), { notes: 'a flood', tone: 'kind' })
+  assert.match(said(), /--input tone names a file that cannot be read/)
+  const leaving = person(['notes: ', 'a flood', keys.enter], ['tone: ', keys.cancel])
+  assert.equal(await askInputs(err, ['notes', 'tone'], leaving), undefined)
 })

@@ -52,8 +52,21 @@ describe('reprise run', { concurrency: 4 }, () => {
     assert.deepEqual(record?.['inputs'], { notes: 'from a file', tone: 'kept', limit: { most: [1] }, a: 'b=:=c' })
   })
 
+  test('takes a file itself, and refuses one that is not there before anything is stored', async () => {
+    await using folder = await project(claims)
+    await folder.write('claim.txt', 'Water in the cellar')
+    const [record] = records(
+      await folder.reprise('run', '--json', '--input', 'notes@=claim.txt', '--input', 'tone=calm'),
+    )
+    assert.match(JSON.stringify(record?.['inputs']), /"name":"claim.txt"/)
+    const missing = await folder.reprise('run', '--input', 'notes@=none.pdf', '--input', 'tone=calm')
+    assert.equal(missing.code, 2)
+    assert.match(missing.stderr, /^error: .*none\.pdf/)
+    assert.equal(records(await folder.reprise('runs', '--json')).length, 1)
+  })
+
   for (const [bad, words] of [
-    ['notes', 'name=text, name=@file or name:=json'],
+    ['notes', 'name=text, name=@file, name@=file or name:=json'],
     ['notes:=oops', '--input notes is not JSON'],
     ['notes=@missing.txt', '--input notes names a file that cannot be read'],
   ] as const) {

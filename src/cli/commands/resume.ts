@@ -18,7 +18,7 @@ export async function resume(invocation: Invocation<ResumeOptions>): Promise<num
   const { args, options } = invocation
   const budget = options.budget === undefined ? undefined : readLimit('--budget', options.budget)
   const found = await loadCrew(options.file, options.crew)
-  return execute(invocation, found, async ({ crew, store, signal }) => {
+  return execute(invocation, found, async ({ crew, store, signal, asking }) => {
     const [name] = args
     const { through, changed } = options
     const run = name === undefined ? undefined : (await findRun(store, name, crew.name)).run
@@ -27,6 +27,6 @@ export async function resume(invocation: Invocation<ResumeOptions>): Promise<num
       ...(changed === undefined ? {} : { changed }),
       ...(budget === undefined ? {} : { budget }),
     }
-    return crew.resume(run, { ...given, signal })
+    return crew.startResume(run, { ...given, ...asking, signal })
   })
 }

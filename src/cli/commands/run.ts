@@ -1,8 +1,12 @@
-// `reprise run`: kicks a crew off.
+// `reprise run`: kicks a crew off. What it needs and was not given is asked for, where somebody is there to ask.
+import type { Run } from '../../crew/run.ts'
+import { RepriseError } from '../../errors.ts'
+import { askInputs } from '../ask-inputs.ts'
 import { execute } from '../execute.ts'
 import { inputsOf, type InputOptions } from '../inputs.ts'
 import type { Invocation } from '../invocation.ts'
 import { loadCrew } from '../load-crew.ts'
+import { canAsk } from '../terminal/ask-line.ts'
 
 export interface RunOptions extends InputOptions {
   readonly crew?: string
@@ -10,16 +14,32 @@ export interface RunOptions extends InputOptions {
   readonly through?: string
 }
 
+type Inputs = ReturnType<typeof inputsOf>
+
 export async function run(invocation: Invocation<RunOptions>): Promise<number> {
-  const { args, options } = invocation
+  const { args, options, terminal } = invocation
   const inputs = inputsOf(options)
   const found = await loadCrew(args[0], options.crew)
-  return execute(invocation, found, ({ crew, signal }) => {
+  return execute(invocation, found, async ({ crew, signal, asking }) => {
     const { id, through } = options
-    const given = { ...(id === undefined ? {} : { id }), ...(through === undefined ? {} : { through }) }
-    // which inputs a crew takes is known to its file; here it is for the library to check
-    return crew.kickoff({ ...given, ...(inputs === undefined ? {} : { inputs }), signal } as Parameters<
-      typeof crew.kickoff
-    >[0])
+    const given = {
+      ...(id === undefined ? {} : { id }),
+      ...(through === undefined ? {} : { through }),
+      ...asking,
+      signal,
+    }
+    const start = (all: Inputs): Promise<Run> =>
+      // which inputs a crew takes is known to its file; here it is for the library to check
+      crew.start({ ...given, ...(all === undefined ? {} : { inputs: all }) } as Parameters<typeof crew.start>[0])
+    try {
+      return await start(inputs)
+    } catch (error) {
+      const missing = crew.inputs.filter((name) => inputs?.[name] === undefined)
+      if (!RepriseError.isInstance(error) || error.code !== 'INPUT_MISSING' || missing.length === 0 || !canAsk())
+        throw error
+      const more = await askInputs(terminal.err, missing)
+      if (!more) throw error
+      return start({ ...inputs, ...more })
+    }
   })
 }

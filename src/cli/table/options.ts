@@ -20,7 +20,11 @@ export function withCrew(command: Program): Program {
 
 export function withInputs(command: Program): Program {
   return command
-    .option('--input <pair>', 'name=text, name=@file or name:=json; once for each input', collect)
+    .option(
+      '--input <pair>',
+      'name=text, name=@file (its text), name@=file (the file itself) or name:=json; once for each input',
+      collect,
+    )
     .option('--inputs <file>', 'a JSON file with an object of inputs; --input goes over it')
 }
 

@@ -1,10 +1,15 @@
 // Where a command prints: data to the standard output, progress and prose to the standard error output. Only here are escape
 // sequences written, and whatever is printed was made plain before.
 import { styleText } from 'node:util'
+import { environment } from '../../environment.ts'
+import { openBlock, type Block } from './block.ts'
 import { plain, shorten } from './plain-text.ts'
 
 export type Format = Parameters<typeof styleText>[0]
 export type Piece = string | { readonly text: string; readonly format?: Format | undefined }
+
+/** As it is printed: plain, and in its colour where there are colours. */
+export type Paint = (piece: Piece) => string
 
 export interface Channel {
   /** Columns to fill; Infinity where nobody looks, so that nothing is cut in a pipe or file. */
@@ -22,10 +27,13 @@ export interface Terminal {
   readonly err: Channel
   /** One JSON object on one line of the standard output. */
   record(value: object): void
+  /** Lines on the standard error output that change in place; undefined where that is no terminal, or one that cannot. */
+  openBlock(): Block | undefined
 }
 
 export function openTerminal({ json, color }: { readonly json: boolean; readonly color: boolean }): Terminal {
   const out = openChannel(process.stdout, color)
+  const { stdout, stderr } = process
   // the reader has gone (`reprise runs | head -1`): nothing is wrong, and nobody is left to print for
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0)
@@ -38,6 +46,8 @@ export function openTerminal({ json, color }: { readonly json: boolean; readonly
     // the JSON of a control character is an escape of six letters; those of the C1 set are not escaped by JSON
     record: (value) =>
       out.line(JSON.stringify(value).replaceAll(/[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, escapeUnicode)),
+    openBlock: () =>
+      stderr.isTTY && !environment().dumbTerminal ? openBlock(stderr, [stdout], painter(stderr, color)) : undefined,
   }
 }
 
@@ -50,12 +60,7 @@ export async function flush(): Promise<void> {
 
 function openChannel(stream: NodeJS.WriteStream, color: boolean): Channel {
   const width = stream.isTTY ? Math.max(40, stream.columns || 80) : Infinity
-  const paint = (piece: Piece): string => {
-    if (typeof piece === 'string') return plain(piece)
-    const text = plain(piece.text)
-    // styleText knows NO_COLOR, and whether the stream is a terminal
-    return color && piece.format !== undefined && text !== '' ? styleText(piece.format, text, { stream }) : text
-  }
+  const paint = painter(stream, color)
   const line = (...pieces: readonly Piece[]): void => {
     stream.write(`${pieces.map(paint).join('').trimEnd()}\n`)
   }
@@ -67,6 +72,15 @@ function openChannel(stream: NodeJS.WriteStream, color: boolean): Channel {
       const shown = stream.isTTY ? plain(text) : text
       stream.write(shown.endsWith('\n') ? shown : `${shown}\n`)
     },
+  }
+}
+
+function painter(stream: NodeJS.WriteStream, color: boolean): Paint {
+  return (piece) => {
+    if (typeof piece === 'string') return plain(piece)
+    const text = plain(piece.text)
+    // styleText knows NO_COLOR, and whether the stream is a terminal
+    return color && piece.format !== undefined && text !== '' ? styleText(piece.format, text, { stream }) : text
   }
 }
 

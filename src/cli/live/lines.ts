@@ -1,0 +1,149 @@
+// The tree of a run as lines for a terminal of a given size: what is running is always there, the rest as far as there is room.
+import { columns } from '../../columns.ts'
+import { plain, shorten } from '../terminal/plain-text.ts'
+import type { Format, Piece } from '../terminal/terminal.ts'
+import { amount, dollars, duration, plural } from '../terminal/words.ts'
+import { wrap } from '../terminal/wrap.ts'
+import type { LiveRun, LiveTask, Mark } from './tree.ts'
+
+export type Line = readonly Piece[]
+
+const marks: { readonly [K in Mark]: { readonly sign: string; readonly format?: Format } } = {
+  pending: { sign: '○', format: 'dim' },
+  running: { sign: '●', format: 'cyan' },
+  asking: { sign: '?', format: 'yellow' },
+  stopped: { sign: '◌', format: 'yellow' },
+  executed: { sign: '✔', format: 'green' },
+  inherited: { sign: '↺', format: 'blue' },
+  edited: { sign: '✎', format: 'blue' },
+  skipped: { sign: '–', format: 'dim' },
+  failed: { sign: '✖', format: 'red' },
+}
+const spinner = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'
+
+const widest = 120
+const widestName = 28
+const timeWidth = 7
+const tokensWidth = 13
+const costWidth = 9
+/** Of what a model says, while it says it. */
+const saidLines = 4
+
+export interface Size {
+  readonly width: number
+  readonly height: number
+}
+
+/** `frame` turns the sign of what is running; undefined for the last look at a run. */
+export function treeLines(run: LiveRun, size: Size, frame: number | undefined): Line[] {
+  // on a wide terminal the numbers would stand far from the names
+  const width = Math.min(size.width, widest)
+  const groups = [...flat(run.tasks, 0)]
+  const name = Math.min(widestName, Math.max(0, ...groups.map(({ task, depth }) => columns(task.name) + 2 * depth)))
+  const priced = groups.some(({ task }) => task.cost !== undefined && task.cost > 0)
+  const talking = groups.filter(({ task }) => task.said !== '').length
+  const blocks = groups.map(({ task, depth }) => ({
+    task,
+    line: taskLine(task, depth, { width, name, priced, frame }),
+    said: frame === undefined ? [] : saidOf(task, depth, width, talking > 1 ? 2 : saidLines),
+  }))
+  const crew = shorten(run.crew, widestName)
+  const head: Line = [
+    { text: crew, format: 'bold' },
+    { text: `  ${shorten(`run ${run.run}`, width - 3 - columns(crew))}`, format: 'dim' },
+  ]
+  const foot = frame === undefined ? [] : [footLine(run, width)]
+  return [head, ...fit(blocks, size.height - 2 - foot.length), ...foot]
+}
+
+function* flat(
+  tasks: readonly LiveTask[],
+  depth: number,
+): Generator<{ readonly task: LiveTask; readonly depth: number }> {
+  for (const task of tasks) {
+    yield { task, depth }
+    yield* flat(task.tasks, depth + 1)
+  }
+}
+
+interface Layout {
+  readonly width: number
+  readonly name: number
+  readonly priced: boolean
+  readonly frame: number | undefined
+}
+
+function taskLine(task: LiveTask, depth: number, { width, name, priced, frame }: Layout): Line {
+  const { sign, format } = marks[task.mark]
+  const turning = task.mark === 'running' && frame !== undefined
+  const head = `  ${'  '.repeat(depth)}`
+  const shown = shorten(task.name, name - 2 * depth)
+  const right = [
+    (task.ms === undefined ? '' : duration(task.ms)).padStart(timeWidth),
+    (task.tokens === 0 ? '' : `${amount(task.tokens)} tokens`).padStart(tokensWidth),
+    ...(priced ? [(task.cost === undefined || task.cost === 0 ? '' : dollars(task.cost)).padStart(costWidth)] : []),
+  ].join('')
+  // on a narrow one there is room for the names only
+  const numbers = width >= 60 ? right : ''
+  const left = columns(head) + 2 + name + 2
+  const room = Math.max(0, width - 1 - left - numbers.length)
+  const words = shorten([task.agent, task.doing].filter(Boolean).join(' · '), room)
+  return [
+    head,
+    { text: turning ? (spinner[frame % spinner.length] ?? sign) : sign, ...(format ? { format } : {}) },
+    ' ',
+    { text: shown, ...(task.mark === 'pending' || task.mark === 'skipped' ? { format: 'dim' as const } : {}) },
+    ' '.repeat(Math.max(0, name - 2 * depth - columns(shown)) + 2),
+    { text: words, format: task.mark === 'failed' ? 'red' : 'dim' },
+    numbers === '' ? '' : ' '.repeat(room - columns(words)) + numbers,
+  ]
+}
+
+function saidOf(task: LiveTask, depth: number, width: number, most: number): Line[] {
+  if (task.said === '') return []
+  const head = `    ${'  '.repeat(depth)}`
+  const rows = plain(task.said)
+    .split('\n')
+    .flatMap((row) => wrap(row, width - columns(head) - 3, 0))
+    .filter((row) => row.trim() !== '')
+  return rows.slice(-most).map((row) => [head, { text: `│ ${row}`, format: 'dim' }])
+}
+
+function footLine({ ms, tokens, cost }: LiveRun, width: number): Line {
+  const parts = [duration(ms), `${amount(tokens)} tokens`, ...(cost === undefined || cost === 0 ? [] : [dollars(cost)])]
+  return [{ text: `  ${shorten(`${parts.join(' · ')} · Ctrl-C suspends`, width - 3)}`, format: 'dim' }]
+}
+
+interface Group {
+  readonly task: LiveTask
+  readonly line: Line
+  readonly said: readonly Line[]
+}
+
+/** Without what models say, then without those that are done, then without those that are still to come. */
+function fit(groups: readonly Group[], room: number): Line[] {
+  const all = groups.flatMap(({ line, said }) => [line, ...said])
+  if (all.length <= room) return all
+  if (groups.length <= room) {
+    const spare = room - groups.length
+    let left = spare
+    return groups.flatMap(({ line, said }) => {
+      const kept = left > 0 ? said.slice(-left) : []
+      left -= kept.length
+      return [line, ...kept]
+    })
+  }
+  const { length } = groups
+  const first = groups.findIndex(({ task }) => isUnderWay(task))
+  const middle = first < 0 ? length - 1 : first
+  if (room < 3) return groups.slice(middle, middle + Math.max(1, room)).map(({ line }) => line)
+  const from = Math.max(0, Math.min(middle - 1, length - room + 1))
+  const to = from + room - (from > 0 ? 1 : 0) - (from + room - 1 < length ? 1 : 0)
+  const hidden = (count: number, where: string): Line[] =>
+    count <= 0 ? [] : [[{ text: `  … ${plural(count, 'task')} ${where}`, format: 'dim' }]]
+  return [...hidden(from, 'above'), ...groups.slice(from, to).map(({ line }) => line), ...hidden(length - to, 'below')]
+}
+
+function isUnderWay({ mark }: LiveTask): boolean {
+  return mark === 'running' || mark === 'asking' || mark === 'failed'
+}

@@ -1,0 +1,236 @@
+// What is to be seen of a run while it is executed: its tasks as a tree, each with its state, what it is at, how long it has taken
+// and what it has cost. Folded from the entries, as everything is; only times and the words of models come from elsewhere.
+import type { Delta } from '../../engine/listeners.ts'
+import { costOfTask } from '../../engine/plan/estimate.ts'
+import { readRun } from '../../engine/read-run.ts'
+import { applyEntry, emptyState } from '../../journal/fold.ts'
+import type { Entry } from '../../journal/entries.ts'
+import { isNested, parentPath, taskOf } from '../../journal/paths.ts'
+import { openQuestions, spentOn, type RunState, type TaskState } from '../../journal/state.ts'
+import { addCost } from '../../models/cost.ts'
+import type { Prices } from '../../models/prices.ts'
+import type { Store } from '../../stores/store.ts'
+
+/** `stopped`: begun, and nobody is at it any more. */
+export type Mark =
+  | 'pending'
+  | 'running'
+  | 'asking'
+  | 'stopped'
+  | 'executed'
+  | 'inherited'
+  | 'edited'
+  | 'skipped'
+  | 'failed'
+
+export interface LiveTask {
+  readonly name: string
+  readonly mark: Mark
+  readonly agent: string | undefined
+  /** What it is at, or why it is where it is. */
+  readonly doing: string
+  readonly ms: number | undefined
+  readonly tokens: number
+  readonly cost: number | undefined
+  /** The end of what its model has said of the reply that it is at. */
+  readonly said: string
+  /** Of a task that is a crew. */
+  readonly tasks: readonly LiveTask[]
+}
+
+export interface LiveRun {
+  readonly run: string
+  readonly crew: string
+  readonly tasks: readonly LiveTask[]
+  readonly ms: number
+  readonly tokens: number
+  readonly cost: number | undefined
+}
+
+export interface Tree {
+  /** Entries of the run and of those that work for it, in the order of each. */
+  hear(entry: Entry, run: string): Promise<void>
+  /** Of the run itself. */
+  said(delta: Delta): void
+  /** Undefined while nothing was heard. `now`: as `performance.now()`. */
+  look(now: number): LiveRun | undefined
+}
+
+/** Nobody reads more than the last lines of what is being written. */
+const saidAtMost = 2000
+
+interface Watched {
+  readonly state: RunState
+  /** By task. */
+  readonly doing: Map<string, string>
+  readonly since: Map<string, number>
+  readonly took: Map<string, number>
+  readonly costs: Map<string, number | undefined>
+}
+
+export function createTree(store: Store, prices: Prices | undefined, clock: () => number): Tree {
+  const runs = new Map<string, Watched>()
+  const speeches = new Map<string, string>()
+  let begin: number | undefined
+
+  async function watch(entry: Entry, run: string): Promise<Watched> {
+    const known = runs.get(run)
+    if (known) return known
+    // of a run that is resumed, the entries of its earlier lives are in the store
+    const state = entry.type === 'run.created' ? emptyState() : (await readRun(store, run)).state
+    const watched: Watched = { state, doing: new Map(), since: new Map(), took: new Map(), costs: new Map() }
+    for (const { name, status } of state.tasks.values()) {
+      watched.costs.set(name, await costOfTask(state, name, prices))
+      if (status === 'running') watched.since.set(name, clock())
+    }
+    runs.set(run, watched)
+    return watched
+  }
+
+  function lookAt({ state, doing, since, took, costs }: Watched, now: number, main: boolean): LiveTask[] {
+    const waiting = new Set(openQuestions(state).map(({ path }) => taskOf(path)))
+    return [...state.tasks.values()]
+      .filter((task) => !task.removed)
+      .map((task): LiveTask => {
+        const mark = markOf(state, task, waiting.has(task.name))
+        const child = task.attempts.map((path) => state.attempts.get(path)?.child).at(-1)
+        const work = child === undefined ? undefined : runs.get(child)
+        const tasks = work ? lookAt(work, now, false) : []
+        const { input, output } = spentOn(state, task)
+        const own = input + output
+        const started = since.get(task.name)
+        const said = main && mark === 'running' ? saidBy(task.name) : ''
+        return {
+          name: task.name,
+          mark,
+          agent: task.output?.agent ?? task.agent,
+          doing: wordsOf(state, task, mark, said === '' ? doing.get(task.name) : 'writes'),
+          ms: took.get(task.name) ?? (started === undefined ? storedTime(task) : now - started),
+          // what a crew's run spends is known to its own run until it is done
+          tokens: own === 0 ? tasks.reduce((sum, { tokens }) => sum + tokens, 0) : own,
+          cost: tasks.length === 0 ? costs.get(task.name) : tasks.map(({ cost }) => cost).reduce(addCost, 0),
+          said,
+          tasks,
+        }
+      })
+  }
+
+  function saidBy(task: string): string {
+    return [...speeches].findLast(([path]) => taskOf(path) === task)?.[1] ?? ''
+  }
+
+  return {
+    async hear(entry, run) {
+      begin ??= clock()
+      const watched = await watch(entry, run)
+      const { state } = watched
+      if (entry.seq > state.seq) applyEntry(state, entry)
+      const { path } = entry
+      if (path === undefined) return
+      if (entry.type === 'model.replied') speeches.delete(path)
+      const task = taskOf(path)
+      const words = doingAfter(state, entry, path)
+      if (words !== undefined) watched.doing.set(task, words)
+      keepTime(watched, task, clock())
+      watched.costs.set(task, await costOfTask(state, task, prices))
+    },
+
+    said(delta) {
+      if (delta.type === 'text.reset') speeches.delete(delta.path)
+      if (delta.type !== 'text.delta') return
+      speeches.set(delta.path, ((speeches.get(delta.path) ?? '') + delta.text).slice(-saidAtMost))
+    },
+
+    look(now) {
+      const [root] = runs.values()
+      if (!root) return undefined
+      const tasks = lookAt(root, now, true)
+      return {
+        run: root.state.run,
+        crew: root.state.crew,
+        tasks,
+        ms: now - (begin ?? now),
+        tokens: tasks.reduce((sum, task) => sum + task.tokens, 0),
+        cost: tasks.map(({ cost }) => cost).reduce(addCost, 0),
+      }
+    },
+  }
+}
+
+function keepTime({ state, since, took }: Watched, task: string, now: number): void {
+  const begun = since.get(task)
+  if (state.tasks.get(task)?.status === 'running') {
+    took.delete(task)
+    if (begun === undefined) since.set(task, now)
+  } else if (begun !== undefined && !took.has(task)) {
+    took.set(task, now - begun)
+  }
+}
+
+function markOf(state: RunState, task: TaskState, waiting: boolean): Mark {
+  if (task.status === 'completed') return task.source ?? 'executed'
+  if (task.status === 'pending' || task.status === 'skipped') return task.status
+  if (task.status === 'failed' || state.error?.task === task.name) return 'failed'
+  if (waiting) return 'asking'
+  return state.status === 'running' ? 'running' : 'stopped'
+}
+
+function wordsOf(state: RunState, task: TaskState, mark: Mark, doing: string | undefined): string {
+  switch (mark) {
+    case 'running':
+      return doing ?? 'goes on'
+    case 'asking':
+      return 'waits for a person'
+    case 'inherited':
+      return task.stale ? 'restored, stale' : 'restored'
+    case 'edited':
+    case 'skipped':
+    case 'stopped':
+      return mark
+    case 'failed':
+      return (task.error ?? state.error)?.message ?? 'failed'
+    default:
+      return ''
+  }
+}
+
+/** Of one that was done before this process came. */
+function storedTime({ source, output }: TaskState): number | undefined {
+  if (source !== 'executed' || !output) return undefined
+  return Date.parse(output.completedAt) - Date.parse(output.startedAt)
+}
+
+/** What the task is at when this is recorded; undefined where nothing is to be said about it. */
+function doingAfter(state: RunState, entry: Entry, path: string): string | undefined {
+  switch (entry.type) {
+    case 'task.started':
+      if (entry.child) return 'a crew at work'
+      return withAgent(state, path, entry.code ? 'a function at work' : 'asks the model')
+    case 'model.replied': {
+      const calls = entry.parts.flatMap((part) => (part.type === 'call' ? [part.tool] : []))
+      return withAgent(state, parentPath(path), calls.length > 0 ? `calls ${calls.join(', ')}` : 'checks the answer')
+    }
+    case 'tool.called':
+      return withAgent(state, attemptOf(path), `calls ${entry.tool}`)
+    case 'tool.returned':
+      return withAgent(state, attemptOf(path), 'asks the model')
+    case 'guardrail.judged':
+      return entry.verdict === 'refused' ? `sent back: ${entry.reason ?? entry.guardrail}` : 'checks the answer'
+    case 'context.summarised':
+      return 'asks the model'
+    case 'question.answered':
+      return 'goes on'
+    default:
+      return undefined
+  }
+}
+
+function attemptOf(call: string): string {
+  return parentPath(parentPath(call))
+}
+
+/** Work that was handed to another agent is done under its name. */
+function withAgent(state: RunState, attempt: string, words: string): string {
+  const agent = isNested(attempt) ? state.attempts.get(attempt)?.agent : undefined
+  return agent === undefined || agent === '' ? words : `${agent} ${words}`
+}

@@ -1,0 +1,270 @@
+// What a person sees of a run on a terminal while it is executed.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { treeLines, type Line } from '../../src/cli/live/lines.ts'
+import { createTree, type LiveRun, type LiveTask } from '../../src/cli/live/tree.ts'
+import { observe } from '../../src/cli/observe.ts'
+import { openBlock } from '../../src/cli/terminal/block.ts'
+import { plain } from '../../src/cli/terminal/plain-text.ts'
+import type { Paint } from '../../src/cli/terminal/terminal.ts'
+import { columns } from '../../src/columns.ts'
+import { Agent, Crew, Task } from 'reprise'
+import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import type { Store } from '../../src/stores/store.ts'
+import { busy, gate, speakingCrew, speakingModel } from '../crew/speaking-model.ts'
+import { newStore } from '../engine/support.ts'
+
+describe('the tree of a run', () => {
+  test('has its tasks with what each is at, takes and costs, and those of a crew that is a task below it', async () => {
+    const scene = nested()
+    const { run, at } = await scene.kickOff()
+    assert.deepEqual(at(1), ['● plan Clerk · asks the model', '○ research', '○ note Clerk'])
+    assert.deepEqual(run.tasks.map(shown), ['✔ plan Clerk 15', '✔ research 15', '✔ note Clerk 15'])
+    assert.deepEqual(run.tasks[1]?.tasks.map(shown), ['✔ find Clerk 15'])
+    assert.equal(run.tokens, 45)
+    // dollars per million tokens: 10 in at 1, 5 out at 2
+    assert.equal(run.cost?.toFixed(6), '0.000060')
+  })
+
+  test('of a run that is resumed has what was done before, and what stands open is running', async () => {
+    const store = newStore()
+    const stop = new AbortController()
+    const first = nested({ store, hang: () => stop.abort() })
+    await first.kickOff({ signal: stop.signal })
+    const { at, run } = await nested({ store }).kickOff()
+    assert.deepEqual(at(0), ['✔ plan Clerk', '● research · goes on', '○ note Clerk'])
+    assert.deepEqual(run.tasks.map(shown), ['✔ plan Clerk 15', '✔ research 15', '✔ note Clerk 15'])
+  })
+
+  test('of a run that was stopped has nothing running', async () => {
+    const stop = new AbortController()
+    const { run } = await nested({ hang: () => stop.abort() }).kickOff({ signal: stop.signal })
+    assert.deepEqual(run.tasks.map(shown), ['✔ plan Clerk 15', '◌ research · stopped', '○ note Clerk'])
+  })
+
+  test('shows what a model says of the reply that it is at, until that is recorded or taken back', async () => {
+    const [store, go] = [newStore(), gate()]
+    const tree = createTree(store, undefined, () => 0)
+    const observed = observe(store, (entry, run) => tree.hear(entry, run))
+    const model = speakingModel((call) => (call === 1 ? ['Onc', go.wait, busy()] : ['Once more.']))
+    const run = await speakingCrew(model, { store: observed.store }).start()
+    const said: string[] = []
+    for await (const event of run.events()) {
+      if (!('seq' in event)) tree.said(event)
+      await observed.heard()
+      said.push(`${event.type}: ${tree.look(0)?.tasks[0]?.said}`)
+      if (event.type === 'text.delta') go.open()
+    }
+    assert.deepEqual(said.slice(2, 6), ['text.delta: Onc', 'text.reset: ', 'text.delta: Once more.', 'model.replied: '])
+  })
+})
+
+describe('its lines', () => {
+  const tasks = [
+    task({ name: 'facts', mark: 'executed', agent: 'Analyst', ms: 3200, tokens: 12_345, cost: 0.0123 }),
+    task({
+      name: 'decide',
+      mark: 'running',
+      agent: 'Clerk',
+      doing: 'writes',
+      ms: 900,
+      said: 'It is a \u001b[31mflood\n',
+    }),
+    task({ name: 'note' }),
+  ]
+  const run = { run: 'r1', crew: 'claims', tasks, ms: 4100, tokens: 12_345, cost: 0.0123 }
+
+  test('are aligned, with the words of the model below its task, and a sum', () => {
+    assert.deepEqual(text(treeLines(run, { width: 64, height: 24 }, 0)), [
+      'claims  run r1',
+      '  ✔ facts   Analyst                  3.2s 12.3k tokens  $0.0123',
+      '  ⠋ decide  Clerk · writes           0.9s',
+      '    │ It is a flood',
+      '  ○ note',
+      '  4.1s · 12.3k tokens · $0.0123 · Ctrl-C suspends',
+    ])
+  })
+
+  test('are at the end without words, sum and moving signs', () => {
+    const lines = text(treeLines(run, { width: 80, height: 24 }, undefined))
+    assert.equal(lines.length, 4)
+    assert.match(lines[2] ?? '', /^ {2}● decide/)
+  })
+
+  for (const width of [40, 60, 80, 200]) {
+    for (const height of [5, 8, 24]) {
+      test(`fit a terminal of ${width} by ${height}, and show what is running`, () => {
+        const many = Array.from({ length: 30 }, (_, index) =>
+          task({
+            name: `task-${index}-${'x'.repeat(index)}`,
+            mark: index < 20 ? 'executed' : index === 20 ? 'running' : 'pending',
+            agent: 'An agent with a long 役割',
+            doing: 'calls a tool',
+            ms: 100,
+            tokens: 5,
+            said: index === 20 ? 'word '.repeat(100) : '',
+          }),
+        )
+        const lines = text(treeLines({ ...run, tasks: many }, { width, height }, 3))
+        assert.ok(lines.length < height, `${lines.length} lines`)
+        for (const line of lines) assert.ok(columns(line) < width, line)
+        assert.ok(
+          lines.some((line) => line.includes('⠸ task-20')),
+          lines.join('\n'),
+        )
+      })
+    }
+  }
+})
+
+describe('a block at the bottom of a terminal', () => {
+  test('is drawn in place, and what others print goes above it', () => {
+    const screen = fakeTerminal()
+    const [err, out] = [screen.stream(), screen.stream()]
+    using block = openBlock(err, [out], paint)
+    block.draw([['one'], ['two']])
+    out.write('from a tool\n')
+    block.draw([['three']])
+    err.write('half a line')
+    block.draw([['four'], ['five\n\u001b[2Jsix']])
+    assert.deepEqual(screen.rows(), ['from a tool', 'half a line', 'four', 'five six'])
+    block.clear()
+    out.write('asked?\n')
+    assert.deepEqual(screen.rows(), ['from a tool', 'half a line', 'asked?'])
+  })
+
+  test('leaves the streams as they were', () => {
+    const screen = fakeTerminal()
+    const err = screen.stream()
+    const { write } = err
+    const block = openBlock(err, [], paint)
+    block.draw([['last']])
+    block[Symbol.dispose]()
+    assert.equal(err.write, write)
+    err.write('behind it\n')
+    assert.deepEqual(screen.rows(), ['last', 'behind it'])
+  })
+
+  test('cuts its lines to the terminal, and takes those away that a narrower one has broken', () => {
+    const screen = fakeTerminal(20)
+    const err = screen.stream()
+    using block = openBlock(err, [], paint)
+    block.draw([['x'.repeat(50)]])
+    assert.deepEqual(screen.rows(), ['x'.repeat(19)])
+    screen.resize(10)
+    block.draw([['short']])
+    assert.deepEqual(screen.rows(), ['short'])
+  })
+})
+
+interface Scene {
+  readonly store?: Store
+  /** Called when the child's model is asked, which then never answers. */
+  readonly hang?: () => void
+}
+
+/** A crew of three tasks, the second a crew of its own. */
+function nested({ store = newStore(), hang }: Scene = {}) {
+  const model = scriptedModel([{ when: /./, reply: 'Done.', usage: { input: 10, output: 5 } }])
+  const stuck = { ...model, doGenerate: () => (hang?.(), new Promise<never>(() => {})) }
+  const agent = new Agent({ role: 'Clerk', goal: 'Help', model })
+  const finder = new Agent({ role: 'Clerk', goal: 'Help', model: hang ? stuck : model })
+  const find = new Task({ name: 'find', description: 'Find', agent: finder })
+  const tasks = [
+    new Task({ name: 'plan', description: 'Plan', agent }),
+    new Task({ name: 'research', crew: new Crew({ name: 'inner', tasks: [find] }) }),
+    new Task({ name: 'note', description: 'Note', agent }),
+  ]
+  async function kickOff(options: { readonly signal?: AbortSignal } = {}) {
+    const prices = { [`${model.provider}/${model.modelId}`]: { input: 1, output: 2 } }
+    const tree = createTree(store, prices, () => 0)
+    const looks: string[][] = []
+    const observed = observe(store, async (entry, run) => {
+      await tree.hear(entry, run)
+      looks.push((tree.look(0)?.tasks ?? []).map((one) => shown({ ...one, tokens: 0 })))
+    })
+    const crew = new Crew({ name: 'outer', tasks, store: observed.store })
+    await crew.kickoff({ id: 'r', ...options })
+    await observed.heard()
+    return { tree, run: tree.look(0) as LiveRun, at: (entry: number) => looks[entry] }
+  }
+  return { kickOff }
+}
+
+const signs = {
+  pending: '○',
+  running: '●',
+  asking: '?',
+  stopped: '◌',
+  executed: '✔',
+  inherited: '↺',
+  edited: '✎',
+  skipped: '–',
+  failed: '✖',
+}
+
+function shown({ mark, name, agent, doing, tokens }: LiveTask): string {
+  const who = [agent, doing].filter(Boolean).join(agent ? ' · ' : '')
+  const words = agent || doing === '' ? who : `· ${doing}`
+  return [signs[mark], name, words, tokens || ''].filter((part) => part !== '').join(' ')
+}
+
+function task(fields: Partial<LiveTask>): LiveTask {
+  return {
+    name: 'x',
+    mark: 'pending',
+    agent: undefined,
+    doing: '',
+    ms: undefined,
+    tokens: 0,
+    cost: undefined,
+    said: '',
+    tasks: [],
+    ...fields,
+  }
+}
+
+function text(lines: readonly Line[]): string[] {
+  return lines.map((line) => line.map(paint).join('').trimEnd())
+}
+
+const paint: Paint = (piece) => plain(typeof piece === 'string' ? piece : piece.text)
+
+/** Understands what a block writes: line feeds, the cursor going up, and erasing what is below it. Lines are broken at its width. */
+function fakeTerminal(width = 80) {
+  let lines = ['']
+  let row = 0
+  let now = width
+  const write = (chunk: string): boolean => {
+    for (const [piece, up] of chunk.matchAll(/\u001b\[(\d+)A|\u001b\[J|[^\u001b]+/g)) {
+      if (up !== undefined) row = Math.max(0, row - Number(up))
+      else if (piece === '\u001b[J') lines = [...lines.slice(0, row), '']
+      else type(piece)
+    }
+    return true
+  }
+  const type = (piece: string): void => {
+    for (const character of piece) {
+      if (character === '\n') lines[++row] ??= ''
+      else if (character !== '\r') lines[row] += character
+    }
+  }
+  return {
+    stream: () =>
+      ({
+        isTTY: true,
+        rows: 24,
+        write,
+        get columns() {
+          return now
+        },
+      }) as unknown as NodeJS.WriteStream,
+    rows: () => lines.slice(0, row),
+    resize(next: number) {
+      now = next
+      const broken = lines.flatMap((line) => line.match(new RegExp(`.{1,${next}}`, 'g')) ?? [''])
+      row += broken.length - lines.length
+      lines = broken
+    },
+  }
+}
