@@ -5,6 +5,7 @@ import { Command as Program, CommanderError } from 'commander'
 import { exitCodes } from './exit-codes.ts'
 import { completeCommands, type Command, type GlobalOptions, type Invocation, type Place } from './invocation.ts'
 import { addChanging, addKeeping } from './table/changing.ts'
+import { addCreating } from './table/creating.ts'
 import { addExecuting } from './table/executing.ts'
 import { addLooking } from './table/looking.ts'
 import { example, type Lazily } from './table/options.ts'
@@ -26,6 +27,8 @@ export function createProgram(finished: (code: number) => void): Program {
     .showHelpAfterError('(see: reprise --help)')
     .exitOverride()
   example(program, 'reprise run claims.ts --input notes="Water in the cellar"')
+  program.commandsGroup('Begin:')
+  addCreating(program, lazily)
   program.commandsGroup('Execute:')
   addExecuting(program, lazily)
   program.commandsGroup('Look:')

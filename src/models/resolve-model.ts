@@ -31,7 +31,7 @@ export function modelName(model: LanguageModel | string | undefined): string {
 /** Refuses what `resolveModel` would refuse: MODEL_INVALID (also for a package to install), MODEL_KEY_MISSING. */
 export function checkModel(model: LanguageModel | string | undefined): void {
   if (model !== undefined && typeof model !== 'string') return checkObject(model)
-  checkProvider(parse(model))
+  checkProvider(parseModel(model))
 }
 
 /** The object to call. MODEL_INVALID and MODEL_KEY_MISSING as `checkModel` has them; nothing is sent anywhere. */
@@ -41,7 +41,7 @@ export async function resolveModel(model: LanguageModel | string | undefined): P
   if (model !== undefined && typeof model !== 'string') {
     return { name, model, keyVariable: findProvider(providerOf(model))?.keyVariable }
   }
-  const { provider, id } = parse(model)
+  const { provider, id } = parseModel(model)
   try {
     return { name, model: await provider.open(id), keyVariable: provider.keyVariable }
   } catch (error) {
@@ -49,13 +49,14 @@ export async function resolveModel(model: LanguageModel | string | undefined): P
   }
 }
 
-interface ParsedModel {
+export interface ParsedModel {
   readonly name: string
   readonly id: string
   readonly provider: NonNullable<ReturnType<typeof findProvider>>
 }
 
-function parse(model: string | undefined): ParsedModel {
+/** MODEL_INVALID for what names no known provider. Neither its package nor its key need be there. */
+export function parseModel(model: string | undefined): ParsedModel {
   const name = modelName(model)
   const slash = name.indexOf('/')
   const id = name.slice(slash + 1)

@@ -1,44 +1,13 @@
 import assert from 'node:assert/strict'
-import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import { askInputs } from '../../src/cli/ask-inputs.ts'
 import { askQuestion } from '../../src/cli/ask-question.ts'
-import { askLine, type Person } from '../../src/cli/terminal/ask-line.ts'
+import { askLine } from '../../src/cli/terminal/ask-line.ts'
 import { pick } from '../../src/cli/terminal/pick.ts'
 import type { Channel, Piece } from '../../src/cli/terminal/terminal.ts'
 import { checkAnswer } from '../../src/engine/questions.ts'
 import type { Answer, Question } from '../../src/journal/entries.ts'
-
-const keys = { up: '\u001b[A', down: '\u001b[B', enter: '\r', back: '\u007f', cancel: '\u0003' }
-
-/** The keys are pressed when the screen shows the text. */
-type Press = readonly [screen: string, ...keys: string[]]
-
-function person(...presses: readonly Press[]): Person & { shown(): string } {
-  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => input })
-  let shown = ''
-  let unseen = ''
-  const left = [...presses]
-  const output = Object.assign(new PassThrough(), { isTTY: true, columns: 80, rows: 24 })
-  output.setEncoding('utf8').on('data', (text: string) => {
-    shown += text
-    unseen += text
-    const [next] = left
-    if (!next || !unseen.includes(next[0])) return
-    left.shift()
-    unseen = ''
-    void press(next.slice(1))
-  })
-  const press = async (sequence: readonly string[]): Promise<void> => {
-    for (const key of sequence) {
-      // whoever is asked next listens only after the answer before
-      await setImmediate()
-      input.write(key)
-    }
-  }
-  return { input: input as never, output: output as never, shown: () => shown }
-}
+import { keys, person, type Press } from './person.ts'
 
 const fruit = ['apple', 'banana', 'cherry 2'].map((label) => ({ value: label, label }))
 

@@ -1,0 +1,116 @@
+// The files of a new project: those of templates/, as they are but for the name, and the ones that depend on the model and on
+// the version of Reprise that makes them.
+import { readFileSync } from 'node:fs'
+import { parseModel } from '../../models/resolve-model.ts'
+import { UsageError } from '../exit-codes.ts'
+import { defaultName } from './project-name.ts'
+import { typescript, yaml, type Template } from './templates.ts'
+
+export interface ProjectOptions {
+  readonly name: string
+  readonly model: string
+  readonly yaml: boolean
+}
+
+/** Sorted by path; no two have the same. */
+export function projectFiles(options: ProjectOptions): readonly Template[] {
+  // what is in YAML takes the place of the same in TypeScript
+  const templates = new Map([...typescript, ...(options.yaml ? yaml : [])].map(({ path, text }) => [path, text]))
+  const named = [...templates].map(([path, text]) => ({ path, text: text.replaceAll(defaultName, options.name) }))
+  const variables = environmentFile(options.model)
+  return [
+    ...named,
+    { path: '.env', text: variables },
+    { path: '.env.example', text: variables },
+    { path: 'package.json', text: json(manifestOf(options)) },
+    { path: 'tsconfig.json', text: json(compilerSettings) },
+  ].toSorted((a, b) => (a.path < b.path ? -1 : 1))
+}
+
+/** MODEL_INVALID for a provider that Reprise does not know; a usage error for what a .env file cannot hold as it is. */
+export function checkModelName(model: string): string {
+  parseModel(model)
+  if (/^[\w./:@+-]+$/.test(model)) return model
+  throw new UsageError(`the model is ${JSON.stringify(model)}; write provider/model, such as openai/gpt-5-mini`)
+}
+
+/** What a person still has to put into .env: the variable of the key, where the provider wants one. */
+export function keyVariable(model: string): string | undefined {
+  return parseModel(model).provider.keyVariable
+}
+
+/** What this reads of Reprise's own package.json: the versions that a project is to have are those that Reprise is tested with. */
+interface Manifest {
+  readonly version: string
+  readonly engines: object
+  readonly peerDependencies: { readonly [name: string]: string }
+  readonly devDependencies: { readonly '@types/node': string; readonly typescript: string }
+}
+
+function manifestOf({ name, model }: ProjectOptions): object {
+  const file = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')
+  const { version, engines, peerDependencies, devDependencies } = JSON.parse(file) as Manifest
+  const provider = parseModel(model).provider.package
+  return {
+    name,
+    private: true,
+    type: 'module',
+    scripts: {
+      start: 'reprise run --inputs inputs.json',
+      offline: 'reprise run offline.ts --inputs inputs.json',
+      test: 'node --test',
+      check: 'tsc',
+    },
+    dependencies: {
+      ...(provider === undefined ? {} : { [provider]: peerDependencies[provider] }),
+      reprise: `^${version}`,
+      zod: peerDependencies['zod'],
+    },
+    devDependencies: {
+      '@types/node': `^${devDependencies['@types/node']}`,
+      typescript: `^${devDependencies.typescript}`,
+    },
+    engines,
+  }
+}
+
+const compilerSettings = {
+  compilerOptions: {
+    target: 'es2024',
+    lib: ['es2025', 'esnext.array', 'esnext.disposable'],
+    module: 'nodenext',
+    types: ['node'],
+    strict: true,
+    noUncheckedIndexedAccess: true,
+    erasableSyntaxOnly: true,
+    verbatimModuleSyntax: true,
+    allowImportingTsExtensions: true,
+    skipLibCheck: true,
+    noEmit: true,
+  },
+  include: ['**/*.ts'],
+}
+
+/** Of the providers that can be somewhere else than on their own servers. */
+const addresses: { readonly [provider: string]: string } = {
+  openai: 'OPENAI_BASE_URL=http://127.0.0.1:8000/v1',
+  ollama: 'OLLAMA_BASE_URL=http://127.0.0.1:11434/v1',
+}
+
+function environmentFile(model: string): string {
+  const key = keyVariable(model)
+  const address = addresses[model.slice(0, model.indexOf('/'))]
+  return [
+    '# Read by the command reprise in this folder. Variables that are set already win.',
+    `REPRISE_MODEL=${model}`,
+    ...(key === undefined ? [] : [`${key}=`]),
+    ...(address === undefined
+      ? []
+      : ['', '# where the model is served, if that is not the usual place:', `# ${address}`]),
+    '',
+  ].join('\n')
+}
+
+function json(value: object): string {
+  return `${JSON.stringify(value, null, 2)}\n`
+}

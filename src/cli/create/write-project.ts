@@ -1,0 +1,41 @@
+// Writing a project all or nothing: its files are put into a folder beside the place, which is moved there when all are written.
+import { lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { messageOf } from '../../errors.ts'
+import { UsageError } from '../exit-codes.ts'
+import type { Template } from './templates.ts'
+
+/** A usage error that says what is there, unless nothing is, or an empty folder. */
+export function checkPlace(folder: string): void {
+  const found = lstatSync(folder, { throwIfNoEntry: false })
+  if (found === undefined) return
+  if (!found.isDirectory()) throw new UsageError(`${folder} is there already, and is no folder; choose another name`)
+  const names = readdirSync(folder).toSorted()
+  if (names.length === 0) return
+  const shown = [...names.slice(0, 5), ...(names.length > 5 ? [`${names.length - 5} more`] : [])]
+  throw new UsageError(
+    `the folder ${folder} is not empty: it has ${shown.join(', ')}; choose another name, or empty it first`,
+  )
+}
+
+/** A usage error when the folder cannot be made; then nothing is left. */
+export function writeProject(folder: string, files: readonly Template[]): void {
+  checkPlace(folder)
+  let beside: string | undefined
+  try {
+    beside = mkdtempSync(join(dirname(folder), '.reprise-create-'))
+    // a folder in it, since one that mkdtemp makes is closed to everybody else
+    const draft = join(beside, 'project')
+    for (const { path, text } of files) {
+      mkdirSync(dirname(join(draft, path)), { recursive: true })
+      writeFileSync(join(draft, path), text)
+    }
+    // Windows puts no folder in place of another; one that is not empty any more is not removed
+    if (lstatSync(folder, { throwIfNoEntry: false })) rmdirSync(folder)
+    renameSync(draft, folder)
+  } catch (error) {
+    throw new UsageError(`${folder} cannot be made: ${messageOf(error)}; nothing was left there, try it somewhere else`)
+  } finally {
+    if (beside !== undefined) rmSync(beside, { recursive: true, force: true })
+  }
+}

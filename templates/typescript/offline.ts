@@ -1,0 +1,19 @@
+// The same crew without a model, for the tests and to try it without a key: its answers come from this script, whatever the claim
+// is. The script answers by what the conversation says, so a run that was stopped can be resumed with it too.
+import { scriptedModel } from 'reprise/testing'
+import { crew as real } from './crew.ts'
+
+export const model = scriptedModel([
+  { when: 'extract the facts', calls: [{ tool: 'lookup_policy', input: { number: 'P-77' } }] },
+  { when: 'extract the facts', reply: { policy: 'P-77', issue: 'water in the cellar', covered: true } },
+  { when: 'File the claim', calls: [{ tool: 'file_claim', input: { policy: 'P-77', issue: 'water in the cellar' } }] },
+  { when: 'File the claim', reply: noteFor },
+])
+
+export const crew = real.with({ model })
+
+function noteFor(conversation: string): string {
+  const [, reader] = /write a note on it for (.+)/.exec(conversation) ?? []
+  const [claim] = /CL-\d+/.exec(conversation) ?? []
+  return `For ${reader}: ${claim}, water in the cellar, is covered by P-77. (From the script in offline.ts: no model was asked.)`
+}

@@ -1,0 +1,15 @@
+// Agents and tasks are in config/: the facts of a claim, and a note on it. Every step is written down in .reprise/ before it is
+// used, so a run that is stopped at any instant goes on where it was, and any task of any run can be executed again.
+import { crewFromYaml } from 'reprise/yaml'
+import { z } from 'zod'
+import { fileClaim, lookupPolicy } from './tools.ts'
+
+export const crew = crewFromYaml(new URL('config/', import.meta.url), {
+  name: 'my-crew',
+  // for the names under `tools:` in config/agents.yaml
+  tools: [lookupPolicy, fileClaim],
+  // what only code can say
+  taskOptions: {
+    facts: { output: z.object({ policy: z.string(), issue: z.string(), covered: z.boolean() }) },
+  },
+})

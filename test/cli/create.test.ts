@@ -1,0 +1,277 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { chmod, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { delimiter, join } from 'node:path'
+import { describe, test } from 'node:test'
+import { askProject } from '../../src/cli/create/ask-project.ts'
+import { checkModelName } from '../../src/cli/create/project-files.ts'
+import { checkName } from '../../src/cli/create/project-name.ts'
+import { writeProject } from '../../src/cli/create/write-project.ts'
+import { createProgram } from '../../src/cli/program.ts'
+import { embeddedTemplates } from '../../scripts/embed-templates.ts'
+import { checkout, filesIn, run, type Ended } from '../package/installed-package.ts'
+import { temporaryFolder } from '../stores/temporary-folder.ts'
+import { openCreatedModel } from './created-model.ts'
+import { keys, person } from './person.ts'
+import { records } from './support.ts'
+
+const source = '--conditions=reprise-source'
+
+function reprise(
+  folder: string,
+  args: readonly string[],
+  environment: { [name: string]: string } = {},
+): Promise<Ended> {
+  return run(process.execPath, [source, join(checkout, 'src/cli/main.ts'), ...args], folder, environment)
+}
+
+/** What npm install would put there, from the checkout. */
+async function link(project: string): Promise<void> {
+  const modules = join(project, 'node_modules')
+  await mkdir(join(modules, '@types'), { recursive: true })
+  await symlink(checkout, join(modules, 'reprise'))
+  for (const name of ['zod', '@types/node']) await symlink(join(checkout, 'node_modules', name), join(modules, name))
+}
+
+interface Manifest {
+  readonly name: string
+  readonly version: string
+  readonly dependencies: { readonly [name: string]: string }
+  readonly peerDependencies: { readonly [name: string]: string }
+}
+
+async function manifestOf(project: string): Promise<Manifest> {
+  return JSON.parse(await readFile(join(project, 'package.json'), 'utf8')) as Manifest
+}
+
+const common = [
+  '.env',
+  '.env.example',
+  '.gitignore',
+  'README.md',
+  'crew.test.ts',
+  'crew.ts',
+  'inputs.json',
+  'offline.ts',
+  'package.json',
+  'tools.ts',
+  'tsconfig.json',
+]
+const kinds = [
+  { kind: 'TypeScript', flag: '--no-yaml', files: common },
+  { kind: 'YAML', flag: '--yaml', files: [...common, 'config/agents.yaml', 'config/tasks.yaml'] },
+]
+
+describe('reprise create', { concurrency: 4 }, () => {
+  for (const { kind, flag, files } of kinds) {
+    test(`makes a project in ${kind} whose types and tests hold, and which runs on a model and on its script`, async () => {
+      await using folder = await temporaryFolder()
+      const project = join(folder.path, 'claims')
+      const created = await reprise(folder.path, ['create', 'claims', flag, '--json'])
+      assert.equal(created.code, 0, created.stderr)
+      const [record] = records(created)
+      assert.deepEqual(record?.['files'], files.toSorted())
+      assert.deepEqual((await filesIn(project)).toSorted(), files.toSorted())
+      assert.equal(record?.['folder'], project)
+      assert.deepEqual(await readdir(folder.path), ['claims'])
+
+      await link(project)
+      // the sources of the checkout are written for this option as well; the declarations of the package are not in need of it
+      const options = ['--customConditions', 'reprise-source', '--exactOptionalPropertyTypes']
+      const types = await run(join(checkout, 'node_modules/.bin/tsc'), options, project)
+      assert.equal(types.stdout, '')
+      const tests = await run(process.execPath, [source, '--test'], project)
+      assert.equal(tests.code, 0, tests.stdout)
+      assert.match(tests.stdout, /^ℹ pass 1$/m)
+      assert.ok(!existsSync(join(project, 'claims.txt')), 'its test files no claim')
+
+      const asked = await reprise(project, ['run', '--inputs', 'inputs.json'])
+      assert.equal(asked.stdout, '')
+      assert.match(asked.stderr, /^error: model openai\/gpt-5-mini needs an API key: set OPENAI_API_KEY .*\.env/)
+
+      await using model = await openCreatedModel()
+      const ran = await reprise(project, ['run', '--inputs', 'inputs.json'], model.environment)
+      assert.equal(ran.stdout, 'Filed, team.\n', ran.stderr)
+      assert.equal(model.asked().length, 4)
+      assert.match(ran.stderr, /of crew claims: facts, note$/m)
+
+      const offline = await reprise(project, ['run', 'offline.ts', '--inputs', 'inputs.json'])
+      assert.match(
+        offline.stdout,
+        /^For the claims team: CL-\d+, .*\(From the script in offline\.ts: no model was asked\.\)\n$/,
+      )
+      assert.equal((await readFile(join(project, 'claims.txt'), 'utf8')).split('\n').length, 3)
+    })
+  }
+
+  test('asks nobody who is not there: the project is my-crew, in TypeScript', async () => {
+    await using folder = await temporaryFolder()
+    const created = await reprise(folder.path, ['create'])
+    assert.equal(created.code, 0)
+    assert.equal(created.stdout, '')
+    assert.match(created.stderr, /^created my-crew: 11 files; .*\n {2}cd my-crew\n {2}npm install\n {2}npm run offline/)
+    assert.match(await readFile(join(folder.path, 'my-crew/crew.ts'), 'utf8'), /new Crew\(\{ name: 'my-crew'/)
+  })
+
+  test('names the project everywhere, and depends on the version that made it', async () => {
+    await using folder = await temporaryFolder()
+    await reprise(folder.path, ['create', 'water'])
+    const project = join(folder.path, 'water')
+    const own = await manifestOf(checkout)
+    const manifest = await manifestOf(project)
+    assert.equal(manifest.name, 'water')
+    assert.deepEqual(manifest.dependencies, { reprise: `^${own.version}`, zod: own.peerDependencies['zod'] })
+    for (const file of await filesIn(project)) {
+      assert.doesNotMatch(await readFile(join(project, file), 'utf8'), /my-crew/, file)
+    }
+  })
+
+  test('a model of another provider brings its package, its key, or neither', async () => {
+    await using folder = await temporaryFolder()
+    await reprise(folder.path, ['create', 'a', '--model', 'anthropic/claude-x'])
+    const { peerDependencies } = await manifestOf(checkout)
+    const { dependencies } = await manifestOf(join(folder.path, 'a'))
+    assert.ok(dependencies['@ai-sdk/anthropic'])
+    assert.equal(dependencies['@ai-sdk/anthropic'], peerDependencies['@ai-sdk/anthropic'])
+    assert.match(
+      await readFile(join(folder.path, 'a/.env'), 'utf8'),
+      /^REPRISE_MODEL=anthropic\/claude-x\nANTHROPIC_API_KEY=\n$/m,
+    )
+    const ollama = await reprise(folder.path, ['create', 'b', '--model', 'ollama/qwen3:8b'])
+    assert.match(ollama.stderr, /npm start +# with ollama\/qwen3:8b\n$/)
+    assert.doesNotMatch(await readFile(join(folder.path, 'b/.env.example'), 'utf8'), /KEY/)
+  })
+
+  test('refuses a name or model that cannot be used with code 2, in plain text, and writes nothing', async () => {
+    await using folder = await temporaryFolder()
+    for (const args of [['../out'], ['a\u001b[31m'], ['x', '--model', 'openai/x\nOPENAI_API_KEY=y']]) {
+      const ended = await reprise(folder.path, ['create', ...args])
+      assert.equal(ended.code, 2)
+      assert.match(ended.stderr, /^error: .*(cannot be the name of a project|write provider\/model)[^\u001b]*\n$/)
+    }
+    assert.deepEqual(await readdir(folder.path), [])
+  })
+
+  test('refuses what is there already and says what it is, but takes an empty folder', async () => {
+    await using folder = await temporaryFolder()
+    for (const name of ['full', 'empty', 'many']) await mkdir(join(folder.path, name))
+    await writeFile(join(folder.path, 'full/notes.txt'), 'mine')
+    for (const name of 'abcdefg') await writeFile(join(folder.path, 'many', name), '')
+    await writeFile(join(folder.path, 'file'), 'mine')
+    await symlink(join(folder.path, 'empty'), join(folder.path, 'link'))
+
+    const full = await reprise(folder.path, ['create', 'full'])
+    assert.equal(full.code, 2)
+    assert.match(full.stderr, /^error: the folder full is not empty: it has notes\.txt; choose another name/)
+    assert.deepEqual(await readdir(join(folder.path, 'full')), ['notes.txt'])
+    assert.match((await reprise(folder.path, ['create', 'many'])).stderr, /it has a, b, c, d, e, 2 more;/)
+    for (const name of ['file', 'link']) {
+      const ended = await reprise(folder.path, ['create', name])
+      assert.deepEqual(
+        [ended.code, ended.stderr],
+        [2, `error: ${name} is there already, and is no folder; choose another name\n`],
+      )
+    }
+    assert.equal((await reprise(folder.path, ['create', 'empty'])).code, 0)
+    assert.ok(existsSync(join(folder.path, 'empty/crew.ts')))
+  })
+
+  test('leaves nothing behind when a file cannot be written', async () => {
+    await using folder = await temporaryFolder()
+    const files = [
+      { path: 'a', text: '' },
+      { path: 'a/b', text: '' },
+    ]
+    assert.throws(() => writeProject(join(folder.path, 'x'), files), /cannot be made: .*; nothing was left there/)
+    assert.deepEqual(await readdir(folder.path), [])
+  })
+
+  test('--install runs npm install in the project; when that fails the project stays, with code 1', async () => {
+    await using folder = await temporaryFolder()
+    const bin = join(folder.path, 'bin')
+    await mkdir(bin)
+    await writeFile(join(bin, 'npm'), '#!/bin/sh\necho "npm $* in ${PWD##*/}"\nexit ${NPM_CODE:-0}\n')
+    await chmod(join(bin, 'npm'), 0o755)
+    const path = `${bin}${delimiter}${process.env['PATH']}`
+    const done = await reprise(folder.path, ['create', 'good', '--install'], { PATH: path })
+    assert.equal(done.code, 0)
+    assert.equal(done.stdout, '')
+    assert.match(done.stderr, /^npm install in good\n {2}cd good\n {2}npm run offline/m)
+    const failed = await reprise(folder.path, ['create', 'bad', '--install'], { PATH: path, NPM_CODE: '7' })
+    assert.equal(failed.code, 1)
+    assert.match(
+      failed.stderr,
+      /npm install ended with code 7; the project is there: run it again\n {2}cd bad\n {2}npm install\n/,
+    )
+    assert.ok(existsSync(join(folder.path, 'bad/crew.ts')))
+  })
+})
+
+test('a name is one that npm takes, of one folder; a bad one is named, with the nearest good one', () => {
+  for (const good of ['a', 'my-crew', 'crew_2.0', '7']) assert.equal(checkName(good), good)
+  for (const [bad, words] of [
+    ['../out', /^"\.\.\/out" cannot be the name .*; for instance: reprise create out$/],
+    ['/tmp/out', /; for instance: reprise create tmp-out$/],
+    ['..', /^"\.\." cannot be the name of a project: .* begins with a letter or digit$/],
+    ['My Crew', /; for instance: reprise create my-crew$/],
+    ['', /^"" cannot be/],
+    ['@acme/crew', /; for instance: reprise create acme-crew$/],
+    ['x'.repeat(101), /cannot be/],
+    ['Zod', /begins with a letter or digit$/],
+    ['reprise', /^a project cannot be named reprise; choose another name$/],
+    ['node_modules', /cannot be named node_modules/],
+  ] as const) {
+    assert.throws(() => checkName(bad), { message: words })
+  }
+})
+
+test('a model is provider/model in one word', () => {
+  for (const good of ['openai/gpt-5-mini', 'ollama/qwen3:8b', 'google/models/x'])
+    assert.equal(checkModelName(good), good)
+  for (const bad of ['gpt-5-mini', 'nobody/x', 'openai/', 'openai/x\nOPENAI_API_KEY=y', 'openai/x #y']) {
+    assert.throws(() => checkModelName(bad), /write provider\/model/)
+  }
+})
+
+const defaults = { name: 'my-crew', model: 'openai/gpt-5-mini', yaml: false }
+
+test('a person is asked for name, model and language, and Enter takes what is offered', async () => {
+  const there = person(
+    ['Name of the project (my-crew): ', 'w', 'e', 't', keys.enter],
+    ['Model (openai/gpt-5-mini): ', keys.enter],
+    ['Esc for none', keys.down, keys.enter],
+  )
+  assert.deepEqual(await askProject({}, defaults, there), { ...defaults, name: 'wet', yaml: true })
+})
+
+test('a person is not asked for what an option has said', async () => {
+  const given = { name: 'wet', model: 'ollama/x', yaml: false }
+  const there = person()
+  assert.deepEqual(await askProject(given, given, there), given)
+  assert.equal(there.shown(), '')
+})
+
+test('a person is told why a name or model cannot be taken, and asked again; one who leaves gets nothing', async () => {
+  const there = person(
+    ['Name of the project', 'A', keys.enter],
+    ['Name of the project', 'a', keys.enter],
+    ['Model', 'x', keys.enter],
+    ['Model', keys.cancel],
+  )
+  assert.equal(await askProject({}, defaults, there), undefined)
+  assert.match(there.shown(), /"A" cannot be the name of a project/)
+  assert.match(there.shown(), /names no known provider/)
+})
+
+test("templates.ts has the text of templates/, and the README's commands are there", async () => {
+  const embedded = await readFile(join(checkout, 'src/cli/create/templates.ts'), 'utf8')
+  assert.equal(embedded, embeddedTemplates(), 'run node scripts/embed-templates.ts')
+  const readme = await readFile(join(checkout, 'templates/typescript/README.md'), 'utf8')
+  const commands = createProgram(() => {}).commands.map((command) => command.name())
+  const named = [...readme.matchAll(/reprise ([a-z]+)/g)].map((match) => match[1] ?? '')
+  assert.ok(named.length > 5)
+  assert.deepEqual(
+    named.filter((name) => !commands.includes(name)),
+    [],
+  )
+})
