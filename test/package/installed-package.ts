@@ -2,7 +2,7 @@
 // versions of everything else are those of the checkout's lockfile, so that `npm ci` has left all that is needed in npm's
 // cache: no network is asked, and nobody's new release changes what these tests see.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { basename, delimiter, dirname, join } from 'node:path'
@@ -15,6 +15,7 @@ export interface InstalledPackage extends AsyncDisposable {
   readonly root: string
   /** The user's folder, with node_modules, and the README's example in claims.ts. */
   readonly app: string
+  readonly tarball: string
   /** What the tarball held, by paths such as dist/index.js. */
   readonly files: readonly string[]
 }
@@ -25,10 +26,11 @@ export async function installPackage(): Promise<InstalledPackage> {
     const tarball = await pack(root)
     const app = join(root, 'app')
     await mkdir(app)
-    await writeManifests(app, tarball)
-    await npm(['install', '--prefer-offline', '--no-audit', '--no-fund'], app)
+    await writeFile(join(app, 'package.json'), JSON.stringify({ dependencies: { zod: '^4.0.0' } }))
+    await install(app, tarball)
     await writeFile(join(app, 'claims.ts'), await readmeExample())
-    return { root, app, files: await filesIn(join(app, 'node_modules/reprise')), [Symbol.asyncDispose]: dispose }
+    const files = await filesIn(join(app, 'node_modules/reprise'))
+    return { root, app, tarball, files, [Symbol.asyncDispose]: dispose }
   } catch (error) {
     await dispose()
     throw error
@@ -41,13 +43,24 @@ export interface Ended {
   readonly stderr: string
 }
 
+type Variables = { readonly [name: string]: string | undefined }
+
 /** Runs a program with the Node of the tests first on its path. Of the environment it sees only what is given. */
-export async function run(
+export function run(
   command: string,
   args: readonly string[],
   cwd: string,
-  environment: { readonly [name: string]: string | undefined } = {},
+  environment: Variables = {},
 ): Promise<Ended> {
+  return start(command, args, cwd, environment).ended
+}
+
+export function start(
+  command: string,
+  args: readonly string[],
+  cwd: string,
+  environment: Variables = {},
+): { readonly child: ChildProcess; readonly ended: Promise<Ended> } {
   const path = `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`
   const child = spawn(command, args, {
     cwd,
@@ -57,8 +70,7 @@ export async function run(
   const output = { stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))
   child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text))
-  const [code] = (await once(child, 'close')) as [number | null]
-  return { code, ...output }
+  return { child, ended: once(child, 'close').then(([code]) => ({ code: code as number | null, ...output })) }
 }
 
 /** All files under a folder, by their paths in it. */
@@ -79,25 +91,33 @@ async function pack(root: string): Promise<string> {
   await npm(['pack', '--pack-destination', root], copy)
   const tarball = (await readdir(root)).find((name) => name.endsWith('.tgz'))
   assert.ok(tarball, 'npm pack left a tarball')
-  return tarball
+  return join(root, tarball)
 }
 
-/** The package.json that `npm install reprise zod` writes, and a lockfile with what the checkout's has for these two. */
-async function writeManifests(app: string, tarball: string): Promise<void> {
-  const read = async (name: string): Promise<unknown> => JSON.parse(await readFile(join(checkout, name), 'utf8'))
-  const { devDependencies, scripts: _, ...reprise } = (await read('package.json')) as { [field: string]: object }
-  const lock = (await read('package-lock.json')) as { packages: { [path: string]: { dev?: boolean } } }
-  const dependencies = { reprise: `file:../${tarball}`, zod: (devDependencies as { zod: string }).zod }
-  const locked = Object.entries(lock.packages)
-    .filter(([path, { dev }]) => path !== '' && (!dev || path === 'node_modules/zod'))
-    .map(([path, { dev: _dev, ...entry }]) => [path, entry] as const)
+/**
+ * As `npm install` of the tarball in a project, with all else in the versions of the checkout's lockfile; what of that the project
+ * does not need, npm leaves out.
+ */
+export async function install(project: string, tarball: string): Promise<void> {
+  const read = async (folder: string, name: string): Promise<unknown> =>
+    JSON.parse(await readFile(join(folder, name), 'utf8'))
+  const manifest = (await read(project, 'package.json')) as { dependencies: object }
+  const dependencies = { ...manifest.dependencies, reprise: `file:${tarball}` }
+  const {
+    devDependencies: _,
+    scripts: __,
+    ...reprise
+  } = (await read(checkout, 'package.json')) as { [field: string]: object }
+  const lock = (await read(checkout, 'package-lock.json')) as { packages: { [path: string]: { dev?: boolean } } }
+  const locked = Object.entries(lock.packages).map(([path, { dev: _dev, ...entry }]) => [path, entry] as const)
   const packages = {
-    '': { dependencies },
     ...Object.fromEntries(locked),
+    '': { ...manifest, dependencies },
     'node_modules/reprise': { ...reprise, resolved: dependencies.reprise },
   }
-  await writeFile(join(app, 'package.json'), JSON.stringify({ dependencies }))
-  await writeFile(join(app, 'package-lock.json'), JSON.stringify({ lockfileVersion: 3, requires: true, packages }))
+  await writeFile(join(project, 'package.json'), JSON.stringify({ ...manifest, dependencies }, null, 2))
+  await writeFile(join(project, 'package-lock.json'), JSON.stringify({ lockfileVersion: 3, requires: true, packages }))
+  await npm(['install', '--prefer-offline', '--no-audit', '--no-fund'], project)
 }
 
 async function readmeExample(): Promise<string> {

@@ -7,6 +7,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { after, before, test, type TestContext } from 'node:test'
 import { openModel } from '../examples/support.ts'
 import { testBundles } from './bundles.ts'
+import { testCreated } from './created.ts'
 import { testDeclarations } from './declarations.ts'
 import { checkout, filesIn, installPackage, run, type InstalledPackage } from './installed-package.ts'
 
@@ -129,6 +130,7 @@ test('an older Node that runs its command is told in one sentence', async (t) =>
 
 testDeclarations(() => installed)
 testBundles(() => installed)
+testCreated(() => installed)
 
 function sentence(opening: string, version: string): RegExp {
   const found = RegExp.escape(version.slice(1))

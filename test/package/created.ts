@@ -1,0 +1,71 @@
+// A project that the installed command has made, with the tarball installed in it: what its README says can be done with it.
+import assert from 'node:assert/strict'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { openCreatedModel } from '../cli/created-model.ts'
+import { install, run, start, type Ended, type InstalledPackage } from './installed-package.ts'
+
+export function testCreated(installed: () => InstalledPackage): void {
+  test('npx reprise create makes a project that is tested, run, stopped by Ctrl-C, resumed, replayed, compared and asked about', async () => {
+    const { app, tarball } = installed()
+    const demo = await createIn(app, 'demo')
+    await install(demo, tarball)
+    await using model = await openCreatedModel()
+    const bin = join(demo, 'node_modules/.bin/reprise')
+    const reprise = (...args: string[]): Promise<Ended> => run(bin, args, demo, model.environment)
+    const npm = (...args: string[]): Promise<Ended> => run('npm', args, demo)
+
+    assert.match(passed(await npm('test')).stdout, /^ℹ pass 1$/m)
+    passed(await npm('run', 'check'))
+    assert.match(passed(await npm('run', 'offline')).stdout, /no model was asked\.\)\n$/)
+    assert.equal(model.asked().length, 0)
+
+    const held = model.hold('File the claim')
+    const stopping = start(bin, ['run', '--inputs', 'inputs.json'], demo, model.environment)
+    await held.arrived
+    stopping.child.kill('SIGINT')
+    const stopped = await stopping.ended
+    held.release()
+    assert.equal(stopped.code, 3, stopped.stderr)
+    const [, first = ''] = /go on with: reprise resume (\S+)\n$/.exec(stopped.stderr) ?? []
+
+    assert.equal(passed(await reprise('resume', first)).stdout, 'Filed, team.\n')
+    const replayed = passed(await reprise('replay', '-t', 'note', '--input', 'reader=the customer'))
+    assert.equal(replayed.stdout, 'Filed, dear customer.\n')
+    const facts = model.asked().filter((task) => task.includes('extract the facts'))
+    assert.equal(facts.length, 2, 'neither the resume nor the replay asked for the facts again')
+    const differences = passed(await reprise('diff', first, 'latest')).stdout
+    assert.match(differences, /the claims team[\s\S]*the customer/)
+    assert.match(differences, /Filed, team\.[\s\S]*Filed, dear customer\./)
+
+    const tools = join(demo, 'tools.ts')
+    await writeFile(tools, (await readFile(tools, 'utf8')).replace('// approval: true', 'approval: true'))
+    const asking = await reprise('run', '--inputs', 'inputs.json')
+    assert.equal(asking.code, 3, asking.stderr)
+    assert.match(asking.stderr, /reprise answer \S+ q1 --decision/)
+    passed(await reprise('answer', 'latest', 'q1', '--decision', 'approve'))
+    assert.equal(passed(await reprise('resume')).stdout, 'Filed, team.\n')
+    const claims = (await readFile(join(demo, 'claims.txt'), 'utf8')).trim().split('\n')
+    assert.equal(claims.length, 3, 'one of the offline run, one of the first and its replay, one of the last')
+  })
+
+  test('npx reprise create --yaml makes one whose types and tests hold', async () => {
+    const { app, tarball } = installed()
+    const project = await createIn(app, 'configured', '--yaml')
+    await install(project, tarball)
+    passed(await run('npm', ['run', 'check'], project))
+    assert.match(passed(await run('npm', ['test'], project)).stdout, /^ℹ pass 1$/m)
+    assert.match(passed(await run('npm', ['run', 'offline'], project)).stdout, /no model was asked\.\)\n$/)
+  })
+}
+
+async function createIn(app: string, name: string, ...options: string[]): Promise<string> {
+  passed(await run('npx', ['--no-install', 'reprise', 'create', name, ...options], app))
+  return join(app, name)
+}
+
+function passed(ended: Ended): Ended {
+  assert.equal(ended.code, 0, `${ended.stdout}${ended.stderr}`)
+  return ended
+}
