@@ -28,6 +28,7 @@ const byError: { readonly [code in ErrorCode]?: ExitCode } = {
   INPUT_MISSING: exitCodes.usage,
   INPUTS_DIFFER: exitCodes.usage,
   MODEL_INVALID: exitCodes.usage,
+  MODEL_KEY_MISSING: exitCodes.usage,
   OPTION_UNKNOWN: exitCodes.usage,
   OUTPUT_STALE: exitCodes.usage,
   SCHEMA_INVALID: exitCodes.usage,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { claims, project, records, runIn } from './support.ts'
+import { claims, imports, project, records, runIn } from './support.ts'
 
 const inputs = ['--input', 'notes=Water in the cellar', '--input', 'tone=calm']
 
@@ -50,6 +50,15 @@ describe('reprise run', { concurrency: 4 }, () => {
     ]
     const [record] = records(await folder.reprise('run', '--json', ...given))
     assert.deepEqual(record?.['inputs'], { notes: 'from a file', tone: 'kept', limit: { most: [1] }, a: 'b=:=c' })
+  })
+
+  test('names the key that is missing and exits with 2 before anything is stored', async () => {
+    await using folder = await project(
+      `${imports}export const crew = new Crew({ name: 'keyless', tasks: [new Task({ name: 'a', description: 'A', agent: new Agent({ role: 'R', goal: 'g', model: 'openai/gpt-5-mini' }) })] })`,
+    )
+    const ended = await folder.start(['run'], { OPENAI_API_KEY: '' }).ended()
+    assert.equal(ended.code, 2)
+    assert.match(ended.stderr, /^error: .*OPENAI_API_KEY/)
   })
 
   test('takes a file itself, and refuses one that is not there before anything is stored', async () => {
