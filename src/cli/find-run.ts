@@ -1,15 +1,31 @@
-// From what a person types to a run: its id, the beginning of its id, or `latest`.
+// From what a person types to a run: its id, the beginning of its id, or `latest`. Where that is missing or fits several, the person at
+// the terminal picks one.
 import { backtestName } from '../engine/history/backtest.ts'
 import { allRows } from '../engine/history/all-rows.ts'
 import { runNotFound } from '../engine/read-run.ts'
+import type { RowSummary } from '../engine/row.ts'
 import { RepriseError } from '../errors.ts'
 import type { RunRow, Store } from '../stores/store.ts'
 import { UsageError } from './exit-codes.ts'
+import { canAsk, thePerson } from './terminal/ask-line.ts'
+import { pick } from './terminal/pick.ts'
+import { plural, shortTime } from './terminal/words.ts'
 
 const shortest = 4
+/** More than anybody looks through. */
+const mostListed = 500
 
-/** RUN_NOT_FOUND; a usage error that lists the runs when several begin like that. `crew` narrows down `latest`. */
-export async function findRun(store: Store, name: string, crew?: string): Promise<RunRow> {
+/**
+ * RUN_NOT_FOUND; a usage error that lists the runs when several begin like that and nobody can be asked. `crew` narrows down `latest`, and
+ * with `fits` the runs of the list.
+ */
+export async function findRun(
+  store: Store,
+  name: string | undefined,
+  crew?: string,
+  fits: (row: RunRow) => boolean = () => true,
+): Promise<RunRow> {
+  if (name === undefined) return anyRun(store, crew, fits)
   if (name === 'latest') return latestRun(store, crew)
   const exact = await store.row(name)
   if (exact) return exact
@@ -22,6 +38,7 @@ export async function findRun(store: Store, name: string, crew?: string): Promis
   const [only] = matches
   if (!only) throw runNotFound(store, name)
   if (matches.length === 1) return only
+  if (canAsk()) return pickRun(`Which of the runs that begin with ${name}?`, matches)
   const shown = matches.slice(0, 10).map((row) => `${row.run} (${row.crew}, ${row.status})`)
   const more = matches.length > shown.length ? ` and ${matches.length - shown.length} more` : ''
   throw new UsageError(
@@ -29,12 +46,54 @@ export async function findRun(store: Store, name: string, crew?: string): Promis
   )
 }
 
+/** A usage error where nobody can be asked; RUN_NOT_FOUND when there is none to pick. */
+async function anyRun(store: Store, crew: string | undefined, fits: (row: RunRow) => boolean): Promise<RunRow> {
+  if (!canAsk()) throw new UsageError('no run is named; give its id, the beginning of it, or latest; see: reprise runs')
+  const rows: RunRow[] = []
+  for await (const row of allRows(store, crew === undefined ? {} : { crew })) {
+    if (!isBacktest(row.crew) && fits(row)) rows.push(row)
+    if (rows.length === mostListed) break
+  }
+  if (rows.length === 0)
+    throw new RepriseError('RUN_NOT_FOUND', `there is no such run in ${store.url}; see: reprise runs`)
+  return pickRun('Which run?', rows)
+}
+
+/** One of the crew's unfinished runs, where there are several and somebody can be asked; else undefined, which means the latest. */
+export async function pickUnfinished(store: Store, crew: string): Promise<string | undefined> {
+  if (!canAsk()) return undefined
+  const rows: RunRow[] = []
+  for await (const row of allRows(store, { crew })) {
+    if (isUnfinished(row)) rows.push(row)
+    if (rows.length === mostListed) break
+  }
+  return rows.length > 1 ? (await pickRun('Which run?', rows)).run : undefined
+}
+
+/** A usage error when none is picked. */
+export async function pickRun(title: string, rows: readonly RunRow[]): Promise<RunRow> {
+  const now = new Date()
+  const choices = rows.map((row) => {
+    const { questions } = JSON.parse(row.summary) as RowSummary
+    const open = questions > 0 ? `, ${plural(questions, 'question')}` : ''
+    return { value: row, label: row.run, note: `${shortTime(row.createdAt, now)}  ${row.crew}  ${row.status}${open}` }
+  })
+  const picked = await pick(title, choices, thePerson())
+  if (picked) return picked
+  throw new UsageError('no run was picked; name one, or see: reprise runs')
+}
+
 /** For what cannot be undone: the beginning of an id is enough only where a person is asked whether that run is meant. */
-export async function findWhole(store: Store, name: string, asked: boolean): Promise<RunRow> {
+export async function findWhole(store: Store, name: string | undefined, asked: boolean): Promise<RunRow> {
   const row = await findRun(store, name)
-  if (asked || row.run === name || name === 'latest') return row
+  if (asked || name === undefined || row.run === name || name === 'latest') return row
   const words = `there is no run ${name}; for run ${row.run}, give its whole id, since nobody is asked; see: reprise runs`
   throw new RepriseError('RUN_NOT_FOUND', words, { runId: name })
+}
+
+/** Of the runs that can go on. */
+export function isUnfinished({ status }: RunRow): boolean {
+  return status === 'running' || status === 'suspended' || status === 'failed'
 }
 
 /** Whether runs of this crew are the trials of another's backtests: no crew's own name has a slash. */

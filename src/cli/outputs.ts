@@ -1,19 +1,19 @@
 // A person's outputs in place of tasks' own, as they are typed: text for a task whose output is a text, JSON for one with a schema.
 import type { Crew } from '../crew/crew.ts'
-import { findTask } from '../crew/result.ts'
 import type { Task } from '../crew/task.ts'
 import { UsageError } from './exit-codes.ts'
+import { chooseTask } from './find-task.ts'
 import { parseJson, readText } from './inputs.ts'
 
 /** By the name of the task, from `task=text`, `task=@file` and `task:=json`. TASK_NOT_FOUND; a usage error for two of one task. */
-export function outputsOf(crew: Crew, pairs: readonly string[] = []): Map<string, unknown> {
+export async function outputsOf(crew: Crew, pairs: readonly string[] = []): Promise<Map<string, unknown>> {
   const outputs = new Map<string, unknown>()
   for (const pair of pairs) {
     const [, name = '', sign = '', value = ''] = /^([^=]*?)(:?=)(.*)$/s.exec(pair) ?? []
     if (name === '' || sign === '') {
       throw new UsageError(`--output is ${JSON.stringify(pair)}; write it as task=text, task=@file or task:=json`)
     }
-    const task = findCrewTask(crew, name)
+    const task = await findCrewTask(crew, name)
     if (outputs.has(task.name))
       throw new UsageError(`--output ${task.name} is given twice; give it once, and others for other tasks`)
     const what = `--output ${task.name}`
@@ -38,7 +38,7 @@ export function valueOf(task: Task, text: string, what: string): unknown {
   }
 }
 
-/** By name or id. TASK_NOT_FOUND, with a suggestion. */
-export function findCrewTask(crew: Crew, reference: string): Task {
-  return findTask(crew.tasks, reference, `crew ${crew.name}`)
+/** As `chooseTask` does. */
+export function findCrewTask(crew: Crew, reference: string | undefined): Promise<Task> {
+  return chooseTask(crew.tasks, reference, `crew ${crew.name}`)
 }

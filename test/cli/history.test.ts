@@ -144,7 +144,7 @@ describe('runs under way', { concurrency: 4 }, () => {
     assert.match(edited.stderr, /go on with: reprise resume open\n$/)
     assert.match((await folder.reprise('show', 'open')).stdout, /^facts {2}edited/m)
     assert.equal((await folder.reprise('edit', 'open', 'facts')).code, 2)
-    const typo = await folder.reprise('invalidate', 'open', 'fact')
+    const typo = await folder.reprise('invalidate', 'open', 'fats')
     assert.equal(typo.code, 5)
     assert.match(typo.stderr, /did you mean facts\?/)
     assert.equal((await folder.reprise('invalidate', 'open', 'facts', '--by', 'ada')).code, 0)

@@ -197,10 +197,10 @@ describe('reprise replay', { concurrency: 4 }, () => {
     assert.match(ended.stderr, /^error: crew claims has no run .*reprise runs/)
   })
 
-  test('exits with 2 and points to its help when the task is left out', async () => {
+  test('exits with 2 and says where tasks are listed when the task is left out', async () => {
     await using folder = await project(claims)
     const ended = await folder.reprise('replay')
     assert.equal(ended.code, 2)
-    assert.match(ended.stderr, /--task <task>.*\n\(see: reprise replay --help\)/)
+    assert.match(ended.stderr, /^error: no task is named; .*reprise tasks\n$/)
   })
 })

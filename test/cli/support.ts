@@ -17,7 +17,7 @@ export interface Ended {
 
 export interface Started {
   readonly child: ChildProcess
-  /** Resolves when the standard error output holds the text. */
+  /** Resolves when the standard error output holds the text, behind the one that was waited for before. */
   says(text: string): Promise<void>
   ended(): Promise<Ended>
 }
@@ -26,11 +26,25 @@ export interface Project extends AsyncDisposable {
   readonly path: string
   write(name: string, text: string): Promise<void>
   reprise(...args: string[]): Promise<Ended>
+  /** At a terminal: the keys of each pair are pressed when the text before them was printed. */
+  press(args: readonly string[], ...pairs: readonly (readonly [text: string, keys: string])[]): Promise<Ended>
   start(
     args: readonly string[],
     environment?: { readonly [name: string]: string },
     nodeOptions?: readonly string[],
   ): Started
+}
+
+/** Has the program believe that somebody sits at a terminal of 80 columns without colours: keys are what is written to its standard input. */
+export const terminal: readonly string[] = [
+  '--import',
+  `data:text/javascript,${encodeURIComponent(`
+    Object.assign(process.stdin, { isTTY: true, setRawMode() {} })
+    Object.assign(process.stderr, { isTTY: true, columns: 80, rows: 24, getColorDepth: () => 1 })`)}`,
+]
+
+function atTerminal(nodeOptions: readonly string[]): boolean {
+  return terminal.every((option) => nodeOptions.includes(option))
 }
 
 /** What every crew file of these tests begins with. */
@@ -78,8 +92,9 @@ export async function project(crew?: string): Promise<Project> {
     const child = spawn(process.execPath, ['--conditions=reprise-source', ...nodeOptions, main, ...args], {
       cwd: folder.path,
       env: { ...Object.fromEntries(kept), ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe'],
     })
+    if (!atTerminal(nodeOptions)) child.stdin.end()
     return follow(child)
   }
   return {
@@ -87,6 +102,14 @@ export async function project(crew?: string): Promise<Project> {
     write,
     start,
     reprise: (...args) => start(args).ended(),
+    async press(args, ...pairs) {
+      const started = start(args, {}, terminal)
+      for (const [text, keys] of pairs) {
+        await started.says(text)
+        started.child.stdin?.write(keys)
+      }
+      return started.ended()
+    },
     [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
   }
 }
@@ -107,17 +130,20 @@ function follow(child: ReturnType<typeof spawn>): Started {
   let stderr = ''
   child.stdout?.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk))
   child.stderr?.setEncoding('utf8').on('data', (chunk: string) => (stderr += chunk))
+  let seen = 0
   const closed = once(child, 'close')
   return {
     child,
     async says(text) {
-      while (!stderr.includes(text)) {
+      while (!stderr.includes(text, seen)) {
         const more = await Promise.race([
           once(child.stderr as NodeJS.ReadableStream, 'data'),
           closed.then(() => undefined),
         ])
-        if (more === undefined && !stderr.includes(text)) throw new Error(`ended without saying ${text}: ${stderr}`)
+        if (more === undefined && !stderr.includes(text, seen))
+          throw new Error(`ended without saying ${text}: ${stderr}`)
       }
+      seen = stderr.indexOf(text, seen) + text.length
     },
     async ended() {
       const [code] = (await closed) as [number | null]

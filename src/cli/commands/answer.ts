@@ -1,38 +1,53 @@
-// `reprise answer`: a person's decision on an open question, from whatever process.
+// `reprise answer`: a person's decision on an open question, from whatever process. What is not said is asked for at a terminal.
 import { answerQuestion } from '../../engine/people.ts'
-import { howToAnswer } from '../../engine/questions.ts'
+import { decisions, howToAnswer, openQuestion } from '../../engine/questions.ts'
 import { readRun } from '../../engine/read-run.ts'
-import { openQuestions } from '../../journal/state.ts'
-import { exitCodes } from '../exit-codes.ts'
+import type { RowSummary } from '../../engine/row.ts'
+import type { Question } from '../../journal/entries.ts'
+import { openQuestions, type RunState } from '../../journal/state.ts'
+import { askQuestion } from '../ask-question.ts'
+import { exitCodes, UsageError } from '../exit-codes.ts'
 import { findRun } from '../find-run.ts'
 import { parseJson } from '../inputs.ts'
 import type { Invocation } from '../invocation.ts'
-import { loginName } from '../login-name.ts'
+import { readLimit } from '../limits.ts'
+import { signedBy } from '../login-name.ts'
 import { openRuns } from '../stores.ts'
+import { canAsk, thePerson } from '../terminal/ask-line.ts'
+import { pick } from '../terminal/pick.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 export interface AnswerOptions {
-  readonly decision: string
+  readonly decision?: string
   readonly reason?: string
   readonly result?: string
   readonly input?: string
   readonly feedback?: string
   readonly output?: string
+  readonly to?: string
   readonly by?: string
   readonly note?: string
 }
 
 export async function answer({ terminal, args, options, complete }: Invocation<AnswerOptions>): Promise<number> {
-  const given = answerOf(options)
+  const { decision, by, note } = options
+  const fields = fieldsOf(options)
   await using engine = await openRuns(options.store)
-  const { run } = await findRun(engine.store, args[0] ?? '')
-  const question = args[1] ?? ''
-  await answerQuestion(engine, run, question, given)
+  const { run } = await findRun(engine.store, args[0], undefined, ({ summary }) => hasQuestions(summary))
+  const question = await chooseQuestion((await readRun(engine.store, run)).state, args[1])
+  const decided = decision === undefined ? await askFor(terminal, run, question, fields) : { decision, ...fields }
+  if (!decided) {
+    terminal.err.line('nothing was answered')
+    return exitCodes.usage
+  }
+  const given = { ...decided, ...signedBy(by), ...(note === undefined ? {} : { note }) }
+  await answerQuestion(engine, run, question.id, given)
   const { state } = await readRun(engine.store, run)
   // an answer to a run that another process executes is recorded by that process, in its own time
-  const open = openQuestions(state).filter(({ id }) => id !== question)
+  const open = openQuestions(state).filter(({ id }) => id !== question.id)
   const held = (await engine.store.holder(run)) !== undefined
-  if (terminal.json) terminal.record({ run, question, answer: given, questions: open })
-  terminal.err.line(`answered ${question} of run ${run}`)
+  if (terminal.json) terminal.record({ run, question: question.id, answer: given, questions: open })
+  terminal.err.line(`answered ${question.id} of run ${run}`)
   for (const other of open)
     terminal.err.line(complete(`still open: ${other.id}: ${other.text}\n  ${howToAnswer(run, other)}`))
   const next = held
@@ -42,9 +57,43 @@ export async function answer({ terminal, args, options, complete }: Invocation<A
   return exitCodes.done
 }
 
+function hasQuestions(summary: string): boolean {
+  return (JSON.parse(summary) as RowSummary).questions > 0
+}
+
+/** QUESTION_NOT_FOUND, QUESTION_ANSWERED; a usage error when none is named and nobody can be asked. */
+async function chooseQuestion(state: RunState, id: string | undefined): Promise<Question> {
+  const open = openQuestions(state)
+  const [first] = open
+  if (id !== undefined || !first) return openQuestion(state, id ?? '')
+  const words = open.map((question) => `${question.id}: ${question.text}`).join('; ')
+  if (!canAsk())
+    throw new UsageError(`no question is named; open in run ${state.run} are ${words}; see: reprise show ${state.run}`)
+  // one needs no list: it is shown with its decisions, and can still be left open
+  if (open.length === 1) return first
+  const choices = open.map((question) => ({ value: question, label: question.id, note: question.text }))
+  const picked = await pick('Which question?', choices, thePerson())
+  if (picked) return picked
+  throw new UsageError(`no question was picked; open are ${words}`)
+}
+
+async function askFor(
+  terminal: Terminal,
+  run: string,
+  question: Question,
+  fields: object,
+): Promise<object | undefined> {
+  const taken = Object.keys(decisions[question.kind]).join(', ')
+  if (!canAsk())
+    throw new UsageError(`--decision is missing; question ${question.id} takes ${taken}: ${howToAnswer(run, question)}`)
+  const [field] = Object.keys(fields)
+  if (field !== undefined) throw new UsageError(`--${field} goes with a --decision; give one of ${taken}`)
+  return askQuestion(terminal, question)
+}
+
 /** The fields that were given. Whether they fit the question is for the library to say. */
-function answerOf({ decision, reason, result, input, feedback, output, by, note }: AnswerOptions): {
-  decision: string
+function fieldsOf({ reason, result, input, feedback, output, to }: AnswerOptions): {
+  readonly [field: string]: unknown
 } {
   const json = (name: string, text: string | undefined) =>
     text === undefined ? undefined : parseJson(text, `--${name}`)
@@ -54,8 +103,7 @@ function answerOf({ decision, reason, result, input, feedback, output, by, note 
     input: json('input', input),
     feedback,
     output: json('output', output),
-    by: by ?? loginName(),
-    note,
+    to: to === undefined ? undefined : readLimit('--to', to),
   }
-  return { decision, ...Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) }
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }

@@ -7,6 +7,7 @@ import type { Estimate } from '../../journal/entries.ts'
 import { stopOnInterrupt } from '../execute.ts'
 import { exitCodes, UsageError } from '../exit-codes.ts'
 import { findRun } from '../find-run.ts'
+import { checkTaskNamed } from '../find-task.ts'
 import type { Invocation } from '../invocation.ts'
 import { loadCrew } from '../load-crew.ts'
 import { findCrewTask } from '../outputs.ts'
@@ -17,7 +18,7 @@ import { dollars, duration, plural } from '../terminal/words.ts'
 import { wrap } from '../terminal/wrap.ts'
 
 export interface BacktestCommandOptions {
-  readonly task: string
+  readonly task?: string
   readonly file?: string
   readonly crew?: string
   readonly last?: number
@@ -29,8 +30,9 @@ export interface BacktestCommandOptions {
 export async function backtest(invocation: Invocation<BacktestCommandOptions>): Promise<number> {
   const { terminal, options, complete } = invocation
   if (options.run && options.last !== undefined) throw new UsageError('--run and --last exclude one another; give one')
+  checkTaskNamed(options.task)
   const found = await loadCrew(options.file, options.crew)
-  const task = findCrewTask(found, options.task).name
+  const task = (await findCrewTask(found, options.task)).name
   const store = await openCrewStore(options.store ?? found.store)
   let begin = performance.now()
   const origins = new Map<string, string>()

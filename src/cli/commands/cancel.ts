@@ -18,7 +18,7 @@ export async function cancel(invocation: Invocation<CancelOptions>): Promise<num
   const { terminal, args, options, complete } = invocation
   await using engine = await openRuns(options.store)
   const { yes = false } = options
-  const { run, crew, status } = await findWhole(engine.store, args[0] ?? '', !yes && canAsk())
+  const { run, crew, status } = await findWhole(engine.store, args[0], !yes && canAsk())
   // of a run that is over the library says so
   const over = status === 'completed' || status === 'cancelled'
   if (

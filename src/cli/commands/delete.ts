@@ -12,7 +12,7 @@ import { confirm } from '../terminal/confirm.ts'
 export async function deleteRun(invocation: Invocation<{ readonly yes?: boolean }>): Promise<number> {
   const { terminal, args, options } = invocation
   await using engine = await openRuns(options.store)
-  const { run, words } = await nameOf(engine.store, args[0] ?? '', !options.yes && canAsk())
+  const { run, words } = await nameOf(engine.store, args[0], !options.yes && canAsk())
   if (!(await confirm(`Delete run ${run}${words} for good?`, { yes: options.yes ?? false, err: terminal.err }))) {
     terminal.err.line('nothing was deleted')
     return exitCodes.usage
@@ -24,12 +24,12 @@ export async function deleteRun(invocation: Invocation<{ readonly yes?: boolean 
 }
 
 /** A run that cannot be read any more can still be deleted, by its whole id. */
-async function nameOf(store: Store, name: string, asked: boolean): Promise<{ run: string; words: string }> {
+async function nameOf(store: Store, name: string | undefined, asked: boolean): Promise<{ run: string; words: string }> {
   try {
     const { run, crew, status } = await findWhole(store, name, asked)
     return { run, words: ` of crew ${crew} (${status})` }
   } catch (error) {
-    if (RepriseError.isInstance(error) && error.code === 'JOURNAL_DAMAGED')
+    if (name !== undefined && RepriseError.isInstance(error) && error.code === 'JOURNAL_DAMAGED')
       return { run: name, words: ', which is damaged,' }
     throw error
   }

@@ -3,7 +3,7 @@
 import { editOutput, keptWords } from '../editor.ts'
 import { withCrewStore } from '../execute.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { findRun } from '../find-run.ts'
+import { findRun, isUnfinished } from '../find-run.ts'
 import type { Invocation } from '../invocation.ts'
 import { loadCrew } from '../load-crew.ts'
 import { signedBy } from '../login-name.ts'
@@ -21,8 +21,8 @@ export async function edit(invocation: Invocation<EditOptions>): Promise<number>
   const { terminal, args, options, complete } = invocation
   const found = await loadCrew(options.file, options.crew)
   return withCrewStore(invocation, found, async ({ crew, store }) => {
-    const { run } = await findRun(store, args[0] ?? '', crew.name)
-    const task = findCrewTask(crew, args[1] ?? '')
+    const { run } = await findRun(store, args[0], crew.name, isUnfinished)
+    const task = await findCrewTask(crew, args[1])
     const { by } = signedBy(options.by)
     if (options.output !== undefined) await crew.edit(run, task.name, outputOf(task, options.output, '--output'), by)
     else {

@@ -19,8 +19,9 @@ export async function fork(invocation: Invocation<ForkCommandOptions>): Promise<
   try {
     return await make(invocation, async (crew, store, run) => {
       const { from } = options
-      const outputs = outputsOf(crew, options.output)
-      for (const task of (options.edit ?? []).map((reference) => findCrewTask(crew, reference))) {
+      const outputs = await outputsOf(crew, options.output)
+      for (const reference of options.edit ?? []) {
+        const task = await findCrewTask(crew, reference)
         if (outputs.has(task.name))
           throw new UsageError(`task ${task.name} is given by --output and by --edit; give one of them`)
         const edited = await editOutput(store, await run(), task)

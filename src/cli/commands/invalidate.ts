@@ -1,9 +1,9 @@
 // `reprise invalidate`: has a task of an unfinished run executed again.
-import { findTask } from '../../crew/result.ts'
 import { tell } from '../../engine/people.ts'
 import { readRun } from '../../engine/read-run.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { findRun } from '../find-run.ts'
+import { findRun, isUnfinished } from '../find-run.ts'
+import { chooseTask } from '../find-task.ts'
 import type { Invocation } from '../invocation.ts'
 import { signedBy } from '../login-name.ts'
 import { openRuns } from '../stores.ts'
@@ -12,10 +12,10 @@ import { whatNext } from '../told.ts'
 export async function invalidate(invocation: Invocation<{ readonly by?: string }>): Promise<number> {
   const { terminal, args, options, complete } = invocation
   await using engine = await openRuns(options.store)
-  const { run } = await findRun(engine.store, args[0] ?? '')
+  const { run } = await findRun(engine.store, args[0], undefined, isUnfinished)
   const { state } = await readRun(engine.store, run)
   const tasks = [...state.tasks.values()].filter((task) => !task.removed)
-  const { name: task } = findTask(tasks, args[1] ?? '', `run ${run}`)
+  const { name: task } = await chooseTask(tasks, args[1], `run ${run}`)
   const signed = signedBy(options.by)
   await tell(engine, run, { kind: 'invalidate', task, ...signed })
   if (terminal.json) terminal.record({ run, task, invalidated: true, ...signed })

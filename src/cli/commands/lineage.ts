@@ -24,7 +24,7 @@ interface Row {
 
 export async function lineage({ terminal, args, options }: Invocation): Promise<number> {
   await using engine = await openRuns(options.store)
-  const { run, crew } = await findRun(engine.store, args[0] ?? 'latest')
+  const { run, crew } = await findRun(engine.store, args[0])
   const family = await familyOf(engine.store, run)
   if (terminal.json) {
     terminal.record(family)

@@ -25,7 +25,7 @@ export async function plan(invocation: Invocation<PlanCommandOptions>): Promise<
   return withCrewStore(invocation, found, async ({ crew, store }) => {
     const { of, from, only, stale, through, effects, changed } = options
     const run = options.run === undefined ? undefined : (await findRun(store, options.run, crew.name)).run
-    const outputs = options.output && Object.fromEntries(outputsOf(crew, options.output))
+    const outputs = options.output && Object.fromEntries(await outputsOf(crew, options.output))
     const given = { of, run, inputs, from, only, stale, through, effects, changed, outputs }
     const planned = await crew.plan(
       Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),

@@ -1,7 +1,11 @@
 // `reprise replay`: a new run from an old one, executed from a task on.
+import { checkTaskNamed } from '../find-task.ts'
 import type { Invocation } from '../invocation.ts'
 import { make, type MakingOptions } from '../make.ts'
+import { findCrewTask } from '../outputs.ts'
 
-export async function replay(invocation: Invocation<MakingOptions & { readonly task: string }>): Promise<number> {
-  return make(invocation, async () => ({ from: invocation.options.task }))
+export async function replay(invocation: Invocation<MakingOptions & { readonly task?: string }>): Promise<number> {
+  const { task } = invocation.options
+  checkTaskNamed(task)
+  return make(invocation, async (crew) => ({ from: (await findCrewTask(crew, task)).name }))
 }

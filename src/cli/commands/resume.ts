@@ -1,7 +1,7 @@
 // `reprise resume`: goes on with a run in this process.
 import type { ChangedPolicy } from '../../engine/definition.ts'
 import { execute } from '../execute.ts'
-import { findRun } from '../find-run.ts'
+import { findRun, pickUnfinished } from '../find-run.ts'
 import type { Invocation } from '../invocation.ts'
 import { readLimit } from '../limits.ts'
 import { loadCrew } from '../load-crew.ts'
@@ -21,7 +21,8 @@ export async function resume(invocation: Invocation<ResumeOptions>): Promise<num
   return execute(invocation, found, async ({ crew, store, signal, asking }) => {
     const [name] = args
     const { through, changed } = options
-    const run = name === undefined ? undefined : (await findRun(store, name, crew.name)).run
+    const run =
+      name === undefined ? await pickUnfinished(store, crew.name) : (await findRun(store, name, crew.name)).run
     const given = {
       ...(through === undefined ? {} : { through }),
       ...(changed === undefined ? {} : { changed }),

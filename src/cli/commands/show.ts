@@ -18,7 +18,7 @@ const outputLines = 6
 
 export async function show({ terminal, args, options, complete }: Invocation<{ steps?: boolean }>): Promise<number> {
   await using engine = await openRuns(options.store)
-  const { run } = await findRun(engine.store, args[0] ?? 'latest')
+  const { run } = await findRun(engine.store, args[0])
   if (options.steps && terminal.json) {
     for await (const { entry } of readEntries(engine.store, run)) terminal.record(entry)
     return exitCodes.done

@@ -21,7 +21,7 @@ type End = 'left' | 'abandoned' | undefined
 export async function tail(invocation: Invocation<{ readonly after: number }>): Promise<number> {
   const { terminal, args, options } = invocation
   await using engine = await openRuns(options.store)
-  const { run } = await findRun(engine.store, args[0] ?? 'latest')
+  const { run } = await findRun(engine.store, args[0])
   const entries = follow(engine, run, { after: options.after })
   let end: End
   const stop = (why: End): void => {

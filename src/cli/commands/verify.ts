@@ -11,7 +11,7 @@ import { entriesWord } from '../terminal/words.ts'
 
 export async function verify({ terminal, args, options, complete }: Invocation): Promise<number> {
   await using engine = await openRuns(options.store)
-  const { run } = await findRun(engine.store, args[0] ?? 'latest')
+  const { run } = await findRun(engine.store, args[0])
   const check = await checkJournal(engine.store, run)
   if (terminal.json) terminal.record(check)
   else print(terminal.out, check)

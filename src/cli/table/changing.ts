@@ -9,21 +9,22 @@ const signed = 'who does it (default: your login name)'
 export function addChanging(program: Program, lazily: Lazily): void {
   const answer = program.command('answer').description('answer an open question of a run')
   answer
-    .argument('<run>', runArgument)
-    .argument('<question>', 'id of the question, such as q1')
-    .requiredOption('--decision <decision>', 'one of those that the question takes')
+    .argument('[run]', runArgument)
+    .argument('[question]', 'id of the question, such as q1')
+    .option('--decision <decision>', 'one of those that the question takes (else asked for, on a terminal)')
     .option('--reason <text>', 'why, for deny and fail')
     .option('--result <json>', 'what the tool gave, for happened and use')
     .option('--input <json>', 'what to call the tool with instead, for approve')
     .option('--feedback <text>', 'what to do better, for revise')
     .option('--output <json>', 'what to use instead, for replace')
+    .option('--to <limits>', 'the new limit, for raise: tokens=50000,cost=2.5,seconds=600')
     .option('--by <name>', 'who answers (default: your login name)')
     .option('--note <text>', 'kept with the answer')
     .action(lazily(async () => (await import('../commands/answer.ts')).answer))
   example(answer, `reprise answer latest q1 --decision happened --result '{"claim":"C-1"}'`)
 
   const edit = program.command('edit').description("put your value in place of a task's output in an unfinished run")
-  edit.argument('<run>', runArgument).argument('<task>', taskArgument)
+  edit.argument('[run]', runArgument).argument('[task]', taskArgument)
   withCrew(edit)
     .option('--output <value>', 'the value: text (JSON for a task with a schema), or @file (else $EDITOR is opened)')
     .option('--by <name>', signed)
@@ -34,15 +35,15 @@ export function addChanging(program: Program, lazily: Lazily): void {
     .command('invalidate')
     .description('have a task of an unfinished run executed again by its resume')
   invalidate
-    .argument('<run>', runArgument)
-    .argument('<task>', taskArgument)
+    .argument('[run]', runArgument)
+    .argument('[task]', taskArgument)
     .option('--by <name>', signed)
     .action(lazily(async () => (await import('../commands/invalidate.ts')).invalidate))
   example(invalidate, 'reprise invalidate latest facts')
 
   const cancel = program.command('cancel').description('end a run for good, in whatever process it is executed')
   cancel
-    .argument('<run>', runArgument)
+    .argument('[run]', runArgument)
     .option('--by <name>', signed)
     .option('--yes', 'do not ask')
     .action(lazily(async () => (await import('../commands/cancel.ts')).cancel))
@@ -67,7 +68,7 @@ export function addKeeping(program: Program, lazily: Lazily): void {
 
   const remove = program.command('delete').description('delete a run for good')
   remove
-    .argument('<run>', runArgument)
+    .argument('[run]', runArgument)
     .option('--yes', 'do not ask')
     .action(lazily(async () => (await import('../commands/delete.ts')).deleteRun))
   example(remove, 'reprise delete claim-1')

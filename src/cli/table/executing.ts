@@ -26,7 +26,10 @@ export function addExecuting(program: Program, lazily: Lazily): void {
   example(run, 'reprise run claims.ts --input notes=@notes.txt --input limit:=500')
 
   const resume = program.command('resume').description('go on with a run behind its last recorded step')
-  resume.argument('[run]', `${runArgument} (else the latest unfinished run of the crew)`)
+  resume.argument(
+    '[run]',
+    `${runArgument} (else the latest unfinished run of the crew, or picked from several on a terminal)`,
+  )
   withCrew(resume)
     .option('--through <task>', 'stop after this task')
     .addOption(changedOption())
@@ -57,7 +60,7 @@ export function addExecuting(program: Program, lazily: Lazily): void {
   const replay = program
     .command('replay')
     .description('make a new run from an old one: execute a task and all behind it')
-  replay.requiredOption('-t, --task <task>', 'name or id of the task to start from')
+  replay.option('-t, --task <task>', 'name or id of the task to start from')
   withMaking(replay)
     .addOption(onlyOption())
     .addOption(staleOption('keep'))
@@ -84,7 +87,7 @@ export function addExecuting(program: Program, lazily: Lazily): void {
   const backtest = program
     .command('backtest')
     .description("try a task, with the code as it is now, on earlier runs' inputs")
-  backtest.requiredOption('-t, --task <task>', 'name or id of the task')
+  backtest.option('-t, --task <task>', 'name or id of the task')
   withCrew(backtest)
     .option('--last <number>', 'how many of the latest runs (default: 20)', wholeNumber)
     .option('--run <run>', `this run, ${runArgument}; once for each, instead of the latest ones`, collect)

@@ -19,7 +19,7 @@ export function addLooking(program: Program, lazily: Lazily): void {
 
   const show = program.command('show').description('show one run: its tasks, outputs and open questions')
   show
-    .argument('<run>', runArgument)
+    .argument('[run]', runArgument)
     .option('--steps', 'list the entries of its journal')
     .action(lazily(async () => (await import('../commands/show.ts')).show))
   example(show, 'reprise show latest --steps')
@@ -32,23 +32,23 @@ export function addLooking(program: Program, lazily: Lazily): void {
 
   const diff = program.command('diff').description('show what differs between two runs')
   diff
-    .argument('<a>', runArgument)
-    .argument('<b>', runArgument)
+    .argument('[a]', runArgument)
+    .argument('[b]', runArgument)
     .action(lazily(async () => (await import('../commands/diff.ts')).diff))
   example(diff, 'reprise diff claim-1 latest')
 
   const lineage = program.command('lineage').description('show where a run comes from and what was made from it')
-  lineage.argument('<run>', runArgument).action(lazily(async () => (await import('../commands/lineage.ts')).lineage))
+  lineage.argument('[run]', runArgument).action(lazily(async () => (await import('../commands/lineage.ts')).lineage))
   example(lineage, 'reprise lineage latest')
 
   const tail = program.command('tail').description("print a run's entries as they come, until it ends or suspends")
   tail
-    .argument('<run>', runArgument)
+    .argument('[run]', runArgument)
     .option('--after <entry>', 'only entries behind this one', wholeNumberOrZero, 0)
     .action(lazily(async () => (await import('../commands/tail.ts')).tail))
   example(tail, 'reprise tail latest')
 
   const verify = program.command('verify').description("check a run's journal against its hashes")
-  verify.argument('<run>', runArgument).action(lazily(async () => (await import('../commands/verify.ts')).verify))
+  verify.argument('[run]', runArgument).action(lazily(async () => (await import('../commands/verify.ts')).verify))
   example(verify, 'reprise verify latest')
 }

@@ -1,6 +1,6 @@
 // Picking one of a list at a terminal: with the arrow keys, by typing a part of it, or by its number. Esc and Ctrl-C pick none.
 // What is drawn is plain, fits the terminal, and is taken away again when something was picked.
-import { emitKeypressEvents } from 'node:readline'
+import { emitKeypressEvents, type Interface } from 'node:readline'
 import { styleText } from 'node:util'
 import type { Person } from './ask-line.ts'
 import { columns, plain, shorten } from './plain-text.ts'
@@ -20,6 +20,8 @@ interface Key {
 }
 
 const mostRows = 12
+/** How long, in ms, an Esc may still be the beginning of an arrow key; it is all that is read of the interface. */
+const quickEscape = { escapeCodeTimeout: 50 } as unknown as Interface
 
 export async function pick<Value>(
   title: string,
@@ -87,7 +89,7 @@ export async function pick<Value>(
       const numbered = matching(choices, typed).findIndex(({ index }) => String(index + 1) === typed.trim())
       at = Math.max(0, numbered)
     }
-    emitKeypressEvents(input)
+    emitKeypressEvents(input, quickEscape)
     input.setRawMode(true)
     input.on('keypress', onKey)
     signal?.addEventListener('abort', cancel)

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { claims, filing, imports, project, records, type Project } from './support.ts'
+
+const inputs = ['--input', 'notes=Water', '--input', 'tone=calm']
+const enter = '\r'
+const down = '\u001b[B'
+const esc = '\u001b'
+
+async function withRuns(): Promise<Project> {
+  const folder = await project(claims)
+  await folder.reprise('run', '--id', 'claim-a', '--through', 'facts', ...inputs)
+  await folder.reprise('run', '--id', 'claim-b', '--through', 'facts', ...inputs)
+  await folder.reprise('run', '--id', 'other', ...inputs)
+  return folder
+}
+
+describe('what is left out or fits several', { concurrency: 3 }, () => {
+  test('a run is picked from a list at a terminal, and asked for by name elsewhere', async () => {
+    await using folder = await withRuns()
+    const shown = await folder.press(['show'], ['Esc for none', down + enter])
+    assert.match(shown.stdout, /^run +claim-b$/m)
+    assert.match(shown.stderr, /Which run\? claim-b\n/)
+    for (const command of ['show', 'tail', 'lineage', 'verify', 'cancel', 'delete', 'answer', 'invalidate', 'diff']) {
+      const refused = await folder.reprise(command)
+      assert.equal(refused.code, 2, command)
+      assert.match(refused.stderr, /^error: no run is named; .*latest; see: reprise runs\n$/, command)
+    }
+  })
+
+  test('a beginning that several runs have is picked from those; Esc does nothing, with code 2', async () => {
+    await using folder = await withRuns()
+    const shown = await folder.press(['show', 'claim'], ['Esc for none', enter])
+    assert.match(shown.stdout, /^run +claim-b$/m)
+    assert.doesNotMatch(shown.stderr, /other/)
+    const left = await folder.press(['delete', 'claim'], ['Esc for none', esc])
+    assert.equal(left.code, 2)
+    assert.match(left.stderr, /error: no run was picked; .*reprise runs\n$/)
+    assert.equal(records(await folder.reprise('runs', '--json')).length, 3)
+  })
+
+  test('diff asks for both runs, one after the other', async () => {
+    await using folder = await withRuns()
+    const ended = await folder.press(
+      ['diff'],
+      ['Esc for none', 'claim-a' + enter],
+      ['Which run? claim-a\n', ''],
+      ['Esc for none', `oth${enter}`],
+    )
+    assert.match(ended.stdout, /^--- run claim-a of crew claims\n.*\n\+\+\+ run other of crew claims$/m)
+  })
+
+  test('resume asks which of several unfinished runs, and takes the only one without asking', async () => {
+    await using folder = await withRuns()
+    const first = await folder.press(['resume'], ['Esc for none', `-a${enter}`])
+    assert.match(first.stderr, /run claim-a completed/)
+    assert.doesNotMatch(first.stderr, /other/)
+    const second = await folder.press(['resume'])
+    assert.match(second.stderr, /run claim-b completed/)
+    assert.doesNotMatch(second.stderr, /Which run/)
+  })
+
+  test('a task is picked for replay, named by a beginning that no other has, and asked for elsewhere', async () => {
+    await using folder = await withRuns()
+    const picked = await folder.press(['replay', '--yes', '--id', 'picked'], ['Esc for none', `note${enter}`])
+    assert.equal(picked.code, 0, picked.stderr)
+    assert.match(picked.stderr, /Which task of crew claims\? note\n/)
+    const [record] = records(await folder.reprise('replay', '-t', 'fac', '--json'))
+    assert.deepEqual(record?.['parent'], { run: 'picked', from: 'facts' })
+    for (const command of ['replay', 'backtest']) {
+      const refused = await folder.reprise(command)
+      assert.equal(refused.code, 2)
+      assert.match(refused.stderr, /^error: no task is named; give it with -t.*reprise tasks\n$/)
+    }
+  })
+
+  test('a beginning that several tasks have is refused with their names where nobody can be asked', async () => {
+    await using folder = await project(claims.replaceAll(`name: 'note'`, `name: 'factual'`))
+    await folder.reprise('run', '--through', 'facts', ...inputs)
+    const refused = await folder.reprise('invalidate', 'latest', 'fac')
+    assert.equal(refused.code, 2)
+    assert.match(refused.stderr, /^error: 2 tasks of run \S+ begin with fac; give the name of one: facts, factual; /)
+    assert.equal((await folder.reprise('invalidate', 'latest', 'facts')).code, 0)
+  })
+
+  test('answer finds the run with questions, shows the question, and asks for the decision and its fields', async () => {
+    await using folder = await project(filing)
+    const started = folder.start(['run', '--id', 'asks'], { HANG: '1' })
+    await started.says('file_claim called')
+    started.child.kill('SIGINT')
+    await started.ended()
+    await folder.reprise('resume', 'asks')
+    await folder.reprise('fork', '--id', 'quiet', '--output', 'file=done')
+    const left = await folder.press(['answer', 'asks'], ['Esc for none', esc])
+    assert.equal(left.code, 2)
+    assert.match(left.stderr, /nothing was answered\n$/)
+    const unsaid = await folder.reprise('answer', 'asks', 'q1')
+    assert.equal(unsaid.code, 2)
+    assert.match(
+      unsaid.stderr,
+      /^error: --decision is missing; question q1 takes run, happened, fail: reprise answer asks q1/,
+    )
+    const unnamed = await folder.reprise('answer', 'asks', '--decision', 'run')
+    assert.equal(unnamed.code, 2)
+    assert.match(unnamed.stderr, /^error: no question is named; open in run asks are q1: Did file_claim/)
+    const answered = await folder.press(
+      ['answer'],
+      ['Esc for none', enter],
+      ['question q1: Did file_claim', ''],
+      ['Your decision', `happened${enter}`],
+      ['result (JSON, or a text): ', `{"claim":"C-42"}${enter}`],
+    )
+    assert.equal(answered.code, 0, answered.stderr)
+    assert.doesNotMatch(answered.stderr, /quiet/)
+    assert.match(answered.stderr, /answered q1 of run asks\ngo on with: reprise resume asks\n$/)
+    assert.equal((await folder.reprise('resume', 'asks')).stdout, 'Filed: C-42\n')
+  })
+
+  test('a budget that is used up is raised by answer --to', async () => {
+    await using folder = await project(`${imports}
+const model = scriptedModel([{ when: 'Two', reply: 'second' }, { when: 'One', reply: 'first' }])
+const agent = new Agent({ role: 'Clerk', goal: 'Help', model })
+const task = (name) => new Task({ name, description: name, agent })
+export const crew = new Crew({ name: 'tight', tasks: [task('One'), task('Two')], budget: { tokens: 1 } })
+`)
+    const asked = await folder.reprise('run', '--id', 'tight')
+    assert.equal(asked.code, 3, asked.stderr)
+    const unfit = await folder.reprise('answer', 'tight', 'q1', '--decision', 'raise', '--to', 'tokens=many')
+    assert.equal(unfit.code, 2)
+    assert.match(unfit.stderr, /^error: --to has "many" as tokens; .*tokens=50000/)
+    assert.equal((await folder.reprise('answer', 'tight', 'q1', '--decision', 'raise', '--to', 'tokens=99999')).code, 0)
+    assert.equal((await folder.reprise('resume', 'tight')).stdout, 'second\n')
+  })
+})
