@@ -16,11 +16,11 @@ import { wrap } from './terminal/wrap.ts'
  * who gave it is for the caller to add. Only where `canAsk()`.
  */
 export async function askQuestion(
-  { err }: Pick<Terminal, 'err'>,
+  { loud }: Pick<Terminal, 'loud'>,
   question: Question,
   person: Person = thePerson(),
 ): Promise<Answer | undefined> {
-  printQuestion(err, question)
+  printQuestion(loud, question)
   const forms = Object.entries(decisions[question.kind])
   const choices = forms.map(([decision]) => ({
     value: decision,
@@ -32,7 +32,7 @@ export async function askQuestion(
   const { must, may = [] } = decisions[question.kind][decision] ?? { must: [] }
   const fields: { [field: string]: Json } = {}
   for (const field of [...must, ...may]) {
-    const value = await askField(err, question, field, must.includes(field), person)
+    const value = await askField(loud, question, field, must.includes(field), person)
     if (value === undefined) return undefined
     if (value.given) fields[field] = value.given.value
   }
@@ -73,7 +73,7 @@ const meanings: { readonly [K in Question['kind']]: { readonly [decision: string
 
 /** Asks again until it fits. Undefined: cancelled. `given` is left out where nothing was typed and nothing is needed. */
 async function askField(
-  err: Channel,
+  channel: Channel,
   question: Question,
   field: string,
   needed: boolean,
@@ -84,18 +84,18 @@ async function askField(
   for (;;) {
     const typed = await askLine(`${field}${hints === '' ? '' : ` (${hints})`}: `, person)
     if (typed === undefined) {
-      err.line()
+      channel.line()
       return undefined
     }
     if (typed.trim() === '') {
       if (!needed) return {}
-      err.line(`${field} is needed; Esc leaves the question open`)
+      channel.line(`${field} is needed; Esc leaves the question open`)
       continue
     }
     try {
       return { given: { value: read(typed) } }
     } catch (error) {
-      err.line({ text: messageOf(error), format: 'red' })
+      channel.line({ text: messageOf(error), format: 'red' })
     }
   }
 }

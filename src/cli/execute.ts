@@ -64,12 +64,11 @@ export async function execute(
     }
     if (terminal.json) terminal.record(recordOf((await readRun(store, result.runId)).state, false))
     if (result.status === 'suspended') {
-      terminal.err.line({ text: complete(String(result)), format: 'yellow' })
+      terminal.loud.line({ text: complete(String(result)), format: 'yellow' })
       return exitCodes.suspended
     }
     const words = steps > 0 ? usageWords(result.usage.spent) : 'before; this is its stored result'
-    if (!options.quiet)
-      terminal.err.line({ text: `run ${result.runId} completed`, format: 'green' }, `${steps > 0 ? ': ' : ' '}${words}`)
+    terminal.err.line({ text: `run ${result.runId} completed`, format: 'green' }, `${steps > 0 ? ': ' : ' '}${words}`)
     if (!terminal.json) terminal.out.raw(result.raw)
     return exitCodes.done
   } finally {
@@ -78,7 +77,7 @@ export async function execute(
 
   /** What is shown while it works is gone when this is over, however it ends. */
   async function watched(): Promise<RunResult | undefined> {
-    using progress = openProgress(terminal, options, { store, prices: crew.prices })
+    using progress = openProgress(terminal, { store, prices: crew.prices })
     const observed = observe(store, (entry, run) => {
       steps++
       return progress.hear(entry, run)

@@ -25,9 +25,9 @@ export function reportFailure(error: unknown, { terminal, complete }: Invocation
     const code = known?.code ?? (error instanceof UsageError ? 'USAGE' : 'INTERNAL')
     terminal.record({ error: { code, message, runId: known?.runId, task: known?.task } })
   }
-  terminal.err.line({ text: 'error:', format: 'red' }, ` ${message}`)
+  terminal.loud.line({ text: 'error:', format: 'red' }, ` ${message}`)
   const stack = stackOf(error)
-  if (stack !== undefined) terminal.err.line({ text: stack, format: 'dim' })
+  if (stack !== undefined) terminal.loud.line({ text: stack, format: 'dim' })
   return exitCodeOf(error)
 }
 

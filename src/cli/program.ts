@@ -22,6 +22,7 @@ export function createProgram(finished: (code: number) => void): Program {
     .helpCommand(false)
     .option('--store <url>', 'where journals are kept (else REPRISE_STORE, else .reprise/runs.db beside package.json)')
     .option('--json', 'print data as JSON, one object per line')
+    .option('--quiet', 'print data and errors alone: no progress and no advice')
     .option('--no-color', 'print without colours, as NO_COLOR does')
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError('(see: reprise --help)')
@@ -62,7 +63,11 @@ function actionOf<Options extends object>(load: () => Promise<Command<Options>>,
     const loads = this.options.some((option) => option.long === '--file')
     const file = this.name() === 'run' ? args[0] : options.file
     const place = { store: options.store, ...(loads || this.name() === 'run' ? { file, crew: options.crew } : {}) }
-    const terminal = openTerminal({ json: options.json ?? false, color: options.color })
+    const terminal = openTerminal({
+      json: options.json ?? false,
+      quiet: options.quiet ?? false,
+      color: options.color,
+    })
     const invocation: Invocation<Options> = {
       terminal,
       args,

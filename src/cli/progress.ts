@@ -6,7 +6,6 @@ import type { Run } from '../crew/run.ts'
 import type { Entry } from '../journal/entries.ts'
 import type { Prices } from '../models/prices.ts'
 import type { Store } from '../stores/store.ts'
-import type { GlobalOptions } from './invocation.ts'
 import { treeLines } from './live/lines.ts'
 import { createTree } from './live/tree.ts'
 import type { Block } from './terminal/block.ts'
@@ -24,17 +23,15 @@ export interface Progress extends Disposable {
 
 export function openProgress(
   terminal: Terminal,
-  { quiet }: Pick<GlobalOptions, 'quiet'>,
   { store, prices }: { readonly store: Store; readonly prices: Prices | undefined },
 ): Progress {
-  const block = quiet ? undefined : terminal.openBlock()
+  const block = terminal.openBlock()
   if (block)
     return liveProgress(
       block,
       createTree(store, prices, () => performance.now()),
     )
-  const print = quiet ? () => {} : progressLines(terminal.err)
-  return { hear: print, listenTo() {}, whileAsking: (work) => work(), [Symbol.dispose]() {} }
+  return { hear: progressLines(terminal.err), listenTo() {}, whileAsking: (work) => work(), [Symbol.dispose]() {} }
 }
 
 const frameMs = 100

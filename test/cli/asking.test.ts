@@ -64,17 +64,17 @@ async function ask(
   question: Question,
   ...presses: readonly Press[]
 ): Promise<{ answer: Answer | undefined; said: string }> {
-  const { err, said } = listener()
-  const answer = await askQuestion({ err }, question, person(...presses))
+  const { channel, said } = listener()
+  const answer = await askQuestion({ loud: channel }, question, person(...presses))
   if (answer) checkAnswer(question, answer)
   return { answer, said: said() }
 }
 
-function listener(): { err: Channel; said(): string } {
+function listener(): { channel: Channel; said(): string } {
   const lines: string[] = []
   const line = (...pieces: readonly Piece[]): void =>
     void lines.push(pieces.map((piece) => (typeof piece === 'string' ? piece : piece.text)).join(''))
-  return { err: { width: 80, line } as Channel, said: () => lines.join('\n') }
+  return { channel: { width: 80, line } as Channel, said: () => lines.join('\n') }
 }
 
 test('a question is asked with the decisions of its kind and the fields of the decision, and the answer fits', async () => {
@@ -160,15 +160,15 @@ test('what does not fit a field is said and asked for again; a cancel leaves the
 })
 
 test('inputs are asked for one after another, an empty one again, and none is used when one is left', async () => {
-  const { err, said } = listener()
+  const { channel, said } = listener()
   const there = person(
     ['notes: ', keys.enter],
     ['notes: ', 'a flood', keys.enter],
     ['tone: ', '@none.txt', keys.enter],
     ['tone: ', 'kind', keys.enter],
   )
-  assert.deepEqual(await askInputs(err, ['notes', 'tone'], there), { notes: 'a flood', tone: 'kind' })
+  assert.deepEqual(await askInputs(channel, ['notes', 'tone'], there), { notes: 'a flood', tone: 'kind' })
   assert.match(said(), /--input tone names a file that cannot be read/)
   const leaving = person(['notes: ', 'a flood', keys.enter], ['tone: ', keys.cancel])
-  assert.equal(await askInputs(err, ['notes', 'tone'], leaving), undefined)
+  assert.equal(await askInputs(channel, ['notes', 'tone'], leaving), undefined)
 })

@@ -162,6 +162,31 @@ describe('reprise run', { concurrency: 4 }, () => {
     assert.deepEqual(await ids('file:from-shell'), ['from-shell'])
   })
 
+  test('prints the result alone with --quiet, and errors all the same', async () => {
+    await using folder = await project(claims)
+    const done = await folder.reprise('run', '--quiet', ...inputs)
+    assert.deepEqual(done, { code: 0, stdout: 'Urgentcalm\nSecond line\n', stderr: '' })
+    assert.deepEqual(await folder.reprise('--quiet', 'replay', '-t', 'note'), done)
+    const failed = await folder.reprise('show', 'nothing', '--quiet')
+    assert.match(failed.stderr, /^error: there is no run nothing/)
+    assert.equal((await folder.reprise('prune', '--keep', '9', '--quiet')).stderr, '')
+  })
+
+  test('suggests the command or option that a typing mistake meant, with code 2', async () => {
+    await using folder = await project()
+    for (const [args, meant] of [
+      [['shwo'], 'show'],
+      [['runs', '--stauts', 'failed'], '--status'],
+      [['show', '--jsno'], '--json'],
+      [['replay', '--dryrun'], '--dry-run'],
+    ] as const) {
+      const ended = await folder.reprise(...args)
+      assert.equal(ended.code, 2)
+      assert.ok(ended.stderr.includes(`(Did you mean ${meant}?)`), ended.stderr)
+      assert.match(ended.stderr, /\(see: reprise .*--help\)\n$/)
+    }
+  })
+
   test('tells an older Node.js in one sentence what it needs', async () => {
     await using folder = await project(claims)
     const older = `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.1.0'}})`

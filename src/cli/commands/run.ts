@@ -37,7 +37,7 @@ export async function run(invocation: Invocation<RunOptions>): Promise<number> {
       const missing = crew.inputs.filter((name) => inputs?.[name] === undefined)
       if (!RepriseError.isInstance(error) || error.code !== 'INPUT_MISSING' || missing.length === 0 || !canAsk())
         throw error
-      const more = await askInputs(terminal.err, missing)
+      const more = await askInputs(terminal.loud, missing)
       if (!more) throw error
       return start({ ...inputs, ...more })
     }

@@ -23,15 +23,26 @@ export interface Channel {
 
 export interface Terminal {
   readonly json: boolean
+  /** Nothing but data and errors is printed: `err` is silent. */
+  readonly quiet: boolean
   readonly out: Channel
+  /** Progress and prose. */
   readonly err: Channel
+  /** Errors, what a person is asked, and that a run waits for one. */
+  readonly loud: Channel
   /** One JSON object on one line of the standard output. */
   record(value: object): void
-  /** Lines on the standard error output that change in place; undefined where that is no terminal, or one that cannot. */
+  /** Lines on the standard error output that change in place; undefined when quiet, and where that is no terminal, or one that cannot. */
   openBlock(): Block | undefined
 }
 
-export function openTerminal({ json, color }: { readonly json: boolean; readonly color: boolean }): Terminal {
+export interface TerminalOptions {
+  readonly json: boolean
+  readonly quiet: boolean
+  readonly color: boolean
+}
+
+export function openTerminal({ json, quiet, color }: TerminalOptions): Terminal {
   const out = openChannel(process.stdout, color)
   const { stdout, stderr } = process
   // the reader has gone (`reprise runs | head -1`): nothing is wrong, and nobody is left to print for
@@ -39,15 +50,20 @@ export function openTerminal({ json, color }: { readonly json: boolean; readonly
     if (error.code === 'EPIPE') process.exit(0)
     throw error
   })
+  const loud = openChannel(process.stderr, color)
   return {
     json,
+    quiet,
     out,
-    err: openChannel(process.stderr, color),
+    err: quiet ? { width: loud.width, line() {}, shortLine() {}, raw() {} } : loud,
+    loud,
     // the JSON of a control character is an escape of six letters; those of the C1 set are not escaped by JSON
     record: (value) =>
       out.line(JSON.stringify(value).replaceAll(/[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, escapeUnicode)),
     openBlock: () =>
-      stderr.isTTY && !environment().dumbTerminal ? openBlock(stderr, [stdout], painter(stderr, color)) : undefined,
+      !quiet && stderr.isTTY && !environment().dumbTerminal
+        ? openBlock(stderr, [stdout], painter(stderr, color))
+        : undefined,
   }
 }
 
