@@ -1,118 +1,114 @@
-// `reprise show`: one run as its journal tells it.
+// `reprise show`: one run as its journal tells it, one task of it as a whole, and what its models were sent.
 import { describeEntry } from '../../crew/log.ts'
 import { listRuns } from '../../crew/runs.ts'
 import { replayCommand, resumeCommand } from '../../engine/commands.ts'
 import { howToAnswer } from '../../engine/questions.ts'
 import { readEntries, readRun } from '../../engine/read-run.ts'
-import { withFileWords } from '../../journal/files.ts'
-import { exitCodes } from '../exit-codes.ts'
+import type { Entry, Question } from '../../journal/entries.ts'
+import { taskOf } from '../../journal/paths.ts'
+import type { RunState } from '../../journal/state.ts'
+import type { Store } from '../../stores/store.ts'
+import { exitCodes, UsageError } from '../exit-codes.ts'
 import { findRun } from '../find-run.ts'
+import { chooseTask } from '../find-task.ts'
 import type { Invocation } from '../invocation.ts'
-import { formatOf, recordOf, runWord, type RunRecord, type TaskRecord } from '../run-record.ts'
-import { openRuns, type OpenEngine } from '../stores.ts'
-import { plain, shorten } from '../terminal/plain-text.ts'
-import type { Channel, Piece, Terminal } from '../terminal/terminal.ts'
-import { clock, duration, longTime, plural, usageWords } from '../terminal/words.ts'
+import { recordOf, type RunRecord } from '../run-record.ts'
+import { promptPrinter } from '../showing/print-prompts.ts'
+import { printRun, printTask } from '../showing/print-run.ts'
+import { printWholeTask } from '../showing/print-task.ts'
+import { promptsSent } from '../showing/prompts-sent.ts'
+import { wholeTask } from '../showing/task-history.ts'
+import { openRuns } from '../stores.ts'
+import type { Channel, Terminal } from '../terminal/terminal.ts'
+import { clock } from '../terminal/words.ts'
 
-const outputLines = 6
+export interface ShowOptions {
+  readonly task?: string
+  readonly steps?: boolean
+  readonly prompts?: boolean
+}
 
-export async function show({ terminal, args, options, complete }: Invocation<{ steps?: boolean }>): Promise<number> {
+export async function show(invocation: Invocation<ShowOptions>): Promise<number> {
+  const { terminal, args, options, complete } = invocation
+  const { steps = false, prompts = false } = options
+  if (terminal.json && steps && prompts)
+    throw new UsageError('--steps and --prompts print different objects; with --json, give one of them')
   await using engine = await openRuns(options.store)
   const { run } = await findRun(engine.store, args[0])
-  if (options.steps && terminal.json) {
-    for await (const { entry } of readEntries(engine.store, run)) terminal.record(entry)
+  const { state } = await readRun(engine.store, run)
+  const task = options.task === undefined ? undefined : await taskIn(state, options.task)
+  if (terminal.json && (steps || prompts)) {
+    if (steps) for await (const entry of entriesOf(engine.store, run, task)) terminal.record(entry)
+    else for await (const prompt of promptsSent(engine.store, run, task)) terminal.record(prompt)
     return exitCodes.done
   }
-  const { state } = await readRun(engine.store, run)
   const abandoned = state.status === 'running' && (await engine.store.holder(run)) === undefined
   const record = recordOf(state, abandoned)
+  const whole = task === undefined ? undefined : wholeOf(state, record, task)
   if (terminal.json) {
-    terminal.record(record)
+    terminal.record(whole ?? record)
     return exitCodes.done
   }
-  const children = await listRuns(engine, { parent: run }, 20)
-  printRun(
-    terminal.out,
-    record,
-    children.map((child) => child.id),
-  )
-  for (const task of record.tasks) printTask(terminal.out, task)
-  if (options.steps) await printSteps(terminal, engine, run)
-  for (const question of record.questions) {
-    terminal.out.line()
-    terminal.out.line({ text: `question ${question.id}`, format: 'bold' }, ` (${question.kind}): ${question.text}`)
-    terminal.out.line(`  ${complete(howToAnswer(run, question))}`)
+  if (whole) printWholeTask(terminal.out, whole)
+  else {
+    const children = await listRuns(engine, { parent: run }, 20)
+    const ids = children.map((child) => child.id)
+    printRun(terminal.out, record, ids)
+    for (const one of record.tasks) printTask(terminal.out, one)
   }
+  if (steps) await printSteps(terminal.out, entriesOf(engine.store, run, task))
+  if (prompts) await printPrompts(terminal, engine.store, run, task)
+  const asked = record.questions.filter(({ path }) => task === undefined || taskOf(path) === task)
+  for (const question of asked) printQuestion(terminal.out, question, complete(howToAnswer(run, question)))
   const next = nextCommand(record)
   if (next !== undefined) terminal.err.line(complete(`\n${next}`))
   return exitCodes.done
 }
 
-function printRun(channel: Channel, record: RunRecord, children: readonly string[]): void {
-  const field = (name: string, ...pieces: Piece[]): void =>
-    channel.line({ text: name.padEnd(9), format: 'dim' }, ...pieces)
-  const open = record.questions.length > 0 ? `, waits for ${plural(record.questions.length, 'answer')}` : ''
-  field('run', record.id)
-  field('crew', record.crew)
-  field(
-    'status',
-    { text: runWord(record), format: formatOf(runWord(record)) },
-    `${open} (${record.done} of ${plural(record.total, 'task')} done)`,
-  )
-  if (record.error) field('error', { text: `${record.error.code}: ${record.error.message}`, format: 'red' })
-  field('created', longTime(record.createdAt))
-  field('updated', `${longTime(record.updatedAt)}, ${record.lives === 1 ? '1 life' : `${record.lives} lives`}`)
-  field('spent', `${usageWords(record.usage)}, ${plural(record.usage.calls, 'model call')}`)
-  if (record.parent) {
-    const { run, from } = record.parent
-    field('parent', from === undefined ? run : `${run}, from task ${from} on`)
-  }
-  for (const child of children) field('child', child)
-  for (const [name, value] of Object.entries(record.inputs)) {
-    const shown = withFileWords(value)
-    const text = typeof shown === 'string' ? shown : JSON.stringify(shown)
-    field('input', shorten(`${name} = ${text}`, Math.min(channel.width, 200) - 9))
-  }
+/** Its name. TASK_NOT_FOUND. */
+async function taskIn(state: RunState, reference: string): Promise<string> {
+  const tasks = [...state.tasks.values()].filter((task) => !task.removed)
+  return (await chooseTask(tasks, reference, `run ${state.run}`)).name
 }
 
-function printTask(channel: Channel, task: TaskRecord): void {
-  const facts = [
-    task.agent,
-    usageWords(task.usage),
-    times(task),
-    task.attempts > 1 ? `${task.attempts} attempts` : undefined,
-  ]
+function wholeOf(state: RunState, record: RunRecord, name: string): ReturnType<typeof wholeTask> | undefined {
+  const task = state.tasks.get(name)
+  const found = record.tasks.find((one) => one.name === name)
+  return task && found && wholeTask(state, task, found)
+}
+
+/** Of one task, or of the whole run. */
+async function* entriesOf(store: Store, run: string, task: string | undefined): AsyncGenerator<Entry> {
+  for await (const { entry } of readEntries(store, run))
+    if (task === undefined || (entry.path !== undefined && taskOf(entry.path) === task)) yield entry
+}
+
+async function printSteps(channel: Channel, entries: AsyncIterable<Entry>): Promise<void> {
   channel.line()
-  channel.line(
-    { text: task.name, format: 'bold' },
-    '  ',
-    { text: task.status, format: formatOf(task.status) },
-    `  ${task.id}`,
-  )
-  channel.line({ text: `  ${facts.filter((fact) => fact !== undefined).join(' · ')}`, format: 'dim' })
-  if (task.from !== undefined) channel.line(`  from run ${task.from}`)
-  if (task.stale) channel.line({ text: `  stale: ${task.stale.join('; ')}`, format: 'yellow' })
-  if (task.error) channel.line({ text: `  ${task.error.message}`, format: 'red' })
-  if (task.raw === undefined) return
-  const lines = plain(task.raw).trimEnd().split('\n')
-  const width = Math.min(channel.width, 200) - 4
-  for (const line of lines.slice(0, outputLines)) channel.line(`  │ ${shorten(line, width)}`)
-  if (lines.length > outputLines)
-    channel.line({ text: `  │ … ${plural(lines.length - outputLines, 'more line')}`, format: 'dim' })
+  channel.line({ text: 'steps', format: 'bold' })
+  for await (const entry of entries)
+    channel.shortLine(`${String(entry.seq).padStart(5)}  ${clock(entry.at)}  `, describeEntry(entry) ?? entry.type)
 }
 
-function times({ startedAt, completedAt }: TaskRecord): string | undefined {
-  if (startedAt === undefined) return undefined
-  if (completedAt === undefined) return `since ${clock(startedAt)}`
-  return `${clock(startedAt)} to ${clock(completedAt)}, ${duration(Date.parse(completedAt) - Date.parse(startedAt))}`
-}
-
-async function printSteps({ out }: Terminal, engine: OpenEngine, run: string): Promise<void> {
-  out.line()
-  out.line({ text: 'steps', format: 'bold' })
-  for await (const { entry } of readEntries(engine.store, run)) {
-    out.shortLine(`${String(entry.seq).padStart(5)}  ${clock(entry.at)}  `, describeEntry(entry) ?? entry.type)
+async function printPrompts(
+  { out, err }: Terminal,
+  store: Store,
+  run: string,
+  task: string | undefined,
+): Promise<void> {
+  const print = promptPrinter(out)
+  let count = 0
+  for await (const prompt of promptsSent(store, run, task)) {
+    count++
+    print(prompt)
   }
+  if (count === 0) err.line('no model was asked')
+}
+
+function printQuestion(channel: Channel, { id, kind, text }: Question, command: string): void {
+  channel.line()
+  channel.line({ text: `question ${id}`, format: 'bold' }, ` (${kind}): ${text}`)
+  channel.line(`  ${command}`)
 }
 
 function nextCommand({ id, status, abandoned, questions }: RunRecord): string | undefined {

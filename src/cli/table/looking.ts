@@ -20,9 +20,11 @@ export function addLooking(program: Program, lazily: Lazily): void {
   const show = program.command('show').description('show one run: its tasks, outputs and open questions')
   show
     .argument('[run]', runArgument)
+    .option('--task <task>', 'one task as a whole: name or id')
     .option('--steps', 'list the entries of its journal')
+    .option('--prompts', 'what was sent to the model, step by step')
     .action(lazily(async () => (await import('../commands/show.ts')).show))
-  example(show, 'reprise show latest --steps')
+  example(show, 'reprise show latest --task note --prompts')
 
   const tasks = program.command('tasks').alias('log-tasks-outputs').description("list a run's tasks with their ids")
   tasks
