@@ -1,9 +1,13 @@
-// The user's own code that hears of a run: before it is made, behind each task that is executed, and at its end. It is called for
+// The user's own code that hears of a run: before it is made, behind each step and each task that is executed, and at its end. It is called for
 // kickoffs, replays, forks and resumes alike; for what is inherited it is not called, since that happened in another run.
-import type { Callbacks, CrewDefinition, Inputs } from '../engine/definition.ts'
+import type { Callbacks, CrewDefinition, Inputs, StepEntry } from '../engine/definition.ts'
 import { messageOf, RepriseError } from '../errors.ts'
+import type { EntryBodies, Usage } from '../journal/entries.ts'
 import { noFiles, plainInputs, type Files } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
+import { parentPath, taskOf } from '../journal/paths.ts'
+import { callAt } from '../journal/places.ts'
+import { replyText, type RunState, type ToolOutcome } from '../journal/state.ts'
 import { redact } from '../models/redact.ts'
 import { describe } from '../options.ts'
 import { readInputs, settled } from './given-inputs.ts'
@@ -31,9 +35,39 @@ export interface CrewCallbacks<T extends Tasks = Tasks> {
   afterKickoff?(result: CompletedResult<T>): void | Promise<void>
   /** Called behind each task that was executed in this run. At least once: again after a crash before it returned. */
   onTask?(output: TaskOutput, place: CallbackPlace): void | Promise<void>
+  /**
+   * Called behind each model call and each tool call of this run, of whatever agent: one at a time, in the order of the journal, before the
+   * next model call of the task. At least once: a crash may let the last ones be told again.
+   */
+  onStep?(step: Step, place: CallbackPlace): void | Promise<void>
 }
 
-export const callbackKeys = ['beforeKickoff', 'afterKickoff', 'onTask'] as const
+/** One model call or one tool call, as it is recorded. */
+export type Step = {
+  /** `note#1/2` is the second model call of the first attempt at note, `note#1/2.0` the first tool call that it asked for. */
+  readonly path: string
+  readonly task: string
+  /** The role of who did it; undefined for a task that is a function. */
+  readonly agent: string | undefined
+} & (
+  | {
+      readonly kind: 'model'
+      readonly text: string
+      /** The tools that it asks for; none in an answer. */
+      readonly calls: readonly { readonly tool: string; readonly input: Json }[]
+      readonly usage: Usage
+    }
+  | {
+      readonly kind: 'tool'
+      readonly tool: string
+      readonly input: Json
+      readonly outcome: ToolOutcome
+      /** Where the outcome is from, if the tool was not called for it. */
+      readonly source: EntryBodies['tool.returned']['source']
+    }
+)
+
+export const callbackKeys = ['beforeKickoff', 'afterKickoff', 'onTask', 'onStep'] as const
 
 /** CREW_INVALID for one that is no function. */
 export function checkCallbacks(options: CrewCallbacks): void {
@@ -46,7 +80,7 @@ export function checkCallbacks(options: CrewCallbacks): void {
 
 /** `crew` is asked for when something is to be said: it is made with these callbacks. */
 export function callbacksOf(options: CrewCallbacks, tasks: readonly Task[], crew: () => CrewDefinition): Callbacks {
-  const { beforeKickoff, afterKickoff, onTask } = options
+  const { beforeKickoff, afterKickoff, onTask, onStep } = options
   return {
     before: beforeKickoff && ((inputs) => inputsFrom(beforeKickoff, inputs)),
     after:
@@ -65,7 +99,29 @@ export function callbacksOf(options: CrewCallbacks, tasks: readonly Task[], crew
             await onTask?.(output, place)
           }
         : undefined,
+    step:
+      onStep &&
+      (async (state, entry) => {
+        const step = toStep(state, entry)
+        if (step) await onStep(step, { run: state.run, seq: entry.seq })
+      }),
   }
+}
+
+/** Undefined for the return of a call of which nothing else is left: it was removed by hand. */
+function toStep(state: RunState, entry: StepEntry): Step | undefined {
+  const { path = '' } = entry
+  const call = entry.type === 'tool.returned' ? callAt(state, path) : undefined
+  const attempt = parentPath(call ? parentPath(path) : path)
+  const agent = state.attempts.get(attempt)?.agent
+  const done = { path, task: taskOf(path), agent: agent === '' ? undefined : agent }
+  if (entry.type === 'model.replied') {
+    const calls = entry.parts.flatMap((part) => (part.type === 'call' ? [{ tool: part.tool, input: part.input }] : []))
+    return { ...done, kind: 'model', text: replyText(entry), calls, usage: entry.usage }
+  }
+  if (!call) return undefined
+  const { tool, input } = call.request
+  return { ...done, kind: 'tool', tool, input: call.input ?? input, outcome: entry.outcome, source: entry.source }
 }
 
 async function inputsFrom(

@@ -1,8 +1,11 @@
 // Telling the user's code what happened in a run. What it throws fails the run; a resume calls it again.
 import { messageOf, RepriseError } from '../errors.ts'
+import { taskOf } from '../journal/paths.ts'
 import { redact } from '../models/redact.ts'
-import type { CrewDefinition } from './definition.ts'
+import { unlessAborted } from './deadline.ts'
+import type { Callbacks, CrewDefinition } from './definition.ts'
 import type { Hold } from './hold.ts'
+import { readEntries } from './read-run.ts'
 
 /** Calls back for each task that was completed here and of which nobody was told: also for one that a crash came behind. */
 export async function tellOfTasks(hold: Hold, crew: CrewDefinition): Promise<void> {
@@ -13,6 +16,36 @@ export async function tellOfTasks(hold: Hold, crew: CrewDefinition): Promise<voi
     await callBack(() => tell?.(hold.state, task), `the callback of task ${task.name}`, task.name)
     await hold.append([{ type: 'callback.returned', path: task.name, of: known.seq }])
   }
+}
+
+/**
+ * Calls back for each step that is on disk and of which nobody was told, one at a time and in the order of the journal. What says so goes
+ * with the next append, since an append of its own would double what a step costs: a crash before that lets the resume tell of it again.
+ */
+export async function tellOfSteps(hold: Hold, crew: CrewDefinition, signal: AbortSignal = hold.signal): Promise<void> {
+  const { step: tell } = crew.callbacks ?? {}
+  if (!tell) return
+  // when one has thrown the run fails, and nobody is told of anything more
+  const now = (telling.get(hold) ?? Promise.resolve(hold.state.told ?? 0)).then((told) => tellFrom(hold, tell, told))
+  telling.set(hold, now)
+  await unlessAborted(now, signal)
+}
+
+/** The last entry that was looked at, in this life of a run. */
+const telling = new WeakMap<Hold, Promise<number>>()
+
+async function tellFrom(hold: Hold, tell: NonNullable<Callbacks['step']>, after: number): Promise<number> {
+  let told = after
+  // from the store, where only what is on disk is found
+  for await (const { entry } of readEntries(hold.engine.store, hold.state.run, after)) {
+    hold.signal.throwIfAborted()
+    if (entry.type === 'model.replied' || entry.type === 'tool.returned') {
+      await callBack(() => tell(hold.state, entry), `onStep at ${entry.path}`, taskOf(entry.path ?? ''))
+      hold.mark({ type: 'callback.returned', of: entry.seq })
+    }
+    told = entry.seq
+  }
+  return told
 }
 
 export async function tellOfEnd(hold: Hold, crew: CrewDefinition): Promise<void> {

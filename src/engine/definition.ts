@@ -1,7 +1,7 @@
 // What the engine needs to know of a crew. The classes that users write satisfy these; the engine knows no classes.
 import type { Prices } from '../models/prices.ts'
 import type { LanguageModel } from '../models/resolve-model.ts'
-import type { StoredFile, Limit } from '../journal/entries.ts'
+import type { EntryOf, StoredFile, Limit } from '../journal/entries.ts'
 import type { Files } from '../journal/files.ts'
 import type { Answers, Entry, Fingerprint, Json, Owner, Question } from '../journal/index.ts'
 import type { RunState } from '../journal/state.ts'
@@ -154,9 +154,14 @@ export interface Callbacks {
   readonly before?: ((inputs: Inputs) => Promise<{ readonly inputs: Inputs; readonly files: Files }>) | undefined
   /** Behind the completion of a task that was executed here; at least once. */
   readonly task?: ((state: RunState, task: TaskDefinition) => Promise<void>) | undefined
+  /** Behind a step of this run, `entry`; at least once. */
+  readonly step?: ((state: RunState, entry: StepEntry) => Promise<void>) | undefined
   /** When all tasks are done, before the run is completed; at least once. */
   readonly after?: ((state: RunState) => Promise<void>) | undefined
 }
+
+/** What records a step: a model call, or a tool call. */
+export type StepEntry = EntryOf<'model.replied' | 'tool.returned'>
 
 export type Inputs = { readonly [name: string]: Json }
 

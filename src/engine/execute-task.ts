@@ -10,6 +10,7 @@ import { callModel, type ModelRequest } from '../models/call-model.ts'
 import { isModelFailure } from '../models/model-failure.ts'
 import { checkModel, modelName } from '../models/resolve-model.ts'
 import { standingOf } from './attempts.ts'
+import { tellOfSteps } from './callbacks.ts'
 import { conversation } from './conversation.ts'
 import { deadline, unlessAborted } from './deadline.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
@@ -182,6 +183,7 @@ export async function takeTurn(
   { tracing }: ExecuteOptions,
   signal: AbortSignal,
 ): Promise<void> {
+  await tellOfSteps(hold, crew, signal)
   await drainInbox(hold, { edits: false })
   await checkBudget(hold, crew)
   await waitForTurn(task, crew, hold.engine.world, signal)
@@ -218,6 +220,7 @@ export async function takeTurn(
     await hold.append([{ type: 'model.failed', path, startedAt, tries, error: { code, message } }])
     throw error
   }
+  await tellOfSteps(hold, crew, signal)
 }
 
 /** The code's own model, or, where the code has changed and the attempt goes on as it was, the one that was pinned. */

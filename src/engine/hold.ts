@@ -19,6 +19,8 @@ export interface Hold {
   readonly signal: AbortSignal
   /** Resolves when the entries are on disk. `taken` are the inbox messages that they record. */
   append(entries: readonly NewEntry[], taken?: readonly string[]): Promise<void>
+  /** An entry that goes in front of the next append, whosever that is; a newer one takes its place. It costs no append of its own. */
+  mark(entry: NewEntry): void
   /** To be awaited before every effect: refuses when the lease is lost or nearly over. */
   ready(): Promise<void>
   /** The next free question id of the run. */
@@ -91,6 +93,7 @@ export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: num
   const keeper = keepLease(store, lease, world, since, fail)
   let prev = read.hash
   let waiting: Waiting[] = []
+  let marked: NewEntry | undefined
   let writing: Promise<void> | undefined
   let questions = Math.max(0, ...[...state.questions.keys()].map((id) => Number(id.slice(1)) || 0))
 
@@ -116,7 +119,8 @@ export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: num
           // nothing follows the end of a run, whoever was about to say something
           if (ended(state)) item.reject(runIsOver(state))
           else {
-            encoded.push(...encode(item.entries))
+            encoded.push(...encode(marked ? [marked, ...item.entries] : item.entries))
+            marked = undefined
             written.push(item)
           }
         }
@@ -147,6 +151,7 @@ export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: num
       writing ??= Promise.resolve().then(flush)
       return promise
     },
+    mark: (entry) => void (marked = entry),
     async ready() {
       controller.signal.throwIfAborted()
       await keeper.ready()

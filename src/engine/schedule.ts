@@ -4,7 +4,7 @@
 import { messageOf, RepriseError } from '../errors.ts'
 import type { NewEntry } from '../journal/entries.ts'
 import { openQuestions, type RunState } from '../journal/state.ts'
-import { tellOfEnd, tellOfTasks } from './callbacks.ts'
+import { tellOfEnd, tellOfSteps, tellOfTasks } from './callbacks.ts'
 import { unlessAborted } from './deadline.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
 import { executeTask } from './execute-task.ts'
@@ -52,6 +52,7 @@ export async function executeTasks(
       if (failure && running.size === 0) throw failure.error
       const { seq } = hold.state
       await writeOutputFiles(hold, crew)
+      await tellOfSteps(hold, crew)
       await unlessAborted(tellOfTasks(hold, crew), hold.signal)
       const ready =
         failure || inbox.editsWait || running.size >= crew.concurrency

@@ -305,7 +305,10 @@ export interface EntryBodies {
   'task.skipped': { readonly reason: string }
   'task.edited': { readonly raw: string; readonly structured: boolean; readonly by?: string }
   'task.invalidated': { readonly by?: string; readonly reason?: string }
-  /** The callbacks for a task's completion, entry `of`, have returned and are not called again. */
+  /**
+   * The callbacks for a task's completion, entry `of`, have returned and are not called again. Without a path: those for all steps up to and
+   * including entry `of`.
+   */
   'callback.returned': { readonly of: number }
   /** The output of a task, completed by entry `of`, is in its file, below the working folder, and is not written again. */
   'file.written': { readonly of: number; readonly file: string; readonly bytes: number }

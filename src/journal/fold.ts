@@ -208,7 +208,8 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
   },
   'task.invalidated': (state, entry) => restart(state, taskAt(state, entry.path)),
   'callback.returned': (state, entry) => {
-    taskAt(state, entry.path).told = entry.of
+    if (entry.path === undefined) state.told = entry.of
+    else taskAt(state, entry.path).told = entry.of
   },
   'file.written': (state, { path, of, file }) => {
     taskAt(state, path).written = { of, file }

@@ -61,6 +61,8 @@ export interface RunState {
   inheritedCalls: readonly OnceCall[]
   /** What tools with `cache` returned in this run, by the key of the call. */
   cached: Map<string, { readonly path: string; readonly outcome: ToolOutcome }>
+  /** The callbacks for its steps have returned up to this entry. */
+  told?: number
   /** What is done about inherited calls, and about calls at all: see `run.created`. */
   effects?: 'ask' | 'again' | 'never'
   /** The last entry. */

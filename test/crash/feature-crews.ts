@@ -119,12 +119,13 @@ function functions(): Crew {
 function callbacks(): Crew {
   return new Crew({
     name: 'callbacks',
-    tasks: [taskOf('first', 'Plain'), taskOf('second', 'Plain')],
+    tasks: [taskOf('first', 'Plain'), taskOf('second', 'Measure', { tools: [measure] })],
     beforeKickoff(inputs) {
       leaveTrace(runIn(inputs), 'before')
       return { notes: `${inputs['notes'] as string} made` }
     },
     onTask: ({ name }, { run }) => leaveTrace(run, `told of ${name}`),
+    onStep: ({ path }, { run }) => leaveTrace(run, `told of ${path}`),
     afterKickoff: ({ runId }) => leaveTrace(runId, 'after'),
   })
 }

@@ -21,7 +21,7 @@ const features: { readonly [crew: string]: readonly number[] } = {
   guarded: [17],
   people: [5, 6, 6, 3],
   approval: [5, 8],
-  callbacks: [10],
+  callbacks: [13],
   delegating: [17],
   functions: [13],
 }
@@ -300,8 +300,10 @@ function recordedEffects({ attempts }: RunState, entries: readonly Entry[]): str
         return 'before'
       case 'run.completed':
         return 'after'
-      case 'callback.returned':
-        return `told of ${path}`
+      case 'callback.returned': {
+        const steps = entries.filter(({ type, seq }) => /^(model.replied|tool.returned)$/.test(type) && seq <= entry.of)
+        return (entry.path === undefined ? steps : [entry]).map((told) => `told of ${told.path}`)
+      }
       case 'task.started':
       case 'task.skipped':
         return `when ${taskOf(path)}`

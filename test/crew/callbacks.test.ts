@@ -1,12 +1,13 @@
 // The user's code that hears of a run.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Agent, Crew, Task, type CrewOptions, type Entry, type TaskOutput } from 'reprise'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { Agent, Crew, Task, tool, type CrewOptions, type Entry, type Step, type TaskOutput } from 'reprise'
 import { z } from 'zod'
 import { memoryStore } from '../../src/stores/memory-store.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
-import { dyingStore, entriesOf } from '../engine/support.ts'
+import { atEveryAppend, dyingStore, entriesOf, orDeath } from '../engine/support.ts'
 
 function reporting(options: Partial<CrewOptions> = {}, store = memoryStore()) {
   const heard: string[] = []
@@ -159,6 +160,170 @@ describe('callbacks', () => {
       code: 'CREW_INVALID',
       message: /callback of task/,
     })
+  })
+})
+
+/** A crew with a tool and a guardrail that a model judges by, and what it hears of its steps. */
+function stepping(store = memoryStore(), heard: string[] = []) {
+  const model = scriptedModel([
+    { when: 'It is a number', reply: { accept: true, reason: '' } },
+    { when: 'Task: Measure', calls: [{ tool: 'measure', input: { what: 'it' } }] },
+    { when: 'Task: Measure', reply: 'seven' },
+  ])
+  const measure = tool({
+    name: 'measure',
+    description: 'Measure it',
+    effect: 'read',
+    input: z.object({ what: z.string() }),
+    run: ({ what }) => `${what} is 7`,
+  })
+  const agent = new Agent({ role: 'A', goal: 'g', model, tools: [measure] })
+  const length = new Task({ name: 'length', description: 'Measure', agent, guardrails: 'It is a number' })
+  const save = new Task({ name: 'save', effect: 'read', run: () => 'saved' })
+  const words = (step: Step): string => {
+    if (step.kind === 'tool') return `${step.tool}(${JSON.stringify(step.input)}): ${JSON.stringify(step.outcome)}`
+    return step.calls.length > 0 ? `asks for ${step.calls.map(({ tool: name }) => name).join()}` : `says ${step.text}`
+  }
+  const crew = new Crew({
+    name: 'stepping',
+    tasks: [length, save],
+    store,
+    onStep: (step, { seq }) => void heard.push(`${seq} ${step.path} ${step.agent} ${words(step)}`),
+    onTask: ({ name }) => void heard.push(`task ${name}`),
+  })
+  return { crew, model, store, heard }
+}
+
+describe('onStep', () => {
+  test('hears of each model call and each tool call, whoever made it, before the task is done', async () => {
+    const { crew, heard } = stepping()
+    await crew.kickoff({ id: 'r' })
+    assert.deepEqual(heard.splice(0), [
+      '3 length#1/1 A asks for measure',
+      '6 length#1/1.0 A measure({"what":"it"}): {"result":"it is 7"}',
+      '8 length#1/2 A says seven',
+      '11 length#1/2/guardrail-1#1/1 A says {"accept":true,"reason":""}',
+      'task length',
+      '18 save#1/1.0 undefined save({}): {"result":"saved"}',
+      'task save',
+    ])
+    // what is inherited happened in another run
+    await crew.replay('save')
+    assert.deepEqual(
+      heard.map((line) => line.replace(/^\d+ /, '')),
+      ['save#1/1.0 undefined save({}): {"result":"saved"}', 'task save'],
+    )
+  })
+
+  test('costs no append of its own, and nothing at all where there is none', async () => {
+    const appendsOf = async (make: (store: Store) => Crew): Promise<{ appends: number; marks: number }> => {
+      const store = memoryStore()
+      let appends = 0
+      const counting: Store = {
+        ...store,
+        append(...given) {
+          appends += 1
+          return store.append(...given)
+        },
+      }
+      await make(counting).kickoff({ id: 'r' })
+      const marks = (await entriesOf(store, 'r')).filter(({ type, path }) => type === 'callback.returned' && !path)
+      return { appends, marks: marks.length }
+    }
+    const withSteps = await appendsOf((store) => stepping(store).crew)
+    const without = await appendsOf((store) => {
+      const { tasks } = stepping().crew
+      return new Crew({ name: 'stepping', tasks, store, onTask: () => {} })
+    })
+    assert.equal(withSteps.appends, without.appends)
+    assert.deepEqual([withSteps.marks, without.marks], [5, 0])
+  })
+
+  test('hears at least once of every step of a run that dies behind any of its appends, and of a marked one not again', async () => {
+    const undisturbed = stepping()
+    await undisturbed.crew.kickoff({ id: 'r' })
+    const steps = (lines: readonly string[]): string[] =>
+      [...new Set(lines.filter((line) => !line.startsWith('task')))].map((line) => line.replace(/^\d+ /, ''))
+    await atEveryAppend(async (dying) => {
+      const { crew, store, heard, model } = stepping()
+      await orDeath(crew.with({ store: dying(store) }).kickoff({ id: 'r' }))
+      const before = heard.length
+      const told = (await entriesOf(store, 'r')).findLast(({ type, path }) => type === 'callback.returned' && !path)
+      await crew.kickoff({ id: 'r' })
+      assert.deepEqual(steps(heard), steps(undisturbed.heard))
+      const again = heard.slice(before).filter((line) => /^\d/.test(line))
+      const of = told?.type === 'callback.returned' ? told.of : 0
+      assert.ok(again.every((line) => Number.parseInt(line) > of))
+      assert.equal(model.calls.length, 3)
+    })
+  })
+
+  test('that throws fails the run, and is called again by its resume, which pays for nothing twice', async () => {
+    const { crew, model, heard } = stepping()
+    let broken = true
+    const flaky = new Crew({
+      name: 'stepping',
+      tasks: crew.tasks,
+      store: memoryStore(),
+      onStep({ path }) {
+        heard.push(path)
+        if (broken && path === 'length#1/1.0') throw new Error('the pager is down')
+      },
+    })
+    await assert.rejects(flaky.kickoff({ id: 'r' }), {
+      code: 'CALLBACK_FAILED',
+      task: 'length',
+      message: /onStep at length#1\/1\.0 threw: the pager is down; .*reprise resume r/,
+    })
+    broken = false
+    assert.equal((await flaky.resume('r')).status, 'completed')
+    assert.equal(heard.filter((path) => path === 'length#1/1').length, 1)
+    assert.equal(heard.filter((path) => path === 'length#1/1.0').length, 2)
+    assert.equal(model.calls.length, 3)
+  })
+
+  test('is called for one step at a time, in the order of the journal, also where tasks run side by side', async () => {
+    const model = scriptedModel([{ when: '', reply: 'done' }])
+    const agent = new Agent({ role: 'A', goal: 'g', model })
+    const tasks = ['a', 'b', 'c'].map((name) => new Task({ name, description: name, agent, context: [] }))
+    let under = 0
+    const seqs: number[] = []
+    const crew = new Crew({
+      name: 'beside',
+      tasks,
+      process: 'parallel',
+      store: memoryStore(),
+      async onStep(_, { seq }) {
+        assert.equal(++under, 1)
+        seqs.push(seq)
+        await nextTurn()
+        under -= 1
+      },
+    })
+    await crew.kickoff()
+    assert.equal(seqs.length, 3)
+    assert.deepEqual(
+      seqs,
+      seqs.toSorted((a, b) => a - b),
+    )
+  })
+
+  test('that never returns does not keep a run from being cancelled', async () => {
+    const begun = Promise.withResolvers<void>()
+    const { crew } = stepping()
+    const hanging = new Crew({
+      name: 'stepping',
+      tasks: crew.tasks,
+      store: memoryStore(),
+      onStep() {
+        begun.resolve()
+        return new Promise<void>(() => {})
+      },
+    })
+    const run = await hanging.start()
+    await begun.promise
+    await run.cancel()
+    await assert.rejects(run.result(), { code: 'RUN_CANCELLED' })
   })
 })
 

@@ -60,7 +60,7 @@ export const agentFields: readonly Field[] = [
   lacks('from_repository', 'fromRepository'),
   takes('guardrail', 'guardrails', sentences),
   lacks('security_config', 'securityConfig'),
-  lacks('step_callback', 'stepCallback', { instead: 'use onTask of the crew' }),
+  lacks('step_callback', 'stepCallback', { instead: 'use onStep of the crew' }),
   lacks('callbacks', 'callbacks', { instead: 'use onTask of the crew' }),
   detail('guardrail_max_retries'),
   detail('code_execution_mode'),
