@@ -13,6 +13,7 @@ export async function tellOfTasks(hold: Hold, crew: CrewDefinition): Promise<voi
   for (const task of tell ? crew.tasks : []) {
     const known = hold.state.tasks.get(task.name)
     if (known?.source !== 'executed' || known.seq === undefined || known.told === known.seq) continue
+    await hold.ready()
     await callBack(() => tell?.(hold.state, task), `the callback of task ${task.name}`, task.name)
     await hold.append([{ type: 'callback.returned', path: task.name, of: known.seq }])
   }
@@ -50,7 +51,9 @@ async function tellFrom(hold: Hold, tell: NonNullable<Callbacks['step']>, after:
 
 export async function tellOfEnd(hold: Hold, crew: CrewDefinition): Promise<void> {
   const { after } = crew.callbacks ?? {}
-  if (after) await callBack(() => after(hold.state), 'afterKickoff')
+  if (!after) return
+  await hold.ready()
+  await callBack(() => after(hold.state), 'afterKickoff')
 }
 
 async function callBack(call: () => unknown, what: string, task?: string): Promise<void> {

@@ -7,6 +7,7 @@ import type { NewEntry, Owner } from '../journal/entries.ts'
 import { applyEntry } from '../journal/fold.ts'
 import type { RunState } from '../journal/state.ts'
 import type { Batch, Lease } from '../stores/store.ts'
+import { unlessAborted } from './deadline.ts'
 import type { Engine } from './definition.ts'
 import { keepLease } from './lease-keeper.ts'
 import type { ReadRun } from './read-run.ts'
@@ -21,7 +22,7 @@ export interface Hold {
   append(entries: readonly NewEntry[], taken?: readonly string[]): Promise<void>
   /** An entry that goes in front of the next append, whosever that is; a newer one takes its place. It costs no append of its own. */
   mark(entry: NewEntry): void
-  /** To be awaited before every effect: refuses when the lease is lost or nearly over. */
+  /** To be awaited before every effect: all that the state says now is on disk then. Refuses when the lease is lost or nearly over. */
   ready(): Promise<void>
   /** The next free question id of the run. */
   questionId(): string
@@ -94,6 +95,8 @@ export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: num
   let prev = read.hash
   let waiting: Waiting[] = []
   let marked: NewEntry | undefined
+  /** Of what the state says already and the disk may not. */
+  let flight: Promise<void> | undefined
   let writing: Promise<void> | undefined
   let questions = Math.max(0, ...[...state.questions.keys()].map((id) => Number(id.slice(1)) || 0))
 
@@ -126,7 +129,8 @@ export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: num
         }
         if (written.length === 0) continue
         const taken = written.flatMap((item) => item.taken)
-        await appendSurely(engine, lease, after, toBatch(state, encoded, taken), () => keeper.ready())
+        flight = appendSurely(engine, lease, after, toBatch(state, encoded, taken), () => keeper.ready())
+        await flight
         for (const item of written) item.resolve()
         engine.appended?.(
           lease.run,
@@ -154,6 +158,7 @@ export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: num
     mark: (entry) => void (marked = entry),
     async ready() {
       controller.signal.throwIfAborted()
+      await unlessAborted(flight?.catch(() => {}) ?? Promise.resolve(), controller.signal)
       await keeper.ready()
       controller.signal.throwIfAborted()
     },

@@ -109,6 +109,7 @@ function answered(state: RunState): number {
 }
 
 async function withoutExecuting(hold: Hold, crew: CrewDefinition, task: TaskDefinition): Promise<NewEntry | undefined> {
+  if (task.when) await hold.ready()
   return (await skip(hold.state, crew, task)) ?? (await inheritance(hold, crew, task))
 }
 

@@ -151,6 +151,48 @@ describe('callbacks', () => {
     await assert.rejects(other.result(), { code: 'RUN_CANCELLED' })
   })
 
+  test('and conditions see a task as done only when that is on disk, also while another is recorded', async () => {
+    for (const who of ['onTask', 'when']) {
+      const inner = memoryStore()
+      const onDisk = new Set<string>()
+      const bIsNext = Promise.withResolvers<void>()
+      const store: Store = {
+        ...inner,
+        async append(lease, after, batch) {
+          const entries = batch.lines.map(({ bytes }) => JSON.parse(Buffer.from(bytes).toString()) as Entry)
+          const done = entries.flatMap(({ type, path = '' }) => (type === 'task.completed' ? path : []))
+          // b is recorded right behind a, and slowly
+          if (done.includes('a#1')) await bIsNext.promise
+          for (let turns = 0; done.includes('b#1') && turns < 10; turns++) await nextTurn()
+          await inner.append(lease, after, batch)
+          for (const path of done) onDisk.add(path)
+        },
+      }
+      const aIsJudged = Promise.withResolvers<void>()
+      const agent = new Agent({ role: 'A', goal: 'g', model: scriptedModel([{ when: '', reply: 'done' }]) })
+      const judged = (name: string, guardrail: () => Promise<true>): Task =>
+        new Task({ name, description: name, agent, context: [], guardrails: guardrail })
+      const a = judged('a', async () => {
+        aIsJudged.resolve()
+        return true
+      })
+      const b = judged('b', async () => {
+        await aIsJudged.promise
+        await nextTurn()
+        void nextTurn().then(() => bIsNext.resolve())
+        return true
+      })
+      const heard: string[] = []
+      const hear = (task: string): void => void heard.push(`${task} ${onDisk.has(`${task}#1`)}`)
+      const when = (): boolean => (hear('b'), true)
+      const c = new Task({ name: 'c', run: () => 1, context: [b], when })
+      const heeding =
+        who === 'when' ? { tasks: [b, c, a] } : { tasks: [b, a], onTask: ({ name }: TaskOutput) => hear(name) }
+      await new Crew({ name: 'beside', process: 'parallel', store, ...heeding }).kickoff()
+      assert.deepEqual(heard, who === 'when' ? ['b true'] : ['b true', 'a true'], who)
+    }
+  })
+
   test('that are no functions are refused', () => {
     assert.throws(() => reporting({ onTask: 'log' as never }), {
       code: 'CREW_INVALID',
