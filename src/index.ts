@@ -54,4 +54,12 @@ export type { RunDiff } from './journal/diff.ts'
 export type { Json } from './journal/json.ts'
 export type { Price, Prices } from './models/prices.ts'
 export { defaultModel } from './models/resolve-model.ts'
-export { tool, type Effect, type Settlement, type Tool, type ToolContext, type ToolOptions } from './tools/tool.ts'
+export {
+  tool,
+  type Effect,
+  type ReadFile,
+  type Settlement,
+  type Tool,
+  type ToolContext,
+  type ToolOptions,
+} from './tools/tool.ts'

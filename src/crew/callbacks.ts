@@ -10,6 +10,7 @@ import { callAt } from '../journal/places.ts'
 import { replyText, type RunState, type ToolOutcome } from '../journal/state.ts'
 import { redact } from '../models/redact.ts'
 import { describe } from '../options.ts'
+import type { ReadFile } from '../tools/tool.ts'
 import { readInputs, settled } from './given-inputs.ts'
 import type { InputValue } from './inputs.ts'
 import { taskOutputs, toResult, type CompletedResult, type TaskOutput, type Tasks } from './result.ts'
@@ -20,6 +21,7 @@ export interface CallbackPlace {
   readonly run: string
   /** The entry of the journal. */
   readonly seq: number
+  readonly readFile: ReadFile
 }
 
 /** What JSON carries, by name; or nothing. */
@@ -91,9 +93,9 @@ export function callbacksOf(options: CrewCallbacks, tasks: readonly Task[], crew
       }),
     task:
       onTask || tasks.some((task) => task.callback)
-        ? async (state, { name }) => {
+        ? async (state, { name }, readFile) => {
             const output = (await taskOutputs(state, crew())).find((one) => one.name === name)
-            const place = { run: state.run, seq: state.tasks.get(name)?.seq ?? 0 }
+            const place = { run: state.run, seq: state.tasks.get(name)?.seq ?? 0, readFile }
             if (!output) return
             await tasks.find((task) => task.name === name)?.callback?.(output as TaskOutput<never>, place)
             await onTask?.(output, place)
@@ -101,9 +103,9 @@ export function callbacksOf(options: CrewCallbacks, tasks: readonly Task[], crew
         : undefined,
     step:
       onStep &&
-      (async (state, entry) => {
+      (async (state, entry, readFile) => {
         const step = toStep(state, entry)
-        if (step) await onStep(step, { run: state.run, seq: entry.seq })
+        if (step) await onStep(step, { run: state.run, seq: entry.seq, readFile })
       }),
   }
 }

@@ -4,6 +4,7 @@ import { taskOf } from '../journal/paths.ts'
 import { redact } from '../models/redact.ts'
 import { unlessAborted } from './deadline.ts'
 import type { Callbacks, CrewDefinition } from './definition.ts'
+import { fileReader } from './files.ts'
 import type { Hold } from './hold.ts'
 import { readEntries } from './read-run.ts'
 
@@ -14,7 +15,11 @@ export async function tellOfTasks(hold: Hold, crew: CrewDefinition): Promise<voi
     const known = hold.state.tasks.get(task.name)
     if (known?.source !== 'executed' || known.seq === undefined || known.told === known.seq) continue
     await hold.ready()
-    await callBack(() => tell?.(hold.state, task), `the callback of task ${task.name}`, task.name)
+    await callBack(
+      () => tell?.(hold.state, task, fileReader(hold.engine.store, hold.state)),
+      `the callback of task ${task.name}`,
+      task.name,
+    )
     await hold.append([{ type: 'callback.returned', path: task.name, of: known.seq }])
   }
 }
@@ -36,12 +41,14 @@ export async function tellOfSteps(hold: Hold, crew: CrewDefinition, signal: Abor
 const telling = new WeakMap<Hold, Promise<number>>()
 
 async function tellFrom(hold: Hold, tell: NonNullable<Callbacks['step']>, after: number): Promise<number> {
+  const { state, engine } = hold
+  const readFile = fileReader(engine.store, state)
   let told = after
   // from the store, where only what is on disk is found
-  for await (const { entry } of readEntries(hold.engine.store, hold.state.run, after)) {
+  for await (const { entry } of readEntries(engine.store, state.run, after)) {
     hold.signal.throwIfAborted()
     if (entry.type === 'model.replied' || entry.type === 'tool.returned') {
-      await callBack(() => tell(hold.state, entry), `onStep at ${entry.path}`, taskOf(entry.path ?? ''))
+      await callBack(() => tell(state, entry, readFile), `onStep at ${entry.path}`, taskOf(entry.path ?? ''))
       hold.mark({ type: 'callback.returned', of: entry.seq })
     }
     told = entry.seq

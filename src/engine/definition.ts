@@ -7,7 +7,7 @@ import type { Answers, Entry, Fingerprint, Json, Owner, Question } from '../jour
 import type { RunState } from '../journal/state.ts'
 import type { AnswerSchema } from '../schema/answer-schema.ts'
 import type { Store } from '../stores/store.ts'
-import type { Effect, Settlement, Tool, ToolContext } from '../tools/tool.ts'
+import type { Effect, ReadFile, Settlement, Tool, ToolContext } from '../tools/tool.ts'
 import type { Listeners } from './listeners.ts'
 import type { RunTracing, Tracing } from './tracing.ts'
 
@@ -80,6 +80,7 @@ export interface SoFar {
   readonly outputs: { readonly [task: string]: unknown }
   /** The output of the task right before; undefined when that was skipped. */
   readonly previous: unknown
+  readonly readFile: ReadFile
 }
 
 export type Condition = (soFar: SoFar) => boolean | Promise<boolean>
@@ -118,6 +119,7 @@ export interface GuardrailInput<Output = unknown> {
   readonly output: Output
   readonly inputs: Inputs
   readonly task: string
+  readonly readFile: ReadFile
 }
 
 export type GuardrailDefinition = { readonly name: string } & (
@@ -153,9 +155,9 @@ export interface Callbacks {
   /** Before a run is created: the inputs that it is made with. */
   readonly before?: ((inputs: Inputs) => Promise<{ readonly inputs: Inputs; readonly files: Files }>) | undefined
   /** Behind the completion of a task that was executed here; at least once. */
-  readonly task?: ((state: RunState, task: TaskDefinition) => Promise<void>) | undefined
+  readonly task?: ((state: RunState, task: TaskDefinition, readFile: ReadFile) => Promise<void>) | undefined
   /** Behind a step of this run, `entry`; at least once. */
-  readonly step?: ((state: RunState, entry: StepEntry) => Promise<void>) | undefined
+  readonly step?: ((state: RunState, entry: StepEntry, readFile: ReadFile) => Promise<void>) | undefined
   /** When all tasks are done, before the run is completed; at least once. */
   readonly after?: ((state: RunState) => Promise<void>) | undefined
 }

@@ -58,15 +58,16 @@ export async function executeChild(
 
 /** The state of the child run when it is completed or can go no further. Rejects when it fails. */
 async function advance(
-  { engine: parent, state, signal }: Hold,
+  hold: Hold,
   crew: CrewDefinition,
   task: TaskDefinition,
   child: ChildDefinition,
   attempt: AttemptState,
   options: ExecuteOptions,
 ): Promise<RunState> {
+  const { state, signal } = hold
   // whoever listens to this run would take the child's paths for its own
-  const engine = { ...parent, listeners: undefined }
+  const engine = { ...hold.engine, listeners: undefined }
   const run = attempt.child as string
   const known = await engine.store.row(run)
   const calls = known ? [] : await callsBefore(engine, state, task.name)
@@ -74,7 +75,7 @@ async function advance(
     ? undefined
     : await createRun(engine, child.crew, {
         run,
-        ...(await child.inputs(await soFarFor(state, crew, task), state.inputs)),
+        ...(await child.inputs(await soFarFor(hold, crew, task), state.inputs)),
         origin: {
           caller: { run: state.run, path: attempt.path },
           ...(calls.length > 0 ? { calls } : {}),

@@ -22,7 +22,7 @@ export async function executeCode(
 ): Promise<'completed' | 'suspended'> {
   const attempt = await codeAttempt(hold, crew, task, options)
   const turn = attempt.turns[0] as TurnState
-  const soFar = await soFarFor(hold.state, crew, task)
+  const soFar = await soFarFor(hold, crew, task)
   const tool = codeTool(task, code, attempt, (context) =>
     code.run({ ...context, inputs: soFar.inputs, outputs: soFar.outputs }),
   )

@@ -10,6 +10,7 @@ import { modelName } from '../models/resolve-model.ts'
 import { judgeAnswer } from './answer.ts'
 import { putToCaller } from './ask.ts'
 import type { ExecuteOptions, GuardrailDefinition, TaskDefinition } from './definition.ts'
+import { fileReader } from './files.ts'
 import type { Hold } from './hold.ts'
 import { judgeInstructions, judgeMessage } from './prompts.ts'
 import { outputOf } from './so-far.ts'
@@ -74,7 +75,8 @@ async function askGuardrail(
   const { task, hold } = scene
   if ('sentence' in guardrail) return askModel(scene, guardrail.sentence, index, raw)
   const output = await outputOf({ raw, structured: task.schema !== undefined }, task)
-  return guardrail.judge({ raw, output, inputs: plainInputs(hold.state.inputs), task: task.name })
+  const readFile = fileReader(hold.engine.store, hold.state)
+  return guardrail.judge({ raw, output, inputs: plainInputs(hold.state.inputs), task: task.name, readFile })
 }
 
 /** A model judges by a sentence: an attempt within the turn that gave the answer, so that what it says is read back after a crash. */

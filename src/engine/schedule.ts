@@ -110,7 +110,7 @@ function answered(state: RunState): number {
 
 async function withoutExecuting(hold: Hold, crew: CrewDefinition, task: TaskDefinition): Promise<NewEntry | undefined> {
   if (task.when) await hold.ready()
-  return (await skip(hold.state, crew, task)) ?? (await inheritance(hold, crew, task))
+  return (await skip(hold, crew, task)) ?? (await inheritance(hold, crew, task))
 }
 
 /** Says at which task it happened: others may be under way. */

@@ -7,13 +7,15 @@ import type { RunState } from '../journal/state.ts'
 import { redact } from '../models/redact.ts'
 import { describe } from '../options.ts'
 import type { CrewDefinition, SoFar, TaskDefinition } from './definition.ts'
+import { fileReader } from './files.ts'
+import type { Hold } from './hold.ts'
 import { waitsFor } from './waits-for.ts'
 
 /** The entry that skips the task when its condition does not hold. TASK_FAILED when the condition throws. */
-export async function skip(state: RunState, crew: CrewDefinition, task: TaskDefinition): Promise<NewEntry | undefined> {
+export async function skip(hold: Hold, crew: CrewDefinition, task: TaskDefinition): Promise<NewEntry | undefined> {
   // once it is started, the condition has held, and is not asked again
-  if (!task.when || (state.tasks.get(task.name)?.attempts.length ?? 0) > 0) return undefined
-  const soFar = await soFarFor(state, crew, task)
+  if (!task.when || (hold.state.tasks.get(task.name)?.attempts.length ?? 0) > 0) return undefined
+  const soFar = await soFarFor(hold, crew, task)
   const { when } = task
   const fails = (what: string): RepriseError =>
     new RepriseError('TASK_FAILED', `the condition of task ${task.name} ${what}`, { task: task.name })
@@ -28,7 +30,7 @@ export async function skip(state: RunState, crew: CrewDefinition, task: TaskDefi
 }
 
 /** What is certain to be there when the task's turn comes. */
-export async function soFarFor(state: RunState, crew: CrewDefinition, task: TaskDefinition): Promise<SoFar> {
+export async function soFarFor({ state, engine }: Hold, crew: CrewDefinition, task: TaskDefinition): Promise<SoFar> {
   // never by timing: an async task that it does not wait for may or may not be done
   const certain = new Set(waitsFor(crew, task))
   const earlier = crew.tasks.slice(0, crew.tasks.indexOf(task)).filter((other) => certain.has(other.name))
@@ -39,7 +41,8 @@ export async function soFarFor(state: RunState, crew: CrewDefinition, task: Task
     }),
   )
   const outputs = Object.fromEntries(known.filter(([, output]) => output !== undefined))
-  return { inputs: plainInputs(state.inputs), outputs, previous: known.at(-1)?.[1] }
+  const readFile = fileReader(engine.store, state)
+  return { inputs: plainInputs(state.inputs), outputs, previous: known.at(-1)?.[1], readFile }
 }
 
 /** Through the schema, live and on restore alike. What does not fit the code's schema (any more) is in `raw`, not here. */

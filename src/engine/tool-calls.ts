@@ -11,6 +11,7 @@ import type { Tool } from '../tools/tool.ts'
 import { cacheKeyOf, inTurn, recordedFor } from './cache.ts'
 import { unlessAborted } from './deadline.ts'
 import type { ExecuteOptions, TaskDefinition } from './definition.ts'
+import { fileReader } from './files.ts'
 import { storeId, type Hold } from './hold.ts'
 import { putToCaller } from './ask.ts'
 import { drainInbox } from './inbox.ts'
@@ -211,7 +212,9 @@ async function makeCall(item: Item, { input, allowedBy }: Allowed): Promise<void
   const unbegun = { reason: 'it was stopped before it began', begun: false } as const
   await hold.ready().catch((error: unknown) => abandon(item, unbegun, error))
   if (signal.aborted) return abandon(item, unbegun, signal.reason)
-  const context = { idempotencyKey, signal, run: hold.state.run, task: task.name }
+  const { run } = hold.state
+  const readFile = fileReader(hold.engine.store, hold.state)
+  const context = { idempotencyKey, signal, run, task: task.name, readFile }
   const lingers = (over: Promise<unknown>): void => linger(placeOf(hold, call.path), over)
   const traced = options.tracing?.tool(now, () => runTool(tool, now.parsed, context, lingers))
   const ended = await (traced ?? runTool(tool, now.parsed, context, lingers))

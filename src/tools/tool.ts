@@ -1,6 +1,7 @@
 // What a tool is to the engine: a name, a schema, an effect and a function. The effect says what doing it again means, and
 // so what may happen to a call whose outcome nobody recorded.
 import { RepriseError } from '../errors.ts'
+import type { Json } from '../journal/json.ts'
 import { checkFlag, checkKeys, checkNumber, checkText, describe, longestSeconds } from '../options.ts'
 import { asAnswerSchema, type AnswerSchema, type InferOutput, type SchemaInput } from '../schema/answer-schema.ts'
 import { isObjectSchema } from '../schema/json-schema.ts'
@@ -21,7 +22,14 @@ export interface ToolContext {
   readonly signal: AbortSignal
   readonly run: string
   readonly task: string
+  readonly readFile: ReadFile
 }
+
+/**
+ * The bytes of a file among the run's inputs: by what stands for it there, or by its name, which is what a model knows it by. INPUT_INVALID
+ * when the run has no such file, or several of that name; BLOB_MISSING.
+ */
+export type ReadFile = (file: Json | undefined) => Promise<Uint8Array>
 
 /** What `settle` found out about a call whose outcome was not recorded. */
 export type Settlement = { readonly happened: true; readonly result: unknown } | { readonly happened: false }

@@ -8,7 +8,8 @@ import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, test } from 'node:test'
 import { createOpenAI } from '@ai-sdk/openai'
-import { Agent, Crew, file, RepriseError, Task } from 'reprise'
+import { Agent, Crew, file, RepriseError, Task, tool } from 'reprise'
+import { z } from 'zod'
 import { exportRun } from '../../src/engine/history/export-run.ts'
 import { importRun } from '../../src/engine/history/import-run.ts'
 import { realWorld } from '../../src/engine/world.ts'
@@ -291,6 +292,99 @@ test('beforeKickoff may pass files on, and add some', async () => {
   assert.deepEqual(seen[0], [seenPdf, `photo.png image/png ${hashBytes(extra)}`])
   await crew.fork({ run: 'a', from: 'read', inputs: {} })
   assert.deepEqual(seen[2], seen[0])
+})
+
+describe('readFile', () => {
+  const inputs = { claim: file(pdf, { name: 'claim.pdf' }), all: [file(Buffer.from('a,b'), { name: 'rows.csv' })] }
+
+  test('gives functions, conditions, guardrails, tools and callbacks the bytes, by the input or by the name', async () => {
+    const read: string[] = []
+    const note = async (who: string, reading: Promise<Uint8Array>): Promise<true> => {
+      read.push(`${who}: ${hashBytes(await reading)}`)
+      return true
+    }
+    const open = tool({
+      name: 'open',
+      description: 'Open a file',
+      effect: 'read',
+      input: z.object({ name: z.string() }),
+      run: ({ name }, { readFile }) => note('tool', readFile(name)),
+    })
+    const model = scriptedModel([
+      { when: 'Task: Open', calls: [{ tool: 'open', input: { name: 'claim.pdf' } }] },
+      { when: 'Task: Open', reply: 'opened' },
+    ])
+    const first = new Task({
+      name: 'first',
+      run: ({ inputs: given, readFile }) => note('run', readFile(given['claim'])),
+    })
+    const second = new Task({
+      name: 'second',
+      description: 'Open {claim}',
+      agent: new Agent({ role: 'A', goal: 'g', model, tools: [open] }),
+      when: ({ inputs: given, readFile }) => note('when', readFile(given['claim'])),
+      guardrails: ({ inputs: given, readFile }) => note('guardrail', readFile(given['claim'])),
+      callback: (_, { readFile }) => note('callback', readFile('claim.pdf')),
+    })
+    const crew = new Crew({
+      name: 'reading',
+      tasks: [first, second],
+      store: newStore(),
+      async onStep({ kind, path }, { readFile }) {
+        if (kind === 'model' && path === 'second#1/2') await note('onStep', readFile('claim.pdf'))
+      },
+    })
+    await crew.kickoff({ inputs })
+    const whose = ['run', 'when', 'tool', 'onStep', 'guardrail', 'callback']
+    assert.deepEqual(
+      read,
+      whose.map((who) => `${who}: ${hashBytes(pdf)}`),
+    )
+  })
+
+  test('gives them to a resumed run in which the original is gone, and to a fork of it', async () => {
+    await using claim = await claimFile()
+    const store = newStore()
+    let up = false
+    const size = new Task({
+      name: 'size',
+      effect: 'read',
+      async run({ inputs: given, readFile }) {
+        if (!up) throw new Error('down')
+        return (await readFile(given['claim'])).length
+      },
+    })
+    const crew = new Crew({ name: 'sizes', tasks: [size], store })
+    await assert.rejects(crew.kickoff({ id: 'r', inputs: { claim: file(claim.path) } }))
+    rmSync(claim.path)
+    up = true
+    assert.equal((await crew.resume('r')).output, pdf.length)
+    const fork = await crew.replay('size')
+    await crew.deleteRun('r')
+    assert.equal(fork.output, pdf.length)
+  })
+
+  test('gives nothing that is no file of the run, and says what there is', async () => {
+    const asked = async (wanted: unknown, given: { [name: string]: object } = inputs): Promise<RepriseError> => {
+      const { promise, resolve } = Promise.withResolvers<RepriseError>()
+      const look = new Task({
+        name: 'look',
+        run: async ({ readFile }) => resolve(await refusal(() => readFile(wanted as never))),
+      })
+      await new Crew({ name: 'asking', tasks: [look], store: newStore() }).kickoff({ inputs: given })
+      return promise
+    }
+    const there = /has no such file; it has claim\.pdf, rows\.csv$/
+    const other = { $file: { hash: hashBytes('x'), name: 'claim.pdf', mediaType: 'application/pdf', bytes: 1 } }
+    for (const wanted of ['../claim.pdf', undefined, { claim: 1 }, other, 7]) {
+      const { code, message } = await asked(wanted)
+      assert.equal(code, 'INPUT_INVALID')
+      assert.match(message, there)
+    }
+    assert.match((await asked('claim.pdf', {})).message, /there is no file among the inputs/)
+    const twins = [file(Buffer.from('a'), { name: 'a.txt' }), file(Buffer.from('b'), { name: 'a.txt' })]
+    assert.match((await asked('a.txt', { twins })).message, /several files of that name; give what stands for it/)
+  })
 })
 
 describe('data that looks like a reference', () => {

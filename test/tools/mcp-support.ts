@@ -51,7 +51,8 @@ export async function call(
   signal: AbortSignal = new AbortController().signal,
 ): Promise<unknown> {
   const tool = tools.find((candidate) => candidate.name === name)
-  return tool?.run(input as never, { signal, idempotencyKey: 'key', run: 'run', task: 'task' })
+  const readFile = (): Promise<never> => Promise.reject(new Error('there is no file'))
+  return tool?.run(input as never, { signal, idempotencyKey: 'key', run: 'run', task: 'task', readFile })
 }
 
 /** A crew whose one task makes these calls, all at once, and is done. */
