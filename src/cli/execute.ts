@@ -62,7 +62,7 @@ export async function execute(
       terminal.err.line('nothing was started')
       return exitCodes.usage
     }
-    if (terminal.json) terminal.record(recordOf((await readRun(store, result.runId)).state, false))
+    if (terminal.json) terminal.record(recordOf((await readRun(store, result.runId)).state, false, result.questions))
     if (result.status === 'suspended') {
       terminal.loud.line({ text: complete(String(result)), format: 'yellow' })
       return exitCodes.suspended

@@ -48,7 +48,11 @@ export interface TaskRecord {
 /** `started`: begun, and nobody is at it now. */
 export type TaskWord = 'pending' | 'running' | 'started' | 'failed' | 'skipped' | 'executed' | 'inherited' | 'edited'
 
-export function recordOf(state: RunState, abandoned: boolean): RunRecord {
+export function recordOf(
+  state: RunState,
+  abandoned: boolean,
+  questions: readonly Question[] = openQuestions(state),
+): RunRecord {
   const tasks = [...state.tasks.values()]
     .filter((task) => !task.removed)
     .map((task) => taskRecord(state, task, abandoned))
@@ -70,7 +74,7 @@ export function recordOf(state: RunState, abandoned: boolean): RunRecord {
     error: state.error,
     raw: last?.raw,
     output: last?.output,
-    questions: openQuestions(state),
+    questions,
     tasks,
   }
 }

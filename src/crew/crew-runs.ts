@@ -8,6 +8,7 @@ import type {
   Inputs,
   TaskDefinition,
 } from '../engine/definition.ts'
+import { questionsOf } from '../engine/children.ts'
 import { withEstimates } from '../engine/plan/estimate.ts'
 import { callsOfOpenChildren } from '../engine/execute-child.ts'
 import { executeRun } from '../engine/execute-run.ts'
@@ -74,7 +75,7 @@ export interface CrewRuns {
 
 export function crewRuns(
   crew: CrewDefinition,
-  { store, telemetry }: Pick<CrewOptions, 'store' | 'telemetry'>,
+  { store: place, telemetry }: Pick<CrewOptions, 'store' | 'telemetry'>,
   named: boolean,
 ): CrewRuns {
   let opening: Promise<Engine> | undefined
@@ -88,7 +89,7 @@ export function crewRuns(
   async function openEngine(): Promise<Engine> {
     // first: a store that is open would have to be closed again
     const tracing = telemetry && (await openTracing(telemetry))
-    return { store: await openCrewStore(store), world: realWorld(), appended: logEntries(crew), tracing }
+    return { store: await openCrewStore(place), world: realWorld(), appended: logEntries(crew), tracing }
   }
 
   async function latest(engine: Engine, status?: RunStatus[]): Promise<string> {
@@ -120,14 +121,14 @@ export function crewRuns(
 
   /** Under way when it is given back, unless it was completed before. */
   function begin(engine: Engine, taken: Hold | RunState, choices: ExecuteOptions): Run {
-    return new Run(engine, 'append' in taken ? taken.state : taken, execute(taken, choices))
+    return new Run(engine, 'append' in taken ? taken.state : taken, execute(engine, taken, choices))
   }
 
-  async function execute(taken: Hold | RunState, choices: ExecuteOptions): Promise<RunResult> {
+  async function execute({ store }: Engine, taken: Hold | RunState, choices: ExecuteOptions): Promise<RunResult> {
     const state = 'append' in taken ? await executeRun(taken, crew, choices) : taken
     const stale = staleTasks(crew, state)
     for (const { task, reasons } of stale) crew.logger.warn(`task ${task} is stale: ${reasons.join('; ')}`)
-    return toResult(state, crew, stale)
+    return toResult(state, crew, stale, await questionsOf(store, state))
   }
 
   async function planMake(engine: Engine, request: MakeRequest): Promise<Made> {

@@ -8,7 +8,7 @@ import { outputOf } from '../engine/so-far.ts'
 import type { Stale } from '../engine/plan/stale.ts'
 import { RepriseError } from '../errors.ts'
 import type { Question, Usage } from '../journal/entries.ts'
-import { addUsage, noUsage, openQuestions, spentOn, type RunState, type TaskState } from '../journal/state.ts'
+import { addUsage, noUsage, spentOn, type RunState, type TaskState } from '../journal/state.ts'
 import { describe, nearest } from '../options.ts'
 import { outcomesOf, type PlannedOutcome } from './plan.ts'
 import type { Task } from './task.ts'
@@ -60,6 +60,7 @@ interface ResultBase<T extends Tasks> {
   readonly stale: readonly Stale[]
   /** For a run that was made from another: what was planned for each task, and what became of it. */
   readonly plan: readonly PlannedOutcome[] | undefined
+  /** Open ones; those of a task that is a crew under its name: `research/q1`. */
   readonly questions: readonly Question[]
   /** On a completed run its text; on a suspended one, a sentence that says what it waits for. */
   toString(): string
@@ -79,11 +80,12 @@ export async function toResult<T extends Tasks>(
   state: RunState,
   crew: CrewDefinition,
   stale: readonly Stale[],
+  questions: readonly Question[] = [],
 ): Promise<RunResult<T>> {
   const tasks = await taskOutputs(state, crew)
   const last = tasks.at(-1)
   const completed = state.status === 'completed'
-  const sentence = suspensionSentence(state)
+  const sentence = suspensionSentence(state, questions)
   const kept = tasks.filter((task) => task.status === 'inherited')
   const result = {
     runId: state.run,
@@ -95,7 +97,7 @@ export async function toResult<T extends Tasks>(
     usage: { spent: { ...state.spent }, inherited: kept.reduce((sum, task) => addUsage(sum, task.usage), noUsage) },
     stale,
     plan: await outcomesOf(state, crew),
-    questions: openQuestions(state),
+    questions,
     toString: () => (completed ? (last?.raw ?? '') : sentence),
   }
   // console.log(result) prints what String(result) gives, as print does for CrewAI's; not enumerable, so that it is no data
@@ -168,20 +170,19 @@ function firstWords(text: string, count: number): string {
   return words.length <= count ? words.join(' ') : `${words.slice(0, count).join(' ')}…`
 }
 
-function suspensionSentence(state: RunState): string {
+function suspensionSentence(state: RunState, questions: readonly Question[]): string {
   const resume = `go on with: ${resumeCommand(state.run)}`
   switch (state.suspended?.reason) {
     case 'questions':
-    case 'limit': {
-      const asked = openQuestions(state).map(
+    case 'limit':
+    case 'child': {
+      const asked = questions.map(
         (question) => `${question.id}: ${question.text} (${howToAnswer(state.run, question)})`,
       )
-      if (asked.length === 0) return `Run ${state.run} has its answers; ${resume}`
-      return `Run ${state.run} waits for an answer to ${asked.join(' and ')}; then ${resume}`
-    }
-    case 'child': {
+      if (asked.length > 0) return `Run ${state.run} waits for an answer to ${asked.join(' and ')}; then ${resume}`
       const runs = state.suspended.children ?? []
-      return `Run ${state.run} waits for ${runs.join(' and ')}; see: ${runs.map((run) => `reprise show ${shellWord(run)}`).join(', ')}; then ${resume}`
+      if (runs.length === 0) return `Run ${state.run} has its answers; ${resume}`
+      return `Run ${state.run} waited for ${runs.join(' and ')}; see: ${runs.map((run) => `reprise show ${shellWord(run)}`).join(', ')}; ${resume}`
     }
     case 'through':
       return `Run ${state.run} stopped after task ${state.suspended.through}, as asked; ${resume}`

@@ -1,4 +1,5 @@
 // Looking at runs without executing them: summaries for lists, and one run as a whole.
+import { questionsOf } from '../engine/children.ts'
 import type { CrewDefinition, Engine } from '../engine/definition.ts'
 import { follow } from '../engine/follow.ts'
 import { readEntries, readRun, runNotFound } from '../engine/read-run.ts'
@@ -7,7 +8,6 @@ import type { RowSummary } from '../engine/row.ts'
 import type { Entry, Failure, Question, RunStatus, Usage } from '../journal/entries.ts'
 import { plainInputs } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
-import { openQuestions } from '../journal/state.ts'
 import { encodeCursor, type Position } from '../stores/cursor.ts'
 import type { RunFilter, RunRow } from '../stores/store.ts'
 import {
@@ -47,6 +47,7 @@ export interface RunView extends Omit<RunSummary, 'questions'> {
   readonly tasks: readonly TaskOutput[]
   readonly plan: readonly PlannedOutcome[] | undefined
   readonly stale: readonly Stale[]
+  /** Open ones; those of a task that is a crew under its name: `research/q1`. */
   readonly questions: readonly Question[]
   /** TASK_NOT_FOUND names the tasks that there are. */
   task<Output>(task: Task<string, Output>): TaskOutput<Output>
@@ -119,7 +120,7 @@ export async function viewRun(engine: Engine, run: string, crew?: CrewDefinition
     tasks,
     plan: await outcomesOf(state, crew),
     stale: crew ? staleTasks(crew, state) : [],
-    questions: openQuestions(state),
+    questions: await questionsOf(engine.store, state),
     task: (reference: Task | string) => findTask(tasks, reference, `run ${run}`),
     events: (options = {}) => follow(engine, run, { after: readAfter(options) }),
     toResponse(request, options = {}) {

@@ -15,5 +15,5 @@ export function replayCommand(run: string): string {
 
 export function answerCommand(run: string, question: Question, decisions: readonly string[]): string {
   // no choice inside of the command: a shell would take the bars for pipes, and the first decision for the answer
-  return `reprise answer ${shellWord(run)} ${question.id} --decision DECISION, where DECISION is ${decisions.join(' or ')}`
+  return `reprise answer ${shellWord(run)} ${shellWord(question.id)} --decision DECISION, where DECISION is ${decisions.join(' or ')}`
 }

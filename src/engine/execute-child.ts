@@ -1,10 +1,11 @@
 // A task that is a crew: its work is a run of its own, in the same store, known by the attempt that made it. Killed, it is resumed where
 // it stands; suspended or failed, so is the run that waits for it. Its calls that must not be repeated are copied up when it is done.
 import { asRepriseError, RepriseError } from '../errors.ts'
-import type { OnceCall } from '../journal/entries.ts'
+import type { OnceCall, Question } from '../journal/entries.ts'
 import { digest } from '../journal/hash.ts'
 import type { AttemptState, RunState } from '../journal/state.ts'
 import { plainAttempt, standingOf } from './attempts.ts'
+import { fromChild } from './children.ts'
 import { resumeCommand } from './commands.ts'
 import type { ChildDefinition, CrewDefinition, Engine, ExecuteOptions, TaskDefinition } from './definition.ts'
 import { executeRun } from './execute-run.ts'
@@ -84,7 +85,9 @@ async function advance(
       })
   const taken = made ?? (await resumeRun(engine, child.crew, run, () => {}))
   if (!('append' in taken)) return taken
-  const { onQuestion } = options
+  const asked = { task: task.name, path: attempt.path, run }
+  const { onQuestion: ask } = options
+  const onQuestion = ask && ((question: Question) => ask(fromChild(asked, question)))
   try {
     return await executeRun(taken, child.crew, { onQuestion, signal, goOn: resumeCommand(state.run) })
   } catch (error) {

@@ -2,6 +2,7 @@
 // inbox, and, when nobody holds the run, recorded at once.
 import { RepriseError } from '../errors.ts'
 import type { RunState } from '../journal/state.ts'
+import { askedByChild, questionsOf } from './children.ts'
 import type { Engine } from './definition.ts'
 import { briefly, openHold, reserve, type Hold } from './hold.ts'
 import { answerTo, drainInbox, post, runEnded, type InboxMessage } from './inbox.ts'
@@ -9,7 +10,7 @@ import { checkReadable } from './lifecycle.ts'
 import { checkAnswer, openQuestion } from './questions.ts'
 import { readRun } from './read-run.ts'
 
-/** `crew` is left out where only the store is at hand. */
+/** `crew` is left out where only the store is at hand. The answer to a question of a task that is a crew goes to the run of that. */
 export async function answerQuestion(
   engine: Engine,
   run: string,
@@ -18,7 +19,12 @@ export async function answerQuestion(
   crew?: string,
 ): Promise<void> {
   const { state } = await readRun(engine.store, run)
-  const question = openQuestion(state, id)
+  const child = askedByChild(state, id)
+  if (child) {
+    checkReadable(state, crew)
+    return answerQuestion(engine, child.run, child.id, answer)
+  }
+  const question = openQuestion(state, id, await questionsOf(engine.store, state))
   await leave(engine, state, answerTo(question, checkAnswer(question, answer)), crew)
 }
 

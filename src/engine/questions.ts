@@ -3,7 +3,7 @@
 import { RepriseError } from '../errors.ts'
 import type { Answer, OnceCall, Question } from '../journal/entries.ts'
 import { canonicalJson, strictJson, type Json } from '../journal/json.ts'
-import { openQuestions, type RunState } from '../journal/state.ts'
+import type { RunState } from '../journal/state.ts'
 import { describe } from '../options.ts'
 import { describeOwner } from '../stores/owner.ts'
 import { answerCommand } from './commands.ts'
@@ -74,12 +74,11 @@ export function limitProblem(limit: unknown): string | undefined {
   return undefined
 }
 
-/** The question of this id. QUESTION_NOT_FOUND names those that are open; QUESTION_ANSWERED when it has its answer. */
-export function openQuestion(state: RunState, id: string): Question {
+/** The question of this id. QUESTION_NOT_FOUND names those that are `open`; QUESTION_ANSWERED when it has its answer. */
+export function openQuestion(state: RunState, id: string, open: readonly Question[]): Question {
   const asked = state.questions.get(id)
-  const open = openQuestions(state).map((question) => question.id)
   if (!asked) {
-    const there = open.length > 0 ? `open are ${open.join(', ')}` : 'none is open'
+    const there = open.length > 0 ? `open are ${open.map((question) => question.id).join(', ')}` : 'none is open'
     throw new RepriseError('QUESTION_NOT_FOUND', `run ${state.run} has no question ${JSON.stringify(id)}; ${there}`, {
       runId: state.run,
     })

@@ -5,6 +5,7 @@ import { messageOf, RepriseError } from '../errors.ts'
 import type { NewEntry } from '../journal/entries.ts'
 import { openQuestions, type RunState } from '../journal/state.ts'
 import { tellOfEnd, tellOfSteps, tellOfTasks } from './callbacks.ts'
+import { childOf, hasAnswers } from './children.ts'
 import { unlessAborted } from './deadline.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
 import { executeTask } from './execute-task.ts'
@@ -64,14 +65,18 @@ export async function executeTasks(
         else begin(ready)
       } else if (running.size > 0) {
         await Promise.race([...running.values(), waker.woken()])
+      } else if (!failure && !inbox.editsWait) {
+        const goOn = await answeredChildren(hold, waiting)
+        for (const task of goOn) waiting.delete(task)
         // what has come while others were told is looked at once more
-      } else if (!failure && !inbox.editsWait && hold.state.seq === seq) break
+        if (goOn.length === 0 && hold.state.seq === seq) break
+      }
     }
   } finally {
     await Promise.allSettled(running.values())
   }
   if (waiting.size > 0) {
-    const children = [...waiting.keys()].flatMap((name) => childOf(hold.state, name) ?? [])
+    const children = [...waiting.keys()].flatMap((name) => childOf(hold.state, name)?.run ?? [])
     if (children.length === waiting.size) return { type: 'run.suspended', reason: 'child', children }
     const limit = openQuestions(hold.state).every((question) => question.kind === 'limit')
     return { type: 'run.suspended', reason: limit ? 'limit' : 'questions' }
@@ -98,9 +103,14 @@ function isDone(state: RunState, task: string): boolean {
   return status === 'completed' || status === 'skipped'
 }
 
-/** The run that the task waits for, if it is a crew. */
-function childOf(state: RunState, task: string): string | undefined {
-  return state.attempts.get(state.tasks.get(task)?.attempts.at(-1) ?? '')?.child
+/** Tasks that wait for a run of their own whose questions were answered while others were under way. */
+async function answeredChildren({ state, engine }: Hold, waiting: ReadonlyMap<string, unknown>): Promise<string[]> {
+  const goOn: string[] = []
+  for (const task of waiting.keys()) {
+    const child = childOf(state, task)
+    if (child && (await hasAnswers(engine.store, child))) goOn.push(task)
+  }
+  return goOn
 }
 
 /** Only a new answer can let a task go on that waits for one. Whether it is the one, the task finds out. */

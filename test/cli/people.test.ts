@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { userInfo } from 'node:os'
 import { describe, test } from 'node:test'
-import { filing, project, records, runIn, type Ended, type Project } from './support.ts'
+import { filing, imports, project, records, runIn, type Ended, type Project } from './support.ts'
 
 /** Stops a run with this signal while its tool, which must not run twice, is under way. */
 async function stopInTool(folder: Project, signal: NodeJS.Signals): Promise<Ended> {
@@ -48,6 +48,26 @@ describe('people and runs', { concurrency: 4 }, () => {
     const entries = records(await folder.reprise('show', run, '--steps', '--json'))
     const answer = entries.find((entry) => entry['type'] === 'question.answered')?.['answer']
     assert.deepEqual(answer, { decision: 'happened', result: { claim: 'C-42' }, by: userInfo().username })
+  })
+
+  test('the question of a crew within is shown and answered by the run that waits for it', async () => {
+    await using folder = await project(`${imports}
+      const model = scriptedModel([{ when: 'Task:', reply: 'found' }])
+      const agent = new Agent({ role: 'A', goal: 'g', model })
+      const find = new Task({ name: 'find', description: 'Find', agent, humanInput: true })
+      const research = new Task({ name: 'the research', crew: new Crew({ name: 'inner', tasks: [find] }) })
+      export const crew = new Crew({ name: 'outer', tasks: [research] })`)
+    const asked = await folder.reprise('run')
+    const run = runIn(asked)
+    const command = `reprise answer ${run} 'the research/q1' --decision DECISION`
+    assert.equal(asked.code, 3)
+    assert.ok(asked.stderr.includes(command), asked.stderr)
+    const shown = await folder.reprise('show', run)
+    assert.ok(shown.stdout.includes(command) && shown.stdout.includes('waits for 1 answer'), shown.stdout)
+    assert.ok((await folder.reprise('tail', run)).stderr.includes(command))
+    const answered = await folder.reprise('answer', run, 'the research/q1', '--decision', 'approve')
+    assert.deepEqual([answered.code, answered.stderr.includes('still open')], [0, false])
+    assert.equal((await folder.reprise('resume', run)).stdout, 'found\n')
   })
 
   test('an answer that does not fit is refused with those that do, and a second one is told that it came late', async () => {

@@ -1,7 +1,7 @@
 // Tasks that are crews.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Agent, Crew, Task, tool, type CrewTaskOptions } from 'reprise'
+import { Agent, Crew, Task, tool, type CrewTaskOptions, type Question } from 'reprise'
 import { z } from 'zod'
 import { memoryStore } from '../../src/stores/memory-store.ts'
 import type { Store } from '../../src/stores/store.ts'
@@ -84,15 +84,72 @@ describe('a task that is a crew', () => {
     const { crew, child, store } = nested({ humanInput: true })
     const waiting = await crew.kickoff({ id: 'r', inputs })
     assert.equal(waiting.status, 'suspended')
-    assert.match(String(waiting), /Run r waits for r\/research#1; see: reprise show/)
     await using helper = child.with({ store })
     await helper.answer('r/research#1', 'q1', { decision: 'approve' })
+    assert.deepEqual((await crew.getRun('r')).questions, [])
     assert.equal((await crew.resume('r')).status, 'completed')
     const inline = nested({ humanInput: true })
     assert.equal(
       (await inline.crew.kickoff({ inputs, onQuestion: () => ({ decision: 'approve' }) })).status,
       'completed',
     )
+  })
+
+  test('asks through the run that waits for it: whoever knows only that one sees the question and answers it', async () => {
+    const { crew, store } = nested({ humanInput: true })
+    const waiting = await crew.kickoff({ id: 'r', inputs })
+    const [question] = waiting.questions
+    assert.deepEqual([question?.id, question?.path, question?.kind], ['research/q1', 'research#1/find#1', 'result'])
+    assert.match(
+      String(waiting),
+      /^Run r waits for an answer to research\/q1: Is this result of task find good\?.* \(reprise answer r research\/q1 --decision/,
+    )
+    assert.deepEqual((await crew.getRun('r')).questions, [question])
+    const answer = (id: string): Promise<void> => crew.answer('r', id, { decision: 'replace', output: 'mine' })
+    await assert.rejects(answer('q1'), { code: 'QUESTION_NOT_FOUND', message: /open are research\/q1/ })
+    await assert.rejects(answer('plan/q1'), { code: 'QUESTION_NOT_FOUND', message: /open are research\/q1/ })
+    await assert.rejects(answer('research/q2'), { code: 'QUESTION_NOT_FOUND' })
+    await answer('research/q1')
+    await assert.rejects(answer('research/q1'), { code: 'QUESTION_ANSWERED', message: /came late/ })
+    assert.equal((await crew.resume('r')).status, 'completed')
+    assert.equal((await stateOf(store, 'r/research#1')).tasks.get('find')?.output?.raw, 'mine')
+    await assert.rejects(answer('research/q1'), { code: 'QUESTION_NOT_FOUND', message: /none is open/ })
+  })
+
+  test('asks through all runs above it, and hands questions to onQuestion by the same names', async () => {
+    const { crew } = nested({ humanInput: true })
+    const outer = new Crew({ name: 'outer', tasks: [new Task({ name: 'all', crew })], store: memoryStore() })
+    const [question] = (await outer.kickoff({ id: 'o', inputs })).questions
+    assert.equal(question?.id, 'all/research/q1')
+    const asked: string[] = []
+    const onQuestion = ({ id }: Question): undefined => void asked.push(id)
+    assert.equal((await outer.resume('o', { onQuestion })).status, 'suspended')
+    assert.deepEqual(asked, ['all/research/q1'])
+    await outer.answer('o', 'all/research/q1', { decision: 'approve' })
+    assert.equal((await outer.resume('o')).status, 'completed')
+  })
+
+  test('goes on in the same life when it is answered while another task is under way', async () => {
+    const { child, store: inner } = nested({ humanInput: true })
+    const waits = Promise.withResolvers<void>()
+    const store: Store = {
+      ...inner,
+      async append(lease, after, batch) {
+        await inner.append(lease, after, batch)
+        if (batch.row?.status === 'suspended') waits.resolve()
+      },
+    }
+    const { promise: answered, resolve } = Promise.withResolvers<void>()
+    const slow = new Task({ name: 'slow', context: [], effect: 'read', run: () => answered })
+    const research = new Task({ name: 'research', crew: child, context: [] })
+    const crew = new Crew({ name: 'beside', tasks: [research, slow], process: 'parallel', store })
+    const run = await crew.start({ id: 'r', inputs })
+    await waits.promise
+    await crew.answer('r', 'research/q1', { decision: 'approve' })
+    resolve()
+    const result = await run.result()
+    assert.equal(result.status, 'completed')
+    assert.equal((await stateOf(store, 'r')).lives, 1)
   })
 
   test('that fails fails the run with its words, and a resume goes on inside', async () => {

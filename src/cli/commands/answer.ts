@@ -1,10 +1,11 @@
 // `reprise answer`: a person's decision on an open question, from whatever process. What is not said is asked for at a terminal.
+import { questionsOf } from '../../engine/children.ts'
 import { answerQuestion } from '../../engine/people.ts'
 import { decisions, howToAnswer, openQuestion } from '../../engine/questions.ts'
 import { readRun } from '../../engine/read-run.ts'
 import type { RowSummary } from '../../engine/row.ts'
 import type { Question } from '../../journal/entries.ts'
-import { openQuestions, type RunState } from '../../journal/state.ts'
+import type { Store } from '../../stores/store.ts'
 import { askQuestion } from '../ask-question.ts'
 import { exitCodes, UsageError } from '../exit-codes.ts'
 import { findRun } from '../find-run.ts'
@@ -34,7 +35,7 @@ export async function answer({ terminal, args, options, complete }: Invocation<A
   const fields = fieldsOf(options)
   await using engine = await openRuns(options.store)
   const { run } = await findRun(engine.store, args[0], undefined, ({ summary }) => hasQuestions(summary))
-  const question = await chooseQuestion((await readRun(engine.store, run)).state, args[1])
+  const question = await chooseQuestion(engine.store, run, args[1])
   const decided = decision === undefined ? await askFor(terminal, run, question, fields) : { decision, ...fields }
   if (!decided) {
     terminal.err.line('nothing was answered')
@@ -44,7 +45,7 @@ export async function answer({ terminal, args, options, complete }: Invocation<A
   await answerQuestion(engine, run, question.id, given)
   const { state } = await readRun(engine.store, run)
   // an answer to a run that another process executes is recorded by that process, in its own time
-  const open = openQuestions(state).filter(({ id }) => id !== question.id)
+  const open = (await questionsOf(engine.store, state)).filter(({ id }) => id !== question.id)
   const held = (await engine.store.holder(run)) !== undefined
   if (terminal.json) terminal.record({ run, question: question.id, answer: given, questions: open })
   terminal.err.line(`answered ${question.id} of run ${run}`)
@@ -62,10 +63,11 @@ function hasQuestions(summary: string): boolean {
 }
 
 /** QUESTION_NOT_FOUND, QUESTION_ANSWERED; a usage error when none is named and nobody can be asked. */
-async function chooseQuestion(state: RunState, id: string | undefined): Promise<Question> {
-  const open = openQuestions(state)
+async function chooseQuestion(store: Store, run: string, id: string | undefined): Promise<Question> {
+  const { state } = await readRun(store, run)
+  const open = await questionsOf(store, state)
   const [first] = open
-  if (id !== undefined || !first) return openQuestion(state, id ?? '')
+  if (id !== undefined || !first) return openQuestion(state, id ?? '', open)
   const words = open.map((question) => `${question.id}: ${question.text}`).join('; ')
   if (!canAsk())
     throw new UsageError(`no question is named; open in run ${state.run} are ${words}; see: reprise show ${state.run}`)

@@ -1,6 +1,7 @@
 // `reprise show`: one run as its journal tells it, one task of it as a whole, and what its models were sent.
 import { describeEntry } from '../../crew/log.ts'
 import { listRuns } from '../../crew/runs.ts'
+import { questionsOf } from '../../engine/children.ts'
 import { replayCommand, resumeCommand } from '../../engine/commands.ts'
 import { howToAnswer } from '../../engine/questions.ts'
 import { readEntries, readRun } from '../../engine/read-run.ts'
@@ -43,7 +44,7 @@ export async function show(invocation: Invocation<ShowOptions>): Promise<number>
     return exitCodes.done
   }
   const abandoned = state.status === 'running' && (await engine.store.holder(run)) === undefined
-  const record = recordOf(state, abandoned)
+  const record = recordOf(state, abandoned, await questionsOf(engine.store, state))
   const whole = task === undefined ? undefined : wholeOf(state, record, task)
   if (terminal.json) {
     terminal.record(whole ?? record)

@@ -1,10 +1,10 @@
 // `reprise tail`: a run's entries as they come, whoever writes them. Nothing that happens here touches the run.
 import { describeEntry } from '../../crew/log.ts'
+import { questionsOf } from '../../engine/children.ts'
 import { resumeCommand } from '../../engine/commands.ts'
 import { follow } from '../../engine/follow.ts'
 import { howToAnswer } from '../../engine/questions.ts'
 import { readRun } from '../../engine/read-run.ts'
-import { openQuestions } from '../../journal/state.ts'
 import type { Store } from '../../stores/store.ts'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { findRun } from '../find-run.ts'
@@ -80,7 +80,7 @@ async function sayEnd({ terminal, complete }: Invocation, store: Store, run: str
       say('completed', '')
       return exitCodes.done
     case 'suspended': {
-      const [question] = openQuestions(state)
+      const [question] = await questionsOf(store, state)
       say(
         'suspended',
         question ? `: ${question.text} ${howToAnswer(run, question)}` : `; go on with: ${resumeCommand(run)}`,

@@ -1,0 +1,54 @@
+// The runs of tasks that are crews, as whoever looks at the run that made them sees them: their open questions are its own, under the
+// name of the task (`research/q1`), so that nobody needs to know of them to answer.
+import type { Question } from '../journal/entries.ts'
+import { openQuestions, type RunState } from '../journal/state.ts'
+import type { Store } from '../stores/store.ts'
+import { readRun } from './read-run.ts'
+
+export interface Child {
+  readonly task: string
+  /** The attempt that it is the work of. */
+  readonly path: string
+  readonly run: string
+}
+
+/** The run that a task which is a crew is under way in. */
+export function childOf(state: RunState, task: string): Child | undefined {
+  const attempt = state.attempts.get(state.tasks.get(task)?.attempts.at(-1) ?? '')
+  if (attempt?.child === undefined || attempt.status !== 'open') return undefined
+  return { task, path: attempt.path, run: attempt.child }
+}
+
+/** All that are open, of the run and of the runs of its tasks. */
+export async function questionsOf(store: Store, state: RunState): Promise<Question[]> {
+  if (state.status === 'completed' || state.status === 'cancelled') return []
+  const open = openQuestions(state)
+  for (const task of state.tasks.keys()) {
+    const child = childOf(state, task)
+    if (!child) continue
+    // one that was never made, or was deleted, asks nothing
+    const read = await readRun(store, child.run).catch(() => undefined)
+    const asked = read ? await questionsOf(store, read.state) : []
+    open.push(...asked.map((question) => fromChild(child, question)))
+  }
+  return open
+}
+
+export function fromChild({ task, path }: Child, question: Question): Question {
+  return { ...question, id: `${task}/${question.id}`, path: `${path}/${question.path}` }
+}
+
+/** Where a question is to be answered that is a child's. */
+export function askedByChild(state: RunState, id: string): { readonly run: string; readonly id: string } | undefined {
+  const slash = id.indexOf('/')
+  const child = slash < 0 ? undefined : childOf(state, id.slice(0, slash))
+  return child && { run: child.run, id: id.slice(slash + 1) }
+}
+
+/** Whether a child that waited for people has all their answers. */
+export async function hasAnswers(store: Store, { run }: Child): Promise<boolean> {
+  const { state } = await readRun(store, run)
+  const waited = state.suspended?.reason
+  const forPeople = waited === 'questions' || waited === 'limit' || waited === 'child'
+  return forPeople && (await questionsOf(store, state)).length === 0
+}
