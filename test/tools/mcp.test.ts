@@ -48,6 +48,33 @@ test('a crew calls them, and the journal has their effects', async () => {
   assert.match(model.calls.at(-1)?.conversation ?? '', /put: x[\s\S]*send: x/)
 })
 
+test('keeps the results of read tools for the run, where it is asked to: all of them, or those named', async () => {
+  using stage = testServer()
+  const input = { text: 'x' }
+  const looks = (): number => stage.log().filter(({ params }) => params?.name === 'look').length
+  for (const [cache, made] of [
+    [false, 2],
+    [true, 1],
+    [['look'], 1],
+  ] as const) {
+    await using mcp = await mcpTools({ ...stage.server, cache })
+    const before = looks()
+    const { crew, store } = calling(mcp.tools, { tool: 'look', input }, { tool: 'put', input }, { tool: 'look', input })
+    await crew.kickoff({ id: 'r' })
+    assert.equal(looks() - before, made)
+    const sources = (await entriesOf(store, 'r')).flatMap((entry) =>
+      entry.type === 'tool.returned' ? entry.source : [],
+    )
+    assert.equal(sources.filter((source) => source === 'cached').length, 2 - made)
+  }
+  // what its server does not call read can be, by your own word
+  await using own = await mcpTools({ ...stage.server, cache: ['give'], effects: { give: 'read' } })
+  assert.deepEqual(
+    own.tools.flatMap(({ name, cache }) => (cache ? name : [])),
+    ['give'],
+  )
+})
+
 test('takes only some, under a prefix, with effects of your own', async () => {
   using stage = testServer()
   await using mcp = await mcpTools({
@@ -256,6 +283,13 @@ const refusals: { readonly [claim: string]: readonly [Partial<StdioServer & McpO
   'a name of only that is not there': [{ only: ['sned'] }, 'OPTION_UNKNOWN', /only names sned.*did you mean send\?/],
   'a name of effects that is not there': [{ effects: { sand: 'read' } }, 'OPTION_UNKNOWN', /effects names sand/],
   'an effect that is none': [{ effects: { send: 'never' as never } }, 'OPTION_UNKNOWN', /effects\.send .*"never"/],
+  'a name of cache that is not there': [{ cache: ['lock'] }, 'OPTION_UNKNOWN', /cache names lock, .*did you mean look/],
+  'a cached tool that is not read': [
+    { cache: ['send'] },
+    'CREW_INVALID',
+    /cache names send of .*, whose effect is 'once'/,
+  ],
+  'a cache that is none': [{ cache: 'look' as never }, 'OPTION_UNKNOWN', /cache of mcpTools is "look"/],
   'a prefix that makes a name too long': [{ prefix: 'x'.repeat(63) }, 'CREW_INVALID', /at most 64: shorten prefix/],
   'a variable that is not set': [{ env: { TOKEN: undefined as never } }, 'OPTION_UNKNOWN', /env\.TOKEN.*undefined/],
   'an option that is not there': [{ arg: [] } as never, 'OPTION_UNKNOWN', /did you mean args\?/],

@@ -17,6 +17,11 @@ export interface McpOptions {
   readonly prefix?: string
   /** By the server's names; before what the server says of its tools. */
   readonly effects?: { readonly [name: string]: Effect }
+  /**
+   * Tools whose results are kept for the run, as `cache` of a tool does: all that are `read`, or these, by the server's names. Tools of two
+   * servers that are equal by name, description, schema and version share what is kept: give one a prefix or a version.
+   */
+  readonly cache?: boolean | readonly string[]
   /** Change it when what the server does has changed: stored outputs that used its tools are stale then. */
   readonly version?: string
   /** Past this a call is given up: an error for `read` and `idempotent`, a doubt for `once`. Default 300. */
@@ -34,7 +39,7 @@ export interface McpTools extends AsyncDisposable {
   close(): Promise<void>
 }
 
-const keys = ['only', 'prefix', 'effects', 'version', 'maxSeconds', 'connectSeconds']
+const keys = ['only', 'prefix', 'effects', 'cache', 'version', 'maxSeconds', 'connectSeconds']
 
 /**
  * Starts or reaches an MCP server and gives its tools. One that is annotated `readOnlyHint` is `read`, one with `idempotentHint` is
@@ -56,12 +61,13 @@ export async function mcpTools(options: McpServer & McpOptions): Promise<McpTool
 }
 
 function toolsOf(connection: Connection, options: McpServer & McpOptions): Tool[] {
-  const { only, effects = {} } = options
+  const { only, effects = {}, cache } = options
   const { definitions } = connection
   const names = definitions.map((definition) => definition.name)
   for (const [option, wanted] of [
     ['only', typeof only === 'function' ? [] : (only ?? [])],
     ['effects', Object.keys(effects)],
+    ['cache', typeof cache === 'object' ? cache : []],
   ] as const) {
     const missing = wanted.find((name) => !names.includes(name))
     if (missing !== undefined) throw notThere(option, missing, names, options)
@@ -81,13 +87,15 @@ function toolsOf(connection: Connection, options: McpServer & McpOptions): Tool[
 
 function toTool(definition: McpToolDefinition, connection: Connection, options: McpServer & McpOptions): Tool {
   const { name, title, description, annotations } = definition
+  const effect = options.effects?.[name] ?? effectOf(annotations)
   return {
     name: toolName(name, options),
     description: description ?? title ?? annotations?.title ?? '',
-    effect: options.effects?.[name] ?? effectOf(annotations),
+    effect,
     schema: schemaOf(definition, options),
     version: options.version,
     maxSeconds: options.maxSeconds ?? 300,
+    cache: isCached(name, effect, options),
     settles: false,
     approval: () => false,
     run: async (input, { signal }) => resultOf(await connection.call(name, input, signal)),
@@ -99,6 +107,15 @@ function toTool(definition: McpToolDefinition, connection: Connection, options: 
 function effectOf(annotations: McpToolDefinition['annotations']): Effect {
   if (annotations?.readOnlyHint === true) return 'read'
   return annotations?.idempotentHint === true ? 'idempotent' : 'once'
+}
+
+/** What is not `read` changes something: the second call may be meant as much as the first. */
+function isCached(name: string, effect: Effect, options: McpServer & McpOptions): boolean {
+  const { cache = false } = options
+  if (typeof cache === 'boolean') return cache && effect === 'read'
+  if (!cache.includes(name) || effect === 'read') return cache.includes(name)
+  const words = `cache names ${name} of ${nameOf(options)}, whose effect is '${effect}'; only what is read can be kept: say so with effects: { ${JSON.stringify(name)}: 'read' }, or leave it out`
+  throw new RepriseError('CREW_INVALID', words)
 }
 
 /** MCP allows dots, slashes and 128 letters; models do not. */
@@ -140,9 +157,11 @@ function checkOptions(options: McpServer & McpOptions): void {
     ...keys,
   ])
   checkServer(options)
-  const { only, prefix, effects = {}, version } = options
+  const { only, prefix, effects = {}, cache, version } = options
   if (only !== undefined && typeof only !== 'function' && !Array.isArray(only))
     throw invalid('only', only, 'a list of names or a function')
+  if (cache !== undefined && typeof cache !== 'boolean' && !Array.isArray(cache))
+    throw invalid('cache', cache, 'true or a list of names')
   if (prefix !== undefined && typeof prefix !== 'string') throw invalid('prefix', prefix, 'a string')
   if (version !== undefined && typeof version !== 'string') throw invalid('version', version, 'a string')
   if (typeof effects !== 'object' || effects === null) throw invalid('effects', effects, 'an object of effects by name')
