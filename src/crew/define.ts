@@ -9,7 +9,7 @@ import type { Tool } from '../tools/tool.ts'
 import type { Agent } from './agent.ts'
 import { defineChild, defineWork } from './define-work.ts'
 import { defineGuardrail, type Guardrail } from './guardrails.ts'
-import { outputFileOf } from './output-file.ts'
+import { outputFileOf, writeOneFile } from './output-file.ts'
 import { interpolate, placeholders } from './placeholders.ts'
 import { instructionsFor, messageFor } from './prompts.ts'
 import { fingerprintOf, type Field } from './task-fingerprint.ts'
@@ -38,6 +38,11 @@ export function defineTasks(
         'CREW_INVALID',
         `two tasks of the crew have ${same}; a task is known by its name, so give each its own`,
       )
+    }
+    const rival = [...earlier.values()].find((other) => writeOneFile(other, task))
+    if (rival) {
+      const words = `tasks ${rival.name} and ${task.name} both write ${task.outputFile}, so one would undo the other; give each its own outputFile`
+      throw new RepriseError('CREW_INVALID', words)
     }
     if (task.when && earlier.size === 0) {
       const words = `task ${task.name} is the first and has a condition, but there is no output yet to decide by; leave out when`

@@ -60,6 +60,12 @@ function partsOf(path: string): string[] {
   return path.split(/[\\/]/).filter((part) => part !== '' && part !== '.')
 }
 
+/** Whether two tasks write the same file in every run. One with a condition may stand in for the other. */
+export function writeOneFile(a: Task, b: Task): boolean {
+  if (a.outputFile === undefined || b.outputFile === undefined || a.when || b.when) return false
+  return partsOf(a.outputFile).join('/') === partsOf(b.outputFile).join('/')
+}
+
 /** No part of the fingerprint: what a task gives does not depend on where it is written. */
 export function outputFileOf({ name, outputFile, createDirectory }: Task): TaskDefinition['outputFile'] {
   return outputFile === undefined

@@ -248,6 +248,21 @@ describe('a path that leaves the working folder', () => {
   })
 })
 
+test('two tasks that write one file are refused by name, however it is spelled, unless one is conditional', () => {
+  const made = (second: string, when?: () => boolean) => {
+    const task = (name: string, outputFile: string, options = {}) =>
+      new Task({ name, description: name, outputFile, ...options })
+    const agent = new Agent({ role: 'A', goal: 'g' })
+    const tasks = [task('draft', 'out/{topic}.md'), task('final', second, when ? { when } : {})]
+    return () => new Crew({ agents: [agent], tasks })
+  }
+  for (const same of ['out/{topic}.md', './out//{topic}.md', 'out\\{topic}.md']) {
+    assert.throws(made(same), { code: 'CREW_INVALID', message: /tasks draft and final both write .*own outputFile/ })
+  }
+  made('out/{other}.md')()
+  made('out/{topic}.md', () => true)()
+})
+
 test('createDirectory: false refuses a folder that is not there, before anything is spent', async () => {
   await using _ = await workingFolder()
   const { crew, model } = reporting({ outputFile: 'reports/out.md', createDirectory: false })
