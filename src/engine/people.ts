@@ -1,7 +1,9 @@
 // What people do to a run from outside: answer, edit, invalidate, cancel. Each is checked against the journal, posted to the
 // inbox, and, when nobody holds the run, recorded at once.
 import { RepriseError } from '../errors.ts'
+import type { Question } from '../journal/entries.ts'
 import type { RunState } from '../journal/state.ts'
+import type { Store } from '../stores/store.ts'
 import { askedByChild, questionsOf } from './children.ts'
 import type { Engine } from './definition.ts'
 import { briefly, openHold, reserve, type Hold } from './hold.ts'
@@ -26,6 +28,14 @@ export async function answerQuestion(
   }
   const question = openQuestion(state, id, await questionsOf(engine.store, state))
   await leave(engine, state, answerTo(question, checkAnswer(question, answer)), crew)
+}
+
+/** By its id, wherever it is asked: in the run itself or in that of one of its tasks. QUESTION_NOT_FOUND, QUESTION_ANSWERED. */
+export async function findQuestion(store: Store, run: string, id: string): Promise<Question> {
+  const { state } = await readRun(store, run)
+  const child = askedByChild(state, id)
+  if (!child) return openQuestion(state, id, await questionsOf(store, state))
+  return { ...(await findQuestion(store, child.run, child.id)), id }
 }
 
 /** For those that have not read the run yet. */

@@ -1,7 +1,7 @@
 // `reprise answer`: a person's decision on an open question, from whatever process. What is not said is asked for at a terminal.
 import { questionsOf } from '../../engine/children.ts'
-import { answerQuestion } from '../../engine/people.ts'
-import { decisions, howToAnswer, openQuestion } from '../../engine/questions.ts'
+import { answerQuestion, findQuestion } from '../../engine/people.ts'
+import { decisions, howToAnswer } from '../../engine/questions.ts'
 import { readRun } from '../../engine/read-run.ts'
 import type { RowSummary } from '../../engine/row.ts'
 import type { Question } from '../../journal/entries.ts'
@@ -67,7 +67,7 @@ async function chooseQuestion(store: Store, run: string, id: string | undefined)
   const { state } = await readRun(store, run)
   const open = await questionsOf(store, state)
   const [first] = open
-  if (id !== undefined || !first) return openQuestion(state, id ?? '', open)
+  if (id !== undefined || !first) return findQuestion(store, run, id ?? '')
   const words = open.map((question) => `${question.id}: ${question.text}`).join('; ')
   if (!canAsk())
     throw new UsageError(`no question is named; open in run ${state.run} are ${words}; see: reprise show ${state.run}`)
