@@ -3,23 +3,20 @@
 import { RepriseError } from 'reprise'
 import { openStore } from '../../src/stores/open-store.ts'
 import type { Store } from '../../src/stores/store.ts'
-import { crews } from './feature-crews.ts'
+import { live, openCrew } from './life.ts'
 
 const [url = '', run = '', name = '', killAt = ''] = process.argv.slice(2)
 const [moment, number] = killAt.split(':')
 let appends = 0
 
 const store = await openStore(url)
-const crew = (await crews[name]?.())?.with({ store: killing(store) })
-if (!crew) throw new Error(`there is no crew ${name}`)
+await using opened = await openCrew(name, run, killing(store))
 // loaded before, so that the time of a run is spent on the run
 await import('ai')
 await import('@ai-sdk/openai')
 console.log('ready')
 try {
-  const ended = await crew.kickoff({ id: run, inputs: { notes: `run:${run};` } })
-  const outputs = ended.tasks.map((task) => task.output ?? null)
-  console.log(JSON.stringify({ status: ended.status, outputs, appends }))
+  console.log(JSON.stringify({ ...(await live(opened.crew, name, run)), appends }))
 } catch (error) {
   if (!RepriseError.isInstance(error)) throw error
   console.log(JSON.stringify({ code: error.code, appends }))

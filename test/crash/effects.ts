@@ -1,24 +1,44 @@
-// What a crew's code did, as lines in a file: counted outside of the process that may be killed.
+// What a crew's code did, as lines in files: counted outside of the process that may be killed.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Logged } from '../tools/mcp-support.ts'
 
+/** What a child run does is done for the run that waits for it. */
 export function leaveTrace(run: string, what: string): void {
-  appendFileSync(ledgerIn(process.env['EFFECTS_FOLDER'] ?? '.'), `${run} ${what}\n`)
+  appendFileSync(ledger(), `${run.split('/')[0]} ${what}\n`)
 }
 
-/** What was done for a run, in its order. */
-export function effects(run: string, folder = process.env['EFFECTS_FOLDER'] ?? '.'): string[] {
-  const file = ledgerIn(folder)
-  const lines = existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : []
-  return lines.filter((line) => line.startsWith(`${run} `)).map((line) => line.slice(run.length + 1))
+/** What was done for a run, in its order: by the user's code, and by its MCP server, which is given such lines. */
+export function effects(run: string): string[] {
+  const own = linesOf(ledger()).filter((line) => line.startsWith(`${run} `))
+  const calls = servers(run).flatMap(({ method, params }) =>
+    method === 'tools/call' && params ? params.arguments : [],
+  )
+  return [...own.map((line) => line.slice(run.length + 1)), ...calls.map((input) => (input as { text: string }).text)]
 }
 
 /** Whether any run has left this behind. */
 export function wasDone(what: string): boolean {
-  const file = ledgerIn(process.env['EFFECTS_FOLDER'] ?? '.')
-  return existsSync(file) && readFileSync(file, 'utf8').includes(` ${what}\n`)
+  return linesOf(ledger()).some((line) => line.endsWith(` ${what}`))
 }
 
-function ledgerIn(folder: string): string {
-  return join(folder, 'effects.log')
+/** What the MCP servers of a run say about themselves. */
+export function servers(run: string): Logged[] {
+  return linesOf(serverLog(run)).map((line) => JSON.parse(line) as Logged)
+}
+
+export function serverLog(run: string): string {
+  return join(folder(), run, 'mcp.log')
+}
+
+function ledger(): string {
+  return join(folder(), 'effects.log')
+}
+
+function folder(): string {
+  return process.env['EFFECTS_FOLDER'] ?? '.'
+}
+
+function linesOf(file: string): string[] {
+  return existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : []
 }

@@ -1,28 +1,12 @@
 // The crews of the crash tests by name: the claims crew, and one for each feature. Whatever is the user's own code (tools, guardrails,
 // conditions, callbacks) leaves a line in a file when it runs. `decide` is what a person says to the questions of a crew.
-import { Agent, Crew, Task, tool, type Answer, type Guardrail, type Question, type TaskOptions } from 'reprise'
+import { Agent, Crew, tool, type Answer, type Guardrail, type Question, type Task } from 'reprise'
 import { mcpTools, type StdioServer } from 'reprise/mcp'
 import { z } from 'zod'
+import { functionOf, measure, runIn, taskOf } from './crew-parts.ts'
 import { crew as claims } from './crew.ts'
 import { effects, leaveTrace } from './effects.ts'
-
-const measure = tool({
-  name: 'measure',
-  description: 'Measure it',
-  effect: 'read',
-  input: z.object({}),
-  run(_, { run, task }) {
-    leaveTrace(run, `measure of ${task}`)
-    return 'seven'
-  },
-})
-
-const worker = new Agent({ role: 'Worker', goal: 'Do the job', maxRetries: 0 })
-
-/** Its description says what the model does, and names the run. */
-function taskOf(name: string, does: string, options: Partial<TaskOptions> = {}): Task {
-  return new Task({ name, description: `${does} as ${name} for {notes}`, agent: worker, ...options })
-}
+import { files, limits, long, nested, research, served, spoken } from './wider-crews.ts'
 
 /** A diamond with three tasks in its middle, of which two run at a time. */
 function parallel(): Crew {
@@ -101,18 +85,9 @@ function delegating(): Crew {
 }
 
 function functions(): Crew {
-  const traced = (name: string, result: string, effect: 'read' | 'once'): Task =>
-    new Task({
-      name,
-      effect,
-      run({ run }) {
-        leaveTrace(run, `${name} of ${name}`)
-        return result
-      },
-    })
   return new Crew({
     name: 'functions',
-    tasks: [traced('load', 'loaded', 'read'), taskOf('note', 'Plain'), traced('save', 'saved', 'once')],
+    tasks: [functionOf('load', 'loaded', 'read'), taskOf('note', 'Plain'), functionOf('save', 'saved', 'once')],
   })
 }
 
@@ -161,13 +136,16 @@ function busy(): Crew {
 }
 
 /** A tool of an MCP server over stdio that never ends, beside another task. */
-async function mcp(): Promise<Crew> {
-  const { tools } = await mcpTools(JSON.parse(process.env['MCP_SERVER'] ?? '') as StdioServer)
+async function mcp(_: string, stack: AsyncDisposableStack): Promise<Crew> {
+  const { tools } = stack.use(await mcpTools(JSON.parse(process.env['MCP_SERVER'] ?? '') as StdioServer))
   const tasks = [taskOf('wait', 'Wait', { context: [], tools }), taskOf('slow', 'Slow', { context: [] })]
   return new Crew({ name: 'mcp', tasks, process: 'parallel' })
 }
 
-export const crews: { readonly [name: string]: () => Crew | Promise<Crew> } = {
+/** For a run. What a crew needs beside its store is on the stack, to be closed with it. */
+type MakeCrew = (run: string, stack: AsyncDisposableStack) => Crew | Promise<Crew>
+
+export const crews: { readonly [name: string]: MakeCrew } = {
   claims: () => claims,
   parallel,
   besides,
@@ -178,6 +156,13 @@ export const crews: { readonly [name: string]: () => Crew | Promise<Crew> } = {
   callbacks,
   delegating,
   functions,
+  nested,
+  research,
+  files,
+  limits,
+  long,
+  served,
+  spoken,
   questions,
   busy,
   mcp,
@@ -189,21 +174,24 @@ export function decide(question: Question, run: string): Answer {
     const happened = effects(run).some((line) => line.startsWith(`${question.tool} `))
     return happened ? { decision: 'happened', result: said[question.tool] ?? 'done' } : { decision: 'run' }
   }
+  if (question.kind === 'limit') return { decision: 'raise', to: { tokens: 1000 } }
   const answer = answers[`${question.path} ${question.kind === 'call' ? question.tool : ''}`.trim()]
   if (!answer) throw new Error(`nobody knows what to say to ${question.text}`)
   return answer
 }
 
-const said: { readonly [tool: string]: string } = { notify: 'sent', pay: 'paid 5', save: 'saved' }
+const said: { readonly [tool: string]: string } = {
+  notify: 'sent',
+  pay: 'paid 5',
+  save: 'saved',
+  send: 'send: send of post',
+}
 const answers: { readonly [place: string]: Answer } = {
   'note#1': { decision: 'revise', feedback: 'plainer' },
   'note#2': { decision: 'approve' },
+  'find#1': { decision: 'approve' },
   'letter#1': { decision: 'replace', output: 'my own letter' },
   'bill#1/1.0 pay': { decision: 'approve', input: { amount: 5 } },
   'bill#1/1.1 tip': { decision: 'deny', reason: 'no tips' },
   'bill#1/1.2 book': { decision: 'approve' },
-}
-
-function runIn(inputs: { readonly [name: string]: unknown }): string {
-  return /run:(.*);/.exec(inputs['notes'] as string)?.[1] ?? ''
 }

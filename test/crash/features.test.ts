@@ -6,11 +6,13 @@ import { after, before, describe, test } from 'node:test'
 import type { Question } from 'reprise'
 import type { Entry } from '../../src/journal/entries.ts'
 import { taskOf } from '../../src/journal/paths.ts'
-import { openQuestions, replyText, type AttemptState, type RunState } from '../../src/journal/state.ts'
+import { opening, standingOf } from '../../src/engine/conversation.ts'
+import { openQuestions, replyText, type AttemptState } from '../../src/journal/state.ts'
 import { chatReply, openServer, sendJson } from '../models/support.ts'
 import { isGone, testServer, until } from '../tools/mcp-support.ts'
 import { effects } from './effects.ts'
-import { journalOf, openHarness, type Harness, type Life, type Place } from './harness.ts'
+import { journalOf, journalsOf, openHarness, type Harness, type Journal, type Life, type Place } from './harness.ts'
+import type { Heard } from './life.ts'
 import { stepName } from './model-server.ts'
 
 /** The appends of each life of an undisturbed run: a question ends a life. That these are all is checked below. */
@@ -24,6 +26,12 @@ const features: { readonly [crew: string]: readonly number[] } = {
   callbacks: [13],
   delegating: [17],
   functions: [13],
+  nested: [11, 13],
+  files: [10],
+  limits: [10, 4],
+  long: [13],
+  served: [11],
+  spoken: [11],
 }
 const randomMoments = 20
 
@@ -38,6 +46,7 @@ interface Undisturbed {
   readonly steps: readonly string[]
   readonly requests: readonly string[]
   readonly effects: readonly string[]
+  readonly written: { readonly [name: string]: string }
   readonly underWay: number
 }
 
@@ -187,11 +196,20 @@ async function liveUndisturbed(crew: string): Promise<Undisturbed> {
     await harness.answer(at)
     lives.push(await harness.start(at).ended)
   }
-  assert.equal(lives.at(-1)?.status, 'completed')
+  const last = lives.at(-1)
+  assert.equal(last?.status, 'completed')
   const requests = plain(at, harness.requests(at.run))
   assert.equal(new Set(requests).size, requests.length, 'each step has a name of its own')
-  const { entries } = await journalOf(at)
-  return { lives, steps: stepsIn(entries), requests, effects: effects(at.run), underWay: underWay(entries) }
+  const journals = await journalsOf(at)
+  checkHeard(at, last.heard, [], journals)
+  return {
+    lives,
+    steps: journals.flatMap(stepsIn),
+    requests,
+    effects: effects(at.run),
+    written: await harness.written(at),
+    underWay: underWay(journals[0]?.entries ?? []),
+  }
 }
 
 /** A run that has had so many lives. */
@@ -211,36 +229,59 @@ function momentIn(lives: readonly Life[], share: number): { life: number; millis
 }
 
 async function checkDisturbed(at: Place, undisturbed: Undisturbed): Promise<void> {
-  const { state, entries } = await journalOf(at)
+  const known = await journalsOf(at)
   const asked = harness.requests(at.run).length
   const done = effects(at.run).length
+  // from then on it has all that it was given
+  if (known[0]?.state) await harness.forgetFile(at)
   const ended = await harness.finish(at)
 
   assert.equal(ended.status, 'completed')
   assert.deepEqual(ended.outputs, undisturbed.lives.at(-1)?.outputs)
-  const all = (await journalOf(at)).entries
-  assert.deepEqual(stepsIn(all), undisturbed.steps, 'the journal has the same steps, each once')
-  assert.ok(underWay(all) <= undisturbed.underWay, 'no more tasks are under way at once')
+  assert.deepEqual(await harness.written(at), undisturbed.written, 'the same is in its files')
+  const all = await journalsOf(at)
+  assert.deepEqual(all.flatMap(stepsIn), undisturbed.steps, 'the journals have the same steps, each once')
+  assert.ok(underWay(all[0]?.entries ?? []) <= undisturbed.underWay, 'no more tasks are under way at once')
+  checkHeard(at, ended.heard, known, all)
 
   const requests = plain(at, harness.requests(at.run))
-  const replied = plain(at, state ? repliesIn(state) : [])
+  const replied = plain(at, known.flatMap(repliesIn))
   const first = requests.slice(0, asked)
   assert.equal(new Set(first).size, first.length, 'nothing was asked twice before the kill')
   assert.deepEqual(sorted([...replied, ...requests.slice(asked)]), sorted(undisturbed.requests), 'asked after the kill')
 
   const traces = effects(at.run)
-  const recorded = state ? recordedEffects(state, entries) : []
+  const recorded = known.flatMap(recordedEffects)
   const again = traces.slice(done).filter((trace) => recorded.includes(trace))
   assert.deepEqual(again, [], 'nothing that was recorded is done again')
   assert.deepEqual(sorted(new Set(traces)), sorted(new Set(undisturbed.effects)), 'the same is done')
   for (const part of [traces.slice(0, done), traces.slice(done)]) {
     assert.equal(new Set(part).size, part.length, 'nothing is done twice but for the kill')
   }
-  assert.ok(traces.filter((trace) => /^(pay|save) /.test(trace)).length <= 1, 'what is once runs once')
+  assert.ok(traces.filter((trace) => /^(pay|save|send) /.test(trace)).length <= 1, 'what is once runs once')
+}
+
+/** Whoever listens to a life of a run is given all of its entries, and word for word what was said in this life; nobody else has models streamed. */
+function checkHeard(at: Place, heard: Heard | undefined, known: readonly Journal[], all: readonly Journal[]): void {
+  assert.equal(
+    harness.streamed(at.run),
+    heard ? harness.requests(at.run).length : 0,
+    'models are streamed to listeners',
+  )
+  if (!heard) return
+  const [count = 0, entries = []] = [known[0]?.entries.length, all[0]?.entries]
+  const said = entries
+    .slice(count)
+    .flatMap((entry) => (entry.type === 'model.replied' ? [[entry.path, replyText(entry)]] : []))
+  assert.deepEqual(
+    heard.entries,
+    entries.map(({ seq }) => seq),
+  )
+  assert.deepEqual(heard.texts, Object.fromEntries(said.filter(([, text]) => text !== '')))
 }
 
 /** The steps that a journal records: each once, except a call that was in flight at a kill, and the doubt about it. */
-function stepsIn(entries: readonly Entry[]): string[] {
+function stepsIn({ entries }: Journal): string[] {
   const doubts = entries.flatMap((entry) =>
     entry.type === 'question.asked' && entry.question.kind === 'doubt' ? entry.question.id : [],
   )
@@ -276,7 +317,9 @@ function underWay(entries: readonly Entry[]): number {
   return most
 }
 
-function repliesIn({ attempts }: RunState): string[] {
+function repliesIn({ state }: Journal): string[] {
+  if (!state) return []
+  const { attempts } = state
   const root = (attempt: AttemptState, corrections = 0): { first: string; corrections: number } => {
     const carried = attempt.carries && attempts.get(attempt.carries.path)
     return carried ? root(carried, corrections + 1) : { first: attempt.request.message, corrections }
@@ -285,12 +328,20 @@ function repliesIn({ attempts }: RunState): string[] {
     const { first, corrections } = root(attempt)
     // a task that is a function has a turn in which no model was asked
     const asked = attempt.turns.filter(({ reply }) => reply.finish !== 'code')
-    return asked.map((_, index) => stepName(first, corrections, index + 1))
+    // a summary stands for all turns before it
+    const covered = asked.filter(({ reply }) => reply.seq < (attempt.summary?.seq ?? Infinity))
+    const behind = asked.slice(covered.length)
+    return [
+      ...covered.map((_, index) => stepName(first, corrections, index + 1)),
+      ...behind.map((_, index) => stepName(opening(standingOf(state, attempt)), corrections, index + 1)),
+    ]
   })
 }
 
 /** What the user's code has done for good, in the words that it leaves behind. */
-function recordedEffects({ attempts }: RunState, entries: readonly Entry[]): string[] {
+function recordedEffects({ state, entries }: Journal): string[] {
+  if (!state) return []
+  const { attempts } = state
   const calls = [...attempts.values()].flatMap((attempt) => attempt.turns.flatMap((turn) => turn.calls))
   const returned = calls.filter((call) => call.outcome).map(({ request, path }) => `${request.tool} of ${taskOf(path)}`)
   const marked = entries.flatMap((entry) => {

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Answer, Crew } from 'reprise'
+import type { Answer } from 'reprise'
 import { readRun } from '../../src/engine/read-run.ts'
 import type { Entry } from '../../src/journal/entries.ts'
 import type { RunState } from '../../src/journal/state.ts'
@@ -13,12 +13,16 @@ import { openStore } from '../../src/stores/open-store.ts'
 import { entriesOf } from '../engine/support.ts'
 import { environmentOf } from '../models/support.ts'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
-import { crews, decide } from './feature-crews.ts'
-import { openModelServer, requestsOf } from './model-server.ts'
+import { isGone, until } from '../tools/mcp-support.ts'
+import { servers } from './effects.ts'
+import { decide } from './feature-crews.ts'
+import { live, openCrew, type Lived } from './life.ts'
+import { openModelServer, requestsOf, streamedOf } from './model-server.ts'
 
 const child = new URL('child.ts', import.meta.url).pathname
 const personal = new URL('person.ts', import.meta.url).pathname
 const execute = promisify(execFile)
+const claim = Buffer.from('%PDF-1.7\n\xff claim', 'latin1')
 
 export interface Place {
   readonly crew: string
@@ -26,9 +30,7 @@ export interface Place {
   readonly url: string
 }
 
-export interface Life {
-  readonly status?: string
-  readonly outputs?: unknown
+export interface Life extends Partial<Lived> {
   readonly appends?: number
   readonly code?: string
   readonly killed: boolean
@@ -50,11 +52,15 @@ export async function openHarness() {
   const server = await openModelServer(10)
   const environment = environmentOf({ OPENAI_API_KEY: 'sk-none', OPENAI_BASE_URL: `${server.url}/v1` })
   process.env['EFFECTS_FOLDER'] = folder.path
+  const before = process.cwd()
+  // output files are written below the working folder
+  process.chdir(folder.path)
   const children: ChildProcess[] = []
 
   async function place(crew: string, run: string, kind = 'sqlite'): Promise<Place> {
     const own = join(folder.path, run)
     await mkdir(own)
+    await writeFile(join(own, 'claim.pdf'), claim)
     return { crew, run, url: kind === 'sqlite' ? `sqlite:${join(own, 'runs.db')}` : `file:${join(own, 'state')}` }
   }
 
@@ -76,6 +82,7 @@ export async function openHarness() {
     process_.stderr.on('data', (chunk: Buffer) => (complained += String(chunk)))
     const ended = once(process_, 'close').then(async ([code, signal]): Promise<Life> => {
       const took = performance.now() - readyAt
+      await until(() => servers(run).every(({ pid }) => isGone(pid)), 'the end of its MCP servers')
       // what it sent before it died has arrived behind this
       await fetch(server.url).then((response) => response.arrayBuffer())
       if (signal === 'SIGKILL') return { killed: true, took }
@@ -100,32 +107,41 @@ export async function openHarness() {
     return stdout.trim()
   }
 
-  /** The crew in this process. */
-  async function here({ url, crew }: Place): Promise<Crew> {
-    const made = await crews[crew]?.()
-    assert.ok(made, `there is no crew ${crew}`)
-    return made.with({ store: url })
-  }
-
   /** One life in this process, behind which a person answers what is open. */
-  async function liveHere(at: Place): Promise<Pick<Life, 'status' | 'outputs'>> {
-    await using crew = await here(at)
-    const ended = await crew.kickoff({ id: at.run, inputs: { notes: `run:${at.run};` } })
-    const outputs = ended.tasks.map((task) => task.output ?? null)
-    if (ended.status === 'suspended') await answer(at)
-    return { status: ended.status, outputs: JSON.parse(JSON.stringify(outputs)) as unknown }
+  async function liveHere(at: Place): Promise<Lived> {
+    await using opened = await openCrew(at.crew, at.run, at.url)
+    const lived = await live(opened.crew, at.crew, at.run)
+    if (lived.status === 'suspended') await answer(at)
+    return JSON.parse(JSON.stringify(lived)) as Lived
   }
 
-  /** A person answers whatever is open. */
+  /** A person answers whatever is open, in the run or in a child of it. */
   async function answer(at: Place): Promise<void> {
-    await using crew = await here(at)
-    for (const question of (await crew.getRun(at.run)).questions) {
-      await crew.answer(at.run, question.id, decide(question, at.run))
+    for (const { state } of await journalsOf(at)) {
+      if (!state) continue
+      await using opened = await openCrew(state.run === at.run ? at.crew : state.crew, at.run, at.url)
+      for (const question of (await opened.crew.getRun(state.run)).questions) {
+        await opened.crew.answer(state.run, question.id, decide(question, at.run))
+      }
     }
   }
 
+  /** What it was given as a file is gone. */
+  async function forgetFile({ run }: Place): Promise<void> {
+    await rm(join(folder.path, run, 'claim.pdf'))
+  }
+
+  /** The output files of a run by name. */
+  async function written({ run }: Place): Promise<{ readonly [name: string]: string }> {
+    const out = join(folder.path, run, 'out')
+    const names = (await readdir(out).catch(() => [])).filter((name) => !name.endsWith('.tmp'))
+    return Object.fromEntries(
+      await Promise.all(names.map(async (name) => [name, await readFile(join(out, name), 'utf8')])),
+    ) as { [name: string]: string }
+  }
+
   /** Goes on until the run is completed. */
-  async function finish(at: Place): Promise<Pick<Life, 'status' | 'outputs'>> {
+  async function finish(at: Place): Promise<Lived> {
     for (;;) {
       const ended = await liveHere(at)
       if (ended.status !== 'suspended') return ended
@@ -150,23 +166,31 @@ export async function openHarness() {
     place,
     start,
     person,
-    here,
     liveHere,
     answer,
+    forgetFile,
+    written,
     finish,
     killedAfter,
     requests: (run: string) => requestsOf(server, run),
+    streamed: (run: string) => streamedOf(server, run),
     async [Symbol.asyncDispose](): Promise<void> {
       for (const one of children) if (one.exitCode === null && one.signalCode === null) one.kill('SIGKILL')
       environment[Symbol.dispose]()
       await server[Symbol.asyncDispose]()
+      process.chdir(before)
       await folder[Symbol.asyncDispose]()
     },
   }
 }
 
-/** What the journal holds; nothing when the run was never made. */
-export async function journalOf({ url, run }: Place): Promise<{ state?: RunState; entries: Entry[] }> {
+export interface Journal {
+  /** Undefined when the run was never made. */
+  readonly state?: RunState
+  readonly entries: readonly Entry[]
+}
+
+export async function journalOf({ url, run }: Place): Promise<Journal> {
   const store = await openStore(url)
   try {
     if (!(await store.row(run))) return { entries: [] }
@@ -174,4 +198,12 @@ export async function journalOf({ url, run }: Place): Promise<{ state?: RunState
   } finally {
     await store.close()
   }
+}
+
+/** That of the run, and those of the runs that its tasks are. */
+export async function journalsOf(at: Place): Promise<Journal[]> {
+  const own = await journalOf(at)
+  const children = [...(own.state?.attempts.values() ?? [])].flatMap(({ child: run }) => run ?? [])
+  const below = await Promise.all(children.map((run) => journalsOf({ ...at, run })))
+  return [own, ...below.flat()]
 }

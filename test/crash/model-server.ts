@@ -65,16 +65,30 @@ const script: readonly (readonly [first: RegExp, { readonly [later: number]: Ste
   ],
   [/hands you this piece of work: Measure it/, { 0: { calls: [['measure', {}]] }, 1: { text: 'measured' } }],
   [/asks you: How long\?/, { 0: { text: 'long' } }],
+  // the file came with it, as its bytes
+  [/^Task: Sum up \[file claim\.pdf\][\s\S]*base64,JVBERi0xLjcK/, { 0: { text: '{"total":7}' } }],
+  [/^Task: Write a letter/, { 0: { text: '# Letter\n\nSeven.' } }],
+  [
+    /^Task: Post it/,
+    {
+      0: { calls: [['put', { text: 'put of post' }]] },
+      1: { calls: [['send', { text: 'send of post' }]] },
+      2: { text: 'posted' },
+    },
+  ],
+  [/^Task: Read it(?![\s\S]*Its summary:)/, { 0: { calls: [['page', {}]] }, 1: { calls: [['page', {}]] } }],
+  [/^The task is:\n[\s\S]*The conversation to summarise:/, { 0: { text: 'words, words' } }],
+  [/^Task: Read it[\s\S]*Its summary:\nwords, words/, { 0: { text: 'read' } }],
   [/^Task: Wait/, { 0: { calls: [['wait', {}]] }, 1: { text: 'waited' } }],
   [/^Task: Plain/, { 0: { text: 'plain' }, 1: { text: 'plainer' } }],
 ]
 
 export async function openModelServer(latency: number): Promise<LLMock & AsyncDisposable> {
-  const mock = new LLMock({ port: 0, host: '127.0.0.1', logLevel: 'silent', latency })
+  const mock = new LLMock({ port: 0, host: '127.0.0.1', logLevel: 'silent', latency, chunkSize: 3 })
   for (const [first, steps] of script) {
     for (const [later, step] of Object.entries(steps)) {
       const predicate = (request: ChatCompletionRequest): boolean =>
-        first.test(firstMessage(request)) && laterMessages(request) === Number(later)
+        first.test(firstMessage(request, true)) && laterMessages(request) === Number(later)
       mock.addFixture({ match: { predicate }, response: answer(step) })
     }
   }
@@ -84,8 +98,17 @@ export async function openModelServer(latency: number): Promise<LLMock & AsyncDi
 
 /** The requests whose conversation mentions the run, in their order, as the steps that they are. */
 export function requestsOf(mock: LLMock, run: string): string[] {
+  return bodiesOf(mock, run).map(stepOf)
+}
+
+/** How many of them were answered while the model spoke. */
+export function streamedOf(mock: LLMock, run: string): number {
+  return bodiesOf(mock, run).filter(({ stream }) => stream).length
+}
+
+function bodiesOf(mock: LLMock, run: string): ChatCompletionRequest[] {
   const bodies = mock.getRequests().map((entry) => entry.body as ChatCompletionRequest)
-  return bodies.filter((body) => JSON.stringify(body).includes(`run:${run};`)).map(stepOf)
+  return bodies.filter((body) => JSON.stringify(body).includes(`run:${run};`))
 }
 
 /** What a step is known by, on the wire and in a journal: its first message, the corrections, and the turn behind the last of them. */
@@ -101,8 +124,10 @@ function stepOf(request: ChatCompletionRequest): string {
 }
 
 function answer(step: Step): object {
-  if ('text' in step) return { content: step.text }
+  const usage = { prompt_tokens: 10, completion_tokens: 5 }
+  if ('text' in step) return { content: step.text, usage }
   return {
+    usage,
     toolCalls: step.calls.map(([name, args], index) => ({
       id: `${name}-${index}`,
       name,
@@ -115,7 +140,8 @@ function laterMessages(request: ChatCompletionRequest): number {
   return request.messages.filter(({ role }) => role === 'tool' || role === 'user').length - 1
 }
 
-function firstMessage(request: ChatCompletionRequest): string {
+function firstMessage(request: ChatCompletionRequest, withFiles = false): string {
   const content = request.messages.find(({ role }) => role === 'user')?.content ?? ''
-  return typeof content === 'string' ? content : content.map((part) => part.text ?? '').join('')
+  if (typeof content === 'string') return content
+  return content.map((part) => part.text ?? (withFiles ? JSON.stringify(part) : '')).join('')
 }

@@ -1,0 +1,38 @@
+// What the crews of the crash tests are made of. Whatever is the user's own code leaves a line in a file when it runs.
+import { Agent, Task, tool, type TaskOptions } from 'reprise'
+import { z } from 'zod'
+import { leaveTrace } from './effects.ts'
+
+export const measure = tool({
+  name: 'measure',
+  description: 'Measure it',
+  effect: 'read',
+  input: z.object({}),
+  run(_, { run, task }) {
+    leaveTrace(run, `measure of ${task}`)
+    return 'seven'
+  },
+})
+
+export const worker = new Agent({ role: 'Worker', goal: 'Do the job', maxRetries: 0 })
+
+/** Its description says what the model does, and names the run. */
+export function taskOf(name: string, does: string, options: Partial<TaskOptions> = {}): Task {
+  return new Task({ name, description: `${does} as ${name} for {notes}`, agent: worker, ...options })
+}
+
+/** A task that is a function. */
+export function functionOf(name: string, result: string, effect: 'read' | 'once'): Task {
+  return new Task({
+    name,
+    effect,
+    run({ run }) {
+      leaveTrace(run, `${name} of ${name}`)
+      return result
+    },
+  })
+}
+
+export function runIn(inputs: { readonly [name: string]: unknown }): string {
+  return /run:(.*);/.exec(inputs['notes'] as string)?.[1] ?? ''
+}

@@ -1,0 +1,47 @@
+// One life of a run, in whatever process: from where it stands to its end or to a question, with all that was heard of it meanwhile.
+import type { Crew, RunEvent } from 'reprise'
+import type { Store } from '../../src/stores/store.ts'
+import { crews } from './feature-crews.ts'
+import { inputsOf } from './wider-crews.ts'
+
+export interface Lived {
+  readonly status: string
+  readonly outputs: unknown
+  /** Only of a crew that somebody listens to. */
+  readonly heard?: Heard
+}
+
+export interface Heard {
+  /** The numbers of the entries. */
+  readonly entries: readonly number[]
+  /** By path, what the models said while they said it. */
+  readonly texts: { readonly [path: string]: string }
+}
+
+/** To be disposed: closes the store, and what else the crew has opened. */
+export async function openCrew(name: string, run: string, store: string | Store) {
+  const stack = new AsyncDisposableStack()
+  const made = await crews[name]?.(run, stack)
+  if (!made) throw new Error(`there is no crew ${name}`)
+  const crew = stack.use(made.with({ store }))
+  return { crew, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+}
+
+export async function live(crew: Crew, name: string, id: string): Promise<Lived> {
+  const run = await crew.start({ id, inputs: inputsOf(name, id) })
+  const heard = name === 'spoken' ? await hear(run.events()) : undefined
+  const { status, tasks } = await run.result()
+  const outputs = tasks.map((task) => task.output ?? null)
+  return { status, outputs, ...(heard ? { heard } : {}) }
+}
+
+async function hear(events: AsyncIterable<RunEvent>): Promise<Heard> {
+  const entries: number[] = []
+  const texts: { [path: string]: string } = {}
+  for await (const event of events) {
+    if ('seq' in event) entries.push(event.seq)
+    else if (event.type === 'text.delta') texts[event.path] = (texts[event.path] ?? '') + event.text
+    else delete texts[event.path]
+  }
+  return { entries, texts }
+}

@@ -1,0 +1,85 @@
+// Crews of the crash tests whose work reaches beyond a task's conversation: into a run of its own, into files, to an MCP server, to
+// somebody who listens; or beyond what it may take: a budget, the model's window.
+import { join } from 'node:path'
+import { Agent, Crew, file, Task, tool } from 'reprise'
+import { mcpTools } from 'reprise/mcp'
+import { z } from 'zod'
+import { functionOf, measure, taskOf } from './crew-parts.ts'
+import { leaveTrace, serverLog } from './effects.ts'
+
+/** A task is a crew, in whose run a person is asked and something is done once. */
+export function nested(): Crew {
+  return new Crew({
+    name: 'nested',
+    tasks: [new Task({ name: 'research', crew: research() }), taskOf('report', 'Plain')],
+  })
+}
+
+export function research(): Crew {
+  const find = taskOf('find', 'Measure', { tools: [measure], humanInput: true })
+  return new Crew({ name: 'research', tasks: [find, functionOf('save', 'saved', 'once')] })
+}
+
+/** A file comes in, and each output goes into one. */
+export function files(): Crew {
+  const sum = taskOf('sum', 'Sum up {claim}', {
+    output: z.object({ total: z.number() }),
+    outputFile: '{folder}/out/sum.json',
+  })
+  const letter = taskOf('letter', 'Write a letter', { markdown: true, outputFile: '{folder}/out/{claim}.md' })
+  return new Crew({ name: 'files', tasks: [sum, letter] })
+}
+
+/** The budget is used up between two turns of the second task. */
+export function limits(): Crew {
+  const tasks = [taskOf('a', 'Plain'), taskOf('b', 'Measure', { tools: [measure] })]
+  return new Crew({ name: 'limits', tasks, budget: { tokens: 16 } })
+}
+
+/** A page is asked for twice and read once, and twice is too much for a window that the instructions fill by half. */
+export function long(): Crew {
+  const page = tool({
+    name: 'page',
+    description: 'Read the page',
+    effect: 'read',
+    cache: true,
+    input: z.object({}),
+    run(_, { run, task }) {
+      leaveTrace(run, `page of ${task}`)
+      return 'word '.repeat(200)
+    },
+  })
+  const reader = new Agent({
+    role: 'Reader',
+    goal: 'Read',
+    backstory: 'You read. '.repeat(200),
+    maxRetries: 0,
+    contextTokens: 1000,
+    tools: [page],
+  })
+  return new Crew({ name: 'long', tasks: [taskOf('book', 'Read it', { agent: reader })] })
+}
+
+/** The tools of an MCP server over stdio: one may be called again with the same, one must not. */
+export async function served(run: string, stack: AsyncDisposableStack): Promise<Crew> {
+  const { tools } = stack.use(
+    await mcpTools({
+      command: process.execPath,
+      args: [new URL('../tools/mcp-server.ts', import.meta.url).pathname],
+      env: { MCP_LOG: serverLog(run) },
+      only: ['put', 'send'],
+    }),
+  )
+  return new Crew({ name: 'served', tasks: [taskOf('post', 'Post it', { tools })] })
+}
+
+/** Somebody listens to all that its models say. */
+export function spoken(): Crew {
+  return new Crew({ name: 'spoken', tasks: [taskOf('a', 'Measure', { tools: [measure] }), taskOf('b', 'Plain')] })
+}
+
+/** What a run of a crew is given; `claim.pdf` is in the run's folder. */
+export function inputsOf(crew: string, run: string) {
+  const notes = `run:${run};`
+  return crew === 'files' ? { notes, folder: run, claim: file(join(run, 'claim.pdf')) } : { notes }
+}
