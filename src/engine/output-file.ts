@@ -1,10 +1,11 @@
 // Writing the outputs of tasks into files below the working folder. Like callbacks, behind the completion of a task and at least once:
-// a crash before the mark is on disk lets the resume write it again. No link leads out: the real path of what is there is looked at
-// before anything is spent, and again right before the file is written.
+// a crash before the mark is on disk lets the resume write it again, and remove what was half written. No link leads out: the real
+// path of what is there is looked at before anything is spent, and again right before the file is written.
 import { lstatSync, realpathSync, statSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import { messageOf, RepriseError } from '../errors.ts'
+import { digest } from '../journal/hash.ts'
 import type { Json } from '../journal/json.ts'
 import type { StoredOutput } from '../journal/entries.ts'
 import { isMissing, writeDurably } from '../stores/file/durable-files.ts'
@@ -25,7 +26,7 @@ export async function writeOutputFiles(hold: Hold, crew: CrewDefinition): Promis
     const file = task.outputFile.pathFor(hold.state.inputs)
     const text = textOf(known.output)
     await hold.ready()
-    await write(task, file, text)
+    await write(hold, task, file, text)
     const bytes = Buffer.byteLength(text)
     await hold.append([{ type: 'file.written', path: task.name, of: known.seq, file, bytes }])
   }
@@ -36,11 +37,15 @@ function textOf({ raw, structured }: StoredOutput): string {
   return structured ? `${JSON.stringify(JSON.parse(raw) as Json, null, 2)}\n` : raw
 }
 
-async function write(task: TaskDefinition, file: string, text: string): Promise<void> {
+async function write({ state }: Hold, task: TaskDefinition, file: string, text: string): Promise<void> {
   try {
     await mkdir(dirname(placeOf(task, file)), { recursive: true })
     // once more, now that all of its folders are there: what was made in between may be a link
-    await writeDurably(placeOf(task, file), Buffer.from(text), 0o666)
+    const place = placeOf(task, file)
+    // one for each life, so that a process that wakes up behind its time has its own, and what a kill left behind is found
+    const temporary = (life: number): string => `${place}.${digest([state.run, task.name])}-${life}.tmp`
+    for (let life = 1; life <= state.lives; life++) await rm(temporary(life), { force: true })
+    await writeDurably(place, Buffer.from(text), 0o666, temporary(state.lives))
   } catch (error) {
     if (RepriseError.isInstance(error)) throw error
     throw failure(task, file, `could not be written: ${messageOf(error)}`, error)

@@ -33,6 +33,7 @@ const features: { readonly [crew: string]: readonly number[] } = {
   served: [11],
   spoken: [11],
 }
+const outputFiles: { readonly [crew: string]: number } = { files: 2 }
 const randomMoments = 20
 
 let harness: Harness
@@ -75,6 +76,14 @@ for (const [crew, lives] of Object.entries(features)) {
           })
         }
       }
+    }
+
+    for (let number = 1; number <= (outputFiles[crew] ?? 0); number++) {
+      test(`ends as an undisturbed one when killed before output file ${number} has its name`, async () => {
+        const at = await harness.place(crew, `${crew}-naming-${number}`)
+        assert.ok((await harness.start(at, `naming:${number}`).ended).killed, 'it was killed')
+        await checkDisturbed(at, undisturbed)
+      })
     }
 
     // one random moment in each twentieth of the time that an undisturbed run takes

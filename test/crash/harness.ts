@@ -134,7 +134,7 @@ export async function openHarness() {
   /** The output files of a run by name. */
   async function written({ run }: Place): Promise<{ readonly [name: string]: string }> {
     const out = join(folder.path, run, 'out')
-    const names = (await readdir(out).catch(() => [])).filter((name) => !name.endsWith('.tmp'))
+    const names = await readdir(out).catch(() => [])
     return Object.fromEntries(
       await Promise.all(names.map(async (name) => [name, await readFile(join(out, name), 'utf8')])),
     ) as { [name: string]: string }

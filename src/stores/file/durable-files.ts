@@ -49,8 +49,8 @@ export async function writeDurably(
   path: string,
   data: Uint8Array | AsyncIterable<string>,
   mode: number = 0o600,
+  temporary: string = `${path}.${randomUUID()}.tmp`,
 ): Promise<void> {
-  const temporary = `${path}.${randomUUID()}.tmp`
   try {
     const handle = await open(temporary, 'wx', mode)
     try {
