@@ -281,17 +281,24 @@ function needsNoInput(task: TaskDefinition): boolean {
 /** OPTION_UNKNOWN when money is limited and nobody knows what a model costs. */
 async function checkPrices(crew: CrewDefinition, budget = crew.budget): Promise<void> {
   if (budget?.cost === undefined) return
-  for (const task of crew.tasks) {
-    const model = modelName(task.agent.model)
-    if (
-      task.code ||
-      task.child ||
-      (await costOf(model, { calls: 1, input: 1, output: 1 }, { prices: crew.prices })) !== undefined
-    )
-      continue
-    const words = `the budget has a cost, but the price of model ${model} of task ${task.name} is not known; give it: prices: { '${model}': { input: …, output: … } }`
+  for (const { model, task } of modelsOf(crew)) {
+    if ((await costOf(model, { calls: 1, input: 1, output: 1 }, { prices: crew.prices })) !== undefined) continue
+    const words = `the budget has a cost, but the price of model ${model} of task ${task} is not known; give it: prices: { '${model}': { input: …, output: … } }`
     throw new RepriseError('OPTION_UNKNOWN', words)
   }
+}
+
+/** Those of its agents, of agents that they hand work to, and of crews that are tasks. */
+function modelsOf({ tasks }: CrewDefinition): { readonly model: string; readonly task: string }[] {
+  return tasks.flatMap(({ name, code, child, agent, coworkers }) => {
+    if (code) return []
+    const inner = child ? modelsOf(child.crew) : []
+    const own = child ? [] : [agent, ...coworkers.map((coworker) => coworker.agent)]
+    return [
+      ...inner.map(({ model, task }) => ({ model, task: `${name}/${task}` })),
+      ...own.map(({ model }) => ({ model: modelName(model), task: name })),
+    ]
+  })
 }
 
 function checkTasks(tasks: readonly TaskDefinition[], inputs: Inputs): void {

@@ -184,6 +184,8 @@ function suspensionSentence(state: RunState, questions: readonly Question[]): st
       if (runs.length === 0) return `Run ${state.run} has its answers; ${resume}`
       return `Run ${state.run} waited for ${runs.join(' and ')}; see: ${runs.map((run) => `reprise show ${shellWord(run)}`).join(', ')}; ${resume}`
     }
+    case 'parent':
+      return `Run ${state.run} works for another one that has used up its budget; go on with that one`
     case 'through':
       return `Run ${state.run} stopped after task ${state.suspended.through}, as asked; ${resume}`
     case 'takeovers':

@@ -46,9 +46,11 @@ export function askedByChild(state: RunState, id: string): { readonly run: strin
 }
 
 /** Whether a child that waited for people has all their answers. */
-export async function hasAnswers(store: Store, { run }: Child): Promise<boolean> {
+export async function hasAnswers(store: Store, run: string): Promise<boolean> {
   const { state } = await readRun(store, run)
-  const waited = state.suspended?.reason
-  const forPeople = waited === 'questions' || waited === 'limit' || waited === 'child'
-  return forPeople && (await questionsOf(store, state)).length === 0
+  const waits = state.suspended
+  if (waits?.reason === 'questions' || waits?.reason === 'limit') return openQuestions(state).length === 0
+  if (waits?.reason !== 'child') return false
+  const answered = await Promise.all((waits.children ?? []).map((child) => hasAnswers(store, child)))
+  return answered.every(Boolean)
 }

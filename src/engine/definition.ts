@@ -189,6 +189,8 @@ export interface ExecuteOptions {
   readonly budget?: Limit | undefined
   /** How to go on with a run that failed, for its error; else the command that resumes it. */
   readonly goOn?: string | undefined
+  /** Of a run that works for another: rejects with LimitReached when that has used up what it may take. */
+  readonly checkOuter?: (() => Promise<void>) | undefined
   /** Asked before each step: whether another task has failed, so that this one is to end here for now. */
   readonly halted?: (() => boolean) | undefined
   /** Of this life of the run. */

@@ -3,14 +3,15 @@
 import { asRepriseError, RepriseError } from '../errors.ts'
 import type { OnceCall, Question } from '../journal/entries.ts'
 import { digest } from '../journal/hash.ts'
-import type { AttemptState, RunState } from '../journal/state.ts'
+import { spentByModel, type AttemptState, type RunState } from '../journal/state.ts'
 import { plainAttempt, standingOf } from './attempts.ts'
 import { fromChild } from './children.ts'
 import { resumeCommand } from './commands.ts'
 import type { ChildDefinition, CrewDefinition, Engine, ExecuteOptions, TaskDefinition } from './definition.ts'
 import { executeRun } from './execute-run.ts'
-import { failed } from './execute-task.ts'
+import { failed, failedByPerson } from './execute-task.ts'
 import type { Hold } from './hold.ts'
+import { askToRaise, checkBudget, countFor, failedLimit, LimitReached } from './limits.ts'
 import { createRun, resumeRun } from './lifecycle.ts'
 import { callsFor, toOnceCall } from './once.ts'
 import { tell } from './people.ts'
@@ -28,8 +29,10 @@ export async function executeChild(
     child: { run: childRun(hold.state.run, path) },
   }))
   const run = attempt.child as string
-  const state = await advance(hold, crew, task, child, attempt, options)
-  if (state.status !== 'completed') return 'suspended'
+  const state = await withinBudget(hold, crew, task, attempt.path, options, (inner) =>
+    advance(hold, crew, task, child, attempt, inner),
+  )
+  if (state?.status !== 'completed') return 'suspended'
   const last = state.tasks.get(child.crew.tasks.at(-1)?.name ?? '')?.output
   if (!last)
     throw await failed(
@@ -50,11 +53,36 @@ export async function executeChild(
       path: attempt.path,
       structured: last.structured,
       raw: last.raw,
-      usage: { ...state.spent },
+      spent: spentByModel(state),
       ...(calls.length > 0 ? { calls } : {}),
     },
   ])
   return 'completed'
+}
+
+/** Undefined when the run has used up its budget, and nobody raises it now. */
+async function withinBudget(
+  hold: Hold,
+  crew: CrewDefinition,
+  task: TaskDefinition,
+  path: string,
+  options: ExecuteOptions,
+  work: (options: ExecuteOptions) => Promise<RunState>,
+): Promise<RunState | undefined> {
+  for (;;) {
+    let reached: LimitReached | undefined
+    const checkOuter = async (): Promise<void> => {
+      await checkBudget(hold, crew, options).catch((error: unknown) => {
+        if (error instanceof LimitReached && error.run === hold.state.run) reached = error
+        throw error
+      })
+    }
+    const state = await work({ ...options, checkOuter })
+    if (!reached || state.status === 'completed') return state
+    if (!(await askToRaise(hold, path, reached, options, hold.signal))) return undefined
+    const failing = failedLimit(hold.state)
+    if (failing !== undefined) throw await failedByPerson(hold, task, failing)
+  }
 }
 
 /** The state of the child run when it is completed or can go no further. Rejects when it fails. */
@@ -86,10 +114,11 @@ async function advance(
   const taken = made ?? (await resumeRun(engine, child.crew, run, () => {}))
   if (!('append' in taken)) return taken
   const asked = { task: task.name, path: attempt.path, run }
-  const { onQuestion: ask } = options
+  const { onQuestion: ask, checkOuter } = options
+  using _counted = countFor(hold, taken)
   const onQuestion = ask && ((question: Question) => ask(fromChild(asked, question)))
   try {
-    return await executeRun(taken, child.crew, { onQuestion, signal, goOn: resumeCommand(state.run) })
+    return await executeRun(taken, child.crew, { onQuestion, checkOuter, signal, goOn: resumeCommand(state.run) })
   } catch (error) {
     const { code, message } = asRepriseError(error)
     const words = `task ${task.name} failed in run ${run}: ${message}`

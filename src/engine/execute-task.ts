@@ -21,7 +21,7 @@ import { filesOf } from './files.ts'
 import type { Hold } from './hold.ts'
 import { drainInbox } from './inbox.ts'
 import { judge, type Judged } from './judge.ts'
-import { askToRaise, checkBudget, LimitReached } from './limits.ts'
+import { askToRaise, checkBudget, failedLimit, LimitReached } from './limits.ts'
 import { waitForTurn } from './rate.ts'
 import { lastTurn, refusedAnswer, revisedAnswer } from './prompts.ts'
 import { takeTurnInWindow } from './summarise.ts'
@@ -46,6 +46,8 @@ export async function executeTask(
       ended = await (options.tracing?.attempt(attempt, task, work) ?? work())
     } catch (error) {
       if (!(error instanceof LimitReached)) throw error
+      // the run that it works for asks
+      if (error.run !== hold.state.run) return 'suspended'
       if (!(await askToRaise(hold, attempt.path, error, options, hold.signal))) return 'suspended'
       const failing = failedLimit(hold.state)
       if (failing !== undefined) throw await failedByPerson(hold, task, failing)
@@ -180,12 +182,12 @@ export async function takeTurn(
   crew: CrewDefinition,
   task: TaskDefinition,
   attempt: AttemptState,
-  { tracing }: ExecuteOptions,
+  options: ExecuteOptions,
   signal: AbortSignal,
 ): Promise<void> {
   await tellOfSteps(hold, crew, signal)
   await drainInbox(hold, { edits: false })
-  await checkBudget(hold, crew)
+  await checkBudget(hold, crew, options)
   await waitForTurn(task, crew, hold.engine.world, signal)
   await hold.ready()
   const path = turnPath(attempt.path, attempt.turns.length + 1)
@@ -210,7 +212,7 @@ export async function takeTurn(
       now: () => world.now().getTime(),
       sleep: (ms, aborted) => world.sleep(ms, aborted ?? signal),
     }
-    const reply = await (tracing?.model(path, attempt, asked, () => callModel(asked)) ?? callModel(asked))
+    const reply = await (options.tracing?.model(path, attempt, asked, () => callModel(asked)) ?? callModel(asked))
     const { parts, usage, finish, startedAt, tries, model } = reply
     const extra = { ...(tries.length > 0 ? { tries } : {}), ...(model === undefined ? {} : { model }) }
     await hold.append([{ type: 'model.replied', path, startedAt, parts, usage, finish, ...extra }])
@@ -276,10 +278,4 @@ export async function failed(
 
 export function failedByPerson(hold: Hold, task: TaskDefinition, reason: string): Promise<RepriseError> {
   return failed(hold, task, 'TASK_FAILED', `task ${task.name} was failed by a person's answer: ${reason}`)
-}
-
-/** Why a person wants the run to end at its limit. */
-function failedLimit(state: RunState): string | undefined {
-  const asked = [...state.questions.values()].findLast(({ question }) => question.kind === 'limit')
-  return asked?.answer?.decision === 'fail' ? asked.answer.reason : undefined
 }

@@ -76,10 +76,13 @@ export async function executeTasks(
     await Promise.allSettled(running.values())
   }
   if (waiting.size > 0) {
+    const open = openQuestions(hold.state)
+    if (open.length > 0) {
+      const limit = open.every((question) => question.kind === 'limit')
+      return { type: 'run.suspended', reason: limit ? 'limit' : 'questions' }
+    }
     const children = [...waiting.keys()].flatMap((name) => childOf(hold.state, name)?.run ?? [])
-    if (children.length === waiting.size) return { type: 'run.suspended', reason: 'child', children }
-    const limit = openQuestions(hold.state).every((question) => question.kind === 'limit')
-    return { type: 'run.suspended', reason: limit ? 'limit' : 'questions' }
+    return { type: 'run.suspended', ...(children.length > 0 ? { reason: 'child', children } : { reason: 'parent' }) }
   }
   if (through !== undefined && end < crew.tasks.length) return { type: 'run.suspended', reason: 'through', through }
   await unlessAborted(tellOfEnd(hold, crew), hold.signal)
@@ -108,7 +111,7 @@ async function answeredChildren({ state, engine }: Hold, waiting: ReadonlyMap<st
   const goOn: string[] = []
   for (const task of waiting.keys()) {
     const child = childOf(state, task)
-    if (child && (await hasAnswers(engine.store, child))) goOn.push(task)
+    if (child && (await hasAnswers(engine.store, child.run))) goOn.push(task)
   }
   return goOn
 }

@@ -263,7 +263,8 @@ export interface EntryBodies {
     readonly by?: string
   }
   'run.suspended': {
-    readonly reason: 'questions' | 'through' | 'stopped' | 'takeovers' | 'limit' | 'child'
+    /** child: a run of one of its tasks waits. parent: the run that it works for has used up its budget. */
+    readonly reason: 'questions' | 'through' | 'stopped' | 'takeovers' | 'limit' | 'child' | 'parent'
     readonly through?: string
     /** The runs of its tasks that it waits for. */
     readonly children?: readonly string[]
@@ -294,11 +295,11 @@ export interface EntryBodies {
     /** Why an attempt was given up for this one: the fields that changed, an edit, a failure. */
     readonly because?: readonly string[]
   }
-  /** `raw` is left out when it is the text of the attempt's last reply. Of a task that is a crew: what its run spent, and its calls. */
+  /** `raw` is left out when it is the text of the attempt's last reply. Of a task that is a crew: what its run spent, by model, and its calls. */
   'task.completed': {
     readonly raw?: string
     readonly structured: boolean
-    readonly usage?: Usage
+    readonly spent?: { readonly [model: string]: Usage }
     readonly calls?: readonly OnceCall[]
   }
   'task.failed': { readonly error: Failure }

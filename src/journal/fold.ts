@@ -154,9 +154,9 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     // what was edited into something that is no JSON is no output
     if (!attempt || raw === undefined || (entry.structured && !isJson(raw))) return
     attempt.status = 'completed'
-    if (entry.usage) {
-      attempt.spent = entry.usage
-      addTo(state.spent, entry.usage)
+    if (entry.spent) {
+      attempt.spent = entry.spent
+      for (const usage of Object.values(entry.spent)) addTo(state.spent, usage)
     }
     if (entry.calls) task.childCalls = entry.calls
     if (isNested(attempt.path)) {

@@ -20,6 +20,7 @@ import type {
   Usage,
 } from './entries.ts'
 import type { Json } from './json.ts'
+import { isNested } from './paths.ts'
 
 export type ToolOutcome = EntryBodies['tool.returned']['outcome']
 
@@ -136,9 +137,9 @@ export interface AttemptState {
   readonly accepted: { readonly raw?: string }[]
   /** Of a nested one: what it came to. */
   answer?: string
-  /** The run that the attempt at a task which is a crew is, and what that has spent. */
+  /** The run that the attempt at a task which is a crew is, and what that has spent, by model. */
   readonly child?: string
-  spent?: Usage
+  spent?: { readonly [model: string]: Usage }
   /** The newest: what stands in for the older part of its conversation. */
   summary?: SummaryState
   readonly turns: TurnState[]
@@ -209,13 +210,42 @@ export function replyText(reply: EntryOf<'model.replied'>): string {
 /** What the attempts at a task have spent in this run. */
 export function spentOn(state: RunState, task: TaskState): Usage {
   const sum = { ...noUsage }
-  for (const path of [...task.attempts, ...task.nested]) addAttempt(sum, state.attempts.get(path))
+  for (const { usage } of modelCalls(state, task)) addTo(sum, usage)
   return sum
 }
 
-function addAttempt(sum: MutableUsage, attempt: AttemptState | undefined): void {
-  for (const turn of attempt?.turns ?? []) addTo(sum, turn.reply.usage)
-  if (attempt?.spent) addTo(sum, attempt.spent)
+/** What was asked of a model: one call, or all that the run of a task which is a crew has made of that model. */
+export interface ModelCalls {
+  readonly model: string
+  readonly usage: Usage
+  readonly at: string
+  /** By the task's own agent, and not by one that it handed work to, a judge or a crew. */
+  readonly own: boolean
+}
+
+/** All model calls of the attempts at a task in this run, with those for it: delegations, judges, the run of a crew. */
+export function modelCalls(state: RunState, { attempts, nested }: TaskState): ModelCalls[] {
+  return [...attempts, ...nested].flatMap((path) => {
+    const attempt = state.attempts.get(path)
+    if (!attempt) return []
+    const { request, startedAt: at, turns, spent = {} } = attempt
+    const own = !isNested(path)
+    return [
+      ...turns.map(({ reply }) => ({ model: request.model, usage: reply.usage, at, own })),
+      ...Object.entries(spent).map(([model, usage]) => ({ model, usage, at, own: false })),
+    ]
+  })
+}
+
+/** What a run has spent, by model. */
+export function spentByModel(state: RunState): { [model: string]: Usage } {
+  const sums = new Map<string, MutableUsage>()
+  for (const { model, usage } of [...state.tasks.values()].flatMap((task) => modelCalls(state, task))) {
+    const sum = sums.get(model) ?? { ...noUsage }
+    sums.set(model, sum)
+    addTo(sum, usage)
+  }
+  return Object.fromEntries(sums)
 }
 
 export function openQuestions(state: RunState): Question[] {

@@ -229,7 +229,7 @@ describe('a model', () => {
 describe('a run that', () => {
   test('is resumed is heard from its first model call on, behind the entries of its earlier lives', async () => {
     const stop = new AbortController()
-    const model = speakingModel((call) => (call === 1 ? [new Promise(() => {})] : ['Once ', 'more.']))
+    const model = speakingModel(() => (stop.signal.aborted ? ['Once ', 'more.'] : [new Promise(() => {})]))
     const crew = speakingCrew(model)
     const first = await crew.start({ id: 'r', signal: stop.signal })
     await eventsOf(first, (event) => event.type === 'task.started' && stop.abort())

@@ -18,6 +18,85 @@ function spending(options: Partial<CrewOptions> = {}, store: Store = memoryStore
 }
 const prices = { 'scripted/script': { input: 1000, output: 1000 } }
 
+/** A crew whose middle task is a crew of three tasks of 100 tokens each. */
+function within(options: Partial<CrewOptions> = {}) {
+  const { crew: inner, model, store } = spending()
+  const agent = new Agent({ role: 'A', goal: 'g', model })
+  const tasks = [
+    new Task({ name: 'first', description: 'first', agent }),
+    new Task({ name: 'inner', crew: inner }),
+    new Task({ name: 'last', description: 'last', agent }),
+  ]
+  const crew = new Crew({ name: 'outer', tasks, store, logger: { info() {}, warn() {} }, ...options })
+  return { crew, model, store }
+}
+
+describe('a run over its budget within a crew that is its task', () => {
+  for (const [what, options, used] of [
+    ['tokens', { budget: { tokens: 250 } }, /300 of 250 tokens/],
+    ['money', { budget: { cost: 0.25 }, prices }, /\$0\.30* of \$0\.25/],
+  ] as const) {
+    test(`stops there before the next model call, and asks itself: ${what}`, async () => {
+      const { crew, model, store } = within(options)
+      const stopped = await crew.kickoff({ id: 'r' })
+      assert.match(String(stopped), used)
+      assert.equal(model.calls.length, 3)
+      assert.deepEqual(
+        stopped.questions.map(({ id, kind, path }) => [id, kind, path]),
+        [['q1', 'limit', 'inner#1']],
+      )
+      assert.equal((await stateOf(store, 'r')).suspended?.reason, 'limit')
+      assert.equal((await stateOf(store, 'r/inner#1')).suspended?.reason, 'parent')
+      assert.equal((await crew.resume('r')).status, 'suspended')
+      await crew.answer('r', 'q1', { decision: 'raise', to: { tokens: 1000 } })
+      assert.equal((await crew.resume('r')).status, 'completed')
+      assert.equal(model.calls.length, 5)
+    })
+  }
+
+  test('goes on at once when whoever called it raises the limit, as often as it is reached', async () => {
+    const { crew, model } = within({ budget: { tokens: 150 } })
+    let limit = 150
+    const onQuestion = () => ({ decision: 'raise', to: { tokens: (limit += 100) } }) as const
+    assert.equal((await crew.kickoff({ onQuestion })).status, 'completed')
+    assert.equal(model.calls.length, 5)
+    assert.equal(limit, 450)
+  })
+
+  test('is failed by a person who does not want to pay more', async () => {
+    const { crew } = within({ budget: { tokens: 150 } })
+    const onQuestion = () => ({ decision: 'fail', reason: 'too dear' }) as const
+    await assert.rejects(crew.kickoff({ onQuestion }), { code: 'TASK_FAILED', message: /too dear/ })
+  })
+
+  test('stops also two crews down', async () => {
+    const { crew: middle, model, store } = within()
+    const crew = new Crew({
+      name: 'top',
+      tasks: [new Task({ name: 'middle', crew: middle })],
+      store,
+      budget: { tokens: 250 },
+    })
+    const stopped = await crew.kickoff({ id: 'r' })
+    assert.match(String(stopped), /300 of 250 tokens/)
+    assert.equal(model.calls.length, 3)
+    assert.equal((await crew.resume('r', { budget: { tokens: 1000 } })).status, 'completed')
+    assert.equal(model.calls.length, 5)
+  })
+
+  test('knows what the crew has cost when it is done, and a plan of it too', async () => {
+    const { crew } = within({ prices })
+    await crew.kickoff({ id: 'r' })
+    const plan = await crew.plan({ of: 'fork', run: 'r', from: 'inner' })
+    const { estimate } = plan.tasks.find(({ task }) => task === 'inner') ?? {}
+    assert.equal(estimate?.usage.calls, 3)
+    assert.equal(estimate?.cost?.toFixed(2), '0.30')
+    const forked = await crew.fork({ run: 'r', from: 'inner' })
+    const outcome = forked.plan?.find(({ task }) => task === 'inner')
+    assert.equal(outcome?.actual?.cost?.toFixed(2), '0.30')
+  })
+})
+
 describe('a run over its budget', () => {
   test('stops before the next model call, is resumed with a higher one, and has not lost a step', async () => {
     const { crew, model, store } = spending({ budget: { tokens: 150 } })
@@ -105,6 +184,38 @@ describe('a run over its budget', () => {
     await crew.answer('r', stopped.questions[0]?.id ?? '', { decision: 'raise', to: { tokens: 10_000 } })
     assert.equal((await crew.resume('r')).status, 'completed')
     assert.equal(model.calls.length, 4)
+  })
+
+  test('counts what agents that were handed work have cost', async () => {
+    const store = memoryStore()
+    const usage = { input: 90, output: 10 }
+    const model = scriptedModel([
+      {
+        when: /You are Lead/,
+        calls: [{ tool: 'delegate_work', input: { coworker: 'Helper', task: 'Dig', context: '' } }],
+        usage,
+      },
+      { when: /./, reply: 'done', usage },
+    ])
+    const helper = new Agent({ role: 'Helper', goal: 'g', model })
+    const lead = new Agent({ role: 'Lead', goal: 'g', model, allowDelegation: true })
+    const tasks = [
+      new Task({ name: 'a', description: 'a', agent: lead }),
+      new Task({ name: 'b', description: 'b', agent: helper }),
+    ]
+    const crew = new Crew({ name: 'delegating', agents: [lead, helper], tasks, store, prices, budget: { cost: 0.15 } })
+    const stopped = await crew.kickoff({ id: 'r' })
+    // one call of the lead's, one of the helper's: the lead is not asked again
+    assert.equal(model.calls.length, 2)
+    assert.match(String(stopped), /\$0\.2(0+)? of \$0\.15/)
+  })
+
+  test('refuses a limit of money when the model of an agent that may be handed work has no known price', async () => {
+    const lead = new Agent({ role: 'Lead', goal: 'g', model: scriptedModel([]), allowDelegation: true })
+    const helper = new Agent({ role: 'Helper', goal: 'g', model: { ...scriptedModel([]), modelId: 'nobody-knows' } })
+    const tasks = [new Task({ name: 'a', description: 'a', agent: lead })]
+    const crew = new Crew({ name: 'c', agents: [lead, helper], tasks, store: 'memory:', prices, budget: { cost: 1 } })
+    await assert.rejects(crew.kickoff(), { code: 'OPTION_UNKNOWN', message: /model scripted\/nobody-knows of task a/ })
   })
 
   test('is refused when it is none', async () => {

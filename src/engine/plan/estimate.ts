@@ -1,8 +1,8 @@
 // What executing a task may take, judged by what it took: the medians over its newest executions. A task that was never executed
 // has no estimate, which is not the same as one of nothing.
 import type { Estimate, PlannedTask, Usage } from '../../journal/entries.ts'
-import { addUsage, noUsage, type AttemptState, type RunState } from '../../journal/state.ts'
-import { addCost, costOf, type CostOptions } from '../../models/cost.ts'
+import { addUsage, modelCalls, noUsage, type ModelCalls, type RunState } from '../../journal/state.ts'
+import { addCost, costOf } from '../../models/cost.ts'
 import type { Prices } from '../../models/prices.ts'
 import { modelName } from '../../models/resolve-model.ts'
 import type { CrewDefinition, Engine } from '../definition.ts'
@@ -26,30 +26,27 @@ export async function withEstimates(
       const task = crew.tasks.find((candidate) => candidate.name === planned.task)
       if (earlier.length === 0 || planned.action !== 'execute') return planned
       // what the same calls would cost with the model that the task has now
-      const model = modelName(task?.agent.model)
-      const costs = await Promise.all(earlier.map((calls) => costOfCalls(model, calls, { prices: crew.prices })))
+      // which model of a crew an inherited output was made by is not known
+      const model = task?.child ? '' : modelName(task?.agent.model)
+      const now = (call: Call): Call => (call.own ? { ...call, model } : call)
+      const costs = await Promise.all(earlier.map((calls) => costOfCalls(calls.map(now), crew.prices)))
       const known = costs.filter((cost) => cost !== undefined)
       const cost = known.length === costs.length ? median(known) : undefined
-      const usage = medianUsage(earlier.map((calls) => calls.reduce(addUsage, noUsage)))
+      const usage = medianUsage(earlier.map((calls) => calls.map(({ usage: used }) => used).reduce(addUsage, noUsage)))
       const estimate: Estimate = { usage, ...(cost === undefined ? {} : { cost }), samples: earlier.length }
       return { ...planned, estimate }
     }),
   )
 }
 
-/** What a task's attempts in this run have cost; undefined when a model's price is not known. */
+/** What a task has cost in this run, with all that was done for it; undefined when a model's price is not known. */
 export async function costOfTask(
   state: RunState,
   task: string,
   prices: Prices | undefined,
 ): Promise<number | undefined> {
-  const attempts = attemptsAt(state, task)
-  const costs = await Promise.all(
-    attempts.map((attempt) =>
-      costOfCalls(attempt.request.model, callsOf(attempt), { prices, at: new Date(attempt.startedAt) }),
-    ),
-  )
-  return costs.reduce(addCost, 0)
+  const found = state.tasks.get(task)
+  return found ? costOfCalls(modelCalls(state, found), prices) : 0
 }
 
 /** What a whole run has spent, in dollars; undefined when a model's price is not known. */
@@ -58,26 +55,29 @@ export async function costOfRun(state: RunState, prices: Prices | undefined): Pr
   return costs.reduce(addCost, 0)
 }
 
-async function costOfCalls(model: string, calls: readonly Usage[], options: CostOptions): Promise<number | undefined> {
-  const costs = await Promise.all(calls.map((usage) => costOf(model, usage, options)))
+/** `at` is left out for what it would cost now. */
+type Call = Omit<ModelCalls, 'at'> & { readonly at?: string }
+
+async function costOfCalls(calls: readonly Call[], prices: Prices | undefined): Promise<number | undefined> {
+  const costs = await Promise.all(
+    calls.map(({ model, usage, at }) =>
+      costOf(model, usage, { prices, at: at === undefined ? undefined : new Date(at) }),
+    ),
+  )
   return costs.reduce(addCost, 0)
 }
 
-function attemptsAt(state: RunState, task: string): AttemptState[] {
-  return (state.tasks.get(task)?.attempts ?? []).flatMap((path) => state.attempts.get(path) ?? [])
-}
-
-function callsOf(attempt: AttemptState): Usage[] {
-  return attempt.turns.map((turn) => turn.reply.usage)
+function callAgain({ model, usage, own }: ModelCalls): Call {
+  return { model, usage, own }
 }
 
 function namesOf(plan: readonly PlannedTask[]): string[] {
   return plan.filter((planned) => planned.action === 'execute').map((planned) => planned.task)
 }
 
-/** By task, and for each of its newest executions: the tokens of its model calls. */
-async function samplesOf({ store }: Engine, crew: string, tasks: readonly string[]): Promise<Map<string, Usage[][]>> {
-  const samples = new Map<string, Usage[][]>(tasks.map((task) => [task, []]))
+/** By task, and for each of its newest executions: its model calls. */
+async function samplesOf({ store }: Engine, crew: string, tasks: readonly string[]): Promise<Map<string, Call[][]>> {
+  const samples = new Map<string, Call[][]>(tasks.map((task) => [task, []]))
   if (tasks.length === 0) return samples
   const met = new Set<string>()
   const { rows } = await store.list({ crew }, { limit: mostRuns })
@@ -93,7 +93,8 @@ async function samplesOf({ store }: Engine, crew: string, tasks: readonly string
       const origin = `${made.from?.run ?? run} ${made.from?.seq ?? made.seq} ${task}`
       if (met.has(origin) || made.output.usage.calls === 0) continue
       met.add(origin)
-      executions.push(made.from ? [made.output.usage] : attemptsAt(read.state, task).flatMap(callsOf))
+      const inherited = { model: '', usage: made.output.usage, own: true }
+      executions.push(made.from ? [inherited] : modelCalls(read.state, made).map(callAgain))
     }
   }
   return samples
