@@ -34,9 +34,9 @@ export interface AgentOptions<
   readonly contextTokens?: number
   /** Requests per minute, in this process. */
   readonly maxRpm?: number
-  /** Whether it may hand work to the crew's other agents, and ask them. */
+  /** Whether it may hand work to the crew's other agents, and ask them; as a coworker too, up to three deep and to nobody above it. */
   readonly allowDelegation?: boolean
-  /** What all answers of this agent must pass, behind the guardrails of the task. */
+  /** What all answers of this agent must pass: to a task, behind the guardrails of that; and as a coworker, where the output is a text. */
   readonly guardrails?: Guardrail | readonly Guardrail[]
   readonly settings?: ModelSettings
 }

@@ -32,6 +32,7 @@ import { checkModel, modelName } from '../models/resolve-model.ts'
 import type { CrewOptions } from './crew-options.ts'
 import { openCrewStore } from './default-store.ts'
 import { checkInputs } from './define.ts'
+import { everyCoworker } from './define-agent.ts'
 import { settled, type GivenInputs } from './given-inputs.ts'
 import { describeEntry } from './log.ts'
 import { toPlan, type Plan } from './plan.ts'
@@ -307,7 +308,7 @@ function checkTasks(tasks: readonly TaskDefinition[], inputs: Inputs): void {
     if (task.child) checkTasks(task.child.crew.tasks.filter(needsNoInput), inputs)
     if (task.code || task.child) continue
     checkInputs(task, inputs)
-    for (const { model } of [task.agent, ...task.coworkers.map(({ agent }) => agent)]) checkModel(model)
+    for (const { model } of [task.agent, ...everyCoworker(task.coworkers).map(({ agent }) => agent)]) checkModel(model)
   }
 }
 

@@ -1,17 +1,26 @@
 // From what users write to what the engine executes: agents found, contexts resolved, texts rendered, fingerprints taken.
 // A crew that cannot work is refused here, when it is put together.
-import type { CoworkerDefinition, Inputs, TaskDefinition } from '../engine/definition.ts'
+import type { Inputs, TaskDefinition } from '../engine/definition.ts'
 import { RepriseError } from '../errors.ts'
 import { filesIn } from '../journal/files.ts'
-import type { Json } from '../journal/json.ts'
 import { modelName, type LanguageModel } from '../models/resolve-model.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Agent } from './agent.ts'
+import {
+  agentInstructions,
+  agentTexts,
+  coworkerIdentity,
+  defineAgent,
+  defineCoworkers,
+  everyCoworker,
+  replacedTools,
+  toolIdentity,
+} from './define-agent.ts'
 import { defineChild, defineWork } from './define-work.ts'
-import { defineGuardrail, type Guardrail } from './guardrails.ts'
+import { defineGuardrail, guardrailIdentity } from './guardrails.ts'
 import { outputFileOf, writeOneFile } from './output-file.ts'
 import { interpolate, placeholders } from './placeholders.ts'
-import { instructionsFor, messageFor } from './prompts.ts'
+import { messageFor } from './prompts.ts'
 import { fingerprintOf, type Field } from './task-fingerprint.ts'
 import type { Task } from './task.ts'
 
@@ -64,16 +73,19 @@ interface Doers {
   readonly tools: readonly Tool[]
   /** Those whom the agent may hand work to. */
   readonly coworkers: readonly Agent[]
+  /** Those of the crew, to whom coworkers that may delegate hand work on. */
+  readonly agents: readonly Agent[]
   /** Instead of a coworker's own tools. */
   readonly lent?: readonly Tool[] | undefined
 }
 
 /** A manager does nothing itself: it hands each task to the agents, or to the one that the task names, with the task's tools. */
 function whoDoes(task: Task, agents: readonly Agent[], manager: Agent | undefined): Doers {
-  if (manager) return { agent: manager, tools: [], coworkers: task.agent ? [task.agent] : agents, lent: task.tools }
+  if (manager)
+    return { agent: manager, tools: [], coworkers: task.agent ? [task.agent] : agents, agents, lent: task.tools }
   const agent = agentOf(task, agents)
   const coworkers = agent.allowDelegation ? agents.filter((other) => other !== agent) : []
-  return { agent, tools: task.tools ?? agent.tools, coworkers }
+  return { agent, tools: task.tools ?? agent.tools, coworkers, agents }
 }
 
 function agentOf(task: Task, agents: readonly Agent[]): Agent {
@@ -96,17 +108,14 @@ function contextOf(task: Task, tasks: readonly Task[], earlier: ReadonlyMap<stri
 }
 
 function defineTask(task: Task, doers: Doers, context: readonly string[], overrides: Overrides): TaskDefinition {
-  const { agent } = doers
-  const replaced = (list: readonly Tool[]): Tool[] => list.map((tool) => overrides.tools?.get(tool.name) ?? tool)
-  const tools = replaced(doers.tools)
-  const coworkers = doers.coworkers.map((coworker) => ({
-    ...defineCoworker(coworker, replaced(doers.lent ?? coworker.tools)),
-    agent: { ...pickAgent(coworker), model: overrides.model ?? coworker.model },
-  }))
-  const model = overrides.model ?? agent.model
+  const { agent, agents, lent } = doers
+  const tools = replacedTools(doers.tools, overrides)
+  const coworkers = defineCoworkers(doers.coworkers, [agent], { task: task.name, agents, lent, overrides })
+  const helpers = everyCoworker(coworkers)
+  const doer = defineAgent(agent, overrides)
   const guardrails = [...task.guardrails, ...agent.guardrails]
   const texts = textsOf(task, agent)
-  const others = doers.coworkers.flatMap((coworker) => Object.values(agentTexts(coworker)))
+  const others = helpers.flatMap((helper) => Object.values(agentTexts(helper.agent.identity as Agent)))
   const used = [...new Set([...Object.values(texts), ...others].flatMap(placeholders))]
   return {
     name: task.name,
@@ -114,7 +123,7 @@ function defineTask(task: Task, doers: Doers, context: readonly string[], overri
     id: task.id,
     description: task.description,
     expectedOutput: task.expectedOutput,
-    agent: { ...pickAgent(agent), model },
+    agent: doer,
     context,
     inputs: [...new Set([...used, ...placeholders(task.outputFile ?? '')])],
     schema: task.schema,
@@ -146,17 +155,10 @@ function defineTask(task: Task, doers: Doers, context: readonly string[], overri
     fingerprint(inputs, outputs) {
       const fields: Field[] = [
         ...Object.entries(texts).map(([name, text]): Field => [textField(name), text]),
-        ['model', modelName(model)],
+        ['model', modelName(doer.model)],
         ['settings', agent.settings],
         ...tools.map((tool): Field => [`tool:${tool.name}`, toolIdentity(tool)]),
-        ...coworkers.map((one, index): Field => [
-          `coworker:${one.agent.role}`,
-          {
-            ...agentTexts(doers.coworkers[index] as Agent),
-            model: modelName(one.agent.model),
-            tools: one.tools.map(toolIdentity),
-          },
-        ]),
+        ...helpers.map((helper): Field => [`coworker:${helper.agent.role}`, coworkerIdentity(helper)]),
         ...(task.markdown ? [['markdown', true] satisfies Field] : []),
         ...(guardrails.length > 0 ? [['guardrails', guardrails.map(guardrailIdentity)] satisfies Field] : []),
         ...(task.version === undefined ? [] : [['version', task.version] satisfies Field]),
@@ -170,7 +172,7 @@ function defineTask(task: Task, doers: Doers, context: readonly string[], overri
 /** Renders a task's texts for nothing but the error: INPUT_MISSING names the text and the input. */
 export function checkInputs(task: TaskDefinition, inputs: Inputs): void {
   task.render(inputs, new Map())
-  for (const coworker of task.coworkers) coworker.instructions(inputs)
+  for (const helper of everyCoworker(task.coworkers)) helper.instructions(inputs)
 }
 
 function textsOf(task: Task, agent: Agent): { [name: string]: string } {
@@ -181,33 +183,6 @@ function textsOf(task: Task, agent: Agent): { [name: string]: string } {
   }
 }
 
-function agentTexts({ role, goal, backstory }: Agent): { [name: string]: string } {
-  return { role, goal, ...(backstory === undefined ? {} : { backstory }) }
-}
-
-function agentInstructions(agent: Agent, inputs: Inputs): string {
-  const text = (name: 'role' | 'goal' | 'backstory'): string =>
-    interpolate(agent[name] ?? '', inputs, `the ${name} of agent ${agent.role}`)
-  return instructionsFor({ role: text('role'), goal: text('goal'), backstory: text('backstory') })
-}
-
-function defineCoworker(agent: Agent, tools: readonly Tool[]): Omit<CoworkerDefinition, 'agent'> {
-  return { goal: agent.goal, tools, instructions: (inputs) => agentInstructions(agent, inputs) }
-}
-
 function textField(name: string): string {
   return name === 'role' || name === 'goal' || name === 'backstory' ? `agent ${name}` : name
-}
-
-function guardrailIdentity(guardrail: Guardrail<never>): Json {
-  return typeof guardrail === 'string' ? guardrail : { function: guardrail.name }
-}
-
-function toolIdentity({ name, description, effect, schema, version }: Tool): Json {
-  return { name, description, effect, schema: schema.json, version: version ?? null }
-}
-
-function pickAgent(agent: Agent): Omit<TaskDefinition['agent'], 'model'> {
-  const { role, settings, maxIterations, maxRetries, maxSeconds, contextTokens, maxRpm } = agent
-  return { role, settings, maxIterations, maxRetries, maxSeconds, contextTokens, maxRpm, identity: agent }
 }

@@ -1,7 +1,7 @@
 // Guardrails as users write them: a function that accepts, changes or refuses an answer, or a sentence that a model judges by.
 import type { GuardrailDefinition, GuardrailInput } from '../engine/definition.ts'
 import { messageOf, RepriseError } from '../errors.ts'
-import { strictJson } from '../journal/json.ts'
+import { strictJson, type Json } from '../journal/json.ts'
 import { redact } from '../models/redact.ts'
 import { describe } from '../options.ts'
 import type { AnswerSchema } from '../schema/answer-schema.ts'
@@ -23,6 +23,11 @@ export function guardrailList(what: string, guardrails: unknown): readonly Guard
     )
   }
   return list as readonly Guardrail<never>[]
+}
+
+/** What a function does is not seen. */
+export function guardrailIdentity(guardrail: Guardrail<never>): Json {
+  return typeof guardrail === 'string' ? guardrail : { function: guardrail.name }
 }
 
 export function defineGuardrail(

@@ -4,9 +4,10 @@ import { RepriseError } from '../errors.ts'
 import type { EntryBodies, Fingerprint } from '../journal/entries.ts'
 import { explainChange } from '../journal/fingerprint.ts'
 import { attemptNumber, attemptPath } from '../journal/paths.ts'
-import type { AttemptState } from '../journal/state.ts'
+import type { AttemptState, RunState } from '../journal/state.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
 import type { Hold } from './hold.ts'
+import { refusedAnswer, revisedAnswer } from './prompts.ts'
 import { outputsFor } from './so-far.ts'
 
 export interface Standing {
@@ -58,4 +59,16 @@ export async function plainAttempt(
   if (kept) return kept
   await hold.append([{ type: 'task.started', path: next, fingerprint, ...work(next), ...because }])
   return hold.state.attempts.get(next) as AttemptState
+}
+
+/** What a model is told first in the attempt that carries this one on. */
+export function sentBack({ refusal = '', refusedBy }: AttemptState): string {
+  return refusedBy === 'person' ? revisedAnswer(refusal) : refusedAnswer(refusal)
+}
+
+/** How many attempts were refused before this one, in the conversation that it carries on. */
+export function refusals(state: RunState, attempt: AttemptState): number {
+  const carried = attempt.carries && state.attempts.get(attempt.carries.path)
+  if (!carried) return 0
+  return (carried.refusedBy === 'person' ? 0 : 1) + refusals(state, carried)
 }

@@ -89,6 +89,10 @@ export interface CoworkerDefinition {
   readonly agent: AgentDefinition
   readonly goal: string
   readonly tools: readonly Tool[]
+  /** Those of the agent itself. */
+  readonly guardrails: readonly GuardrailDefinition[]
+  /** To whom it may hand on what it is given. */
+  readonly coworkers: readonly CoworkerDefinition[]
   instructions(inputs: Inputs): string
 }
 

@@ -1,15 +1,20 @@
 // An agent that hands work to others, or asks them. To the model these are two tools; to the journal the work is an attempt within the
 // call (`note#1/3.0/analyst#1`), recorded step by step, so that a run that is killed inside of it is resumed inside of it.
-import type { PinnedRequest } from '../journal/entries.ts'
+import type { NewEntry, PinnedRequest } from '../journal/entries.ts'
 import type { Json } from '../journal/json.ts'
 import { attemptPath } from '../journal/paths.ts'
 import type { AttemptState, RunState } from '../journal/state.ts'
 import { modelName } from '../models/resolve-model.ts'
 import type { AnswerSchema } from '../schema/answer-schema.ts'
 import type { Tool } from '../tools/tool.ts'
+import { refusals, sentBack } from './attempts.ts'
+import { unlessAborted } from './deadline.ts'
 import type { CoworkerDefinition, CrewDefinition, TaskDefinition } from './definition.ts'
 import { executeAttempt, takeTurn } from './execute-task.ts'
+import type { Hold } from './hold.ts'
+import { judge, type Judged } from './judge.ts'
 import { delegatedMessage, questionMessage } from './prompts.ts'
+import { takeTurnInWindow } from './summarise.ts'
 import type { CallScene, Delegate } from './tool-calls.ts'
 
 const names = { work: 'delegate_work', question: 'ask_coworker' } as const
@@ -56,40 +61,70 @@ async function executeWithin(
   input: { readonly [name: string]: string },
   about: keyof typeof names,
 ): Promise<string | undefined> {
-  const { hold, task } = scene
-  const coworker = findCoworker(task.coworkers, input['coworker'] ?? '') as CoworkerDefinition
-  const path = attemptPath(slug(coworker.agent.role), 1, call)
-  const { state } = hold
-  if (!state.attempts.has(path)) {
-    const request = requestFor(coworker, state, input, about)
-    const pinned = { request: request as unknown as Json, fingerprint: {}, agent: coworker.agent.role }
-    await hold.append([{ type: 'task.started', path, ...pinned }])
+  const { hold, options, signal } = scene
+  const coworker = findCoworker(scene.task.coworkers, input['coworker'] ?? '') as CoworkerDefinition
+  const task = taskWithin(scene.task, coworker)
+  const { role, maxIterations } = coworker.agent
+  const take = (of: AttemptState): Promise<void> => takeTurn(hold, crew, task, of, options, signal)
+  const turn = (of: AttemptState): Promise<void> => takeTurnInWindow({ hold, task, take }, of)
+  for (;;) {
+    const attempt = await attemptWithin(hold, call, role, () => requestFor(coworker, task, hold.state, input, about))
+    if (attempt.status === 'completed') return attempt.answer
+    if (attempt.status === 'failed') return attempt.refusal
+    const within = { ...scene, task, attempt, delegates: new Map() }
+    let endless = false
+    const reply = await executeAttempt({ ...within, delegates: delegatesOf(crew, within) }, turn, async () => {
+      endless = true
+      return { text: `${role} came to no end within ${maxIterations} turns`, finish: 'stop' }
+    })
+    if (!reply) return undefined
+    const judging = { hold, task, attempt, options, signal, turn }
+    const judged: Judged = endless
+      ? { is: 'accepted', raw: reply.text, entries: [] }
+      : await unlessAborted(judge(judging, reply.text, reply.finish), signal)
+    const { path } = attempt
+    if (judged.is === 'accepted') {
+      await hold.append([...judged.entries, { type: 'task.completed', path, structured: false, raw: judged.raw }])
+    } else if (judged.is === 'refused') {
+      const { by: guardrail, reason } = judged
+      const refusal: NewEntry = { type: 'guardrail.judged', path, guardrail, verdict: 'refused', reason }
+      const tries = refusals(hold.state, attempt) + 1
+      const message = `${role} gave no acceptable answer in ${tries} tries: ${reason}`
+      const failed: NewEntry = { type: 'task.failed', path, error: { code: 'OUTPUT_REFUSED', message } }
+      // who handed the work on is told, and may do without
+      await hold.append([...judged.entries, refusal, ...(tries > task.retries ? [failed] : [])])
+    } else return undefined
   }
-  const attempt = state.attempts.get(path) as AttemptState
-  if (attempt.status === 'completed') return attempt.answer
-  // the coworker's own agent and tools, under the task's name: what it does is done for the task
-  const within: TaskDefinition = {
-    ...task,
-    agent: coworker.agent,
-    tools: coworker.tools,
-    coworkers: [],
-    schema: undefined,
-  }
-  const reply = await executeAttempt(
-    { ...scene, task: within, attempt, delegates: new Map() },
-    (one) => takeTurn(hold, crew, within, one, scene.options, scene.signal),
-    async () => ({
-      text: `${coworker.agent.role} came to no end within ${coworker.agent.maxIterations} turns`,
-      finish: 'stop',
-    }),
-  )
-  if (!reply) return undefined
-  await hold.append([{ type: 'task.completed', path, structured: false, raw: reply.text }])
-  return reply.text
+}
+
+/** The coworker's own agent, tools and guardrails under the task's name: what it does is done for the task. */
+function taskWithin(task: TaskDefinition, { agent, tools, guardrails, coworkers }: CoworkerDefinition): TaskDefinition {
+  return withDelegation({ ...task, agent, tools, guardrails, coworkers, schema: undefined, humanInput: false })
+}
+
+/** The newest attempt at what was handed on, or one that carries on what was sent back. */
+async function attemptWithin(
+  hold: Hold,
+  call: string,
+  agent: string,
+  make: () => PinnedRequest,
+): Promise<AttemptState> {
+  const { attempts } = hold.state
+  const pathOf = (number: number): string => attemptPath(slug(agent), number, call)
+  let number = 1
+  while (attempts.has(pathOf(number + 1))) number += 1
+  const last = attempts.get(pathOf(number))
+  if (last && last.status !== 'refused') return last
+  const path = last ? pathOf(number + 1) : pathOf(number)
+  const request = (last?.request ?? make()) as unknown as Json
+  const carries = last ? { carries: { path: last.path, message: sentBack(last) } } : {}
+  await hold.append([{ type: 'task.started', path, request, fingerprint: {}, agent, ...carries }])
+  return attempts.get(path) as AttemptState
 }
 
 function requestFor(
-  { agent, tools, instructions }: CoworkerDefinition,
+  { agent, instructions }: CoworkerDefinition,
+  { tools }: TaskDefinition,
   state: RunState,
   input: { readonly [name: string]: string },
   about: keyof typeof names,

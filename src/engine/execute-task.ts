@@ -9,7 +9,7 @@ import { replyText, type AttemptState, type RunState } from '../journal/state.ts
 import { callModel, type ModelRequest } from '../models/call-model.ts'
 import { isModelFailure } from '../models/model-failure.ts'
 import { checkModel, modelName } from '../models/resolve-model.ts'
-import { standingOf } from './attempts.ts'
+import { refusals, sentBack, standingOf } from './attempts.ts'
 import { tellOfSteps } from './callbacks.ts'
 import { conversation } from './conversation.ts'
 import { deadline, unlessAborted } from './deadline.ts'
@@ -23,7 +23,7 @@ import { drainInbox } from './inbox.ts'
 import { judge, type Judged } from './judge.ts'
 import { askToRaise, checkBudget, failedLimit, LimitReached } from './limits.ts'
 import { waitForTurn } from './rate.ts'
-import { lastTurn, refusedAnswer, revisedAnswer } from './prompts.ts'
+import { lastTurn } from './prompts.ts'
 import { takeTurnInWindow } from './summarise.ts'
 import { AnsweredFail, settleCalls, type CallScene } from './tool-calls.ts'
 import { outputsFor } from './so-far.ts'
@@ -129,10 +129,6 @@ async function currentAttempt(
   }
   await hold.append([{ type: 'task.started', path: next, ...pinned, ...carries, ...because }])
   return state.attempts.get(next) as AttemptState
-}
-
-function sentBack({ refusal = '', refusedBy }: AttemptState): string {
-  return refusedBy === 'person' ? revisedAnswer(refusal) : refusedAnswer(refusal)
 }
 
 function pin(task: TaskDefinition, state: RunState, outputs: ReadonlyMap<string, string>): PinnedRequest {
@@ -254,13 +250,6 @@ async function withinTime<T>(hold: Hold, task: TaskDefinition, work: (signal: Ab
       `task ${task.name} took longer than maxSeconds of agent ${task.agent.role}, ${maxSeconds} s`,
     )
   }
-}
-
-/** How many attempts were refused before this one, in the conversation that it carries on. */
-function refusals(state: RunState, attempt: AttemptState): number {
-  const carried = attempt.carries && state.attempts.get(attempt.carries.path)
-  if (!carried) return 0
-  return (carried.refusedBy === 'person' ? 0 : 1) + refusals(state, carried)
 }
 
 /** Ends the attempt: a resume starts a new one. */

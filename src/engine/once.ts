@@ -4,7 +4,7 @@ import type { Answers, OnceCall, Question } from '../journal/entries.ts'
 import { digest } from '../journal/hash.ts'
 import type { Json } from '../journal/json.ts'
 import type { AttemptState, CallState, RunState, ToolOutcome } from '../journal/state.ts'
-import { rootAttempt } from '../journal/paths.ts'
+import { attemptsIn, rootAttempt } from '../journal/paths.ts'
 import { callText, doubtText } from './questions.ts'
 
 type NewQuestion = Question extends infer Q ? (Q extends Question ? Omit<Q, 'id'> : never) : never
@@ -65,8 +65,11 @@ export function decideOnce(state: RunState, attempt: AttemptState, call: CallSta
   const others = onceCalls(state, asked.task).filter(
     (other) => other.tool === call.request.tool && !(other.inherited && state.effects === 'again'),
   )
-  // what was done within its steps is part of an attempt
-  const isHere = (other: FoundCall): boolean => rootAttempt(other.attempt) === rootAttempt(attempt.path)
+  // what was done within its steps is part of an attempt, but not what an attempt did that was sent back
+  const sentBack = carriedBy(state, attempt.path)
+  const isHere = (other: FoundCall): boolean =>
+    rootAttempt(other.attempt) === rootAttempt(attempt.path) &&
+    !attemptsIn(other.attempt).some((path) => sentBack.has(path))
   const here = others.filter((other) => isHere(other) && other.path !== call.path)
   const before = others.filter((other) => !isHere(other))
   const same = before.findLast((other) => other.key === asked.key && other.occurrence === asked.occurrence)
@@ -88,6 +91,19 @@ export function decideOnce(state: RunState, attempt: AttemptState, call: CallSta
   if (asked.settles && same?.outcome === 'unknown' && !same.inherited)
     return { act: 'settle', of: same.path, question: repeated }
   return { act: 'ask', question: repeated }
+}
+
+/** The attempts whose conversations this one, and those that it is part of, carry on. */
+function carriedBy(state: RunState, path: string): Set<string> {
+  const carried = new Set<string>()
+  for (const attempt of attemptsIn(path)) {
+    let before = state.attempts.get(attempt)?.carries?.path
+    while (before !== undefined) {
+      carried.add(before)
+      before = state.attempts.get(before)?.carries?.path
+    }
+  }
+  return carried
 }
 
 /** Calls that may be made on the word of `settle` alone, before a person is asked why they never end. */

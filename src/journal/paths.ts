@@ -32,6 +32,12 @@ export function rootAttempt(path: string): string {
   return path.split('/', 1)[0] as string
 }
 
+/** The attempts that one is part of, and itself: `note#2` and `note#2/3.0/analyst#1`. */
+export function attemptsIn(path: string): string[] {
+  const parts = path.split('/')
+  return parts.flatMap((part, index) => (part.includes('#') ? parts.slice(0, index + 1).join('/') : []))
+}
+
 /** The task at the root of a path. */
 export function taskOf(path: string): string {
   const first = path.split('/', 1)[0] as string

@@ -181,3 +181,161 @@ describe('an agent that may delegate', () => {
     assert.deepEqual(model.calls.at(-1)?.tools, [])
   })
 })
+
+/** A lead that hands work to a writer, who pays for each draft; the first draft is refused. */
+function guarded({
+  store = memoryStore(),
+  retries = 3,
+  contextTokens = 100_000,
+  sentence = 'It names no amount',
+} = {}) {
+  const paid: string[] = []
+  const pay = tool({
+    name: 'pay',
+    description: 'Pay',
+    input: z.object({ amount: z.number() }),
+    run: ({ amount }) => `paid ${paid.push(`${amount}`)}`,
+  })
+  const model = scriptedModel([
+    { when: 'It names no amount', reply: { accept: true, reason: '' } },
+    {
+      when: /You are Lead/,
+      after: 0,
+      calls: [{ tool: 'delegate_work', input: { coworker: 'Writer', task: 'Draft' } }],
+    },
+    {
+      when: /You are Lead/,
+      reply: (text) => `lead heard: ${/(a fine draft|Writer gave no .*?is bad)/.exec(text)?.[0]}`,
+    },
+    { when: 'summar', reply: 'a summary' },
+    { when: /work: Draft/, calls: [{ tool: 'pay', input: { amount: 5 } }] },
+    // the same call again in the conversation that goes on
+    { when: /work: Draft/, after: /is bad/, calls: [{ tool: 'pay', input: { amount: 5 } }] },
+    { when: /work: Draft[\s\S]*is bad/, reply: retries > 0 ? 'a fine draft' : 'a bad draft' },
+    { when: /work: Draft/, reply: 'a bad draft' },
+  ])
+  const judged: string[] = []
+  const writer = new Agent({
+    role: 'Writer',
+    goal: 'Write',
+    model,
+    tools: [pay],
+    guardrails: [({ raw }) => (judged.push(raw), !raw.includes('bad') || 'it is bad'), sentence],
+    contextTokens,
+  })
+  const lead = new Agent({ role: 'Lead', goal: 'Lead', model, allowDelegation: true })
+  const report = new Task({ name: 'report', description: 'Report', agent: lead, retries })
+  const logger = { info() {}, warn() {} }
+  const crew = new Crew({ name: 'guarded', agents: [lead, writer], tasks: [report], store, logger })
+  return { crew, model, store, judged, paid }
+}
+
+describe('a coworker with guardrails', () => {
+  test('tries again in the same conversation when one refuses, and makes no once call a second time', async () => {
+    const { crew, store, judged, paid } = guarded()
+    assert.equal(String(await crew.kickoff({ id: 'r' })), 'lead heard: a fine draft')
+    assert.deepEqual(judged, ['a bad draft', 'a fine draft'])
+    assert.deepEqual((await stateOf(store, 'r')).tasks.get('report')?.nested, [
+      'report#1/1.0/writer#1',
+      'report#1/1.0/writer#2',
+      'report#1/1.0/writer#2/2/guardrail-2#1',
+    ])
+    const returned = (await entriesOf(store, 'r')).flatMap((entry) =>
+      entry.type === 'tool.returned' && entry.path?.includes('writer') ? [`${entry.path} ${entry.source}`] : [],
+    )
+    assert.deepEqual(returned, ['report#1/1.0/writer#1/1.0 undefined', 'report#1/1.0/writer#2/1.0 recorded'])
+    assert.deepEqual(paid, ['5'])
+  })
+
+  test('ends as undisturbed after a crash at any append, and asks its model and its guardrails nothing that is recorded', async () => {
+    const undisturbed = guarded()
+    await undisturbed.crew.kickoff({ id: 'r' })
+    await atEveryAppend(async (dying) => {
+      const { crew, store, model, paid } = guarded()
+      await orDeath(crew.with({ store: dying(store) }).kickoff({ id: 'r' }))
+      let result = await crew.kickoff({ id: 'r' })
+      while (result.status === 'suspended') {
+        const [question] = result.questions
+        await crew.answer(
+          'r',
+          question?.id ?? '',
+          paid.length > 0 ? { decision: 'happened', result: 'paid 1' } : { decision: 'run' },
+        )
+        result = await crew.resume('r')
+      }
+      assert.equal(String(result), 'lead heard: a fine draft')
+      assert.equal(model.calls.length, undisturbed.model.calls.length)
+      assert.deepEqual(paid, ['5'])
+    })
+  })
+
+  test('that gives no acceptable answer fails no task: who handed the work on is told', async () => {
+    const { crew, store } = guarded({ retries: 0 })
+    assert.equal(
+      String(await crew.kickoff({ id: 'r' })),
+      'lead heard: Writer gave no acceptable answer in 1 tries: it is bad',
+    )
+    assert.equal((await stateOf(store, 'r')).attempts.get('report#1/1.0/writer#1')?.status, 'failed')
+  })
+
+  test('whose conversation outgrows its contextTokens has it summarised, as any agent', async () => {
+    const { crew, store } = guarded({ contextTokens: 100 })
+    await crew.kickoff({ id: 'r' })
+    const summaries = (await entriesOf(store, 'r')).filter(({ type }) => type === 'context.summarised')
+    assert.ok(summaries.some(({ path }) => path?.startsWith('report#1/1.0/writer#')))
+  })
+
+  test('makes a result stale when they change', async () => {
+    const { crew, store } = guarded()
+    await crew.kickoff()
+    const later = guarded({ store, sentence: 'It rhymes' })
+    assert.deepEqual((await later.crew.plan()).tasks[0]?.fields, ['coworker:Writer'])
+  })
+})
+
+describe('a coworker that may delegate', () => {
+  /** Each hands on to the first coworker that it is offered. */
+  function chain(roles: readonly string[]) {
+    const script = roles.flatMap((role, index): ScriptEntry[] => {
+      const next = roles[index + 1]
+      const you = new RegExp(`You are ${role}\\b`)
+      const hand = { tool: 'delegate_work', input: { coworker: next ?? '', task: `work for ${next}` } }
+      return [
+        ...(next === undefined ? [] : [{ when: you, after: 0, calls: [hand] }]),
+        { when: you, reply: (text) => `${role}(${/[B-E]\([B-E()]*\)/.exec(text)?.[0] ?? ''})` },
+      ]
+    })
+    const model = scriptedModel(script)
+    const agents = roles.map((role) => new Agent({ role, goal: 'g', model, allowDelegation: true }))
+    const [first] = agents
+    const job = new Task({ name: 'job', description: 'Do it', agent: first as Agent })
+    const store = memoryStore()
+    return { crew: new Crew({ name: 'chain', agents, tasks: [job], store }), model, store }
+  }
+
+  test('hands on what it is given, to nobody above it, step by step in the journal', async () => {
+    const { crew, model, store } = chain(['A', 'B', 'C'])
+    assert.equal(String(await crew.kickoff({ id: 'r' })), 'A(B(C()))')
+    assert.deepEqual((await stateOf(store, 'r')).tasks.get('job')?.nested, ['job#1/1.0/b#1', 'job#1/1.0/b#1/1.0/c#1'])
+    const offered = model.calls.map(
+      ({ instructions, tools }) => `${/You are (\w)/.exec(instructions)?.[1]} ${tools.length}`,
+    )
+    // all others stand above C
+    assert.deepEqual(offered, ['A 2', 'B 2', 'C 0', 'B 2', 'A 2'])
+  })
+
+  test('does so three deep, and no deeper', async () => {
+    const { crew, model } = chain(['A', 'B', 'C', 'D', 'E'])
+    assert.equal(String(await crew.kickoff()), 'A(B(C(D())))')
+    assert.ok(model.calls.every(({ instructions }) => !instructions.includes('You are E')))
+  })
+
+  test('goes on inside of it after a crash at any append, and pays for no step twice', async () => {
+    await atEveryAppend(async (dying) => {
+      const { crew, model, store } = chain(['A', 'B', 'C'])
+      await orDeath(crew.with({ store: dying(store) }).kickoff({ id: 'r' }))
+      assert.equal(String(await crew.kickoff({ id: 'r' })), 'A(B(C()))')
+      assert.equal(model.calls.length, 5)
+    })
+  })
+})

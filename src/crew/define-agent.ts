@@ -1,0 +1,96 @@
+// From an agent, as users write it, to what the engine executes: itself, and those whom it may hand work to.
+import type { CoworkerDefinition, Inputs, TaskDefinition } from '../engine/definition.ts'
+import type { Json } from '../journal/json.ts'
+import { modelName } from '../models/resolve-model.ts'
+import type { Tool } from '../tools/tool.ts'
+import type { Agent } from './agent.ts'
+import type { Overrides } from './define.ts'
+import { defineGuardrail, guardrailIdentity } from './guardrails.ts'
+import { interpolate } from './placeholders.ts'
+import { instructionsFor } from './prompts.ts'
+
+/** How often work is handed on: what a coworker's coworker's coworker is given stays there. */
+const deepest = 3
+
+export interface Delegation {
+  readonly task: string
+  /** All of the crew. */
+  readonly agents: readonly Agent[]
+  /** Instead of a coworker's own tools. */
+  readonly lent: readonly Tool[] | undefined
+  readonly overrides: Overrides
+}
+
+/** Whoever may delegate hands on what it is given, to nobody who stands above it. */
+export function defineCoworkers(
+  coworkers: readonly Agent[],
+  above: readonly Agent[],
+  delegation: Delegation,
+): CoworkerDefinition[] {
+  const { task, agents, lent, overrides } = delegation
+  return coworkers.map((agent) => {
+    const chain = [...above, agent]
+    const theirs =
+      agent.allowDelegation && above.length < deepest ? agents.filter((other) => !chain.includes(other)) : []
+    return {
+      agent: defineAgent(agent, overrides),
+      goal: agent.goal,
+      tools: replacedTools(lent ?? agent.tools, overrides),
+      guardrails: agent.guardrails.map((guardrail, index) => defineGuardrail(guardrail, index, task, undefined)),
+      // made when they are asked for: ten agents that may all delegate stand in hundreds of chains
+      get coworkers() {
+        return defineCoworkers(theirs, chain, delegation)
+      },
+      instructions: (inputs) => agentInstructions(agent, inputs),
+    }
+  })
+}
+
+/** These, theirs, and so on: each agent once. */
+export function everyCoworker(coworkers: readonly CoworkerDefinition[]): CoworkerDefinition[] {
+  const found = new Map<object, CoworkerDefinition>()
+  const visit = (coworker: CoworkerDefinition): void => {
+    if (found.has(coworker.agent.identity)) return
+    found.set(coworker.agent.identity, coworker)
+    coworker.coworkers.forEach(visit)
+  }
+  coworkers.forEach(visit)
+  return [...found.values()]
+}
+
+/** What a result depends on of a coworker. */
+export function coworkerIdentity({ agent, tools, coworkers }: CoworkerDefinition): Json {
+  const declared = agent.identity as Agent
+  const guardrails = declared.guardrails.map(guardrailIdentity)
+  return {
+    ...agentTexts(declared),
+    model: modelName(agent.model),
+    tools: tools.map(toolIdentity),
+    ...(guardrails.length > 0 ? { guardrails } : {}),
+    ...(coworkers.length > 0 ? { delegates: true } : {}),
+  }
+}
+
+export function defineAgent(agent: Agent, overrides: Overrides): TaskDefinition['agent'] {
+  const { role, settings, maxIterations, maxRetries, maxSeconds, contextTokens, maxRpm } = agent
+  const model = overrides.model ?? agent.model
+  return { role, model, settings, maxIterations, maxRetries, maxSeconds, contextTokens, maxRpm, identity: agent }
+}
+
+export function replacedTools(tools: readonly Tool[], overrides: Overrides): Tool[] {
+  return tools.map((tool) => overrides.tools?.get(tool.name) ?? tool)
+}
+
+export function toolIdentity({ name, description, effect, schema, version }: Tool): Json {
+  return { name, description, effect, schema: schema.json, version: version ?? null }
+}
+
+export function agentTexts({ role, goal, backstory }: Agent): { [name: string]: string } {
+  return { role, goal, ...(backstory === undefined ? {} : { backstory }) }
+}
+
+export function agentInstructions(agent: Agent, inputs: Inputs): string {
+  const text = (name: 'role' | 'goal' | 'backstory'): string =>
+    interpolate(agent[name] ?? '', inputs, `the ${name} of agent ${agent.role}`)
+  return instructionsFor({ role: text('role'), goal: text('goal'), backstory: text('backstory') })
+}
