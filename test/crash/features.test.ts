@@ -11,7 +11,16 @@ import { openQuestions, replyText, type AttemptState } from '../../src/journal/s
 import { chatReply, openServer, sendJson } from '../models/support.ts'
 import { isGone, testServer, until } from '../tools/mcp-support.ts'
 import { effects } from './effects.ts'
-import { journalOf, journalsOf, openHarness, type Harness, type Journal, type Life, type Place } from './harness.ts'
+import {
+  journalOf,
+  journalsOf,
+  mostLives,
+  openHarness,
+  type Harness,
+  type Journal,
+  type Life,
+  type Place,
+} from './harness.ts'
 import type { Heard } from './life.ts'
 import { stepName } from './model-server.ts'
 
@@ -201,7 +210,7 @@ describe('several processes and one run', { timeout: 60_000 }, () => {
 async function liveUndisturbed(crew: string): Promise<Undisturbed> {
   const at = await harness.place(crew, `${crew}-undisturbed`)
   const lives = [await harness.start(at).ended]
-  while (lives.at(-1)?.status === 'suspended') {
+  while (lives.at(-1)?.status === 'suspended' && lives.length < mostLives) {
     await harness.answer(at)
     lives.push(await harness.start(at).ended)
   }

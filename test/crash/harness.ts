@@ -22,6 +22,8 @@ import { openModelServer, requestsOf, streamedOf } from './model-server.ts'
 const child = new URL('child.ts', import.meta.url).pathname
 const personal = new URL('person.ts', import.meta.url).pathname
 const execute = promisify(execFile)
+/** More than any of the crews needs. */
+export const mostLives = 9
 const claim = Buffer.from('%PDF-1.7\n\xff claim', 'latin1')
 
 export interface Place {
@@ -140,12 +142,13 @@ export async function openHarness() {
     ) as { [name: string]: string }
   }
 
-  /** Goes on until the run is completed. */
+  /** Goes on until the run is completed; not for ever. */
   async function finish(at: Place): Promise<Lived> {
-    for (;;) {
+    for (let lives = 1; lives <= mostLives; lives++) {
       const ended = await liveHere(at)
       if (ended.status !== 'suspended') return ended
     }
+    return assert.fail(`run ${at.run} is still suspended after ${mostLives} lives`)
   }
 
   /** A run whose process was killed so many milliseconds behind its start; earlier, if it was faster than that. */
