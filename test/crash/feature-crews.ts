@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { functionOf, measure, runIn, taskOf } from './crew-parts.ts'
 import { crew as claims } from './crew.ts'
 import { effects, leaveTrace } from './effects.ts'
-import { files, limits, long, nested, research, served, spoken } from './wider-crews.ts'
+import { files, limits, long, nested, served, spoken } from './wider-crews.ts'
 
 /** A diamond with three tasks in its middle, of which two run at a time. */
 function parallel(): Crew {
@@ -157,7 +157,6 @@ export const crews: { readonly [name: string]: MakeCrew } = {
   delegating,
   functions,
   nested,
-  research,
   files,
   limits,
   long,
@@ -189,7 +188,7 @@ const said: { readonly [tool: string]: string } = {
 const answers: { readonly [place: string]: Answer } = {
   'note#1': { decision: 'revise', feedback: 'plainer' },
   'note#2': { decision: 'approve' },
-  'find#1': { decision: 'approve' },
+  'research#1/find#1': { decision: 'approve' },
   'letter#1': { decision: 'replace', output: 'my own letter' },
   'bill#1/1.0 pay': { decision: 'approve', input: { amount: 5 } },
   'bill#1/1.1 tip': { decision: 'deny', reason: 'no tips' },

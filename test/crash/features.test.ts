@@ -31,7 +31,7 @@ const features: { readonly [crew: string]: readonly number[] } = {
   conditional: [12],
   guarded: [17],
   people: [5, 6, 6, 3],
-  approval: [5, 8],
+  approval: [5, 9],
   callbacks: [13],
   delegating: [17],
   functions: [13],

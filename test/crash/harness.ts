@@ -117,14 +117,11 @@ export async function openHarness() {
     return JSON.parse(JSON.stringify(lived)) as Lived
   }
 
-  /** A person answers whatever is open, in the run or in a child of it. */
+  /** A person answers whatever is open, in the run or in that of a task of it. */
   async function answer(at: Place): Promise<void> {
-    for (const { state } of await journalsOf(at)) {
-      if (!state) continue
-      await using opened = await openCrew(state.run === at.run ? at.crew : state.crew, at.run, at.url)
-      for (const question of (await opened.crew.getRun(state.run)).questions) {
-        await opened.crew.answer(state.run, question.id, decide(question, at.run))
-      }
+    await using opened = await openCrew(at.crew, at.run, at.url)
+    for (const question of (await opened.crew.getRun(at.run)).questions) {
+      await opened.crew.answer(at.run, question.id, decide(question, at.run))
     }
   }
 

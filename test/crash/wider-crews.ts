@@ -15,7 +15,7 @@ export function nested(): Crew {
   })
 }
 
-export function research(): Crew {
+function research(): Crew {
   const find = taskOf('find', 'Measure', { tools: [measure], humanInput: true })
   return new Crew({ name: 'research', tasks: [find, functionOf('save', 'saved', 'once')] })
 }
