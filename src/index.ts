@@ -3,7 +3,7 @@ import './node-version.ts'
 
 export { Agent, type AgentOptions } from './crew/agent.ts'
 export type { Backtest, BacktestCase, BacktestOutput } from './crew/backtest.ts'
-export type { CallbackPlace, CrewCallbacks, Step } from './crew/callbacks.ts'
+export type { CallbackPlace, CrewCallbacks, CrewStep } from './crew/callbacks.ts'
 export type { CodeTaskOptions } from './crew/code-task.ts'
 export type { CrewTaskOptions } from './crew/crew-task.ts'
 export { Crew } from './crew/crew.ts'

@@ -41,11 +41,11 @@ export interface CrewCallbacks<T extends Tasks = Tasks> {
    * Called behind each model call and each tool call of this run, of whatever agent: one at a time, in the order of the journal, before the
    * next model call of the task. At least once: a crash may let the last ones be told again.
    */
-  onStep?(step: Step, place: CallbackPlace): void | Promise<void>
+  onStep?(step: CrewStep, place: CallbackPlace): void | Promise<void>
 }
 
 /** One model call or one tool call, as it is recorded. */
-export type Step = {
+export type CrewStep = {
   /** `note#1/2` is the second model call of the first attempt at note, `note#1/2.0` the first tool call that it asked for. */
   readonly path: string
   readonly task: string
@@ -111,7 +111,7 @@ export function callbacksOf(options: CrewCallbacks, tasks: readonly Task[], crew
 }
 
 /** Undefined for the return of a call of which nothing else is left: it was removed by hand. */
-function toStep(state: RunState, entry: StepEntry): Step | undefined {
+function toStep(state: RunState, entry: StepEntry): CrewStep | undefined {
   const { path = '' } = entry
   const call = entry.type === 'tool.returned' ? callAt(state, path) : undefined
   const attempt = parentPath(call ? parentPath(path) : path)

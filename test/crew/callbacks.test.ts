@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { Agent, Crew, Task, tool, type CrewOptions, type Entry, type Step, type TaskOutput } from 'reprise'
+import { Agent, Crew, Task, tool, type CrewOptions, type Entry, type CrewStep, type TaskOutput } from 'reprise'
 import { z } from 'zod'
 import { memoryStore } from '../../src/stores/memory-store.ts'
 import type { Store } from '../../src/stores/store.ts'
@@ -222,7 +222,7 @@ function stepping(store = memoryStore(), heard: string[] = []) {
   const agent = new Agent({ role: 'A', goal: 'g', model, tools: [measure] })
   const length = new Task({ name: 'length', description: 'Measure', agent, guardrails: 'It is a number' })
   const save = new Task({ name: 'save', effect: 'read', run: () => 'saved' })
-  const words = (step: Step): string => {
+  const words = (step: CrewStep): string => {
     if (step.kind === 'tool') return `${step.tool}(${JSON.stringify(step.input)}): ${JSON.stringify(step.outcome)}`
     return step.calls.length > 0 ? `asks for ${step.calls.map(({ tool: name }) => name).join()}` : `says ${step.text}`
   }
