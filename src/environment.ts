@@ -42,6 +42,11 @@ export function environment(): Environment {
   }
 }
 
+/** Which of the variables that hold a provider's key are set. */
+export function keysSet(): readonly { readonly name: string; readonly set: boolean }[] {
+  return keyVariables.map((name) => ({ name, set: read(name) !== undefined }))
+}
+
 /** The values that must never be seen in a journal, a log or an error. */
 export function secrets(): readonly string[] {
   return keyVariables.map(read).filter((value) => value !== undefined)

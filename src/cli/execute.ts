@@ -15,7 +15,7 @@ import { signedBy } from './login-name.ts'
 import { observe } from './observe.ts'
 import { openProgress, type Progress } from './progress.ts'
 import { recordOf } from './run-record.ts'
-import { defaultStoreExists, noRunsYet } from './stores.ts'
+import { noRunsYet, storeExists } from './stores.ts'
 import { canAsk, thePerson } from './terminal/ask-line.ts'
 import type { Channel, Terminal } from './terminal/terminal.ts'
 import { usageWords } from './terminal/words.ts'
@@ -35,12 +35,13 @@ export async function withCrewStore(
   work: (execution: Pick<Execution, 'crew' | 'store'>) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const given = options.store ?? crew.store
-  const fresh = given === undefined && !defaultStoreExists()
+  const named = typeof given === 'object' ? given.url : given
+  const fresh = typeof given !== 'object' && !storeExists(given)
   const store = await openCrewStore(fresh ? 'memory:' : given)
   try {
     return await work({ crew: crew.with({ store }), store })
   } catch (error) {
-    throw fresh && RepriseError.isInstance(error) && error.code === 'RUN_NOT_FOUND' ? noRunsYet() : error
+    throw fresh && RepriseError.isInstance(error) && error.code === 'RUN_NOT_FOUND' ? noRunsYet(named) : error
   } finally {
     await store.close()
   }

@@ -11,7 +11,7 @@ const usualPlaces = ['crew.ts', 'crew.mts', 'crew.js', 'src/crew.ts', 'src/crew.
 
 /** CREW_NOT_FOUND says what there is instead; a usage error when the module itself cannot be loaded. */
 export async function loadCrew(file: string | undefined, wanted: string | undefined): Promise<Crew> {
-  const path = file ?? usualFile()
+  const path = file ?? usualFile() ?? nowhere()
   const module = await load(path)
   if (wanted !== undefined) return exportNamed(module, wanted, path)
   const crews = Object.entries(module).filter((entry): entry is [string, Crew] => Crew.isInstance(entry[1]))
@@ -24,11 +24,12 @@ export async function loadCrew(file: string | undefined, wanted: string | undefi
   throw notFound(`${path} exports no crew but ${describeExports(module)}; add: export const crew = new Crew({ … })`)
 }
 
-function usualFile(): string {
-  const declared = declaredFile()
-  if (declared !== undefined) return declared
-  const found = usualPlaces.find((place) => existsSync(place))
-  if (found !== undefined) return found
+/** Where the crew of this folder is looked for: what package.json says, else the first usual place that has a file. */
+export function usualFile(): string | undefined {
+  return declaredFile() ?? usualPlaces.find((place) => existsSync(place))
+}
+
+function nowhere(): never {
   throw notFound(
     `there is no ${usualPlaces.slice(0, -1).join(', ')} or ${usualPlaces.at(-1)} in ${process.cwd()}; ` +
       `name the file (reprise run <file>, or --file <file> with other commands), or put "reprise": { "crew": "path" } into package.json`,

@@ -1,6 +1,6 @@
 // The program `reprise`. Names, arguments, options and examples of its commands are in table/. What a command does is in its own
 // file, which is loaded with the library when the command is called, so that `--help` and `--version` answer at once.
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { Command as Program, CommanderError } from 'commander'
 import { exitCodes } from './exit-codes.ts'
 import { completeCommands, type Command, type GlobalOptions, type Invocation, type Place } from './invocation.ts'
@@ -10,6 +10,7 @@ import { addExecuting } from './table/executing.ts'
 import { addLooking } from './table/looking.ts'
 import { example, type Lazily } from './table/options.ts'
 import { flush, openTerminal } from './terminal/terminal.ts'
+import { version } from './version.ts'
 
 /** `finished` hears the exit code of the command that was called. */
 export function createProgram(finished: (code: number) => void): Program {
@@ -83,9 +84,4 @@ function actionOf<Options extends object>(load: () => Promise<Command<Options>>,
       finished(reportFailure(error, invocation))
     }
   }
-}
-
-function version(): string {
-  const file = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(file) as { version: string }).version
 }

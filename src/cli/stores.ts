@@ -5,6 +5,7 @@ import type { Engine } from '../engine/definition.ts'
 import { realWorld } from '../engine/world.ts'
 import { environment } from '../environment.ts'
 import { RepriseError } from '../errors.ts'
+import { storePath } from '../stores/open-store.ts'
 
 export type OpenEngine = Engine & AsyncDisposable
 
@@ -12,11 +13,11 @@ export type OpenEngine = Engine & AsyncDisposable
 export async function openRuns(store: string | undefined): Promise<OpenEngine> {
   const engine = await openExistingRuns(store)
   if (engine) return engine
-  throw noRunsYet()
+  throw noRunsYet(store)
 }
 
-export function noRunsYet(): RepriseError {
-  const place = defaultStoreUrl(process.cwd())
+export function noRunsYet(store?: string): RepriseError {
+  const place = storeUrl(store)
   return new RepriseError('RUN_NOT_FOUND', `there are no runs in ${place} yet; start one with: reprise run <file>`)
 }
 
@@ -28,12 +29,15 @@ export async function openStoreFor(store: string | undefined): Promise<OpenEngin
 
 /** Undefined where there was never a run: looking must not leave an empty store behind in every folder. */
 export async function openExistingRuns(store: string | undefined): Promise<OpenEngine | undefined> {
-  const url = store ?? environment().store
-  if (url === undefined && !defaultStoreExists()) return undefined
-  return openStoreFor(url)
+  return storeExists(store) ? openStoreFor(storeUrl(store)) : undefined
 }
 
-/** False only where neither the environment names a store nor the default one was ever made. */
-export function defaultStoreExists(): boolean {
-  return environment().store !== undefined || existsSync(defaultStoreUrl(process.cwd()).replace(/^sqlite:/, ''))
+function storeUrl(store: string | undefined): string {
+  return store ?? environment().store ?? defaultStoreUrl(process.cwd())
+}
+
+/** False where a run would be the first: nothing is made by asking. STORE_INVALID. */
+export function storeExists(store: string | undefined): boolean {
+  const path = storePath(storeUrl(store))
+  return path === undefined || existsSync(path)
 }

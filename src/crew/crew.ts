@@ -104,6 +104,10 @@ export class Crew<const T extends Tasks = Tasks> {
     return this.#options.store
   }
 
+  get telemetry(): CrewOptions['telemetry'] {
+    return this.#options.telemetry
+  }
+
   /** Those that were given to it, over the ones that are built in. */
   get prices(): Prices | undefined {
     return this.#options.prices

@@ -2,6 +2,7 @@
 // model is opened; those that do not come with Reprise are looked for beforehand, so that the error can say what to install.
 import { environment, type Environment } from '../environment.ts'
 import { RepriseError } from '../errors.ts'
+import { isInstalled } from '../optional-package.ts'
 import type { LanguageModel } from './resolve-model.ts'
 
 export interface Provider {
@@ -82,15 +83,6 @@ async function compatible(
   // Without supportsStructuredOutputs the schema of an answer is silently left out of the request.
   const settings = { name, baseURL, includeUsage: true, supportsStructuredOutputs: true }
   return createOpenAICompatible(apiKey === undefined ? settings : { ...settings, apiKey })(id)
-}
-
-function isInstalled(name: string): boolean {
-  try {
-    import.meta.resolve(name)
-    return true
-  } catch {
-    return false
-  }
 }
 
 type Factory = (settings: { apiKey: string | undefined; baseURL?: string }) => (id: string) => LanguageModel

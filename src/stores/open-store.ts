@@ -43,6 +43,12 @@ export async function openStore(url: string | Store): Promise<Store> {
   }
 }
 
+/** The file or folder that a URL names; undefined where it names none (`memory:`), or is no URL of a store. Nothing is opened. */
+export function storePath(url: string): string | undefined {
+  const [, scheme = '', rest = ''] = /^([a-z][a-z+.-]*):(.*)$/is.exec(url) ?? []
+  return ['sqlite', 'file'].includes(scheme.toLowerCase()) ? pathOf(url, rest) : undefined
+}
+
 /** Each caller gets a handle of its own, so that closing twice does not close the store under somebody else. */
 async function share(key: string, open: () => Store | Promise<Store>): Promise<Store> {
   let entry = shared.get(key)

@@ -1,6 +1,6 @@
 // Commands that look at runs. They need a store and no code.
 import { Option, type Command as Program } from 'commander'
-import { example, runArgument, wholeNumber, wholeNumberOrZero, type Lazily } from './options.ts'
+import { example, runArgument, wholeNumber, wholeNumberOrZero, withCrew, type Lazily } from './options.ts'
 
 export const statuses: readonly string[] = ['queued', 'running', 'suspended', 'completed', 'failed', 'cancelled']
 
@@ -53,4 +53,8 @@ export function addLooking(program: Program, lazily: Lazily): void {
   const verify = program.command('verify').description("check a run's journal against its hashes")
   verify.argument('[run]', runArgument).action(lazily(async () => (await import('../commands/verify.ts')).verify))
   example(verify, 'reprise verify latest')
+
+  const doctor = program.command('doctor').description('check what a crew needs to run here; nothing is written')
+  withCrew(doctor).action(lazily(async () => (await import('../commands/doctor.ts')).doctor))
+  example(doctor, 'reprise doctor')
 }

@@ -8,7 +8,8 @@ import { openDatabase } from '../sqlite/open-database.ts'
 import { whileBusy } from '../sqlite/sqlite-errors.ts'
 import type { Owner, RunId } from '../store.ts'
 
-const formatNumber = 1
+/** What this code can write. */
+export const formatNumber = 1
 
 export interface StoredLease {
   /** 0 when the run was never leased. */

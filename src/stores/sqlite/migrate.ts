@@ -25,6 +25,12 @@ export function migrate(db: DatabaseSync, path: string): void {
   }
 }
 
+/** Which migrations a database of ours has seen, as the number of the last; undefined for one that is empty or of another program. */
+export function layoutOf(db: DatabaseSync): number | undefined {
+  if (numberOf(db, 'pragma application_id') !== applicationId) return undefined
+  return numberOf(db, 'select max(number) from migrations')
+}
+
 function upToDate(db: DatabaseSync, path: string): boolean {
   const id = numberOf(db, 'pragma application_id')
   if (id !== applicationId) {

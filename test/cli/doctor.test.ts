@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { DatabaseSync } from 'node:sqlite'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { claims, filing, project, records, type Ended } from './support.ts'
+
+const inputs = ['--input', 'notes=Water', '--input', 'tone=calm']
+type State = { state?: string; says?: string; next?: string }
+
+/** By what was looked at. */
+function checks(ended: Ended): { [check: string]: State } {
+  return Object.fromEntries(records(ended).map(({ check, ...rest }) => [String(check), rest]))
+}
+
+/** Every file with its bytes. */
+async function contents(folder: string): Promise<{ [name: string]: string }> {
+  const found = await readdir(folder, { recursive: true, withFileTypes: true })
+  const files = found.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+  return Object.fromEntries(await Promise.all(files.map(async (file) => [file, await readFile(file, 'base64')])))
+}
+
+describe('reprise doctor', { concurrency: 4 }, () => {
+  test('says that all is well, with what it found, and makes no store', async () => {
+    await using folder = await project(claims)
+    const ended = await folder.reprise('doctor')
+    assert.equal(ended.code, 0, ended.stdout)
+    assert.match(ended.stdout, /^ok {4}node {8}\d+\.\d+/m)
+    assert.match(ended.stdout, /^ok {4}crew {8}claims of crew\.ts: 2 tasks \(facts, note\), inputs notes, tone$/m)
+    assert.match(ended.stdout, /^ok {4}store .*runs\.db, the default: not there yet/m)
+    assert.equal(ended.stderr, 'all is well\n')
+    assert.ok(!existsSync(join(folder.path, '.reprise')))
+  })
+
+  test('counts runs, names abandoned ones with what to do, and leaves every file as it was', async () => {
+    await using folder = await project(filing)
+    const started = folder.start(['run', '--id', 'killed'], { HANG: '1' })
+    await started.says('file_claim called')
+    started.child.kill('SIGKILL')
+    await started.ended()
+    // whoever looks first puts what the killed process left into the database
+    await folder.reprise('runs')
+    const before = await contents(folder.path)
+    const found = checks(await folder.reprise('doctor', '--json'))
+    assert.deepEqual(await contents(folder.path), before)
+    assert.equal(found['runs']?.says, '1')
+    assert.equal(found['abandoned']?.state, 'warn')
+    assert.match(found['abandoned']?.says ?? '', /^1 run whose process is gone: killed$/)
+    assert.match(found['abandoned']?.next ?? '', /reprise resume killed, .*reprise cancel killed/)
+    assert.match(found['layout']?.says ?? '', /^1, as this version writes it$/)
+    assert.match(found['store']?.says ?? '', /the default: \d+ kB, can be written$/)
+  })
+
+  test('names keys that are set and never shows them, and fails for one that a model needs', async () => {
+    await using folder = await project(
+      claims.replace("goal: 'Help', model,", `goal: 'Help', model: 'google/gemini-x',`),
+    )
+    await folder.write('.env', 'OPENAI_API_KEY=sk-very-secret\nOTHER=1\n')
+    const ended = await folder.reprise('doctor')
+    assert.equal(ended.code, 1)
+    assert.match(ended.stdout, /^ok {4}\.env {8}2 variables$/m)
+    assert.match(ended.stdout, /^ok {4}keys {8}OPENAI_API_KEY is set; not ANTHROPIC_API_KEY/m)
+    assert.match(
+      ended.stdout,
+      /^fail {2}model {7}model google\/gemini-x needs a package: run npm install @ai-sdk\/google$/m,
+    )
+    assert.doesNotMatch(ended.stdout + ended.stderr, /very-secret/)
+    await folder.write('crew.ts', claims.replace("goal: 'Help', model,", `goal: 'Help', model: 'openai/gpt-x',`))
+    assert.equal((await folder.reprise('doctor')).code, 0)
+    await folder.write('.env', '')
+    const keyless = checks(await folder.reprise('doctor', '--json'))
+    assert.match(keyless['model']?.says ?? '', /set OPENAI_API_KEY/)
+    assert.match(keyless['model']?.next ?? '', /\.env/)
+  })
+
+  test('fails for a crew that cannot be loaded, and only warns where there is none', async () => {
+    await using folder = await project('export const one = 1')
+    const broken = await folder.reprise('doctor')
+    assert.equal(broken.code, 1)
+    assert.match(broken.stdout, /^fail {2}crew {8}crew\.ts exports no crew/m)
+    assert.match(broken.stderr, /^1 failed, 0 to know about\n$/)
+    await using empty = await project()
+    const none = await empty.reprise('doctor')
+    assert.equal(none.code, 0)
+    assert.match(none.stdout, /^warn {2}crew .*\n +make one with: reprise create/m)
+  })
+
+  test('fails for a store of another program, of a newer version, and in a place that cannot be written; and changes none', async () => {
+    await using folder = await project(claims)
+    const path = join(folder.path, 'other.db')
+    const other = new DatabaseSync(path)
+    other.exec('create table mine (a)')
+    other.close()
+    const before = await readFile(path)
+    const foreign = await folder.reprise('doctor', '--store', 'sqlite:other.db', '--json')
+    assert.equal(foreign.code, 1)
+    assert.match(checks(foreign)['layout']?.says ?? '', /another program/)
+    assert.deepEqual(await readFile(path), before)
+    await folder.reprise('run', '--store', 'sqlite:newer.db', ...inputs)
+    const newer = new DatabaseSync(join(folder.path, 'newer.db'))
+    newer.exec(`insert into migrations values (99, 'later', 'x', '')`)
+    newer.close()
+    const late = checks(await folder.reprise('doctor', '--store', 'sqlite:newer.db', '--json'))
+    assert.match(late['layout']?.says ?? '', /^99, of a newer version; this one writes 1$/)
+    const nowhere = checks(await folder.reprise('doctor', '--store', 'sqlite:package.json/runs.db', '--json'))
+    assert.equal(nowhere['store']?.state, 'fail')
+    await writeFile(join(folder.path, '.env'), 'REPRISE_STORE=file:runs\n')
+    assert.match(
+      checks(await folder.reprise('doctor', '--json'))['store']?.says ?? '',
+      /^file:.*runs, from REPRISE_STORE: not there/,
+    )
+    await folder.reprise('run', ...inputs)
+    const found = checks(await folder.reprise('doctor', '--json'))
+    assert.equal(found['runs']?.says, '1')
+    assert.match(found['layout']?.says ?? '', /^1, as this version/)
+  })
+})
