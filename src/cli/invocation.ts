@@ -39,7 +39,7 @@ export function completeCommands(text: string, { file, crew, store }: Place): st
 /** Those that find a crew by --file and --crew. */
 const takesFile = ['resume', 'replay', 'fork', 'refresh', 'plan', 'backtest', 'edit', 'doctor']
 const takesStore = ['answer', 'show', 'tasks', 'runs', 'diff', 'lineage', 'tail', 'verify', 'invalidate', 'cancel']
-const keeps = ['prune', 'delete', 'export', 'import']
+const keeps = ['prune', 'reset', 'delete', 'export', 'import']
 const commands = new RegExp(String.raw`\breprise (${[...takesFile, ...takesStore, ...keeps].join('|')})\b`, 'g')
 
 function flag(name: string, value: string | undefined): string {

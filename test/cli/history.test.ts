@@ -133,6 +133,33 @@ describe('the history of runs', { concurrency: 4 }, () => {
 })
 
 describe('runs under way', { concurrency: 4 }, () => {
+  test('reset deletes every run, or those of a crew, only when told or asked, and leaves alone what somebody executes', async () => {
+    await using folder = await project(claims)
+    await folder.write('filing.ts', filing)
+    await folder.reprise('run', '--id', 'open', '--through', 'facts', ...inputs)
+    await folder.reprise('run', '--id', 'done', ...inputs)
+    await folder.reprise('backtest', '-t', 'note', '--id', 'trial')
+    const started = folder.start(['run', 'filing.ts', '--id', 'held'], { HANG: '1' })
+    await started.says('file_claim called')
+    const refused = await folder.reprise('reset')
+    assert.equal(refused.code, 2)
+    assert.match(refused.stderr, /^error: 3 runs in sqlite:.*reprise reset --yes/)
+    const asked = await folder.press(['reset', '--crew', 'claims'], ['Delete 3 runs of crew claims in', 'no\r'])
+    assert.equal(asked.code, 2)
+    assert.equal(records(await folder.reprise('runs', '--json')).length, 3)
+    const crew = await folder.press(['reset', '--crew', 'claims'], ['for good? [y/N] ', 'y\r'])
+    assert.equal(crew.code, 0, crew.stderr)
+    assert.match(crew.stderr, /deleted 3 runs of crew claims\n$/)
+    const rest = await folder.reprise('reset', '--yes', '--json')
+    assert.equal(rest.code, 4)
+    assert.deepEqual(records(rest), [{ deleted: 0, held: ['held'] }])
+    assert.match(rest.stderr, /left alone, .*: held; end one with: reprise cancel held\n$/)
+    started.child.kill('SIGINT')
+    await started.ended()
+    assert.equal((await folder.reprise('reset', '--yes')).code, 0)
+    assert.match((await folder.reprise('reset')).stderr, /^there are no runs to delete\n$/)
+  })
+
   test('edit and invalidate change an unfinished run, and an ended one is left alone', async () => {
     await using folder = await project(claims)
     await folder.reprise('run', '--id', 'open', '--through', 'facts', ...inputs)

@@ -1,11 +1,10 @@
 // `reprise prune`: deletes old runs, of one crew or of all.
-import type { Engine } from '../../engine/definition.ts'
-import { backtestName } from '../../engine/history/backtest.ts'
-import { prune as remove, type Pruned, type PrunedRun, type PruneLimits } from '../../engine/history/retention.ts'
+import type { Pruned, PrunedRun } from '../../engine/history/retention.ts'
 import type { RunStatus } from '../../journal/entries.ts'
 import { exitCodes, UsageError } from '../exit-codes.ts'
 import type { Invocation } from '../invocation.ts'
 import { readMoment } from '../moments.ts'
+import { pruneCrew } from '../prune-crew.ts'
 import { formatOf } from '../run-record.ts'
 import { openExistingRuns } from '../stores.ts'
 import { canAsk } from '../terminal/ask-line.ts'
@@ -50,14 +49,6 @@ export async function prune({ terminal, options }: Invocation<PruneOptions>): Pr
     }
   }
   return report(terminal, await pruneCrew(engine, crew, limits), asks)
-}
-
-/** Of one crew, its backtests too. */
-async function pruneCrew(engine: Engine, crew: string | undefined, limits: PruneLimits): Promise<Pruned> {
-  if (crew === undefined) return remove(engine, {}, limits)
-  const own = await remove(engine, { crew }, limits)
-  const tests = await remove(engine, { crew: backtestName(crew) }, limits)
-  return { ...own, runs: [...own.runs, ...tests.runs], held: [...own.held, ...tests.held] }
 }
 
 function report(terminal: Terminal, { runs, held, dryRun }: Pruned, shown = false): number {

@@ -73,6 +73,13 @@ export function addKeeping(program: Program, lazily: Lazily): void {
     .action(lazily(async () => (await import('../commands/delete.ts')).deleteRun))
   example(remove, 'reprise delete claim-1')
 
+  const reset = program.command('reset').description('delete all runs of the store, or of a crew')
+  reset
+    .option('--crew <name>', 'only runs of this crew, and its backtests')
+    .option('--yes', 'do not ask')
+    .action(lazily(async () => (await import('../commands/reset.ts')).reset))
+  example(reset, 'reprise reset --crew claims')
+
   const exports = program.command('export').description('write a run, with all that belongs to it, into one file')
   exports
     .argument('<run>', runArgument)
