@@ -6,5 +6,10 @@ try {
   process.stderr.write(`error: ${(error as Error).message}\n`)
   process.exit(1)
 }
-const { main } = await import('./program.ts')
-await main(process.argv)
+if (process.argv[2] === 'complete') {
+  const { answerShell } = await import('./completion/answer.ts')
+  process.stdout.write(await answerShell(process.argv.slice(process.argv[3] === '--' ? 4 : 3)))
+} else {
+  const { main } = await import('./program.ts')
+  await main(process.argv)
+}

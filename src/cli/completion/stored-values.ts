@@ -1,0 +1,91 @@
+// The runs, tasks, questions and crews that a store has, for the word that somebody types. The crew's own code is not loaded for it.
+import { existsSync } from 'node:fs'
+import { allRows } from '../../engine/history/all-rows.ts'
+import { decisions } from '../../engine/questions.ts'
+import { readRun } from '../../engine/read-run.ts'
+import { runStatuses } from '../../journal/entries.ts'
+import { openQuestions, type RunState } from '../../journal/state.ts'
+import type { RunRow, Store } from '../../stores/store.ts'
+import { isBacktest } from '../find-run.ts'
+import { openExistingRuns } from '../stores.ts'
+import { shortTime } from '../terminal/words.ts'
+import type { Candidate, Typed } from './complete.ts'
+
+/** More than anybody looks through. */
+const mostRuns = 200
+
+/** By the name of the value in the table. Nothing where there is no store. */
+export async function storedValues(kind: string, typed: Typed): Promise<readonly Candidate[]> {
+  if (kind === 'status') return runStatuses.map((value) => ({ value }))
+  const source = sources[kind]
+  if (!source) return []
+  if (existsSync('.env')) process.loadEnvFile('.env')
+  await using engine = await openExistingRuns(typed.given.get('--store'))
+  // awaited, or the store would be closed before it is read
+  return engine ? await source(engine.store, typed) : []
+}
+
+type Source = (store: Store, typed: Typed) => Promise<readonly Candidate[]>
+
+const sources: { readonly [kind: string]: Source } = {
+  run: runs,
+  a: runs,
+  b: runs,
+  task: tasks,
+  question: questions,
+  decision: decisionNames,
+  name: crews,
+}
+
+async function runs(store: Store): Promise<readonly Candidate[]> {
+  const now = new Date()
+  const found: Candidate[] = []
+  for await (const { run, crew, status, createdAt } of allRows(store, {})) {
+    found.push({ value: run, note: `${crew}, ${status}, ${shortTime(createdAt, now)}` })
+    if (found.length === mostRuns) break
+  }
+  return found.length === 0 ? [] : [{ value: 'latest', note: 'the newest run' }, ...found]
+}
+
+async function tasks(store: Store, typed: Typed): Promise<readonly Candidate[]> {
+  const state = await stateOf(store, typed)
+  const there = [...(state?.tasks.values() ?? [])].filter((task) => !task.removed)
+  return there.map(({ name, description }) => ({ value: name, note: description }))
+}
+
+async function questions(store: Store, typed: Typed): Promise<readonly Candidate[]> {
+  const state = await stateOf(store, typed)
+  return state ? openQuestions(state).map(({ id, text }) => ({ value: id, note: text })) : []
+}
+
+/** Those of the question that is named; else of all kinds. */
+async function decisionNames(store: Store, typed: Typed): Promise<readonly Candidate[]> {
+  const state = await stateOf(store, typed)
+  const kind = state?.questions.get(typed.positionals[1] ?? '')?.question.kind
+  const forms = kind === undefined ? Object.values(decisions) : [decisions[kind]]
+  return [...new Set(forms.flatMap((form) => Object.keys(form)))].map((value) => ({ value }))
+}
+
+/** Of `--crew <name>`; `--by <name>` means a person. */
+async function crews(store: Store, typed: Typed): Promise<readonly Candidate[]> {
+  if (typed.option !== '--crew') return []
+  const names = new Set<string>()
+  for await (const { crew } of allRows(store, {})) if (!isBacktest(crew)) names.add(crew)
+  return [...names].map((value) => ({ value }))
+}
+
+/** Of the run that was named, else of the latest: a task has its name in every run. */
+async function stateOf(store: Store, { command, given, positionals }: Typed): Promise<RunState | undefined> {
+  const first = command.registeredArguments[0]?.name() === 'run' ? positionals[0] : undefined
+  const row = await rowOf(store, first ?? given.get('--run') ?? 'latest')
+  return row && (await readRun(store, row.run)).state
+}
+
+/** The first that begins like this: nobody can be asked which one is meant. */
+async function rowOf(store: Store, name: string): Promise<RunRow | undefined> {
+  const exact = name === 'latest' ? undefined : await store.row(name)
+  if (exact) return exact
+  for await (const row of allRows(store, {}))
+    if (name === 'latest' ? !isBacktest(row.crew) : row.run.startsWith(name)) return row
+  return undefined
+}
