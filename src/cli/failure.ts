@@ -5,7 +5,7 @@ import type { Invocation } from './invocation.ts'
 
 /** Added to errors of the library, which knows calls and not commands, when their own words name no command. */
 const hints: { readonly [code in ErrorCode]?: (run: string) => string } = {
-  INPUT_MISSING: () => 'on the command line: --input name=value',
+  INPUT_MISSING: () => 'on the command line: reprise … --input name=value',
   INPUTS_DIFFER: () => 'on the command line: another --id, or reprise replay -t <task> --input name=value',
   MODEL_KEY_MISSING: () => 'in the environment, or in a .env file in this folder',
   QUESTION_NOT_FOUND: (run) => `see: reprise show ${run}`,

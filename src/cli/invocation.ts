@@ -27,13 +27,17 @@ export interface Place {
   readonly store?: string | undefined
 }
 
-/** The library's messages say `reprise resume <run>`; after `reprise run other.ts --store …` that alone would find nothing. */
-export function completeCommands(text: string, { file, crew, store }: Place): string {
+/**
+ * The library's messages say `reprise resume <run>`; after `reprise run other.ts --store …` that alone would find nothing. `reprise …` stands
+ * for the command as it was typed: `typed` are its words.
+ */
+export function completeCommands(text: string, { file, crew, store }: Place, typed: readonly string[] = []): string {
   const forStore = flag('store', store)
   const forCrew = flag('file', file) + flag('crew', crew)
-  return text.replaceAll(commands, (command, name: string) => {
+  const completed = text.replaceAll(commands, (command, name: string) => {
     return command + (takesFile.includes(name) ? forCrew : '') + forStore
   })
+  return completed.replaceAll('reprise …', () => ['reprise', ...typed.map(shellWord)].join(' '))
 }
 
 /** Those that find a crew by --file and --crew. */

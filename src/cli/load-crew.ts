@@ -20,8 +20,12 @@ export async function loadCrew(file: string | undefined, wanted: string | undefi
   if (first && crews.every(([, crew]) => crew === first[1])) return first[1]
   const names = crews.map(([name]) => name)
   if (first)
-    throw notFound(`${path} exports ${names.length} crews, ${names.join(' and ')}; choose one with --crew ${names[0]}`)
-  throw notFound(`${path} exports no crew but ${describeExports(module)}; add: export const crew = new Crew({ … })`)
+    throw notFound(
+      `${path} exports ${names.length} crews, ${names.join(' and ')}; choose one with: reprise … --crew ${names[0]}`,
+    )
+  throw notFound(
+    `${path} exports no crew but ${describeExports(module)}; add: export const crew = new Crew({ … }), and check it with: reprise doctor`,
+  )
 }
 
 /** Where the crew of this folder is looked for: what package.json says, else the first usual place that has a file. */
@@ -51,7 +55,9 @@ function declaredFile(): string | undefined {
 
 async function load(path: string): Promise<{ readonly [name: string]: unknown }> {
   if (!existsSync(path))
-    throw notFound(`there is no file ${path} in ${process.cwd()}; name the file that exports the crew`)
+    throw notFound(
+      `there is no file ${path} in ${process.cwd()}; name the file that exports the crew, or make a project with: reprise create`,
+    )
   try {
     return (await import(pathToFileURL(resolve(path)).href)) as { readonly [name: string]: unknown }
   } catch (error) {

@@ -73,7 +73,7 @@ function actionOf<Options extends object>(load: () => Promise<Command<Options>>,
       terminal,
       args,
       options,
-      complete: (text) => completeCommands(text, place),
+      complete: (text) => completeCommands(text, place, process.argv.slice(2)),
     }
     try {
       if (existsSync('.env')) process.loadEnvFile('.env')

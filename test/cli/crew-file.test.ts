@@ -12,7 +12,10 @@ describe('the file of a crew', { concurrency: 4 }, () => {
     await using folder = await project(`${claims}${second}`)
     const ended = await folder.reprise('run', ...inputs)
     assert.equal(ended.code, 5)
-    assert.match(ended.stderr, /^error: crew\.ts exports 2 crews, crew and letters; choose one with --crew crew\n$/)
+    assert.match(
+      ended.stderr,
+      /^error: crew\.ts exports 2 crews, crew and letters; choose one with: reprise run .*--crew crew\n$/,
+    )
     assert.equal((await folder.reprise('run', '--crew', 'letters', ...inputs)).code, 0)
     assert.match((await folder.reprise('run', '--crew', 'leters', ...inputs)).stderr, /did you mean --crew letters\?/)
   })

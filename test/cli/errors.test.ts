@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { exitCodes } from '../../src/cli/exit-codes.ts'
+import { claims, filing, project, records, type Project, type Started } from './support.ts'
+
+const inputs = ['--input', 'notes=Water', '--input', 'tone=calm']
+
+/** What a person may well do wrong: the code to exit with, and the command that the message sends them to. */
+const mistakes: readonly {
+  readonly what: string
+  readonly args: readonly string[]
+  readonly code: number
+  readonly error: string
+  readonly next: RegExp
+}[] = [
+  {
+    what: 'a file that is not there',
+    args: ['run', 'crwe.ts'],
+    code: exitCodes.notFound,
+    error: 'CREW_NOT_FOUND',
+    next: /^error: there is no file crwe\.ts in .*; name the file .*with: reprise create\n$/,
+  },
+  {
+    what: 'a file without a crew',
+    args: ['run', 'none.ts'],
+    code: exitCodes.notFound,
+    error: 'CREW_NOT_FOUND',
+    next: /^error: none\.ts exports no crew but one \(a number\); add: .* with: reprise doctor --file none\.ts\n$/,
+  },
+  {
+    what: 'a file with two crews',
+    args: ['run', 'two.ts', '--input', 'notes=a b'],
+    code: exitCodes.notFound,
+    error: 'CREW_NOT_FOUND',
+    next: /^error: two\.ts exports 2 crews, crew and letters; choose one with: reprise run two\.ts --input 'notes=a b' --crew crew\n$/,
+  },
+  {
+    what: 'an input that is missing',
+    args: ['run', '--input', 'tone=calm'],
+    code: exitCodes.usage,
+    error: 'INPUT_MISSING',
+    next: /^error: .*notes.* \(on the command line: reprise run --input tone=calm --input name=value\)\n$/,
+  },
+  {
+    what: 'a task that the crew does not have',
+    args: ['replay', '-t', 'nite'],
+    code: exitCodes.notFound,
+    error: 'TASK_NOT_FOUND',
+    next: /^error: crew claims has no task "nite"; did you mean note\?.*\(see: reprise tasks\)\n$/,
+  },
+  {
+    what: 'a task that the run does not have',
+    args: ['show', 'claim-1', '--task', 'nite'],
+    code: exitCodes.notFound,
+    error: 'TASK_NOT_FOUND',
+    next: /^error: run claim-1 has no task "nite"; .*\(see: reprise tasks\)\n$/,
+  },
+  {
+    what: 'the beginning of several ids',
+    args: ['show', 'claim'],
+    code: exitCodes.usage,
+    error: 'USAGE',
+    next: /^error: 2 runs begin with claim: .*; give more of the id, or see: reprise runs\n$/,
+  },
+  {
+    what: 'a store that is not there',
+    args: ['show', 'latest', '--store', 'sqlite:nowhere/runs.db'],
+    code: exitCodes.notFound,
+    error: 'RUN_NOT_FOUND',
+    next: /^error: there are no runs in sqlite:nowhere\/runs\.db yet; start one with: reprise run <file>\n$/,
+  },
+  {
+    what: 'a run that another process executes',
+    args: ['resume', 'held', '--file', 'filing.ts'],
+    code: exitCodes.held,
+    error: 'RUN_HELD',
+    next: /^error: run held is held by process \d+ .*reprise show held\)\n$/,
+  },
+]
+
+describe('mistakes', { concurrency: 3 }, () => {
+  let folder: Project
+  let holder: Started
+  before(async () => {
+    folder = await project(claims)
+    await folder.write('none.ts', 'export const one = 1\n')
+    await folder.write('two.ts', `${claims}export const letters = crew.with({})\n`)
+    await folder.write('filing.ts', filing)
+    for (const id of ['claim-1', 'claim-2']) await folder.reprise('run', '--id', id, ...inputs)
+    holder = folder.start(['run', 'filing.ts', '--id', 'held'], { HANG: '1' })
+    await holder.says('file_claim called')
+  })
+  after(async () => {
+    holder.child.kill('SIGINT')
+    await holder.ended()
+    await folder[Symbol.asyncDispose]()
+  })
+
+  for (const { what, args, code, error, next } of mistakes)
+    test(`${what}: the message names the next command, and the code is ${code}`, async () => {
+      const ended = await folder.reprise(...args)
+      assert.deepEqual({ code: ended.code, stdout: ended.stdout }, { code, stdout: '' }, ended.stderr)
+      assert.match(ended.stderr, next)
+      const json = await folder.reprise(...args, '--json')
+      assert.equal((records(json)[0]?.['error'] as { code?: string } | undefined)?.code, error)
+    })
+
+  test('looking into a store that is not there does not make it', async () => {
+    const store = ['--store', 'sqlite:nowhere/runs.db']
+    for (const args of [['runs'], ['tasks'], ['plan', ...inputs], ['prune', '--keep', '1'], ['reset', '--yes']])
+      await folder.reprise(...args, ...store)
+    assert.ok(!existsSync(join(folder.path, 'nowhere')))
+  })
+})
