@@ -9,6 +9,7 @@ import { addCreating } from './table/creating.ts'
 import { addExecuting } from './table/executing.ts'
 import { addLooking } from './table/looking.ts'
 import { example, type Lazily } from './table/options.ts'
+import { plain } from './terminal/plain-text.ts'
 import { flush, openTerminal } from './terminal/terminal.ts'
 import { version } from './version.ts'
 
@@ -26,6 +27,8 @@ export function createProgram(finished: (code: number) => void): Program {
     .option('--quiet', 'print data and errors alone: no progress and no advice')
     .option('--no-color', 'print without colours, as NO_COLOR does')
     .configureHelp({ showGlobalOptions: true })
+    // what cannot be understood is quoted, and may hold anything
+    .configureOutput({ writeErr: (text) => void process.stderr.write(plain(text)) })
     .showHelpAfterError('(see: reprise --help)')
     .exitOverride()
   example(program, 'reprise run claims.ts --input notes="Water in the cellar"')

@@ -43,6 +43,15 @@ export const terminal: readonly string[] = [
     Object.assign(process.stderr, { isTTY: true, columns: 80, rows: 24, getColorDepth: () => 1 })`)}`,
 ]
 
+/** Has the program believe that what it prints is seen on a terminal that can do nothing, with nobody to ask. */
+export const screen: readonly string[] = [
+  '--import',
+  `data:text/javascript,${encodeURIComponent(`
+    process.env.TERM = 'dumb'
+    for (const stream of [process.stdout, process.stderr])
+      Object.assign(stream, { isTTY: true, columns: 80, rows: 24, getColorDepth: () => 1 })`)}`,
+]
+
 function atTerminal(nodeOptions: readonly string[]): boolean {
   return terminal.every((option) => nodeOptions.includes(option))
 }

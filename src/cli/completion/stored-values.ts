@@ -1,10 +1,11 @@
 // The runs, tasks, questions and crews that a store has, for the word that somebody types. The crew's own code is not loaded for it.
 import { existsSync } from 'node:fs'
+import { questionsOf } from '../../engine/children.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
 import { decisions } from '../../engine/questions.ts'
 import { readRun } from '../../engine/read-run.ts'
 import { runStatuses } from '../../journal/entries.ts'
-import { openQuestions, type RunState } from '../../journal/state.ts'
+import type { RunState } from '../../journal/state.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import { isBacktest } from '../find-run.ts'
 import { openExistingRuns } from '../stores.ts'
@@ -55,13 +56,14 @@ async function tasks(store: Store, typed: Typed): Promise<readonly Candidate[]> 
 
 async function questions(store: Store, typed: Typed): Promise<readonly Candidate[]> {
   const state = await stateOf(store, typed)
-  return state ? openQuestions(state).map(({ id, text }) => ({ value: id, note: text })) : []
+  return state ? (await questionsOf(store, state)).map(({ id, text }) => ({ value: id, note: text })) : []
 }
 
 /** Those of the question that is named; else of all kinds. */
 async function decisionNames(store: Store, typed: Typed): Promise<readonly Candidate[]> {
   const state = await stateOf(store, typed)
-  const kind = state?.questions.get(typed.positionals[1] ?? '')?.question.kind
+  const open = state ? await questionsOf(store, state) : []
+  const kind = open.find(({ id }) => id === typed.positionals[1])?.kind
   const forms = kind === undefined ? Object.values(decisions) : [decisions[kind]]
   return [...new Set(forms.flatMap((form) => Object.keys(form)))].map((value) => ({ value }))
 }
