@@ -3,6 +3,7 @@ import { decisions } from '../engine/questions.ts'
 import { messageOf } from '../errors.ts'
 import type { Answer, Question } from '../journal/entries.ts'
 import type { Json } from '../journal/json.ts'
+import { taskOf } from '../journal/paths.ts'
 import { UsageError } from './exit-codes.ts'
 import { readLimit } from './limits.ts'
 import { askLine, thePerson, type Person } from './terminal/ask-line.ts'
@@ -43,7 +44,11 @@ export async function askQuestion(
 export function printQuestion(channel: Channel, question: Question): void {
   const width = Math.min(channel.width, 120)
   channel.line()
-  const [first = '', ...rows] = wrap(`question ${question.id}: ${question.text}`, width, 2)
+  const [first = '', ...rows] = wrap(
+    `question ${question.id}, task ${taskOf(question.path)}: ${question.text}`,
+    width,
+    2,
+  )
   channel.line({ text: first, format: 'yellow' })
   for (const row of rows) channel.line({ text: row, format: 'yellow' })
   if (question.kind !== 'result') return

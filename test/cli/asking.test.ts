@@ -142,7 +142,7 @@ test('a question is asked with the decisions of its kind and the fields of the d
 
 test('a result is shown before it is decided on, without escapes', async () => {
   const { said } = await ask(questions.result, ['Esc', keys.cancel])
-  assert.match(said, /question q1: Well\?\n {2}│ A draft$/)
+  assert.match(said, /question q1, task note: Well\?\n {2}│ A draft$/)
 })
 
 test('what does not fit a field is said and asked for again; a cancel leaves the question open', async () => {

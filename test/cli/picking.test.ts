@@ -106,7 +106,7 @@ describe('what is left out or fits several', { concurrency: 3 }, () => {
     const answered = await folder.press(
       ['answer'],
       ['Esc for none', enter],
-      ['question q1: Did file_claim', ''],
+      ['question q1, task file: Did file_claim', ''],
       ['Your decision', `happened${enter}`],
       ['result (JSON, or a text): ', `{"claim":"C-42"}${enter}`],
     )
