@@ -1,8 +1,7 @@
 // What `import 'reprise'` costs beside `import 'ai'`: both in fresh processes, one after the other in turn, from the built
 // JavaScript that users get, in a folder where both are found.
 import { execFileSync } from 'node:child_process'
-import { copyFile, mkdir, readdir, symlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { install } from './install.ts'
 import type { Figure } from './report.ts'
 
 /** How many processes each median is of. */
@@ -21,20 +20,6 @@ export async function benchImport(folder: string): Promise<Figure[]> {
   const [reprise, ai] = [median(times.reprise), median(times.ai)]
   const note = `${reprise.toFixed(0)} against ${ai.toFixed(0)} ms`
   return [{ name: "import 'reprise' / import 'ai'", value: reprise / ai, target: { most: 2 }, note }]
-}
-
-/** Reprise built, and the checkout's packages beside it. */
-async function install(folder: string): Promise<void> {
-  const checkout = join(import.meta.dirname, '..')
-  const modules = join(checkout, 'node_modules')
-  const reprise = join(folder, 'node_modules/reprise')
-  await mkdir(reprise, { recursive: true })
-  for (const name of await readdir(modules)) {
-    if (!name.startsWith('.')) await symlink(join(modules, name), join(folder, 'node_modules', name))
-  }
-  await copyFile(join(checkout, 'package.json'), join(reprise, 'package.json'))
-  const build = ['-p', join(checkout, 'tsconfig.build.json'), '--outDir', join(reprise, 'dist')]
-  execFileSync(join(modules, '.bin/tsc'), build, { stdio: 'inherit' })
 }
 
 function timeOf(name: string, cwd: string): number {

@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { benchCli } from './cli.ts'
 import { benchConcurrent } from './concurrent.ts'
 import { benchHistory } from './history.ts'
 import { benchImport } from './import.ts'
@@ -23,6 +24,7 @@ const benches: { readonly [name: string]: (folder: string) => Promise<Figure[]> 
   history: benchHistory,
   streaming: benchStreaming,
   import: benchImport,
+  cli: benchCli,
 }
 
 const chosen = process.argv.slice(2)

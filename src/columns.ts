@@ -2,18 +2,18 @@
 
 /** How many columns a line takes on a terminal: two for East Asian wide characters and for pictures. */
 export function columns(text: string): number {
-  // oxlint-disable-next-line no-control-regex
-  if (/^[\u0000-\u007f]*$/.test(text)) return text.length
+  if (isAscii(text)) return text.length
   let count = 0
-  for (const { segment } of segmenter.segment(text)) count += columnsOf(segment)
+  for (const { segment } of segments(text)) count += columnsOf(segment)
   return count
 }
 
 /** The longest beginning of a text that fits into `width` columns; no character is cut in two. */
 export function cutToWidth(text: string, width: number): string {
+  if (isAscii(text)) return text.slice(0, Math.max(0, width))
   let end = 0
   let used = 0
-  for (const { segment } of segmenter.segment(text)) {
+  for (const { segment } of segments(text)) {
     used += columnsOf(segment)
     if (used > width) break
     end += segment.length
@@ -21,7 +21,18 @@ export function cutToWidth(text: string, width: number): string {
   return text.slice(0, end)
 }
 
-const segmenter = new Intl.Segmenter()
+function isAscii(text: string): boolean {
+  // oxlint-disable-next-line no-control-regex
+  return /^[\u0000-\u007f]*$/.test(text)
+}
+
+/** Made when it is first needed: that takes as long as loading half of the command line. */
+let segmenter: Intl.Segmenter | undefined
+function segments(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter()
+  return segmenter.segment(text)
+}
+
 const wide =
   /^(?:\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{20000}-\u{3fffd}])/u
 

@@ -1,6 +1,6 @@
 // Whether a journal is as it was written. Each entry names the hash of the line before, and each stored value is named by its own.
 // What was changed in the very last entry shows only once another follows it.
-import { runNotFound } from '../engine/read-run.ts'
+import { runNotFound } from '../engine/run-not-found.ts'
 import { RepriseError } from '../errors.ts'
 import { blobReferences } from '../journal/codec.ts'
 import type { EntryOf } from '../journal/entries.ts'

@@ -1,14 +1,13 @@
 // From what a person types to a run: its id, the beginning of its id, or `latest`. Where that is missing or fits several, the person at
 // the terminal picks one.
-import { backtestName } from '../engine/history/backtest.ts'
+import { isBacktest } from '../engine/history/backtest-name.ts'
 import { allRows } from '../engine/history/all-rows.ts'
-import { runNotFound } from '../engine/read-run.ts'
+import { runNotFound } from '../engine/run-not-found.ts'
 import type { RowSummary } from '../engine/row.ts'
 import { RepriseError } from '../errors.ts'
 import type { RunRow, Store } from '../stores/store.ts'
 import { UsageError } from './exit-codes.ts'
 import { canAsk, thePerson } from './terminal/ask-line.ts'
-import { pick } from './terminal/pick.ts'
 import { plural, shortTime } from './terminal/words.ts'
 
 const shortest = 4
@@ -78,6 +77,7 @@ export async function pickRun(title: string, rows: readonly RunRow[]): Promise<R
     const open = questions > 0 ? `, ${plural(questions, 'question')}` : ''
     return { value: row, label: row.run, note: `${shortTime(row.createdAt, now)}  ${row.crew}  ${row.status}${open}` }
   })
+  const { pick } = await import('./terminal/pick.ts')
   const picked = await pick(title, choices, thePerson())
   if (picked) return picked
   throw new UsageError('no run was picked; name one, or see: reprise runs')
@@ -94,11 +94,6 @@ export async function findWhole(store: Store, name: string | undefined, asked: b
 /** Of the runs that can go on. */
 export function isUnfinished({ status }: RunRow): boolean {
   return status === 'running' || status === 'suspended' || status === 'failed'
-}
-
-/** Whether runs of this crew are the trials of another's backtests: no crew's own name has a slash. */
-export function isBacktest(crew: string): boolean {
-  return crew.endsWith(backtestName(''))
 }
 
 /** How many characters of an id tell each of these runs from every other one in the store. */

@@ -6,10 +6,19 @@ try {
   process.stderr.write(`error: ${(error as Error).message}\n`)
   process.exit(1)
 }
-if (process.argv[2] === 'complete') {
-  const { answerShell } = await import('./completion/answer.ts')
-  process.stdout.write(await answerShell(process.argv.slice(process.argv[3] === '--' ? 4 : 3)))
+const [, , first, ...rest] = process.argv
+if ((first === '--version' || first === '-V') && rest.length === 0) {
+  // asked by scripts and prompts, again and again: nothing else is loaded for it
+  const { version } = await import('./version.ts')
+  process.stdout.write(`${version()}\n`)
 } else {
-  const { main } = await import('./program.ts')
-  await main(process.argv)
+  const { quickStart } = await import('./quick-start.ts')
+  quickStart()
+  if (first === 'complete') {
+    const { answerShell } = await import('./completion/answer.ts')
+    process.stdout.write(await answerShell(rest[0] === '--' ? rest.slice(1) : rest))
+  } else {
+    const { main } = await import('./program.ts')
+    await main(process.argv)
+  }
 }

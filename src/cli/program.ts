@@ -4,17 +4,51 @@ import { existsSync } from 'node:fs'
 import { Command as Program, CommanderError } from 'commander'
 import { exitCodes } from './exit-codes.ts'
 import { completeCommands, type Command, type GlobalOptions, type Invocation, type Place } from './invocation.ts'
-import { addChanging, addKeeping } from './table/changing.ts'
-import { addCreating } from './table/creating.ts'
-import { addExecuting } from './table/executing.ts'
-import { addLooking } from './table/looking.ts'
 import { example, type Lazily } from './table/options.ts'
 import { plain } from './terminal/plain-text.ts'
 import { flush, openTerminal } from './terminal/terminal.ts'
 import { version } from './version.ts'
 
-/** `finished` hears the exit code of the command that was called. */
-export function createProgram(finished: (code: number) => void): Program {
+interface Group {
+  readonly title: string
+  /** Of its commands, also their other names: a test holds them to the table. */
+  readonly names: readonly string[]
+  readonly load: () => Promise<(program: Program, lazily: Lazily) => void>
+}
+
+export const groups: readonly Group[] = [
+  {
+    title: 'Begin:',
+    names: ['create', 'completion'],
+    load: async () => (await import('./table/creating.ts')).addCreating,
+  },
+  {
+    title: 'Execute:',
+    names: ['run', 'resume', 'plan', 'replay', 'fork', 'refresh', 'backtest'],
+    load: async () => (await import('./table/executing.ts')).addExecuting,
+  },
+  {
+    title: 'Look:',
+    names: ['runs', 'show', 'tasks', 'log-tasks-outputs', 'diff', 'lineage', 'tail', 'verify', 'doctor'],
+    load: async () => (await import('./table/looking.ts')).addLooking,
+  },
+  {
+    title: 'Decide:',
+    names: ['answer', 'edit', 'invalidate', 'cancel'],
+    load: async () => (await import('./table/changing.ts')).addChanging,
+  },
+  {
+    title: 'Keep and remove:',
+    names: ['prune', 'delete', 'reset', 'export', 'import'],
+    load: async () => (await import('./table/changing.ts')).addKeeping,
+  },
+]
+
+/**
+ * `finished` hears the exit code of the command that was called. Of a command that is `wanted`, only its own group is there: making all of
+ * them takes longer than many a command.
+ */
+export async function createProgram(finished: (code: number) => void, wanted?: string): Promise<Program> {
   const program = new Program('reprise')
   const lazily: Lazily = (load) => actionOf(load, finished)
   program
@@ -32,16 +66,12 @@ export function createProgram(finished: (code: number) => void): Program {
     .showHelpAfterError('(see: reprise --help)')
     .exitOverride()
   example(program, 'reprise run claims.ts --input notes="Water in the cellar"')
-  program.commandsGroup('Begin:')
-  addCreating(program, lazily)
-  program.commandsGroup('Execute:')
-  addExecuting(program, lazily)
-  program.commandsGroup('Look:')
-  addLooking(program, lazily)
-  program.commandsGroup('Decide:')
-  addChanging(program, lazily)
-  program.commandsGroup('Keep and remove:')
-  addKeeping(program, lazily)
+  const called = groups.filter(({ names }) => wanted !== undefined && names.includes(wanted))
+  for (const { title, load } of called.length > 0 ? called : groups) {
+    program.commandsGroup(title)
+    const add = await load()
+    add(program, lazily)
+  }
   return program
 }
 
@@ -49,7 +79,8 @@ export function createProgram(finished: (code: number) => void): Program {
 export async function main(argv: readonly string[]): Promise<void> {
   let code: number = exitCodes.done
   try {
-    await createProgram((ended) => (code = ended)).parseAsync(argv)
+    const program = await createProgram((ended) => (code = ended), argv[2])
+    await program.parseAsync(argv)
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     code = error.exitCode === 0 ? exitCodes.done : exitCodes.usage

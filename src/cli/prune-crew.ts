@@ -1,6 +1,6 @@
 // Deleting runs of one crew, or of all, for prune and reset.
 import type { Engine } from '../engine/definition.ts'
-import { backtestName } from '../engine/history/backtest.ts'
+import { backtestName } from '../engine/history/backtest-name.ts'
 import { prune as remove, type Pruned, type PruneLimits } from '../engine/history/retention.ts'
 
 /** Of one crew, its backtests too. */

@@ -3,7 +3,6 @@ import type { Failure, PlannedTask, Question, RunStatus, Usage } from '../journa
 import { plainInputs } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
 import { openQuestions, spentOn, type RunState, type TaskState } from '../journal/state.ts'
-import type { Format } from './terminal/terminal.ts'
 
 export interface RunRecord {
   readonly id: string
@@ -76,29 +75,6 @@ export function recordOf(
     output: last?.output,
     questions,
     tasks,
-  }
-}
-
-export function runWord({ status, abandoned }: { readonly status: RunStatus; readonly abandoned: boolean }): string {
-  return abandoned ? 'abandoned' : status
-}
-
-export function formatOf(word: string): Format | undefined {
-  switch (word) {
-    case 'completed':
-    case 'executed':
-      return 'green'
-    case 'failed':
-    case 'cancelled':
-      return 'red'
-    case 'suspended':
-    case 'abandoned':
-    case 'started':
-      return 'yellow'
-    case 'running':
-      return 'cyan'
-    default:
-      return undefined
   }
 }
 

@@ -1,7 +1,7 @@
 // The one class behind every crew. A crew is what its tasks say; a run is what its journal says; the crew only brings the two
 // together: every method checks what it was given, before anything is spent, and hands it to the engine.
 import { changedPolicies, type CrewDefinition, type Engine, type TaskDefinition } from '../engine/definition.ts'
-import { backtestName } from '../engine/history/backtest.ts'
+import { backtestName } from '../engine/history/backtest-name.ts'
 import { exportRunToFile } from '../engine/history/export-run.ts'
 import { importRunFromFile, type ImportedRun, type ImportOptions } from '../engine/history/import-run.ts'
 import { familyOf, type Family } from '../engine/history/lineage.ts'
@@ -56,7 +56,8 @@ import { readChoices, readMake, signed } from './read-request.ts'
 import { readConcurrency } from './pool.ts'
 import { findTask, type RunResult, type TaskReference, type Tasks } from './result.ts'
 import type { Run } from './run.ts'
-import { listRuns, viewRun, type RunSummary, type RunView } from './runs.ts'
+import { listRuns, type RunSummary } from './list-runs.ts'
+import { viewRun, type RunView } from './runs.ts'
 import type { InputsOf, Task } from './task.ts'
 
 const brand = Symbol.for('reprise.crew')

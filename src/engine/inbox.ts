@@ -10,7 +10,7 @@ import { replayCommand } from './commands.ts'
 import type { Engine } from './definition.ts'
 import type { Hold } from './hold.ts'
 import { alreadyAnswered } from './questions.ts'
-import { runNotFound } from './read-run.ts'
+import { runNotFound } from './run-not-found.ts'
 
 export type InboxMessage =
   /** `about` is a digest of the question: a journal that was set back by hand may ask another one under the same id. */

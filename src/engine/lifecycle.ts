@@ -12,7 +12,8 @@ import type { CrewDefinition, Engine, Inputs } from './definition.ts'
 import { fileBlobs } from './files.ts'
 import { openHold, reserve, toBatch, whenNotBriefly, type Hold } from './hold.ts'
 import { runCancelled } from './inbox.ts'
-import { readRun, runNotFound } from './read-run.ts'
+import { readRun } from './read-run.ts'
+import { runNotFound } from './run-not-found.ts'
 import { rowOf } from './row.ts'
 
 /** Resumes without a new step after which a run is left alone: it may be what kills its processes. */

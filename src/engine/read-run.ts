@@ -1,6 +1,5 @@
 // A run's journal from a store, folded, with the chain of hashes checked on the way. A line that does not fit its neighbour
 // is a person's edit: it is reported in the state, and the next resume records it.
-import { RepriseError } from '../errors.ts'
 import { decodeEntry, decodePlain } from '../journal/codec.ts'
 import type { Entry } from '../journal/entries.ts'
 import { closeFold } from '../journal/edits.ts'
@@ -8,6 +7,7 @@ import { applyEntry, emptyState } from '../journal/fold.ts'
 import { hashBytes } from '../journal/hash.ts'
 import type { RunState } from '../journal/state.ts'
 import type { Line, Store } from '../stores/store.ts'
+import { runNotFound } from './run-not-found.ts'
 
 export interface ReadRun {
   readonly state: RunState
@@ -55,14 +55,4 @@ function lineDecoder(store: Store, run: string): (line: Line) => Entry | Promise
     const where = `entry ${seq} of run ${run}`
     return decodePlain(bytes, where) ?? decodeEntry(bytes, blob, where)
   }
-}
-
-export function runNotFound(store: Store, run: string): RepriseError {
-  return new RepriseError(
-    'RUN_NOT_FOUND',
-    `there is no run ${run} in ${store.url}; list the runs there with: reprise runs`,
-    {
-      runId: run,
-    },
-  )
 }

@@ -4,7 +4,6 @@ import { realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { RepriseError } from '../errors.ts'
-import { memoryStore } from './memory-store.ts'
 import { makePrivateFolder } from './private-folder.ts'
 import type { Store } from './store.ts'
 
@@ -23,8 +22,10 @@ export async function openStore(url: string | Store): Promise<Store> {
   if (typeof url !== 'string') return url
   const [, scheme = '', rest = ''] = /^([a-z][a-z+.-]*):(.*)$/is.exec(url) ?? []
   switch (scheme.toLowerCase()) {
-    case 'memory':
+    case 'memory': {
+      const { memoryStore } = await import('./memory-store.ts')
       return rest === '' ? memoryStore() : share(`memory:${rest}`, () => memoryStore({ url: `memory:${rest}` }))
+    }
     case 'sqlite': {
       const path = await realFile(pathOf(url, rest))
       return share(`sqlite:${path}`, async () => (await import('./sqlite/sqlite-store.ts')).sqliteStore(path))

@@ -3,10 +3,12 @@
 // namespace), boot, pid and the start of the process, and "gone" is only said when it is proven; in doubt, the lease's expiry
 // decides. Threads and copies of the library in one process are owners of their own, but only a whole process can be gone.
 import { execFileSync } from 'node:child_process'
-import { createHash, randomUUID } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { Owner } from '../journal/entries.ts'
+
+// loaded when it is first needed: a command that only looks at runs does without
+const crypto = (): typeof import('node:crypto') => process.getBuiltinModule('node:crypto')
 
 let current: Owner | undefined
 let machine: string | undefined
@@ -18,7 +20,7 @@ export function thisOwner(): Owner {
     boot: bootId(),
     pid: process.pid,
     start: processState(process.pid)?.start ?? '',
-    instance: randomUUID(),
+    instance: crypto().randomUUID(),
   }
   return current
 }
@@ -62,7 +64,7 @@ function readMachineId(): string {
     try {
       const id = readFileSync(path, 'utf8').trim()
       // An image that was never started has an empty one, or says "uninitialized".
-      if (/^[0-9a-f]{32}$/i.test(id)) return createHash('sha256').update(`reprise:${id}`).digest('hex').slice(0, 12)
+      if (/^[0-9a-f]{32}$/i.test(id)) return crypto().hash('sha256', `reprise:${id}`).slice(0, 12)
     } catch {
       // Not this one.
     }

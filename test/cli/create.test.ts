@@ -267,7 +267,7 @@ test("templates.ts has the text of templates/, and the README's commands are the
   const embedded = await readFile(join(checkout, 'src/cli/create/templates.ts'), 'utf8')
   assert.equal(embedded, embeddedTemplates(), 'run node scripts/embed-templates.ts')
   const readme = await readFile(join(checkout, 'templates/typescript/README.md'), 'utf8')
-  const commands = createProgram(() => {}).commands.map((command) => command.name())
+  const commands = (await createProgram(() => {})).commands.map((command) => command.name())
   const named = [...readme.matchAll(/reprise ([a-z]+)/g)].map((match) => match[1] ?? '')
   assert.ok(named.length > 5)
   assert.deepEqual(

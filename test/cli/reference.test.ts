@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { exitCodes } from '../../src/cli/exit-codes.ts'
-import { createProgram } from '../../src/cli/program.ts'
+import { createProgram, groups } from '../../src/cli/program.ts'
 import { claims, project, records } from './support.ts'
 
 const page = await readFile(new URL('../../docs/reference/cli.md', import.meta.url), 'utf8')
@@ -15,7 +15,7 @@ function firstCells(heading: string): string[] {
 }
 
 const code = (text: string): string => `\`${text}\``
-const program = createProgram(() => {})
+const program = await createProgram(() => {})
 
 test('the page lists exactly the commands that there are', () => {
   const headings = page.split('\n').filter((line) => line.startsWith('### '))
@@ -26,6 +26,17 @@ test('the page lists exactly the commands that there are', () => {
     return `### ${code(['reprise', command.name(), ...words].join(' '))}`
   })
   assert.deepEqual(headings.toSorted(), commands.toSorted())
+})
+
+test('every group names exactly its commands, so that one that is called is found in it', async () => {
+  for (const { names } of groups) {
+    const { commands } = await createProgram(() => {}, names[0])
+    assert.deepEqual(
+      commands.flatMap((command) => [command.name(), ...command.aliases()]),
+      names,
+    )
+  }
+  assert.equal(new Set(groups.flatMap(({ names }) => names)).size, groups.flatMap(({ names }) => names).length)
 })
 
 test('the page lists exactly the options that every command has', () => {

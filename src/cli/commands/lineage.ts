@@ -9,7 +9,7 @@ import {
 import { exitCodes } from '../exit-codes.ts'
 import { findRun, prefixLength } from '../find-run.ts'
 import type { Invocation } from '../invocation.ts'
-import { formatOf } from '../run-record.ts'
+import { formatOf } from '../run-words.ts'
 import { openRuns } from '../stores.ts'
 import { columns } from '../terminal/plain-text.ts'
 import type { Channel } from '../terminal/terminal.ts'

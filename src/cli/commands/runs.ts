@@ -1,15 +1,14 @@
 // `reprise runs`: the runs of a store, newest first.
-import { listRuns, type RunSummary } from '../../crew/runs.ts'
+import { listRuns, type RunSummary } from '../../crew/list-runs.ts'
 import type { Engine } from '../../engine/definition.ts'
-import { backtestName } from '../../engine/history/backtest.ts'
+import { backtestName, isBacktest } from '../../engine/history/backtest-name.ts'
 import { RepriseError } from '../../errors.ts'
 import type { RunStatus } from '../../journal/entries.ts'
 import type { RunFilter } from '../../stores/store.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { findRun, isBacktest, prefixLength } from '../find-run.ts'
 import type { Invocation } from '../invocation.ts'
 import { readMoment } from '../moments.ts'
-import { formatOf, runWord } from '../run-record.ts'
+import { formatOf, runWord } from '../run-words.ts'
 import { openExistingRuns } from '../stores.ts'
 import { printTable, tableWidth, type Column } from '../terminal/table.ts'
 import { amount, longTime, shortTime } from '../terminal/words.ts'
@@ -49,6 +48,7 @@ export async function runs({ terminal, options, complete }: Invocation<RunsOptio
   }
   const now = new Date()
   const shown = new Set(found.flatMap(({ id, parent }) => (parent === undefined ? [id] : [id, parent])))
+  const { prefixLength } = await import('../find-run.ts')
   const length = await prefixLength(engine.store, shown)
   const withParent = found.some((summary) => summary.parent !== undefined)
   printTable(
@@ -91,6 +91,7 @@ async function filterOf(engine: Engine, options: RunsOptions): Promise<RunFilter
 
 /** Also of a run that was deleted since: those made from it still name it. */
 async function parentId({ store }: Engine, name: string): Promise<string> {
+  const { findRun } = await import('../find-run.ts')
   try {
     return (await findRun(store, name)).run
   } catch (error) {

@@ -1,6 +1,6 @@
 // `reprise show`: one run as its journal tells it, one task of it as a whole, and what its models were sent.
 import { describeEntry } from '../../crew/log.ts'
-import { listRuns } from '../../crew/runs.ts'
+import { listRuns } from '../../crew/list-runs.ts'
 import { questionsOf } from '../../engine/children.ts'
 import { replayCommand, resumeCommand } from '../../engine/commands.ts'
 import { howToAnswer } from '../../engine/questions.ts'

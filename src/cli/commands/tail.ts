@@ -9,7 +9,7 @@ import type { Store } from '../../stores/store.ts'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { findRun } from '../find-run.ts'
 import type { Invocation } from '../invocation.ts'
-import { formatOf } from '../run-record.ts'
+import { formatOf } from '../run-words.ts'
 import { openRuns } from '../stores.ts'
 import { clock } from '../terminal/words.ts'
 

@@ -6,10 +6,7 @@ import { complete } from './complete.ts'
 /** One line for each candidate: its value, a tab, a note. */
 export async function answerShell(words: readonly string[]): Promise<string> {
   try {
-    const found = await complete(
-      createProgram(() => {}),
-      words,
-    )
+    const found = await complete(await createProgram(() => {}), words)
     if (found === 'files') return ':files\n'
     // what cannot stand on a command line as it is cannot be typed either
     const typable = found.filter(({ value }) => plain(value) === value && !/[\n\t]/.test(value))

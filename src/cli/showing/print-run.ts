@@ -1,6 +1,7 @@
 // One run for people: its facts, and each task with the beginning of its output.
 import { withFileWords } from '../../journal/files.ts'
-import { formatOf, runWord, type RunRecord, type TaskRecord } from '../run-record.ts'
+import { type RunRecord, type TaskRecord } from '../run-record.ts'
+import { formatOf, runWord } from '../run-words.ts'
 import { plain, shorten } from '../terminal/plain-text.ts'
 import type { Channel, Piece } from '../terminal/terminal.ts'
 import { clock, duration, longTime, plural, usageWords } from '../terminal/words.ts'

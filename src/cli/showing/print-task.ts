@@ -1,6 +1,6 @@
 // One task of a run, whole: what it was told to do, each attempt with its steps, and all of its output.
 import type { ToolOutcome } from '../../journal/state.ts'
-import { formatOf } from '../run-record.ts'
+import { formatOf } from '../run-words.ts'
 import type { Channel, Piece } from '../terminal/terminal.ts'
 import { clock, duration, longTime, usageWords } from '../terminal/words.ts'
 import type { AttemptRecord, CallRecord, TurnRecord, WholeTask } from './task-history.ts'

@@ -1,5 +1,4 @@
 // The person at the terminal, and one line of what they type.
-import { createInterface } from 'node:readline/promises'
 import { plain } from './plain-text.ts'
 
 /** Keys come from one stream, what is asked goes to the other: the standard output is for data. */
@@ -22,6 +21,7 @@ export function thePerson(signal?: AbortSignal): Person {
 /** What was typed behind `prompt`; undefined for Ctrl-C, Ctrl-D and Esc, which leave the cursor on that line. */
 export async function askLine(prompt: string, { input, output, signal }: Person): Promise<string | undefined> {
   if (signal?.aborted) return undefined
+  const { createInterface } = await import('node:readline/promises')
   const reader = createInterface({ input, output, terminal: true, escapeCodeTimeout: 50 })
   const close = (): void => reader.close()
   const onKey = (_: unknown, key: { readonly name?: string }): void => {

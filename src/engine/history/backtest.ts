@@ -12,12 +12,8 @@ import { onceCalls, toOnceCall } from '../once.ts'
 import { changeOf } from '../plan/stale.ts'
 import { readRun } from '../read-run.ts'
 import { allRows } from './all-rows.ts'
+import { backtestName } from './backtest-name.ts'
 import { outputsFor } from '../so-far.ts'
-
-/** Runs of a crew with this name are never the latest of the crew itself, nor is what they made found by `reuse`. */
-export function backtestName(crew: string): string {
-  return `${crew}/backtest`
-}
 
 /** A run in which the task has an output, and everything that it was given is there. */
 export interface StoredCases {

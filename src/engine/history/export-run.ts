@@ -15,7 +15,7 @@ import {
   type ExportHeader,
   type ExportTrailer,
 } from './export-format.ts'
-import { runNotFound } from '../read-run.ts'
+import { runNotFound } from '../run-not-found.ts'
 
 /** A file is written in pieces of about this size. */
 const pieceLength = 65_536

@@ -8,7 +8,7 @@ import type { RunFilter, RunRow, Store } from '../../stores/store.ts'
 import { allRows } from './all-rows.ts'
 import type { Engine } from '../definition.ts'
 import { reserve, whenNotBriefly } from '../hold.ts'
-import { runNotFound } from '../read-run.ts'
+import { runNotFound } from '../run-not-found.ts'
 
 /** Runs that nobody goes on with unless told so. */
 const prunable: readonly RunStatus[] = ['completed', 'cancelled', 'failed']

@@ -1,0 +1,82 @@
+// Runs as a list shows them: from their rows alone, so that no journal is read.
+import type { Engine } from '../engine/definition.ts'
+import type { RowSummary } from '../engine/row.ts'
+import { runNotFound } from '../engine/run-not-found.ts'
+import type { Failure, RunStatus, Usage } from '../journal/entries.ts'
+import { plainInputs } from '../journal/files.ts'
+import type { Json } from '../journal/json.ts'
+import { encodeCursor, type Position } from '../stores/cursor.ts'
+import type { RunFilter, RunRow } from '../stores/store.ts'
+
+export interface RunSummary {
+  readonly id: string
+  readonly crew: string
+  readonly status: RunStatus
+  /** Running, but the process that ran it is gone: resume it. */
+  readonly abandoned: boolean
+  readonly inputs: { readonly [name: string]: Json }
+  /** The run that it was made from. */
+  readonly parent: string | undefined
+  readonly createdAt: string
+  readonly updatedAt: string
+  /** How many processes have worked on it. */
+  readonly lives: number
+  /** Tasks that are done, of how many. */
+  readonly done: number
+  readonly total: number
+  readonly usage: Usage
+  /** Open questions. */
+  readonly questions: number
+  readonly error: Failure | undefined
+}
+
+/** Newest first; `before` is the last run of the page before, or its id: then RUN_NOT_FOUND when it is gone. */
+export async function listRuns(
+  engine: Engine,
+  filter: RunFilter,
+  limit: number,
+  before?: string | Pick<RunSummary, 'id' | 'createdAt'>,
+): Promise<RunSummary[]> {
+  const last = before === undefined ? undefined : await positionOf(engine, before)
+  const { rows } = await engine.store.list(filter, { limit, ...(last ? { before: encodeCursor(last) } : {}) })
+  return Promise.all(rows.map((row) => summaryOf(engine, row)))
+}
+
+async function positionOf({ store }: Engine, before: string | Pick<RunSummary, 'id' | 'createdAt'>): Promise<Position> {
+  if (typeof before === 'object') return { run: before.id, createdAt: before.createdAt }
+  const row = await store.row(before)
+  if (!row) throw runNotFound(store, before)
+  return row
+}
+
+async function summaryOf(engine: Engine, row: RunRow): Promise<RunSummary> {
+  const summary = JSON.parse(row.summary) as RowSummary
+  return {
+    id: row.run,
+    crew: row.crew,
+    status: row.status,
+    abandoned: await isAbandoned(engine, row.run, row.status),
+    inputs: plainInputs(
+      row.inputs === '' ? await inputsOf(engine, row.run) : (JSON.parse(row.inputs) as RunSummary['inputs']),
+    ),
+    parent: row.parent,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+    lives: summary.lives,
+    done: summary.done,
+    total: summary.total,
+    usage: summary.usage,
+    questions: summary.questions,
+    error: summary.error,
+  }
+}
+
+export async function isAbandoned(engine: Engine, run: string, status: RunStatus): Promise<boolean> {
+  return status === 'running' && (await engine.store.holder(run)) === undefined
+}
+
+async function inputsOf({ store }: Engine, run: string): Promise<RunSummary['inputs']> {
+  const { readEntries } = await import('../engine/read-run.ts')
+  for await (const { entry } of readEntries(store, run)) return entry.type === 'run.created' ? entry.inputs : {}
+  return {}
+}

@@ -1,0 +1,13 @@
+// What is said of a run that a store does not have.
+import { RepriseError } from '../errors.ts'
+import type { Store } from '../stores/store.ts'
+
+export function runNotFound(store: Store, run: string): RepriseError {
+  return new RepriseError(
+    'RUN_NOT_FOUND',
+    `there is no run ${run} in ${store.url}; list the runs there with: reprise runs`,
+    {
+      runId: run,
+    },
+  )
+}
