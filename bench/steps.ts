@@ -75,6 +75,7 @@ const task: TaskDefinition = {
   expectedOutput: undefined,
   agent: {
     role: 'Worker',
+    title: () => 'Worker',
     model: undefined,
     settings: {},
     maxIterations: 1,

@@ -34,7 +34,7 @@ export function defineCoworkers(
       agent.allowDelegation && above.length < deepest ? agents.filter((other) => !chain.includes(other)) : []
     return {
       agent: defineAgent(agent, overrides),
-      goal: agent.goal,
+      goal: (inputs) => agentText(agent, 'goal', inputs),
       tools: replacedTools(lent ?? agent.tools, overrides),
       guardrails: agent.guardrails.map((guardrail, index) => defineGuardrail(guardrail, index, task, undefined)),
       // made when they are asked for: ten agents that may all delegate stand in hundreds of chains
@@ -74,7 +74,15 @@ export function coworkerIdentity({ agent, tools, coworkers }: CoworkerDefinition
 export function defineAgent(agent: Agent, overrides: Overrides): TaskDefinition['agent'] {
   const { role, settings, maxIterations, maxRetries, maxSeconds, contextTokens, maxRpm } = agent
   const model = overrides.model ?? agent.model
-  return { role, model, settings, maxIterations, maxRetries, maxSeconds, contextTokens, maxRpm, identity: agent }
+  const title = (inputs: Inputs): string => {
+    try {
+      return agentText(agent, 'role', inputs)
+    } catch {
+      // of a task that is not executed, whose inputs nobody needs
+      return role
+    }
+  }
+  return { role, title, model, settings, maxIterations, maxRetries, maxSeconds, contextTokens, maxRpm, identity: agent }
 }
 
 export function replacedTools(tools: readonly Tool[], overrides: Overrides): Tool[] {
@@ -90,7 +98,12 @@ export function agentTexts({ role, goal, backstory }: Agent): { [name: string]: 
 }
 
 export function agentInstructions(agent: Agent, inputs: Inputs): string {
-  const text = (name: 'role' | 'goal' | 'backstory'): string =>
-    interpolate(agent[name] ?? '', inputs, `the ${name} of agent ${agent.role}`)
+  const text = (name: AgentText): string => agentText(agent, name, inputs)
   return instructionsFor({ role: text('role'), goal: text('goal'), backstory: text('backstory') })
+}
+
+type AgentText = 'role' | 'goal' | 'backstory'
+
+function agentText(agent: Agent, name: AgentText, inputs: Inputs): string {
+  return interpolate(agent[name] ?? '', inputs, `the ${name} of agent ${agent.role}`)
 }

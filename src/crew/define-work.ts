@@ -73,6 +73,7 @@ export function defineChild(task: Task, { crew, inputs }: ChildOf, overrides: Ov
 /** Of a task that needs none. */
 const noAgent: TaskDefinition['agent'] = {
   role: '',
+  title: () => '',
   model: undefined,
   settings: {},
   maxIterations: 1,

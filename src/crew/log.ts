@@ -2,7 +2,7 @@
 import type { Logger } from '../engine/definition.ts'
 import { messageOf } from '../errors.ts'
 import type { Entry } from '../journal/entries.ts'
-import { taskOf } from '../journal/paths.ts'
+import { isNested, taskOf } from '../journal/paths.ts'
 import { replyText } from '../journal/state.ts'
 
 // what a model or a tool said must not steer the terminal
@@ -44,11 +44,12 @@ export function describeEntry(entry: Entry): string | undefined {
       return `task ${at} inherited from run ${entry.from.run}${why}${entry.stale ? ` (stale: ${entry.stale.join('; ')})` : ''}`
     }
     case 'task.started':
+      if (isNested(at)) return `work ${at} started${entry.agent === undefined ? '' : ` by ${entry.agent}`}`
       return `task ${taskOf(at)} started (${at})${entry.agent === undefined ? '' : ` by ${entry.agent}`}${entry.because ? `, because ${entry.because.join('; ')}` : ''}`
     case 'task.completed':
-      return `task ${taskOf(at)} completed`
+      return `${isNested(at) ? `work ${at}` : `task ${taskOf(at)}`} completed`
     case 'task.failed':
-      return `task ${taskOf(at)} failed: ${entry.error.message}`
+      return `${isNested(at) ? `work ${at}` : `task ${taskOf(at)}`} failed: ${entry.error.message}`
     case 'task.skipped':
       return `task ${at} skipped: ${entry.reason}`
     case 'task.edited':

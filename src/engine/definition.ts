@@ -13,6 +13,8 @@ import type { RunTracing, Tracing } from './tracing.ts'
 
 export interface AgentDefinition {
   readonly role: string
+  /** The role as people and models read it: with its inputs, where they are there. */
+  title(inputs: Inputs): string
   readonly model: LanguageModel | string | undefined
   readonly settings: { readonly [name: string]: Json }
   readonly maxIterations: number
@@ -87,7 +89,8 @@ export type Condition = (soFar: SoFar) => boolean | Promise<boolean>
 
 export interface CoworkerDefinition {
   readonly agent: AgentDefinition
-  readonly goal: string
+  /** INPUT_MISSING. */
+  goal(inputs: Inputs): string
   readonly tools: readonly Tool[]
   /** Those of the agent itself. */
   readonly guardrails: readonly GuardrailDefinition[]

@@ -9,7 +9,7 @@ import type { AnswerSchema } from '../schema/answer-schema.ts'
 import type { Tool } from '../tools/tool.ts'
 import { refusals, sentBack } from './attempts.ts'
 import { unlessAborted } from './deadline.ts'
-import type { CoworkerDefinition, CrewDefinition, TaskDefinition } from './definition.ts'
+import type { CoworkerDefinition, CrewDefinition, Inputs, TaskDefinition } from './definition.ts'
 import { executeAttempt, takeTurn } from './execute-task.ts'
 import type { Hold } from './hold.ts'
 import { judge, type Judged } from './judge.ts'
@@ -20,12 +20,14 @@ import type { CallScene, Delegate } from './tool-calls.ts'
 const names = { work: 'delegate_work', question: 'ask_coworker' } as const
 
 /** The task with the tools that its agent hands work on by. */
-export function withDelegation(task: TaskDefinition): TaskDefinition {
+export function withDelegation(task: TaskDefinition, inputs: Inputs): TaskDefinition {
   if (task.coworkers.length === 0) return task
-  const there = task.coworkers.map(({ agent, goal }) => `${agent.role} (${goal})`).join('; ')
+  const coworkers = task.coworkers.map((coworker) => titled(coworker, inputs))
+  const there = coworkers.map(({ agent, goal }) => `${agent.role} (${goal(inputs)})`).join('; ')
   const described = (what: string): string => `${what} Coworkers: ${there}`
   return {
     ...task,
+    coworkers,
     tools: [
       ...task.tools,
       delegationTool(
@@ -33,14 +35,30 @@ export function withDelegation(task: TaskDefinition): TaskDefinition {
         described(
           'Hand a piece of work to a coworker, who does it and reports back. They know nothing but what you tell them.',
         ),
-        schemaFor(task.coworkers, 'task', 'What is to be done, with everything that is needed for it'),
+        schemaFor(coworkers, 'task', 'What is to be done, with everything that is needed for it'),
       ),
       delegationTool(
         names.question,
         described('Ask a coworker a question. They know nothing but what you tell them.'),
-        schemaFor(task.coworkers, 'question', 'The question, with everything that is needed to answer it'),
+        schemaFor(coworkers, 'question', 'The question, with everything that is needed to answer it'),
       ),
     ],
+  }
+}
+
+/** By the name that others know it by in this run. */
+function titled(coworker: CoworkerDefinition, inputs: Inputs): CoworkerDefinition {
+  const { agent, goal, tools, guardrails, instructions } = coworker
+  return {
+    agent: { ...agent, role: agent.title(inputs) },
+    goal,
+    tools,
+    guardrails,
+    instructions,
+    // made when they are asked for, as they are there
+    get coworkers() {
+      return coworker.coworkers
+    },
   }
 }
 
@@ -63,7 +81,7 @@ async function executeWithin(
 ): Promise<string | undefined> {
   const { hold, options, signal } = scene
   const coworker = findCoworker(scene.task.coworkers, input['coworker'] ?? '') as CoworkerDefinition
-  const task = taskWithin(scene.task, coworker)
+  const task = taskWithin(scene.task, coworker, hold.state.inputs)
   const { role, maxIterations } = coworker.agent
   const take = (of: AttemptState): Promise<void> => takeTurn(hold, crew, task, of, options, signal)
   const turn = (of: AttemptState): Promise<void> => takeTurnInWindow({ hold, task, take }, of)
@@ -98,8 +116,9 @@ async function executeWithin(
 }
 
 /** The coworker's own agent, tools and guardrails under the task's name: what it does is done for the task. */
-function taskWithin(task: TaskDefinition, { agent, tools, guardrails, coworkers }: CoworkerDefinition): TaskDefinition {
-  return withDelegation({ ...task, agent, tools, guardrails, coworkers, schema: undefined, humanInput: false })
+function taskWithin(task: TaskDefinition, coworker: CoworkerDefinition, inputs: Inputs): TaskDefinition {
+  const { agent, tools, guardrails, coworkers } = coworker
+  return withDelegation({ ...task, agent, tools, guardrails, coworkers, schema: undefined, humanInput: false }, inputs)
 }
 
 /** The newest attempt at what was handed on, or one that carries on what was sent back. */

@@ -37,7 +37,7 @@ export async function executeTask(
 ): Promise<'completed' | 'suspended'> {
   if (declared.code) return executeCode(hold, crew, declared, declared.code, options)
   if (declared.child) return executeChild(hold, crew, declared, declared.child, options)
-  const task = withDelegation(declared)
+  const task = withDelegation(declared, hold.state.inputs)
   for (;;) {
     const attempt = await currentAttempt(hold, crew, task, options)
     const work = (): Promise<Ended | undefined> => tryAttempt(hold, crew, task, attempt, options)
@@ -125,7 +125,7 @@ async function currentAttempt(
   const pinned = {
     request: request as unknown as Json,
     fingerprint: kept?.fingerprint ?? fingerprint,
-    agent: task.agent.role,
+    agent: task.agent.title(state.inputs),
   }
   await hold.append([{ type: 'task.started', path: next, ...pinned, ...carries, ...because }])
   return state.attempts.get(next) as AttemptState

@@ -93,7 +93,7 @@ async function askModel(scene: JudgeScene, sentence: string, index: number, raw:
       settings: task.agent.settings,
       output: verdictSchema,
     }
-    const pinned = { request: request as unknown as Json, fingerprint: {}, agent: task.agent.role }
+    const pinned = { request: request as unknown as Json, fingerprint: {}, agent: task.agent.title(hold.state.inputs) }
     await hold.append([{ type: 'task.started', path, ...pinned }])
   }
   const judging = hold.state.attempts.get(path) as AttemptState

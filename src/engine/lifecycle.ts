@@ -50,7 +50,7 @@ export async function createRun(
     version: crew.version,
     inputs,
     ...(given === undefined ? {} : { given }),
-    tasks: declared(crew),
+    tasks: declared(crew, inputs),
     owner,
     ...origin,
     ...(by === undefined ? {} : { by }),
@@ -142,7 +142,7 @@ async function enter(hold: Hold, crew: CrewDefinition, budget: Limit | undefined
     await hold.append([{ type: 'run.suspended', reason: 'takeovers' }])
     return false
   }
-  const tasks = declared(crew)
+  const tasks = declared(crew, state.inputs)
   const same = digest(tasks as never) === digest(declaredIn(state) as never)
   const touched = edited(state)
     ? {
@@ -197,8 +197,8 @@ function heldUntilReleased(hold: Hold, free: () => void): Hold {
   }
 }
 
-function declared(crew: CrewDefinition): DeclaredTask[] {
-  return crew.tasks.map((task) => declaredTask({ ...task, agent: task.agent.role }))
+function declared(crew: CrewDefinition, inputs: Inputs): DeclaredTask[] {
+  return crew.tasks.map((task) => declaredTask({ ...task, agent: task.agent.title(inputs) }))
 }
 
 function declaredIn(state: RunState): DeclaredTask[] {

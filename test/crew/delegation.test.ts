@@ -52,6 +52,32 @@ function managed(options: Partial<CrewOptions> = {}, store: Store = memoryStore(
 }
 const inputs = { topic: 'fire' }
 
+test('roles and goals with inputs are read by models and people with what these are', async () => {
+  const store = memoryStore()
+  const model = scriptedModel([
+    {
+      when: /You are Head of fire/,
+      calls: [{ tool: 'delegate_work', input: { coworker: 'fire expert', task: 'Dig', context: '' } }],
+    },
+    { when: /./, reply: 'done' },
+  ])
+  const lead = new Agent({ role: 'Head of {topic}', goal: 'g', model, allowDelegation: true })
+  const expert = new Agent({ role: '{topic} expert', goal: 'Know {topic}', model })
+  const tasks = [new Task({ name: 'a', description: 'a', agent: lead })]
+  const crew = new Crew({ name: 'c', agents: [lead, expert], tasks, store })
+  const result = await crew.kickoff({ id: 'r', inputs: { topic: 'fire' } })
+  assert.equal(result.task('a').agent, 'Head of fire')
+  const attempts = (await stateOf(store, 'r')).attempts
+  assert.deepEqual(
+    [...attempts].map(([path, { agent }]) => [path, agent]),
+    [
+      ['a#1', 'Head of fire'],
+      ['a#1/1.0/fire-expert#1', 'fire expert'],
+    ],
+  )
+  assert.match(attempts.get('a#1')?.request.tools[0]?.description ?? '', /Coworkers: fire expert \(Know fire\)/)
+})
+
 describe('a hierarchical crew', () => {
   test('has its manager hand work to the agents and ask them, each under its own path', async () => {
     const { crew, store, model, looked } = managed()
