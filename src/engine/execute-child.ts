@@ -115,7 +115,7 @@ async function advance(
   if (!('append' in taken)) return taken
   const asked = { task: task.name, path: attempt.path, run }
   const { onQuestion: ask, checkOuter } = options
-  using _counted = countFor(hold, taken)
+  countFor(state, taken.state)
   const onQuestion = ask && ((question: Question) => ask(fromChild(asked, question)))
   try {
     return await executeRun(taken, child.crew, { onQuestion, checkOuter, signal, goOn: resumeCommand(state.run) })

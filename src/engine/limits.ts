@@ -1,36 +1,39 @@
-// What a whole run may take: tokens, money and time. A budget is looked at before each model
-// call; one that is used up is a question, and the run goes on from where it stands when a person or a resume raises it. What the
-// runs of its tasks take counts while they take it: they stop where they are, and the question is asked by the run whose budget it is.
-import type { Limit, Question } from '../journal/entries.ts'
-import type { RunState } from '../journal/state.ts'
+// What a whole run may take: tokens, money and time. A budget is looked at before each model call; one that is used up is a question, and
+// the run goes on from where it stands when a person or a resume raises it. What the runs of its tasks have taken counts while they are
+// under way, also while they wait: they stop where they are, and the question is asked by the run whose budget it is.
+import type { Limit, Question, Usage } from '../journal/entries.ts'
+import { addUsage, noUsage, type RunState } from '../journal/state.ts'
 import { dollars } from '../journal/words.ts'
 import { addCost } from '../models/cost.ts'
+import type { Store } from '../stores/store.ts'
 import { putToCaller } from './ask.ts'
+import { childOf } from './children.ts'
 import type { CrewDefinition, ExecuteOptions } from './definition.ts'
 import type { Hold } from './hold.ts'
 import { costOfRun } from './plan/estimate.ts'
+import { readRun } from './read-run.ts'
 
 /** Thrown where a model was about to be called. */
 export class LimitReached extends Error {
   readonly limit: Limit
-  /** The run whose budget it is. */
+  /** The run whose budget it is, and what it has taken with the runs of its tasks. */
   readonly run: string
+  readonly spent: Usage
 
-  constructor(run: string, limit: Limit, words: string) {
+  constructor(run: string, limit: Limit, spent: Usage, words: string) {
     super(words)
     this.run = run
     this.limit = limit
+    this.spent = spent
   }
 }
 
-/** The runs of a run's tasks that are executed in this process now. */
-const children = new WeakMap<Hold, Set<Hold>>()
+/** The runs of a run's tasks, by id: as they are executed in this process, or as they stood when they were read. */
+const children = new WeakMap<RunState, Map<string, RunState>>()
 
-/** Until it is disposed, what the child takes counts for the parent too. */
-export function countFor(parent: Hold, child: Hold): Disposable {
-  const known = children.get(parent) ?? new Set()
-  children.set(parent, known.add(child))
-  return { [Symbol.dispose]: () => void known.delete(child) }
+/** From now on, what the child takes counts for the parent too; until its task is done, and has it by itself. */
+export function countFor(parent: RunState, child: RunState): void {
+  children.set(parent, (children.get(parent) ?? new Map<string, RunState>()).set(child.run, child))
 }
 
 /** Rejects with LimitReached when the run, or one that it works for, has used up what it may take. What is under way beside it may go beyond. */
@@ -38,16 +41,27 @@ export async function checkBudget(hold: Hold, crew: CrewDefinition, { checkOuter
   const { state } = hold
   const limit = state.budget ?? crew.budget
   if (limit) {
-    const words = await usedUp([...statesUnder(hold)], limit, crew)
-    if (words !== undefined) throw new LimitReached(state.run, limit, words)
+    const states = await statesUnder(hold.engine.store, state)
+    const words = await usedUp(states, limit, crew)
+    const spent = states.map((one) => one.spent as Usage).reduce(addUsage, noUsage)
+    if (words !== undefined) throw new LimitReached(state.run, limit, spent, words)
   }
   await checkOuter?.()
 }
 
 /** Its own first, which holds what its finished children have taken. */
-function* statesUnder(hold: Hold): Generator<RunState> {
-  yield hold.state
-  for (const child of children.get(hold) ?? []) yield* statesUnder(child)
+async function statesUnder(store: Store, state: RunState): Promise<RunState[]> {
+  const open = [...state.tasks.keys()].flatMap((task) => childOf(state, task)?.run ?? [])
+  const under = await Promise.all(
+    open.map(async (run) => {
+      // one that was never made, or was deleted, has taken nothing
+      const read = children.get(state)?.has(run) ? undefined : await readRun(store, run).catch(() => undefined)
+      if (read && !children.get(state)?.has(run)) countFor(state, read.state)
+      const child = children.get(state)?.get(run)
+      return child ? statesUnder(store, child) : []
+    }),
+  )
+  return [state, ...under.flat()]
 }
 
 async function usedUp(states: readonly RunState[], limit: Limit, crew: CrewDefinition): Promise<string | undefined> {
@@ -95,7 +109,7 @@ async function askOnce(hold: Hold, path: string, reached: LimitReached): Promise
     path,
     kind: 'limit',
     limit: reached.limit as never,
-    spent: { ...hold.state.spent },
+    spent: reached.spent,
     text: `The run has used ${reached.message}. Answer "raise" with a higher limit, or "fail" with a reason; or resume it with a higher budget.`,
   }
   await hold.append([{ type: 'question.asked', path, question }])

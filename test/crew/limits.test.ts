@@ -84,6 +84,41 @@ describe('a run over its budget within a crew that is its task', () => {
     assert.equal(model.calls.length, 5)
   })
 
+  /** A task of 100 tokens, and a crew that has taken 100 when it asks a person whether its result is good. */
+  function asking(first: 'crew' | 'task', options: Partial<CrewOptions> = {}) {
+    const { model, store } = spending()
+    const agent = new Agent({ role: 'A', goal: 'g', model })
+    const inner = new Crew({
+      name: 'inner',
+      tasks: [new Task({ name: 'asking', description: 'asking', agent, humanInput: true })],
+    })
+    const tasks = [
+      new Task({ name: 'inner', crew: inner, context: [] }),
+      new Task({ name: 'other', description: 'other', agent, context: [] }),
+    ]
+    if (first === 'task') tasks.reverse()
+    const crew = new Crew({ name: 'outer', tasks, process: 'parallel', concurrency: 1, store, ...options })
+    return { crew, model }
+  }
+
+  test('counts what a crew has taken that waits for a person', async () => {
+    const { crew, model } = asking('crew', { budget: { tokens: 100 } })
+    const stopped = await crew.kickoff({ id: 'r' })
+    assert.equal(model.calls.length, 1)
+    const limit = stopped.questions.find(({ kind }) => kind === 'limit')
+    assert.match(limit?.text ?? '', /100 of 100 tokens/)
+    assert.deepEqual(limit?.kind === 'limit' && limit.spent, { calls: 1, input: 90, output: 10 })
+  })
+
+  test('counts it also before its turn comes, in another life', async () => {
+    const { crew, model } = asking('task')
+    await crew.kickoff({ id: 'r' })
+    await crew.invalidate('r', 'other')
+    const stopped = await crew.resume('r', { budget: { tokens: 200 } })
+    assert.match(String(stopped), /200 of 200 tokens/)
+    assert.equal(model.calls.length, 2)
+  })
+
   test('knows what the crew has cost when it is done, and a plan of it too', async () => {
     const { crew } = within({ prices })
     await crew.kickoff({ id: 'r' })
