@@ -42,7 +42,7 @@ export async function checkBudget(hold: Hold, crew: CrewDefinition, { checkOuter
   const limit = state.budget ?? crew.budget
   if (limit) {
     const states = await statesUnder(hold.engine.store, state)
-    const words = await usedUp(states, limit, crew)
+    const words = await usedUp(states, activeMs(hold), limit, crew)
     const spent = states.map((one) => one.spent as Usage).reduce(addUsage, noUsage)
     if (words !== undefined) throw new LimitReached(state.run, limit, spent, words)
   }
@@ -64,13 +64,21 @@ async function statesUnder(store: Store, state: RunState): Promise<RunState[]> {
   return [state, ...under.flat()]
 }
 
-async function usedUp(states: readonly RunState[], limit: Limit, crew: CrewDefinition): Promise<string | undefined> {
+/** Up to now: while its children work, a run writes nothing. */
+function activeMs({ state, engine }: Hold): number {
+  return state.activeMs + Math.max(0, engine.world.now().getTime() - state.updatedMs)
+}
+
+async function usedUp(
+  states: readonly RunState[],
+  active: number,
+  limit: Limit,
+  crew: CrewDefinition,
+): Promise<string | undefined> {
   const { tokens, cost, seconds } = limit
   const used = states.reduce((sum, { spent }) => sum + spent.input + spent.output, 0)
   if (tokens !== undefined && used >= tokens)
     return `${used.toLocaleString('en')} of ${tokens.toLocaleString('en')} tokens`
-  // while its children work, a run writes nothing that its own time could be told by
-  const active = states.reduce((sum, { activeMs }) => sum + activeMs, 0)
   if (seconds !== undefined && active >= seconds * 1000) return `${Math.round(active / 1000)} of ${seconds} seconds`
   if (cost === undefined) return undefined
   const costs = await Promise.all(states.map((state) => costOfRun(state, crew.prices)))

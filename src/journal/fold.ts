@@ -28,6 +28,7 @@ export function emptyState(): RunState {
     spent: { ...noUsage },
     activeMs: 0,
     updatedMs: 0,
+    token: 0,
     tasks: new Map(),
     attempts: new Map(),
     questions: new Map(),
@@ -49,9 +50,8 @@ export function applyEntry(state: RunState, entry: Entry): void {
   else for (let seq = state.seq + 1; seq < entry.seq; seq++) state.missing.push(seq)
   state.seq = entry.seq
   const at = Date.parse(entry.at)
-  // between two lives nobody works
-  if (entry.type !== 'run.resumed' && at > state.updatedMs && state.updatedMs > 0)
-    state.activeMs += at - state.updatedMs
+  if (isWorkedOn(state, entry) && at > state.updatedMs) state.activeMs += at - state.updatedMs
+  state.token = entry.token
   state.updatedMs = at
   state.updatedAt = entry.at
   if (entry.v !== journalVersion) {
@@ -62,6 +62,11 @@ export function applyEntry(state: RunState, entry: Entry): void {
   const apply = handlers[entry.type] as ((state: RunState, entry: Entry) => void) | undefined
   if (apply) apply(state, entry)
   else state.unknown ??= `type ${JSON.stringify(type)} of entry ${entry.seq}`
+}
+
+/** Whether somebody was at it until this entry: not while it was suspended, nor before another process took it over, if only to record an answer. */
+function isWorkedOn({ status, token }: RunState, entry: Entry): boolean {
+  return status === 'running' && entry.token === token && entry.type !== 'run.resumed'
 }
 
 const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => void } = {

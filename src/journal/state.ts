@@ -51,6 +51,8 @@ export interface RunState {
   activeMs: number
   /** `updatedAt` as a number. */
   updatedMs: number
+  /** Of the lease that the newest entry was written under. */
+  token: number
   /** The budget that a resume or an answer gave it. */
   budget?: Limit
   /** By name, in the order of the crew. */

@@ -6,7 +6,7 @@ import { takeSlot } from '../../src/engine/rate.ts'
 import { memoryStore } from '../../src/stores/memory-store.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
-import { entriesOf, stateOf } from '../engine/support.ts'
+import { dyingStore, entriesOf, newStore, orDeath, stateOf } from '../engine/support.ts'
 
 /** Three tasks of 100 tokens each. */
 function spending(options: Partial<CrewOptions> = {}, store: Store = memoryStore()) {
@@ -199,6 +199,53 @@ describe('a run over its budget', () => {
     assert.ok(activeMs < 60_000)
     const short = spending({ budget: { seconds: 0.000001 } })
     assert.equal((await short.crew.kickoff()).status, 'suspended')
+  })
+
+  test('of time is not used up by days that nobody worked, before an answer or after a kill', async (context) => {
+    context.mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-01-01') })
+    const days = (): void => context.mock.timers.tick(3 * 24 * 3600 * 1000)
+    const { model } = spending()
+    const agent = new Agent({ role: 'A', goal: 'g', model })
+    const tasks = [
+      new Task({ name: 'asking', description: 'asking', agent, humanInput: true }),
+      new Task({ name: 'last', description: 'last', agent }),
+    ]
+    const store = newStore()
+    const crew = new Crew({ name: 'c', tasks, store, budget: { seconds: 100 } })
+    const dying = dyingStore(store, (types) => types.includes('question.asked'))
+    await orDeath(crew.with({ store: dying }).kickoff({ id: 'r' }))
+    days()
+    await crew.answer('r', 'q1', { decision: 'approve' })
+    assert.equal((await crew.resume('r', { through: 'asking' })).status, 'suspended')
+    days()
+    await crew.edit('r', 'asking', 'better')
+    assert.equal((await crew.resume('r')).status, 'completed')
+  })
+
+  test('of time counts once the time in which a crew within worked, in whichever life that was', async (context) => {
+    context.mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-01-01') })
+    const { model, store } = spending()
+    const agent = new Agent({ role: 'A', goal: 'g', model })
+    const slow = (name: string): Task =>
+      new Task({ name, effect: 'read', run: () => context.mock.timers.tick(40_000) ?? name })
+    const inner = new Crew({
+      name: 'inner',
+      tasks: [
+        slow('slow'),
+        new Task({ name: 'asking', description: 'asking', agent, humanInput: true }),
+        slow('slower'),
+        new Task({ name: 'last', description: 'last', agent }),
+      ],
+    })
+    const tasks = [new Task({ name: 'inner', crew: inner })]
+    const crew = new Crew({ name: 'outer', tasks, store, budget: { seconds: 90 } })
+    await crew.kickoff({ id: 'r' })
+    await crew.answer('r', 'inner/q1', { decision: 'approve' })
+    assert.equal((await crew.resume('r')).status, 'completed')
+    const strict = new Crew({ name: 'outer', tasks, store, budget: { seconds: 80 } })
+    await strict.kickoff({ id: 's' })
+    await strict.answer('s', 'inner/q1', { decision: 'approve' })
+    assert.match(String(await strict.resume('s')), /80 of 80 seconds/)
   })
 
   test('with several branches under way has one question, and all go on when it is answered', async () => {
