@@ -294,7 +294,7 @@ function modelsOf({ tasks }: CrewDefinition): { readonly model: string; readonly
   return tasks.flatMap(({ name, code, child, agent, coworkers }) => {
     if (code) return []
     const inner = child ? modelsOf(child.crew) : []
-    const own = child ? [] : [agent, ...coworkers.map((coworker) => coworker.agent)]
+    const own = child ? [] : agentsFor({ agent, coworkers })
     return [
       ...inner.map(({ model, task }) => ({ model, task: `${name}/${task}` })),
       ...own.map(({ model }) => ({ model: modelName(model), task: name })),
@@ -308,8 +308,13 @@ function checkTasks(tasks: readonly TaskDefinition[], inputs: Inputs): void {
     if (task.child) checkTasks(task.child.crew.tasks.filter(needsNoInput), inputs)
     if (task.code || task.child) continue
     checkInputs(task, inputs)
-    for (const { model } of [task.agent, ...everyCoworker(task.coworkers).map(({ agent }) => agent)]) checkModel(model)
+    for (const { model } of agentsFor(task)) checkModel(model)
   }
+}
+
+/** All that may work for a task. */
+function agentsFor({ agent, coworkers }: Pick<TaskDefinition, 'agent' | 'coworkers'>): TaskDefinition['agent'][] {
+  return [agent, ...everyCoworker(coworkers).map((coworker) => coworker.agent)]
 }
 
 /** Logged before the first append, so that a run can be traced to wherever it stopped. */

@@ -297,7 +297,21 @@ describe('a run over its budget', () => {
     const helper = new Agent({ role: 'Helper', goal: 'g', model: { ...scriptedModel([]), modelId: 'nobody-knows' } })
     const tasks = [new Task({ name: 'a', description: 'a', agent: lead })]
     const crew = new Crew({ name: 'c', agents: [lead, helper], tasks, store: 'memory:', prices, budget: { cost: 1 } })
-    await assert.rejects(crew.kickoff(), { code: 'OPTION_UNKNOWN', message: /model scripted\/nobody-knows of task a/ })
+    const refused = { code: 'OPTION_UNKNOWN', message: /model scripted\/nobody-knows of task a/ }
+    await assert.rejects(crew.kickoff(), refused)
+    // the manager has one coworker, who hands work on to the other
+    const manager = new Agent({ role: 'Manager', goal: 'g', model: scriptedModel([]) })
+    const managed = new Crew({
+      name: 'c',
+      agents: [lead, helper],
+      tasks,
+      process: 'hierarchical',
+      manager,
+      store: 'memory:',
+      prices,
+      budget: { cost: 1 },
+    })
+    await assert.rejects(managed.kickoff(), refused)
   })
 
   test('is refused when it is none', async () => {
