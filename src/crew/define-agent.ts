@@ -46,15 +46,15 @@ export function defineCoworkers(
   })
 }
 
-/** These, theirs, and so on: each agent once. */
+/** These, theirs, and so on: each agent once, where the fewest stand above it. */
 export function everyCoworker(coworkers: readonly CoworkerDefinition[]): CoworkerDefinition[] {
   const found = new Map<object, CoworkerDefinition>()
-  const visit = (coworker: CoworkerDefinition): void => {
-    if (found.has(coworker.agent.identity)) return
-    found.set(coworker.agent.identity, coworker)
-    coworker.coworkers.forEach(visit)
+  let level = coworkers
+  while (level.length > 0) {
+    const fresh = level.filter(({ agent }) => !found.has(agent.identity))
+    for (const coworker of fresh) found.set(coworker.agent.identity, coworker)
+    level = fresh.flatMap((coworker) => coworker.coworkers)
   }
-  coworkers.forEach(visit)
   return [...found.values()]
 }
 
@@ -65,6 +65,7 @@ export function coworkerIdentity({ agent, tools, coworkers }: CoworkerDefinition
   return {
     ...agentTexts(declared),
     model: modelName(agent.model),
+    settings: agent.settings,
     tools: tools.map(toolIdentity),
     ...(guardrails.length > 0 ? { guardrails } : {}),
     ...(coworkers.length > 0 ? { delegates: true } : {}),

@@ -1,7 +1,7 @@
 // Agents that hand work to others: a manager's, and their own.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Agent, Crew, Task, tool, type CrewOptions } from 'reprise'
+import { Agent, Crew, Task, tool, type AgentOptions, type CrewOptions } from 'reprise'
 import { z } from 'zod'
 import { memoryStore } from '../../src/stores/memory-store.ts'
 import type { Store } from '../../src/stores/store.ts'
@@ -354,6 +354,24 @@ describe('a coworker that may delegate', () => {
     const { crew, model } = chain(['A', 'B', 'C', 'D', 'E'])
     assert.equal(String(await crew.kickoff()), 'A(B(C(D())))')
     assert.ok(model.calls.every(({ instructions }) => !instructions.includes('You are E')))
+  })
+
+  test('makes a result stale when it may no longer, or when its settings change, whoever else may', async () => {
+    const model = scriptedModel([{ when: /./, reply: 'done' }])
+    const store = memoryStore()
+    const [a, b] = ['A', 'B'].map((role) => new Agent({ role, goal: 'g', model, allowDelegation: true }))
+    const crewWith = (c: Partial<AgentOptions>): Crew =>
+      new Crew({
+        name: 'chain',
+        agents: [a as Agent, b as Agent, new Agent({ role: 'C', goal: 'g', model, ...c })],
+        tasks: [new Task({ name: 'job', description: 'Do it', agent: a as Agent })],
+        store,
+      })
+    await crewWith({ allowDelegation: true }).kickoff()
+    assert.deepEqual((await crewWith({ allowDelegation: true }).plan()).tasks[0]?.fields ?? [], [])
+    assert.deepEqual((await crewWith({}).plan()).tasks[0]?.fields, ['coworker:C'])
+    const warm = crewWith({ allowDelegation: true, settings: { temperature: 1 } })
+    assert.deepEqual((await warm.plan()).tasks[0]?.fields, ['coworker:C'])
   })
 
   test('goes on inside of it after a crash at any append, and pays for no step twice', async () => {
