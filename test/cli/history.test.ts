@@ -144,6 +144,11 @@ describe('runs under way', { concurrency: 4 }, () => {
     const refused = await folder.reprise('reset')
     assert.equal(refused.code, 2)
     assert.match(refused.stderr, /^error: 3 runs in sqlite:.*reprise reset --yes/)
+    // what it says to type deletes no more than what was asked for
+    const store = ['--store', 'sqlite:.reprise/runs.db']
+    const ofCrew = await folder.reprise('reset', '--crew', 'claims', ...store)
+    const next = `say so with: reprise reset --crew claims ${store.join(' ')} --yes, or see: reprise runs ${store.join(' ')}\n`
+    assert.ok(ofCrew.stderr.startsWith('error: 3 runs of crew claims in sqlite:') && ofCrew.stderr.endsWith(next))
     const asked = await folder.press(['reset', '--crew', 'claims'], ['Delete 3 runs of crew claims in', 'no\r'])
     assert.equal(asked.code, 2)
     assert.equal(records(await folder.reprise('runs', '--json')).length, 3)

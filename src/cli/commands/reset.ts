@@ -25,10 +25,8 @@ export async function reset({ terminal, options, complete }: Invocation<ResetOpt
     return exitCodes.done
   }
   const what = `${plural(found.runs.length, 'run')}${whose} in ${engine.store.url}`
-  if (!yes && !canAsk())
-    throw new UsageError(
-      complete(`${what} would be deleted for good; say so with: reprise reset --yes, or see: reprise runs`),
-    )
+  if (found.runs.length > 0 && !yes && !canAsk())
+    throw new UsageError(`${what} would be deleted for good; say so with: reprise … --yes, or see: reprise runs`)
   if (found.runs.length > 0 && !(await confirm(`Delete ${what} for good?`, { yes, err: terminal.err }))) {
     terminal.err.line('nothing was deleted')
     return exitCodes.usage
