@@ -29,10 +29,10 @@ import { digest } from '../journal/hash.ts'
 import type { RunState } from '../journal/state.ts'
 import { costOf } from '../models/cost.ts'
 import { checkModel, modelName } from '../models/resolve-model.ts'
+import { agentsFor, modelsOf } from './crew-models.ts'
 import type { CrewOptions } from './crew-options.ts'
 import { openCrewStore } from './default-store.ts'
 import { checkInputs } from './define.ts'
-import { everyCoworker } from './define-agent.ts'
 import { settled, type GivenInputs } from './given-inputs.ts'
 import { describeEntry } from './log.ts'
 import { toPlan, type Plan } from './plan.ts'
@@ -282,24 +282,12 @@ function needsNoInput(task: TaskDefinition): boolean {
 /** OPTION_UNKNOWN when money is limited and nobody knows what a model costs. */
 async function checkPrices(crew: CrewDefinition, budget = crew.budget): Promise<void> {
   if (budget?.cost === undefined) return
-  for (const { model, task } of modelsOf(crew)) {
+  for (const { model: asked, task } of modelsOf(crew)) {
+    const model = modelName(asked)
     if ((await costOf(model, { calls: 1, input: 1, output: 1 }, { prices: crew.prices })) !== undefined) continue
     const words = `the budget has a cost, but the price of model ${model} of task ${task} is not known; give it: prices: { '${model}': { input: …, output: … } }`
     throw new RepriseError('OPTION_UNKNOWN', words)
   }
-}
-
-/** Those of its agents, of agents that they hand work to, and of crews that are tasks. */
-function modelsOf({ tasks }: CrewDefinition): { readonly model: string; readonly task: string }[] {
-  return tasks.flatMap(({ name, code, child, agent, coworkers }) => {
-    if (code) return []
-    const inner = child ? modelsOf(child.crew) : []
-    const own = child ? [] : agentsFor({ agent, coworkers })
-    return [
-      ...inner.map(({ model, task }) => ({ model, task: `${name}/${task}` })),
-      ...own.map(({ model }) => ({ model: modelName(model), task: name })),
-    ]
-  })
 }
 
 function checkTasks(tasks: readonly TaskDefinition[], inputs: Inputs): void {
@@ -310,11 +298,6 @@ function checkTasks(tasks: readonly TaskDefinition[], inputs: Inputs): void {
     checkInputs(task, inputs)
     for (const { model } of agentsFor(task)) checkModel(model)
   }
-}
-
-/** All that may work for a task. */
-function agentsFor({ agent, coworkers }: Pick<TaskDefinition, 'agent' | 'coworkers'>): TaskDefinition['agent'][] {
-  return [agent, ...everyCoworker(coworkers).map((coworker) => coworker.agent)]
 }
 
 /** Logged before the first append, so that a run can be traced to wherever it stopped. */

@@ -43,6 +43,7 @@ import {
   type ReplayOptions,
   type ResumeOptions,
 } from './crew-options.ts'
+import { modelsOf } from './crew-models.ts'
 import { crewRuns, type CrewRuns } from './crew-runs.ts'
 import { defineTasks, type Overrides } from './define.ts'
 import { kickoffForEach, type ForEachResult } from './for-each.ts'
@@ -112,6 +113,11 @@ export class Crew<const T extends Tasks = Tasks> {
   /** Those that were given to it, over the ones that are built in. */
   get prices(): Prices | undefined {
     return this.#options.prices
+  }
+
+  /** All that a run may ask: also the manager's, and those of crews that are tasks. */
+  get models(): readonly (LanguageModel | string | undefined)[] {
+    return [...new Set(modelsOf(this.#definition).map(({ model }) => model))]
   }
 
   /** Names of the inputs that its texts use. */

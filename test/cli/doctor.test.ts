@@ -74,6 +74,18 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     assert.match(keyless['model']?.next ?? '', /\.env/)
   })
 
+  test('looks at the models of managers and of crews that are tasks too', async () => {
+    const led = claims.replace(
+      'tasks: [facts, note] })',
+      "tasks: [facts, note], process: 'hierarchical', manager: 'openai/gpt-x' })",
+    )
+    await using folder = await project(led)
+    assert.match((await folder.reprise('doctor')).stdout, /^fail {2}model .*set\s+OPENAI_API_KEY/m)
+    const within = `export const outer = new Crew({ name: 'outer', tasks: [new Task({ name: 'inner', crew })] })`
+    await folder.write('crew.ts', `${led}\n${within}`)
+    assert.match((await folder.reprise('doctor', '--crew', 'outer')).stdout, /^fail {2}model .*set\s+OPENAI_API_KEY/m)
+  })
+
   test('fails for a crew that cannot be loaded, and only warns where there is none', async () => {
     await using folder = await project('export const one = 1')
     const broken = await folder.reprise('doctor')

@@ -31,7 +31,7 @@ export async function checkCrew(file: string | undefined, wanted: string | undef
 }
 
 function checkModels(crew: Crew): Check[] {
-  const models = new Map(crew.agents.map(({ model }) => [modelName(model), model]))
+  const models = new Map(crew.models.map((model) => [modelName(model), model]))
   return [...models].map(([name, model]) => {
     try {
       checkModel(model)
