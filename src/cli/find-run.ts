@@ -96,6 +96,16 @@ export function isUnfinished({ status }: RunRow): boolean {
   return status === 'running' || status === 'suspended' || status === 'failed'
 }
 
+/** Where no crew is named, the trials of a backtest and the runs that work for others are nobody's latest run. */
+export function mayBeLatest(row: RunRow): boolean {
+  return !isBacktest(row.crew) && !worksForAnother(row)
+}
+
+/** Whether it is the run of a task that is a crew: whoever goes on with the run of that task goes on with it. */
+export function worksForAnother({ summary }: RunRow): boolean {
+  return (JSON.parse(summary) as RowSummary).caller !== undefined
+}
+
 /** How many characters of an id tell each of these runs from every other one in the store. */
 export async function prefixLength(store: Store, runs: ReadonlySet<string>): Promise<number> {
   const ids: string[] = []
@@ -110,9 +120,8 @@ export async function prefixLength(store: Store, runs: ReadonlySet<string>): Pro
 }
 
 async function latestRun(store: Store, crew: string | undefined): Promise<RunRow> {
-  // the trials of a backtest are nobody's latest run
   for await (const row of allRows(store, crew === undefined ? {} : { crew }))
-    if (crew !== undefined || !isBacktest(row.crew)) return row
+    if (crew !== undefined || mayBeLatest(row)) return row
   const what = crew === undefined ? 'there are no runs' : `crew ${crew} has no runs`
   throw new RepriseError('RUN_NOT_FOUND', `${what} in ${store.url} yet; start one with: reprise run <file>`)
 }

@@ -14,6 +14,8 @@ export interface RowSummary {
   readonly lives: number
   readonly usage: Usage
   readonly questions: number
+  /** The run that this one works for. */
+  readonly caller?: string
   readonly error?: Failure
 }
 
@@ -26,6 +28,7 @@ export function rowOf(state: RunState): RunRow {
     lives: state.lives,
     usage: { ...state.spent },
     questions: openQuestions(state).length,
+    ...(state.caller === undefined ? {} : { caller: state.caller }),
     ...(state.error ? { error: state.error } : {}),
   }
   return {

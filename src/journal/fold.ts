@@ -80,6 +80,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     })
     Object.assign(state, { createdAt: entry.at, status: 'running', lives: 1, inheritedCalls: entry.calls ?? [] })
     if (entry.parent) state.parent = entry.parent
+    if (entry.caller) state.caller = entry.caller.run
     if (entry.effects) state.effects = entry.effects
     if (entry.plan) state.plan = entry.plan
     if (entry.reuse) state.reuse = entry.reuse

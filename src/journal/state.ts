@@ -33,6 +33,8 @@ export interface RunState {
   /** The inputs as the caller gave them, where `beforeKickoff` made others of them. */
   given?: { readonly [name: string]: Json }
   parent?: Parent
+  /** The run that has this one as the work of a task which is a crew. */
+  caller?: string
   plan?: readonly PlannedTask[]
   reuse?: { readonly maxAgeSeconds?: number }
   createdAt: string

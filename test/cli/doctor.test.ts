@@ -50,6 +50,16 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     assert.match(found['abandoned']?.next ?? '', /reprise resume killed, .*reprise cancel killed/)
     assert.match(found['layout']?.says ?? '', /^1, as this version writes it$/)
     assert.match(found['store']?.says ?? '', /the default: \d+ kB, can be written$/)
+    // a run that works for another is gone on with by that one
+    const within = `export const outer = new Crew({ name: 'outer', tasks: [new Task({ name: 'inner', crew })] })`
+    await folder.write('outer.ts', `${filing}\n${within}`)
+    const outer = folder.start(['run', 'outer.ts', '--crew', 'outer', '--id', 'outer'], { HANG: '1' })
+    await outer.says('file_claim called')
+    outer.child.kill('SIGKILL')
+    await outer.ended()
+    const both = checks(await folder.reprise('doctor', '--json'))
+    assert.equal(both['runs']?.says, '3')
+    assert.match(both['abandoned']?.says ?? '', /^2 runs whose process is gone: outer, killed$/)
   })
 
   test('names keys that are set and never shows them, and fails for one that a model needs', async () => {

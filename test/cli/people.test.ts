@@ -11,6 +11,15 @@ async function stopInTool(folder: Project, signal: NodeJS.Signals): Promise<Ende
   return started.ended()
 }
 
+/** A crew whose one task is a crew that asks a person. */
+const within = `${imports}
+const model = scriptedModel([{ when: 'Task:', reply: 'found' }])
+const agent = new Agent({ role: 'A', goal: 'g', model })
+const find = new Task({ name: 'find', description: 'Find', agent, humanInput: true })
+const research = new Task({ name: 'the research', crew: new Crew({ name: 'inner', tasks: [find] }) })
+export const crew = new Crew({ name: 'outer', tasks: [research] })
+`
+
 describe('people and runs', { concurrency: 4 }, () => {
   test('Ctrl-C suspends a run and prints the command that goes on with it', async () => {
     await using folder = await project(filing)
@@ -51,12 +60,7 @@ describe('people and runs', { concurrency: 4 }, () => {
   })
 
   test('the question of a crew within is shown and answered by the run that waits for it', async () => {
-    await using folder = await project(`${imports}
-      const model = scriptedModel([{ when: 'Task:', reply: 'found' }])
-      const agent = new Agent({ role: 'A', goal: 'g', model })
-      const find = new Task({ name: 'find', description: 'Find', agent, humanInput: true })
-      const research = new Task({ name: 'the research', crew: new Crew({ name: 'inner', tasks: [find] }) })
-      export const crew = new Crew({ name: 'outer', tasks: [research] })`)
+    await using folder = await project(within)
     const asked = await folder.reprise('run')
     const run = runIn(asked)
     const command = `reprise answer ${run} 'the research/q1' --decision DECISION`
@@ -68,6 +72,16 @@ describe('people and runs', { concurrency: 4 }, () => {
     const answered = await folder.reprise('answer', run, 'the research/q1', '--decision', 'approve')
     assert.deepEqual([answered.code, answered.stderr.includes('still open')], [0, false])
     assert.equal((await folder.reprise('resume', run)).stdout, 'found\n')
+  })
+
+  test('a run that works for another is nobody’s latest, and who answers it is told to go on with the other', async () => {
+    await using folder = await project(within)
+    const run = runIn(await folder.reprise('run'))
+    const [latest] = records(await folder.reprise('show', 'latest', '--json'))
+    assert.equal(latest?.['id'], run)
+    const answered = await folder.reprise('answer', `${run}/the research#1`, 'q1', '--decision', 'approve')
+    assert.ok(answered.stderr.endsWith(`go on with: reprise resume ${run}\n`), answered.stderr)
+    assert.equal((await folder.reprise('resume', 'latest')).stdout, 'found\n')
   })
 
   test('an answer that does not fit is refused with those that do, and a second one is told that it came late', async () => {

@@ -1,10 +1,12 @@
 // `reprise answer`: a person's decision on an open question, from whatever process. What is not said is asked for at a terminal.
 import { questionsOf } from '../../engine/children.ts'
+import { resumeCommand, shellWord } from '../../engine/commands.ts'
 import { answerQuestion, findQuestion } from '../../engine/people.ts'
 import { decisions, howToAnswer } from '../../engine/questions.ts'
 import { readRun } from '../../engine/read-run.ts'
 import type { RowSummary } from '../../engine/row.ts'
 import type { Question } from '../../journal/entries.ts'
+import type { RunState } from '../../journal/state.ts'
 import type { Store } from '../../stores/store.ts'
 import { askQuestion } from '../ask-question.ts'
 import { exitCodes, UsageError } from '../exit-codes.ts'
@@ -52,10 +54,16 @@ export async function answer({ terminal, args, options, complete }: Invocation<A
   for (const other of open)
     terminal.err.line(complete(`still open: ${other.id}: ${other.text}\n  ${howToAnswer(run, other)}`))
   const next = held
-    ? `its process goes on with it; look with: reprise show ${run}`
-    : `go on with: reprise resume ${run}`
+    ? `its process goes on with it; look with: reprise show ${shellWord(run)}`
+    : `go on with: ${resumeCommand(await outermost(engine.store, state))}`
   terminal.err.line(complete(next))
   return exitCodes.done
+}
+
+/** The run that it works for, through all crews that are tasks of others: what is to be gone on with is that. */
+async function outermost(store: Store, { run, caller }: RunState): Promise<string> {
+  const read = caller === undefined ? undefined : await readRun(store, caller).catch(() => undefined)
+  return read ? outermost(store, read.state) : run
 }
 
 function hasQuestions(summary: string): boolean {
@@ -70,7 +78,9 @@ async function chooseQuestion(store: Store, run: string, id: string | undefined)
   if (id !== undefined || !first) return findQuestion(store, run, id ?? '')
   const words = open.map((question) => `${question.id}: ${question.text}`).join('; ')
   if (!canAsk())
-    throw new UsageError(`no question is named; open in run ${state.run} are ${words}; see: reprise show ${state.run}`)
+    throw new UsageError(
+      `no question is named; open in run ${state.run} are ${words}; see: reprise show ${shellWord(state.run)}`,
+    )
   // one needs no list: it is shown with its decisions, and can still be left open
   if (open.length === 1) return first
   const choices = open.map((question) => ({ value: question, label: question.id, note: question.text }))

@@ -8,6 +8,7 @@ import { readRun } from '../../engine/read-run.ts'
 import { runStatuses } from '../../journal/entries.ts'
 import type { RunState } from '../../journal/state.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
+import { mayBeLatest } from '../find-run.ts'
 import { openExistingRuns } from '../stores.ts'
 import { shortTime } from '../terminal/words.ts'
 import type { Candidate, Typed } from './complete.ts'
@@ -88,6 +89,6 @@ async function rowOf(store: Store, name: string): Promise<RunRow | undefined> {
   const exact = name === 'latest' ? undefined : await store.row(name)
   if (exact) return exact
   for await (const row of allRows(store, {}))
-    if (name === 'latest' ? !isBacktest(row.crew) : row.run.startsWith(name)) return row
+    if (name === 'latest' ? mayBeLatest(row) : row.run.startsWith(name)) return row
   return undefined
 }

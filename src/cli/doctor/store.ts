@@ -8,6 +8,7 @@ import { resumeCommand, shellWord } from '../../engine/commands.ts'
 import { inspectStore } from '../../stores/inspect-store.ts'
 import { openStore, storePath } from '../../stores/open-store.ts'
 import type { Store } from '../../stores/store.ts'
+import { worksForAnother } from '../find-run.ts'
 import { plural } from '../terminal/words.ts'
 import { ok, warn, fail, type Check } from './check.ts'
 
@@ -67,10 +68,10 @@ async function checkRuns(url: string): Promise<Check[]> {
     let count = 0
     let held = 0
     const abandoned: string[] = []
-    for await (const { run, status } of allRows(store, {})) {
+    for await (const row of allRows(store, {})) {
       count++
-      if (status !== 'running') continue
-      if ((await store.holder(run)) === undefined) abandoned.push(run)
+      if (row.status !== 'running' || worksForAnother(row)) continue
+      if ((await store.holder(row.run)) === undefined) abandoned.push(row.run)
       else held++
     }
     const running = held === 0 ? '' : `, ${held} in a process that is alive`
