@@ -1,6 +1,8 @@
 // From what a person types to a task: its name, its id, or the beginning of either that no other task has. Where that is missing or
 // fits several, the person at the terminal picks one.
+import type { Crew } from '../crew/crew.ts'
 import { findTask } from '../crew/result.ts'
+import type { Task } from '../crew/task.ts'
 import { UsageError } from './exit-codes.ts'
 import { canAsk, thePerson } from './terminal/ask-line.ts'
 import { pick } from './terminal/pick.ts'
@@ -35,6 +37,16 @@ export async function chooseTask<T extends Named>(
   const picked = await pick(`Which task of ${where}?`, choices, thePerson())
   if (picked) return picked
   throw new UsageError(`no task was picked; name one: ${names}`)
+}
+
+/** As `chooseTask` does. */
+export function findCrewTask(crew: Crew, reference: string | undefined): Promise<Task> {
+  return chooseTask(crew.tasks, reference, `crew ${crew.name}`)
+}
+
+/** The whole name, for an option that may be left out. */
+export async function taskNameOf(crew: Crew, reference: string | undefined): Promise<string | undefined> {
+  return reference === undefined ? undefined : (await findCrewTask(crew, reference)).name
 }
 
 /** Before a crew is loaded for a task that nobody has named. */

@@ -7,6 +7,7 @@ import type { Store } from '../stores/store.ts'
 import { execute, withCrewStore } from './execute.ts'
 import { exitCodes, type ExitCode } from './exit-codes.ts'
 import { findRun } from './find-run.ts'
+import { taskNameOf } from './find-task.ts'
 import { inputsOf, type InputOptions } from './inputs.ts'
 import type { Invocation } from './invocation.ts'
 import { loadCrew } from './load-crew.ts'
@@ -39,7 +40,8 @@ export async function make(invocation: Invocation<MakingOptions>, ownOf: OwnOf):
   const request = async (crew: Crew, store: Store): Promise<ForkOptions & { used?: () => void }> => {
     const run = options.run === undefined ? undefined : (await findRun(store, options.run, crew.name)).run
     const own = await ownOf(crew, store, async () => run ?? (await findRun(store, 'latest', crew.name)).run)
-    const { through, effects, only, stale, id } = options
+    const through = await taskNameOf(crew, options.through)
+    const { effects, only, stale, id } = options
     const given = { run, through, effects, only, stale, id, inputs: inputs as ForkOptions['inputs'], ...own }
     return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
   }

@@ -2,7 +2,7 @@
 import type { Crew } from '../crew/crew.ts'
 import type { Task } from '../crew/task.ts'
 import { UsageError } from './exit-codes.ts'
-import { chooseTask } from './find-task.ts'
+import { findCrewTask } from './find-task.ts'
 import { parseJson, readText } from './inputs.ts'
 
 /** By the name of the task, from `task=text`, `task=@file` and `task:=json`. TASK_NOT_FOUND; a usage error for two of one task. */
@@ -36,9 +36,4 @@ export function valueOf(task: Task, text: string, what: string): unknown {
     const words = `${what} is not JSON (${(error as Error).message}); task ${task.name} has a schema, so give JSON that fits it`
     throw new UsageError(words)
   }
-}
-
-/** As `chooseTask` does. */
-export function findCrewTask(crew: Crew, reference: string | undefined): Promise<Task> {
-  return chooseTask(crew.tasks, reference, `crew ${crew.name}`)
 }

@@ -74,6 +74,20 @@ describe('what is left out or fits several', { concurrency: 3 }, () => {
     }
   })
 
+  test('a beginning names a task wherever one is named', async () => {
+    await using folder = await project(claims)
+    const run = await folder.reprise('run', '--id', 'r', '--through', 'fa', ...inputs)
+    assert.match(run.stderr, /stopped after task facts/)
+    for (const args of [
+      ['plan', '--run', 'r', '--from', 'no', '--through', 'no', '--json'],
+      ['fork', '--run', 'r', '--from', 'no', '--through', 'no', '--dry-run', '--json'],
+    ]) {
+      const [plan] = records(await folder.reprise(...args))
+      assert.deepEqual(plan?.['execute'], ['note'], args[0])
+    }
+    assert.equal((await folder.reprise('resume', 'r', '--through', 'no')).code, 0)
+  })
+
   test('a beginning that several tasks have is refused with their names where nobody can be asked', async () => {
     await using folder = await project(claims.replaceAll(`name: 'note'`, `name: 'factual'`))
     await folder.reprise('run', '--through', 'facts', ...inputs)

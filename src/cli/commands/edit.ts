@@ -4,10 +4,11 @@ import { editOutput, keptWords } from '../editor.ts'
 import { withCrewStore } from '../execute.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { findRun, isUnfinished } from '../find-run.ts'
+import { findCrewTask } from '../find-task.ts'
 import type { Invocation } from '../invocation.ts'
 import { loadCrew } from '../load-crew.ts'
 import { signedBy } from '../login-name.ts'
-import { findCrewTask, outputOf, valueOf } from '../outputs.ts'
+import { outputOf, valueOf } from '../outputs.ts'
 import { whatNext } from '../told.ts'
 
 export interface EditOptions {

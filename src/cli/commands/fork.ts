@@ -1,10 +1,11 @@
 // `reprise fork`: a new run from an old one, with other inputs, or a person's outputs in place of some.
 import { editOutput, keptWords, type Edited } from '../editor.ts'
 import { UsageError } from '../exit-codes.ts'
+import { findCrewTask, taskNameOf } from '../find-task.ts'
 import type { Invocation } from '../invocation.ts'
 import { signedBy } from '../login-name.ts'
 import { make, type MakingOptions } from '../make.ts'
-import { findCrewTask, outputsOf, valueOf } from '../outputs.ts'
+import { outputsOf, valueOf } from '../outputs.ts'
 
 export interface ForkCommandOptions extends MakingOptions {
   readonly from?: string
@@ -18,7 +19,7 @@ export async function fork(invocation: Invocation<ForkCommandOptions>): Promise<
   const edits = new Map<string, Edited>()
   try {
     return await make(invocation, async (crew, store, run) => {
-      const { from } = options
+      const from = await taskNameOf(crew, options.from)
       const outputs = await outputsOf(crew, options.output)
       for (const reference of options.edit ?? []) {
         const task = await findCrewTask(crew, reference)

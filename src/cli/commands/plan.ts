@@ -4,6 +4,7 @@ import type { ChangedPolicy } from '../../engine/definition.ts'
 import { withCrewStore } from '../execute.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { findRun } from '../find-run.ts'
+import { taskNameOf } from '../find-task.ts'
 import { inputsOf } from '../inputs.ts'
 import type { Invocation } from '../invocation.ts'
 import { loadCrew } from '../load-crew.ts'
@@ -23,7 +24,9 @@ export async function plan(invocation: Invocation<PlanCommandOptions>): Promise<
   const inputs = inputsOf(options) as PlanOptions['inputs']
   const found = await loadCrew(options.file, options.crew)
   return withCrewStore(invocation, found, async ({ crew, store }) => {
-    const { of, from, only, stale, through, effects, changed } = options
+    const { of, only, stale, effects, changed } = options
+    const from = await taskNameOf(crew, options.from)
+    const through = await taskNameOf(crew, options.through)
     const run = options.run === undefined ? undefined : (await findRun(store, options.run, crew.name)).run
     const outputs = options.output && Object.fromEntries(await outputsOf(crew, options.output))
     const given = { of, run, inputs, from, only, stale, through, effects, changed, outputs }

@@ -1,8 +1,7 @@
 // `reprise replay`: a new run from an old one, executed from a task on.
-import { checkTaskNamed } from '../find-task.ts'
+import { checkTaskNamed, findCrewTask } from '../find-task.ts'
 import type { Invocation } from '../invocation.ts'
 import { make, type MakingOptions } from '../make.ts'
-import { findCrewTask } from '../outputs.ts'
 
 export async function replay(invocation: Invocation<MakingOptions & { readonly task?: string }>): Promise<number> {
   const { task } = invocation.options

@@ -2,6 +2,7 @@
 import type { ChangedPolicy } from '../../engine/definition.ts'
 import { execute } from '../execute.ts'
 import { findRun, pickUnfinished } from '../find-run.ts'
+import { taskNameOf } from '../find-task.ts'
 import type { Invocation } from '../invocation.ts'
 import { readLimit } from '../limits.ts'
 import { loadCrew } from '../load-crew.ts'
@@ -20,7 +21,8 @@ export async function resume(invocation: Invocation<ResumeOptions>): Promise<num
   const found = await loadCrew(options.file, options.crew)
   return execute(invocation, found, async ({ crew, store, signal, asking }) => {
     const [name] = args
-    const { through, changed } = options
+    const { changed } = options
+    const through = await taskNameOf(crew, options.through)
     const run =
       name === undefined ? await pickUnfinished(store, crew.name) : (await findRun(store, name, crew.name)).run
     const given = {

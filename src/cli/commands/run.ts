@@ -3,6 +3,7 @@ import type { Run } from '../../crew/run.ts'
 import { RepriseError } from '../../errors.ts'
 import { askInputs } from '../ask-inputs.ts'
 import { execute } from '../execute.ts'
+import { taskNameOf } from '../find-task.ts'
 import { inputsOf, type InputOptions } from '../inputs.ts'
 import type { Invocation } from '../invocation.ts'
 import { loadCrew } from '../load-crew.ts'
@@ -21,7 +22,8 @@ export async function run(invocation: Invocation<RunOptions>): Promise<number> {
   const inputs = inputsOf(options)
   const found = await loadCrew(args[0], options.crew)
   return execute(invocation, found, async ({ crew, signal, asking }) => {
-    const { id, through } = options
+    const { id } = options
+    const through = await taskNameOf(crew, options.through)
     const given = {
       ...(id === undefined ? {} : { id }),
       ...(through === undefined ? {} : { through }),
