@@ -14,7 +14,6 @@ import type { Hold } from './hold.ts'
 import { askToRaise, checkBudget, countFor, failedLimit, LimitReached } from './limits.ts'
 import { createRun, resumeRun } from './lifecycle.ts'
 import { callsFor, toOnceCall } from './once.ts'
-import { tell } from './people.ts'
 import { readRun } from './read-run.ts'
 import { soFarFor } from './so-far.ts'
 
@@ -123,11 +122,6 @@ async function advance(
     const { code, message } = asRepriseError(error)
     const words = `task ${task.name} failed in run ${run}: ${message}`
     throw new RepriseError(code, words, { runId: state.run, task: task.name, cause: error })
-  } finally {
-    // what is cancelled is cancelled as a whole
-    const { reason } = signal as { reason: unknown }
-    if (signal.aborted && RepriseError.isInstance(reason) && reason.code === 'RUN_CANCELLED')
-      await tell(engine, run, { kind: 'cancel' }).catch(() => undefined)
   }
 }
 

@@ -7,7 +7,7 @@ import { resumeCommand } from './commands.ts'
 import type { CrewDefinition, ExecuteOptions } from './definition.ts'
 import type { Hold } from './hold.ts'
 import { drainInbox, runCancelled } from './inbox.ts'
-import { recordMessages } from './people.ts'
+import { cancelChildren, recordMessages } from './people.ts'
 import { readRun } from './read-run.ts'
 import { executeTasks } from './schedule.ts'
 import { newWaker, type Waker } from './waker.ts'
@@ -37,6 +37,7 @@ async function execute(hold: Hold, crew: CrewDefinition, options: ExecuteOptions
     options.signal?.removeEventListener('abort', stop)
     await hold.release()
     await watching
+    if (isCancelled(hold.signal.reason)) await cancelChildren(hold.engine, hold.state)
   }
   const state = await recordLate(hold)
   // read back, it is what the journal says; the hold's own may have run ahead of a store that failed

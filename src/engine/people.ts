@@ -4,7 +4,7 @@ import { RepriseError } from '../errors.ts'
 import type { Question } from '../journal/entries.ts'
 import type { RunState } from '../journal/state.ts'
 import type { Store } from '../stores/store.ts'
-import { askedByChild, questionsOf } from './children.ts'
+import { askedByChild, childOf, questionsOf } from './children.ts'
 import type { Engine } from './definition.ts'
 import { briefly, openHold, reserve, type Hold } from './hold.ts'
 import { answerTo, drainInbox, post, runEnded, type InboxMessage } from './inbox.ts'
@@ -50,6 +50,15 @@ async function leave(engine: Engine, state: RunState, message: InboxMessage, cre
   await recordMessages(engine, state.run)
 }
 
+/** What is cancelled is cancelled as a whole. Nobody executes the runs of its tasks any more. */
+export async function cancelChildren(engine: Engine, state: RunState): Promise<void> {
+  for (const task of state.tasks.keys()) {
+    const child = childOf(state, task)
+    // one that was never made, or has ended, needs none
+    if (child) await tell(engine, child.run, { kind: 'cancel' }).catch(() => undefined)
+  }
+}
+
 /** Takes the lease, if it is free, just to record what is in the inbox. RUN_ENDED when the run is over. */
 export function recordMessages(engine: Engine, run: string): Promise<void> {
   return briefly(engine, run, async () => {
@@ -69,6 +78,7 @@ export function recordMessages(engine: Engine, run: string): Promise<void> {
         // what is still in the inbox came too late; what is not was recorded by somebody else
         if (over && (await engine.store.inbox(run)).length > 0) throw await runEnded(engine, run)
         if (!over) await drainInbox(hold, { edits: true })
+        if (!over && hold.state.status === 'cancelled') await cancelChildren(engine, hold.state)
       } finally {
         await (hold ? hold.release() : engine.store.release(lease))
       }

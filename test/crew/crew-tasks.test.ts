@@ -234,6 +234,35 @@ describe('a task that is a crew', () => {
     assert.equal((await stateOf(store, 'r/research#1')).status, 'cancelled')
   })
 
+  test('is cancelled with it also while it waits for a person, whether somebody executes the other or not', async () => {
+    const { crew, child, store } = nested({ humanInput: true })
+    await crew.kickoff({ id: 'r', inputs })
+    await crew.cancel('r')
+    assert.equal((await stateOf(store, 'r/research#1')).status, 'cancelled')
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+    const tasks = [
+      new Task({ name: 'research', crew: child, context: [] }),
+      new Task({
+        name: 'slow',
+        effect: 'read',
+        context: [],
+        run({ signal }) {
+          begin()
+          return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))))
+        },
+      }),
+    ]
+    // one at a time: the crew waits for a person when the other task begins
+    const wide = new Crew({ name: 'wide', tasks, process: 'parallel', concurrency: 1, store })
+    const run = await wide
+      .with({ model: scriptedModel([{ when: 'Task: Find', reply: 'facts' }]) })
+      .start({ id: 's', inputs })
+    await begun
+    await run.cancel()
+    await assert.rejects(run.result(), { code: 'RUN_CANCELLED' })
+    assert.equal((await stateOf(store, 's/research#1')).status, 'cancelled')
+  })
+
   test('is refused with what is no crew', () => {
     assert.throws(() => new Task({ name: 'x', crew: {} } as never), {
       code: 'CREW_INVALID',
