@@ -43,13 +43,14 @@ export function describeEntry(entry: Entry): string | undefined {
       const why = entry.reasons ? `, since ${entry.reasons.join('; ')}` : ''
       return `task ${at} inherited from run ${entry.from.run}${why}${entry.stale ? ` (stale: ${entry.stale.join('; ')})` : ''}`
     }
-    case 'task.started':
-      if (isNested(at)) return `work ${at} started${entry.agent === undefined ? '' : ` by ${entry.agent}`}`
-      return `task ${taskOf(at)} started (${at})${entry.agent === undefined ? '' : ` by ${entry.agent}`}${entry.because ? `, because ${entry.because.join('; ')}` : ''}`
+    case 'task.started': {
+      const what = isNested(at) ? `attempt ${at} started` : `task ${taskOf(at)} started (${at})`
+      return `${what}${entry.agent === undefined ? '' : ` by ${entry.agent}`}${entry.because ? `, because ${entry.because.join('; ')}` : ''}`
+    }
     case 'task.completed':
-      return `${isNested(at) ? `work ${at}` : `task ${taskOf(at)}`} completed`
+      return `${whoseEnd(at)} completed`
     case 'task.failed':
-      return `${isNested(at) ? `work ${at}` : `task ${taskOf(at)}`} failed: ${entry.error.message}`
+      return `${whoseEnd(at)} failed: ${entry.error.message}`
     case 'task.skipped':
       return `task ${at} skipped: ${entry.reason}`
     case 'task.edited':
@@ -86,6 +87,11 @@ export function describeEntry(entry: Entry): string | undefined {
     case 'callback.returned':
       return undefined
   }
+}
+
+/** What is part of a step ends without ending its task. */
+function whoseEnd(path: string): string {
+  return isNested(path) ? `attempt ${path}` : `task ${taskOf(path)}`
 }
 
 function shorten(text: string): string {

@@ -251,9 +251,10 @@ function guarded({
   })
   const lead = new Agent({ role: 'Lead', goal: 'Lead', model, allowDelegation: true })
   const report = new Task({ name: 'report', description: 'Report', agent: lead, retries })
-  const logger = { info() {}, warn() {} }
+  const logged: string[] = []
+  const logger = { info: (message: string) => void logged.push(message), warn() {} }
   const crew = new Crew({ name: 'guarded', agents: [lead, writer], tasks: [report], store, logger })
-  return { crew, model, store, judged, paid }
+  return { crew, model, store, judged, paid, logged }
 }
 
 describe('a coworker with guardrails', () => {
@@ -296,12 +297,20 @@ describe('a coworker with guardrails', () => {
   })
 
   test('that gives no acceptable answer fails no task: who handed the work on is told', async () => {
-    const { crew, store } = guarded({ retries: 0 })
+    const { crew, store, logged } = guarded({ retries: 0 })
     assert.equal(
       String(await crew.kickoff({ id: 'r' })),
       'lead heard: Writer gave no acceptable answer in 1 tries: it is bad',
     )
     assert.equal((await stateOf(store, 'r')).attempts.get('report#1/1.0/writer#1')?.status, 'failed')
+    const told = logged.filter((line) => / (started|failed|completed)/.test(line)).map((line) => line.slice(4))
+    assert.deepEqual(told, [
+      'task report started (report#1) by Lead',
+      'attempt report#1/1.0/writer#1 started by Writer',
+      'attempt report#1/1.0/writer#1 failed: Writer gave no acceptable answer in 1 tries: it is bad',
+      'task report completed',
+      'completed',
+    ])
   })
 
   test('whose conversation outgrows its contextTokens has it summarised, as any agent', async () => {
