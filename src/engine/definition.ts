@@ -194,8 +194,8 @@ export interface ExecuteOptions {
   readonly signal?: AbortSignal | undefined
   /** Of a resume: in place of the budget that the run had. */
   readonly budget?: Limit | undefined
-  /** How to go on with a run that failed, for its error; else the command that resumes it. */
-  readonly goOn?: string | undefined
+  /** How to go on with a run that failed, for its error; else the command that resumes it. False: the run that it works for says so. */
+  readonly goOn?: string | false | undefined
   /** Of a run that works for another: rejects with LimitReached when that has used up what it may take. */
   readonly checkOuter?: (() => Promise<void>) | undefined
   /** Asked before each step: whether another task has failed, so that this one is to end here for now. */

@@ -6,7 +6,6 @@ import { digest } from '../journal/hash.ts'
 import { spentByModel, type AttemptState, type RunState } from '../journal/state.ts'
 import { plainAttempt, standingOf } from './attempts.ts'
 import { fromChild } from './children.ts'
-import { resumeCommand } from './commands.ts'
 import type { ChildDefinition, CrewDefinition, Engine, ExecuteOptions, TaskDefinition } from './definition.ts'
 import { executeRun } from './execute-run.ts'
 import { failed, failedByPerson } from './execute-task.ts'
@@ -117,7 +116,7 @@ async function advance(
   countFor(state, taken.state)
   const onQuestion = ask && ((question: Question) => ask(fromChild(asked, question)))
   try {
-    return await executeRun(taken, child.crew, { onQuestion, checkOuter, signal, goOn: resumeCommand(state.run) })
+    return await executeRun(taken, child.crew, { onQuestion, checkOuter, signal, goOn: false })
   } catch (error) {
     const { code, message } = asRepriseError(error)
     const words = `task ${task.name} failed in run ${run}: ${message}`

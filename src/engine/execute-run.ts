@@ -63,7 +63,7 @@ async function recordFailure(hold: Hold, error: unknown, options: ExecuteOptions
   const code = known?.code ?? 'TASK_FAILED'
   const task = known?.task ?? [...hold.state.tasks.values()].find((candidate) => candidate.status === 'running')?.name
   const message = redact(messageOf(error))
-  const goOn = `; the run is kept, go on with: ${options.goOn ?? resumeCommand(run)}`
+  const goOn = options.goOn === false ? '' : `; the run is kept, go on with: ${options.goOn ?? resumeCommand(run)}`
   const details = { runId: run, task, cause: known?.cause ?? error }
   if (code === 'LEASE_LOST') return new RepriseError(code, message, details)
   if (code === 'RUN_ENDED') return runCancelled(run)

@@ -169,6 +169,15 @@ describe('a task that is a crew', () => {
     )
   })
 
+  test('that fails two deep says once how to go on, and names the run that was kicked off', async () => {
+    const outer = new Task({ name: 'all', crew: nested({ script: [{ when: 'Task: Sum', error: 'no power' }] }).crew })
+    const crew = new Crew({ name: 'outer', tasks: [outer], store: memoryStore(), logger: { info() {}, warn() {} } })
+    const failed = await crew.kickoff({ id: 'r', inputs }).catch((error: unknown) => error)
+    assert.deepEqual(String(failed).match(/reprise resume .*/g), ['reprise resume r'])
+    // what is recorded is read later, next to commands of its own
+    assert.doesNotMatch((await crew.getRun('r')).error?.message ?? '', /reprise resume/)
+  })
+
   test('does not repeat its once calls in a run that is made from its, unless told to', async () => {
     const { crew, filed } = nested()
     await crew.kickoff({ id: 'one', inputs })
