@@ -2,7 +2,7 @@
 // the run goes on from where it stands when a person or a resume raises it. What the runs of its tasks have taken counts while they are
 // under way, also while they wait: they stop where they are, and the question is asked by the run whose budget it is.
 import type { Limit, Question, Usage } from '../journal/entries.ts'
-import { addUsage, noUsage, type RunState } from '../journal/state.ts'
+import { addUsage, noUsage, type AskedQuestion, type RunState } from '../journal/state.ts'
 import { dollars } from '../journal/words.ts'
 import { addCost } from '../models/cost.ts'
 import type { Store } from '../stores/store.ts'
@@ -111,7 +111,7 @@ export async function askToRaise(
 const asking = new WeakMap<Hold, Promise<unknown>>()
 
 async function askOnce(hold: Hold, path: string, reached: LimitReached): Promise<void> {
-  if (openLimit(hold.state)) return
+  if (openLimit(hold.state) || isToFail(hold.state)) return
   const question: Question = {
     id: hold.questionId(),
     path,
@@ -131,6 +131,16 @@ function openLimit(state: RunState): Question | undefined {
 
 /** Why a person wants the run to end at its limit. */
 export function failedLimit(state: RunState): string | undefined {
-  const asked = [...state.questions.values()].findLast(({ question }) => question.kind === 'limit')
-  return asked?.answer?.decision === 'fail' ? asked.answer.reason : undefined
+  const answer = lastLimit(state)?.answer
+  return answer?.decision === 'fail' ? answer.reason : undefined
+}
+
+/** Whether a person wants that, and it has not ended yet: one that is resumed behind such an end asks again. */
+function isToFail(state: RunState): boolean {
+  const path = lastLimit(state)?.question.path ?? ''
+  return failedLimit(state) !== undefined && state.attempts.get(path)?.status === 'open'
+}
+
+function lastLimit(state: RunState): AskedQuestion | undefined {
+  return [...state.questions.values()].findLast(({ question }) => question.kind === 'limit')
 }

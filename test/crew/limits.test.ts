@@ -69,6 +69,19 @@ describe('a run over its budget within a crew that is its task', () => {
     await assert.rejects(crew.kickoff({ onQuestion }), { code: 'TASK_FAILED', message: /too dear/ })
   })
 
+  test('is failed by such an answer from elsewhere too, and asks again when it is resumed after all', async () => {
+    const { crew, model } = within({ budget: { tokens: 150 } })
+    await crew.kickoff({ id: 'r' })
+    await crew.answer('r', 'q1', { decision: 'fail', reason: 'too dear' })
+    await assert.rejects(crew.resume('r'), { code: 'TASK_FAILED', task: 'inner', message: /too dear/ })
+    assert.equal(model.calls.length, 2)
+    const again = await crew.resume('r')
+    assert.deepEqual(
+      again.questions.map(({ id, kind, path }) => [id, kind, path]),
+      [['q2', 'limit', 'inner#2']],
+    )
+  })
+
   test('stops also two crews down', async () => {
     const { crew: middle, model, store } = within()
     const crew = new Crew({
@@ -177,6 +190,20 @@ describe('a run over its budget', () => {
     const { crew } = spending({ budget: { tokens: 50 } })
     const onQuestion = () => ({ decision: 'fail', reason: 'too dear' }) as const
     await assert.rejects(crew.kickoff({ onQuestion }), { code: 'TASK_FAILED', message: /too dear/ })
+  })
+
+  test('is failed by such an answer from elsewhere too, and asks again when it is resumed after all', async () => {
+    const { crew, model } = spending({ budget: { tokens: 50 }, process: 'parallel', concurrency: 1 })
+    await crew.kickoff({ id: 'r' })
+    await crew.answer('r', 'q1', { decision: 'fail', reason: 'too dear' })
+    await assert.rejects(crew.resume('r'), { code: 'TASK_FAILED', task: 'b', message: /too dear/ })
+    const again = await crew.resume('r')
+    assert.deepEqual(
+      again.questions.map(({ id, kind, path }) => [id, kind, path]),
+      [['q2', 'limit', 'b#2']],
+    )
+    assert.equal(model.calls.length, 1)
+    assert.equal((await crew.resume('r', { budget: { tokens: 1000 } })).status, 'completed')
   })
 
   test('may be one of money, for models whose prices are known', async () => {
