@@ -45,6 +45,11 @@ describe('a run over its budget within a crew that is its task', () => {
         stopped.questions.map(({ id, kind, path }) => [id, kind, path]),
         [['q1', 'limit', 'inner#1']],
       )
+      // the number beside the words says the same
+      assert.deepEqual(
+        stopped.questions.map((question) => question.kind === 'limit' && question.spent.calls),
+        [3],
+      )
       assert.equal((await stateOf(store, 'r')).suspended?.reason, 'limit')
       assert.equal((await stateOf(store, 'r/inner#1')).suspended?.reason, 'parent')
       assert.equal((await crew.resume('r')).status, 'suspended')
