@@ -32,8 +32,8 @@ import { checkModel, modelName } from '../models/resolve-model.ts'
 import { agentsFor, modelsOf } from './crew-models.ts'
 import type { CrewOptions } from './crew-options.ts'
 import { openCrewStore } from './default-store.ts'
-import { checkInputs } from './define.ts'
 import { settled, type GivenInputs } from './given-inputs.ts'
+import { checkInputs } from './inputs.ts'
 import { describeEntry } from './log.ts'
 import { toPlan, type Plan } from './plan.ts'
 import { toResult, type RunResult } from './result.ts'
@@ -274,11 +274,6 @@ function checkBefore(crew: CrewDefinition, inputs: Inputs, executed: (task: Task
   }
 }
 
-/** What a child crew is given is known only when its turn comes; that its models can be asked is known now. */
-function needsNoInput(task: TaskDefinition): boolean {
-  return task.inputs.length === 0
-}
-
 /** OPTION_UNKNOWN when money is limited and nobody knows what a model costs. */
 async function checkPrices(crew: CrewDefinition, budget = crew.budget): Promise<void> {
   if (budget?.cost === undefined) return
@@ -290,12 +285,15 @@ async function checkPrices(crew: CrewDefinition, budget = crew.budget): Promise<
   }
 }
 
-function checkTasks(tasks: readonly TaskDefinition[], inputs: Inputs): void {
+/** Without inputs, as for the tasks of a crew that gets them only when its turn comes, what needs none. */
+function checkTasks(tasks: readonly TaskDefinition[], inputs: Inputs | undefined): void {
   for (const task of tasks) {
-    checkOutputFile(task, inputs)
-    if (task.child) checkTasks(task.child.crew.tasks.filter(needsNoInput), inputs)
+    if (inputs !== undefined || task.inputs.length === 0) {
+      checkOutputFile(task, inputs ?? {})
+      checkInputs(task, inputs ?? {})
+    }
+    if (task.child) checkTasks(task.child.crew.tasks, inputs && task.child.known(inputs))
     if (task.code || task.child) continue
-    checkInputs(task, inputs)
     for (const { model } of agentsFor(task)) checkModel(model)
   }
 }

@@ -1,9 +1,12 @@
 // From a task that is a function or a crew, as users write it, to what the engine executes.
 import type { ChildDefinition, CodeDefinition, TaskDefinition } from '../engine/definition.ts'
+import { messageOf, RepriseError } from '../errors.ts'
 import type { Json } from '../journal/json.ts'
+import { redact } from '../models/redact.ts'
 import type { ChildOf } from './crew-task.ts'
 import type { Overrides } from './define.ts'
-import { readInputs, settled } from './given-inputs.ts'
+import { readInputs, settled, unreadInputs } from './given-inputs.ts'
+import { checkInputs } from './inputs.ts'
 import { outputFileOf } from './output-file.ts'
 import { fingerprintOf, type Field } from './task-fingerprint.ts'
 import type { Task } from './task.ts'
@@ -56,17 +59,34 @@ function identityOf(task: Task, work: Work): Field[] {
 
 export function defineChild(task: Task, { crew, inputs }: ChildOf, overrides: Overrides): ChildDefinition {
   const definition = crew['~definition'](overrides)
+  const what = `what inputs of task ${task.name} gives`
   return {
     crew: definition,
+    known(own) {
+      if (typeof inputs === 'function' || definition.callbacks?.before) return undefined
+      return inputs === undefined ? own : unreadInputs(inputs, what)
+    },
     async inputs(soFar, own) {
-      const given: unknown = typeof inputs === 'function' ? await inputs(soFar) : inputs
-      const read = await readInputs(given, `what inputs of task ${task.name} gives`)
+      const given = typeof inputs === 'function' ? await callFor(task, () => inputs(soFar)) : inputs
+      const read = await readInputs(given, what)
       const made = given === undefined ? own : settled(read, own)
       const { before } = definition.callbacks ?? {}
-      if (!before) return { inputs: made, files: read.files }
-      const more = await before(made)
-      return { inputs: more.inputs, files: new Map([...read.files, ...more.files]) }
+      const more = await before?.(made)
+      const all = more?.inputs ?? made
+      // a run that is made with too few could never be completed
+      for (const one of definition.tasks) checkInputs(one, all)
+      return { inputs: all, files: new Map([...read.files, ...(more?.files ?? [])]) }
     },
+  }
+}
+
+/** TASK_FAILED when the function that makes a crew's inputs throws. */
+async function callFor<Made>(task: Task, make: () => Made | Promise<Made>): Promise<Made> {
+  try {
+    return await make()
+  } catch (error) {
+    const words = `the inputs of task ${task.name} threw: ${redact(messageOf(error))}`
+    throw new RepriseError('TASK_FAILED', words, { task: task.name, cause: error })
   }
 }
 

@@ -1,6 +1,6 @@
 // From what users write to what the engine executes: agents found, contexts resolved, texts rendered, fingerprints taken.
 // A crew that cannot work is refused here, when it is put together.
-import type { Inputs, TaskDefinition } from '../engine/definition.ts'
+import type { TaskDefinition } from '../engine/definition.ts'
 import { RepriseError } from '../errors.ts'
 import { filesIn } from '../journal/files.ts'
 import { modelName, type LanguageModel } from '../models/resolve-model.ts'
@@ -167,12 +167,6 @@ function defineTask(task: Task, doers: Doers, context: readonly string[], overri
       return fingerprintOf(task, outputs, fields)
     },
   }
-}
-
-/** Renders a task's texts for nothing but the error: INPUT_MISSING names the text and the input. */
-export function checkInputs(task: TaskDefinition, inputs: Inputs): void {
-  task.render(inputs, new Map())
-  for (const helper of everyCoworker(task.coworkers)) helper.instructions(inputs)
 }
 
 function textsOf(task: Task, agent: Agent): { [name: string]: string } {

@@ -23,21 +23,12 @@ export async function readInputs(given: unknown, what = 'inputs'): Promise<Given
   const files = new Map<string, Uint8Array>()
   const gone = new Map<Json, { name: string; error: RepriseError }>()
   if (given === undefined) return { inputs: {}, files, gone }
-  if (typeof given !== 'object' || given === null || Array.isArray(given) || isInputFile(given)) {
-    const found = typeof given === 'object' && given !== null && isInputFile(given) ? 'a file' : describe(given)
-    throw new RepriseError('INPUT_INVALID', `${what} is ${found}; give an object: { name: value }`)
-  }
   const slots = new Map<Json, { readonly file: InputFile; readonly at: string }>()
-  const json = strictJson(given, what, (value, at) => {
-    if (!isInputFile(value)) return undefined
+  const json = checked(given, what, (file, at) => {
     const slot: Json = {}
-    slots.set(slot, { file: value, at })
+    slots.set(slot, { file, at })
     return slot
   })
-  if (!json.ok) {
-    const words = `${json.path} is ${json.found}, which JSON does not carry; give text, numbers, lists, plain objects or file(…)`
-    throw new RepriseError('INPUT_INVALID', words)
-  }
   const stand = async (value: Json): Promise<Json> => {
     const slot = slots.get(value)
     if (slot) {
@@ -59,7 +50,23 @@ export async function readInputs(given: unknown, what = 'inputs'): Promise<Given
     for (const [key, member] of Object.entries(value)) members.push([escaped(key), await stand(member)])
     return Object.fromEntries(members)
   }
-  return { inputs: (await stand(json.value)) as Inputs, files, gone }
+  return { inputs: (await stand(json)) as Inputs, files, gone }
+}
+
+/** Inputs whose files are not read: their names stand for them. INPUT_INVALID. */
+export function unreadInputs(given: unknown, what: string): Inputs {
+  return checked(given, what, ({ name }) => name)
+}
+
+function checked(given: unknown, what: string, standFor: (file: InputFile, at: string) => Json): Inputs {
+  if (typeof given !== 'object' || given === null || Array.isArray(given) || isInputFile(given)) {
+    const found = typeof given === 'object' && given !== null && isInputFile(given) ? 'a file' : describe(given)
+    throw new RepriseError('INPUT_INVALID', `${what} is ${found}; give an object: { name: value }`)
+  }
+  const json = strictJson(given, what, (value, at) => (isInputFile(value) ? standFor(value, at) : undefined))
+  if (json.ok) return json.value as Inputs
+  const words = `${json.path} is ${json.found}, which JSON does not carry; give text, numbers, lists, plain objects or file(…)`
+  throw new RepriseError('INPUT_INVALID', words)
 }
 
 /**

@@ -1,9 +1,10 @@
 // Inputs and run ids as callers give them: checked before anything is spent.
-import type { TaskDefinition } from '../engine/definition.ts'
+import type { Inputs, TaskDefinition } from '../engine/definition.ts'
 import type { GivenOutput } from '../engine/plan/fork.ts'
 import { RepriseError } from '../errors.ts'
 import { strictJson } from '../journal/json.ts'
 import { describe } from '../options.ts'
+import { everyCoworker } from './define-agent.ts'
 import type { Unknowable } from './placeholders.ts'
 
 /** Whether the compiler knows of a placeholder that must be given. */
@@ -29,6 +30,12 @@ export type InputValue =
   | readonly InputValue[]
   | { readonly [key: string]: InputValue | undefined }
   | object
+
+/** Renders a task's texts for nothing but the error: INPUT_MISSING names the text and the input. */
+export function checkInputs(task: TaskDefinition, inputs: Inputs): void {
+  task.render(inputs, new Map())
+  for (const helper of everyCoworker(task.coworkers)) helper.instructions(inputs)
+}
 
 /** What a person puts in place of tasks' outputs, by task. INPUT_INVALID, TASK_NOT_FOUND. */
 export async function readOutputs(

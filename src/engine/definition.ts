@@ -101,6 +101,8 @@ export interface CoworkerDefinition {
 
 export interface ChildDefinition {
   readonly crew: CrewDefinition
+  /** Those of the child run, as far as they are known before its turn comes. Files may stand there by their names. INPUT_INVALID. */
+  known(own: Inputs): Inputs | undefined
   /** Those of the child run; `own` are those of the run that it works for. */
   inputs(soFar: SoFar, own: Inputs): Promise<{ readonly inputs: Inputs; readonly files: Files }>
 }

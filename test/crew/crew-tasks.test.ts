@@ -272,6 +272,34 @@ describe('a task that is a crew', () => {
     assert.equal((await stateOf(store, 's/research#1')).status, 'cancelled')
   })
 
+  test('lacks no input that could have been seen to be missing before anything was spent', async () => {
+    const missing = { code: 'INPUT_MISSING', message: /the description of task find uses \{topic\}/ }
+    const model = scriptedModel([{ when: 'Task:', reply: 'x' }])
+    const agent = new Agent({ role: 'A', goal: 'g', model })
+    const child = new Crew({ name: 'in', tasks: [new Task({ name: 'find', description: 'Find {topic}', agent })] })
+    const first = new Task({ name: 'first', description: 'First', agent })
+    const crewWith = (research: Task) => new Crew({ name: 'out', tasks: [first, research], store: memoryStore() })
+    await assert.rejects(crewWith(new Task({ name: 'n', crew: child })).kickoff(), missing)
+    await assert.rejects(crewWith(new Task({ name: 'n', crew: child, inputs: { other: 1 } })).kickoff(), missing)
+    const day = { code: 'INPUT_INVALID', message: /inputs of task n gives\.topic is a Date/ }
+    await assert.rejects(crewWith(new Task({ name: 'n', crew: child, inputs: { topic: new Date() } })).kickoff(), day)
+    assert.equal(model.calls.length, 0)
+    assert.equal((await crewWith(new Task({ name: 'n', crew: child, inputs: { topic: 1 } })).kickoff()).raw, 'x')
+  })
+
+  test('whose inputs come from a function that threw or left one out goes on with what it gives after a repair', async () => {
+    let give = (): { readonly [name: string]: string } => {
+      throw new Error('no topic')
+    }
+    const { crew } = nested({ sub: { inputs: () => give() } })
+    const threw = { code: 'TASK_FAILED', message: /^the inputs of task research threw: no topic; the run is kept/ }
+    await assert.rejects(crew.kickoff({ id: 'r', inputs }), threw)
+    give = () => ({})
+    await assert.rejects(crew.resume('r'), { code: 'INPUT_MISSING', task: 'research' })
+    give = () => ({ topic: 'water' })
+    assert.equal((await crew.resume('r')).status, 'completed')
+  })
+
   test('is refused with what is no crew', () => {
     assert.throws(() => new Task({ name: 'x', crew: {} } as never), {
       code: 'CREW_INVALID',
