@@ -46,20 +46,23 @@ export function defineWork(task: Task, work: Work, context: readonly string[]): 
   }
 }
 
-/** What a function does is not seen; what a crew does is what its tasks declare. */
+/** What a function does is not seen; what a crew does is what its tasks declare, with the inputs that are written for it. */
 function identityOf(task: Task, work: Work): Field[] {
   const version: Json = task.version ?? null
   if ('code' in work) return [['code', { version, effect: work.code.effect }]]
   const { crew } = work.child
+  const inputs = task.child?.inputs
+  const given = inputs === undefined || typeof inputs === 'function' ? undefined : unreadInputs(inputs, inputsOf(task))
   return [
     ['crew', { name: crew.name, version }],
+    ...(given ? [['crew inputs', given] as const] : []),
     ...crew.tasks.map((one): Field => [`crew task:${one.name}`, one.fingerprint({}, new Map())]),
   ]
 }
 
 export function defineChild(task: Task, { crew, inputs }: ChildOf, overrides: Overrides): ChildDefinition {
   const definition = crew['~definition'](overrides)
-  const what = `what inputs of task ${task.name} gives`
+  const what = inputsOf(task)
   return {
     crew: definition,
     known(own) {
@@ -79,6 +82,8 @@ export function defineChild(task: Task, { crew, inputs }: ChildOf, overrides: Ov
     },
   }
 }
+
+const inputsOf = ({ name }: Task): string => `what inputs of task ${name} gives`
 
 /** TASK_FAILED when the function that makes a crew's inputs throws. */
 async function callFor<Made>(task: Task, make: () => Made | Promise<Made>): Promise<Made> {

@@ -221,6 +221,14 @@ describe('a task that is a crew', () => {
     assert.ok(fields?.includes('crew task:find') && fields.includes('crew task:sum'))
   })
 
+  test('is stale when the inputs that the task gives it are others', async () => {
+    const store = memoryStore()
+    await nested({ store, sub: { inputs: { topic: 'fire' } } }).crew.kickoff({ inputs })
+    const plan = await nested({ store, sub: { inputs: { topic: 'water' } } }).crew.plan()
+    assert.deepEqual(plan.tasks.find(({ task }) => task === 'research')?.fields, ['crew inputs'])
+    assert.deepEqual((await nested({ store, sub: { inputs: { topic: 'fire' } } }).crew.plan()).execute, [])
+  })
+
   test('is cancelled with the run that it works for', async () => {
     const { promise: asked, resolve: hear } = Promise.withResolvers<void>()
     const { crew, store } = nested()
