@@ -50,7 +50,11 @@ export async function executeCode(
   const outcome = turn.calls[0]?.outcome
   if (!outcome || !('result' in outcome)) {
     const why = !outcome ? 'nothing' : Object.values(outcome).join('')
-    throw await failed(hold, task, 'TASK_FAILED', `task ${task.name} failed: ${why}`)
+    const words =
+      outcome && 'unreadable' in outcome
+        ? `what task ${task.name} gave is not JSON at ${why}; give text, numbers, lists or plain objects`
+        : `task ${task.name} failed: ${why}`
+    throw await failed(hold, task, 'TASK_FAILED', words)
   }
   const { result } = outcome
   const parsed = await task.schema?.parse(result)

@@ -121,6 +121,15 @@ describe('a task that is a function', () => {
     })
   })
 
+  test('whose result JSON does not carry fails, and says where and what to give', async () => {
+    const { crew } = reports({ effect: 'read', run: () => ({ rows: [{ count: 1n }] }) })
+    await assert.rejects(crew.kickoff({ inputs }), {
+      code: 'TASK_FAILED',
+      message:
+        /^what task save gave is not JSON at save\.rows\[0\]\.count: a bigint; give text, numbers, lists or plain objects;/,
+    })
+  })
+
   test('is replayed and planned like any other: once functions are not done again, read ones are', async () => {
     const { crew, saved, fetched, model } = reports()
     await crew.kickoff({ inputs })
