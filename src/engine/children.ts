@@ -1,7 +1,7 @@
 // The runs of tasks that are crews, as whoever looks at the run that made them sees them: their open questions are its own, under the
 // name of the task (`research/q1`), so that nobody needs to know of them to answer.
 import type { Question } from '../journal/entries.ts'
-import { openQuestions, type RunState } from '../journal/state.ts'
+import { openQuestions, type RunState, type TaskState } from '../journal/state.ts'
 import type { Store } from '../stores/store.ts'
 import { readRun } from './read-run.ts'
 
@@ -17,6 +17,13 @@ export function childOf(state: RunState, task: string): Child | undefined {
   const attempt = state.attempts.get(state.tasks.get(task)?.attempts.at(-1) ?? '')
   if (attempt?.child === undefined || attempt.status !== 'open') return undefined
   return { task, path: attempt.path, run: attempt.child }
+}
+
+/** The runs of a task that is a crew since it was last done: what they have taken is theirs alone until it is done again. */
+export function runsSinceDone(state: RunState, task: TaskState): string[] {
+  const attempts = task.attempts.map((path) => state.attempts.get(path))
+  const done = attempts.findLastIndex((attempt) => attempt?.status === 'completed')
+  return attempts.slice(done + 1).flatMap((attempt) => attempt?.child ?? [])
 }
 
 /** All that are open, of the run and of the runs of its tasks. */

@@ -5,7 +5,7 @@ import type { OnceCall, Question } from '../journal/entries.ts'
 import { digest } from '../journal/hash.ts'
 import { spentByModel, type AttemptState, type RunState } from '../journal/state.ts'
 import { plainAttempt, standingOf } from './attempts.ts'
-import { fromChild } from './children.ts'
+import { fromChild, runsSinceDone } from './children.ts'
 import type { ChildDefinition, CrewDefinition, Engine, ExecuteOptions, TaskDefinition } from './definition.ts'
 import { executeRun } from './execute-run.ts'
 import { failed, failedByPerson } from './execute-task.ts'
@@ -45,13 +45,14 @@ export async function executeChild(
     throw await failed(hold, task, 'OUTPUT_REFUSED', words)
   }
   const calls = callsFor(state).map((call) => under(task.name, toOnceCall(call)))
+  const before = await givenUp(hold, task, run)
   await hold.append([
     {
       type: 'task.completed',
       path: attempt.path,
       structured: last.structured,
       raw: last.raw,
-      spent: spentByModel(state),
+      spent: spentByModel(...before, state),
       ...(calls.length > 0 ? { calls } : {}),
     },
   ])
@@ -122,6 +123,14 @@ async function advance(
     const words = `task ${task.name} failed in run ${run}: ${message}`
     throw new RepriseError(code, words, { runId: state.run, task: task.name, cause: error })
   }
+}
+
+/** The runs of attempts that were given up for this one: nobody goes on with them, but what they took was taken. */
+async function givenUp({ engine, state }: Hold, task: TaskDefinition, current: string): Promise<RunState[]> {
+  const known = state.tasks.get(task.name)
+  const earlier = (known ? runsSinceDone(state, known) : []).filter((run) => run !== current)
+  const read = await Promise.all(earlier.map((run) => readRun(engine.store, run).catch(() => undefined)))
+  return read.flatMap((one) => one?.state ?? [])
 }
 
 /** A run's id has at most 200 characters, also that of a child's child. */

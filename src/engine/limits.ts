@@ -7,7 +7,7 @@ import { dollars } from '../journal/words.ts'
 import { addCost } from '../models/cost.ts'
 import type { Store } from '../stores/store.ts'
 import { putToCaller } from './ask.ts'
-import { childOf } from './children.ts'
+import { runsSinceDone } from './children.ts'
 import type { CrewDefinition, ExecuteOptions } from './definition.ts'
 import type { Hold } from './hold.ts'
 import { costOfRun } from './plan/estimate.ts'
@@ -51,7 +51,7 @@ export async function checkBudget(hold: Hold, crew: CrewDefinition, { checkOuter
 
 /** Its own first, which holds what its finished children have taken. */
 async function statesUnder(store: Store, state: RunState): Promise<RunState[]> {
-  const open = [...state.tasks.keys()].flatMap((task) => childOf(state, task)?.run ?? [])
+  const open = [...state.tasks.values()].flatMap((task) => runsSinceDone(state, task))
   const under = await Promise.all(
     open.map(async (run) => {
       // one that was never made, or was deleted, has taken nothing

@@ -241,10 +241,11 @@ export function modelCalls(state: RunState, { attempts, nested }: TaskState): Mo
   })
 }
 
-/** What a run has spent, by model. */
-export function spentByModel(state: RunState): { [model: string]: Usage } {
+/** What runs have spent, by model. */
+export function spentByModel(...states: readonly RunState[]): { [model: string]: Usage } {
   const sums = new Map<string, MutableUsage>()
-  for (const { model, usage } of [...state.tasks.values()].flatMap((task) => modelCalls(state, task))) {
+  const calls = states.flatMap((state) => [...state.tasks.values()].flatMap((task) => modelCalls(state, task)))
+  for (const { model, usage } of calls) {
     const sum = sums.get(model) ?? { ...noUsage }
     sums.set(model, sum)
     addTo(sum, usage)

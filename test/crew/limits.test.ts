@@ -85,6 +85,11 @@ describe('a run over its budget within a crew that is its task', () => {
       again.questions.map(({ id, kind, path }) => [id, kind, path]),
       [['q2', 'limit', 'inner#2']],
     )
+    // what the run that was given up has spent is spent
+    assert.match(String(again), /The run has used 200 of 150 tokens/)
+    assert.equal(model.calls.length, 2)
+    const done = await crew.resume('r', { budget: { tokens: 1000 } })
+    assert.deepEqual([done.status, done.usage.spent.calls], ['completed', model.calls.length])
   })
 
   test('stops also two crews down', async () => {
