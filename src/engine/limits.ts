@@ -97,7 +97,7 @@ export async function askToRaise(
 ): Promise<boolean> {
   // several branches may come here at once: one question is enough
   const before = asking.get(hold) ?? Promise.resolve()
-  const mine = before.then(() => askOnce(hold, path, reached))
+  const mine = before.then(() => askOnce(hold, path, reached, options))
   asking.set(
     hold,
     mine.catch(() => undefined),
@@ -110,15 +110,17 @@ export async function askToRaise(
 
 const asking = new WeakMap<Hold, Promise<unknown>>()
 
-async function askOnce(hold: Hold, path: string, reached: LimitReached): Promise<void> {
+async function askOnce(hold: Hold, path: string, reached: LimitReached, { checkOuter }: ExecuteOptions): Promise<void> {
   if (openLimit(hold.state) || isToFail(hold.state)) return
+  // a resume raises the budget of the run that it is called for, not those of the runs within
+  const orResume = checkOuter ? '' : '; or resume it with a higher budget'
   const question: Question = {
     id: hold.questionId(),
     path,
     kind: 'limit',
     limit: reached.limit as never,
     spent: reached.spent,
-    text: `The run has used ${reached.message}. Answer "raise" with a higher limit, or "fail" with a reason; or resume it with a higher budget.`,
+    text: `The run has used ${reached.message}. Answer "raise" with a higher limit, or "fail" with a reason${orResume}.`,
   }
   await hold.append([{ type: 'question.asked', path, question }])
 }

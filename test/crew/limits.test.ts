@@ -92,6 +92,18 @@ describe('a run over its budget within a crew that is its task', () => {
     assert.deepEqual([done.status, done.usage.spent.calls], ['completed', model.calls.length])
   })
 
+  test('is not told to be resumed with a higher budget where the budget is that of the crew within', async () => {
+    const { crew: inner, store } = spending({ budget: { tokens: 50 } })
+    const crew = new Crew({ name: 'outer', tasks: [new Task({ name: 'inner', crew: inner })], store })
+    const [question] = (await crew.kickoff({ id: 'r' })).questions
+    assert.match(
+      question?.text ?? '',
+      /used 100 of 50 tokens\. Answer "raise" with a higher limit, or "fail" with a reason\.$/,
+    )
+    await crew.answer('r', 'inner/q1', { decision: 'raise', to: { tokens: 1000 } })
+    assert.equal((await crew.resume('r')).status, 'completed')
+  })
+
   test('stops also two crews down', async () => {
     const { crew: middle, model, store } = within()
     const crew = new Crew({
