@@ -133,6 +133,25 @@ describe('a block at the bottom of a terminal', () => {
     assert.deepEqual(screen.rows(), ['from a tool', 'half a line', 'asked?'])
   })
 
+  test('that fills the screen leaves no copies of itself among what was scrolled off', () => {
+    const screen = fakeTerminal()
+    using block = openBlock(screen.stream(), [], paint)
+    for (const second of [1, 2, 3]) block.draw([[`${second}s`], ['Ctrl-C suspends']])
+    assert.deepEqual(screen.rows(), ['3s', 'Ctrl-C suspends'])
+    assert.deepEqual(screen.kept(), [])
+  })
+
+  test('is drawn anew below what a shell has printed while the process was stopped', () => {
+    const screen = fakeTerminal()
+    const err = screen.stream()
+    using block = openBlock(err, [], paint)
+    block.draw([['one'], ['two']])
+    screen.stream().write('Stopped\n')
+    process.emit('SIGCONT')
+    block.draw([['one'], ['three']])
+    assert.deepEqual(screen.rows(), ['one', 'two', 'Stopped', 'one', 'three'])
+  })
+
   test('leaves the streams as they were', () => {
     const screen = fakeTerminal()
     const err = screen.stream()
@@ -141,6 +160,7 @@ describe('a block at the bottom of a terminal', () => {
     block.draw([['last']])
     block[Symbol.dispose]()
     assert.equal(err.write, write)
+    assert.equal(process.listenerCount('SIGCONT'), 0)
     err.write('behind it\n')
     assert.deepEqual(screen.rows(), ['last', 'behind it'])
   })
@@ -230,16 +250,23 @@ function text(lines: readonly Line[]): string[] {
 
 const paint: Paint = (piece) => plain(typeof piece === 'string' ? piece : piece.text)
 
-/** Understands what a block writes: line feeds, the cursor going up, and erasing what is below it. Lines are broken at its width. */
+/**
+ * Understands what a block writes: line feeds, the cursor going up, and erasing a row or all below. Lines are broken at its width.
+ * A screen that is erased from its first row down is kept, as tmux does it, among the lines that were scrolled off.
+ */
 function fakeTerminal(width = 80) {
+  const kept: string[] = []
   let lines = ['']
   let row = 0
   let now = width
   const write = (chunk: string): boolean => {
-    for (const [piece, up] of chunk.matchAll(/\u001b\[(\d+)A|\u001b\[J|[^\u001b]+/g)) {
-      if (up !== undefined) row = Math.max(0, row - Number(up))
-      else if (piece === '\u001b[J') lines = [...lines.slice(0, row), '']
-      else type(piece)
+    for (const [piece, up] of chunk.matchAll(/\u001b\[(\d*)A|\u001b\[2K|\u001b\[J|[^\u001b]+/g)) {
+      if (up !== undefined) row = Math.max(0, row - Number(up || 1))
+      else if (piece === '\u001b[2K') lines[row] = ''
+      else if (piece === '\u001b[J') {
+        if (row === 0) kept.push(...lines)
+        lines = [...lines.slice(0, row), '']
+      } else type(piece)
     }
     return true
   }
@@ -260,6 +287,7 @@ function fakeTerminal(width = 80) {
         },
       }) as unknown as NodeJS.WriteStream,
     rows: () => lines.slice(0, row),
+    kept: () => kept,
     resize(next: number) {
       now = next
       const broken = lines.flatMap((line) => line.match(new RegExp(`.{1,${next}}`, 'g')) ?? [''])

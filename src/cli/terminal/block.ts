@@ -30,7 +30,7 @@ export function openBlock(stream: NodeJS.WriteStream, others: readonly NodeJS.Wr
     // a terminal that became narrower has broken long lines
     const rows = shown.reduce((sum, length) => sum + Math.max(1, Math.ceil(length / width)), 0)
     shown = []
-    return rows === 0 ? '' : `\r\u001b[${rows}A\u001b[J`
+    return takeBack(rows)
   }
 
   function redraw(): void {
@@ -41,6 +41,12 @@ export function openBlock(stream: NodeJS.WriteStream, others: readonly NodeJS.Wr
     own(before + cut.map((line) => `${line.map(paint).join('')}\n`).join(''))
     shown = cut.map((line) => line.reduce((sum, piece) => sum + columns(textOf(piece)), 0))
   }
+
+  // a shell has printed below what was drawn while the process was stopped (Ctrl-Z, fg): that is not to be drawn over
+  const onContinue = (): void => {
+    shown = []
+  }
+  process.on('SIGCONT', onContinue)
 
   const printed = [stream, ...others].filter((one) => one.isTTY)
   const originals = printed.map((one) => one.write)
@@ -68,9 +74,18 @@ export function openBlock(stream: NodeJS.WriteStream, others: readonly NodeJS.Wr
       lines = []
     },
     [Symbol.dispose]() {
+      process.off('SIGCONT', onContinue)
       for (const [index, one] of printed.entries()) one.write = originals[index] as Write
     },
   }
+}
+
+/**
+ * Empties the rows above the cursor, and leaves it in the first of them. Row by row: what is erased from the first row of the screen
+ * down is kept by some terminals (tmux) among the lines that were scrolled off, a copy for each time that something is drawn.
+ */
+export function takeBack(rows: number): string {
+  return rows === 0 ? '' : `\r${'\u001b[A\u001b[2K'.repeat(rows)}`
 }
 
 function textOf(piece: Piece): string {

@@ -3,6 +3,7 @@
 import { emitKeypressEvents, type Interface } from 'node:readline'
 import { styleText } from 'node:util'
 import type { Person } from './ask-line.ts'
+import { takeBack } from './block.ts'
 import { columns, plain, shorten } from './plain-text.ts'
 
 export interface Choice<Value> {
@@ -36,8 +37,7 @@ export async function pick<Value>(
   let drawn = 0
 
   const draw = (rows: readonly string[]): void => {
-    const back = drawn > 0 ? `\u001b[${drawn}A\r` : '\r'
-    output.write(`${back}\u001b[J${rows.map((row) => `${row}\n`).join('')}`)
+    output.write(`${takeBack(drawn)}${rows.map((row) => `${row}\n`).join('')}`)
     drawn = rows.length
   }
   const list = (): void => {
