@@ -1,5 +1,5 @@
 // Finding the crew that a command is about: the module, and the one export of it that is a crew.
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Crew } from '../crew/crew.ts'
@@ -54,18 +54,38 @@ function declaredFile(): string | undefined {
 }
 
 async function load(path: string): Promise<{ readonly [name: string]: unknown }> {
-  if (!existsSync(path))
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found?.isDirectory())
+    throw notFound(`${path} is a folder; name the file that exports the crew, as in: reprise run src/crew.ts`)
+  if (!found)
     throw notFound(
       `there is no file ${path} in ${process.cwd()}; name the file that exports the crew, or make a project with: reprise create`,
     )
   try {
-    return (await import(pathToFileURL(resolve(path)).href)) as { readonly [name: string]: unknown }
+    return await importWhole(pathToFileURL(resolve(path)).href)
   } catch (error) {
     if (RepriseError.isInstance(error))
       throw new RepriseError(error.code, `${path}: ${error.message}`, { cause: error })
     throw new UsageError(`${path} cannot be loaded: ${messageOf(error)}; correct it and run the command again`, {
       cause: error,
     })
+  }
+}
+
+/** A module that ends the process, or waits for what never comes, would end the command without a word and with a code of its own. */
+async function importWhole(url: string): Promise<{ readonly [name: string]: unknown }> {
+  const { promise: stuck, reject } = Promise.withResolvers<never>()
+  const onIdle = (): void => reject(new Error('a top-level await in it never ends'))
+  const { exit } = process
+  process.once('beforeExit', onIdle)
+  process.exit = (code): never => {
+    throw new Error(`it calls process.exit(${code ?? ''})`)
+  }
+  try {
+    return (await Promise.race([import(url), stuck])) as { readonly [name: string]: unknown }
+  } finally {
+    process.off('beforeExit', onIdle)
+    process.exit = exit
   }
 }
 

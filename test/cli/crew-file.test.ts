@@ -62,6 +62,24 @@ describe('the file of a crew', { concurrency: 4 }, () => {
     assert.match(ended.stderr, /crew\.ts:2/)
   })
 
+  test('that ends the process, or never ends to load, is said to do so', async () => {
+    await using folder = await project('process.exit(0)\n')
+    const ended = await folder.reprise('run')
+    assert.equal(ended.code, 2)
+    assert.match(ended.stderr, /^error: crew\.ts cannot be loaded: it calls process\.exit\(0\); .*\n[^]*crew\.ts:1/)
+    await folder.write('crew.ts', 'await new Promise(() => {})\n')
+    const stuck = await folder.reprise('run')
+    assert.equal(stuck.code, 2)
+    assert.match(stuck.stderr, /^error: crew\.ts cannot be loaded: a top-level await in it never ends; /)
+  })
+
+  test('is not a folder', async () => {
+    await using folder = await project()
+    const ended = await folder.reprise('run', '.')
+    assert.equal(ended.code, 5)
+    assert.match(ended.stderr, /^error: \. is a folder; name the file that exports the crew, as in: reprise run .*\n$/)
+  })
+
   test('is named before what is wrong with the crew in it', async () => {
     await using folder = await project(`${imports}export const crew = new Crew({ name: 'empty', tasks: [] })\n`)
     const ended = await folder.reprise('run')
