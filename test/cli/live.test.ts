@@ -117,6 +117,32 @@ describe('its lines', () => {
   }
 })
 
+describe('of more tasks than there are rows, the lines', () => {
+  const at = (index: number, mark: LiveTask['mark'], said: string) =>
+    Array.from({ length: 40 }, (_, each) =>
+      task({
+        name: `task-${each}`,
+        mark: each < index ? 'executed' : each > index ? 'pending' : mark,
+        said: each === index ? said : '',
+      }),
+    )
+  const lines = (tasks: readonly LiveTask[], frame: number | undefined) =>
+    text(treeLines({ run: 'r1', crew: 'many', tasks, ms: 0, tokens: 0, cost: 0 }, { width: 80, height: 12 }, frame))
+
+  test('have what the model of the running one says', () => {
+    const seen = lines(at(20, 'running', 'Once upon a time.'), 0)
+    const place = seen.findIndex((line) => line.includes('⠋ task-20'))
+    assert.equal(seen[place + 1], '    │ Once upon a time.')
+    assert.equal(seen.length, 11)
+  })
+
+  test('end where the run was stopped', () => {
+    const [, above, done, stopped] = lines(at(20, 'stopped', ''), undefined)
+    assert.deepEqual([above, done?.trim(), stopped?.trim()], ['  … 19 tasks above', '✔ task-19', '◌ task-20'])
+    assert.ok(lines(at(20, 'pending', ''), undefined).includes('  ○ task-20'))
+  })
+})
+
 describe('a block at the bottom of a terminal', () => {
   test('is drawn in place, and what others print goes above it', () => {
     const screen = fakeTerminal()

@@ -120,7 +120,7 @@ interface Group {
   readonly said: readonly Line[]
 }
 
-/** Without what models say, then without those that are done, then without those that are still to come. */
+/** With less of what models say, then with those alone that are around the one at work, or where the run has come to. */
 function fit(groups: readonly Group[], room: number): Line[] {
   const all = groups.flatMap(({ line, said }) => [line, ...said])
   if (all.length <= room) return all
@@ -134,14 +134,24 @@ function fit(groups: readonly Group[], room: number): Line[] {
     })
   }
   const { length } = groups
-  const first = groups.findIndex(({ task }) => isUnderWay(task))
-  const middle = first < 0 ? length - 1 : first
+  const middle = whereItIs(groups)
   if (room < 3) return groups.slice(middle, middle + Math.max(1, room)).map(({ line }) => line)
-  const from = Math.max(0, Math.min(middle - 1, length - room + 1))
-  const to = from + room - (from > 0 ? 1 : 0) - (from + room - 1 < length ? 1 : 0)
+  const spare = Math.min(Math.floor(room / 3), room - 3)
+  const words = spare > 0 ? (groups[middle]?.said.slice(-spare) ?? []) : []
+  const rows = room - words.length
+  const from = Math.max(0, Math.min(middle - 1, length - rows + 1))
+  const to = from + rows - (from > 0 ? 1 : 0) - (from + rows - 1 < length ? 1 : 0)
   const hidden = (count: number, where: string): Line[] =>
     count <= 0 ? [] : [[{ text: `  … ${plural(count, 'task')} ${where}`, format: 'dim' }]]
-  return [...hidden(from, 'above'), ...groups.slice(from, to).map(({ line }) => line), ...hidden(length - to, 'below')]
+  const kept = groups.slice(from, to).flatMap(({ line }, index) => [line, ...(from + index === middle ? words : [])])
+  return [...hidden(from, 'above'), ...kept, ...hidden(length - to, 'below')]
+}
+
+function whereItIs(groups: readonly Group[]): number {
+  const busy = groups.findIndex(({ task }) => isUnderWay(task))
+  if (busy >= 0) return busy
+  const next = groups.findIndex(({ task }) => task.mark === 'stopped' || task.mark === 'pending')
+  return next < 0 ? groups.length - 1 : next
 }
 
 function isUnderWay({ mark }: LiveTask): boolean {
