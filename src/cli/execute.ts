@@ -3,13 +3,10 @@ import type { Crew } from '../crew/crew.ts'
 import { openCrewStore } from '../crew/default-store.ts'
 import type { RunResult } from '../crew/result.ts'
 import type { Run } from '../crew/run.ts'
-import { resumeCommand } from '../engine/commands.ts'
 import type { OnQuestion } from '../engine/definition.ts'
-import { howToAnswer } from '../engine/questions.ts'
 import { readRun } from '../engine/read-run.ts'
 import { RepriseError } from '../errors.ts'
 import type { Answer } from '../journal/entries.ts'
-import { taskOf } from '../journal/paths.ts'
 import type { Store } from '../stores/store.ts'
 import { askQuestion } from './ask-question.ts'
 import { exitCodes, type ExitCode } from './exit-codes.ts'
@@ -18,11 +15,11 @@ import { signedBy } from './login-name.ts'
 import { observe } from './observe.ts'
 import { openProgress, type Progress } from './progress.ts'
 import { recordOf } from './run-record.ts'
+import { sayWaiting } from './showing/print-question.ts'
 import { noRunsYet, storeExists } from './stores.ts'
 import { canAsk, thePerson } from './terminal/ask-line.ts'
 import type { Channel, Terminal } from './terminal/terminal.ts'
 import { usageWords } from './terminal/words.ts'
-import { wrap } from './terminal/wrap.ts'
 
 export interface Execution {
   readonly crew: Crew
@@ -57,7 +54,7 @@ export async function execute(
   crew: Crew,
   work: (execution: Execution) => Promise<Run | undefined>,
 ): Promise<ExitCode> {
-  const { terminal, options } = invocation
+  const { terminal, options, complete } = invocation
   const store = await openCrewStore(options.store ?? crew.store)
   using interrupt = stopOnInterrupt(terminal.err)
   let steps = 0
@@ -69,7 +66,8 @@ export async function execute(
     }
     if (terminal.json) terminal.record(recordOf((await readRun(store, result.runId)).state, false, result.questions))
     if (result.status === 'suspended') {
-      saySuspended(invocation, result)
+      if (result.questions.length > 0) sayWaiting(terminal.loud, complete, result.runId, result.questions)
+      else terminal.loud.line({ text: complete(String(result)), format: 'yellow' })
       return exitCodes.suspended
     }
     const words = steps > 0 ? usageWords(result.usage.spent) : 'before; this is its stored result'
@@ -96,19 +94,6 @@ export async function execute(
       await observed.heard()
     }
   }
-}
-
-/** A question and the command that answers it each have a line of their own: commands are copied. */
-function saySuspended({ terminal: { loud }, complete }: Invocation, result: RunResult): void {
-  const { runId, questions } = result
-  if (questions.length === 0) return loud.line({ text: complete(String(result)), format: 'yellow' })
-  loud.line({ text: `run ${runId} waits for ${questions.length === 1 ? 'an answer' : 'answers'}`, format: 'yellow' })
-  for (const question of questions) {
-    const words = `${question.id}, task ${taskOf(question.path)}: ${question.text}`
-    for (const row of wrap(words, loud.width - 4, 2)) loud.line(`  ${row}`)
-    loud.line(`  ${complete(howToAnswer(runId, question))}`)
-  }
-  loud.line(complete(`then go on with: ${resumeCommand(runId)}`))
 }
 
 /** Questions of a run that is executed at a terminal, one after another. One that is left stays open, and the run goes as far as it can. */

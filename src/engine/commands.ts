@@ -9,8 +9,8 @@ export function resumeCommand(run: string): string {
   return `reprise resume ${shellWord(run)}`
 }
 
-export function replayCommand(run: string): string {
-  return `reprise replay --run ${shellWord(run)} -t <task>`
+export function replayCommand(run: string, task?: string): string {
+  return `reprise replay --run ${shellWord(run)} -t ${task === undefined ? '<task>' : shellWord(task)}`
 }
 
 export function answerCommand(run: string, question: Question, decisions: readonly string[]): string {

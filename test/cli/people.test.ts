@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { userInfo } from 'node:os'
 import { describe, test } from 'node:test'
-import { filing, imports, project, records, runIn, type Ended, type Project } from './support.ts'
+import { filing, imports, project, records, runIn, screen, type Ended, type Project } from './support.ts'
 
 /** Stops a run with this signal while its tool, which must not run twice, is under way. */
 async function stopInTool(folder: Project, signal: NodeJS.Signals): Promise<Ended> {
@@ -57,6 +57,21 @@ describe('people and runs', { concurrency: 4 }, () => {
     const entries = records(await folder.reprise('show', run, '--steps', '--json'))
     const answer = entries.find((entry) => entry['type'] === 'question.answered')?.['answer']
     assert.deepEqual(answer, { decision: 'happened', result: { claim: 'C-42' }, by: userInfo().username })
+  })
+
+  test('a run that waits ends with its question, broken at words, and each command on a line of its own', async () => {
+    await using folder = await project(filing)
+    const run = runIn(await stopInTool(folder, 'SIGINT'))
+    const answer = `  reprise answer ${run} q1 --decision DECISION, where DECISION is run or happened or fail`
+    for (const command of ['resume', 'tail']) {
+      const { stderr } = await folder.start([command, run], {}, screen).ended()
+      const lines = stderr.slice(stderr.indexOf(`run ${run} waits`)).split('\n')
+      const [first = '', ...rows] = lines.slice(2, -4)
+      assert.deepEqual(lines.slice(0, 2), [`run ${run} waits for 1 answer`, ''])
+      assert.match(first, /^question q1 \(doubt\): Did file_claim/)
+      assert.ok(rows.length > 0 && rows.every((row) => /^ {2}\S/.test(row) && row.length <= 80), stderr)
+      assert.deepEqual(lines.slice(-4), [answer, '', `then go on with: reprise resume ${run}`, ''])
+    }
   })
 
   test('the question of a crew within is shown and answered by the run that waits for it', async () => {

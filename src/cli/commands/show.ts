@@ -5,7 +5,7 @@ import { questionsOf } from '../../engine/children.ts'
 import { replayCommand, resumeCommand } from '../../engine/commands.ts'
 import { howToAnswer } from '../../engine/questions.ts'
 import { readEntries, readRun } from '../../engine/read-run.ts'
-import type { Entry, Question } from '../../journal/entries.ts'
+import type { Entry } from '../../journal/entries.ts'
 import { taskOf } from '../../journal/paths.ts'
 import type { RunState } from '../../journal/state.ts'
 import type { Store } from '../../stores/store.ts'
@@ -15,6 +15,7 @@ import { chooseTask } from '../find-task.ts'
 import type { Invocation } from '../invocation.ts'
 import { recordOf, type RunRecord } from '../run-record.ts'
 import { promptPrinter } from '../showing/print-prompts.ts'
+import { printOpenQuestion } from '../showing/print-question.ts'
 import { printRun, printTask } from '../showing/print-run.ts'
 import { printWholeTask } from '../showing/print-task.ts'
 import { promptsSent } from '../showing/prompts-sent.ts'
@@ -60,8 +61,8 @@ export async function show(invocation: Invocation<ShowOptions>): Promise<number>
   if (steps) await printSteps(terminal.out, entriesOf(engine.store, run, task))
   if (prompts) await printPrompts(terminal, engine.store, run, task)
   const asked = record.questions.filter(({ path }) => task === undefined || taskOf(path) === task)
-  for (const question of asked) printQuestion(terminal.out, question, complete(howToAnswer(run, question)))
-  const next = nextCommand(record)
+  for (const question of asked) printOpenQuestion(terminal.out, question, complete(howToAnswer(run, question)))
+  const next = nextCommand(record, task)
   if (next !== undefined) terminal.err.line(complete(`\n${next}`))
   return exitCodes.done
 }
@@ -106,14 +107,9 @@ async function printPrompts(
   if (count === 0) err.line('no model was asked')
 }
 
-function printQuestion(channel: Channel, { id, kind, text }: Question, command: string): void {
-  channel.line()
-  channel.line({ text: `question ${id}`, format: 'bold' }, ` (${kind}): ${text}`)
-  channel.line(`  ${command}`)
-}
-
-function nextCommand({ id, status, abandoned, questions }: RunRecord): string | undefined {
+function nextCommand({ id, status, abandoned, questions }: RunRecord, task: string | undefined): string | undefined {
   if (questions.length > 0 || status === 'queued' || status === 'cancelled') return undefined
-  if (status === 'completed') return `execute it again from a task with: ${replayCommand(id)}`
+  if (status === 'completed')
+    return `execute it again from ${task === undefined ? 'a task' : 'here'} with: ${replayCommand(id, task)}`
   return status === 'running' && !abandoned ? undefined : `go on with: ${resumeCommand(id)}`
 }

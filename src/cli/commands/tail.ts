@@ -3,13 +3,13 @@ import { describeEntry } from '../../crew/log.ts'
 import { questionsOf } from '../../engine/children.ts'
 import { resumeCommand } from '../../engine/commands.ts'
 import { follow } from '../../engine/follow.ts'
-import { howToAnswer } from '../../engine/questions.ts'
 import { readRun } from '../../engine/read-run.ts'
 import type { Store } from '../../stores/store.ts'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { findRun } from '../find-run.ts'
 import type { Invocation } from '../invocation.ts'
 import { formatOf } from '../run-words.ts'
+import { sayWaiting } from '../showing/print-question.ts'
 import { openRuns } from '../stores.ts'
 import { clock } from '../terminal/words.ts'
 
@@ -80,11 +80,9 @@ async function sayEnd({ terminal, complete }: Invocation, store: Store, run: str
       say('completed', '')
       return exitCodes.done
     case 'suspended': {
-      const [question] = await questionsOf(store, state)
-      say(
-        'suspended',
-        question ? `: ${question.text} ${howToAnswer(run, question)}` : `; go on with: ${resumeCommand(run)}`,
-      )
+      const questions = await questionsOf(store, state)
+      if (questions.length > 0) sayWaiting(terminal.err, complete, run, questions)
+      else say('suspended', `; go on with: ${resumeCommand(run)}`)
       return exitCodes.suspended
     }
     default:
