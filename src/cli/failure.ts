@@ -13,7 +13,7 @@ const hints: { readonly [code in ErrorCode]?: (run: string) => string } = {
   OUTPUT_STALE: () => 'on the command line: reprise refresh, or --stale rerun',
   RUN_EXISTS: (run) => `on the command line: --as <id>, or reprise delete ${run}`,
   RUN_HELD: (run) => `look at it with: reprise show ${run}`,
-  RUN_NOT_FOUND: () => 'see: reprise runs',
+  RUN_NOT_FOUND: () => 'see: reprise runs, or start one with: reprise run',
   TASK_NOT_FOUND: () => 'see: reprise tasks',
 }
 

@@ -84,9 +84,17 @@ export async function main(argv: readonly string[]): Promise<void> {
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     code = error.exitCode === 0 ? exitCodes.done : exitCodes.usage
+    // people have read it on the standard error output
+    if (code !== exitCodes.done && argv.includes('--json')) recordUsageError(error)
   }
   await flush()
   process.exit(code)
+}
+
+function recordUsageError({ code, message }: CommanderError): void {
+  const said = code === 'commander.help' ? 'no command is named' : message.replace(/^error: /, '')
+  const terminal = openTerminal({ json: true, quiet: false, color: false })
+  terminal.record({ error: { code: 'USAGE', message: said.replaceAll('\n', ' ') } })
 }
 
 function actionOf<Options extends object>(load: () => Promise<Command<Options>>, finished: (code: number) => void) {

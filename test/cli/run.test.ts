@@ -19,7 +19,7 @@ describe('reprise run', { concurrency: 4 }, () => {
     await using folder = await project(claims)
     const ended = await folder.reprise('run', '--input', 'notes=x')
     assert.equal(ended.code, 2)
-    assert.match(ended.stderr, /^error: .*no input tone.*--input name=value\)\n$/)
+    assert.match(ended.stderr, /^error: .*no input tone.*--input notes=x --input tone=value\)\n$/)
     assert.equal(ended.stdout, '')
     assert.equal((await folder.reprise('runs', '--json')).stdout, '')
   })

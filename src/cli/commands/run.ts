@@ -1,5 +1,6 @@
 // `reprise run`: kicks a crew off. What it needs and was not given is asked for, where somebody is there to ask.
 import type { Run } from '../../crew/run.ts'
+import { shellWord } from '../../engine/commands.ts'
 import { RepriseError } from '../../errors.ts'
 import { askInputs } from '../ask-inputs.ts'
 import { execute } from '../execute.ts'
@@ -37,11 +38,16 @@ export async function run(invocation: Invocation<RunOptions>): Promise<number> {
       return await start(inputs)
     } catch (error) {
       const missing = crew.inputs.filter((name) => inputs?.[name] === undefined)
-      if (!RepriseError.isInstance(error) || error.code !== 'INPUT_MISSING' || missing.length === 0 || !canAsk())
-        throw error
-      const more = await askInputs(terminal.loud, missing)
-      if (!more) throw error
+      if (!RepriseError.isInstance(error) || error.code !== 'INPUT_MISSING' || missing.length === 0) throw error
+      const more = canAsk() ? await askInputs(terminal.loud, missing) : undefined
+      if (!more) throw allMissing(error, missing)
       return start({ ...inputs, ...more })
     }
   })
+}
+
+/** The library names the first one that it comes upon; a command is to be typed once. */
+function allMissing({ message, cause }: RepriseError, names: readonly string[]): RepriseError {
+  const pairs = names.map((name) => `--input ${shellWord(`${name}=value`)}`).join(' ')
+  return new RepriseError('INPUT_MISSING', `${message} (on the command line: reprise … ${pairs})`, { cause })
 }
