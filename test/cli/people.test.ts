@@ -68,7 +68,7 @@ describe('people and runs', { concurrency: 4 }, () => {
       const lines = stderr.slice(stderr.indexOf(`run ${run} waits`)).split('\n')
       const [first = '', ...rows] = lines.slice(2, -4)
       assert.deepEqual(lines.slice(0, 2), [`run ${run} waits for 1 answer`, ''])
-      assert.match(first, /^question q1 \(doubt\): Did file_claim/)
+      assert.match(first, /^question q1 \(doubt\), task file: Did file_claim/)
       assert.ok(rows.length > 0 && rows.every((row) => /^ {2}\S/.test(row) && row.length <= 80), stderr)
       assert.deepEqual(lines.slice(-4), [answer, '', `then go on with: reprise resume ${run}`, ''])
     }
