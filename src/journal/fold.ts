@@ -301,7 +301,9 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     const asked = state.questions.get(entry.question)
     if (!asked) return
     asked.answer = entry.answer
-    if (entry.answer.decision === 'raise') state.budget = { ...state.budget, ...(entry.answer.to as Limit) }
+    // what it does not raise stays as it was when it was reached
+    if (entry.answer.decision === 'raise' && asked.question.kind === 'limit')
+      state.budget = { ...(asked.question.limit as Limit), ...(entry.answer.to as Limit) }
   },
   'message.refused': () => {},
 }

@@ -32,9 +32,9 @@ function within(options: Partial<CrewOptions> = {}) {
 }
 
 describe('a run over its budget within a crew that is its task', () => {
-  for (const [what, options, used] of [
-    ['tokens', { budget: { tokens: 250 } }, /300 of 250 tokens/],
-    ['money', { budget: { cost: 0.25 }, prices }, /\$0\.30* of \$0\.25/],
+  for (const [what, options, used, to] of [
+    ['tokens', { budget: { tokens: 250 } }, /300 of 250 tokens/, { tokens: 1000 }],
+    ['money', { budget: { cost: 0.25 }, prices }, /\$0\.30* of \$0\.25/, { cost: 1 }],
   ] as const) {
     test(`stops there before the next model call, and asks itself: ${what}`, async () => {
       const { crew, model, store } = within(options)
@@ -53,7 +53,7 @@ describe('a run over its budget within a crew that is its task', () => {
       assert.equal((await stateOf(store, 'r')).suspended?.reason, 'limit')
       assert.equal((await stateOf(store, 'r/inner#1')).suspended?.reason, 'parent')
       assert.equal((await crew.resume('r')).status, 'suspended')
-      await crew.answer('r', 'q1', { decision: 'raise', to: { tokens: 1000 } })
+      await crew.answer('r', 'q1', { decision: 'raise', to })
       assert.equal((await crew.resume('r')).status, 'completed')
       assert.equal(model.calls.length, 5)
     })
@@ -206,6 +206,15 @@ describe('a run over its budget', () => {
     await assert.rejects(crew.answer('r', 'q1', { decision: 'raise', to: { tokens: -1 } }), { code: 'ANSWER_INVALID' })
     await crew.answer('r', 'q1', { decision: 'raise', to: { tokens: 1000 }, by: 'ada' })
     assert.equal((await crew.resume('r')).status, 'completed')
+  })
+
+  test('of several kinds keeps those that an answer does not raise', async () => {
+    const { crew, model } = spending({ budget: { tokens: 50, cost: 0.15 }, prices })
+    const stopped = await crew.kickoff({ id: 'r' })
+    assert.match(String(stopped), /100 of 50 tokens/)
+    await crew.answer('r', 'q1', { decision: 'raise', to: { tokens: 10_000 } })
+    assert.match(String(await crew.resume('r')), /\$0\.2(0+)? of \$0\.15/)
+    assert.equal(model.calls.length, 2)
   })
 
   test('is failed by a person who does not want to pay more', async () => {
