@@ -15,7 +15,7 @@ if ((first === '--version' || first === '-V') && rest.length === 0) {
   const { quickStart } = await import('./quick-start.ts')
   quickStart()
   if (first === 'complete') {
-    const { answerShell } = await import('./completion/answer.ts')
+    const { answerShell } = await import('./completion/answer-shell.ts')
     process.stdout.write(await answerShell(rest[0] === '--' ? rest.slice(1) : rest))
   } else {
     const { main } = await import('./program.ts')
