@@ -83,8 +83,9 @@ async function usedUp(
   if (cost === undefined) return undefined
   const costs = await Promise.all(states.map((state) => costOfRun(state, crew.prices)))
   const paid = costs.reduce(addCost, 0)
-  // that the prices are known was checked before anything was spent
-  return paid !== undefined && paid >= cost ? `${dollars(paid)} of ${dollars(cost)}` : undefined
+  // a limit that was raised to money may be the first of that kind; those of a crew and of a resume are refused before anything is spent
+  if (paid === undefined) return `an unknown part of ${dollars(cost)}, since the price of a model is not known,`
+  return paid >= cost ? `${dollars(paid)} of ${dollars(cost)}` : undefined
 }
 
 /** Asks a person to raise the limit, unless that is asked already. True when it has been raised at once. */

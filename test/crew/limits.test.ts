@@ -250,6 +250,19 @@ describe('a run over its budget', () => {
     assert.equal(unknown.model.calls.length, 0)
   })
 
+  test('asks again when it was raised to money and nobody knows what a model costs', async () => {
+    const { crew, model } = spending({ budget: { tokens: 50 } })
+    await crew.kickoff({ id: 'r' })
+    await crew.answer('r', 'q1', { decision: 'raise', to: { tokens: 1000, cost: 5 } })
+    const stopped = await crew.resume('r')
+    assert.match(
+      String(stopped),
+      /The run has used an unknown part of \$5\.00, since the price of a model is not known/,
+    )
+    assert.equal(model.calls.length, 1)
+    assert.equal((await crew.resume('r', { budget: { tokens: 1000 } })).status, 'completed')
+  })
+
   test('may be one of time, of which waiting for people is no part', async () => {
     const { crew, store } = spending({ budget: { seconds: 3600 } })
     await crew.kickoff({ id: 'r' })

@@ -127,7 +127,8 @@ export function createTree(store: Store, prices: Prices | undefined, clock: () =
       if (entry.seq > state.seq) applyEntry(state, entry)
       const { path } = entry
       if (path === undefined) return
-      if (entry.type === 'model.replied') speeches.delete(path)
+      // a run that works for it may have the same paths
+      if (entry.type === 'model.replied' && watched === runs.values().next().value) speeches.delete(path)
       const task = taskOf(path)
       const words = doingAfter(state, entry, path)
       if (words !== undefined) watched.doing.set(task, words)
