@@ -12,13 +12,13 @@ import type { OutputOfLast, TaskOutput, Tasks } from './result.ts'
 import type { Task, TaskOptions } from './task.ts'
 
 /** A task that is a crew: a run of its own, journaled beside this one, whose last output is the task's. */
-export interface CrewTaskOptions<Name extends string = string, T extends Tasks = Tasks, Given = unknown> {
+export interface CrewTaskOptions<Name extends string = string, T extends Tasks = Tasks> {
   /** The task's identity. */
   readonly name: Name
   readonly description?: string
   readonly crew: Crew<T>
   /** Those of the child run: an object, or a function of what is there by then. Left out, it gets this run's own. */
-  readonly inputs?: Given & ChildInputs
+  readonly inputs?: ChildInputs
   readonly context?: readonly Task[]
   readonly async?: boolean
   readonly when?: Condition
@@ -26,7 +26,7 @@ export interface CrewTaskOptions<Name extends string = string, T extends Tasks =
   readonly version?: string
 }
 
-type ChildInputs =
+export type ChildInputs =
   | { readonly [name: string]: InputValue }
   | ((soFar: SoFar) => { readonly [name: string]: InputValue } | Promise<{ readonly [name: string]: InputValue }>)
 

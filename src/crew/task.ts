@@ -12,7 +12,7 @@ import {
 import { toolList, type Tool, type Tools } from '../tools/tool.ts'
 import type { Agent } from './agent.ts'
 import type { CallbackPlace } from './callbacks.ts'
-import { fromCrew, isCrewTask, type ChildOf, type CrewTaskOptions } from './crew-task.ts'
+import { fromCrew, isCrewTask, type ChildInputs, type ChildOf, type CrewTaskOptions } from './crew-task.ts'
 import { fromCode, isCode, type CodeOutput, type CodeTaskOptions } from './code-task.ts'
 import { guardrailList, type Guardrail } from './guardrails.ts'
 import { checkName, derivedName, stableId } from './identity.ts'
@@ -117,9 +117,13 @@ export interface TaskConstructor {
     Placeholders<Description> | Placeholders<Expected> | Placeholders<File> | InputsOf<Who>,
     [Schema] extends [never] ? string : InferInput<Schema>
   >
-  new <const Name extends string, const T extends Tasks, Given = undefined>(
-    options: CrewTaskOptions<Name, T, Given>,
-  ): Task<Name, OutputOfLast<T>, undefined extends Given ? InputsOf<T[number]> : never, OutputOfLast<T>>
+  // two, since the parameter of a function among them would not be typed by an inferred type
+  new <const Name extends string, const T extends Tasks>(
+    options: CrewTaskOptions<Name, T> & { readonly inputs: ChildInputs },
+  ): Task<Name, OutputOfLast<T>, never, OutputOfLast<T>>
+  new <const Name extends string, const T extends Tasks>(
+    options: CrewTaskOptions<Name, T>,
+  ): Task<Name, OutputOfLast<T>, InputsOf<T[number]>, OutputOfLast<T>>
   new <const Name extends string, Result, Schema extends SchemaInput = never>(
     options: CodeTaskOptions<Name, Result, Schema>,
   ): Task<

@@ -227,4 +227,17 @@ export async function crewsAsTasks(): Promise<void> {
     tasks: [new Task({ name: 'inner', crew: inner, inputs: { notes: 'x', customer: 'y' } }), note],
   })
   await own.kickoff({ inputs: { length: 3 } })
+  const made = new Crew({
+    tasks: [
+      new Task({
+        name: 'inner',
+        crew: inner,
+        inputs: async ({ inputs: given, outputs }) => ({ notes: given['notes'] ?? '', customer: outputs['x'] ?? '' }),
+      }),
+      note,
+    ],
+  })
+  await made.kickoff({ inputs: { length: 3 } })
+  // @ts-expect-error -- a function gives an object
+  new Task({ name: 'inner', crew: inner, inputs: () => 'x' })
 }
