@@ -17,7 +17,7 @@ import { fromCode, isCode, type CodeOutput, type CodeTaskOptions } from './code-
 import { guardrailList, type Guardrail } from './guardrails.ts'
 import { checkName, derivedName, stableId } from './identity.ts'
 import { checkTemplate } from './output-file.ts'
-import type { Placeholders } from './placeholders.ts'
+import type { Placeholders, Unknowable } from './placeholders.ts'
 import type { OutputOfLast, TaskOutput, Tasks } from './result.ts'
 
 export interface TaskOptions<
@@ -106,7 +106,7 @@ export interface TaskConstructor {
     const Name extends string = string,
     const Description extends string = string,
     const Expected extends string = '',
-    Who extends Agent = Agent<never>,
+    Who extends Agent = Agent<Unknowable>,
     Schema extends SchemaInput = never,
     const File extends string = '',
   >(

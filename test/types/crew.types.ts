@@ -241,3 +241,14 @@ export async function crewsAsTasks(): Promise<void> {
   // @ts-expect-error -- a function gives an object
   new Task({ name: 'inner', crew: inner, inputs: () => 'x' })
 }
+
+export async function agentsOfTheCrew(): Promise<void> {
+  const agent = new Agent({ role: '{topic} expert', goal: 'Know' })
+  const task = new Task({ name: 'note', description: 'Note {length}' })
+  // whose texts are used is not known to a task that names no agent: what they need can be given
+  await new Crew({ agents: [agent], tasks: [task] }).kickoff({ inputs: { length: 3, topic: 'fire' } })
+  const managed = new Crew({ agents: [agent], tasks: [task], process: 'hierarchical', manager: 'openai/gpt-5' })
+  await managed.kickoff({ inputs: { length: 3, topic: 'fire' } })
+  // @ts-expect-error -- length, which the task uses, is missing
+  await managed.kickoff({ inputs: { topic: 'fire' } })
+}
