@@ -3,6 +3,9 @@ import { RepriseError, type ErrorCode } from '../errors.ts'
 import { exitCodeOf, UsageError, type ExitCode } from './exit-codes.ts'
 import type { Invocation } from './invocation.ts'
 
+/** Where an error is about no run that it knows by its id. */
+const noRun = '<run>'
+
 /** Added to errors of the library, which knows calls and not commands, when their own words name no command. */
 const hints: { readonly [code in ErrorCode]?: (run: string) => string } = {
   INPUT_MISSING: () => 'on the command line: reprise … --input name=value',
@@ -13,7 +16,7 @@ const hints: { readonly [code in ErrorCode]?: (run: string) => string } = {
   OUTPUT_STALE: () => 'on the command line: reprise refresh, or --stale rerun',
   RUN_EXISTS: (run) => `on the command line: --as <id>, or reprise delete ${run}`,
   RUN_HELD: (run) => `look at it with: reprise show ${run}`,
-  RUN_NOT_FOUND: () => 'see: reprise runs, or start one with: reprise run',
+  RUN_NOT_FOUND: (run) => (run === noRun ? 'with: reprise run' : 'see: reprise runs'),
   TASK_NOT_FOUND: () => 'see: reprise tasks',
 }
 
@@ -38,6 +41,6 @@ function stackOf(error: unknown): string | undefined {
 }
 
 function withHint(error: RepriseError): string {
-  const hint = error.message.includes('reprise ') ? undefined : hints[error.code]?.(error.runId ?? '<run>')
+  const hint = error.message.includes('reprise ') ? undefined : hints[error.code]?.(error.runId ?? noRun)
   return hint === undefined ? error.message : `${error.message} (${hint})`
 }

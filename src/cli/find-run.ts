@@ -2,7 +2,7 @@
 // the terminal picks one.
 import { isBacktest } from '../engine/history/backtest-name.ts'
 import { allRows } from '../engine/history/all-rows.ts'
-import { runNotFound } from '../engine/run-not-found.ts'
+import { ofOtherCrew, runNotFound } from '../engine/run-not-found.ts'
 import type { RowSummary } from '../engine/row.ts'
 import { RepriseError } from '../errors.ts'
 import type { RunRow, Store } from '../stores/store.ts'
@@ -15,8 +15,8 @@ const shortest = 4
 const mostListed = 500
 
 /**
- * RUN_NOT_FOUND; a usage error that lists the runs when several begin like that and nobody can be asked. `crew` narrows down `latest`, and
- * with `fits` the runs of the list.
+ * RUN_NOT_FOUND, also for a run of another crew than `crew`; a usage error that lists the runs when several begin like that and nobody can
+ * be asked. `crew` narrows down `latest`, and with `fits` the runs of the list.
  */
 export async function findRun(
   store: Store,
@@ -26,6 +26,12 @@ export async function findRun(
 ): Promise<RunRow> {
   if (name === undefined) return anyRun(store, crew, fits)
   if (name === 'latest') return latestRun(store, crew)
+  const row = await namedRun(store, name)
+  if (crew !== undefined && row.crew !== crew) throw ofOtherCrew(row.run, row.crew, crew)
+  return row
+}
+
+async function namedRun(store: Store, name: string): Promise<RunRow> {
   const exact = await store.row(name)
   if (exact) return exact
   if (name.length < shortest) {

@@ -7,7 +7,7 @@ import { importRunFromFile, type ImportedRun, type ImportOptions } from '../engi
 import { familyOf, type Family } from '../engine/history/lineage.ts'
 import { deleteRun, prune, type Pruned, type PruneLimits } from '../engine/history/retention.ts'
 import type { InboxMessage } from '../engine/inbox.ts'
-import { ofOtherCrew } from '../engine/lifecycle.ts'
+import { ofOtherCrew } from '../engine/run-not-found.ts'
 import { answerQuestion, tell } from '../engine/people.ts'
 import { costOfRun } from '../engine/plan/estimate.ts'
 import { readRun } from '../engine/read-run.ts'

@@ -13,7 +13,7 @@ import { fileBlobs } from './files.ts'
 import { openHold, reserve, toBatch, whenNotBriefly, type Hold } from './hold.ts'
 import { runCancelled } from './inbox.ts'
 import { readRun } from './read-run.ts'
-import { runNotFound } from './run-not-found.ts'
+import { ofOtherCrew, runNotFound } from './run-not-found.ts'
 import { rowOf } from './row.ts'
 
 /** Resumes without a new step after which a run is left alone: it may be what kills its processes. */
@@ -172,11 +172,6 @@ export function checkReadable({ run, crew: owner, unknown }: RunState, crew: str
     throw new RepriseError('JOURNAL_DAMAGED', words, { runId: run })
   }
   if (crew !== undefined && owner !== crew) throw ofOtherCrew(run, owner, crew)
-}
-
-export function ofOtherCrew(run: string, owner: string, crew: string): RepriseError {
-  const words = `run ${run} belongs to crew ${owner}, not to ${crew}; use that crew`
-  return new RepriseError('RUN_NOT_FOUND', words, { runId: run })
 }
 
 export function checkResumable(crew: CrewDefinition, state: RunState): void {

@@ -1,4 +1,4 @@
-// What is said of a run that a store does not have.
+// What is said of a run that a store, or a crew, does not have.
 import { RepriseError } from '../errors.ts'
 import type { Store } from '../stores/store.ts'
 
@@ -10,4 +10,9 @@ export function runNotFound(store: Store, run: string): RepriseError {
       runId: run,
     },
   )
+}
+
+export function ofOtherCrew(run: string, owner: string, crew: string): RepriseError {
+  const words = `run ${run} belongs to crew ${owner}, not to ${crew}; use that crew`
+  return new RepriseError('RUN_NOT_FOUND', words, { runId: run })
 }

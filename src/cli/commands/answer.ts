@@ -5,6 +5,7 @@ import { answerQuestion, findQuestion } from '../../engine/people.ts'
 import { decisions, howToAnswer } from '../../engine/questions.ts'
 import { readRun } from '../../engine/read-run.ts'
 import type { RowSummary } from '../../engine/row.ts'
+import { RepriseError } from '../../errors.ts'
 import type { Question } from '../../journal/entries.ts'
 import type { RunState } from '../../journal/state.ts'
 import type { Store } from '../../stores/store.ts'
@@ -75,7 +76,11 @@ async function chooseQuestion(store: Store, run: string, id: string | undefined)
   const { state } = await readRun(store, run)
   const open = await questionsOf(store, state)
   const [first] = open
-  if (id !== undefined || !first) return findQuestion(store, run, id ?? '')
+  if (id !== undefined) return findQuestion(store, run, id)
+  if (!first) {
+    const none = `run ${run} has no open question; look at it with: reprise show ${shellWord(run)}`
+    throw new RepriseError('QUESTION_NOT_FOUND', none, { runId: run })
+  }
   const words = open.map((question) => `${question.id}: ${question.text}`).join('; ')
   if (!canAsk())
     throw new UsageError(

@@ -1,15 +1,18 @@
 // `reprise import`: an exported run becomes one of this store, and is looked at, resumed and replayed like any other.
+import { existsSync } from 'node:fs'
 import { shellWord } from '../../engine/commands.ts'
 import { importRun as take, importRunFromFile } from '../../engine/history/import-run.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { exitCodes, UsageError } from '../exit-codes.ts'
 import type { Invocation } from '../invocation.ts'
 import { openStoreFor } from '../stores.ts'
 import { entriesWord } from '../terminal/words.ts'
 
 export async function importRun(invocation: Invocation<{ readonly as?: string }>): Promise<number> {
   const { terminal, args, options, complete } = invocation
-  await using engine = await openStoreFor(options.store)
   const file = args[0] ?? '-'
+  if (file !== '-' && !existsSync(file))
+    throw new UsageError(`there is no file ${file}; name one that was written with: reprise export <run> <file>`)
+  await using engine = await openStoreFor(options.store)
   const renamed = options.as === undefined ? {} : { as: options.as }
   const imported =
     file === '-'
