@@ -112,6 +112,10 @@ export function worksForAnother({ summary }: RunRow): boolean {
   return (JSON.parse(summary) as RowSummary).caller !== undefined
 }
 
+export function hasQuestions({ summary }: RunRow): boolean {
+  return (JSON.parse(summary) as RowSummary).questions > 0
+}
+
 /** How many characters of an id tell each of these runs from every other one in the store. */
 export async function prefixLength(store: Store, runs: ReadonlySet<string>): Promise<number> {
   const ids: string[] = []

@@ -76,6 +76,9 @@ describe('completion', { concurrency: 3, skip: has('bash') ? false : 'there is n
       'reprise show claim': ['claim-2', 'claim-1'],
       'reprise diff claim-1 la': ['latest'],
       'reprise replay --run claim': ['claim-2', 'claim-1'],
+      // claim-1 is completed, and none has a question
+      'reprise resume cl': ['claim-2'],
+      'reprise answer ': [],
       'reprise replay -t ': ['facts', 'note'],
       'reprise show claim-1 --task n': ['note'],
       'reprise invalidate claim-2 f': ['facts'],

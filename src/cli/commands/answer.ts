@@ -4,14 +4,13 @@ import { resumeCommand, shellWord } from '../../engine/commands.ts'
 import { answerQuestion, findQuestion } from '../../engine/people.ts'
 import { decisions, howToAnswer } from '../../engine/questions.ts'
 import { readRun } from '../../engine/read-run.ts'
-import type { RowSummary } from '../../engine/row.ts'
 import { RepriseError } from '../../errors.ts'
 import type { Question } from '../../journal/entries.ts'
 import type { RunState } from '../../journal/state.ts'
 import type { Store } from '../../stores/store.ts'
 import { askQuestion } from '../ask-question.ts'
 import { exitCodes, UsageError } from '../exit-codes.ts'
-import { findRun } from '../find-run.ts'
+import { findRun, hasQuestions } from '../find-run.ts'
 import { parseJson } from '../inputs.ts'
 import type { Invocation } from '../invocation.ts'
 import { readLimit } from '../limits.ts'
@@ -37,7 +36,7 @@ export async function answer({ terminal, args, options, complete }: Invocation<A
   const { decision, by, note } = options
   const fields = fieldsOf(options)
   await using engine = await openRuns(options.store)
-  const { run } = await findRun(engine.store, args[0], undefined, ({ summary }) => hasQuestions(summary))
+  const { run } = await findRun(engine.store, args[0], undefined, hasQuestions)
   const question = await chooseQuestion(engine.store, run, args[1])
   const decided = decision === undefined ? await askFor(terminal, run, question, fields) : { decision, ...fields }
   if (!decided) {
@@ -65,10 +64,6 @@ export async function answer({ terminal, args, options, complete }: Invocation<A
 async function outermost(store: Store, { run, caller }: RunState): Promise<string> {
   const read = caller === undefined ? undefined : await readRun(store, caller).catch(() => undefined)
   return read ? outermost(store, read.state) : run
-}
-
-function hasQuestions(summary: string): boolean {
-  return (JSON.parse(summary) as RowSummary).questions > 0
 }
 
 /** QUESTION_NOT_FOUND, QUESTION_ANSWERED; a usage error when none is named and nobody can be asked. */

@@ -8,7 +8,7 @@ import { readRun } from '../../engine/read-run.ts'
 import { runStatuses } from '../../journal/entries.ts'
 import type { RunState } from '../../journal/state.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
-import { mayBeLatest } from '../find-run.ts'
+import { hasQuestions, isUnfinished, mayBeLatest } from '../find-run.ts'
 import { openExistingRuns } from '../stores.ts'
 import { shortTime } from '../terminal/words.ts'
 import type { Candidate, Typed } from './complete.ts'
@@ -39,10 +39,22 @@ const sources: { readonly [kind: string]: Source } = {
   name: crews,
 }
 
-async function runs(store: Store): Promise<readonly Candidate[]> {
+/** The runs that a command can do something with, where that is not any. */
+const fitting: { readonly [command: string]: (row: RunRow) => boolean } = {
+  answer: hasQuestions,
+  cancel: isUnfinished,
+  edit: isUnfinished,
+  invalidate: isUnfinished,
+  resume: isUnfinished,
+}
+
+async function runs(store: Store, { command }: Typed): Promise<readonly Candidate[]> {
   const now = new Date()
   const found: Candidate[] = []
-  for await (const { run, crew, status, createdAt } of allRows(store, {})) {
+  const fits = fitting[command.name()] ?? (() => true)
+  for await (const row of allRows(store, {})) {
+    const { run, crew, status, createdAt } = row
+    if (!fits(row)) continue
     found.push({ value: run, note: `${crew}, ${status}, ${shortTime(createdAt, now)}` })
     if (found.length === mostRuns) break
   }
