@@ -3,6 +3,7 @@ import type { Crew } from '../crew/crew.ts'
 import { openCrewStore } from '../crew/default-store.ts'
 import type { RunResult } from '../crew/result.ts'
 import type { Run } from '../crew/run.ts'
+import { countChildren } from '../engine/children.ts'
 import type { OnQuestion } from '../engine/definition.ts'
 import { readRun } from '../engine/read-run.ts'
 import { RepriseError } from '../errors.ts'
@@ -64,7 +65,10 @@ export async function execute(
       terminal.err.line('nothing was started')
       return exitCodes.usage
     }
-    if (terminal.json) terminal.record(recordOf((await readRun(store, result.runId)).state, false, result.questions))
+    if (terminal.json) {
+      const state = await countChildren(store, (await readRun(store, result.runId)).state)
+      terminal.record(recordOf(state, false, result.questions))
+    }
     if (result.status === 'suspended') {
       if (result.questions.length > 0) sayWaiting(terminal.loud, complete, result.runId, result.questions)
       else terminal.loud.line({ text: complete(String(result)), format: 'yellow' })

@@ -8,7 +8,7 @@ import type {
   Inputs,
   TaskDefinition,
 } from '../engine/definition.ts'
-import { questionsOf } from '../engine/children.ts'
+import { countChildren, questionsOf } from '../engine/children.ts'
 import { withEstimates } from '../engine/plan/estimate.ts'
 import { callsOfOpenChildren } from '../engine/execute-child.ts'
 import { executeRun } from '../engine/execute-run.ts'
@@ -126,7 +126,7 @@ export function crewRuns(
   }
 
   async function execute({ store }: Engine, taken: Hold | RunState, choices: ExecuteOptions): Promise<RunResult> {
-    const state = 'append' in taken ? await executeRun(taken, crew, choices) : taken
+    const state = 'append' in taken ? await countChildren(store, await executeRun(taken, crew, choices)) : taken
     const stale = staleTasks(crew, state)
     for (const { task, reasons } of stale) crew.logger.warn(`task ${task} is stale: ${reasons.join('; ')}`)
     return toResult(state, crew, stale, await questionsOf(store, state))

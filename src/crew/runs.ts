@@ -1,5 +1,5 @@
 // Looking at one run as a whole without executing it.
-import { questionsOf } from '../engine/children.ts'
+import { countChildren, questionsOf } from '../engine/children.ts'
 import type { CrewDefinition, Engine } from '../engine/definition.ts'
 import { follow } from '../engine/follow.ts'
 import { readRun } from '../engine/read-run.ts'
@@ -35,7 +35,7 @@ export interface RunView extends Omit<RunSummary, 'questions'> {
 
 /** `crew` is undefined where the code is not at hand: then outputs are plain JSON and nothing is compared. */
 export async function viewRun(engine: Engine, run: string, crew?: CrewDefinition): Promise<RunView> {
-  const { state } = await readRun(engine.store, run)
+  const state = await countChildren(engine.store, (await readRun(engine.store, run)).state)
   const tasks = await taskOutputs(state, crew)
   return {
     id: state.run,

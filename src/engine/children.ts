@@ -1,7 +1,7 @@
 // The runs of tasks that are crews, as whoever looks at the run that made them sees them: their open questions are its own, under the
 // name of the task (`research/q1`), so that nobody needs to know of them to answer.
 import type { Question } from '../journal/entries.ts'
-import { openQuestions, type RunState, type TaskState } from '../journal/state.ts'
+import { addTo, openQuestions, spentByModel, type RunState, type TaskState } from '../journal/state.ts'
 import type { Store } from '../stores/store.ts'
 import { readRun } from './read-run.ts'
 
@@ -24,6 +24,25 @@ export function runsSinceDone(state: RunState, task: TaskState): string[] {
   const attempts = task.attempts.map((path) => state.attempts.get(path))
   const done = attempts.findLastIndex((attempt) => attempt?.status === 'completed')
   return attempts.slice(done + 1).flatMap((attempt) => attempt?.child ?? [])
+}
+
+/**
+ * Counts what the runs of its tasks have taken so far as taken by those tasks, which the journal does only when they are done. For who looks
+ * at a run: one that goes on would count it twice.
+ */
+export async function countChildren(store: Store, state: RunState): Promise<RunState> {
+  for (const task of state.tasks.values()) {
+    const since = new Set(runsSinceDone(state, task))
+    for (const attempt of task.attempts.flatMap((path) => state.attempts.get(path) ?? [])) {
+      if (attempt.child === undefined || !since.has(attempt.child)) continue
+      // one that was never made, or was deleted, has taken nothing
+      const read = await readRun(store, attempt.child).catch(() => undefined)
+      if (!read) continue
+      attempt.spent = spentByModel(await countChildren(store, read.state))
+      for (const usage of Object.values(attempt.spent)) addTo(state.spent, usage)
+    }
+  }
+  return state
 }
 
 /** All that are open, of the run and of the runs of its tasks. */

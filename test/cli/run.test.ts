@@ -219,7 +219,7 @@ describe('reprise replay', { concurrency: 4 }, () => {
     await using folder = await project(claims)
     const ended = await folder.reprise('replay', '-t', 'note')
     assert.equal(ended.code, 5)
-    assert.match(ended.stderr, /^error: crew claims has no run .*reprise runs/)
+    assert.match(ended.stderr, /^error: crew claims has no run .*\(with: reprise run\)/)
   })
 
   test('exits with 2 and says where tasks are listed when the task is left out', async () => {

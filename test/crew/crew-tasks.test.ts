@@ -280,6 +280,20 @@ describe('a task that is a crew', () => {
     assert.equal((await stateOf(store, 's/research#1')).status, 'cancelled')
   })
 
+  test('counts for the run that waits for it with all that it has spent so far', async () => {
+    const { crew, model } = nested({ humanInput: true })
+    const stopped = await crew.kickoff({ id: 'r', inputs })
+    assert.equal(model.calls.length, 2)
+    assert.equal(stopped.usage.spent.calls, 2)
+    const view = await crew.getRun('r')
+    assert.equal(view.usage.calls, 2)
+    assert.equal(view.task('research').usage.calls, 1)
+    await crew.answer('r', 'research/q1', { decision: 'approve' })
+    const done = await crew.resume('r')
+    assert.equal(done.usage.spent.calls, model.calls.length)
+    assert.equal((await crew.getRun('r')).usage.calls, model.calls.length)
+  })
+
   test('lacks no input that could have been seen to be missing before anything was spent', async () => {
     const missing = { code: 'INPUT_MISSING', message: /the description of task find uses \{topic\}/ }
     const model = scriptedModel([{ when: 'Task:', reply: 'x' }])

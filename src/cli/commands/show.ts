@@ -1,7 +1,7 @@
 // `reprise show`: one run as its journal tells it, one task of it as a whole, and what its models were sent.
 import { describeEntry } from '../../crew/log.ts'
 import { listRuns } from '../../crew/list-runs.ts'
-import { questionsOf } from '../../engine/children.ts'
+import { countChildren, questionsOf } from '../../engine/children.ts'
 import { replayCommand, resumeCommand } from '../../engine/commands.ts'
 import { howToAnswer } from '../../engine/questions.ts'
 import { readEntries, readRun } from '../../engine/read-run.ts'
@@ -37,7 +37,7 @@ export async function show(invocation: Invocation<ShowOptions>): Promise<number>
     throw new UsageError('--steps and --prompts print different objects; with --json, give one of them')
   await using engine = await openRuns(options.store)
   const { run } = await findRun(engine.store, args[0])
-  const { state } = await readRun(engine.store, run)
+  const state = await countChildren(engine.store, (await readRun(engine.store, run)).state)
   const task = options.task === undefined ? undefined : await taskIn(state, options.task)
   if (terminal.json && (steps || prompts)) {
     if (steps) for await (const entry of entriesOf(engine.store, run, task)) terminal.record(entry)
