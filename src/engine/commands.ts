@@ -14,6 +14,6 @@ export function replayCommand(run: string, task?: string): string {
 }
 
 export function answerCommand(run: string, question: Question, decisions: readonly string[]): string {
-  // no choice inside of the command: a shell would take the bars for pipes, and the first decision for the answer
-  return `reprise answer ${shellWord(run)} ${shellWord(question.id)} --decision DECISION, where DECISION is ${decisions.join(' or ')}`
+  // a command that asks at a terminal, as it stands; with the first of the decisions in it, somebody would give that as the answer
+  return `reprise answer ${shellWord(run)} ${shellWord(question.id)}, in scripts with --decision ${decisions.join(' or ')}`
 }

@@ -37,7 +37,7 @@ describe('people and runs', { concurrency: 4 }, () => {
     assert.equal(asked.code, 3)
     assert.equal(asked.stdout, '')
     assert.ok(asked.stderr.includes(`Did file_claim({"policy":"P-77"}) happen?`))
-    const command = `reprise answer ${run} q1 --decision DECISION, where DECISION is run or happened or fail`
+    const command = `reprise answer ${run} q1, in scripts with --decision run or happened or fail`
     assert.ok(asked.stderr.includes(command))
     assert.ok((await folder.reprise('show', run)).stdout.includes(command))
 
@@ -62,7 +62,7 @@ describe('people and runs', { concurrency: 4 }, () => {
   test('a run that waits ends with its question, broken at words, and each command on a line of its own', async () => {
     await using folder = await project(filing)
     const run = runIn(await stopInTool(folder, 'SIGINT'))
-    const answer = `  reprise answer ${run} q1 --decision DECISION, where DECISION is run or happened or fail`
+    const answer = `  reprise answer ${run} q1, in scripts with --decision run or happened or fail`
     for (const command of ['resume', 'tail']) {
       const { stderr } = await folder.start([command, run], {}, screen).ended()
       const lines = stderr.slice(stderr.indexOf(`run ${run} waits`)).split('\n')
@@ -78,7 +78,7 @@ describe('people and runs', { concurrency: 4 }, () => {
     await using folder = await project(within)
     const asked = await folder.reprise('run')
     const run = runIn(asked)
-    const command = `reprise answer ${run} 'the research/q1' --decision DECISION`
+    const command = `reprise answer ${run} 'the research/q1', in scripts with --decision`
     assert.equal(asked.code, 3)
     assert.ok(asked.stderr.includes(command), asked.stderr)
     const shown = await folder.reprise('show', run)

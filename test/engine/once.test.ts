@@ -18,7 +18,7 @@ describe('a once call that was found without its outcome', () => {
     const [question] = result.questions
     assert.equal(question?.kind, 'doubt')
     assert.match(question?.text ?? '', /declare effect: 'read'/)
-    assert.match(String(result), /reprise answer r q1 --decision DECISION, where DECISION is run or happened or fail/)
+    assert.match(String(result), /reprise answer r q1, in scripts with --decision run or happened or fail/)
     assert.deepEqual(pay.done, [])
   })
 
