@@ -193,7 +193,8 @@ function heldUntilReleased(hold: Hold, free: () => void): Hold {
 }
 
 function declared(crew: CrewDefinition, inputs: Inputs): DeclaredTask[] {
-  return crew.tasks.map((task) => declaredTask({ ...task, agent: task.agent.title(inputs) }))
+  // a function and a crew have no agent
+  return crew.tasks.map((task) => declaredTask({ ...task, agent: task.agent.title(inputs) || undefined }))
 }
 
 function declaredIn(state: RunState): DeclaredTask[] {

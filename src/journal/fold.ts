@@ -172,7 +172,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     const output: StoredOutput = {
       raw,
       structured: entry.structured,
-      agent: attempt.agent,
+      ...(attempt.agent === '' ? {} : { agent: attempt.agent }),
       usage: spentOn(state, task),
       startedAt: task.startedAt ?? attempt.startedAt,
       completedAt: entry.at,

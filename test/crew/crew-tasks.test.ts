@@ -102,7 +102,7 @@ describe('a task that is a crew', () => {
     assert.deepEqual([question?.id, question?.path, question?.kind], ['research/q1', 'research#1/find#1', 'result'])
     assert.match(
       String(waiting),
-      /^Run r waits for an answer to research\/q1: Is this result of task find good\?.* \(reprise answer r research\/q1 --decision/,
+      /^Run r waits for an answer to research\/q1: Is this result of task find good\?.* \(reprise answer r research\/q1, in scripts with --decision/,
     )
     assert.deepEqual((await crew.getRun('r')).questions, [question])
     const answer = (id: string): Promise<void> => crew.answer('r', id, { decision: 'replace', output: 'mine' })

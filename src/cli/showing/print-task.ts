@@ -36,7 +36,7 @@ function section(channel: Channel, title: string, text: string): void {
 function printAttempt(channel: Channel, attempt: AttemptRecord): void {
   const { path, status, agent, startedAt, request, child, turns } = attempt
   channel.line()
-  const facts = [agent, request?.model, `since ${clock(startedAt)}`].filter((fact) => fact !== undefined)
+  const facts = [agent, request?.model, `since ${clock(startedAt)}`].filter(Boolean)
   channel.line(
     { text: `attempt ${path}`, format: 'bold' },
     '  ',
