@@ -43,7 +43,7 @@ export function testCreated(installed: () => InstalledPackage): void {
     await writeFile(tools, (await readFile(tools, 'utf8')).replace('// approval: true', 'approval: true'))
     const asking = await reprise('run', '--inputs', 'inputs.json')
     assert.equal(asking.code, 3, asking.stderr)
-    assert.match(asking.stderr, /reprise answer \S+ q1 --decision/)
+    assert.match(asking.stderr, /reprise answer \S+ q1, in scripts with --decision/)
     passed(await reprise('answer', 'latest', 'q1', '--decision', 'approve'))
     assert.equal(passed(await reprise('resume')).stdout, 'Filed, team.\n')
     const claims = (await readFile(join(demo, 'claims.txt'), 'utf8')).trim().split('\n')
