@@ -1,4 +1,5 @@
 // How a command says that it could not do what it was asked: one line, which ends with what to type next.
+import { shellWord } from '../engine/commands.ts'
 import { RepriseError, type ErrorCode } from '../errors.ts'
 import { exitCodeOf, UsageError, type ExitCode } from './exit-codes.ts'
 import type { Invocation } from './invocation.ts'
@@ -41,6 +42,8 @@ function stackOf(error: unknown): string | undefined {
 }
 
 function withHint(error: RepriseError): string {
-  const hint = error.message.includes('reprise ') ? undefined : hints[error.code]?.(error.runId ?? noRun)
+  const hint = error.message.includes('reprise ')
+    ? undefined
+    : hints[error.code]?.(error.runId === undefined ? noRun : shellWord(error.runId))
   return hint === undefined ? error.message : `${error.message} (${hint})`
 }

@@ -115,10 +115,10 @@ const mistakes: readonly {
   },
   {
     what: 'a run that another process executes',
-    args: ['resume', 'held', '--file', 'filing.ts'],
+    args: ['resume', 'held by me', '--file', 'filing.ts'],
     code: exitCodes.held,
     error: 'RUN_HELD',
-    next: /^error: run held is held by process \d+ .*reprise show held\)\n$/,
+    next: /^error: run held by me is held by process \d+ .*reprise show 'held by me'\)\n$/,
   },
 ]
 
@@ -131,7 +131,7 @@ describe('mistakes', { concurrency: 3 }, () => {
     await folder.write('two.ts', `${claims}export const letters = crew.with({})\n`)
     await folder.write('filing.ts', filing)
     for (const id of ['claim-1', 'claim-2']) await folder.reprise('run', '--id', id, ...inputs)
-    holder = folder.start(['run', 'filing.ts', '--id', 'held'], { HANG: '1' })
+    holder = folder.start(['run', 'filing.ts', '--id', 'held by me'], { HANG: '1' })
     await holder.says('file_claim called')
   })
   after(async () => {

@@ -1,4 +1,5 @@
 // `reprise reset`: a store without runs, or without those of a crew. Nothing is deleted that nobody said yes to.
+import { shellWord } from '../../engine/commands.ts'
 import { runStatuses } from '../../journal/entries.ts'
 import { exitCodes, UsageError } from '../exit-codes.ts'
 import type { Invocation } from '../invocation.ts'
@@ -36,7 +37,9 @@ export async function reset({ terminal, options, complete }: Invocation<ResetOpt
   terminal.err.line(`deleted ${plural(runs.length, 'run')}${whose}`)
   if (held.length === 0) return exitCodes.done
   terminal.loud.line(
-    complete(`left alone, since somebody executes them: ${held.join(', ')}; end one with: reprise cancel ${held[0]}`),
+    complete(
+      `left alone, since somebody executes them: ${held.join(', ')}; end one with: reprise cancel ${shellWord(held[0] ?? '')}`,
+    ),
   )
   return exitCodes.held
 }

@@ -1,7 +1,7 @@
 // `reprise tail`: a run's entries as they come, whoever writes them. Nothing that happens here touches the run.
 import { describeEntry } from '../../crew/log.ts'
 import { questionsOf } from '../../engine/children.ts'
-import { resumeCommand } from '../../engine/commands.ts'
+import { resumeCommand, shellWord } from '../../engine/commands.ts'
 import { follow } from '../../engine/follow.ts'
 import { readRun } from '../../engine/read-run.ts'
 import type { Store } from '../../stores/store.ts'
@@ -67,7 +67,7 @@ async function sayEnd({ terminal, complete }: Invocation, store: Store, run: str
   const say = (word: string, next: string): void =>
     terminal.err.line({ text: `run ${run} ${word}`, format: formatOf(word.split(' ')[0] ?? '') }, complete(next))
   if (end === 'left') {
-    terminal.err.line(complete(`left run ${run} as it is; look at it with: reprise show ${run}`))
+    terminal.err.line(complete(`left run ${run} as it is; look at it with: reprise show ${shellWord(run)}`))
     return exitCodes.interrupted
   }
   const { state } = await readRun(store, run)
