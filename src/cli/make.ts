@@ -12,6 +12,7 @@ import { inputsOf, type InputOptions } from './inputs.ts'
 import type { Invocation } from './invocation.ts'
 import { loadCrew } from './load-crew.ts'
 import { printPlan } from './print-plan.ts'
+import { checkRuns } from './stores.ts'
 import { confirm } from './terminal/confirm.ts'
 import { plural } from './terminal/words.ts'
 
@@ -56,6 +57,7 @@ export async function make(invocation: Invocation<MakingOptions>, ownOf: OwnOf):
       return exitCodes.done
     })
 
+  checkRuns(options.store ?? found.store)
   return execute(invocation, found, async ({ crew, store, signal, asking }) => {
     const { used, ...asked } = await request(crew, store)
     const plan = await planOf(crew, store, asked)

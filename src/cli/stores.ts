@@ -6,6 +6,7 @@ import { realWorld } from '../engine/world.ts'
 import { environment } from '../environment.ts'
 import { RepriseError } from '../errors.ts'
 import { storePath } from '../stores/open-store.ts'
+import type { Store } from '../stores/store.ts'
 
 export type OpenEngine = Engine & AsyncDisposable
 
@@ -19,6 +20,11 @@ export async function openRuns(store: string | undefined): Promise<OpenEngine> {
 export function noRunsYet(store?: string): RepriseError {
   const place = storeUrl(store)
   return new RepriseError('RUN_NOT_FOUND', `there are no runs in ${place} yet; start one with: reprise run <file>`)
+}
+
+/** For commands that go on from a run: RUN_NOT_FOUND where there was never one, before a store is made. */
+export function checkRuns(given: string | Store | undefined): void {
+  if (typeof given !== 'object' && !storeExists(given)) throw noRunsYet(given)
 }
 
 /** For commands that put a run there: the store is made when it is not there yet. */

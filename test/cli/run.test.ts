@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { claims, imports, project, records, runIn } from './support.ts'
 
@@ -215,11 +217,14 @@ describe('reprise replay', { concurrency: 4 }, () => {
     assert.equal(record?.['raw'], 'Urgentcalm\nSecond line')
   })
 
-  test('says to start a run where there is none', async () => {
+  test('says to start a run where there is none, and so does resume; neither makes a store', async () => {
     await using folder = await project(claims)
-    const ended = await folder.reprise('replay', '-t', 'note')
-    assert.equal(ended.code, 5)
-    assert.match(ended.stderr, /^error: crew claims has no run .*\(with: reprise run\)/)
+    for (const command of [['replay', '-t', 'note'], ['resume']]) {
+      const ended = await folder.reprise(...command)
+      assert.equal(ended.code, 5)
+      assert.match(ended.stderr, /^error: there are no runs in .* yet; start one with: reprise run <file>\n$/)
+    }
+    assert.equal(existsSync(join(folder.path, '.reprise')), false)
   })
 
   test('exits with 2 and says where tasks are listed when the task is left out', async () => {

@@ -6,6 +6,7 @@ import { taskNameOf } from '../find-task.ts'
 import type { Invocation } from '../invocation.ts'
 import { readLimit } from '../limits.ts'
 import { loadCrew } from '../load-crew.ts'
+import { checkRuns } from '../stores.ts'
 
 export interface ResumeOptions {
   readonly file?: string
@@ -19,6 +20,7 @@ export async function resume(invocation: Invocation<ResumeOptions>): Promise<num
   const { args, options } = invocation
   const budget = options.budget === undefined ? undefined : readLimit('--budget', options.budget)
   const found = await loadCrew(options.file, options.crew)
+  checkRuns(options.store ?? found.store)
   return execute(invocation, found, async ({ crew, store, signal, asking }) => {
     const [name] = args
     const { changed } = options
