@@ -40,6 +40,7 @@ const features: { readonly [crew: string]: readonly number[] } = {
   limits: [10, 4],
   long: [13],
   served: [11],
+  servedByHttp: [11],
   spoken: [11],
 }
 const outputFiles: { readonly [crew: string]: number } = { files: 2 }

@@ -17,6 +17,7 @@ import { isGone, until } from '../tools/mcp-support.ts'
 import { servers } from './effects.ts'
 import { decide } from './feature-crews.ts'
 import { live, openCrew, type Lived } from './life.ts'
+import { openMcpOverHttp } from './mcp-over-http.ts'
 import { openModelServer, requestsOf, streamedOf } from './model-server.ts'
 
 const child = new URL('child.ts', import.meta.url).pathname
@@ -52,7 +53,12 @@ export type Harness = Awaited<ReturnType<typeof openHarness>>
 export async function openHarness() {
   const folder = await temporaryFolder()
   const server = await openModelServer(10)
-  const environment = environmentOf({ OPENAI_API_KEY: 'sk-none', OPENAI_BASE_URL: `${server.url}/v1` })
+  const mcp = await openMcpOverHttp()
+  const environment = environmentOf({
+    OPENAI_API_KEY: 'sk-none',
+    OPENAI_BASE_URL: `${server.url}/v1`,
+    MCP_URL: mcp.url,
+  })
   process.env['EFFECTS_FOLDER'] = folder.path
   const before = process.cwd()
   // output files are written below the working folder
@@ -178,6 +184,7 @@ export async function openHarness() {
       for (const one of children) if (one.exitCode === null && one.signalCode === null) one.kill('SIGKILL')
       environment[Symbol.dispose]()
       await server[Symbol.asyncDispose]()
+      await mcp[Symbol.asyncDispose]()
       process.chdir(before)
       await folder[Symbol.asyncDispose]()
     },

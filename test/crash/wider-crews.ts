@@ -73,6 +73,13 @@ export async function served(run: string, stack: AsyncDisposableStack): Promise<
   return new Crew({ name: 'served', tasks: [taskOf('post', 'Post it', { tools })] })
 }
 
+/** The same over HTTP: the server lives on when its client is killed. */
+export async function servedByHttp(run: string, stack: AsyncDisposableStack): Promise<Crew> {
+  const url = process.env['MCP_URL'] ?? ''
+  const { tools } = stack.use(await mcpTools({ url, headers: { 'x-run': run } }))
+  return new Crew({ name: 'servedByHttp', tasks: [taskOf('post', 'Post it', { tools })] })
+}
+
 /** Somebody listens to all that its models say. */
 export function spoken(): Crew {
   return new Crew({ name: 'spoken', tasks: [taskOf('a', 'Measure', { tools: [measure] }), taskOf('b', 'Plain')] })
