@@ -6,7 +6,7 @@ import { exitCodes } from './exit-codes.ts'
 import { completeCommands, type Command, type GlobalOptions, type Invocation, type Place } from './invocation.ts'
 import { example, type Lazily } from './table/options.ts'
 import { plain } from './terminal/plain-text.ts'
-import { flush, openTerminal } from './terminal/terminal.ts'
+import { endWithReader, flush, openTerminal } from './terminal/terminal.ts'
 import { version } from './version.ts'
 
 interface Group {
@@ -55,7 +55,7 @@ export async function createProgram(finished: (code: number) => void, wanted?: s
     .description('Runs crews of AI agents whose every step is journaled, and resumes or replays them from any task.')
     .version(version(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
-    .helpCommand(false)
+    .helpCommand('help [command]', 'print the help of a command')
     .option('--store <url>', 'where journals are kept (else REPRISE_STORE, else .reprise/runs.db beside package.json)')
     .option('--json', 'print data as JSON, one object per line')
     .option('--quiet', 'print data and errors alone: no progress and no advice')
@@ -78,6 +78,7 @@ export async function createProgram(finished: (code: number) => void, wanted?: s
 /** Runs the command that argv names and ends the process: what a crew's module left open must not keep it. */
 export async function main(argv: readonly string[]): Promise<void> {
   let code: number = exitCodes.done
+  endWithReader()
   try {
     const program = await createProgram((ended) => (code = ended), argv[2])
     await program.parseAsync(argv)

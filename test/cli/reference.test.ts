@@ -73,3 +73,13 @@ test('the page names every field of the JSON of a run', async () => {
   const [, json = ''] = page.split('\n## JSON\n')
   for (const field of [...Object.keys(record), ...Object.keys(task)]) assert.ok(json.includes(code(field)), field)
 })
+
+test('whoever reads only the beginning of a help ends the command without an error', async () => {
+  await using folder = await project()
+  for (const args of [['--help'], ['help', 'run'], ['run', '--help']]) {
+    const started = folder.start(args)
+    started.child.stdout?.destroy()
+    const ended = await started.ended()
+    assert.deepEqual([ended.code, ended.stderr], [0, ''], args.join(' '))
+  }
+})

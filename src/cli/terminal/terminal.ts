@@ -45,11 +45,6 @@ export interface TerminalOptions {
 export function openTerminal({ json, quiet, color }: TerminalOptions): Terminal {
   const out = openChannel(process.stdout, color)
   const { stdout, stderr } = process
-  // the reader has gone (`reprise runs | head -1`): nothing is wrong, and nobody is left to print for
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(0)
-    throw error
-  })
   const loud = openChannel(process.stderr, color)
   return {
     json,
@@ -65,6 +60,14 @@ export function openTerminal({ json, quiet, color }: TerminalOptions): Terminal 
         ? openBlock(stderr, [stdout], painter(stderr, color))
         : undefined,
   }
+}
+
+/** The reader may go (`reprise runs | head -1`): nothing is wrong then, and nobody is left to print for. */
+export function endWithReader(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0)
+    throw error
+  })
 }
 
 /** Resolves when what was printed is handed over, so that the process may exit. */
