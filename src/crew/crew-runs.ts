@@ -110,7 +110,7 @@ export function crewRuns(
     check?: (state: RunState) => void,
     budget?: Limit,
   ): Promise<Hold | RunState> {
-    await checkPrices(crew, budget)
+    await checkBudgetPrices(crew, budget)
     const inspect = (state: RunState): void => {
       check?.(state)
       const done = state.status === 'completed'
@@ -138,7 +138,7 @@ export function crewRuns(
     checkReadable(parent, crew.name)
     const over = settled(request.given, parent.given ?? parent.inputs)
     const made = await inputsFor(crew, parent, over, request.given.files)
-    await checkPrices(crew)
+    await checkBudgetPrices(crew)
     const plan = await planFork(crew, parent, { ...request, inputs: made.inputs })
     const executed = new Set(plan.tasks.filter((item) => item.action === 'execute').map((item) => item.task))
     checkBefore(crew, made.inputs, (task) => executed.has(task.name))
@@ -185,7 +185,7 @@ export function crewRuns(
       if (!known) {
         const made = await beforeKickoff(crew, given ? settled(given) : {}, given?.files)
         checkBefore(crew, made.inputs, () => true)
-        await checkPrices(crew)
+        await checkBudgetPrices(crew)
         announce(crew, run, 'kickoff')
         const hold = await createRun(engine, crew, { run, ...made, ...(reuse ? { origin: { reuse } } : {}) })
         if (hold) return begin(engine, hold, choices)
@@ -275,7 +275,7 @@ function checkBefore(crew: CrewDefinition, inputs: Inputs, executed: (task: Task
 }
 
 /** OPTION_UNKNOWN when money is limited and nobody knows what a model costs. */
-async function checkPrices(crew: CrewDefinition, budget = crew.budget): Promise<void> {
+async function checkBudgetPrices(crew: CrewDefinition, budget = crew.budget): Promise<void> {
   if (budget?.cost === undefined) return
   for (const { model: asked, task } of modelsOf(crew)) {
     const model = modelName(asked)

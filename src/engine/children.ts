@@ -1,9 +1,16 @@
 // The runs of tasks that are crews, as whoever looks at the run that made them sees them: their open questions are its own, under the
 // name of the task (`research/q1`), so that nobody needs to know of them to answer.
 import type { Question } from '../journal/entries.ts'
-import { addTo, openQuestions, spentByModel, type RunState, type TaskState } from '../journal/state.ts'
+import {
+  addTo,
+  openQuestions,
+  spentByModel,
+  type AttemptState,
+  type RunState,
+  type TaskState,
+} from '../journal/state.ts'
 import type { Store } from '../stores/store.ts'
-import { readRun } from './read-run.ts'
+import { readIfThere, readRun } from './read-run.ts'
 
 export interface Child {
   readonly task: string
@@ -19,11 +26,13 @@ export function childOf(state: RunState, task: string): Child | undefined {
   return { task, path: attempt.path, run: attempt.child }
 }
 
-/** The runs of a task that is a crew since it was last done: what they have taken is theirs alone until it is done again. */
-export function runsSinceDone(state: RunState, task: TaskState): string[] {
-  const attempts = task.attempts.map((path) => state.attempts.get(path))
-  const done = attempts.findLastIndex((attempt) => attempt?.status === 'completed')
-  return attempts.slice(done + 1).flatMap((attempt) => attempt?.child ?? [])
+type ChildAttempt = AttemptState & { readonly child: string }
+
+/** The attempts at a task that is a crew since it was last done: what their runs have taken is theirs alone until it is done again. */
+export function attemptsSinceDone(state: RunState, task: TaskState): ChildAttempt[] {
+  const attempts = task.attempts.flatMap((path) => state.attempts.get(path) ?? [])
+  const done = attempts.findLastIndex((attempt) => attempt.status === 'completed')
+  return attempts.slice(done + 1).filter((attempt): attempt is ChildAttempt => attempt.child !== undefined)
 }
 
 /**
@@ -32,13 +41,11 @@ export function runsSinceDone(state: RunState, task: TaskState): string[] {
  */
 export async function countChildren(store: Store, state: RunState): Promise<RunState> {
   for (const task of state.tasks.values()) {
-    const since = new Set(runsSinceDone(state, task))
-    for (const attempt of task.attempts.flatMap((path) => state.attempts.get(path) ?? [])) {
-      if (attempt.child === undefined || !since.has(attempt.child)) continue
+    for (const attempt of attemptsSinceDone(state, task)) {
+      const child = await readIfThere(store, attempt.child)
       // one that was never made, or was deleted, has taken nothing
-      const read = await readRun(store, attempt.child).catch(() => undefined)
-      if (!read) continue
-      attempt.spent = spentByModel(await countChildren(store, read.state))
+      if (!child) continue
+      attempt.spent = spentByModel(await countChildren(store, child))
       for (const usage of Object.values(attempt.spent)) addTo(state.spent, usage)
     }
   }
@@ -52,9 +59,9 @@ export async function questionsOf(store: Store, state: RunState): Promise<Questi
   for (const task of state.tasks.keys()) {
     const child = childOf(state, task)
     if (!child) continue
+    const read = await readIfThere(store, child.run)
     // one that was never made, or was deleted, asks nothing
-    const read = await readRun(store, child.run).catch(() => undefined)
-    const asked = read ? await questionsOf(store, read.state) : []
+    const asked = read ? await questionsOf(store, read) : []
     open.push(...asked.map((question) => fromChild(child, question)))
   }
   return open

@@ -5,7 +5,7 @@ import type { OnceCall, Question } from '../journal/entries.ts'
 import { digest } from '../journal/hash.ts'
 import { spentByModel, type AttemptState, type RunState } from '../journal/state.ts'
 import { plainAttempt, standingOf } from './attempts.ts'
-import { fromChild, runsSinceDone } from './children.ts'
+import { attemptsSinceDone, fromChild } from './children.ts'
 import type { ChildDefinition, CrewDefinition, Engine, ExecuteOptions, TaskDefinition } from './definition.ts'
 import { executeRun } from './execute-run.ts'
 import { failed, failedByPerson } from './execute-task.ts'
@@ -13,7 +13,7 @@ import type { Hold } from './hold.ts'
 import { askToRaise, checkBudget, countFor, failedLimit, LimitReached } from './limits.ts'
 import { createRun, resumeRun } from './lifecycle.ts'
 import { callsFor, toOnceCall } from './once.ts'
-import { readRun } from './read-run.ts'
+import { readIfThere } from './read-run.ts'
 import { soFarFor } from './so-far.ts'
 
 export async function executeChild(
@@ -128,9 +128,10 @@ async function advance(
 /** The runs of attempts that were given up for this one: nobody goes on with them, but what they took was taken. */
 async function givenUp({ engine, state }: Hold, task: TaskDefinition, current: string): Promise<RunState[]> {
   const known = state.tasks.get(task.name)
-  const earlier = (known ? runsSinceDone(state, known) : []).filter((run) => run !== current)
-  const read = await Promise.all(earlier.map((run) => readRun(engine.store, run).catch(() => undefined)))
-  return read.flatMap((one) => one?.state ?? [])
+  const attempts = known ? attemptsSinceDone(state, known) : []
+  const earlier = attempts.filter(({ child }) => child !== current)
+  const read = await Promise.all(earlier.map(({ child }) => readIfThere(engine.store, child)))
+  return read.filter((one) => one !== undefined)
 }
 
 /** A run's id has at most 200 characters, also that of a child's child. */
@@ -140,7 +141,7 @@ function childRun(run: string, path: string): string {
 }
 
 /** What the unfinished children of a run have called so far: it is copied up only when they are done. */
-export async function callsOfOpenChildren({ store }: Engine, state: RunState): Promise<OnceCall[]> {
+export async function callsOfOpenChildren(engine: Engine, state: RunState): Promise<OnceCall[]> {
   const open = [...state.tasks.values()].flatMap((task) =>
     task.attempts.flatMap((path) => {
       const attempt = state.attempts.get(path)
@@ -151,8 +152,10 @@ export async function callsOfOpenChildren({ store }: Engine, state: RunState): P
   )
   const calls = await Promise.all(
     open.map(async ({ task, run }) => {
-      const read = await readRun(store, run).catch(() => undefined)
-      return read ? callsFor(read.state).map((call) => under(task, toOnceCall(call))) : []
+      const child = await readIfThere(engine.store, run)
+      if (!child) return []
+      const below = await callsOfOpenChildren(engine, child)
+      return [...callsFor(child).map(toOnceCall), ...below].map((call) => under(task, call))
     }),
   )
   return calls.flat()

@@ -7,11 +7,11 @@ import { dollars } from '../journal/words.ts'
 import { addCost } from '../models/cost.ts'
 import type { Store } from '../stores/store.ts'
 import { putToCaller } from './ask.ts'
-import { runsSinceDone } from './children.ts'
+import { attemptsSinceDone } from './children.ts'
 import type { CrewDefinition, ExecuteOptions } from './definition.ts'
 import type { Hold } from './hold.ts'
 import { costOfRun } from './plan/estimate.ts'
-import { readRun } from './read-run.ts'
+import { readIfThere } from './read-run.ts'
 
 /** Thrown where a model was about to be called. */
 export class LimitReached extends Error {
@@ -51,14 +51,16 @@ export async function checkBudget(hold: Hold, crew: CrewDefinition, { checkOuter
 
 /** Its own first, which holds what its finished children have taken. */
 async function statesUnder(store: Store, state: RunState): Promise<RunState[]> {
-  const open = [...state.tasks.values()].flatMap((task) => runsSinceDone(state, task))
+  const open = [...state.tasks.values()].flatMap((task) => attemptsSinceDone(state, task))
   const under = await Promise.all(
-    open.map(async (run) => {
+    open.map(async ({ child: run }) => {
+      const read = children.get(state)?.has(run) ? undefined : await readIfThere(store, run)
+      // it may have been taken up meanwhile
+      const child = children.get(state)?.get(run) ?? read
       // one that was never made, or was deleted, has taken nothing
-      const read = children.get(state)?.has(run) ? undefined : await readRun(store, run).catch(() => undefined)
-      if (read && !children.get(state)?.has(run)) countFor(state, read.state)
-      const child = children.get(state)?.get(run)
-      return child ? statesUnder(store, child) : []
+      if (!child) return []
+      countFor(state, child)
+      return statesUnder(store, child)
     }),
   )
   return [state, ...under.flat()]

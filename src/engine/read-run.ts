@@ -1,5 +1,6 @@
 // A run's journal from a store, folded, with the chain of hashes checked on the way. A line that does not fit its neighbour
 // is a person's edit: it is reported in the state, and the next resume records it.
+import { RepriseError } from '../errors.ts'
 import { decodeEntry, decodePlain } from '../journal/codec.ts'
 import type { Entry } from '../journal/entries.ts'
 import { closeFold } from '../journal/edits.ts'
@@ -32,6 +33,16 @@ export async function readRun(store: Store, run: string): Promise<ReadRun> {
   // its name decides, so that the copy of a journal is a run of its own
   state.run = run
   return { state: closeFold(state), hash }
+}
+
+/** Undefined when the store has no such run. A store that does not answer is no answer. */
+export async function readIfThere(store: Store, run: string): Promise<RunState | undefined> {
+  try {
+    return (await readRun(store, run)).state
+  } catch (error) {
+    if (RepriseError.isInstance(error) && error.code === 'RUN_NOT_FOUND') return undefined
+    throw error
+  }
 }
 
 /** The entries behind `after`, with their bytes. */

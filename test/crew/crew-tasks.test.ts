@@ -294,6 +294,33 @@ describe('a task that is a crew', () => {
     assert.equal((await crew.getRun('r')).usage.calls, model.calls.length)
   })
 
+  test('is not started over with its calls forgotten when the store cannot tell them', async () => {
+    const store = memoryStore()
+    const broken = nested({ store, script: [{ when: 'filed', error: 'no power' }] })
+    await assert.rejects(broken.crew.kickoff({ id: 'r', inputs }), { code: 'MODEL_FAILED' })
+    const failing: Store = {
+      ...store,
+      read(run, after) {
+        if (run === 'r/research#1') throw new Error('the disk does not answer')
+        return store.read(run, after)
+      },
+    }
+    const { crew, filed } = nested({ store: failing })
+    await assert.rejects(crew.replay('research', { run: 'r' }), /the disk does not answer/)
+    assert.deepEqual([broken.filed.length, filed.length], [1, 0])
+  })
+
+  test('begun anew knows the calls that were made two crews down', async () => {
+    const store = memoryStore()
+    const broken = nested({ store, script: [{ when: 'filed', error: 'no power' }] })
+    const outer = (crew: Crew) => new Crew({ name: 'top', tasks: [new Task({ name: 'all', crew })], store })
+    await assert.rejects(outer(broken.crew).kickoff({ id: 'r', inputs }), { code: 'MODEL_FAILED' })
+    const { crew, filed } = nested({ store })
+    const done = await outer(crew).replay('all', { run: 'r' })
+    assert.equal(done.status, 'completed')
+    assert.deepEqual([broken.filed.length, filed.length], [1, 0])
+  })
+
   test('lacks no input that could have been seen to be missing before anything was spent', async () => {
     const missing = { code: 'INPUT_MISSING', message: /the description of task find uses \{topic\}/ }
     const model = scriptedModel([{ when: 'Task:', reply: 'x' }])

@@ -3,7 +3,7 @@ import { questionsOf } from '../../engine/children.ts'
 import { resumeCommand, shellWord } from '../../engine/commands.ts'
 import { answerQuestion, findQuestion } from '../../engine/people.ts'
 import { decisions, howToAnswer } from '../../engine/questions.ts'
-import { readRun } from '../../engine/read-run.ts'
+import { readIfThere, readRun } from '../../engine/read-run.ts'
 import { RepriseError } from '../../errors.ts'
 import type { Question } from '../../journal/entries.ts'
 import type { RunState } from '../../journal/state.ts'
@@ -62,8 +62,8 @@ export async function answer({ terminal, args, options, complete }: Invocation<A
 
 /** The run that it works for, through all crews that are tasks of others: what is to be gone on with is that. */
 async function outermost(store: Store, { run, caller }: RunState): Promise<string> {
-  const read = caller === undefined ? undefined : await readRun(store, caller).catch(() => undefined)
-  return read ? outermost(store, read.state) : run
+  const outer = caller === undefined ? undefined : await readIfThere(store, caller)
+  return outer ? outermost(store, outer) : run
 }
 
 /** QUESTION_NOT_FOUND, QUESTION_ANSWERED; a usage error when none is named and nobody can be asked. */
