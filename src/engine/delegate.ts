@@ -107,7 +107,7 @@ async function executeWithin(
       const { by: guardrail, reason } = judged
       const refusal: NewEntry = { type: 'guardrail.judged', path, guardrail, verdict: 'refused', reason }
       const tries = refusals(hold.state, attempt) + 1
-      const message = `${role} gave no acceptable answer in ${tries} tries: ${reason}`
+      const message = `${role} gave no acceptable answer in ${tries === 1 ? 'one try' : `${tries} tries`}: ${reason}`
       const failed: NewEntry = { type: 'task.failed', path, error: { code: 'OUTPUT_REFUSED', message } }
       // who handed the work on is told, and may do without
       await hold.append([...judged.entries, refusal, ...(tries > task.retries ? [failed] : [])])

@@ -80,7 +80,7 @@ export async function executeTask(
       continue
     }
     const tries = refusals(hold.state, attempt) + 1
-    const words = `task ${task.name} gave no acceptable answer in ${tries} tries: ${judged.reason}`
+    const words = `task ${task.name} gave no acceptable answer in ${tries === 1 ? 'one try' : `${tries} tries`}: ${judged.reason}`
     throw await failed(hold, task, 'OUTPUT_REFUSED', words, [...judged.entries, refusal])
   }
 }

@@ -175,14 +175,7 @@ describe('a hierarchical crew', () => {
     await crew.kickoff({ inputs })
     const model = scriptedModel(delegation)
     const researcher = new Agent({ role: 'Researcher', goal: 'Find many facts', model })
-    const later = new Crew({
-      name: 'managed',
-      agents: [researcher, writer],
-      tasks: [report],
-      process: 'hierarchical',
-      manager: model,
-      store,
-    })
+    const { crew: later } = managed({ agents: [researcher, writer], tasks: [report], manager: model }, store)
     assert.deepEqual((await later.plan()).tasks[0]?.fields, ['coworker:Researcher'])
   })
 })
@@ -300,14 +293,14 @@ describe('a coworker with guardrails', () => {
     const { crew, store, logged } = guarded({ retries: 0 })
     assert.equal(
       String(await crew.kickoff({ id: 'r' })),
-      'lead heard: Writer gave no acceptable answer in 1 tries: it is bad',
+      'lead heard: Writer gave no acceptable answer in one try: it is bad',
     )
     assert.equal((await stateOf(store, 'r')).attempts.get('report#1/1.0/writer#1')?.status, 'failed')
     const told = logged.filter((line) => / (started|failed|completed)/.test(line)).map((line) => line.slice(4))
     assert.deepEqual(told, [
       'task report started (report#1) by Lead',
       'attempt report#1/1.0/writer#1 started by Writer',
-      'attempt report#1/1.0/writer#1 failed: Writer gave no acceptable answer in 1 tries: it is bad',
+      'attempt report#1/1.0/writer#1 failed: Writer gave no acceptable answer in one try: it is bad',
       'task report completed',
       'completed',
     ])

@@ -17,7 +17,7 @@ import { hashBytes } from '../../src/journal/hash.ts'
 import { openStore } from '../../src/stores/open-store.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
-import { entriesOf, newStore, stateOf } from '../engine/support.ts'
+import { entriesOf, newStore, stateOf, refusal } from '../engine/support.ts'
 import { chatReply, openServer, sendJson } from '../models/support.ts'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
 import { fileCrew } from './file-crew.ts'
@@ -30,16 +30,6 @@ async function claimFile(bytes: Uint8Array = pdf, name = 'claim.pdf') {
   const path = join(folder.path, name)
   writeFileSync(path, bytes)
   return { path, folder: folder.path, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() }
-}
-
-async function refusal(work: () => unknown): Promise<RepriseError> {
-  try {
-    await work()
-  } catch (error) {
-    if (RepriseError.isInstance(error)) return error
-    throw error
-  }
-  return assert.fail('nothing was refused')
 }
 
 /** How often each blob was handed to the store, by hash. */

@@ -12,11 +12,11 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { Agent, Crew, RepriseError, Task, type TaskOptions, type TaskOutput } from 'reprise'
+import { Agent, Crew, Task, type TaskOptions, type TaskOutput } from 'reprise'
 import { z } from 'zod'
 import type { Store } from '../../src/stores/store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
-import { dyingStore, entriesOf, newStore } from '../engine/support.ts'
+import { dyingStore, entriesOf, newStore, refusal } from '../engine/support.ts'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
 
 /** The process works in a folder of its own until the end of the scope. */
@@ -48,16 +48,6 @@ function reporting(options: Partial<TaskOptions>, store: Store = newStore()) {
   const sum = new Task({ name: 'sum', description: 'Sum up', agent })
   const crew = new Crew({ name: 'reports', tasks: [report, sum], store, logger: { info() {}, warn() {} } })
   return { crew, model, store }
-}
-
-async function refusal(work: () => unknown): Promise<RepriseError> {
-  try {
-    await work()
-  } catch (error) {
-    if (RepriseError.isInstance(error)) return error
-    throw error
-  }
-  return assert.fail('nothing was refused')
 }
 
 const inputs = { topic: 'fire' }

@@ -1,7 +1,7 @@
 // What the engine's tests share: a crew of one task on a scripted model, and a store that dies like a process does.
 import { createHash } from 'node:crypto'
 import assert from 'node:assert/strict'
-import { Agent, Crew, Task, type Tool } from 'reprise'
+import { Agent, Crew, RepriseError, Task, type Tool } from 'reprise'
 import { readRun } from '../../src/engine/read-run.ts'
 import type { Entry } from '../../src/journal/entries.ts'
 import type { RunState } from '../../src/journal/state.ts'
@@ -97,4 +97,15 @@ export async function entriesOf(store: Store, run: string): Promise<Entry[]> {
   const entries: Entry[] = []
   for await (const line of store.read(run)) entries.push(JSON.parse(Buffer.from(line.bytes).toString()) as Entry)
   return entries
+}
+
+/** The error that the work is refused with. */
+export async function refusal(work: () => unknown): Promise<RepriseError> {
+  try {
+    await work()
+  } catch (error) {
+    if (RepriseError.isInstance(error)) return error
+    throw error
+  }
+  return assert.fail('nothing was refused')
 }

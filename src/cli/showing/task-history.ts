@@ -86,26 +86,7 @@ function turnRecord({ path, reply, calls }: TurnState, asked: boolean): TurnReco
   return { path, startedAt, repliedAt, model, usage, finish, tries, parts, calls: records }
 }
 
-function callRecord({
-  path,
-  request,
-  input,
-  effect,
-  calledAt,
-  times,
-  outcome,
-  source,
-  abandoned,
-}: CallState): CallRecord {
-  return {
-    path,
-    tool: request.tool,
-    input: input ?? request.input,
-    effect,
-    calledAt,
-    times,
-    outcome,
-    source,
-    abandoned,
-  }
+function callRecord(call: CallState): CallRecord {
+  const { path, request, input = request.input, effect, calledAt, times, outcome, source, abandoned } = call
+  return { path, tool: request.tool, input, effect, calledAt, times, outcome, source, abandoned }
 }
