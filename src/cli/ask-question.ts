@@ -41,7 +41,7 @@ export async function askQuestion(
 }
 
 /** What the question is about, as far as its own text does not show it. */
-export function printQuestion(channel: Channel, question: Question): void {
+function printQuestion(channel: Channel, question: Question): void {
   const width = Math.min(channel.width, 120)
   channel.line()
   const [first = '', ...rows] = wrap(

@@ -76,7 +76,7 @@ export async function pickUnfinished(store: Store, crew: string): Promise<string
 }
 
 /** A usage error when none is picked. */
-export async function pickRun(title: string, rows: readonly RunRow[]): Promise<RunRow> {
+async function pickRun(title: string, rows: readonly RunRow[]): Promise<RunRow> {
   const now = new Date()
   const choices = rows.map((row) => {
     const { questions } = JSON.parse(row.summary) as RowSummary

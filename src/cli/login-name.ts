@@ -1,7 +1,7 @@
 // Who does something at this terminal, for the journal.
 import { userInfo } from 'node:os'
 
-export function loginName(): string | undefined {
+function loginName(): string | undefined {
   try {
     return userInfo().username
   } catch {
