@@ -102,7 +102,7 @@ export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: num
 
   const encode = (entries: readonly NewEntry[]): EncodedEntry[] =>
     entries.map((fresh) => {
-      const at = world.now().toISOString()
+      const at = isoTime(world.now())
       const encoded = encodeEntry(fresh, { seq: state.seq + 1, at, token: lease.token, prev })
       applyEntry(state, encoded.entry)
       prev = encoded.hash
@@ -172,6 +172,15 @@ export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: num
       if (!broken) await store.release(lease).catch(() => undefined)
     },
   }
+}
+
+let lastTime = { ms: Number.NaN, text: '' }
+
+/** The entries of many runs share a millisecond, and to write its text takes longer than most of what is done with it. */
+function isoTime(time: Date): string {
+  const ms = time.getTime()
+  if (ms !== lastTime.ms) lastTime = { ms, text: time.toISOString() }
+  return lastTime.text
 }
 
 function ended({ status }: RunState): boolean {

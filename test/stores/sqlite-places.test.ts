@@ -1,9 +1,10 @@
-// Where a run's entries are is kept in two tables: new places go to a small one, which is emptied into a large one now and then.
+// Where a run's entries are is noted in bulk, now and then; every connection remembers the places of the newest.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { sqliteStore } from 'reprise/stores'
+import fc from 'fast-check'
+import { sqliteStore, type Lease, type Store } from 'reprise/stores'
 import { batch, linesOf, seqsOf, started } from '../../src/testing/store-contract/harness.ts'
 import { ended, linesFrom, otherProcess } from './other-process.ts'
 import { temporaryFolder } from './temporary-folder.ts'
@@ -11,7 +12,7 @@ import { temporaryFolder } from './temporary-folder.ts'
 const runs = ['a', 'b', 'c']
 const size = 300
 
-test('reads runs whose places are in both tables, from anywhere, in order and byte for byte', async () => {
+test('reads runs whose places are partly noted, from anywhere, in order and byte for byte', async () => {
   await using folder = await temporaryFolder()
   const path = join(folder.path, 'runs.db')
   const store = await sqliteStore(path)
@@ -19,8 +20,8 @@ test('reads runs whose places are in both tables, from anywhere, in order and by
   for (let seq = 1; seq < 4_000; seq += size) {
     await Promise.all(leases.map((lease) => store.append(lease, seq, batch(seq + 1, size))))
   }
-  const { moved, recent } = placesIn(path)
-  assert.ok(moved >= 8_192 && recent > 0, `${moved} places were moved, ${recent} are recent`)
+  const { noted, newest } = placesIn(path)
+  assert.ok(noted >= 8_192 && newest > 0, `${noted} places were noted, ${newest} are not`)
   const last = 1 + Math.ceil(3_999 / size) * size
   for (const run of runs) assert.deepEqual(await linesOf(store, run), batch(1, last).lines)
   assert.deepEqual(await seqsOf(store, 'b', last - 1), [last])
@@ -74,20 +75,139 @@ test('has a place for every entry, read by one process while another writes, and
   await ended(child)
   const count = (await seqsOf(store, 'r')).length
   assert.ok(count >= told && count % size === 0)
-  const { moved, recent, entries } = placesIn(path)
-  assert.ok(moved > 0)
-  assert.equal(moved + recent, entries)
+  assert.ok(placesIn(path).noted > 0)
   await store.close()
 })
 
-/** How many of each, once it is certain that every place is that of its entry. */
-function placesIn(path: string): { moved: number; recent: number; entries: number } {
+test('two connections know of what the other wrote, noted and deleted, and never of what is gone', async () => {
+  await using folder = await temporaryFolder()
+  const path = join(folder.path, 'runs.db')
+  const one = await sqliteStore(path)
+  const two = await sqliteStore(path)
+  const [a, b] = [await started(one, 'a'), await started(two, 'b')]
+  for (let seq = 1; seq < 3_000; seq += size) {
+    await one.append(a, seq, batch(seq + 1, size))
+    await two.append(b, seq, batch(seq + 1, size))
+    assert.deepEqual(await seqsOf(two, 'a', seq), range(seq + 1, seq + size))
+    assert.deepEqual(await seqsOf(one, 'b', seq), range(seq + 1, seq + size))
+  }
+  assert.ok(placesIn(path).noted > 0)
+  // the ids of the newest entries are free again, and go to a run of the other connection
+  const d = await started(two, 'd')
+  await two.append(d, 1, batch(2, 20))
+  assert.equal((await seqsOf(one, 'd')).length, 21)
+  for (const lease of [b, d]) {
+    await two.release(lease)
+    await two.delete(lease.run)
+    assert.equal((await seqsOf(one, 'a')).length, 3_001)
+  }
+  const c = await started(two, 'c')
+  await one.append(a, 3_001, batch(3_002, 5))
+  await two.append(c, 1, batch(2, 5))
+  await one.append(a, 3_006, batch(3_007, 5))
+  for (const store of [one, two]) {
+    assert.deepEqual(await seqsOf(store, 'a'), range(1, 3_011))
+    assert.deepEqual([await seqsOf(store, 'b'), await seqsOf(store, 'd')], [[], []])
+    assert.deepEqual(await seqsOf(store, 'c'), range(1, 6))
+  }
+  await one.close()
+  await two.close()
+})
+
+test('a refused append leaves nothing behind in what a connection remembers', async () => {
+  await using folder = await temporaryFolder()
+  const store = await sqliteStore(join(folder.path, 'runs.db'))
+  const leases = await Promise.all(runs.map((run) => started(store, run)))
+  const [a, b, c] = leases
+  assert.ok(a && b && c)
+  for (let seq = 1; seq < 50; seq++) {
+    const appends: Promise<void>[] = [
+      store.append(a, seq, batch(seq + 1, 1)),
+      store.append(b, seq + 7, batch(seq + 8, 1)),
+      store.append(c, seq, batch(seq + 1, 1)),
+    ]
+    const settled = await Promise.allSettled(appends)
+    assert.deepEqual(
+      settled.map((result) => result.status),
+      ['fulfilled', 'rejected', 'fulfilled'],
+    )
+    assert.deepEqual(await seqsOf(store, 'b'), [1])
+    assert.deepEqual(await seqsOf(store, 'c'), range(1, seq + 1))
+  }
+  await store.close()
+})
+
+test('three connections agree on every run, in whatever order they append, are refused and delete', async () => {
+  const which = fc.nat(2)
+  const step = fc.oneof(
+    {
+      weight: 6,
+      arbitrary: fc.record({ what: fc.constant('append'), handle: which, run: fc.nat(3), count: fc.nat(1_400) }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({ what: fc.constant('refuse'), handle: which, run: fc.nat(3), count: fc.constant(2) }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({ what: fc.constant('delete'), handle: which, run: fc.nat(3), count: fc.constant(0) }),
+    },
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), async (steps) => {
+      await using folder = await temporaryFolder()
+      const path = join(folder.path, 'runs.db')
+      const stores = await Promise.all([0, 1, 2].map(() => sqliteStore(path)))
+      const expected = new Map<string, { lease: Lease; last: number }>()
+      for (const { what, handle, run: number, count } of steps) {
+        const store = stores[handle] as Store
+        const run = `r${number}`
+        const known = expected.get(run) ?? { lease: await started(store, run), last: 1 }
+        expected.set(run, known)
+        if (what === 'append') {
+          await store.append(known.lease, known.last, batch(known.last + 1, count + 1))
+          known.last += count + 1
+        } else if (what === 'refuse') {
+          await assert.rejects(store.append(known.lease, known.last + 1, batch(known.last + 2, count)), {
+            code: 'SEQ_CONFLICT',
+          })
+        } else {
+          await store.release(known.lease)
+          await store.delete(run)
+          expected.delete(run)
+        }
+        const reader = stores[(handle + 1) % 3] as Store
+        assert.deepEqual(await seqsOf(reader, run, Math.max(0, known.last - 3)), what === 'delete' ? [] : lastOf(known))
+      }
+      for (const [run, { last }] of expected) {
+        for (const store of stores) assert.deepEqual(await seqsOf(store, run), range(1, last))
+      }
+      placesIn(path)
+      await Promise.all(stores.map((store) => store.close()))
+    }),
+    { numRuns: 40 },
+  )
+})
+
+function lastOf({ last }: { last: number }): number[] {
+  return range(Math.max(1, last - 2), last)
+}
+
+function range(first: number, last: number): number[] {
+  return Array.from({ length: last - first + 1 }, (_, index) => first + index)
+}
+
+/** How many of each, once it is certain that every noted place is that of its entry, and that only the newest are not noted. */
+function placesIn(path: string): { noted: number; newest: number; entries: number } {
   const db = new DatabaseSync(path)
   const count = (from: string): number => Number(db.prepare(`select count(*) as n from ${from}`).get()?.['n'])
-  const found = { moved: count('places'), recent: count('recent_places'), entries: count('entries') }
-  const right = 'all_places p join entries e on e.id = p.entry_id and e.run_id = p.run_id and e.seq = p.seq'
-  assert.equal(count(right), found.entries)
-  assert.equal(count('all_places'), found.entries)
+  const noted = count('places, json_each(places.entries)')
+  const newest = count('entries where id > (select upto from noted)')
+  const right = `places p, json_each(p.entries) place cross join entries e
+    on e.id = place.value and e.run_id = p.run_id and e.seq = p.first + place.key and e.seq <= p.last`
+  assert.equal(count(right), noted)
+  const entries = count('entries')
+  assert.equal(noted + newest, entries)
   db.close()
-  return found
+  return { noted, newest, entries }
 }

@@ -7,8 +7,9 @@ import { storeClosed } from '../refusals.ts'
 import { groupCommit } from './group-commit.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open-database.ts'
+import { openPlaces, type Places } from './places.ts'
 import { whileBusy } from './sqlite-errors.ts'
-import { writableRuns, type WritableRuns } from './writable-runs.ts'
+import type { WritableRuns } from './writable-runs.ts'
 
 /**
  * Twice SQLite's own: of steps of 1 KB (1.4 KB as a line) often only two fit into 4 KB, and the file has twice their size. Counts
@@ -21,6 +22,7 @@ export interface Connection {
   readonly path: string
   readonly now: () => number
   readonly sql: (text: string) => StatementSync
+  readonly places: Places
   readonly writable: WritableRuns
   read<T>(work: () => T): Promise<T>
   /** Synchronous, in a shared transaction; resolves when it is on disk. */
@@ -50,14 +52,24 @@ export async function openConnection(path: string, now: () => number): Promise<C
     return statement
   }
 
-  const writable = writableRuns(sql)
-  const writes = groupCommit(path, { sql, isTransaction: () => db.isTransaction, ...writable })
+  const writable: WritableRuns = new Map()
+  const places = openPlaces(sql, () => writable.clear())
+  const writes = groupCommit(path, {
+    sql,
+    isTransaction: () => db.isTransaction,
+    begun: places.refresh,
+    undone() {
+      writable.clear()
+      places.undone()
+    },
+  })
 
   return {
     url,
     path,
     now,
     sql,
+    places,
     writable,
     async read(work) {
       return whileBusy(path, () => {

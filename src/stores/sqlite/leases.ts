@@ -53,7 +53,7 @@ export function releaseLease(connection: Connection, lease: Lease): Promise<bool
     const release = connection.sql(
       'update runs set owner = null, expires_at = null where run = ? and token = ? and owner is not null',
     )
-    connection.writable.forget(lease.run)
+    connection.writable.delete(lease.run)
     return Number(release.run(lease.run, lease.token).changes) === 1
   })
 }
@@ -71,9 +71,12 @@ export function deleteRun(connection: Connection, run: RunId): Promise<boolean> 
     const record = findLease(connection, run)
     if (record === undefined) return false
     checkFree(run, holdingOf(record), connection.now())
-    connection.writable.forget(run)
+    connection.writable.delete(run)
     sql('update tokens set floor = max(floor, ?)').run(record.token)
+    // so that the deletion need not look through the newest entries
+    connection.places.note()
     sql('delete from runs where id = ?').run(record.id)
+    connection.places.undone()
     return true
   })
 }
@@ -102,7 +105,7 @@ function waitingRuns(
 
 function take(connection: Connection, record: LeaseRecord, owner: Owner, ttlMs: number): Lease {
   const token = record.token + 1
-  connection.writable.forget(record.run)
+  connection.writable.delete(record.run)
   connection
     .sql('update runs set token = ?, owner = ?, expires_at = ? where id = ?')
     .run(token, JSON.stringify(owner), connection.now() + ttlMs, record.id)

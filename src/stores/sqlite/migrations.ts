@@ -12,7 +12,7 @@ export const migrations: readonly Migration[] = [
   {
     number: 1,
     name: '0001-runs-and-entries',
-    checksum: 'dfd8f51c23b47b6e57c8ff36367b9b882863e7c12fcd7d8d76bd0155b2a39125',
+    checksum: '923c0142a953f34392957f7c9a29a9f151ae9543d72e9160e398e5ff6eea559f',
     sql: `-- One row per run: what a listing shows, and the lease. The lease stays beside the row since each is checked with the other;
 -- token only grows, owner is null when nobody holds the run.
 create table runs (
@@ -50,26 +50,24 @@ create table entries (
 );
 
 -- Where the entries of a run are. An index on entries would have a page for each run, and a commit of a hundred runs would write a
--- hundred of them. The newest few thousand places are in a table of their own, which is so small that the runs share its pages; now
--- and then they are all moved to the other one, in bulk. For every run, recent places come behind the others.
+-- hundred of them. Places are noted now and then instead, in bulk, for all entries up to a number; the few thousand behind it say
+-- themselves whose they are. A row is for entries that follow each other; \`entries\` are their ids, as JSON.
 create table places (
   run_id integer not null,
-  seq integer not null,
-  entry_id integer not null,
-  primary key (run_id, seq)
+  first integer not null,
+  last integer not null,
+  entries text not null,
+  primary key (run_id, first)
 ) without rowid;
-create table recent_places (
-  run_id integer not null,
-  seq integer not null,
-  entry_id integer not null,
-  primary key (run_id, seq)
-) without rowid;
-create view all_places as select * from places union all select * from recent_places;
+-- \`changes\` counts notes, and deletions, after which ids of entries may be given again: what a process remembers is then no longer so.
+create table noted (upto integer not null, changes integer not null);
+insert into noted (upto, changes) values (0, 0);
 -- In place of the cascade that the other tables have, which would need the index on entries.
 create trigger delete_entries before delete on runs begin
-  delete from entries where id in (select entry_id from all_places where run_id = old.id);
+  delete from entries where id > (select upto from noted) and run_id = old.id;
+  delete from entries where id in (select value from places, json_each(places.entries) where run_id = old.id);
   delete from places where run_id = old.id;
-  delete from recent_places where run_id = old.id;
+  update noted set upto = min(upto, coalesce((select max(id) from entries), 0)), changes = changes + 1;
 end;
 
 create table blobs (
