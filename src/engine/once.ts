@@ -65,11 +65,7 @@ export function decideOnce(state: RunState, attempt: AttemptState, call: CallSta
   const others = onceCalls(state, asked.task).filter(
     (other) => other.tool === call.request.tool && !(other.inherited && state.effects === 'again'),
   )
-  // what was done within its steps is part of an attempt, but not what an attempt did that was sent back
-  const sentBack = carriedBy(state, attempt.path)
-  const isHere = (other: FoundCall): boolean =>
-    rootAttempt(other.attempt) === rootAttempt(attempt.path) &&
-    !attemptsIn(other.attempt).some((path) => sentBack.has(path))
+  const isHere = partOf(state, attempt)
   const here = others.filter((other) => isHere(other) && other.path !== call.path)
   const before = others.filter((other) => !isHere(other))
   const same = before.findLast((other) => other.key === asked.key && other.occurrence === asked.occurrence)
@@ -91,6 +87,13 @@ export function decideOnce(state: RunState, attempt: AttemptState, call: CallSta
   if (asked.settles && same?.outcome === 'unknown' && !same.inherited)
     return { act: 'settle', of: same.path, question: repeated }
   return { act: 'ask', question: repeated }
+}
+
+/** Whether a call is one of the attempt: what was done within its steps is, but not what an attempt did that was sent back. */
+function partOf(state: RunState, attempt: AttemptState): (call: FoundCall) => boolean {
+  const root = rootAttempt(attempt.path)
+  const sentBack = carriedBy(state, attempt.path)
+  return ({ attempt: of }) => rootAttempt(of) === root && !attemptsIn(of).some((path) => sentBack.has(path))
 }
 
 /** The attempts whose conversations this one, and those that it is part of, carry on. */
@@ -190,19 +193,23 @@ export function callsFor(state: RunState): FoundCall[] {
   return onceCalls(state, undefined, mayRepeat).filter((call) => call.made || call.given)
 }
 
-/** What the tool was given for the same call in a run that this one was made from. */
-export function inheritedKey(
+/** What the tool was given for the same call in the runs that this one was made from: more than one when coworkers made it. */
+export function inheritedKeys(
   state: RunState,
   asked: Pick<OnceCall, 'task' | 'tool' | 'key' | 'occurrence'>,
-): string | undefined {
-  if (state.effects === 'again') return undefined
-  return state.inheritedCalls.findLast(
-    (call) =>
-      call.task === asked.task &&
-      call.tool === asked.tool &&
-      call.key === asked.key &&
-      call.occurrence === asked.occurrence,
-  )?.idempotencyKey
+): string[] {
+  if (state.effects === 'again') return []
+  const { task, tool, key, occurrence } = asked
+  return state.inheritedCalls
+    .filter((call) => call.task === task && call.tool === tool && call.key === key && call.occurrence === occurrence)
+    .flatMap((call) => call.idempotencyKey ?? [])
+    .toReversed()
+}
+
+/** What the tools were given for the other calls of the attempt. */
+export function keysBeside(state: RunState, task: string, attempt: AttemptState, call: CallState): string[] {
+  const others = onceCalls(state, task, (other) => other !== call && other.idempotencyKey !== undefined)
+  return others.filter(partOf(state, attempt)).flatMap((other) => other.idempotencyKey ?? [])
 }
 
 /** How many calls of the same tool and key the attempt made before this one. `keys` are those not recorded yet, by path. */

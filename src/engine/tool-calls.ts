@@ -15,7 +15,7 @@ import { fileReader } from './files.ts'
 import { storeId, type Hold } from './hold.ts'
 import { putToCaller } from './ask.ts'
 import { drainInbox } from './inbox.ts'
-import { decideApproval, decideOnce, inheritedKey, occurrenceOf, type Decision } from './once.ts'
+import { decideApproval, decideOnce, inheritedKeys, keysBeside, occurrenceOf, type Decision } from './once.ts'
 import { runTool, toOutcome } from './run-tool.ts'
 
 /** Thrown when a person's answer fails the task. */
@@ -275,14 +275,26 @@ function occurrenceIn({ attempt, call, key, keys }: Item): number {
   return occurrenceOf(attempt, call, key, keys)
 }
 
-/** The same for every try at the same call, in every life of the run, and in the runs that are made from it. */
+/** Keys that were given out here, by the call that they are for: two calls may be made at once, before either is recorded. */
+const givenOut = new WeakMap<Hold, Map<string, string>>()
+
+/**
+ * The same for every try at the same call, in every life of the run, and in the runs that are made from it; and never that of
+ * another call of the attempt, though a coworker may have made an equal one.
+ */
 function idempotencyKeyOf(item: Item): string {
-  const { hold, task, call, key } = item
+  const { hold, task, attempt, call, key } = item
+  if (call.idempotencyKey !== undefined) return call.idempotencyKey
+  const { state } = hold
   const { tool } = call.request
   const occurrence = occurrenceIn(item)
-  return (
-    call.idempotencyKey ??
-    inheritedKey(hold.state, { task: task.name, tool, key, occurrence }) ??
-    digest([hold.state.run, task.name, tool, key, occurrence])
-  )
+  const used = new Set(keysBeside(state, task.name, attempt, call))
+  const out = givenOut.get(hold) ?? new Map<string, string>()
+  givenOut.set(hold, out)
+  const isFree = (candidate: string): boolean => !used.has(candidate) && (out.get(candidate) ?? call.path) === call.path
+  const made = (number: number): string => digest([state.run, task.name, tool, key, number])
+  let found = inheritedKeys(state, { task: task.name, tool, key, occurrence }).find(isFree)
+  for (let number = occurrence; found === undefined; number++) if (isFree(made(number))) found = made(number)
+  out.set(found, call.path)
+  return found
 }

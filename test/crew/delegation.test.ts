@@ -78,6 +78,42 @@ test('roles and goals with inputs are read by models and people with what these 
   assert.match(attempts.get('a#1')?.request.tools[0]?.description ?? '', /Coworkers: fire expert \(Know fire\)/)
 })
 
+test('equal calls of coworkers in one attempt have keys of their own, in every life and in the runs made from it', async () => {
+  const delegate = { tool: 'delegate_work', input: { coworker: 'Clerk', task: 'Pay 5', context: '' } }
+  await atEveryAppend(async (dying) => {
+    const keys: string[] = []
+    const pay = tool({
+      name: 'pay',
+      description: 'Pay',
+      effect: 'idempotent',
+      input: z.object({ amount: z.number() }),
+      run: (_, { idempotencyKey }) => void keys.push(idempotencyKey),
+    })
+    const model = scriptedModel([
+      { when: /You are Crew manager/, calls: [delegate, delegate] },
+      { when: /You are Crew manager/, reply: 'paid' },
+      { when: /Pay 5/, calls: [{ tool: 'pay', input: { amount: 5 } }] },
+      { when: /Pay 5/, reply: 'done' },
+    ])
+    const store = memoryStore()
+    const crew = new Crew({
+      name: 'payers',
+      agents: [new Agent({ role: 'Clerk', goal: 'g', model, tools: [pay] })],
+      tasks: [new Task({ name: 'pay all', description: 'Pay all' })],
+      process: 'hierarchical',
+      manager: model,
+      store,
+      logger: { info() {}, warn() {} },
+    })
+    await orDeath(crew.with({ store: dying(store) }).kickoff({ id: 'r' }))
+    await crew.kickoff({ id: 'r' })
+    assert.equal(new Set(keys).size, 2)
+    const first = new Set(keys)
+    await crew.replay('pay all', { run: 'r' })
+    assert.deepEqual(new Set(keys), first)
+  })
+})
+
 describe('a hierarchical crew', () => {
   test('has its manager hand work to the agents and ask them, each under its own path', async () => {
     const { crew, store, model, looked } = managed()
