@@ -12,6 +12,10 @@ export const errorCodes = {
     retry: false,
     meaning: 'the code of a started task changed and the resume was told to refuse that',
   },
+  INBOX_WAITING: {
+    retry: true,
+    meaning: 'a run cannot be completed yet, since a message was left for it that nobody has looked at',
+  },
   INPUT_INVALID: { retry: false, meaning: 'an input is a value that JSON cannot carry, or a file that cannot be used' },
   INPUT_MISSING: { retry: false, meaning: 'a text has a placeholder for which no input was given' },
   INPUTS_DIFFER: { retry: false, meaning: 'a run id was used again with other inputs' },

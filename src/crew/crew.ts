@@ -243,8 +243,8 @@ export class Crew<const T extends Tasks = Tasks> {
     })
   }
 
-  /** Puts a value in place of a task's output in an unfinished run; recorded with who did it. A run under way takes it between two tasks,
-   * or, when it completes at the same moment, no more. Later outputs are kept and reported as stale. */
+  /** Puts a value in place of a task's output in an unfinished run; recorded with who did it. A run under way takes it between two
+   * tasks. RUN_ENDED when it is over. Later outputs are kept and reported as stale. */
   async edit<Raw>(
     run: string,
     task: Task<string, unknown, string, Raw> | string,
@@ -267,7 +267,7 @@ export class Crew<const T extends Tasks = Tasks> {
     await answerQuestion(await this.#runs.open(), checkRunId(run), question, answer, this.name)
   }
 
-  /** Ends a run for good, in whatever process it is executed. RUN_ENDED when it is over; one that completes at the same moment stays completed. */
+  /** Ends a run for good, in whatever process it is executed. RUN_ENDED when it is over. */
   async cancel(run: string, by?: string): Promise<void> {
     await this.#tell(run, { kind: 'cancel', ...signed(by) })
   }

@@ -29,7 +29,8 @@ async function execute(hold: Hold, crew: CrewDefinition, options: ExecuteOptions
   const watching = watchInbox(hold, waker)
   let failure: RepriseError | undefined
   try {
-    await hold.append([await executeTasks(hold, crew, options, waker)])
+    // what was left for the run while it was about to end is looked at first
+    while (!(await hold.end(await executeTasks(hold, crew, options, waker))));
   } catch (error) {
     failure =
       hold.signal.reason === stopped ? await recordStop(hold, options) : await recordFailure(hold, error, options)

@@ -20,6 +20,8 @@ export interface Hold {
   readonly signal: AbortSignal
   /** Resolves when the entries are on disk. `taken` are the inbox messages that they record. */
   append(entries: readonly NewEntry[], taken?: readonly string[]): Promise<void>
+  /** Appends the entry that this process's work ends with. False when the run was to be completed and a message came first: nothing is written. */
+  end(entry: NewEntry): Promise<boolean>
   /** An entry that goes in front of the next append, whosever that is; a newer one takes its place. It costs no append of its own. */
   mark(entry: NewEntry): void
   /** To be awaited before every effect: all that the state says now is on disk then. Refuses when the lease is lost or nearly over. */
@@ -83,17 +85,17 @@ export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: num
   const { store, world } = engine
   const { state } = read
   const controller = new AbortController()
-  const end = (reason: unknown): void => {
+  const letGo = (reason: unknown): void => {
     if (!controller.signal.aborted) controller.abort(reason)
   }
   let broken: RepriseError | undefined
   const fail = (error: unknown): void => {
     broken ??= RepriseError.isInstance(error) ? error : storeFailed(lease.run, error)
-    end(broken)
+    letGo(broken)
   }
   const keeper = keepLease(store, lease, world, since, fail)
   let prev = read.hash
-  let waiting: Waiting[] = []
+  const waiting: Waiting[] = []
   let marked: NewEntry | undefined
   /** Of what the state says already and the disk may not. */
   let flight: Promise<void> | undefined
@@ -109,10 +111,17 @@ export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: num
       return encoded
     })
 
+  /** What goes together in one append: an end goes alone, since it may be refused. */
+  const nextGroup = (): Waiting[] => {
+    const end = waiting.findIndex((item) => item.isEnd)
+    return waiting.splice(0, end < 0 ? waiting.length : Math.max(end, 1))
+  }
+
   const flush = async (): Promise<void> => {
     while (waiting.length > 0) {
-      const group = waiting
-      waiting = []
+      const group = nextGroup()
+      const end = group[0]?.isEnd ? group[0] : undefined
+      const before = end && { state: { ...state }, prev, marked }
       const written: Waiting[] = []
       try {
         if (broken) throw broken
@@ -131,17 +140,30 @@ export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: num
         const taken = written.flatMap((item) => item.taken)
         flight = appendSurely(engine, lease, after, toBatch(state, encoded, taken), () => keeper.ready())
         await flight
-        for (const item of written) item.resolve()
+        for (const item of written) item.resolve(true)
         engine.appended?.(
           lease.run,
           encoded.map((item) => item.entry),
         )
       } catch (error) {
+        if (end && before && RepriseError.isInstance(error) && error.code === 'INBOX_WAITING') {
+          takeBack(state, before.state)
+          prev = before.prev
+          marked = before.marked
+          end.resolve(false)
+          continue
+        }
         fail(error)
         for (const item of group) item.reject(broken)
       }
     }
     writing = undefined
+  }
+
+  const handIn = (item: Waiting): void => {
+    waiting.push(item)
+    // a microtask later, so that what parallel calls hand in at once is one append
+    writing ??= Promise.resolve().then(flush)
   }
 
   return {
@@ -150,9 +172,12 @@ export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: num
     signal: controller.signal,
     append(entries, taken = []) {
       const { promise, resolve, reject } = Promise.withResolvers<void>()
-      waiting.push({ entries, taken, resolve, reject })
-      // a microtask later, so that what parallel calls hand in at once is one append
-      writing ??= Promise.resolve().then(flush)
+      handIn({ entries, taken, isEnd: false, resolve: () => resolve(), reject })
+      return promise
+    },
+    end(entry) {
+      const { promise, resolve, reject } = Promise.withResolvers<boolean>()
+      handIn({ entries: [entry], taken: [], isEnd: true, resolve, reject })
       return promise
     },
     mark: (entry) => void (marked = entry),
@@ -163,11 +188,11 @@ export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: num
       controller.signal.throwIfAborted()
     },
     questionId: () => `q${++questions}`,
-    stop: end,
+    stop: letGo,
     async release() {
       keeper.stop()
       await writing
-      end(new RepriseError('RUN_ENDED', `run ${lease.run} is no longer executed here`, { runId: lease.run }))
+      letGo(new RepriseError('RUN_ENDED', `run ${lease.run} is no longer executed here`, { runId: lease.run }))
       // what the run came to is on disk: a lease that cannot be given back expires
       if (!broken) await store.release(lease).catch(() => undefined)
     },
@@ -181,6 +206,12 @@ function isoTime(time: Date): string {
   const ms = time.getTime()
   if (ms !== lastTime.ms) lastTime = { ms, text: time.toISOString() }
   return lastTime.text
+}
+
+/** An end, and a mark in front of it, change nothing but members of the state itself. */
+function takeBack(state: RunState, before: RunState): void {
+  for (const name of Object.keys(state)) if (!(name in before)) Reflect.deleteProperty(state, name)
+  Object.assign(state, before)
 }
 
 function ended({ status }: RunState): boolean {
@@ -204,7 +235,8 @@ function storeFailed(run: string, cause: unknown): RepriseError {
 interface Waiting {
   readonly entries: readonly NewEntry[]
   readonly taken: readonly string[]
-  resolve(): void
+  readonly isEnd: boolean
+  resolve(written: boolean): void
   reject(error: unknown): void
 }
 

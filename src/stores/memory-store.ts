@@ -4,6 +4,7 @@ import { oldestFirst } from './cursor.ts'
 import { listPage } from './list-page.ts'
 import {
   checkFree,
+  checkInbox,
   checkNumbers,
   checkOpen,
   checkSeq,
@@ -121,6 +122,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         if (found === undefined) return
         checkSeq(lease.run, found.lines.length, after, batch)
         checkOpen(lease.run, found.row.status, batch)
+        checkInbox(lease.run, batch, () => waiting(found).map(({ id }) => id))
         store(found, batch)
       }),
 

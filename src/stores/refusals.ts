@@ -78,6 +78,18 @@ export function checkOpen(run: RunId, status: RunStatus | undefined, batch: Batc
   )
 }
 
+/** INBOX_WAITING when the batch completes the run and does not take all that waits in its inbox. */
+export function checkInbox(run: RunId, batch: Batch, waiting: () => readonly string[]): void {
+  if (batch.row?.status !== 'completed') return
+  const left = waiting().find((message) => !batch.taken?.includes(message))
+  if (left === undefined) return
+  throw new RepriseError(
+    'INBOX_WAITING',
+    `run ${run} cannot be completed: message ${left} waits in its inbox; read the inbox and record it first`,
+    { runId: run },
+  )
+}
+
 export function runNotFound(run: RunId, url: string): RepriseError {
   return new RepriseError('RUN_NOT_FOUND', `there is no run ${run} in ${url}: list the runs to see which there are`, {
     runId: run,

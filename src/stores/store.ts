@@ -110,7 +110,8 @@ export interface Store {
    * lease that nobody took still appends: fencing, not time, protects the journal). SEQ_CONFLICT when the journal does not end
    * at `after`. OUTCOME_UNKNOWN when the store cannot tell whether the batch was written: read the tail and see. RUN_ENDED when
    * the stored row says that the run is cancelled, or that it is completed and the batch does not open it again: by a row of its
-   * own whose status is neither, which is how a completed run goes on whose journal a person edited.
+   * own whose status is neither, which is how a completed run goes on whose journal a person edited. INBOX_WAITING when the batch
+   * completes the run and leaves a message in its inbox: whoever posted it was told that it was in time.
    */
   append(lease: Lease, after: number, batch: Batch): Promise<void>
 

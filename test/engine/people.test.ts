@@ -42,6 +42,64 @@ function twoTasks(held: Tool, store: Store = newStore()) {
 const lastTypes = async (store: Store, count: number): Promise<string[]> =>
   (await entriesOf(store, 'r')).slice(-count).map((entry) => entry.type)
 
+describe('between the last look at the inbox and the end', () => {
+  /** Calls `act` when the run is about to be completed, behind everything that could look at its inbox. */
+  function atTheEnd(inner: Store, act: () => Promise<unknown>): Store {
+    let acted = false
+    return {
+      ...inner,
+      async append(lease, after, batch) {
+        if (batch.row?.status === 'completed' && !acted) {
+          acted = true
+          await act()
+        }
+        await inner.append(lease, after, batch)
+      },
+    }
+  }
+
+  test('a cancellation is in time, and the run is never completed', async () => {
+    const store = newStore()
+    const { held, end } = heldTool()
+    end()
+    const { crew } = twoTasks(held, store)
+    const late = crew.with({ store: atTheEnd(store, () => crew.cancel('r')) })
+    await assert.rejects(late.kickoff({ id: 'r' }), { code: 'RUN_CANCELLED' })
+    assert.deepEqual(await lastTypes(store, 2), ['task.completed', 'run.cancelled'])
+  })
+
+  test('an edit is in time, and the journal reads back as it was written', async () => {
+    const store = newStore()
+    const { held, end } = heldTool()
+    end()
+    const { crew } = twoTasks(held, store)
+    const late = crew.with({ store: atTheEnd(store, () => crew.edit('r', 'a', 'edited')) })
+    const result = await late.kickoff({ id: 'r' })
+    assert.equal(result.task('a').raw, 'edited')
+    const entries = await entriesOf(store, 'r')
+    assert.deepEqual(
+      entries.slice(-3).map(({ type }) => type),
+      ['task.completed', 'task.edited', 'run.completed'],
+    )
+    assert.deepEqual(
+      entries.map(({ seq }) => seq),
+      entries.map((_, index) => index + 1),
+    )
+    // the chain of hashes holds: it is completed and needs nothing
+    assert.equal((await crew.kickoff({ id: 'r' })).status, 'completed')
+  })
+
+  test('an invalidated task is executed again before the run is completed', async () => {
+    const store = newStore()
+    const { held, end } = heldTool()
+    end()
+    const { crew, model } = twoTasks(held, store)
+    const late = crew.with({ store: atTheEnd(store, () => crew.invalidate('r', 'a')) })
+    assert.equal((await late.kickoff({ id: 'r' })).status, 'completed')
+    assert.equal(model.calls.filter(({ lastMessage }) => lastMessage.includes('Task: First')).length, 2)
+  })
+})
+
 describe('while the last task runs', () => {
   test('an edit of an earlier output is recorded before the run completes', async () => {
     const { held, called, end } = heldTool()

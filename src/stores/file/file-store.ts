@@ -7,6 +7,7 @@ import { listPage } from '../list-page.ts'
 import { makePrivateFolder } from '../private-folder.ts'
 import {
   checkFree,
+  checkInbox,
   checkNumbers,
   checkOpen,
   checkSeq,
@@ -107,6 +108,8 @@ export async function fileStore(path: string, options: FileStoreOptions = {}): P
         if (state === undefined) return
         checkSeq(lease.run, lastSeq(state), after, batch)
         checkOpen(lease.run, state.row.status, batch)
+        const waiting = batch.row?.status === 'completed' ? await waitingMessages(lease.run, state) : []
+        checkInbox(lease.run, batch, () => waiting.map(({ id }) => id))
         await files.addBlobs(lease.run, batch.blobs ?? [])
         const taken = await postedAmong(lease.run, batch.taken ?? [])
         await appendLines(state, { ...batch, taken }, batch.row && { ...batch.row, run: lease.run }, now())

@@ -1,6 +1,6 @@
 // Creating runs, appending to them and reading them back.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { checkNumbers, checkOpen, checkSeq, checkToken, isEnded, runNotFound } from '../refusals.ts'
+import { checkInbox, checkNumbers, checkOpen, checkSeq, checkToken, isEnded, runNotFound } from '../refusals.ts'
 import type { Batch, Lease, Line, Owner, RunId, RunRow } from '../store.ts'
 import type { Connection } from './connection.ts'
 import type { Piece } from './places.ts'
@@ -49,12 +49,19 @@ export function appendBatch(connection: Connection, lease: Lease, after: number,
     const { id, crew } =
       known?.token === lease.token && known.last === after ? known : findWritable(connection, lease, after, batch)
     checkNumbers(lease.run, after, batch)
+    checkInbox(lease.run, batch, () => waitingIds(connection, id))
     const { row, lines } = batch
     if (row !== undefined) replaceRow(connection, id, row)
     insertBatch(connection, id, row?.crew ?? crew, batch)
     if (isEnded(row?.status)) writable.delete(lease.run)
     else writable.set(lease.run, { id, crew: row?.crew ?? crew, token: lease.token, last: after + lines.length })
   })
+}
+
+function waitingIds({ sql }: Connection, id: number): string[] {
+  return sql('select message from messages where run_id = ? and taken = 0')
+    .all(id)
+    .map((row) => String(row['message']))
 }
 
 type Found = { readonly id: number; readonly crew: string }

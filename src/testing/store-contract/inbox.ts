@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { thisOwner } from '../../stores/owner.ts'
 import type { Message } from '../../stores/store.ts'
-import { batch, claim, refused, row, started, ttlMs, type StoreUnderTest } from './harness.ts'
+import { batch, claim, refused, row, seqsOf, started, ttlMs, type StoreUnderTest } from './harness.ts'
 
 export function inboxContract(under: StoreUnderTest): void {
   claim('gives the messages of a run oldest first, exactly as posted', under, async ({ store }) => {
@@ -45,12 +45,31 @@ export function inboxContract(under: StoreUnderTest): void {
     claim(`takes no message for a run that is ${status}`, under, async ({ store }) => {
       const lease = await started(store, 'r')
       await store.post('r', message('before'))
-      await store.append(lease, 1, batch(2, 1, { row: row('r', { status }) }))
+      await store.append(lease, 1, batch(2, 1, { row: row('r', { status }), taken: ['before'] }))
       assert.equal(await store.post('r', message('after')), 'ended')
       assert.equal(await store.post('r', message('before')), 'exists')
-      assert.deepEqual(await store.inbox('r'), [message('before')])
+      assert.deepEqual(await store.inbox('r'), [])
     })
   }
+
+  claim('completes no run for which a message waits that the append does not take', under, async ({ store }) => {
+    const lease = await started(store, 'r')
+    const completed = { row: row('r', { status: 'completed' }) }
+    await store.post('r', message('a'))
+    await store.post('r', message('b'))
+    await refused(store.append(lease, 1, batch(2, 1, { ...completed, taken: ['a'] })), 'INBOX_WAITING', /\bb\b/)
+    assert.deepEqual([await seqsOf(store, 'r'), (await store.inbox('r')).length], [[1], 2])
+    await store.append(lease, 1, batch(2, 1, { taken: ['a'] }))
+    await store.append(lease, 2, batch(3, 1, { ...completed, taken: ['b'] }))
+    assert.equal((await store.row('r'))?.status, 'completed')
+  })
+
+  claim('cancels a run whatever waits for it', under, async ({ store }) => {
+    const lease = await started(store, 'r')
+    await store.post('r', message('a'))
+    await store.append(lease, 1, batch(2, 1, { row: row('r', { status: 'cancelled' }) }))
+    assert.deepEqual(await store.inbox('r'), [message('a')])
+  })
 
   claim('takes messages for failed, suspended and queued runs', under, async ({ store }) => {
     for (const status of ['failed', 'suspended', 'queued'] as const) {
