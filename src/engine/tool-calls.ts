@@ -1,7 +1,7 @@
 // The tool calls of one reply. All of them run at once; each is journaled under its own path before and after its effect, and
 // its outcome enters the conversation in the order in which the model asked. What is left undecided waits for a person.
 import { messageOf } from '../errors.ts'
-import type { NewEntry } from '../journal/entries.ts'
+import type { NewEntry, Question } from '../journal/entries.ts'
 import { digest } from '../journal/hash.ts'
 import type { Json } from '../journal/json.ts'
 import type { AttemptState, CallState, ToolOutcome, TurnState } from '../journal/state.ts'
@@ -16,6 +16,7 @@ import { storeId, type Hold } from './hold.ts'
 import { putToCaller } from './ask.ts'
 import { drainInbox } from './inbox.ts'
 import { decideApproval, decideOnce, inheritedKeys, keysBeside, occurrenceOf, type Decision } from './once.ts'
+import { callText } from './questions.ts'
 import { runTool, toOutcome } from './run-tool.ts'
 
 /** Thrown when a person's answer fails the task. */
@@ -196,7 +197,7 @@ interface Allowed {
 async function makeCall(item: Item, { input, allowedBy }: Allowed): Promise<void> {
   const { hold, call, task, signal, options } = item
   const now = input === undefined ? item : { ...item, ...(await prepare(item, call, input)) }
-  if ('refusal' in now) return give(item, { error: now.refusal })
+  if ('refusal' in now) return input === undefined ? give(item, { error: now.refusal }) : askAgain(item, now.refusal)
   const { tool, key } = now
   await hold.ready()
   signal.throwIfAborted()
@@ -225,6 +226,16 @@ async function makeCall(item: Item, { input, allowedBy }: Allowed): Promise<void
   // timed out: in doubt at once, with the tool's own settle or a question. Prepared anew, since a person may have changed the input
   await hold.append([{ type: 'tool.abandoned', path: call.path, reason }])
   return advance({ ...item, ...(await prepare(item, call)) })
+}
+
+/** What a person put in place of the model's input cannot be used, which is nothing that the model could mend. */
+async function askAgain(item: Item, problem: string): Promise<void> {
+  const { hold, call } = item
+  const asked = hold.state.questions.get(call.questions.at(-1) ?? '')?.question as Extract<Question, { kind: 'call' }>
+  const text = `The answer to ${asked.id} cannot be used: ${problem}. ${callText(asked.tool, asked.input, asked.earlier)}`
+  const question = { ...asked, id: hold.questionId(), text }
+  await hold.append([{ type: 'question.asked', path: call.path, question }])
+  return advance(item)
 }
 
 /** Calls that were given up and have not ended: they may yet do what they were told to. */

@@ -267,6 +267,25 @@ describe('a task that is sent back', () => {
     assert.deepEqual(pay.done, [5, 7])
   })
 
+  test('asks again, and tells the model nothing, when the input that a person gave does not fit the tool', async () => {
+    const pay = payment()
+    const { crew, store } = sentBack(pay, 6)
+    await crew.kickoff({ id: 'r' })
+    await crew.answer('r', 'q1', { decision: 'approve', input: { amount: 'seven' } })
+    const [question] = (await crew.resume('r')).questions
+    assert.equal(question?.id, 'q2')
+    assert.match(question.text, /answer to q1 cannot be used: the input of pay is not valid: amount: .*number.*May pay/)
+    await crew.answer('r', 'q2', { decision: 'approve', input: {} })
+    assert.match((await crew.resume('r')).questions[0]?.text ?? '', /^The answer to q2 (?!.*The answer)/)
+    await crew.answer('r', 'q3', { decision: 'approve', input: { amount: 7 } })
+    assert.equal((await crew.resume('r')).status, 'completed')
+    assert.deepEqual(pay.done, [5, 7])
+    const errors = (await entriesOf(store, 'r')).filter(
+      (entry) => entry.type === 'tool.returned' && 'error' in entry.outcome,
+    )
+    assert.deepEqual(errors, [])
+  })
+
   test('takes a key of the tool as what makes two calls the same', async () => {
     const pay = payment({ key: () => 'the one payment' })
     const { crew } = sentBack(pay, 6)
