@@ -46,6 +46,8 @@ export async function tell(engine: Engine, run: string, message: InboxMessage, c
 /** Posts, and records it at once when nobody holds the run; else its holder will, before its next step. */
 async function leave(engine: Engine, state: RunState, message: InboxMessage, crew: string | undefined): Promise<void> {
   checkReadable(state, crew)
+  // a process that was killed right behind the cancellation did not get to them: to cancel it again does the rest
+  if (message.kind === 'cancel' && state.status === 'cancelled') await cancelChildren(engine, state)
   await post(engine, state.run, message)
   await recordMessages(engine, state.run)
 }

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { memoryStore } from '../../src/stores/memory-store.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { scriptedModel, type ScriptEntry } from '../../src/testing/scripted-model.ts'
-import { atEveryAppend, orDeath, stateOf } from '../engine/support.ts'
+import { atEveryAppend, orDeath, stateOf, dyingStore, newStore } from '../engine/support.ts'
 
 interface Scene {
   readonly store?: Store
@@ -278,6 +278,16 @@ describe('a task that is a crew', () => {
     await run.cancel()
     await assert.rejects(run.result(), { code: 'RUN_CANCELLED' })
     assert.equal((await stateOf(store, 's/research#1')).status, 'cancelled')
+  })
+
+  test('is cancelled when the run is cancelled again, if the process was killed before it got to that', async () => {
+    const { crew, store } = nested({ humanInput: true, store: newStore() })
+    await crew.kickoff({ id: 'r', inputs })
+    const dying = dyingStore(store, (types) => types.includes('run.cancelled'))
+    await assert.rejects(crew.with({ store: dying }).cancel('r'), /the process is dead/)
+    assert.equal((await stateOf(store, 'r/research#1')).status, 'suspended')
+    await assert.rejects(crew.cancel('r'), { code: 'RUN_ENDED' })
+    assert.equal((await stateOf(store, 'r/research#1')).status, 'cancelled')
   })
 
   test('counts for the run that waits for it with all that it has spent so far', async () => {
