@@ -2,13 +2,13 @@
 // call (`note#1/3.0/analyst#1`), recorded step by step, so that a run that is killed inside of it is resumed inside of it.
 import type { NewEntry, PinnedRequest } from '../journal/entries.ts'
 import type { Json } from '../journal/json.ts'
-import { attemptPath } from '../journal/paths.ts'
+import { attemptNumber, attemptPath } from '../journal/paths.ts'
 import type { AttemptState, RunState } from '../journal/state.ts'
 import { modelName } from '../models/resolve-model.ts'
 import type { AnswerSchema } from '../schema/answer-schema.ts'
 import type { Tool } from '../tools/tool.ts'
 import { refusals, sentBack } from './attempts.ts'
-import { unlessAborted } from './deadline.ts'
+import { deadline, unlessAborted } from './deadline.ts'
 import type { CoworkerDefinition, CrewDefinition, Inputs, TaskDefinition } from './definition.ts'
 import { executeAttempt, takeTurn } from './execute-task.ts'
 import type { Hold } from './hold.ts'
@@ -67,20 +67,46 @@ export function delegatesOf(crew: CrewDefinition, scene: CallScene): ReadonlyMap
   if (scene.task.coworkers.length === 0) return new Map()
   const to = (about: keyof typeof names): [string, Delegate] => [
     names[about],
-    (path, input) => executeWithin(crew, scene, path, input as { [name: string]: string }, about),
+    (path, input) => executeWithin(crew, scene, path, input as Handed, about),
   ]
   return new Map([to('work'), to('question')])
 }
+
+type Handed = { readonly [name: string]: string }
 
 async function executeWithin(
   crew: CrewDefinition,
   scene: CallScene,
   call: string,
-  input: { readonly [name: string]: string },
+  input: Handed,
+  about: keyof typeof names,
+): Promise<string | undefined> {
+  const { hold } = scene
+  const coworker = findCoworker(scene.task.coworkers, input['coworker'] ?? '') as CoworkerDefinition
+  const { role, maxSeconds } = coworker.agent
+  using time = deadline(maxSeconds, scene.signal)
+  try {
+    return await work(crew, { ...scene, signal: time.signal }, coworker, call, input, about)
+  } catch (error) {
+    const path = newestPath(hold.state, call, role)
+    const isOpen = hold.state.attempts.get(path)?.status === 'open'
+    if (!time.over || scene.signal.aborted || !isOpen) throw error
+    const message = `${role} did not finish within ${maxSeconds} s`
+    // who handed the work on is told, and may do without
+    await hold.append([{ type: 'task.failed', path, error: { code: 'TIME_EXHAUSTED', message } }])
+    return message
+  }
+}
+
+async function work(
+  crew: CrewDefinition,
+  scene: CallScene,
+  coworker: CoworkerDefinition,
+  call: string,
+  input: Handed,
   about: keyof typeof names,
 ): Promise<string | undefined> {
   const { hold, options, signal } = scene
-  const coworker = findCoworker(scene.task.coworkers, input['coworker'] ?? '') as CoworkerDefinition
   const task = taskWithin(scene.task, coworker, hold.state.inputs)
   const { role, maxIterations } = coworker.agent
   const take = (of: AttemptState): Promise<void> => takeTurn(hold, crew, task, of, options, signal)
@@ -129,23 +155,29 @@ async function attemptWithin(
   make: () => PinnedRequest,
 ): Promise<AttemptState> {
   const { attempts } = hold.state
-  const pathOf = (number: number): string => attemptPath(slug(agent), number, call)
-  let number = 1
-  while (attempts.has(pathOf(number + 1))) number += 1
-  const last = attempts.get(pathOf(number))
+  const newest = newestPath(hold.state, call, agent)
+  const last = attempts.get(newest)
   if (last && last.status !== 'refused') return last
-  const path = last ? pathOf(number + 1) : pathOf(number)
+  const path = last ? attemptPath(slug(agent), attemptNumber(newest) + 1, call) : newest
   const request = (last?.request ?? make()) as unknown as Json
   const carries = last ? { carries: { path: last.path, message: sentBack(last) } } : {}
   await hold.append([{ type: 'task.started', path, request, fingerprint: {}, agent, ...carries }])
   return attempts.get(path) as AttemptState
 }
 
+/** Of the newest attempt at what was handed on, or of the first, which is still to be made. */
+function newestPath({ attempts }: RunState, call: string, agent: string): string {
+  const pathOf = (number: number): string => attemptPath(slug(agent), number, call)
+  let number = 1
+  while (attempts.has(pathOf(number + 1))) number += 1
+  return pathOf(number)
+}
+
 function requestFor(
   { agent, instructions }: CoworkerDefinition,
   { tools }: TaskDefinition,
   state: RunState,
-  input: { readonly [name: string]: string },
+  input: Handed,
   about: keyof typeof names,
 ): PinnedRequest {
   const text = input[about === 'work' ? 'task' : 'question'] ?? ''

@@ -77,9 +77,7 @@ export function decideOnce(state: RunState, attempt: AttemptState, call: CallSta
   ) {
     return { act: 'return', outcome: { result: same.outcome.result }, source: 'recorded' }
   }
-  const failedHere = here.filter(
-    (other) => other.key === asked.key && other.outcome !== 'unknown' && 'error' in other.outcome,
-  )
+  const failedHere = here.filter((other) => other.key === asked.key && hasFailed(state, other))
   const earlier = [...before, ...failedHere].filter((other) => other.made || other.given).map(toOnceCall)
   if (earlier.length === 0 && !asked.approval) return { act: 'call' }
   const repeated = approvalOf(call, asked, earlier)
@@ -87,6 +85,11 @@ export function decideOnce(state: RunState, attempt: AttemptState, call: CallSta
   if (asked.settles && same?.outcome === 'unknown' && !same.inherited)
     return { act: 'settle', of: same.path, question: repeated }
   return { act: 'ask', question: repeated }
+}
+
+/** It threw, or a coworker's time was up while it was under way: then nobody has asked yet what became of it. */
+function hasFailed(state: RunState, { outcome, attempt }: FoundCall): boolean {
+  return outcome === 'unknown' ? state.attempts.get(attempt)?.status === 'failed' : 'error' in outcome
 }
 
 /** Whether a call is one of the attempt: what was done within its steps is, but not what an attempt did that was sent back. */

@@ -3,6 +3,7 @@
 // a task without its `task.completed` is a task that is not done.
 import { journalVersion, type Entry, type EntryOf, type Limit, type StoredOutput } from './entries.ts'
 import { closeFold } from './edits.ts'
+import { giveUp, withdraw } from './give-up.ts'
 import { callPath, isNested, taskOf } from './paths.ts'
 import { attemptAt, callAt, codeTurn, noRequest, orphan, taskAt } from './places.ts'
 import { addTo, noUsage, replyText, spentOn, type AttemptState, type RunState, type TaskState } from './state.ts'
@@ -188,6 +189,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     if (nested) {
       nested.status = 'failed'
       nested.refusal = entry.error.message
+      withdraw(state, task, `${nested.path}/`)
       return
     }
     task.status = 'failed'
@@ -379,20 +381,4 @@ function forget(task: TaskState): void {
   delete task.from
   delete task.stale
   delete task.error
-}
-
-/** What the task was about to do is not done any more, and its questions need no answer. */
-function giveUp(state: RunState, task: TaskState): void {
-  for (const path of [...task.attempts, ...task.nested]) {
-    const attempt = state.attempts.get(path)
-    if (attempt?.status === 'open' || attempt?.status === 'refused') attempt.status = 'void'
-  }
-  withdraw(state, task)
-}
-
-/** Nobody needs the answers to a task's open questions any more. */
-function withdraw(state: RunState, task: TaskState): void {
-  for (const asked of state.questions.values()) {
-    if (!asked.answer && taskOf(asked.question.path) === task.name) asked.withdrawn = true
-  }
 }

@@ -357,6 +357,53 @@ describe('a coworker with guardrails', () => {
   })
 })
 
+describe('a coworker whose maxSeconds are up', () => {
+  function slow(handedOn: number, store: Store = memoryStore()) {
+    const delegate = { tool: 'delegate_work', input: { coworker: 'Clerk', task: 'Pay', context: '' } }
+    const model = scriptedModel([
+      ...Array.from({ length: handedOn }, (_, after) => ({
+        when: /You are Lead/,
+        after,
+        calls: [delegate],
+        repeat: true,
+      })),
+      { when: /You are Lead/, reply: (text) => `lead heard: ${text.match(/Clerk [^"]*? s\b/g)?.join(', ')}` },
+      { when: /You are Clerk/, calls: [{ tool: 'pay', input: {} }] },
+    ])
+    let calls = 0
+    const pay = tool({
+      name: 'pay',
+      description: 'Pay',
+      input: z.object({}),
+      run: () => (calls++, new Promise(() => {})),
+    })
+    const lead = new Agent({ role: 'Lead', goal: 'g', model, allowDelegation: true })
+    const clerk = new Agent({ role: 'Clerk', goal: 'g', model, tools: [pay], maxSeconds: 0.2 })
+    const tasks = [new Task({ name: 'report', description: 'Report', agent: lead })]
+    const crew = new Crew({ name: 'slow', agents: [lead, clerk], tasks, store, logger: { info() {}, warn() {} } })
+    return { crew, store, calls: () => calls }
+  }
+
+  test('fails no task: who handed the work on is told', async () => {
+    const { crew, store } = slow(1)
+    assert.equal(String(await crew.kickoff({ id: 'r' })), 'lead heard: Clerk did not finish within 0.2 s')
+    assert.equal((await stateOf(store, 'r')).attempts.get('report#1/1.0/clerk#1')?.status, 'failed')
+  })
+
+  test('leaves a once call in doubt, which is not made again without a person’s word', async () => {
+    const { crew, store, calls } = slow(2)
+    const [question] = (await crew.kickoff({ id: 'r' })).questions
+    assert.equal(question?.kind, 'call')
+    assert.match(question.text, /ended without anyone knowing how/)
+    assert.equal(calls(), 1)
+    // nor in another life, nor in a run made from it
+    assert.equal((await slow(2, store).crew.resume('r')).questions.length, 1)
+    const replayed = slow(1, store)
+    assert.equal((await replayed.crew.replay('report', { run: 'r' })).questions.length, 1)
+    assert.equal(replayed.calls(), 0)
+  })
+})
+
 describe('a coworker that may delegate', () => {
   /** Each hands on to the first coworker that it is offered. */
   function chain(roles: readonly string[]) {
