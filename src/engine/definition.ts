@@ -200,6 +200,8 @@ export interface ExecuteOptions {
   readonly goOn?: string | false | undefined
   /** Of a run that works for another: rejects with LimitReached when that has used up what it may take. */
   readonly checkOuter?: (() => Promise<void>) | undefined
+  /** Of a run that works for another: the crews that it works for. */
+  readonly outer?: readonly CrewDefinition[] | undefined
   /** Asked before each step: whether another task has failed, so that this one is to end here for now. */
   readonly halted?: (() => boolean) | undefined
   /** Of this life of the run. */

@@ -117,7 +117,8 @@ async function advance(
   countFor(state, taken.state)
   const onQuestion = ask && ((question: Question) => ask(fromChild(asked, question)))
   try {
-    return await executeRun(taken, child.crew, { onQuestion, checkOuter, signal, goOn: false })
+    const outer = [crew, ...(options.outer ?? [])]
+    return await executeRun(taken, child.crew, { onQuestion, checkOuter, outer, signal, goOn: false })
   } catch (error) {
     const { code, message } = asRepriseError(error)
     const words = `task ${task.name} failed in run ${run}: ${message}`

@@ -184,7 +184,7 @@ export async function takeTurn(
   await tellOfSteps(hold, crew, signal)
   await drainInbox(hold, { edits: false })
   await checkBudget(hold, crew, options)
-  await waitForTurn(task, crew, hold.engine.world, signal)
+  await waitForTurn(task, [crew, ...(options.outer ?? [])], hold.engine.world, signal)
   await hold.ready()
   const path = turnPath(attempt.path, attempt.turns.length + 1)
   const last = attempt.turns.length + 1 === task.agent.maxIterations

@@ -3,15 +3,15 @@ import type { CrewDefinition, TaskDefinition, World } from './definition.ts'
 
 const requests = new WeakMap<object, number[]>()
 
-/** Waits until the agent and the crew may ask again. Counted in this process. */
+/** Waits until the agent, the crew and those that it works for may ask again. */
 export async function waitForTurn(
-  task: TaskDefinition,
-  crew: CrewDefinition,
+  { agent }: TaskDefinition,
+  crews: readonly CrewDefinition[],
   world: World,
   signal: AbortSignal,
 ): Promise<void> {
-  if (task.agent.maxRpm !== undefined) await takeSlot(task.agent.identity, task.agent.maxRpm, world, signal)
-  if (crew.maxRpm !== undefined) await takeSlot(crew.tasks, crew.maxRpm, world, signal)
+  if (agent.maxRpm !== undefined) await takeSlot(agent.identity, agent.maxRpm, world, signal)
+  for (const { maxRpm, tasks } of crews) if (maxRpm !== undefined) await takeSlot(tasks, maxRpm, world, signal)
 }
 
 /** One of so many requests in any sixty seconds. */

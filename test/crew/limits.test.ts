@@ -1,6 +1,7 @@
 // What a run may take, and what happens when it has taken it.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Agent, Crew, Task, type CrewOptions, type Question } from 'reprise'
 import { takeSlot } from '../../src/engine/rate.ts'
 import { memoryStore } from '../../src/stores/memory-store.ts'
@@ -421,4 +422,15 @@ test('requests per minute are held to, and waiting for one ends with the signal'
     })(),
     /stopped/,
   )
+})
+
+test('the third request in a minute of a crew waits, also in a crew that is its task, and the run can be stopped meanwhile', async () => {
+  const { crew, model } = within({ maxRpm: 2 })
+  const stop = new AbortController()
+  const run = await crew.start({ signal: stop.signal })
+  while (model.calls.length < 2) await delay(1)
+  await delay(200)
+  assert.equal(model.calls.length, 2)
+  stop.abort()
+  assert.equal((await run.result()).status, 'suspended')
 })
