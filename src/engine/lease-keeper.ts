@@ -1,5 +1,6 @@
 // Keeps a lease alive and knows how long it still lasts. The store's clock judges expiry for others; the holder counts for
-// itself, monotonically, from before each request, so that it never believes in a lease longer than the store does.
+// itself, monotonically, from before each request, so that it never believes in a lease longer than the store does. A monotonic clock
+// may stand still while a machine sleeps, so the time of day counts too when it says that more has passed.
 import { RepriseError } from '../errors.ts'
 import type { Lease, Store } from '../stores/store.ts'
 import type { World } from './definition.ts'
@@ -19,8 +20,13 @@ export function keepLease(
   lost: (error: RepriseError) => void,
 ): LeaseKeeper {
   const third = world.leaseMs / 3
-  let deadline = since + world.leaseMs
+  let asked = momentOf(world, since)
   let gone: RepriseError | undefined
+
+  const left = (): number => {
+    const now = momentOf(world)
+    return world.leaseMs - Math.max(now.monotonic - asked.monotonic, now.day - asked.day)
+  }
 
   const lose = (why: string): RepriseError => {
     if (!gone) {
@@ -33,14 +39,14 @@ export function keepLease(
 
   const renew = async (): Promise<void> => {
     if (gone) return
-    const asked = world.monotonic()
+    const before = momentOf(world)
     try {
       const kept = await store.renew([lease], world.leaseMs)
       if (kept.length === 0) lose('another process took it over')
-      else deadline = asked + world.leaseMs
+      else asked = before
     } catch {
       // the store may answer again before the lease is over; until then nothing is lost
-      if (world.monotonic() > deadline) lose('it could not be renewed in time')
+      if (left() < 0) lose('it could not be renewed in time')
     }
   }
 
@@ -49,12 +55,22 @@ export function keepLease(
 
   return {
     async ready() {
-      if (deadline - world.monotonic() < third) await renew()
+      if (left() < third) await renew()
       if (gone) throw gone
-      if (deadline - world.monotonic() < third) throw lose('it could not be renewed in time')
+      if (left() < third) throw lose('it could not be renewed in time')
     },
     stop: () => clearInterval(timer),
   }
+}
+
+interface Moment {
+  readonly monotonic: number
+  /** By the time of day, which people and machines set. */
+  readonly day: number
+}
+
+function momentOf(world: World, monotonic: number = world.monotonic()): Moment {
+  return { monotonic, day: world.now().getTime() - (world.monotonic() - monotonic) }
 }
 
 function leaseLost(lease: Lease, why: string): RepriseError {
