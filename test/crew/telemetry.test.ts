@@ -146,6 +146,15 @@ describe('the spans of a run', () => {
     ])
   })
 
+  test('of a function say nothing of an agent or a model', async () => {
+    const record = recorder()
+    const tasks = [new Task({ name: 'sum', effect: 'read', run: () => 2 })]
+    await new Crew({ name: 'sums', tasks, store: memoryStore(), telemetry: { tracer: record.tracer } }).kickoff()
+    const { attributes } = record.find('execute_tool sum')
+    assert.equal(attributes['gen_ai.tool.name'], 'sum')
+    for (const name of ['gen_ai.agent.name', 'gen_ai.tool.call.id']) assert.equal(attributes[name], undefined)
+  })
+
   test('say what the conventions want to know, and nothing that was said', async () => {
     const record = recorder()
     const crew = claims({

@@ -55,8 +55,9 @@ function runTracing(trace: Trace, captureContent: boolean): RunTracing {
       'gen_ai.operation.name': 'execute_tool',
       'gen_ai.tool.name': call.request.tool,
       'gen_ai.tool.type': 'function',
-      'gen_ai.tool.call.id': call.request.id,
-      'gen_ai.agent.name': attempt.agent,
+      // the function of a task was asked for by no model and belongs to no agent
+      'gen_ai.tool.call.id': call.request.id || undefined,
+      'gen_ai.agent.name': attempt.agent || undefined,
       'reprise.tool.effect': tool?.effect,
       'reprise.tool.called': called,
       'reprise.tool.source': source,
