@@ -6,9 +6,9 @@ import type { Json } from '../journal/json.ts'
 import { taskOf } from '../journal/paths.ts'
 import { UsageError } from './exit-codes.ts'
 import { readLimit } from './limits.ts'
+import { printSubject } from './showing/print-question.ts'
 import { askLine, thePerson, type Person } from './terminal/ask-line.ts'
 import { pick } from './terminal/pick.ts'
-import { plain } from './terminal/plain-text.ts'
 import type { Channel, Terminal } from './terminal/terminal.ts'
 import { wrap } from './terminal/wrap.ts'
 
@@ -40,7 +40,6 @@ export async function askQuestion(
   return { decision, ...fields } as unknown as Answer
 }
 
-/** What the question is about, as far as its own text does not show it. */
 function printQuestion(channel: Channel, question: Question): void {
   const width = Math.min(channel.width, 120)
   channel.line()
@@ -51,11 +50,7 @@ function printQuestion(channel: Channel, question: Question): void {
   )
   channel.line({ text: first, format: 'yellow' })
   for (const row of rows) channel.line({ text: row, format: 'yellow' })
-  if (question.kind !== 'result') return
-  const { output } = question
-  const text = typeof output === 'string' ? output : JSON.stringify(output, null, 2)
-  for (const line of plain(text).trimEnd().split('\n'))
-    for (const row of wrap(line, width - 4, 0)) channel.line({ text: '  │ ', format: 'dim' }, row)
+  printSubject(channel, question)
 }
 
 const fail = 'the run fails'

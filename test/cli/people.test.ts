@@ -59,6 +59,16 @@ describe('people and runs', { concurrency: 4 }, () => {
     assert.deepEqual(answer, { decision: 'happened', result: { claim: 'C-42' }, by: userInfo().username })
   })
 
+  test('a run that waits for a person to judge a result shows the result, and so do show and tail', async () => {
+    await using folder = await project(within)
+    const asked = await folder.reprise('run', '--id', 'r1')
+    assert.equal(asked.code, 3)
+    const shown = /question .+ \(result\), task .*\n {2}│ found\n {2}reprise answer r1 /
+    assert.match(asked.stderr, shown)
+    assert.match((await folder.reprise('show', 'r1')).stdout, shown)
+    assert.match((await folder.reprise('tail', 'r1')).stderr, shown)
+  })
+
   test('a run that waits ends with its question, broken at words, and each command on a line of its own', async () => {
     await using folder = await project(filing)
     const run = runIn(await stopInTool(folder, 'SIGINT'))

@@ -6,14 +6,22 @@ import { taskOf } from '../../journal/paths.ts'
 import type { Channel } from '../terminal/terminal.ts'
 import { plural } from '../terminal/words.ts'
 import { wrap } from '../terminal/wrap.ts'
+import { printBlock, readable } from './text-block.ts'
 
-export function printOpenQuestion(channel: Channel, { id, kind, path, text }: Question, command: string): void {
+export function printOpenQuestion(channel: Channel, question: Question, command: string): void {
+  const { id, kind, path, text } = question
   const head = `question ${id}`
   const [first = '', ...rows] = wrap(`${head} (${kind}), task ${taskOf(path)}: ${text}`, channel.width, 2)
   channel.line()
   channel.line({ text: head, format: 'bold' }, first.slice(head.length))
   for (const row of rows) channel.line(row)
+  printSubject(channel, question)
   channel.line(`  ${command}`)
+}
+
+/** What the question is about, as far as its own text does not show it. */
+export function printSubject(channel: Channel, question: Question): void {
+  if (question.kind === 'result') printBlock(channel, '  ', readable(question.output))
 }
 
 /** Of a run that cannot go on without them. */
