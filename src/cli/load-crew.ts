@@ -24,7 +24,7 @@ export async function loadCrew(file: string | undefined, wanted: string | undefi
       `${path} exports ${names.length} crews, ${names.join(' and ')}; choose one with: reprise … --crew ${names[0]}`,
     )
   throw notFound(
-    `${path} exports no crew but ${describeExports(module)}; add: export const crew = new Crew({ … }), and check it with: reprise doctor`,
+    `${path} exports ${crewless(module)}; add: export const crew = new Crew({ … }), and check it with: reprise doctor`,
   )
 }
 
@@ -99,9 +99,13 @@ function exportNamed(module: { readonly [name: string]: unknown }, wanted: strin
   throw notFound(`${path} has no export ${wanted}${meant}; it exports ${describeExports(module)}`)
 }
 
+function crewless(module: { readonly [name: string]: unknown }): string {
+  return Object.keys(module).length === 0 ? 'nothing' : `no crew but ${describeExports(module)}`
+}
+
 function describeExports(module: { readonly [name: string]: unknown }): string {
   const found = Object.entries(module).map(([name, value]) => `${name} (${kindOf(value)})`)
-  return found.join(', ') || 'nothing at all'
+  return found.join(', ') || 'nothing'
 }
 
 function kindOf(value: unknown): string {

@@ -37,6 +37,20 @@ describe('the file of a crew', { concurrency: 4 }, () => {
     )
   })
 
+  test('is refused in plain words when it exports nothing', async () => {
+    await using folder = await project('export {}\n')
+    const ended = await folder.reprise('run')
+    assert.equal(ended.code, 5)
+    assert.match(
+      ended.stderr,
+      /^error: crew\.ts exports nothing; add: export const crew = new Crew\({ … }\), and check/,
+    )
+    assert.match(
+      (await folder.reprise('run', '--crew', 'crew')).stderr,
+      /^error: crew\.ts has no export crew; it exports nothing/,
+    )
+  })
+
   test('is looked for in the usual places, and the message says which when there is none', async () => {
     await using folder = await project()
     const missing = await folder.reprise('run', ...inputs)
