@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { errorCodes } from 'reprise'
+import { Agent, Crew, errorCodes, Run, Task, tool } from 'reprise'
 
 const pages = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', ...globSync('docs/**/*.md')]
 const textOf = (file: string): string => readFileSync(file, 'utf8')
@@ -28,6 +28,53 @@ test('every code of an error is used', () => {
   )
 })
 
+test('the page of the library names every export of the package', () => {
+  const page = textOf('docs/reference/library.md')
+  const { exports } = JSON.parse(textOf('package.json')) as {
+    exports: { [path: string]: { 'reprise-source'?: string } }
+  }
+  const files = Object.values(exports).flatMap((one) => one['reprise-source'] ?? [])
+  assert.ok(files.length > 1)
+  const names = files.flatMap((file) => [
+    ...[...textOf(file).matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, list]) => list!.split(',')),
+    ...[...textOf(file).matchAll(/^export (?:async )?function (\w+)/gm)].map((match) => match[1]!),
+  ])
+  const exported = names.map((name) => name.replace('type ', '').trim()).filter((name) => name !== '')
+  assert.deepEqual(
+    exported.filter((name) => !page.includes(`\`${name}\``)),
+    [],
+  )
+})
+
+test('the page of the library names every option and every method', () => {
+  const page = textOf('docs/reference/library.md')
+  const optionsOf = (make: () => unknown): string[] => {
+    try {
+      make()
+    } catch (error) {
+      return / \(it has ([^)]*)\)/.exec((error as Error).message)![1]!.split(', ')
+    }
+    throw new Error('an option that does not exist was taken')
+  }
+  const unknown = { nope: 1 } as never
+  const run = (): void => {}
+  const options = [
+    () => new Agent(unknown),
+    () => new Agent({ role: 'a', goal: 'b', settings: unknown }),
+    () => new Task(unknown),
+    () => new Task({ name: 'a', run, nope: 1 } as never),
+    () => new Task({ name: 'a', crew: {}, nope: 1 } as never),
+    () => new Crew(unknown),
+    () => tool({ name: 'a', nope: 1 } as never),
+  ].flatMap(optionsOf)
+  const methods = [Crew, Run].flatMap(({ prototype }) => Object.getOwnPropertyNames(prototype))
+  const named = new Set([...page.matchAll(/`([^`]+)`/g)].flatMap(([, code]) => code!.match(/\w+/g) ?? []))
+  assert.deepEqual(
+    [...options, ...methods].filter((name) => /^\w+$/.test(name) && name !== 'constructor' && !named.has(name)),
+    [],
+  )
+})
+
 test('every link and every test that the docs name is there', () => {
   const broken = pages.flatMap((page) => {
     const links = [...textOf(page).matchAll(/\]\((?!https?:)([^)#]+)/g)].map((match) =>
@@ -38,6 +85,23 @@ test('every link and every test that the docs name is there', () => {
     )
     return [...links, ...tests].filter((file) => !existsSync(file)).map((file) => `${page}: ${file}`)
   })
+  assert.deepEqual(broken, [])
+})
+
+test('every place within a page that a link names is a heading there', () => {
+  const slug = (heading: string): string =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\s-]/g, '')
+      .trim()
+      .replaceAll(/\s/g, '-')
+  const broken = pages.flatMap((page) =>
+    [...textOf(page).matchAll(/\]\((?!https?:)([^)#]*)#([^)]+)\)/g)].flatMap(([link, file, place]) => {
+      const target = file === '' ? page : join(dirname(page), file!)
+      const headings = [...textOf(target).matchAll(/^#+ (.+)$/gm)].map((match) => slug(match[1]!))
+      return headings.includes(place!) ? [] : [`${page}: ${link}`]
+    }),
+  )
   assert.deepEqual(broken, [])
 })
 
