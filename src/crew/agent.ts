@@ -19,7 +19,7 @@ export interface AgentOptions<
   /** An AI SDK language model, or `provider/model`; else REPRISE_MODEL, else the default model. */
   readonly model?: LanguageModel | string
   readonly tools?: Tools
-  /** Log what this agent does. */
+  /** Log every step of its crew, as `verbose` of the crew does. */
   readonly verbose?: boolean
   /** Model calls per attempt at a task; in the last one it must answer. Default 20. */
   readonly maxIterations?: number
@@ -36,7 +36,7 @@ export interface AgentOptions<
   readonly maxRpm?: number
   /** Whether it may hand work to the crew's other agents, and ask them; as a coworker too, up to three deep and to nobody above it. */
   readonly allowDelegation?: boolean
-  /** What all answers of this agent must pass: to a task, behind the guardrails of that; and as a coworker, where the output is a text. */
+  /** What all answers of this agent must pass: to a task, after the guardrails of that; and as a coworker, where the output is a text. */
   readonly guardrails?: Guardrail | readonly Guardrail[]
   readonly settings?: ModelSettings
 }

@@ -35,7 +35,7 @@ export interface CrewCallbacks<T extends Tasks = Tasks> {
   beforeKickoff?(inputs: { readonly [name: string]: Json }): MadeInputs | Promise<MadeInputs>
   /** Called when all tasks are done, before the run is recorded as completed. At least once: again after a crash in that moment. */
   afterKickoff?(result: CompletedResult<T>): void | Promise<void>
-  /** Called behind each task that was executed in this run. At least once: again after a crash before it returned. */
+  /** Called after each task that was executed in this run. At least once: again after a crash before it returned. */
   onTask?(output: TaskOutput, place: CallbackPlace): void | Promise<void>
   /**
    * Called behind each model call and each tool call of this run, of whatever agent: one at a time, in the order of the journal, before the

@@ -29,7 +29,7 @@ export interface CodeTaskOptions<
   readonly context?: readonly Task[]
   readonly async?: boolean
   readonly when?: Condition
-  /** Where the output is written behind the task's completion, below the working folder: `reports/{topic}.md`. At least once. */
+  /** Where the output is written after the task's completion, below the working folder: `reports/{topic}.md`. At least once. */
   readonly outputFile?: string
   /** False: a folder of `outputFile` that is not there is an error. Default true. */
   readonly createDirectory?: boolean

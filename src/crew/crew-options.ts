@@ -35,7 +35,9 @@ export interface CrewOptions<T extends Tasks = Tasks> extends CrewCallbacks<T> {
   readonly store?: string | Store
   /** Log every step to the standard error output. */
   readonly verbose?: boolean
+  /** In place of what `verbose` logs. Without both, only warnings are logged. */
   readonly logger?: Logger
+  /** Recorded with each run. No output becomes stale by it: that is what the `version` of tasks and tools is for. */
   readonly version?: string
   /** What a run may take before it asks: tokens, dollars, seconds of work. What is under way when it is reached may go beyond. */
   readonly budget?: Limit
@@ -48,7 +50,7 @@ export interface CrewOptions<T extends Tasks = Tasks> extends CrewCallbacks<T> {
 }
 
 export interface ExecuteChoices<T extends Tasks = Tasks> {
-  /** Stop after this task; a resume goes on behind it. */
+  /** Stop after this task; a resume goes on after it. */
   readonly through?: TaskReference<T>
   /** Answers questions as they come up; undefined leaves one open and suspends the run. */
   readonly onQuestion?: OnQuestion
@@ -115,7 +117,7 @@ export interface ResumeOptions<T extends Tasks = Tasks> extends ExecuteChoices<T
 export interface MakeOptions<T extends Tasks = Tasks, Names extends string = string> extends ExecuteChoices<T> {
   /** The run that it is made from: the latest of the crew if none is named. */
   readonly run?: string
-  /** The caller's own id for the new run. When a run of that id is there, it is gone on with, or its result is given. */
+  /** The caller's own id for the new run. When a run of that id is there, it goes on, or its result is given. */
   readonly id?: string
   /** Merged over the run's own. */
   readonly inputs?: Partial<InputsFor<Names>>
@@ -124,14 +126,14 @@ export interface MakeOptions<T extends Tasks = Tasks, Names extends string = str
 }
 
 export interface ReplayOptions<T extends Tasks = Tasks, Names extends string = string> extends MakeOptions<T, Names> {
-  /** Execute just what depends on the task, and not everything behind it. */
+  /** Execute just what depends on the task, and not everything after it. */
   readonly only?: 'descendants'
   /** Restored outputs that were made from something else: keep and report them (the default), execute them too, or refuse. */
   readonly stale?: StalePolicy
 }
 
 export interface ForkOptions<T extends Tasks = Tasks, Names extends string = string> extends ReplayOptions<T, Names> {
-  /** Execute this task and all behind it. Left out, nothing is executed but what is stale or has no output. */
+  /** Execute this task and all after it. Left out, nothing is executed but what is stale or has no output. */
   readonly from?: TaskReference<T>
   /** By task: your value in place of its output. What depends on it is executed. */
   readonly outputs?: OutputsFor<T>

@@ -169,7 +169,7 @@ export class Crew<const T extends Tasks = Tasks> {
     return (await kickoffForEach(this.#runs, request)) as unknown as ForEachResult<T>[]
   }
 
-  /** Continues a run behind its last recorded step: the latest unfinished one if none is named. */
+  /** Continues a run after its last recorded step: the latest unfinished one if none is named. */
   async resume(run?: string, options: ResumeOptions<T> = {}): Promise<RunResult<T>> {
     return (await this.startResume(run, options)).result()
   }
@@ -185,7 +185,7 @@ export class Crew<const T extends Tasks = Tasks> {
     return (await this.#runs.resume(id, choices)) as unknown as Run<T>
   }
 
-  /** A new run: all before the task is restored from an old run, the task and all behind it are executed. The old run stays as it is. */
+  /** A new run: all before the task is restored from an old run, the task and all after it are executed. The old run stays as it is. */
   async replay(task: TaskReference<T>, options: ReplayOptions<T, NamesOf<T>> = {}): Promise<RunResult<T>> {
     checkKeys('replay', options, [...makeKeys, 'only', 'stale'], 'inputs')
     return (await this.#make({ ...options, from: this.#find(task).name })).result()
@@ -193,7 +193,7 @@ export class Crew<const T extends Tasks = Tasks> {
 
   /**
    * A new run from an old one, with other inputs, your own outputs in place of some, or today's code. With `from`, that task and all
-   * behind it are executed; without, just what these changes touch. The old run stays as it is.
+   * after it are executed; without, just what these changes touch. The old run stays as it is.
    */
   async fork(options: ForkOptions<T, NamesOf<T>> = {}): Promise<RunResult<T>> {
     return (await this.startFork(options)).result()
@@ -341,7 +341,7 @@ export class Crew<const T extends Tasks = Tasks> {
     return importRunFromFile(await this.#runs.open(), file, options)
   }
 
-  /** A copy with the same identity and another model, store or tools (by name): for tests. */
+  /** A copy with the same identity and another model, store or tools: for tests. A tool takes the place of the one of its name. */
   with(changes: {
     readonly model?: LanguageModel | string
     readonly store?: string | Store

@@ -9,7 +9,7 @@ import { redact } from '../models/redact.ts'
 import { checkKeys, checkNumber } from '../options.ts'
 
 export interface EventsOptions {
-  /** Only entries behind this one. */
+  /** Only entries after this one. */
   readonly after?: number | undefined
 }
 

@@ -9,7 +9,7 @@ import { addCost } from '../models/cost.ts'
 
 export interface Plan {
   readonly of: 'fork' | 'resume' | 'kickoff'
-  /** The run that it is made from, or that is gone on with. */
+  /** The run that it is made from, or that goes on. */
   readonly run: string | undefined
   readonly inputs: Inputs
   /** In the order of the crew. */

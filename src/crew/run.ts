@@ -34,7 +34,7 @@ export class Run<T extends Tasks = Tasks> {
   }
 
   /**
-   * The journal from its first entry on (or behind `after`), as it grows, and what models say while they say it, until nothing
+   * The journal from its first entry on (or after entry `after`), as it grows, and what models say while they say it, until nothing
    * more can come in this life of the run. Models are streamed to whoever has called this; how fast the events are taken never
    * holds the run up. Rejects when the run went wrong in a way that the journal could not record.
    */

@@ -27,7 +27,7 @@ export interface RunView extends Omit<RunSummary, 'questions'> {
   /** TASK_NOT_FOUND names the tasks that there are. */
   task<Output>(task: Task<string, Output>): TaskOutput<Output>
   task(task: string): TaskOutput
-  /** The entries from the first one on (or behind `after`), as they grow, in whatever process they are written. */
+  /** The entries from the first one on (or after entry `after`), as they grow, in whatever process they are written. */
   events(options?: EventsOptions): AsyncIterable<Entry>
   /** The same as server-sent events. With the request, a client that comes back gets only what it has not seen. */
   toResponse(request?: EventsRequest, options?: ResponseOptions): Response

@@ -42,7 +42,7 @@ export interface TaskOptions<
   readonly tools?: Tools
   /** How often an answer that is refused goes back to the model. Default 3. */
   readonly retries?: number
-  /** What an answer must pass behind its schema, in this order and before the agent's: functions, or sentences that a model judges by. */
+  /** What an answer must pass after its schema, in this order and before the agent's: functions, or sentences that a model judges by. */
   readonly guardrails?: Guardrail<OutputFor<Schema>> | readonly Guardrail<OutputFor<Schema>>[]
   /** A person approves the result, asks for changes, replaces or fails it. */
   readonly humanInput?: boolean
@@ -50,7 +50,7 @@ export interface TaskOptions<
   readonly async?: boolean
   /** Whether the task is executed, decided when its turn comes; else it is recorded as skipped and gives nothing. Not on the first task. */
   readonly when?: Condition
-  /** Where the output is written behind the task's completion, below the working folder: `reports/{topic}.md`. At least once. */
+  /** Where the output is written after the task's completion, below the working folder: `reports/{topic}.md`. At least once. */
   readonly outputFile?: File
   /** False: a folder of `outputFile` that is not there is an error. Default true. */
   readonly createDirectory?: boolean

@@ -28,7 +28,7 @@ _reprise() {
 complete -F _reprise reprise
 `,
   zsh: `#compdef reprise
-# Completion of reprise for zsh. In ~/.zshrc, behind compinit: source <(reprise completion zsh)
+# Completion of reprise for zsh. In ~/.zshrc, after compinit: source <(reprise completion zsh)
 _reprise() {
   local -a lines values
   local line

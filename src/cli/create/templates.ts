@@ -43,7 +43,7 @@ Start a run and press Ctrl-C while it works. Then:
 
 | you want | you type |
 | --- | --- |
-| to go on behind the last recorded step | \`npx reprise resume\` |
+| to go on after the last recorded step | \`npx reprise resume\` |
 | the note again, for another reader | \`npx reprise replay -t note --input reader="the customer"\` |
 | to know what a change would execute, and why | \`npx reprise plan\` |
 | to see the runs, one of them, or all that it did | \`npx reprise runs\`, \`npx reprise show latest\`, \`npx reprise show latest --steps\` |

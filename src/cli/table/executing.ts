@@ -25,7 +25,7 @@ export function addExecuting(program: Program, lazily: Lazily): void {
     .action(lazily(async () => (await import('../commands/run.ts')).run))
   example(run, 'reprise run claims.ts --input notes=@notes.txt --input limit:=500')
 
-  const resume = program.command('resume').description('go on with a run behind its last recorded step')
+  const resume = program.command('resume').description('go on with a run after its last recorded step')
   resume.argument(
     '[run]',
     `${runArgument} (else the latest unfinished run of the crew, or picked from several on a terminal)`,
@@ -59,7 +59,7 @@ export function addExecuting(program: Program, lazily: Lazily): void {
 
   const replay = program
     .command('replay')
-    .description('make a new run from an old one: execute a task and all behind it')
+    .description('make a new run from an old one: execute a task and all after it')
   replay.option('-t, --task <task>', 'name or id of the task to start from')
   withMaking(replay)
     .addOption(onlyOption())
@@ -71,7 +71,7 @@ export function addExecuting(program: Program, lazily: Lazily): void {
     .command('fork')
     .description('make a new run from an old one: execute what your inputs and outputs change')
   withMaking(fork)
-    .option('-t, --from <task>', 'execute this task and all behind it as well')
+    .option('-t, --from <task>', 'execute this task and all after it as well')
     .option('--output <pair>', "your value in place of a task's output: task=text, task=@file or task:=json", collect)
     .option('--edit <task>', "edit the task's output in $EDITOR; once for each task", collect)
     .option('--by <name>', 'who gives these outputs (default: your login name)')

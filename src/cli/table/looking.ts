@@ -46,7 +46,7 @@ export function addLooking(program: Program, lazily: Lazily): void {
   const tail = program.command('tail').description("print a run's entries as they come, until it ends or suspends")
   tail
     .argument('[run]', runArgument)
-    .option('--after <entry>', 'only entries behind this one', wholeNumberOrZero, 0)
+    .option('--after <entry>', 'only entries after this one', wholeNumberOrZero, 0)
     .action(lazily(async () => (await import('../commands/tail.ts')).tail))
   example(tail, 'reprise tail latest')
 
