@@ -94,7 +94,8 @@ function exportNamed(module: { readonly [name: string]: unknown }, wanted: strin
   if (Crew.isInstance(found)) return found
   if (found !== undefined)
     throw notFound(`${wanted} in ${path} is ${kindOf(found)}, not a crew; it exports ${describeExports(module)}`)
-  const near = nearest(wanted, Object.keys(module))
+  const crews = Object.keys(module).filter((name) => Crew.isInstance(module[name]))
+  const near = nearest(wanted, crews)
   const meant = near === undefined ? '' : `; did you mean --crew ${near}?`
   throw notFound(`${path} has no export ${wanted}${meant}; it exports ${describeExports(module)}`)
 }

@@ -20,6 +20,12 @@ describe('the file of a crew', { concurrency: 4 }, () => {
     assert.match((await folder.reprise('run', '--crew', 'leters', ...inputs)).stderr, /did you mean --crew letters\?/)
   })
 
+  test('suggests only crews for --crew', async () => {
+    await using folder = await project(`${claims}export { note }\n`)
+    const { stderr } = await folder.reprise('run', '--crew', 'nope', ...inputs)
+    assert.match(stderr, /^error: crew\.ts has no export nope; it exports crew \(a crew\), note \(a Task\)/)
+  })
+
   test('may export one crew under two names', async () => {
     await using folder = await project(`${claims}export default crew\n`)
     assert.equal((await folder.reprise('run', ...inputs)).code, 0)
