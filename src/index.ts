@@ -24,7 +24,7 @@ export type { Guardrail, Verdict } from './crew/guardrails.ts'
 export type { EventsOptions, EventsRequest, ResponseOptions } from './crew/event-stream.ts'
 export type { ForEachResult } from './crew/for-each.ts'
 export type { Expected, Plan, PlannedOutcome } from './crew/plan.ts'
-export type { CompletedResult, RunResult, SuspendedResult, TaskOutput } from './crew/result.ts'
+export type { CompletedResult, RunResult, SuspendedResult, TaskOutput, TaskReference } from './crew/result.ts'
 export { Run } from './crew/run.ts'
 export type { RunSummary } from './crew/list-runs.ts'
 export type { RunView } from './crew/runs.ts'
@@ -34,7 +34,7 @@ export type { Span, SpanAttributes, Tracer } from './crew/telemetry/tracer.ts'
 export type { ImportedRun, ImportOptions } from './engine/history/import-run.ts'
 export type { DeletedMember, Descendant, Family, FamilyMember } from './engine/history/lineage.ts'
 export type { Pruned, PrunedRun, PruneLimits } from './engine/history/retention.ts'
-export type { CodeScene, Condition, GuardrailInput, Logger, SoFar } from './engine/definition.ts'
+export type { CodeScene, Condition, GuardrailInput, Logger, OnQuestion, SoFar } from './engine/definition.ts'
 export type { Delta, RunEvent } from './engine/listeners.ts'
 export type { EffectsPolicy, StalePolicy } from './engine/plan/fork.ts'
 export type { Stale } from './engine/plan/stale.ts'
@@ -54,7 +54,8 @@ export type {
 export type { RunDiff } from './journal/diff.ts'
 export type { Json } from './journal/json.ts'
 export type { Price, Prices } from './models/prices.ts'
-export { defaultModel } from './models/resolve-model.ts'
+export { defaultModel, type LanguageModel } from './models/resolve-model.ts'
+export type { ModelSettings } from './models/settings.ts'
 export {
   tool,
   type Effect,
@@ -63,4 +64,5 @@ export {
   type Tool,
   type ToolContext,
   type ToolOptions,
+  type Tools,
 } from './tools/tool.ts'

@@ -98,10 +98,9 @@ export function crewRuns(
     if (found !== undefined) return found
     const unnamed = named ? '' : ' (it has no name, so it is known by its tasks)'
     const words = status ? 'no unfinished run' : 'no run'
-    throw new RepriseError(
-      'RUN_NOT_FOUND',
-      `crew ${crew.name}${unnamed} has ${words} in ${engine.store.url}; kick it off first`,
-    )
+    const over = status && (await latestRun(engine, crew.name)) !== undefined
+    const next = over ? 'replay, fork or refresh one that is over, or kick it off again' : 'kick it off first'
+    throw new RepriseError('RUN_NOT_FOUND', `crew ${crew.name}${unnamed} has ${words} in ${engine.store.url}; ${next}`)
   }
 
   async function take(

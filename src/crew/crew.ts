@@ -44,6 +44,7 @@ import {
   type ResumeOptions,
 } from './crew-options.ts'
 import { modelsOf } from './crew-models.ts'
+import { checkStandIns } from './crew-tools.ts'
 import { crewRuns, type CrewRuns } from './crew-runs.ts'
 import { defineTasks, type Overrides } from './define.ts'
 import { kickoffForEach, type ForEachResult } from './for-each.ts'
@@ -348,7 +349,9 @@ export class Crew<const T extends Tasks = Tasks> {
     readonly tools?: Tools
   }): Crew<T> {
     checkKeys('with', changes, ['model', 'store', 'tools'])
-    const tools = new Map(toolList(changes.tools, 'with').map((tool) => [tool.name, tool]))
+    const given = toolList(changes.tools, 'with')
+    checkStandIns(this.#definition, this.agents, given)
+    const tools = new Map(given.map((tool) => [tool.name, tool]))
     const overrides = {
       model: changes.model ?? this.#overrides.model,
       tools: new Map([...(this.#overrides.tools ?? []), ...tools]),

@@ -27,7 +27,7 @@ export interface Plan {
 export interface Expected {
   readonly usage: Usage | undefined
   readonly cost: number | undefined
-  /** Tasks that were never executed before. */
+  /** Tasks that were never completed before. */
   readonly unknown: readonly string[]
 }
 
@@ -141,13 +141,13 @@ function unlessWords({ unless = [] }: PlannedTask): string {
 }
 
 function estimateWords(estimate: Estimate | undefined): string {
-  if (!estimate) return 'tokens and cost unknown, never executed before'
+  if (!estimate) return 'tokens and cost unknown, never completed before'
   const { usage, cost, samples } = estimate
   return `about ${tokens(usage)} tokens, ${costWords(cost)} (median of ${samples})`
 }
 
 function expectedWords({ usage, cost, unknown }: Expected): string {
-  if (!usage) return `unknown: ${unknown.join(', ')} ${unknown.length > 1 ? 'were' : 'was'} never executed before`
+  if (!usage) return `unknown: ${unknown.join(', ')} ${unknown.length > 1 ? 'were' : 'was'} never completed before`
   return `about ${tokens(usage)} tokens, ${costWords(cost)}`
 }
 

@@ -23,9 +23,15 @@ export async function executeCode(
   const attempt = await codeAttempt(hold, crew, task, options)
   const turn = attempt.turns[0] as TurnState
   const soFar = await soFarFor(hold, crew, task)
-  const tool = codeTool(task, code, attempt, (context) =>
-    code.run({ ...context, inputs: soFar.inputs, outputs: soFar.outputs }),
-  )
+  let thrown: unknown
+  const tool = codeTool(task, code, attempt, async (context) => {
+    try {
+      return await code.run({ ...context, inputs: soFar.inputs, outputs: soFar.outputs })
+    } catch (error) {
+      thrown = error
+      throw error
+    }
+  })
   using time = deadline(code.maxSeconds, hold.signal)
   try {
     const scene = {
@@ -54,7 +60,7 @@ export async function executeCode(
       outcome && 'unreadable' in outcome
         ? `what task ${task.name} gave is not JSON at ${why}; give text, numbers, lists or plain objects`
         : `task ${task.name} failed: ${why}`
-    throw await failed(hold, task, 'TASK_FAILED', words)
+    throw await failed(hold, task, 'TASK_FAILED', words, [], thrown)
   }
   const { result } = outcome
   const parsed = await task.schema?.parse(result)

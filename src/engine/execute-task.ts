@@ -259,10 +259,11 @@ export async function failed(
   code: RepriseError['code'],
   message: string,
   before: readonly NewEntry[] = [],
+  cause?: unknown,
 ): Promise<RepriseError> {
   const path = hold.state.tasks.get(task.name)?.attempts.at(-1) ?? task.name
   await hold.append([...before, { type: 'task.failed', path, error: { code, message } }])
-  return new RepriseError(code, message, { runId: hold.state.run, task: task.name })
+  return new RepriseError(code, message, { runId: hold.state.run, task: task.name, cause })
 }
 
 export function failedByPerson(hold: Hold, task: TaskDefinition, reason: string): Promise<RepriseError> {

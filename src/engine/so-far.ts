@@ -17,13 +17,13 @@ export async function skip(hold: Hold, crew: CrewDefinition, task: TaskDefinitio
   if (!task.when || (hold.state.tasks.get(task.name)?.attempts.length ?? 0) > 0) return undefined
   const soFar = await soFarFor(hold, crew, task)
   const { when } = task
-  const fails = (what: string): RepriseError =>
-    new RepriseError('TASK_FAILED', `the condition of task ${task.name} ${what}`, { task: task.name })
+  const fails = (what: string, cause?: unknown): RepriseError =>
+    new RepriseError('TASK_FAILED', `the condition of task ${task.name} ${what}`, { task: task.name, cause })
   let holds: unknown
   try {
     holds = await when(soFar)
   } catch (error) {
-    throw fails(`threw: ${redact(messageOf(error))}`)
+    throw fails(`threw: ${redact(messageOf(error))}`, error)
   }
   if (typeof holds !== 'boolean') throw fails(`gave ${describe(holds)}; it must give true or false`)
   return holds ? undefined : { type: 'task.skipped', path: task.name, reason: 'its condition does not hold' }

@@ -180,7 +180,7 @@ export interface PlannedTask {
   readonly fields?: readonly string[]
   /** It keeps its stored output after all when these tasks give the outputs that it was made from. */
   readonly unless?: readonly string[]
-  /** Of executing it. Absent: unknown, since it was never executed before. */
+  /** Of executing it. Absent: unknown, since it was never completed before. */
   readonly estimate?: Estimate
 }
 

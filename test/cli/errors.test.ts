@@ -58,11 +58,11 @@ const mistakes: readonly {
     next: /^error: option '--limit <number>' argument 'few' is invalid\. .*\n\(see: reprise runs --help\)\n$/,
   },
   {
-    what: 'a crew without a run',
+    what: 'a crew without an unfinished run',
     args: ['resume', '--file', 'two.ts', '--crew', 'crew'],
     code: exitCodes.notFound,
     error: 'RUN_NOT_FOUND',
-    next: /^error: crew claims has no unfinished run in .*; kick it off first \(with: reprise run\)\n$/,
+    next: /^error: crew claims has no unfinished run in .*; replay, fork or refresh one that is over, or kick it off again \(with: reprise run\)\n$/,
   },
   {
     what: 'a run of another crew',

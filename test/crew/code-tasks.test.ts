@@ -113,6 +113,21 @@ describe('a task that is a function', () => {
     assert.equal(String(await saving.crew.resume('r')), 'fine')
   })
 
+  test('that throws, like a condition that does, keeps what was thrown as the cause', async () => {
+    const thrown = new TypeError('no paper')
+    const fails = (): never => {
+      throw thrown
+    }
+    const first = new Task({ name: 'first', run: () => 1 })
+    const conditional = new Task({ name: 'print', run: () => 1, when: fails })
+    for (const tasks of [[new Task({ name: 'print', run: fails })], [first, conditional]]) {
+      await assert.rejects(new Crew({ tasks, store: memoryStore() }).kickoff(), (error: Error) => {
+        assert.equal(error.cause, thrown)
+        return true
+      })
+    }
+  })
+
   test('whose result does not fit its schema fails, and says where', async () => {
     const { crew } = reports({ output: z.object({ id: z.number() }) })
     await assert.rejects(crew.kickoff({ inputs }), {

@@ -1,7 +1,7 @@
 // What a crew promises its users, on a scripted model.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Agent, Crew, Task, tool, type Logger } from 'reprise'
+import { Agent, Crew, Task, tool, type Logger, type Tool } from 'reprise'
 import { z } from 'zod'
 import { memoryStore } from '../../src/stores/memory-store.ts'
 import { scriptedModel, type ScriptEntry } from '../../src/testing/scripted-model.ts'
@@ -536,5 +536,23 @@ describe('putting a crew together', () => {
     const copy = crew.with({ model, store: 'memory:', tools: [fake] })
     assert.equal(copy.name, crew.name)
     assert.equal(String(await copy.kickoff()), 'ok')
+  })
+
+  test('with refuses a tool that stands in for none, since the real one would be called', () => {
+    const named = (name: string): Tool => tool({ name, description: 'd', input: z.object({}), run: () => 'done' })
+    const payer = new Agent({ role: 'A', goal: 'g', tools: [named('pay')] })
+    const coworker = new Agent({ role: 'B', goal: 'g', tools: [named('look')] })
+    const lead = new Agent({ role: 'Lead', goal: 'g', allowDelegation: true })
+    const inner = new Crew({ name: 'inner', tasks: [new Task({ name: 'a', description: 'Do it', agent: payer })] })
+    const crew = new Crew({
+      name: 'outer',
+      agents: [lead, coworker],
+      tasks: [new Task({ name: 'inner', crew: inner }), new Task({ name: 'b', description: 'b', agent: lead })],
+    })
+    for (const name of ['pay', 'look']) crew.with({ tools: [named(name)] })
+    assert.throws(() => crew.with({ tools: [named('payy')] }), {
+      code: 'CREW_INVALID',
+      message: /crew outer has no tool "payy" .*did you mean pay\? \(it has look, pay\)/,
+    })
   })
 })

@@ -105,7 +105,7 @@ describe('estimates', () => {
     assert.equal(plan.estimate.usage, undefined)
     assert.equal(plan.estimate.cost, undefined)
     assert.deepEqual(plan.estimate.unknown, ['start', 'left', 'right', 'side', 'join', 'end'])
-    assert.match(String(plan), /unknown, never executed before/)
+    assert.match(String(plan), /unknown, never completed before/)
   })
 
   test('are the medians of earlier runs, and stand beside what it took in the end', async () => {

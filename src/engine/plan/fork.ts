@@ -215,8 +215,8 @@ function inheritSkip({ parent }: Scene, { name }: TaskDefinition): Planned {
 function whyForced({ crew, request: { from, only } }: Scene, task: TaskDefinition): string | undefined {
   if (!from) return undefined
   if (task === from) return 'the new run starts here'
-  const behind = crew.tasks.indexOf(task) > crew.tasks.indexOf(from)
-  return behind && only === undefined ? `it stands behind ${from.name}` : undefined
+  const after = crew.tasks.indexOf(task) > crew.tasks.indexOf(from)
+  return after && only === undefined ? `it comes after ${from.name}` : undefined
 }
 
 function whyMissing(stored: TaskState | undefined, run: string): string {

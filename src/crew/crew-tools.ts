@@ -1,0 +1,28 @@
+// Which tools a crew has: those of its tasks and agents, of agents that they hand work to, and of crews that are tasks.
+import type { CrewDefinition } from '../engine/definition.ts'
+import { RepriseError } from '../errors.ts'
+import { nearest } from '../options.ts'
+import type { Tool } from '../tools/tool.ts'
+import type { Agent } from './agent.ts'
+import { everyCoworker } from './define-agent.ts'
+
+/** CREW_INVALID when one of them would stand in for nothing: then the tool that it was meant for would be called. */
+export function checkStandIns(crew: CrewDefinition, agents: readonly Agent[], tools: readonly Tool[]): void {
+  const there = new Set([...agents.flatMap((agent) => agent.tools).map(({ name }) => name), ...toolNamesOf(crew)])
+  const unknown = tools.find(({ name }) => !there.has(name))
+  if (!unknown) return
+  const near = nearest(unknown.name, [...there])
+  const meant = near === undefined ? '' : `; did you mean ${near}?`
+  const names = there.size === 0 ? 'it has none' : `it has ${[...there].join(', ')}`
+  throw new RepriseError(
+    'CREW_INVALID',
+    `crew ${crew.name} has no tool ${JSON.stringify(unknown.name)} that this one could stand in for${meant} (${names})`,
+  )
+}
+
+function toolNamesOf({ tasks }: CrewDefinition): string[] {
+  return tasks.flatMap(({ tools, coworkers, child }) => {
+    const used = [...tools, ...everyCoworker(coworkers).flatMap((coworker) => coworker.tools)]
+    return [...used.map(({ name }) => name), ...(child ? toolNamesOf(child.crew) : [])]
+  })
+}
