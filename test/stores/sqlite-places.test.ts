@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { sqliteStore, type Lease, type Store } from 'reprise/stores'
-import { batch, linesOf, seqsOf, started } from '../../src/testing/store-contract/harness.ts'
+import { sqliteStore, type Lease, type Line, type Store } from 'reprise/stores'
+import { batch, entry, linesOf, row, seqsOf, started } from '../../src/testing/store-contract/harness.ts'
 import { ended, linesFrom, otherProcess } from './other-process.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
@@ -113,6 +113,31 @@ test('two connections know of what the other wrote, noted and deleted, and never
   await one.close()
   await two.close()
 })
+
+for (const who of ['the same connection', 'another connection'] as const) {
+  for (const next of ['another', 'one of the same name']) {
+    test(`a read gives nothing of ${next} that ${who} makes in place of a run deleted under way`, async () => {
+      await using folder = await temporaryFolder()
+      const path = join(folder.path, 'runs.db')
+      const store = await sqliteStore(path)
+      const other = who === 'the same connection' ? store : await sqliteStore(path)
+      const lease = await started(store, 'a')
+      await store.append(lease, 1, batch(2, 299))
+      const read: Line[] = []
+      for await (const line of store.read('a')) {
+        read.push({ seq: line.seq, bytes: Buffer.from(line.bytes) })
+        if (line.seq > 1) continue
+        await store.release(lease)
+        await other.delete('a')
+        const lines = range(1, 300).map((seq) => entry(seq, 'of the other run'))
+        await other.create(row(next === 'another' ? 'b' : 'a'), { lines })
+      }
+      assert.deepEqual(read, batch(1, read.length).lines)
+      await store.close()
+      await other.close()
+    })
+  }
+}
 
 test('a refused append leaves nothing behind in what a connection remembers', async () => {
   await using folder = await temporaryFolder()

@@ -1,7 +1,8 @@
 -- One row per run: what a listing shows, and the lease. The lease stays beside the row since each is checked with the other;
--- token only grows, owner is null when nobody holds the run.
+-- token only grows, owner is null when nobody holds the run. An id is never given again: whoever reads a run while it is deleted
+-- finds nothing more of it, and not the entries of the run that was made next.
 create table runs (
-  id integer primary key,
+  id integer primary key autoincrement,
   run text not null,
   crew text not null,
   version text not null,

@@ -99,7 +99,7 @@ export async function* readLines(connection: Connection, run: RunId, after: numb
         at - piece.first,
         Math.min(at - piece.first + chunkLines, found.last + 1 - piece.first),
       )
-      return linesAt(connection, ids ?? [])
+      return linesAt(connection, found.id, ids ?? [])
     })
     // Deleted in the meantime.
     if (lines.length === 0) return
@@ -111,11 +111,13 @@ export async function* readLines(connection: Connection, run: RunId, after: numb
   }
 }
 
-function linesAt({ sql }: Connection, ids: readonly number[]): Line[] {
-  // `cross` keeps the order of the tables: that of the ids.
-  const select = sql('select seq, line from json_each(?) as wanted cross join entries on entries.id = wanted.value')
+function linesAt({ sql }: Connection, run: number, ids: readonly number[]): Line[] {
+  // `cross` keeps the order of the tables: that of the ids. When the run was deleted, they may be those of another's entries.
+  const select = sql(
+    'select seq, line from json_each(?) as wanted cross join entries on entries.id = wanted.value where run_id = ?',
+  )
   select.setReturnArrays(true)
-  const rows = select.all(JSON.stringify(ids)) as unknown as [number, Uint8Array][]
+  const rows = select.all(JSON.stringify(ids), run) as unknown as [number, Uint8Array][]
   return rows.map(([seq, bytes]) => ({ seq, bytes }))
 }
 

@@ -12,11 +12,12 @@ export const migrations: readonly Migration[] = [
   {
     number: 1,
     name: '0001-runs-and-entries',
-    checksum: '923c0142a953f34392957f7c9a29a9f151ae9543d72e9160e398e5ff6eea559f',
+    checksum: 'cd34b11686d55274d611501452de5a3a2126c6f21dfc8d46e4088e2b4ba57b01',
     sql: `-- One row per run: what a listing shows, and the lease. The lease stays beside the row since each is checked with the other;
--- token only grows, owner is null when nobody holds the run.
+-- token only grows, owner is null when nobody holds the run. An id is never given again: whoever reads a run while it is deleted
+-- finds nothing more of it, and not the entries of the run that was made next.
 create table runs (
-  id integer primary key,
+  id integer primary key autoincrement,
   run text not null,
   crew text not null,
   version text not null,
