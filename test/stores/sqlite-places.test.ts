@@ -1,11 +1,12 @@
 // Where a run's entries are is noted in bulk, now and then; every connection remembers the places of the newest.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { sqliteStore, type Lease, type Line, type Store } from 'reprise/stores'
 import { batch, entry, linesOf, row, seqsOf, started } from '../../src/testing/store-contract/harness.ts'
+import { checkPlaces } from './check-places.ts'
 import { ended, linesFrom, otherProcess } from './other-process.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
@@ -20,7 +21,7 @@ test('reads runs whose places are partly noted, from anywhere, in order and byte
   for (let seq = 1; seq < 4_000; seq += size) {
     await Promise.all(leases.map((lease) => store.append(lease, seq, batch(seq + 1, size))))
   }
-  const { noted, newest } = placesIn(path)
+  const { noted, newest } = checkPlaces(path)
   assert.ok(noted >= 8_192 && newest > 0, `${noted} places were noted, ${newest} are not`)
   const last = 1 + Math.ceil(3_999 / size) * size
   for (const run of runs) assert.deepEqual(await linesOf(store, run), batch(1, last).lines)
@@ -43,7 +44,7 @@ test('deletes the entries of a run wherever their places are, and no other', asy
   await store.release(b)
   await store.delete('b')
   assert.deepEqual(await seqsOf(store, 'b'), [])
-  assert.equal(placesIn(path).entries, 2_401 + 1)
+  assert.equal(checkPlaces(path).entries, 2_401 + 1)
   for (let seq = 2_401; seq < 6_000; seq += size) await store.append(a, seq, batch(seq + 1, size))
   assert.deepEqual(await linesOf(store, 'a'), batch(1, 6_001).lines)
   assert.deepEqual(await seqsOf(store, 'c'), [1])
@@ -75,7 +76,7 @@ test('has a place for every entry, read by one process while another writes, and
   await ended(child)
   const count = (await seqsOf(store, 'r')).length
   assert.ok(count >= told && count % size === 0)
-  assert.ok(placesIn(path).noted > 0)
+  assert.ok(checkPlaces(path).noted > 0)
   await store.close()
 })
 
@@ -91,7 +92,7 @@ test('two connections know of what the other wrote, noted and deleted, and never
     assert.deepEqual(await seqsOf(two, 'a', seq), range(seq + 1, seq + size))
     assert.deepEqual(await seqsOf(one, 'b', seq), range(seq + 1, seq + size))
   }
-  assert.ok(placesIn(path).noted > 0)
+  assert.ok(checkPlaces(path).noted > 0)
   // the ids of the newest entries are free again, and go to a run of the other connection
   const d = await started(two, 'd')
   await two.append(d, 1, batch(2, 20))
@@ -138,6 +139,38 @@ for (const who of ['the same connection', 'another connection'] as const) {
     })
   }
 }
+
+test('a read sees one moment: nothing of what others delete and append while it looks for what is new', async (context) => {
+  await using folder = await temporaryFolder()
+  const path = join(folder.path, 'runs.db')
+  const store = await sqliteStore(path)
+  const [a, b] = [await started(store, 'a'), await started(store, 'b')]
+  await store.append(a, 1, batch(2, 9))
+  await store.append(b, 1, batch(2, 9))
+  await store.release(b)
+  assert.equal((await seqsOf(store, 'a')).length, 10)
+  const other = new DatabaseSync(path)
+  // so that there is something to look for
+  other.exec("update runs set summary = 'other'")
+  const all = StatementSync.prototype.all as (...values: unknown[]) => never
+  const looks = context.mock.method(
+    StatementSync.prototype,
+    'all',
+    function (this: StatementSync, ...values: unknown[]) {
+      if (this.sourceSQL.startsWith('select id, run_id, seq from entries') && looks.mock.callCount() === 0) {
+        // the first half of these gets the ids of b's
+        other.exec(`begin; delete from runs where run = 'b';
+        insert into entries (run_id, seq, line)
+          select 1, 11 + key, 'x' from json_each('${JSON.stringify(range(1, 18))}'); commit`)
+      }
+      return all.apply(this, values)
+    },
+  )
+  const read = await seqsOf(store, 'a')
+  assert.ok(read.length === 10 || read.length === 28, `half of a batch: ${read.length}`)
+  other.close()
+  await store.close()
+})
 
 test('a refused append leaves nothing behind in what a connection remembers', async () => {
   await using folder = await temporaryFolder()
@@ -207,7 +240,7 @@ test('three connections agree on every run, in whatever order they append, are r
       for (const [run, { last }] of expected) {
         for (const store of stores) assert.deepEqual(await seqsOf(store, run), range(1, last))
       }
-      placesIn(path)
+      checkPlaces(path)
       await Promise.all(stores.map((store) => store.close()))
     }),
     { numRuns: 40 },
@@ -220,19 +253,4 @@ function lastOf({ last }: { last: number }): number[] {
 
 function range(first: number, last: number): number[] {
   return Array.from({ length: last - first + 1 }, (_, index) => first + index)
-}
-
-/** How many of each, once it is certain that every noted place is that of its entry, and that only the newest are not noted. */
-function placesIn(path: string): { noted: number; newest: number; entries: number } {
-  const db = new DatabaseSync(path)
-  const count = (from: string): number => Number(db.prepare(`select count(*) as n from ${from}`).get()?.['n'])
-  const noted = count('places, json_each(places.entries)')
-  const newest = count('entries where id > (select upto from noted)')
-  const right = `places p, json_each(p.entries) place cross join entries e
-    on e.id = place.value and e.run_id = p.run_id and e.seq = p.first + place.key and e.seq <= p.last`
-  assert.equal(count(right), noted)
-  const entries = count('entries')
-  assert.equal(noted + newest, entries)
-  db.close()
-  return { noted, newest, entries }
 }

@@ -24,6 +24,7 @@ export interface Connection {
   readonly sql: (text: string) => StatementSync
   readonly places: Places
   readonly writable: WritableRuns
+  /** Synchronous; all that it reads is of one moment, whatever others commit meanwhile. */
   read<T>(work: () => T): Promise<T>
   /** Synchronous, in a shared transaction; resolves when it is on disk. */
   write<T>(work: () => T): Promise<T>
@@ -52,6 +53,17 @@ export async function openConnection(path: string, now: () => number): Promise<C
     return statement
   }
 
+  function readAtOnce<T>(work: () => T): T {
+    // Left open only when a rollback failed: what was not committed is not to be read.
+    if (db.isTransaction) sql('rollback').run()
+    sql('begin').run()
+    try {
+      return work()
+    } finally {
+      if (db.isTransaction) sql('rollback').run()
+    }
+  }
+
   const writable: WritableRuns = new Map()
   const places = openPlaces(sql, () => writable.clear())
   const writes = groupCommit(path, {
@@ -74,7 +86,7 @@ export async function openConnection(path: string, now: () => number): Promise<C
     async read(work) {
       return whileBusy(path, () => {
         if (closed) throw storeClosed(url)
-        return work()
+        return readAtOnce(work)
       })
     },
     write: (work) => (closed ? Promise.reject(storeClosed(url)) : writes.write(work)),

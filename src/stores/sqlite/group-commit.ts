@@ -58,11 +58,13 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
   function drain(): void {
     scheduled = false
     try {
-      // Left open only when a rollback, or the look behind the beginning, failed.
+      // Left open only when a rollback failed.
       if (database.isTransaction()) sql('rollback').run()
       sql('begin immediate').run()
       database.begun?.()
     } catch (error) {
+      // Nobody else can write while it lasts, and nothing may come after this for long.
+      if (database.isTransaction()) rollBack()
       if (isBusy(error) && waitForLock()) return
       const reason = isBusy(error) ? lockTimeout(path) : storeError(error, path)
       for (const job of queue.splice(0)) job.reject(reason)

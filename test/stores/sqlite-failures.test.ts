@@ -1,0 +1,129 @@
+// Statements that fail in a real database: what was answered stays true, nobody else is locked out, and the connection goes on.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync, StatementSync } from 'node:sqlite'
+import { test, type TestContext } from 'node:test'
+import { sqliteStore, type Store } from 'reprise/stores'
+import { batch, linesOf, refused, seqsOf, started } from '../../src/testing/store-contract/harness.ts'
+import { checkPlaces } from './check-places.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+const busy = 5
+const broken = 10
+const unbroken = Object.getOwnPropertyDescriptors(StatementSync.prototype)
+
+test('lets others write when it could not look at what is new behind the lock', async (context) => {
+  await using folder = await temporaryFolder()
+  const path = join(folder.path, 'runs.db')
+  const [store, other] = [await sqliteStore(path), await sqliteStore(path)]
+  const [a, b] = [await started(store, 'a'), await started(other, 'b')]
+  failOnce(context, 'select upto, changes', broken)
+  await refused(store.append(a, 1, batch(2)), 'STORE_FAILED')
+  const free = new DatabaseSync(path)
+  free.exec('begin immediate; rollback')
+  free.close()
+  await other.append(b, 1, batch(2))
+  await store.append(a, 1, batch(2))
+  assert.deepEqual(await seqsOf(other, 'a'), [1, 2])
+  await store.close()
+  await other.close()
+})
+
+test('reads nothing of a write that failed, also when it could not be rolled back', async (context) => {
+  await using folder = await temporaryFolder()
+  const store = await sqliteStore(join(folder.path, 'runs.db'))
+  const lease = await started(store, 'r')
+  failOnce(context, 'commit', broken)
+  failOnce(context, 'rollback', broken)
+  await refused(store.append(lease, 1, batch(2)), 'OUTCOME_UNKNOWN')
+  assert.deepEqual(await seqsOf(store, 'r'), [1])
+  await store.append(lease, 1, batch(2))
+  assert.deepEqual(await seqsOf(store, 'r'), [1, 2])
+  await store.close()
+})
+
+test('knows what a commit has written that said that it failed', async (context) => {
+  await using folder = await temporaryFolder()
+  const store = await sqliteStore(join(folder.path, 'runs.db'))
+  const lease = await started(store, 'r')
+  failOnce(context, 'commit', broken, 1, 'behind it')
+  await refused(store.append(lease, 1, batch(2, 3)), 'OUTCOME_UNKNOWN')
+  assert.deepEqual(await seqsOf(store, 'r'), [1, 2, 3, 4])
+  await refused(store.append(lease, 1, batch(2, 3)), 'SEQ_CONFLICT')
+  await store.append(lease, 4, batch(5))
+  assert.deepEqual(await linesOf(store, 'r'), batch(1, 5).lines)
+  await store.close()
+})
+
+for (const [statement, code] of [
+  ['pragma data_version', broken],
+  ['pragma data_version', busy],
+  ['select upto, changes', broken],
+  ['select upto, changes', busy],
+  ['select id, run_id, seq from entries', broken],
+  ['select id, run_id, seq from entries', busy],
+  ['insert into entries', broken],
+  ['insert into places', broken],
+  ['update noted', broken],
+  ['delete from runs', broken],
+  ['savepoint job', broken],
+  ['release job', broken],
+  ['rollback to job', broken],
+  ['commit', broken],
+] as const) {
+  for (const time of [1, 2, 5]) {
+    test(`has just the entries that it answered for when "${statement}" fails with code ${code}, time ${time}`, async (context) => {
+      await using folder = await temporaryFolder()
+      const path = join(folder.path, 'runs.db')
+      const stores = [await sqliteStore(path), await sqliteStore(path)] as const
+      // nearly so many that places are noted
+      const bulk = await started(stores[0], 'bulk')
+      await stores[0].append(bulk, 1, batch(2, 4_000))
+      const runs = [await started(stores[0], 'a'), await started(stores[1], 'b')].map((lease) => ({ lease, last: 1 }))
+      failOnce(context, statement, code, time)
+      for (let round = 0; round < 12; round++) {
+        const store = stores[round % 3 === 0 ? 0 : 1]
+        // one that is refused, so that the others come again behind savepoints
+        const writes = [
+          store.append(bulk, 1, batch(2)),
+          ...runs.map(({ lease, last }) => store.append(lease, last, batch(last + 1, 20))),
+        ]
+        const results = await Promise.allSettled(writes)
+        for (const [index, run] of runs.entries()) {
+          if (results[index + 1]?.status === 'fulfilled') run.last += 20
+          const reader = stores[round % 2 === 0 ? 0 : 1]
+          const seqs = await seqsOf(reader, run.lease.run).catch(() => seqsOf(reader, run.lease.run))
+          assert.equal(seqs.length, run.last)
+        }
+        await makeAndDelete(store, `r${round}`).catch(() => undefined)
+      }
+      for (const { lease, last } of runs) {
+        for (const store of stores) assert.deepEqual(await linesOf(store, lease.run), batch(1, last).lines)
+        assert.ok(last > 200, `${last} entries: the connection did not go on`)
+      }
+      assert.ok(checkPlaces(path).noted > 4_096)
+      for (const store of stores) await store.close()
+    })
+  }
+}
+
+async function makeAndDelete(store: Store, run: string): Promise<void> {
+  await store.release(await started(store, run))
+  await store.delete(run)
+}
+
+/** Makes a statement that begins so fail at the given time, in place of what it does or behind it. */
+function failOnce(context: TestContext, begin: string, code: number, time = 1, when = 'in its place'): void {
+  let times = 0
+  for (const method of ['get', 'all', 'run'] as const) {
+    const original = StatementSync.prototype[method] as (...values: unknown[]) => never
+    // not by a mock, which would keep every call
+    StatementSync.prototype[method] = function (this: StatementSync, ...values: unknown[]) {
+      const fails = this.sourceSQL.startsWith(begin) && ++times === time
+      if (fails && when === 'behind it') original.apply(this, values)
+      if (fails) throw Object.assign(new Error(`code ${code}`), { errcode: code })
+      return original.apply(this, values)
+    }
+  }
+  context.after(() => Object.defineProperties(StatementSync.prototype, unbroken))
+}
