@@ -71,6 +71,7 @@ test("refuses another program's database and leaves it as it was", async () => {
   await refused(sqliteStore(path), 'STORE_INVALID', /other\.db is the database of another program/)
   const db = new DatabaseSync(path)
   assert.equal(db.prepare('select name from sqlite_master').all().length, 1)
+  assert.equal(db.prepare('pragma journal_mode').get()?.['journal_mode'], 'delete')
   db.close()
 })
 

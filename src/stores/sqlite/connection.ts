@@ -37,9 +37,10 @@ export async function openConnection(path: string, now: () => number): Promise<C
   const url = `sqlite:${path}`
   await makePrivateFolder(dirname(path))
   const db = await openDatabase(path, (opened) => {
-    opened.exec(`pragma page_size = ${pageBytes}; pragma journal_mode = wal`)
-    opened.exec('pragma synchronous = full; pragma foreign_keys = on')
+    opened.exec(`pragma page_size = ${pageBytes}; pragma synchronous = full; pragma foreign_keys = on`)
     migrate(opened, path)
+    // written into the file, so only once it is known to be ours
+    opened.exec('pragma journal_mode = wal')
   })
   const statements = new Map<string, StatementSync>()
   let closed = false
