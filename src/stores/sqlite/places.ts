@@ -90,7 +90,9 @@ export function openPlaces(sql: (text: string) => StatementSync, changed: () => 
       refresh()
       const piece = newest.get(run)
       if (piece) return piece.first + piece.entries.length - 1
-      return Number(sql('select max(last) as last from places where run_id = ?').get(run)?.['last'] ?? 0)
+      // not max(last), which reads all of the run's places
+      const noted = sql('select last from places where run_id = ? order by first desc limit 1').get(run)
+      return Number(noted?.['last'] ?? 0)
     },
     find(run, seq) {
       refresh()
