@@ -175,6 +175,26 @@ test('an export reads a line of the store when it is asked for the next one', as
   await lines.return(undefined)
 })
 
+for (const then of ['is gone', 'is another one'] as const) {
+  test(`a run that ${then} before its export is done is not exported, not even in part`, async () => {
+    const { store } = await small()
+    const lines = await linesOf(store, 'r')
+    const row = await store.row('r')
+    assert.ok(row)
+    /** Ends early, as a read does whose run is deleted under way. */
+    const cut: Store = {
+      ...store,
+      async *read() {
+        yield* lines.slice(0, 1)
+        await store.delete('r')
+        if (then === 'is another one')
+          await store.create({ ...row, createdAt: '2030-01-01T00:00:00.000Z' }, { lines: lines.slice(0, 1) })
+      },
+    }
+    await refused(textOf(cut, 'r'), 'RUN_NOT_FOUND', /\br\b/)
+  })
+}
+
 test('a run of ten thousand entries is exported and imported', async () => {
   const { store } = await small()
   const [created] = await linesOf(store, 'r')

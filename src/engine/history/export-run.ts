@@ -53,8 +53,12 @@ export async function* exportRun(store: Store, run: string, at: Date = new Date(
     yield hashed(text)
   }
   const entries = chain.end()
-  // deleted while it was read: there may have been more
-  if (entries === 0 || !(await store.row(run))) throw runNotFound(store, run)
+  const stillThere = async (): Promise<void> => {
+    // deleted while it was read, or even made anew: there may have been more
+    if ((await store.row(run))?.createdAt !== row.createdAt) throw runNotFound(store, run)
+  }
+  if (entries === 0) throw runNotFound(store, run)
+  await stillThere()
   // grows under way: a stored value may refer to others
   for (const blob of blobs) {
     const buffer = await readBlob(store, run, blob)
@@ -66,6 +70,7 @@ export async function* exportRun(store: Store, run: string, at: Date = new Date(
     blobs.add(blob)
     yield hashed(JSON.stringify({ blob, base64: (await readBlob(store, run, blob)).toString('base64') }))
   }
+  await stillThere()
   const trailer: ExportTrailer = { entries, blobs: blobs.size, sha256: hash.digest('hex') }
   yield `${JSON.stringify(trailer)}\n`
 }
