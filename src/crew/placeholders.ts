@@ -41,8 +41,13 @@ function missing(name: string, where: string): RepriseError {
 /** Stands in for the names of a text that is not known at compile time. */
 export type Unknowable = '{unknown at compile time}'
 
-/** The names that a literal text uses. */
-export type Placeholders<T extends string> = string extends T ? Unknowable : Parse<T>
+/** The names that a text uses; of one with holes, `Facts of ${notes}`, those that can be seen, and whatever the holes bring. */
+export type Placeholders<T extends string> = T extends string
+  ? Parse<T> | (HasHoles<T> extends true ? Unknowable : never)
+  : never
+
+/** Of `string` and `a ${string}` a record is an index signature, which nothing must have; of a literal, a member. */
+type HasHoles<T extends string> = {} extends { [K in T]: 1 } ? true : false
 
 type Parse<T extends string> = T extends `${string}{${infer Rest}`
   ? Rest extends `{${infer After}`

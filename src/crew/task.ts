@@ -126,16 +126,21 @@ export interface TaskConstructor {
   ): Task<Name, OutputOfLast<T>, InputsOf<T[number]>, OutputOfLast<T>>
   new <const Name extends string, Result, Schema extends SchemaInput = never>(
     options: CodeTaskOptions<Name, Result, Schema>,
+    // a function may use any input
   ): Task<
     Name,
     CodeOutput<Result, Schema>,
-    never,
+    Unknowable,
     [Schema] extends [never] ? CodeOutput<Result, Schema> : InferInput<Schema>
   >
 }
 
-/** The names of the placeholders that an agent or task uses. */
-export type InputsOf<T> = T extends { readonly '~inputs'?: infer Inputs extends string } ? Inputs : never
+/**
+ * The names of the placeholders that an agent or task uses. Without a constraint on what is inferred: where the user's compiler has no
+ * `exactOptionalPropertyTypes`, none at all would be taken for any, and one task without a placeholder would leave the inputs of the
+ * whole crew unchecked.
+ */
+export type InputsOf<T> = T extends { readonly '~inputs'?: infer Inputs } ? Extract<Inputs, string> : never
 
 const keys = [
   'name',

@@ -144,6 +144,14 @@ new Task({ description: 'x', when: () => 'yes' })
 // @ts-expect-error -- a price needs both
 new Crew({ tasks: [facts, note], prices: { 'openai/x': { input: 1 } } })
 
+export async function textsWithoutPlaceholders(): Promise<void> {
+  const plain = new Task({ name: 'plain', description: 'Plain', agent: clerk })
+  const some = new Crew({ tasks: [facts, plain] })
+  // @ts-expect-error -- a task that asks for nothing leaves the others checked
+  await some.kickoff({ inputs: { customer: 'Ada', nots: 'x' } })
+  await new Crew({ tasks: [plain] }).kickoff()
+}
+
 declare const dynamic: string
 declare const list: { text: string }[]
 export async function looseTexts(): Promise<void> {
@@ -157,6 +165,13 @@ export async function looseTexts(): Promise<void> {
   await mapped.kickoff({ inputs: { anything: [1, { deep: true }] } })
   const result = await mapped.kickoff()
   same<typeof result.output, string | undefined>()
+  // a text with holes: what they bring is not known, what stands beside them is
+  const holes = new Crew({
+    tasks: list.map(({ text }) => new Task({ description: `Do {job}: ${text}`, agent: clerk })),
+  })
+  await holes.kickoff({ inputs: { job: 'x', whatever: 1 } })
+  // @ts-expect-error -- job is missing
+  await holes.kickoff({ inputs: { whatever: 1 } })
   // braces of JSON and literal ones ask for nothing
   await new Crew({
     tasks: [new Task({ description: 'Use {"a": {"b": 1}} and {{literally}}', agent: clerk })],
@@ -208,6 +223,11 @@ export async function code(): Promise<void> {
   const result = await new Crew({ tasks: [fetch, save, dated] }).kickoff()
   same<(typeof result.tasks)[0], TaskOutput<{ id: number }>>()
   same<(typeof result.tasks)[1], TaskOutput<string>>()
+  // a function may use inputs that no text names; those that a text names are still asked for
+  const both = new Crew({ tasks: [facts, save] })
+  await both.kickoff({ inputs: { notes: 'x', customer: 'Ada', account: 7 } })
+  // @ts-expect-error -- notes is missing
+  await both.kickoff({ inputs: { customer: 'Ada', account: 7 } })
   // a Date is not what comes back
   same<(typeof result.tasks)[2], TaskOutput>()
   // @ts-expect-error -- a function needs a name

@@ -40,6 +40,24 @@ test('a crew shows as its tasks, by name, output and inputs', () => {
   )
 })
 
+test('the compiler says the same with the options that most projects have', () => {
+  for (const options of [{ exactOptionalPropertyTypes: false }, { noUncheckedIndexedAccess: false }]) {
+    const config = {
+      extends: '../../tsconfig.json',
+      compilerOptions: options,
+      include: [],
+      files: ['../types/crew.types.ts'],
+    }
+    writeFileSync(join(folder, 'usual.json'), JSON.stringify(config))
+    const { stdout } = spawnSync('node_modules/.bin/tsc', ['-p', join(folder, 'usual.json')], { encoding: 'utf8' })
+    // our own sources are written for stricter ones; users get declarations
+    assert.deepEqual(
+      stdout.split('\n').filter((line) => line.startsWith('test/types/')),
+      [],
+    )
+  }
+})
+
 test('fifty tasks with long texts and thirty placeholders each compile', () => {
   const filler = 'Some words that say what is to be done, with {"json": {"in": "it"}} and {{literal}} braces. '.repeat(
     10,
