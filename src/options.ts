@@ -6,16 +6,16 @@ import { RepriseError, type ErrorCode } from './errors.ts'
  * the caller's own names: `replay(id, { topic })` is answered with "did you mean { inputs: { topic } }?".
  */
 export function checkKeys(what: string, options: unknown, keys: readonly string[], inside?: string): void {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+  if (!isRecord(options)) {
     throw new RepriseError('OPTION_UNKNOWN', `${what} takes an object of options, not ${describe(options)}`)
   }
   for (const key of Object.keys(options)) {
     if (keys.includes(key)) continue
     const near = nearest(key, keys)
-    const meant = near ?? (inside === undefined ? undefined : `{ ${inside}: { ${key} } }`)
+    const meant = near ?? (inside === undefined || key.length > 80 ? undefined : `{ ${inside}: { ${key} } }`)
     throw new RepriseError(
       'OPTION_UNKNOWN',
-      `${what} has no option ${JSON.stringify(key)}${meant === undefined ? '' : `; did you mean ${meant}?`} (it has ${keys.join(', ')})`,
+      `${what} has no option ${describe(key)}${meant === undefined ? '' : `; did you mean ${meant}?`} (it has ${keys.join(', ')})`,
     )
   }
 }
@@ -26,29 +26,42 @@ export function checkText(code: ErrorCode, what: string, value: unknown): void {
   if (value.trim() === '') throw new RepriseError(code, `${what} is empty; give it a text`)
 }
 
+/** Refuses anything but a string; undefined is fine. */
+export function checkString(code: ErrorCode, what: string, value: unknown): void {
+  if (value === undefined || typeof value === 'string') return
+  throw new RepriseError(code, `${what} must be a string, not ${describe(value)}`)
+}
+
 /** Refuses a number outside its range; undefined is fine. */
 export function checkNumber(what: string, value: unknown, least: number, most: number = Number.MAX_SAFE_INTEGER): void {
   if (value === undefined) return
   if (typeof value !== 'number' || !(value >= least && value <= most)) {
-    const limit = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`
-    throw new RepriseError('OPTION_UNKNOWN', `${what} is ${describe(value)}; give a number ${limit}`)
+    throw new RepriseError('OPTION_UNKNOWN', `${what} is ${describe(value)}; give a number ${range(least, most)}`)
   }
 }
 
 /** Refuses anything but a whole number in its range; undefined is fine. */
-export function checkWhole(what: string, value: unknown, least: number, most: number): void {
+export function checkWhole(what: string, value: unknown, least: number, most: number = Number.MAX_SAFE_INTEGER): void {
   checkNumber(what, value, least, most)
   if (value === undefined || Number.isInteger(value)) return
-  throw new RepriseError(
-    'OPTION_UNKNOWN',
-    `${what} is ${describe(value)}; give a whole number from ${least} to ${most}`,
-  )
+  throw new RepriseError('OPTION_UNKNOWN', `${what} is ${describe(value)}; give a whole number ${range(least, most)}`)
+}
+
+function range(least: number, most: number): string {
+  return most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`
 }
 
 /** Refuses anything but true or false; undefined is fine. */
 export function checkFlag(what: string, value: unknown): void {
   if (value === undefined || typeof value === 'boolean') return
   throw new RepriseError('OPTION_UNKNOWN', `${what} is ${describe(value)}; give true or false`)
+}
+
+/** Refuses anything but an AbortSignal; undefined is fine. */
+export function checkSignal(value: AbortSignal | undefined): AbortSignal | undefined {
+  if (value === undefined || typeof (value as AbortSignal | null)?.addEventListener === 'function') return value
+  const words = `signal is ${describe(value)}; give an AbortSignal, such as controller.signal`
+  throw new RepriseError('OPTION_UNKNOWN', words)
 }
 
 /** A moment as stores compare it, from a Date or an ISO 8601 text. OPTION_UNKNOWN. */
@@ -69,8 +82,20 @@ export function describe(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 80 ? `${value.slice(0, 77)}...` : value)
   if (typeof value === 'function') return 'a function'
   if (Array.isArray(value)) return 'a list'
-  if (typeof value === 'object' && value !== null) return 'an object'
+  if (typeof value === 'object' && value !== null) return kindOf(value)
   return String(value)
+}
+
+/** `a Promise`, `an Error`; `an object` for a plain one. */
+export function kindOf(value: object): string {
+  const made = (value as { readonly constructor?: { readonly name?: unknown } }).constructor
+  const name = typeof made === 'function' && made.name !== '' && made !== Object ? made.name : 'object'
+  return `${/^[aeiou]/i.test(name) ? 'an' : 'a'} ${name}`
+}
+
+/** An object that has members of its own making: not a list, and no Promise or Map, in which a missing `await` would pass for nothing. */
+export function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
+  return Object.prototype.toString.call(value) === '[object Object]'
 }
 
 /** The candidate that a typing mistake most likely meant. */
@@ -81,7 +106,7 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   }))
   const best = scored.toSorted((a, b) => a.distance - b.distance)[0]
   const most = word.length < 4 ? 1 : Math.max(2, Math.floor(word.length / 3))
-  if (best && best.distance <= most) return best.candidate
+  if (best && best.distance <= most && best.distance < word.length) return best.candidate
   // the beginning of a longer word: maxAge for maxAgeSeconds
   return candidates.find((candidate) => word.length > 3 && candidate.startsWith(word))
 }

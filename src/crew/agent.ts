@@ -1,9 +1,9 @@
 // An agent: who does a task, with which model and tools. Made once, never changed.
 import { RepriseError } from '../errors.ts'
 import { strictJson, type Json } from '../journal/json.ts'
-import { checkFlag, checkKeys, checkNumber, checkText, checkWhole, describe, longestSeconds } from '../options.ts'
-import type { LanguageModel } from '../models/resolve-model.ts'
-import { settingNames, type ModelSettings } from '../models/settings.ts'
+import { checkFlag, checkKeys, checkNumber, checkString, checkText, checkWhole, longestSeconds } from '../options.ts'
+import { checkModelKind, type LanguageModel } from '../models/resolve-model.ts'
+import { checkSettings, type ModelSettings } from '../models/settings.ts'
 import { toolList, type Tool, type Tools } from '../tools/tool.ts'
 import { guardrailList, type Guardrail } from './guardrails.ts'
 import type { Placeholders } from './placeholders.ts'
@@ -106,19 +106,17 @@ export const Agent: AgentConstructor = class implements Agent<never> {
     checkText('CREW_INVALID', 'the role of an agent', options.role)
     const what = `agent ${options.role}`
     checkText('CREW_INVALID', `the goal of ${what}`, options.goal)
-    if (options.backstory !== undefined && typeof options.backstory !== 'string') {
-      throw new RepriseError(
-        'CREW_INVALID',
-        `the backstory of ${what} must be a string, not ${describe(options.backstory)}`,
-      )
-    }
-    checkNumber(`maxIterations of ${what}`, options.maxIterations, 1)
-    checkNumber(`maxRetries of ${what}`, options.maxRetries, 0)
+    checkString('CREW_INVALID', `the backstory of ${what}`, options.backstory)
+    const { model, settings = {} } = options
+    checkModelKind(`the model of ${what}`, model)
+    checkFlag(`verbose of ${what}`, options.verbose)
+    checkWhole(`maxIterations of ${what}`, options.maxIterations, 1)
+    checkWhole(`maxRetries of ${what}`, options.maxRetries, 0)
     checkNumber(`maxSeconds of ${what}`, options.maxSeconds, 0.001, longestSeconds)
     this.role = options.role
     this.goal = options.goal
     this.backstory = options.backstory
-    this.model = options.model
+    this.model = model
     this.tools = toolList(options.tools, what)
     this.verbose = options.verbose ?? false
     this.maxIterations = options.maxIterations ?? 20
@@ -131,15 +129,24 @@ export const Agent: AgentConstructor = class implements Agent<never> {
     checkFlag(`allowDelegation of ${what}`, options.allowDelegation)
     this.allowDelegation = options.allowDelegation ?? false
     this.guardrails = guardrailList(what, options.guardrails)
-    this.settings = checkSettings(what, options.settings)
+    this.settings = readSettings(what, settings)
     Object.freeze(this)
   }
 }
 
-function checkSettings(what: string, settings: ModelSettings | undefined): { readonly [name: string]: Json } {
-  checkKeys(`settings of ${what}`, settings ?? {}, settingNames)
-  checkNumber(`settings.timeoutSeconds of ${what}`, settings?.timeoutSeconds, 0.001, longestSeconds)
-  const json = strictJson(settings ?? {}, 'settings')
+/** Whether it was made by `new Agent`, also of another install of the package. */
+export function isAgent(value: unknown): value is Agent {
+  const candidate = value as Partial<Agent> | null | undefined
+  return (
+    typeof candidate?.maxIterations === 'number' &&
+    Array.isArray(candidate.tools) &&
+    Array.isArray(candidate.guardrails)
+  )
+}
+
+function readSettings(what: string, settings: ModelSettings): { readonly [name: string]: Json } {
+  checkSettings(what, settings)
+  const json = strictJson(settings, 'settings')
   if (!json.ok)
     throw new RepriseError('OPTION_UNKNOWN', `${json.path} of ${what} is ${json.found}, which JSON does not carry`)
   return json.value as { readonly [name: string]: Json }

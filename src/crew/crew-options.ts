@@ -7,14 +7,16 @@ import { RepriseError } from '../errors.ts'
 import { runStatuses, type Limit, type RunStatus } from '../journal/entries.ts'
 import type { Json } from '../journal/json.ts'
 import type { Prices } from '../models/prices.ts'
-import { checkFlag, checkKeys, checkNumber, checkWhole, describe, readTime } from '../options.ts'
+import { checkFlag, checkKeys, checkNumber, checkString, checkWhole, describe, isRecord, readTime } from '../options.ts'
+import { checkStore } from '../stores/open-store.ts'
 import type { RunFilter, Store } from '../stores/store.ts'
 import type { LanguageModel } from '../models/resolve-model.ts'
-import type { Agent } from './agent.ts'
+import { isAgent, type Agent } from './agent.ts'
 import { callbackKeys, checkCallbacks, type CrewCallbacks } from './callbacks.ts'
 import { checkName } from './identity.ts'
 import type { InputsFor, NeedsInputs } from './inputs.ts'
 import type { TaskReference, Tasks } from './result.ts'
+import { isTask } from './task.ts'
 import { checkTelemetry, type TelemetryOptions } from './telemetry/telemetry.ts'
 
 export interface CrewOptions<T extends Tasks = Tasks> extends CrewCallbacks<T> {
@@ -194,6 +196,18 @@ export function checkCrewOptions(options: CrewOptions): void {
   }
   checkWhole('concurrency of a crew', options.concurrency, 1, 1_000)
   checkTelemetry(options.telemetry)
+  checkFlag('verbose of a crew', options.verbose)
+  checkString('OPTION_UNKNOWN', 'version of a crew', options.version)
+  if (options.store !== undefined) checkStore('store of a crew', options.store)
+  checkLogger(options.logger)
+}
+
+function checkLogger(logger: Logger | undefined): void {
+  if (logger === undefined) return
+  const missing = (['info', 'warn'] as const).find((level) => typeof (logger as Logger | null)?.[level] !== 'function')
+  if (missing === undefined) return
+  const words = `logger of a crew is ${describe(logger)} without ${missing}; give { info, warn }, two functions of a text`
+  throw new RepriseError('CREW_INVALID', words)
 }
 
 export function checkOneOf<V extends string>(what: string, value: V | undefined, values: readonly V[]): V | undefined {
@@ -212,15 +226,22 @@ const planKeys = {
 
 /** OPTION_UNKNOWN, also for an option that means nothing for what is planned. */
 export function checkPlanOptions(options: PlanOptions): void {
-  const keys = options.of === undefined ? Object.values(planKeys).flat() : planKeys[options.of]
-  const known = keys ?? Object.values(planKeys).flat()
-  checkKeys(options.of === undefined ? 'plan' : `the plan of a ${options.of}`, options, [...new Set(known)], 'inputs')
+  const of: unknown = isRecord(options) ? options.of : undefined
+  const known = Object.entries(planKeys).find(([what]) => what === of)
+  const keys = known?.[1] ?? Object.values(planKeys).flat()
+  checkKeys(known ? `the plan of a ${known[0]}` : 'plan', options, [...new Set(keys)], 'inputs')
 }
 
 /** As the store takes it. OPTION_UNKNOWN. */
 export function readFilter(options: ListOptions): RunFilter {
   checkKeys('listRuns', options, ['status', 'parent', 'createdFrom', 'createdTo', 'limit', 'before', 'backtests'])
-  const { status, parent, createdFrom, createdTo } = options
+  const { status, parent, createdFrom, createdTo, before } = options
+  const known =
+    typeof before === 'string' ||
+    (isRecord(before) && typeof before.id === 'string' && typeof before.createdAt === 'string')
+  if (before !== undefined && !known) {
+    throw new RepriseError('OPTION_UNKNOWN', `before is ${describe(before)}; give a run of the page before, or its id`)
+  }
   for (const one of [status ?? []].flat()) checkOneOf('status', one, runStatuses)
   checkWhole('limit', options.limit, 1, 10_000)
   checkFlag('backtests', options.backtests)
@@ -252,8 +273,7 @@ function checkList(what: string, list: unknown): void {
   if (!Array.isArray(list))
     throw new RepriseError('CREW_INVALID', `${what} of a crew is ${describe(list)}; give a list`)
   for (const [index, item] of (list as readonly unknown[]).entries()) {
-    const made = what === 'tasks' ? ['id', 'name'] : ['role', 'goal']
-    if (typeof item === 'object' && item !== null && made.every((key) => key in item)) continue
+    if (what === 'tasks' ? isTask(item) : isAgent(item)) continue
     throw new RepriseError(
       'CREW_INVALID',
       `${what}[${index}] of a crew is ${describe(item)}; make it with new ${what === 'tasks' ? 'Task' : 'Agent'}({ … })`,

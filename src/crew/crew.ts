@@ -15,8 +15,8 @@ import { checkRunId } from '../engine/run-id.ts'
 import type { RunDiff } from '../journal/diff.ts'
 import type { Answer } from '../journal/entries.ts'
 import { checkPrices, type Prices } from '../models/prices.ts'
-import type { LanguageModel } from '../models/resolve-model.ts'
-import { checkKeys, checkText, checkWhole } from '../options.ts'
+import { checkModelKind, type LanguageModel } from '../models/resolve-model.ts'
+import { checkKeys, checkSignal, checkText, checkWhole } from '../options.ts'
 import type { Store } from '../stores/store.ts'
 import { toolList, type Tools } from '../tools/tool.ts'
 import type { Agent } from './agent.ts'
@@ -96,7 +96,7 @@ export class Crew<const T extends Tasks = Tasks> {
       budget: options.budget,
       maxRpm: options.maxRpm,
       logger,
-      prices: options.prices && checkPrices(options.prices),
+      prices: options.prices === undefined ? undefined : checkPrices(options.prices),
       callbacks: callbacksOf(options, options.tasks, () => this.#definition),
     }
     this.#runs = crewRuns(this.#definition, options, options.name !== undefined)
@@ -139,7 +139,7 @@ export class Crew<const T extends Tasks = Tasks> {
 
   /** Resolves when the run is on disk and under way. */
   async start(...[options]: Kickoff<T, NamesOf<T>>): Promise<Run<T>> {
-    const given: Partial<KickoffOptions<T>> = options ?? {}
+    const given: Partial<KickoffOptions<T>> = options === undefined ? {} : options
     checkKeys('kickoff', given, ['id', 'inputs', 'reuse', ...executeKeys], 'inputs')
     const run = await this.#runs.start({
       id: given.id === undefined ? undefined : checkRunId(given.id),
@@ -240,7 +240,7 @@ export class Crew<const T extends Tasks = Tasks> {
       runs,
       concurrency: readConcurrency(options.concurrency),
       id: id === undefined ? undefined : checkRunId(id),
-      signal,
+      signal: checkSignal(signal),
     })
   }
 
@@ -275,8 +275,8 @@ export class Crew<const T extends Tasks = Tasks> {
 
   /** Summaries, newest first: 20 if not said otherwise. */
   async listRuns(options: ListOptions = {}): Promise<RunSummary[]> {
-    const { limit, before, backtests } = options
     const filter = readFilter(options)
+    const { limit, before, backtests } = options
     const crew = backtests ? backtestName(this.name) : this.name
     return listRuns(await this.#runs.open(), { crew, ...filter }, limit ?? 20, before)
   }
@@ -349,6 +349,7 @@ export class Crew<const T extends Tasks = Tasks> {
     readonly tools?: Tools
   }): Crew<T> {
     checkKeys('with', changes, ['model', 'store', 'tools'])
+    checkModelKind('the model of with', changes.model)
     const given = toolList(changes.tools, 'with')
     checkStandIns(this.#definition, this.agents, given)
     const tools = new Map(given.map((tool) => [tool.name, tool]))

@@ -3,10 +3,10 @@
 // Nothing is read ahead: an event is fetched when the client has taken the one before.
 import type { World } from '../engine/definition.ts'
 import type { RunEvent } from '../engine/listeners.ts'
-import { RepriseError } from '../errors.ts'
+import { messageOf, RepriseError } from '../errors.ts'
 import type { RunState } from '../journal/state.ts'
 import { redact } from '../models/redact.ts'
-import { checkKeys, checkNumber } from '../options.ts'
+import { checkKeys, checkNumber, describe } from '../options.ts'
 
 export interface EventsOptions {
   /** Only entries after this one. */
@@ -53,7 +53,7 @@ export function eventResponse(
   checkNumber('after', options.after, 0)
   const after = lastEventId(request) ?? options.after ?? 0
   const { seq, status } = source.state
-  const headers = new Headers(options.headers)
+  const headers = readHeaders(options.headers)
   if ((status === 'completed' || status === 'cancelled') && after >= seq)
     return new Response(null, { status: 204, headers })
   headers.set('content-type', 'text/event-stream; charset=utf-8')
@@ -63,10 +63,22 @@ export function eventResponse(
   return new Response(eventStream(source.follow(after), source), { headers })
 }
 
+function readHeaders(headers: ResponseOptions['headers']): Headers {
+  try {
+    return new Headers(headers)
+  } catch (error) {
+    const words = `headers of toResponse is ${describe(headers)}, which cannot be used: ${messageOf(error)}`
+    throw new RepriseError('OPTION_UNKNOWN', words)
+  }
+}
+
 /** What a client says is not to be trusted: anything but a number is as if it had said nothing. */
 function lastEventId(request: EventsRequest | undefined): number | undefined {
   if (!request) return undefined
   const { headers } = request
+  if (typeof headers !== 'object' || headers === null) {
+    throw new RepriseError('OPTION_UNKNOWN', `toResponse takes a request with headers, not ${describe(request)}`)
+  }
   const said =
     typeof headers.get === 'function'
       ? headers.get('last-event-id')

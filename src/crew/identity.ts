@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import { RepriseError } from '../errors.ts'
 import { nameProblem } from '../journal/paths.ts'
+import { describe } from '../options.ts'
 
 /** A UUID (version 8: by our own rule) from words; equal words, equal id. */
 export function stableId(...words: readonly string[]): string {
@@ -28,7 +29,7 @@ export function checkName(what: string, name: unknown): asserts name is string {
   if (problem) {
     throw new RepriseError(
       'CREW_INVALID',
-      `the name ${JSON.stringify(name)} of ${what} ${problem}; use up to 100 characters without / and #`,
+      `the name ${describe(name)} of ${what} ${problem}; use up to 100 characters without / and #`,
     )
   }
 }

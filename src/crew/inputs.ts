@@ -3,7 +3,7 @@ import type { Inputs, TaskDefinition } from '../engine/definition.ts'
 import type { GivenOutput } from '../engine/plan/fork.ts'
 import { RepriseError } from '../errors.ts'
 import { strictJson } from '../journal/json.ts'
-import { describe } from '../options.ts'
+import { describe, isRecord } from '../options.ts'
 import { everyCoworker } from './define-agent.ts'
 import type { Unknowable } from './placeholders.ts'
 
@@ -45,7 +45,7 @@ export async function readOutputs(
 ): Promise<Map<string, GivenOutput>> {
   const given = new Map<string, GivenOutput>()
   if (outputs === undefined) return given
-  if (!isPlain(outputs)) {
+  if (!isRecord(outputs)) {
     const words = `outputs is ${describe(outputs)}; give an object: outputs: { task: value }`
     throw new RepriseError('INPUT_INVALID', words)
   }
@@ -54,10 +54,6 @@ export async function readOutputs(
     given.set(task.name, { ...(await readOutput(task, output, `outputs.${name}`)), ...signed })
   }
   return given
-}
-
-function isPlain(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** A person's output for a task, as it is stored: the JSON before the schema's transforms, or a text. INPUT_INVALID. */

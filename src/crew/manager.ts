@@ -1,7 +1,7 @@
 // The manager of a hierarchical crew: given as an agent or as a model for one.
 import { RepriseError } from '../errors.ts'
 import { describe } from '../options.ts'
-import { Agent } from './agent.ts'
+import { Agent, isAgent } from './agent.ts'
 import type { CrewOptions } from './crew-options.ts'
 
 /** CREW_INVALID when a hierarchical crew has no manager that can be one, or another crew has one. */
@@ -31,8 +31,4 @@ export function managerOf({ process, manager }: CrewOptions, agents: readonly Ag
     throw new RepriseError('CREW_INVALID', `the manager ${manager.role} has tools (${names}); give them to the agents`)
   }
   return manager
-}
-
-function isAgent(manager: NonNullable<CrewOptions['manager']>): manager is Agent {
-  return typeof manager === 'object' && 'goal' in manager && 'maxIterations' in manager
 }

@@ -3,7 +3,7 @@ import type { CrewDefinition, ExecuteOptions, TaskDefinition } from '../engine/d
 import { effectsPolicies, stalePolicies } from '../engine/plan/fork.ts'
 import { checkRunId } from '../engine/run-id.ts'
 import { RepriseError } from '../errors.ts'
-import { checkText, describe } from '../options.ts'
+import { checkSignal, checkText, describe } from '../options.ts'
 import { checkOneOf, type ExecuteChoices, type ForkOptions } from './crew-options.ts'
 import type { MakeRequest } from './crew-runs.ts'
 import { readInputs } from './given-inputs.ts'
@@ -11,9 +11,17 @@ import { readOutputs } from './inputs.ts'
 import { findTask } from './result.ts'
 import type { Task } from './task.ts'
 
-/** TASK_NOT_FOUND. */
+/** OPTION_UNKNOWN, TASK_NOT_FOUND. */
 export function readChoices(crew: CrewDefinition, { through, onQuestion, signal }: ExecuteChoices): ExecuteOptions {
-  return { onQuestion, signal, through: through === undefined ? undefined : find(crew, through).name }
+  if (onQuestion !== undefined && typeof onQuestion !== 'function') {
+    const words = `onQuestion is ${describe(onQuestion)}; give a function that takes a question and gives an answer`
+    throw new RepriseError('OPTION_UNKNOWN', words)
+  }
+  return {
+    onQuestion,
+    signal: checkSignal(signal),
+    through: through === undefined ? undefined : find(crew, through).name,
+  }
 }
 
 /** OPTION_UNKNOWN, TASK_NOT_FOUND, INPUT_INVALID. */

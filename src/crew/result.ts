@@ -139,7 +139,7 @@ export function findTask<T extends { readonly name: string; readonly id: string 
   const there = tasks.map((task) => `${task.name} (${task.id})`).join(', ')
   throw new RepriseError(
     'TASK_NOT_FOUND',
-    `${where} has no task ${JSON.stringify(wanted)}${near === undefined ? '' : `; did you mean ${near}?`}; it has ${there}`,
+    `${where} has no task ${describe(wanted)}${near === undefined ? '' : `; did you mean ${near}?`}; it has ${there}`,
   )
 }
 

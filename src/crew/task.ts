@@ -1,7 +1,7 @@
 // A task: a description for an agent. Its name is its identity; its id is a UUID derived from that, equal in every process.
 import type { CodeDefinition, Condition } from '../engine/definition.ts'
 import { RepriseError } from '../errors.ts'
-import { checkFlag, checkKeys, checkNumber, checkText, describe } from '../options.ts'
+import { checkFlag, checkKeys, checkString, checkText, checkWhole, describe } from '../options.ts'
 import {
   asAnswerSchema,
   type AnswerSchema,
@@ -10,7 +10,7 @@ import {
   type SchemaInput,
 } from '../schema/answer-schema.ts'
 import { toolList, type Tool, type Tools } from '../tools/tool.ts'
-import type { Agent } from './agent.ts'
+import { isAgent, type Agent } from './agent.ts'
 import type { CallbackPlace } from './callbacks.ts'
 import { fromCrew, isCrewTask, type ChildInputs, type ChildOf, type CrewTaskOptions } from './crew-task.ts'
 import { fromCode, isCode, type CodeOutput, type CodeTaskOptions } from './code-task.ts'
@@ -190,7 +190,9 @@ export const Task: TaskConstructor = class {
     const given = read(options)
     const { name, description, expectedOutput = '', agent } = given
     if (name !== undefined) checkName('a task', name)
-    checkText('CREW_INVALID', `the description of ${name === undefined ? 'a task' : `task ${name}`}`, description)
+    const whose = name === undefined ? 'a task' : `task ${name}`
+    checkText('CREW_INVALID', `the description of ${whose}`, description)
+    checkString('CREW_INVALID', `the expected output of ${whose}`, expectedOutput)
     this.named = name !== undefined
     this.id =
       name === undefined ? stableId('texts', description, expectedOutput, agent?.role ?? '') : stableId('name', name)
@@ -202,7 +204,7 @@ export const Task: TaskConstructor = class {
     this.context = checkContext(what, given.context)
     this.schema = given.output === undefined ? undefined : asAnswerSchema(given.output, `the output of ${what}`)
     this.tools = given.tools === undefined ? undefined : toolList(given.tools, what)
-    checkNumber(`retries of ${what}`, given.retries, 0)
+    checkWhole(`retries of ${what}`, given.retries, 0)
     this.retries = given.retries ?? 3
     this.code = given.code
     this.child = given.child
@@ -222,9 +224,16 @@ export const Task: TaskConstructor = class {
     }
     this.when = given.when
     this.callback = given.callback
+    checkString('OPTION_UNKNOWN', `version of ${what}`, given.version)
     this.version = given.version
     Object.freeze(this)
   }
+}
+
+/** Whether it was made by `new Task`, also of another install of the package. */
+export function isTask(value: unknown): value is Task {
+  const candidate = value as Partial<Task> | null | undefined
+  return typeof candidate?.id === 'string' && typeof candidate.name === 'string' && Array.isArray(candidate.guardrails)
 }
 
 type Read = TaskOptions & { readonly code: CodeDefinition | undefined; readonly child: ChildOf | undefined }
@@ -237,8 +246,7 @@ function read(options: TaskOptions | CodeTaskOptions | CrewTaskOptions): Read {
 }
 
 function checkAgent(what: string, agent: unknown): Agent | undefined {
-  if (agent === undefined) return undefined
-  if (typeof agent === 'object' && agent !== null && 'role' in agent && 'maxIterations' in agent) return agent as Agent
+  if (agent === undefined || isAgent(agent)) return agent
   throw new RepriseError(
     'CREW_INVALID',
     `the agent of ${what} is ${describe(agent)}; give an agent made with new Agent({ … })`,
@@ -250,7 +258,7 @@ function checkContext(what: string, context: unknown): readonly Task[] | undefin
   if (!Array.isArray(context))
     throw new RepriseError('CREW_INVALID', `the context of ${what} is ${describe(context)}; give a list of tasks`)
   for (const [index, item] of (context as readonly unknown[]).entries()) {
-    if (typeof item === 'object' && item !== null && 'id' in item && 'name' in item) continue
+    if (isTask(item)) continue
     throw new RepriseError('CREW_INVALID', `context[${index}] of ${what} is ${describe(item)}; give the task itself`)
   }
   return context as readonly Task[]

@@ -1,6 +1,7 @@
 // Putting an open question to the caller of a run, who may answer at once. The first answer counts, wherever it comes from.
-import { RepriseError } from '../errors.ts'
+import { messageOf, RepriseError } from '../errors.ts'
 import type { Question } from '../journal/entries.ts'
+import { redact } from '../models/redact.ts'
 import { unlessAborted } from './deadline.ts'
 import type { ExecuteOptions } from './definition.ts'
 import type { Hold } from './hold.ts'
@@ -10,7 +11,7 @@ import { checkAnswer } from './questions.ts'
 /** Questions that were put to the caller in this life of a run. */
 const put = new WeakMap<Hold, Set<string>>()
 
-/** Once per life. ANSWER_INVALID when the caller's answer does not fit. */
+/** Once per life. ANSWER_INVALID when the caller's answer does not fit; CALLBACK_FAILED. */
 export async function putToCaller(
   hold: Hold,
   question: Question,
@@ -21,7 +22,10 @@ export async function putToCaller(
   put.set(hold, known)
   if (!onQuestion || known.has(question.id)) return
   known.add(question.id)
-  const answering = Promise.try(() => onQuestion(structuredClone(question)))
+  const answering = Promise.try(() => onQuestion(structuredClone(question))).catch((error: unknown) => {
+    if (RepriseError.isInstance(error)) throw error
+    throw new RepriseError('CALLBACK_FAILED', `onQuestion threw: ${redact(messageOf(error))}`, { cause: error })
+  })
   const answer = await unlessAborted(answering, signal)
   if (answer === undefined) return
   const message = answerTo(question, checkAnswer(question, answer))

@@ -9,7 +9,7 @@ import type { Engine } from './definition.ts'
 import { briefly, openHold, reserve, type Hold } from './hold.ts'
 import { answerTo, drainInbox, post, runEnded, type InboxMessage } from './inbox.ts'
 import { checkReadable } from './lifecycle.ts'
-import { checkAnswer, openQuestion } from './questions.ts'
+import { checkAnswer, checkQuestionId, openQuestion } from './questions.ts'
 import { readRun } from './read-run.ts'
 
 /** `crew` is left out where only the store is at hand. The answer to a question of a task that is a crew goes to the run of that. */
@@ -20,6 +20,7 @@ export async function answerQuestion(
   answer: unknown,
   crew?: string,
 ): Promise<void> {
+  checkQuestionId(id)
   const { state } = await readRun(engine.store, run)
   const child = askedByChild(state, id)
   if (child) {

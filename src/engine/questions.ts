@@ -53,6 +53,8 @@ export function checkAnswer(question: Question, answer: unknown): Answer {
   for (const field of ['by', 'note', 'reason', 'feedback']) {
     if (value[field] !== undefined && typeof value[field] !== 'string')
       throw invalid(question, `${field} is not a string`)
+    if (form.must.includes(field) && String(value[field]).trim() === '')
+      throw invalid(question, `${decision} needs ${field}`)
   }
   if (decision === 'raise') {
     const problem = limitProblem(value['to'])
@@ -69,9 +71,16 @@ export function limitProblem(limit: unknown): string | undefined {
   if (entries.length === 0) return `says nothing; give ${names.join(', ')}`
   for (const [name, value] of entries) {
     if (!names.includes(name)) return `has ${JSON.stringify(name)}; there are ${names.join(', ')}`
-    if (typeof value !== 'number' || !(value > 0)) return `has ${describe(value)} as ${name}; give a number above 0`
+    if (typeof value !== 'number' || !(value > 0 && Number.isFinite(value)))
+      return `has ${describe(value)} as ${name}; give a number above 0`
   }
   return undefined
+}
+
+/** QUESTION_NOT_FOUND for what cannot be the id of one. */
+export function checkQuestionId(id: unknown): asserts id is string {
+  if (typeof id === 'string') return
+  throw new RepriseError('QUESTION_NOT_FOUND', `the question is ${describe(id)}; give its id, such as "q1"`)
 }
 
 /** The question of this id. QUESTION_NOT_FOUND names those that are `open`; QUESTION_ANSWERED when it has its answer. */

@@ -6,7 +6,7 @@ import { describe } from '../options.ts'
 export function checkRunId(id: unknown): string {
   const fine =
     typeof id === 'string' &&
-    id.length > 0 &&
+    id.trim() !== '' &&
     id.length <= 200 &&
     !id.startsWith('-') &&
     !/[\u0000-\u001f\u007f]/.test(id) &&

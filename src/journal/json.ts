@@ -1,5 +1,6 @@
 // JSON values, and the two ways into them. Everything that a run sees passes through here first, so that a resumed run
 // sees exactly what the live one saw.
+import { kindOf } from '../options.ts'
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
@@ -54,7 +55,7 @@ function walk(value: unknown, at: Path, above: Set<object>, stand?: Stand): Json
     case 'object':
       break
     default:
-      return { ok: false, path: at, found: `a ${typeof value}` }
+      return { ok: false, path: at, found: value === undefined ? 'undefined' : `a ${typeof value}` }
   }
   if (value === null) return { ok: true, value }
   const other = stand?.(value, at)
@@ -115,11 +116,6 @@ function firstUnreadable(value: unknown, at: Path, above: Set<object>): JsonChec
 /** `inputs.topic`, and `inputs["two words"]` for a name that cannot stand behind a dot. */
 export function memberPath(at: Path, key: string): Path {
   return /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(key) ? `${at}.${key}` : `${at}[${JSON.stringify(key)}]`
-}
-
-function kindOf(value: object): string {
-  const name = (value.constructor as { name?: string } | undefined)?.name
-  return name ? `a ${name}` : 'an object of an unknown class'
 }
 
 /** RFC 8785: members sorted by UTF-16 code units, no white space; equal values have equal texts. */

@@ -54,7 +54,8 @@ export function attemptNumber(path: string): number {
 export function nameProblem(name: string): string | undefined {
   if (name.trim() === '') return 'is empty'
   if (name.length > 100) return 'is longer than 100 characters'
-
+  // stores keep texts as UTF-8, which would give back another name
+  if (!name.isWellFormed()) return 'has half of a character'
   const bad = /[/#\u0000-\u001f\u007f]/.exec(name)
   return bad ? `contains ${JSON.stringify(bad[0])}` : undefined
 }

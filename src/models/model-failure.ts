@@ -93,7 +93,9 @@ export function describe(error: unknown): string {
   const said = messageOf(error).trim()
   if (statusCode === undefined) return shorten(said)
   if (isUnreadable(error))
-    return shorten(`HTTP ${statusCode} with a reply that cannot be read (${said}): ${responseBody ?? ''}`)
+    return shorten(
+      `HTTP ${statusCode} with a reply that cannot be read (${said})${responseBody ? `: ${responseBody}` : ''}`,
+    )
   return shorten(`HTTP ${statusCode}: ${said || responseBody || 'the server gave no reason'}`)
 }
 

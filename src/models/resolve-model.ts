@@ -4,6 +4,7 @@
 import type { LanguageModel as AiLanguageModel } from 'ai'
 import { environment } from '../environment.ts'
 import { messageOf, RepriseError } from '../errors.ts'
+import { describe } from '../options.ts'
 import { checkProvider, findProvider, providerNames } from './providers.ts'
 
 /** A language model object of the AI SDK, of any version that it still takes. */
@@ -30,7 +31,7 @@ export function modelName(model: LanguageModel | string | undefined): string {
 
 /** Refuses what `resolveModel` would refuse: MODEL_INVALID (also for a package to install), MODEL_KEY_MISSING. */
 export function checkModel(model: LanguageModel | string | undefined): void {
-  if (model !== undefined && typeof model !== 'string') return checkObject(model)
+  if (model !== undefined && typeof model !== 'string') return checkModelKind('a model', model)
   checkProvider(parseModel(model))
 }
 
@@ -84,13 +85,14 @@ function suggestion(name: string): string {
   return guess === undefined ? '' : ` (did you mean "${guess}/${bare}"?)`
 }
 
-function checkObject(model: unknown): void {
-  const candidate = model as { readonly doGenerate?: unknown; readonly modelId?: unknown } | null
-  if (typeof candidate?.doGenerate === 'function' && typeof candidate.modelId === 'string') return
-  const found = model === null ? 'null' : `a value of type ${typeof model}`
+/** MODEL_INVALID for what is neither a text nor a model that the AI SDK could call; undefined is fine. */
+export function checkModelKind(what: string, model: unknown): void {
+  if (model === undefined || typeof model === 'string') return
+  const { doGenerate, modelId } = (model ?? {}) as { readonly doGenerate?: unknown; readonly modelId?: unknown }
+  if (typeof doGenerate === 'function' && typeof modelId === 'string') return
   throw new RepriseError(
     'MODEL_INVALID',
-    `a model is ${found} that is no language model: give "provider/model" or a model object of the AI SDK, such as openai("gpt-5-mini")`,
+    `${what} is ${describe(model)}, which is no language model: give "provider/model" or a model object of the AI SDK, such as openai("gpt-5-mini")`,
   )
 }
 

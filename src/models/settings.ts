@@ -1,6 +1,8 @@
 // The settings of an agent that reach the model. They are JSON, since a started task keeps them in the journal.
 import type { LanguageModelCallOptions, generateText } from 'ai'
+import { RepriseError } from '../errors.ts'
 import type { Json } from '../journal/json.ts'
+import { checkKeys, checkNumber, checkText, checkWhole, describe, isRecord, longestSeconds } from '../options.ts'
 
 // A type and not an interface, so that it passes for the JSON that the journal keeps.
 /** What an agent's `settings` may hold. `providerOptions` is passed on as it is: `{ openai: { reasoningEffort: 'low' } }`. */
@@ -34,6 +36,27 @@ const passedOn = [
 
 /** Every name that `settings` may have, for whoever refuses the others. */
 export const settingNames: readonly string[] = [...passedOn, 'timeoutSeconds', 'providerOptions']
+
+/** OPTION_UNKNOWN: a model would refuse it too, but only when the run is under way. */
+export function checkSettings(who: string, settings: ModelSettings): void {
+  checkKeys(`settings of ${who}`, settings, settingNames)
+  const what = (name: keyof ModelSettings): string => `settings.${name} of ${who}`
+  for (const name of ['temperature', 'topK'] as const) checkNumber(what(name), settings[name], 0)
+  for (const name of ['presencePenalty', 'frequencyPenalty'] as const)
+    checkNumber(what(name), settings[name], -100, 100)
+  checkNumber(what('topP'), settings.topP, 0, 1)
+  checkWhole(what('maxOutputTokens'), settings.maxOutputTokens, 1)
+  checkWhole(what('seed'), settings.seed, Number.MIN_SAFE_INTEGER)
+  checkNumber(what('timeoutSeconds'), settings.timeoutSeconds, 0.001, longestSeconds)
+  const { stopSequences: stops = [], reasoning, providerOptions: options = {} } = settings
+  if (reasoning !== undefined) checkText('OPTION_UNKNOWN', what('reasoning'), reasoning)
+  if (!Array.isArray(stops) || stops.some((stop) => typeof stop !== 'string')) {
+    throw new RepriseError('OPTION_UNKNOWN', `${what('stopSequences')} is ${describe(stops)}; give a list of texts`)
+  }
+  if (isRecord(options) && Object.values(options).every(isRecord)) return
+  const words = `${what('providerOptions')} is not an object of objects; give the options by provider: { openai: { reasoningEffort: 'low' } }`
+  throw new RepriseError('OPTION_UNKNOWN', words)
+}
 
 type Settings = { readonly [name: string]: Json } | undefined
 type ProviderOptions = NonNullable<Parameters<typeof generateText>[0]['providerOptions']>

@@ -4,6 +4,7 @@ import { realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { RepriseError } from '../errors.ts'
+import { describe } from '../options.ts'
 import { makePrivateFolder } from './private-folder.ts'
 import type { Store } from './store.ts'
 
@@ -19,6 +20,7 @@ const shared = new Map<string, Shared>()
  * known or the place cannot be written; STORE_NEWER.
  */
 export async function openStore(url: string | Store): Promise<Store> {
+  checkStore('the store', url)
   if (typeof url !== 'string') return url
   const [, scheme = '', rest = ''] = /^([a-z][a-z+.-]*):(.*)$/is.exec(url) ?? []
   switch (scheme.toLowerCase()) {
@@ -42,6 +44,13 @@ export async function openStore(url: string | Store): Promise<Store> {
     default:
       throw invalid(url, 'it is not a store that Reprise knows')
   }
+}
+
+/** STORE_INVALID for what is neither a URL nor an open store. */
+export function checkStore(what: string, store: unknown): void {
+  if (typeof store === 'string' || typeof (store as Partial<Store> | null | undefined)?.append === 'function') return
+  const words = `${what} is ${describe(store)}; give a URL, such as sqlite:path/to/runs.db, or an open store: await openStore(…)`
+  throw new RepriseError('STORE_INVALID', words)
 }
 
 /** The file or folder that a URL names; undefined where it names none (`memory:`), or is no URL of a store. Nothing is opened. */

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import { RepriseError } from '../errors.ts'
 import type { Json } from '../journal/json.ts'
+import { describe } from '../options.ts'
 import type { LanguageModelV4 } from '../models/resolve-model.ts'
 import { readConversation, type Conversation } from '../models/conversation.ts'
 
@@ -51,6 +52,8 @@ export type ScriptedModel = LanguageModelV4 & { readonly calls: readonly Scripte
  * ```
  */
 export function scriptedModel(script: readonly ScriptEntry[], options: { readonly name?: string } = {}): ScriptedModel {
+  if (!Array.isArray(script))
+    throw new RepriseError('OPTION_UNKNOWN', `a script is ${describe(script)}; give a list of entries`)
   script.forEach(checkEntry)
   const calls: ScriptedCall[] = []
   const modelId = options.name ?? 'script'

@@ -2,7 +2,16 @@
 // so what may happen to a call whose outcome nobody recorded.
 import { RepriseError } from '../errors.ts'
 import type { Json } from '../journal/json.ts'
-import { checkFlag, checkKeys, checkNumber, checkText, describe, longestSeconds } from '../options.ts'
+import {
+  checkFlag,
+  checkKeys,
+  checkNumber,
+  checkString,
+  checkText,
+  describe,
+  isRecord,
+  longestSeconds,
+} from '../options.ts'
 import { asAnswerSchema, type AnswerSchema, type InferOutput, type SchemaInput } from '../schema/answer-schema.ts'
 import { isObjectSchema } from '../schema/json-schema.ts'
 import { isAiTool, runAiTool, type AiTool } from './ai-tool.ts'
@@ -102,13 +111,15 @@ export function tool(aiTool: AiTool, label: ToolLabel): Tool
 export function tool(first: ToolOptions<SchemaInput, unknown> | AiTool, label?: ToolLabel): Tool {
   if (isAiTool(first)) return labelled(first, label)
   const options = first
+  const named = (options as Partial<ToolLabel> | null | undefined)?.name
+  checkKeys(typeof named === 'string' ? `tool ${named}` : 'a tool', options, keys)
   checkName(options.name)
   const what = `tool ${options.name}`
-  checkKeys(what, options, keys)
   checkText('CREW_INVALID', `the description of ${what}`, options.description)
   checkEffect(what, options.effect)
   checkNumber(`maxSeconds of ${what}`, options.maxSeconds, 0.001, longestSeconds)
   checkCache(what, options)
+  checkString('OPTION_UNKNOWN', `version of ${what}`, options.version)
   for (const key of ['run', 'key', 'settle'] as const) checkFunction(what, key, options[key], key === 'run')
   return {
     name: options.name,
@@ -129,7 +140,7 @@ export function tool(first: ToolOptions<SchemaInput, unknown> | AiTool, label?: 
 /** The tools of an agent or task as one list. A record gives plain AI SDK tools their names; their effect is `once`. */
 export function toolList(tools: Tools | undefined, what: string): readonly Tool[] {
   if (tools === undefined) return []
-  if (typeof tools !== 'object' || tools === null) {
+  if (!Array.isArray(tools) && !isRecord(tools)) {
     throw new RepriseError(
       'CREW_INVALID',
       `the tools of ${what} are ${describe(tools)}; give a list or a record of tools`,
@@ -155,6 +166,7 @@ function labelled(aiTool: AiTool, label: ToolLabel | undefined): Tool {
   checkKeys(`the label of ${what}`, label, ['name', 'effect', 'version', 'cache'])
   checkEffect(what, label.effect)
   checkCache(what, label)
+  checkString('OPTION_UNKNOWN', `version of ${what}`, label.version)
   if (typeof aiTool.execute !== 'function') {
     throw new RepriseError(
       'CREW_INVALID',

@@ -102,7 +102,7 @@ describe('strict JSON', () => {
     ['a Map', new Map(), 'inputs', 'a Map'],
     ['a cycle', cycle, 'inputs.self', 'a reference back to a value that contains it'],
     ['a function', { f() {} }, 'inputs.f', 'a function'],
-    ['undefined in a list', [undefined], 'inputs[0]', 'a undefined'],
+    ['undefined in a list', [undefined], 'inputs[0]', 'undefined'],
     ['a lone surrogate', ['\ud800'], 'inputs[0]', 'a string with a lone surrogate'],
   ] as const) {
     test(`refuses ${what} with its path`, () => {

@@ -50,6 +50,8 @@ export async function importRunFromFile(
   path: string,
   options: ImportOptions = {},
 ): Promise<ImportedRun> {
+  // before the file is opened: one that nobody reads would end the process when it is not there
+  checkOptions(options)
   try {
     const chunks = createReadStream(path, 'utf8') as AsyncIterable<string>
     return await importNamed(engine.store, chunks, options, path)
@@ -64,8 +66,7 @@ async function importNamed(
   options: ImportOptions,
   name: string,
 ): Promise<ImportedRun> {
-  checkKeys('importRun', options, ['as'])
-  if (options.as !== undefined) checkRunId(options.as)
+  checkOptions(options)
   const exported = await readExport(chunks, name)
   const { lines, blobs } = exported
   const { state, outputs } = await foldExport(exported, options.as ?? checkRunId(exported.header.run), name)
@@ -74,6 +75,11 @@ async function importNamed(
   if (!created) await checkSame(store, state.run, lines)
   const { run: id, crew, status } = row
   return { id, crew, status, entries: lines.length, existed: !created }
+}
+
+function checkOptions(options: ImportOptions): void {
+  checkKeys('importRun', options, ['as'])
+  if (options.as !== undefined) checkRunId(options.as)
 }
 
 async function foldExport(
