@@ -242,7 +242,7 @@ export function readFilter(options: ListOptions): RunFilter {
   if (before !== undefined && !known) {
     throw new RepriseError('OPTION_UNKNOWN', `before is ${describe(before)}; give a run of the page before, or its id`)
   }
-  for (const one of [status ?? []].flat()) checkOneOf('status', one, runStatuses)
+  for (const one of status === undefined ? [] : [status].flat()) checkOneOf('status', one, runStatuses)
   checkWhole('limit', options.limit, 1, 10_000)
   checkFlag('backtests', options.backtests)
   return {

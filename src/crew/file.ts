@@ -41,7 +41,7 @@ export function file(source: unknown, options: FileOptions = {}): InputFile {
   const { mediaType, maxBytes = defaultMaxBytes } = options
   checkWhole('maxBytes of a file', maxBytes, 1, Number.MAX_SAFE_INTEGER)
   if (options.name !== undefined) checkText('INPUT_INVALID', 'the name of a file', options.name)
-  if (mediaType !== undefined && !/^[\w.+-]+\/[\w.+-]+$/.test(mediaType)) {
+  if (mediaType !== undefined && !(typeof mediaType === 'string' && /^[\w.+-]+\/[\w.+-]+$/.test(mediaType))) {
     const words = `the mediaType of a file is ${describe(mediaType)}; give one such as application/pdf`
     throw new RepriseError('INPUT_INVALID', words)
   }

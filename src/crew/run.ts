@@ -11,6 +11,7 @@ import {
   type EventsRequest,
   type ResponseOptions,
 } from './event-stream.ts'
+import { signed } from './read-request.ts'
 import type { RunResult, Tasks } from './result.ts'
 
 export class Run<T extends Tasks = Tasks> {
@@ -54,7 +55,7 @@ export class Run<T extends Tasks = Tasks> {
 
   /** Ends the run for good: model calls and tools stop at once, and the result of a run under way rejects with RUN_CANCELLED. */
   async cancel(by?: string): Promise<void> {
-    await tell(this.#engine, this.id, { kind: 'cancel', ...(by === undefined ? {} : { by }) })
+    await tell(this.#engine, this.id, { kind: 'cancel', ...signed(by) })
     await this.#result.catch(() => {})
   }
 }

@@ -1,7 +1,7 @@
 // Prices that a user gives: data, keyed by the model as it is written. What is wrong with them is said before anything is spent,
 // since a bad price would show as a wrong bill and never as an error.
 import { RepriseError } from '../errors.ts'
-import { checkKeys, describe } from '../options.ts'
+import { checkKeys, describe, isRecord } from '../options.ts'
 import { findProvider } from './providers.ts'
 
 /** In US dollars per million tokens. Cached tokens without a price of their own cost what other input costs. */
@@ -34,7 +34,7 @@ export function givenPrice(model: string, prices: Prices | undefined): Price | u
 
 /** A copy of the prices; OPTION_UNKNOWN, with the model and the value, for what is no price. */
 export function checkPrices(value: unknown): Prices {
-  if (!isObject(value)) {
+  if (!isRecord(value)) {
     throw refusal(`prices is ${describe(value)}; give an object of models, such as { 'openai/gpt-5-mini': ${example} }`)
   }
   return Object.fromEntries(Object.entries(value).map(([model, price]) => [model, checkPrice(model, price)]))
@@ -43,7 +43,7 @@ export function checkPrices(value: unknown): Prices {
 function checkPrice(model: string, price: unknown): Price {
   if (model.trim() === '') throw refusal(`prices has an empty name; give a model, such as 'openai/gpt-5-mini'`)
   const what = `the price of ${describe(model)}`
-  if (!isObject(price)) throw refusal(`${what} is ${describe(price)}; give an object in ${unit}, such as ${example}`)
+  if (!isRecord(price)) throw refusal(`${what} is ${describe(price)}; give an object in ${unit}, such as ${example}`)
   checkKeys(what, price, keys)
   for (const key of keys) {
     const dollars = price[key]
@@ -56,10 +56,6 @@ function checkPrice(model: string, price: unknown): Price {
     }
   }
   return { ...price } as unknown as Price
-}
-
-function isObject(value: unknown): value is { readonly [key: string]: unknown } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function refusal(message: string): RepriseError {

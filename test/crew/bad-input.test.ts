@@ -185,6 +185,12 @@ const atOnce: readonly Refusal[] = [
     'OPTION_UNKNOWN',
     /version of a crew must be a string, not 1/,
   ],
+  [
+    'prices that are not there yet',
+    () => crewOf({ prices: soon }),
+    'OPTION_UNKNOWN',
+    /prices is a Promise; give an object of models/,
+  ],
   ['null as prices', () => crewOf({ prices: null }), 'OPTION_UNKNOWN', /prices is null; give an object of models/],
   [
     'a budget without an end',
@@ -248,6 +254,7 @@ const calls: readonly (readonly [what: string, call: (crew: Crew) => unknown, co
     'OPTION_UNKNOWN',
     /onQuestion is "approve"; give a function/,
   ],
+  ['a list of no status', (crew) => crew.listRuns({ status: any(null) }), 'OPTION_UNKNOWN', /status is null; give '/],
   ['a blank run id', (crew) => crew.kickoff({ id: '  ' }), 'OPTION_UNKNOWN', /the run id is "  "/],
   [
     'null for the options of a plan',
@@ -334,6 +341,12 @@ describe('a call with something wrong in it is refused, and nothing is spent or 
       process.off('uncaughtException', note)
     }
     assert.deepEqual(unhandled, [])
+  })
+
+  test('a cancellation by somebody who is no text', async () => {
+    const run = await crewOf().start()
+    await assert.rejects(run.cancel(any(1n)), { code: 'OPTION_UNKNOWN', message: /by must be a string, not 1/ })
+    assert.equal((await run.result()).status, 'completed')
   })
 
   test('an answer that says nothing where words are needed', async () => {
