@@ -99,7 +99,12 @@ function contextOf(task: Task, tasks: readonly Task[], earlier: ReadonlyMap<stri
   if (!task.context) return [...earlier.keys()]
   return task.context.map((other) => {
     if (earlier.get(other.name) === other) return other.name
-    const why = tasks.includes(other) ? 'which does not come before it' : 'which is not in the crew'
+    const twin = tasks.some((one) => one.name === other.name)
+    const why = tasks.includes(other)
+      ? 'which does not come before it'
+      : twin
+        ? 'but not the one that is in the crew: make it once, and use it in both places'
+        : 'which is not in the crew'
     throw new RepriseError(
       'CREW_INVALID',
       `task ${task.name} has ${other.name} in its context, ${why}; a task sees only earlier ones`,

@@ -38,8 +38,9 @@ export function defineGuardrail(
 ): GuardrailDefinition {
   if (typeof guardrail === 'string') return { name: `guardrail ${index + 1}`, sentence: guardrail }
   const name = guardrail.name === '' ? `guardrail ${index + 1}` : guardrail.name
+  const called = guardrail.name === '' ? name : `guardrail ${name}`
   const fail = (what: string, cause?: unknown): RepriseError =>
-    new RepriseError('TASK_FAILED', `guardrail ${name} of task ${task} ${what}`, { task, cause })
+    new RepriseError('TASK_FAILED', `${called} of task ${task} ${what}`, { task, cause })
   return {
     name,
     async judge(answer) {
@@ -50,7 +51,8 @@ export function defineGuardrail(
         throw fail(`threw: ${redact(messageOf(error))}; to refuse an answer, return the reason as a text`, error)
       }
       if (verdict === true) return { accepted: true }
-      if (typeof verdict === 'string') return { accepted: false, reason: verdict }
+      if (typeof verdict === 'string')
+        return { accepted: false, reason: verdict.trim() === '' ? `${called} refused it without a reason` : verdict }
       if (typeof verdict !== 'object' || verdict === null || !('output' in verdict))
         throw fail(`gave ${describe(verdict)}; give true, a reason, or { output }`)
       return { accepted: true, raw: await rawOf(verdict.output, schema, fail) }

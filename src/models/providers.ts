@@ -3,12 +3,15 @@
 import { environment, type Environment } from '../environment.ts'
 import { RepriseError } from '../errors.ts'
 import { isInstalled } from '../optional-package.ts'
+import { describe } from '../options.ts'
 import type { LanguageModel } from './resolve-model.ts'
 
 export interface Provider {
   readonly keyVariable: string | undefined
   /** What the user has to install for it. */
   readonly package?: string
+  /** The environment variable that says where it is, and what that says. */
+  readonly address?: { readonly variable: string; read(settings: Environment): string | undefined }
   /** Whether what it needs to be let in is set. */
   ready(settings: Environment): boolean
   open(id: string): Promise<LanguageModel>
@@ -17,6 +20,7 @@ export interface Provider {
 const providers: { readonly [name: string]: Provider } = {
   openai: {
     keyVariable: 'OPENAI_API_KEY',
+    address: { variable: 'OPENAI_BASE_URL', read: (settings) => settings.openaiBaseUrl },
     // Servers of one's own often want no key; whether they do is for them to say.
     ready: (settings) => settings.openaiKey !== undefined || settings.openaiBaseUrl !== undefined,
     async open(id) {
@@ -30,6 +34,7 @@ const providers: { readonly [name: string]: Provider } = {
   },
   anthropic: {
     keyVariable: 'ANTHROPIC_API_KEY',
+    address: { variable: 'ANTHROPIC_BASE_URL', read: (settings) => settings.anthropicBaseUrl },
     package: '@ai-sdk/anthropic',
     ready: (settings) => settings.anthropicKey !== undefined,
     async open(id) {
@@ -51,6 +56,7 @@ const providers: { readonly [name: string]: Provider } = {
   },
   ollama: {
     keyVariable: undefined,
+    address: { variable: 'OLLAMA_BASE_URL', read: (settings) => settings.ollamaBaseUrl },
     ready: () => true,
     open: (id) => compatible('ollama', environment().ollamaBaseUrl ?? 'http://127.0.0.1:11434/v1', undefined, id),
   },
@@ -62,7 +68,7 @@ export function findProvider(name: string): Provider | undefined {
   return Object.hasOwn(providers, name) ? providers[name] : undefined
 }
 
-/** MODEL_INVALID when its package is missing, MODEL_KEY_MISSING when its key is. */
+/** MODEL_INVALID when its package is missing or its address is none, MODEL_KEY_MISSING when its key is missing. */
 export function checkProvider(model: { readonly name: string; readonly provider: Provider }): void {
   const { name, provider } = model
   if (provider.package !== undefined && !isInstalled(provider.package)) {
@@ -71,6 +77,12 @@ export function checkProvider(model: { readonly name: string; readonly provider:
   if (!provider.ready(environment())) {
     throw new RepriseError('MODEL_KEY_MISSING', `model ${name} needs an API key: set ${provider.keyVariable}`)
   }
+  const address = provider.address?.read(environment())
+  if (address === undefined || /^https?:$/.test(URL.parse(address)?.protocol ?? '')) return
+  // it may begin with a name and a password
+  const shown = describe(address.replace(/^.*@/, ''))
+  const words = `model ${name} cannot be reached: ${provider.address?.variable} is ${shown}; set it to a whole address, such as http://127.0.0.1:8080/v1`
+  throw new RepriseError('MODEL_INVALID', words)
 }
 
 async function compatible(

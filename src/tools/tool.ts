@@ -1,6 +1,6 @@
 // What a tool is to the engine: a name, a schema, an effect and a function. The effect says what doing it again means, and
 // so what may happen to a call whose outcome nobody recorded.
-import { RepriseError } from '../errors.ts'
+import { messageOf, RepriseError } from '../errors.ts'
 import type { Json } from '../journal/json.ts'
 import {
   checkFlag,
@@ -221,7 +221,8 @@ function checked(item: unknown, what: string): Tool {
 }
 
 function checkName(name: unknown): void {
-  if (typeof name !== 'string' || !/^[a-zA-Z0-9_-]{1,64}$/.test(name)) {
+  // the last one would not be found in a record of tools
+  if (typeof name !== 'string' || !/^[a-zA-Z0-9_-]{1,64}$/.test(name) || name === '__proto__') {
     throw new RepriseError(
       'CREW_INVALID',
       `a tool's name is ${describe(name)}; models take letters, digits, _ and -, at most 64`,
@@ -257,7 +258,17 @@ function checkFunction(what: string, key: string, value: unknown, required: bool
 
 function approvalOf(what: string, approval: unknown): (input: unknown) => boolean | Promise<boolean> {
   if (approval === undefined || typeof approval === 'boolean') return () => approval ?? false
-  if (typeof approval === 'function') return approval as (input: unknown) => boolean | Promise<boolean>
+  if (typeof approval === 'function') {
+    const decide = approval as (input: unknown) => unknown
+    return async (input) => {
+      const needed = await Promise.try(decide, input).catch((error: unknown) => {
+        throw new RepriseError('TASK_FAILED', `approval of ${what} threw: ${messageOf(error)}`, { cause: error })
+      })
+      // a forgotten return must not pass for a no
+      if (typeof needed === 'boolean') return needed
+      throw new RepriseError('TASK_FAILED', `approval of ${what} gave ${describe(needed)}; give true or false`)
+    }
+  }
   throw new RepriseError(
     'CREW_INVALID',
     `approval of ${what} is ${describe(approval)}; give true, or a function of the input`,

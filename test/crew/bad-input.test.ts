@@ -7,6 +7,7 @@ import { openStore } from 'reprise/stores'
 import { scriptedModel } from 'reprise/testing'
 import { z } from 'zod'
 import { memoryStore } from '../../src/stores/memory-store.ts'
+import { environmentOf } from '../models/support.ts'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
 
 /** Whatever a caller without a compiler may give. */
@@ -24,6 +25,12 @@ const soon = Promise.resolve({})
 type Refusal = readonly [what: string, make: () => unknown, code: ErrorCode, message: RegExp]
 
 const atOnce: readonly Refusal[] = [
+  [
+    'a name that JavaScript keeps for itself',
+    () => tool({ ...tooled, name: '__proto__' }),
+    'CREW_INVALID',
+    /a tool's name is "__proto__"/,
+  ],
   [
     'no options of a tool',
     () => tool(any(undefined)),
@@ -147,6 +154,12 @@ const atOnce: readonly Refusal[] = [
     () => crewOf({ tasks: [{ id: 'x', name: 'x', description: 'd', agent }] }),
     'CREW_INVALID',
     /tasks\[0\] of a crew is an object; make it with new Task/,
+  ],
+  [
+    'a context of a task that was made twice',
+    () => crewOf({ tasks: [task(), task({ name: 'b', context: [task()] })] }),
+    'CREW_INVALID',
+    /task b has a in its context, but not the one that is in the crew: make it once/,
   ],
   [
     'null as a manager',
@@ -366,6 +379,62 @@ describe('a call with something wrong in it is refused, and nothing is spent or 
       message: /onQuestion threw: not now/,
     })
   })
+})
+
+describe('what a function of the user gives wrongly is said by its name', () => {
+  const paying = (approval: unknown): { crew: Crew; paid: number[] } => {
+    const paid: number[] = []
+    const pay = tool({ ...tooled, name: 'pay', run: () => paid.push(1), approval: any(approval) })
+    const script = scriptedModel([
+      { when: 'Pay', calls: [{ tool: 'pay', input: {} }] },
+      { when: 'Pay', reply: 'paid' },
+    ])
+    const payer = new Agent({ role: 'Payer', goal: 'Pay', model: script, tools: [pay] })
+    return { crew: crewOf({ tasks: [task({ agent: payer, description: 'Pay' })] }), paid }
+  }
+
+  test('approval without a return does not pass for a no, and the call is not made', async () => {
+    const { crew, paid } = paying(() => {})
+    await assert.rejects(crew.kickoff(), {
+      code: 'TASK_FAILED',
+      message: /approval of tool pay gave undefined; give true or false/,
+    })
+    assert.deepEqual(paid, [])
+  })
+
+  test('approval that throws', async () => {
+    const { crew, paid } = paying(() => {
+      throw new Error('no rates')
+    })
+    await assert.rejects(crew.kickoff(), { code: 'TASK_FAILED', message: /approval of tool pay threw: no rates/ })
+    assert.deepEqual(paid, [])
+  })
+
+  test('a guardrail without a name is counted, once', async () => {
+    const crew = crewOf({ tasks: [task({ guardrails: [() => false] })] })
+    await assert.rejects(crew.kickoff(), { message: /^guardrail 1 of task a gave false; give true, a reason/ })
+  })
+
+  test('a guardrail that refuses without a reason', async () => {
+    const crew = crewOf({ tasks: [task({ retries: 0, guardrails: [() => ''] })] })
+    await assert.rejects(crew.kickoff(), {
+      code: 'OUTPUT_REFUSED',
+      message: /in one try: guardrail 1 refused it without a reason/,
+    })
+  })
+})
+
+test('an address of models that is none is named before a run is made', async () => {
+  for (const [variable, id] of [
+    ['OPENAI_BASE_URL', 'openai/x'],
+    ['OLLAMA_BASE_URL', 'ollama/x'],
+  ] as const) {
+    using _ = environmentOf({ [variable]: 'localhost:8080', OPENAI_API_KEY: 'sk-not-a-real-key' })
+    const crew = crewOf({ tasks: [task({ agent: new Agent({ role: 'A', goal: 'g', model: id }) })] })
+    const words = new RegExp(`${variable} is "localhost:8080"; .* http:\\/\\/127\\.0\\.0\\.1:8080\\/v1`)
+    await assert.rejects(crew.kickoff(), { code: 'MODEL_INVALID', message: words })
+    assert.deepEqual(await crew.listRuns(), [])
+  }
 })
 
 test('an unknown name as long as a book is not repeated in full', async () => {
