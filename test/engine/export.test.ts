@@ -179,8 +179,8 @@ for (const then of ['is gone', 'is another one'] as const) {
   test(`a run that ${then} before its export is done is not exported, not even in part`, async () => {
     const { store } = await small()
     const lines = await linesOf(store, 'r')
-    const row = await store.row('r')
-    assert.ok(row)
+    const before = await store.row('r')
+    assert.ok(before)
     /** Ends early, as a read does whose run is deleted under way. */
     const cut: Store = {
       ...store,
@@ -188,7 +188,7 @@ for (const then of ['is gone', 'is another one'] as const) {
         yield* lines.slice(0, 1)
         await store.delete('r')
         if (then === 'is another one')
-          await store.create({ ...row, createdAt: '2030-01-01T00:00:00.000Z' }, { lines: lines.slice(0, 1) })
+          await store.create({ ...before, createdAt: '2030-01-01T00:00:00.000Z' }, { lines: lines.slice(0, 1) })
       },
     }
     await refused(textOf(cut, 'r'), 'RUN_NOT_FOUND', /\br\b/)
