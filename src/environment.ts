@@ -47,6 +47,11 @@ export function keysSet(): readonly { readonly name: string; readonly set: boole
   return keyVariables.map((name) => ({ name, set: read(name) !== undefined }))
 }
 
+/** Those of them whose value no request can carry. */
+export function keysUnfit(): readonly string[] {
+  return keyVariables.filter((name) => /[^\x21-\x7e]/.test(read(name) ?? ''))
+}
+
 /** The values that must never be seen in a journal, a log or an error. */
 export function secrets(): readonly string[] {
   return keyVariables.map(read).filter((value) => value !== undefined)

@@ -44,7 +44,6 @@ import {
   type ResumeOptions,
 } from './crew-options.ts'
 import { modelsOf } from './crew-models.ts'
-import { checkStandIns } from './crew-tools.ts'
 import { crewRuns, type CrewRuns } from './crew-runs.ts'
 import { defineTasks, type Overrides } from './define.ts'
 import { kickoffForEach, type ForEachResult } from './for-each.ts'
@@ -60,6 +59,7 @@ import { findTask, type RunResult, type TaskReference, type Tasks } from './resu
 import type { Run } from './run.ts'
 import { listRuns, type RunSummary } from './list-runs.ts'
 import { viewRun, type RunView } from './runs.ts'
+import { checkStandIns, standInsOf, withStandIns } from './stand-ins.ts'
 import type { InputsOf, Task } from './task.ts'
 
 const brand = Symbol.for('reprise.crew')
@@ -71,19 +71,17 @@ export class Crew<const T extends Tasks = Tasks> {
   readonly tasks: T
   readonly agents: readonly Agent[]
   readonly #options: CrewOptions<T>
-  readonly #overrides: Overrides
   readonly #definition: CrewDefinition
   readonly #runs: CrewRuns
 
   /** CREW_INVALID, OPTION_UNKNOWN: at once, naming what is wrong. Nothing is opened before a run is started or looked up. */
-  constructor(options: CrewOptions<T>, overrides: Overrides = {}) {
+  constructor(options: CrewOptions<T>) {
     checkCrewOptions(options)
     this.tasks = options.tasks
     this.agents = options.agents ?? [...new Set(options.tasks.flatMap((task) => task.agent ?? []))]
     this.#options = options
-    this.#overrides = overrides
     const manager = managerOf(options, this.agents)
-    const tasks = defineTasks(options.tasks, this.agents, overrides, manager)
+    const tasks = defineTasks(options.tasks, this.agents, standInsOf(options), manager)
     this.name = options.name ?? `crew-${stableId('crew', ...tasks.map((task) => task.id)).slice(0, 8)}`
     const verbose = options.verbose ?? this.agents.some((agent) => agent.verbose)
     const logger = guarded(options.logger ?? (verbose ? verboseLogger : quietLogger))
@@ -353,12 +351,8 @@ export class Crew<const T extends Tasks = Tasks> {
     const given = toolList(changes.tools, 'with')
     checkStandIns(this.#definition, this.agents, given)
     const tools = new Map(given.map((tool) => [tool.name, tool]))
-    const overrides = {
-      model: changes.model ?? this.#overrides.model,
-      tools: new Map([...(this.#overrides.tools ?? []), ...tools]),
-    }
     const store = changes.store === undefined ? {} : { store: changes.store }
-    return new Crew({ ...this.#options, name: this.name, ...store }, overrides)
+    return new Crew(withStandIns({ ...this.#options, name: this.name, ...store }, { model: changes.model, tools }))
   }
 
   /** Closes the store, if one was opened. A crew that is used again opens it again. */
@@ -373,8 +367,7 @@ export class Crew<const T extends Tasks = Tasks> {
   /** For tasks that are this crew. */
   '~definition'(overrides: Overrides): CrewDefinition {
     if (overrides.model === undefined && (overrides.tools?.size ?? 0) === 0) return this.#definition
-    const tools = new Map([...(this.#overrides.tools ?? []), ...(overrides.tools ?? [])])
-    return new Crew(this.#options, { model: overrides.model ?? this.#overrides.model, tools })['~definition']({})
+    return new Crew(withStandIns(this.#options, overrides))['~definition']({})
   }
 
   async #tell(run: string, message: InboxMessage): Promise<void> {

@@ -15,6 +15,8 @@ export async function judgeAnswer(
 ): Promise<Judgement> {
   if (finish === 'length')
     return { accepted: false, reason: 'it was cut off at the limit of output tokens; be shorter' }
+  if (finish === 'content-filter')
+    return { accepted: false, reason: "it was stopped by the provider's content filter; say it in another way" }
   if (!task.schema) {
     return text.trim() === '' ? { accepted: false, reason: 'it is empty' } : { accepted: true, raw: text }
   }

@@ -1,6 +1,6 @@
 // The providers that a model string can name: what each needs, and how its model object is made. Packages are imported when a
 // model is opened; those that do not come with Reprise are looked for beforehand, so that the error can say what to install.
-import { environment, type Environment } from '../environment.ts'
+import { environment, keysUnfit, type Environment } from '../environment.ts'
 import { RepriseError } from '../errors.ts'
 import { isInstalled } from '../optional-package.ts'
 import { describe } from '../options.ts'
@@ -76,6 +76,11 @@ export function checkProvider(model: { readonly name: string; readonly provider:
   }
   if (!provider.ready(environment())) {
     throw new RepriseError('MODEL_KEY_MISSING', `model ${name} needs an API key: set ${provider.keyVariable}`)
+  }
+  const unfit = provider.keyVariable !== undefined && keysUnfit().includes(provider.keyVariable)
+  if (unfit) {
+    const words = `model ${name} cannot be asked: ${provider.keyVariable} has a line break or another character that no key has; set it anew`
+    throw new RepriseError('MODEL_KEY_MISSING', words)
   }
   const address = provider.address?.read(environment())
   if (address === undefined || /^https?:$/.test(URL.parse(address)?.protocol ?? '')) return

@@ -437,6 +437,26 @@ test('an address of models that is none is named before a run is made', async ()
   }
 })
 
+test('a key that no request can carry is named before a run is made, and is not shown', async () => {
+  using _ = environmentOf({ OPENAI_API_KEY: 'sk-half\nsk-other' })
+  const crew = crewOf({ tasks: [task({ agent: new Agent({ role: 'A', goal: 'g', model: 'openai/x' }) })] })
+  await assert.rejects(crew.kickoff(), (error: RepriseError) => {
+    assert.equal(error.code, 'MODEL_KEY_MISSING')
+    assert.match(error.message, /OPENAI_API_KEY has a line break/)
+    assert.doesNotMatch(error.message, /sk-/)
+    return true
+  })
+  assert.deepEqual(await crew.listRuns(), [])
+})
+
+test('a store that the environment names wrongly is refused with the name of the variable', async () => {
+  using _ = environmentOf({ REPRISE_STORE: 'mongo://here' })
+  await assert.rejects(crewOf({ store: undefined }).kickoff(), {
+    code: 'STORE_INVALID',
+    message: /mongo:\/\/here.*REPRISE_STORE names it/,
+  })
+})
+
 test('an unknown name as long as a book is not repeated in full', async () => {
   const name = 'x'.repeat(1_000_000)
   const short = (error: Error): boolean => error.message.length < 1_000

@@ -493,29 +493,28 @@ test('an output is found again by what it depends on only when no once call went
   assert.equal(await keys([], true), 2)
 })
 
-test('an answer that was cut off at the token limit is sent back', async () => {
-  const model = scriptedModel([
-    { when: 'cut off at the limit', reply: 'short' },
-    { when: 'Do it', reply: 'a very long' },
-  ])
-  const cut = {
-    ...model,
-    async doGenerate(options: Parameters<typeof model.doGenerate>[0]) {
-      const result = await model.doGenerate(options)
-      const long = result.content.some((part) => part.type === 'text' && part.text === 'a very long')
-      return long
-        ? { ...result, finishReason: { unified: 'length', raw: 'length' } as typeof result.finishReason }
-        : result
-    },
-  }
-  const agent = new Agent({ role: 'W', goal: 'g', model: cut })
-  const crew = new Crew({
-    name: 'c',
-    tasks: [new Task({ name: 'job', description: 'Do it', agent })],
-    store: newStore(),
+for (const [finish, what, reason] of [
+  ['length', 'was cut off at the token limit', 'cut off at the limit of output tokens; be shorter'],
+  ['content-filter', 'the provider stopped', "stopped by the provider's content filter; say it in another way"],
+] as const) {
+  test(`an answer that ${what} is sent back with the reason`, async () => {
+    const model = scriptedModel([
+      { when: reason, reply: 'better' },
+      { when: 'Do it', reply: 'half' },
+    ])
+    const stopped = {
+      ...model,
+      async doGenerate(options: Parameters<typeof model.doGenerate>[0]) {
+        const result = await model.doGenerate(options)
+        const half = result.content.some((part) => part.type === 'text' && part.text === 'half')
+        return half ? { ...result, finishReason: { unified: finish, raw: finish } } : result
+      },
+    }
+    const agent = new Agent({ role: 'W', goal: 'g', model: stopped })
+    const tasks = [new Task({ name: 'job', description: 'Do it', agent })]
+    assert.equal(String(await new Crew({ name: 'c', tasks, store: newStore() }).kickoff()), 'better')
   })
-  assert.equal(String(await crew.kickoff()), 'short')
-})
+}
 
 test('what is too deep for JSON happened, and its result is unreadable', async () => {
   let deep: unknown = 1
