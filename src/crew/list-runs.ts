@@ -5,8 +5,9 @@ import { runNotFound } from '../engine/run-not-found.ts'
 import type { Failure, RunStatus, Usage } from '../journal/entries.ts'
 import { plainInputs } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
+import { addUsage } from '../journal/state.ts'
 import { encodeCursor, type Position } from '../stores/cursor.ts'
-import type { RunFilter, RunRow } from '../stores/store.ts'
+import type { RunFilter, RunRow, Store } from '../stores/store.ts'
 
 export interface RunSummary {
   readonly id: string
@@ -17,6 +18,8 @@ export interface RunSummary {
   readonly inputs: { readonly [name: string]: Json }
   /** The run that it was made from. */
   readonly parent: string | undefined
+  /** The run that it works for, when it is that of a task that is a crew. */
+  readonly caller: string | undefined
   readonly createdAt: string
   readonly updatedAt: string
   /** How many processes have worked on it. */
@@ -24,8 +27,9 @@ export interface RunSummary {
   /** Tasks that are done, of how many. */
   readonly done: number
   readonly total: number
+  /** With what the runs of its tasks have taken so far. */
   readonly usage: Usage
-  /** Open questions. */
+  /** Open questions, also those of the runs of its tasks. */
   readonly questions: number
   readonly error: Failure | undefined
 }
@@ -51,6 +55,7 @@ async function positionOf({ store }: Engine, before: string | Pick<RunSummary, '
 
 async function summaryOf(engine: Engine, row: RunRow): Promise<RunSummary> {
   const summary = JSON.parse(row.summary) as RowSummary
+  const { usage, questions } = await countWithin(engine.store, row.status, summary)
   return {
     id: row.run,
     crew: row.crew,
@@ -60,15 +65,34 @@ async function summaryOf(engine: Engine, row: RunRow): Promise<RunSummary> {
       row.inputs === '' ? await inputsOf(engine, row.run) : (JSON.parse(row.inputs) as RunSummary['inputs']),
     ),
     parent: row.parent,
+    caller: summary.caller,
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
     lives: summary.lives,
     done: summary.done,
     total: summary.total,
-    usage: summary.usage,
-    questions: summary.questions,
+    usage,
+    questions,
     error: summary.error,
   }
+}
+
+type Counted = Pick<RowSummary, 'usage' | 'questions'>
+
+/** A run takes what its crews have taken as its own only when they are done. */
+async function countWithin(store: Store, status: RunStatus, summary: RowSummary): Promise<Counted> {
+  const over = status === 'completed' || status === 'cancelled'
+  let counted: Counted = { usage: summary.usage, questions: over ? 0 : summary.questions }
+  for (const child of summary.children ?? []) {
+    const row = await store.row(child)
+    if (!row) continue
+    const inner = await countWithin(store, row.status, JSON.parse(row.summary) as RowSummary)
+    counted = {
+      usage: addUsage(counted.usage, inner.usage),
+      questions: counted.questions + (over ? 0 : inner.questions),
+    }
+  }
+  return counted
 }
 
 export async function isAbandoned(engine: Engine, run: string, status: RunStatus): Promise<boolean> {

@@ -44,6 +44,7 @@ export async function viewRun(engine: Engine, run: string, crew?: CrewDefinition
     abandoned: await isAbandoned(engine, run, state.status),
     inputs: plainInputs(state.inputs),
     parent: state.parent?.run,
+    caller: state.caller,
     createdAt: state.createdAt,
     updatedAt: state.updatedAt,
     lives: state.lives,

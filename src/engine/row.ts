@@ -4,6 +4,7 @@ import { digest } from '../journal/hash.ts'
 import { taskOf } from '../journal/paths.ts'
 import { openQuestions, type CallState, type RunState } from '../journal/state.ts'
 import type { OutputKey, RunRow } from '../stores/store.ts'
+import { attemptsSinceDone } from './children.ts'
 
 /** Larger inputs are left out of the row, and a listing that shows them reads the journal instead. */
 const inputsLimit = 2_048
@@ -16,12 +17,15 @@ export interface RowSummary {
   readonly questions: number
   /** The run that this one works for. */
   readonly caller?: string
+  /** The runs of its tasks that are crews and not done yet: what these have taken is not in `usage`, nor are their questions. */
+  readonly children?: readonly string[]
   readonly error?: Failure
 }
 
 export function rowOf(state: RunState): RunRow {
   const tasks = [...state.tasks.values()].filter((task) => !task.removed)
   const inputs = JSON.stringify(state.inputs)
+  const children = tasks.flatMap((task) => attemptsSinceDone(state, task)).map((attempt) => attempt.child)
   const summary: RowSummary = {
     done: tasks.filter((task) => task.status === 'completed' || task.status === 'skipped').length,
     total: tasks.length,
@@ -29,6 +33,7 @@ export function rowOf(state: RunState): RunRow {
     usage: { ...state.spent },
     questions: openQuestions(state).length,
     ...(state.caller === undefined ? {} : { caller: state.caller }),
+    ...(children.length === 0 ? {} : { children }),
     ...(state.error ? { error: state.error } : {}),
   }
   return {

@@ -20,6 +20,10 @@ const research = new Task({ name: 'the research', crew: new Crew({ name: 'inner'
 export const crew = new Crew({ name: 'outer', tasks: [research] })
 `
 
+function callsOf(summary: { [name: string]: unknown } | undefined): number | undefined {
+  return (summary?.['usage'] as { calls: number } | undefined)?.calls
+}
+
 describe('people and runs', { concurrency: 4 }, () => {
   test('Ctrl-C suspends a run and prints the command that goes on with it', async () => {
     await using folder = await project(filing)
@@ -97,6 +101,28 @@ describe('people and runs', { concurrency: 4 }, () => {
     const answered = await folder.reprise('answer', run, 'the research/q1', '--decision', 'approve')
     assert.deepEqual([answered.code, answered.stderr.includes('still open')], [0, false])
     assert.equal((await folder.reprise('resume', run)).stdout, 'found\n')
+  })
+
+  test('a run that works for another is listed with --within, and counts for the other without it', async () => {
+    await using folder = await project(within)
+    const run = runIn(await folder.reprise('run'))
+    const listed = records(await folder.reprise('runs', '--json'))
+    assert.deepEqual(
+      listed.map(({ id, caller, questions }) => [id, caller, questions]),
+      [[run, undefined, 1]],
+    )
+    assert.equal(callsOf(listed[0]), 1)
+    assert.deepEqual(
+      records(await folder.reprise('runs', '--within', '--json')).map(({ id, caller }) => [id, caller]),
+      [
+        [`${run}/the research#1`, run],
+        [run, undefined],
+      ],
+    )
+    await folder.reprise('answer', run, 'the research/q1', '--decision', 'approve')
+    await folder.reprise('resume', run)
+    const [done] = records(await folder.reprise('runs', '--json'))
+    assert.deepEqual([done?.['questions'], callsOf(done)], [0, 1])
   })
 
   test('a run that works for another is nobody’s latest, and who answers it is told to go on with the other', async () => {

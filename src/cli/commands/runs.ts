@@ -20,6 +20,7 @@ export interface RunsOptions {
   readonly since?: string
   readonly until?: string
   readonly backtests?: boolean
+  readonly within?: boolean
   readonly limit: number
 }
 
@@ -100,12 +101,13 @@ async function parentId({ store }: Engine, name: string): Promise<string> {
   }
 }
 
-/** `abandoned` is no status in the store, nor is being a backtest a column: so pages are read until there are enough. */
+/** `abandoned` is no status in the store, nor is being a backtest or working for another run a column: so pages are read until there are enough. */
 async function matching(engine: Engine, filter: RunFilter, options: RunsOptions): Promise<RunSummary[]> {
-  const { status, crew, backtests = false, limit } = options
+  const { status, crew, backtests = false, within = false, limit } = options
   const fits = (summary: RunSummary): boolean =>
     (status === undefined || runWord(summary) === status) &&
-    (crew !== undefined || isBacktest(summary.crew) === backtests)
+    (crew !== undefined || isBacktest(summary.crew) === backtests) &&
+    (crew !== undefined || within || summary.caller === undefined)
   const found: RunSummary[] = []
   for (let before: RunSummary | undefined; ;) {
     const page = await listRuns(engine, filter, limit, before)

@@ -13,6 +13,7 @@ export function addLooking(program: Program, lazily: Lazily): void {
     .option('--since <time>', 'created then or later: 2026-01-31, 2026-01-31T12:00, or an age such as 12h or 30d')
     .option('--until <time>', 'created before then')
     .option('--backtests', 'the runs of backtests instead of the others')
+    .option('--within', 'also the runs of tasks that are crews')
     .option('--limit <number>', 'how many', wholeNumber, 20)
     .action(lazily(async () => (await import('../commands/runs.ts')).runs))
   example(runs, 'reprise runs --status suspended')
