@@ -43,6 +43,9 @@ async function namedRun(store: Store, name: string): Promise<RunRow> {
   const [only] = matches
   if (!only) throw runNotFound(store, name)
   if (matches.length === 1) return only
+  // the id of one that works for another begins with the id of that
+  const own = matches.filter((row) => !worksForAnother(row))
+  if (own.length === 1) return own[0] as RunRow
   if (canAsk()) return pickRun(`Which of the runs that begin with ${name}?`, matches)
   const shown = matches.slice(0, 10).map((row) => `${row.run} (${row.crew}, ${row.status})`)
   const more = matches.length > shown.length ? ` and ${matches.length - shown.length} more` : ''
@@ -116,10 +119,10 @@ export function hasQuestions({ summary }: RunRow): boolean {
   return (JSON.parse(summary) as RowSummary).questions > 0
 }
 
-/** How many characters of an id tell each of these runs from every other one in the store. */
+/** How many characters of an id tell each of these runs from every other one in the store, as `findRun` finds them. */
 export async function prefixLength(store: Store, runs: ReadonlySet<string>): Promise<number> {
   const ids: string[] = []
-  for await (const row of allRows(store, {})) ids.push(row.run)
+  for await (const row of allRows(store, {})) if (runs.has(row.run) || !worksForAnother(row)) ids.push(row.run)
   const sorted = ids.toSorted()
   let length = 8
   for (const [index, id] of sorted.entries()) {

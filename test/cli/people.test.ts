@@ -119,6 +119,10 @@ describe('people and runs', { concurrency: 4 }, () => {
         [run, undefined],
       ],
     )
+    const short = run.slice(0, 13)
+    assert.equal(records(await folder.reprise('show', short, '--json'))[0]?.['id'], run)
+    const narrow = await folder.start(['runs'], {}, screen).ended()
+    assert.match(narrow.stdout, new RegExp(`^.*${run.slice(0, 8)} `, 'm'))
     await folder.reprise('answer', run, 'the research/q1', '--decision', 'approve')
     await folder.reprise('resume', run)
     const [done] = records(await folder.reprise('runs', '--json'))
