@@ -9,7 +9,7 @@ import type { RunState } from '../journal/state.ts'
 import type { Batch, Lease } from '../stores/store.ts'
 import { unlessAborted } from './deadline.ts'
 import type { Engine } from './definition.ts'
-import { keepLease } from './lease-keeper.ts'
+import { keepLease, type Moment } from './lease-keeper.ts'
 import type { ReadRun } from './read-run.ts'
 import { changesRow, outputKeys, rowOf } from './row.ts'
 
@@ -80,8 +80,8 @@ export async function whenNotBriefly({ store }: Engine, run: string): Promise<vo
   await brief.get(`${storeId(store)} ${run}`)
 }
 
-/** `since` is the monotonic time from before the lease was asked for. */
-export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: number): Hold {
+/** `since` is from before the lease was asked for. */
+export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: Moment): Hold {
   const { store, world } = engine
   const { state } = read
   const controller = new AbortController()

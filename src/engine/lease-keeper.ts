@@ -16,11 +16,11 @@ export function keepLease(
   store: Store,
   lease: Lease,
   world: World,
-  since: number,
+  since: Moment,
   lost: (error: RepriseError) => void,
 ): LeaseKeeper {
   const third = world.leaseMs / 3
-  let asked = momentOf(world, since)
+  let asked = since
   let gone: RepriseError | undefined
 
   const left = (): number => {
@@ -63,14 +63,15 @@ export function keepLease(
   }
 }
 
-interface Moment {
+/** By both clocks. */
+export interface Moment {
   readonly monotonic: number
   /** By the time of day, which people and machines set. */
   readonly day: number
 }
 
-function momentOf(world: World, monotonic: number = world.monotonic()): Moment {
-  return { monotonic, day: world.now().getTime() - (world.monotonic() - monotonic) }
+export function momentOf(world: World): Moment {
+  return { monotonic: world.monotonic(), day: world.now().getTime() }
 }
 
 function leaseLost(lease: Lease, why: string): RepriseError {

@@ -12,6 +12,7 @@ import type { CrewDefinition, Engine, Inputs } from './definition.ts'
 import { fileBlobs } from './files.ts'
 import { openHold, reserve, toBatch, whenNotBriefly, type Hold } from './hold.ts'
 import { runCancelled } from './inbox.ts'
+import { momentOf } from './lease-keeper.ts'
 import { readRun } from './read-run.ts'
 import { ofOtherCrew, runNotFound } from './run-not-found.ts'
 import { rowOf } from './row.ts'
@@ -66,7 +67,7 @@ export async function createRun(
   })
   const free = reserve(engine, run)
   try {
-    const since = world.monotonic()
+    const since = momentOf(world)
     const batch = toBatch(state, encoded)
     const whole = { ...batch, blobs: [...(batch.blobs ?? []), ...blobs] }
     const { lease } = await store.create(rowOf(state), whole, { owner, ttlMs: leaseMs })
@@ -113,7 +114,7 @@ export async function resumeRun(
   const free = reserve(engine, run)
   let hold: Hold | undefined
   try {
-    const since = world.monotonic()
+    const since = momentOf(world)
     const lease = await store.acquire(run, world.owner, world.leaseMs)
     try {
       // read behind the lease: from here on nobody else can append

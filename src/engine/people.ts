@@ -8,6 +8,7 @@ import { askedByChild, childOf, questionsOf } from './children.ts'
 import type { Engine } from './definition.ts'
 import { briefly, openHold, reserve, type Hold } from './hold.ts'
 import { answerTo, drainInbox, post, runEnded, type InboxMessage } from './inbox.ts'
+import { momentOf } from './lease-keeper.ts'
 import { checkReadable } from './lifecycle.ts'
 import { checkAnswer, checkQuestionId, openQuestion } from './questions.ts'
 import { readRun } from './read-run.ts'
@@ -73,7 +74,7 @@ export function recordMessages(engine: Engine, run: string): Promise<void> {
     }
     let hold: Hold | undefined
     try {
-      const since = engine.world.monotonic()
+      const since = momentOf(engine.world)
       const lease = await engine.store.acquire(run, engine.world.owner, engine.world.leaseMs)
       try {
         hold = openHold(engine, lease, await readRun(engine.store, run), since)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { World } from '../../src/engine/definition.ts'
-import { keepLease, type LeaseKeeper } from '../../src/engine/lease-keeper.ts'
+import { keepLease, momentOf, type LeaseKeeper } from '../../src/engine/lease-keeper.ts'
 import { realWorld } from '../../src/engine/world.ts'
 import type { Lease, Store } from '../../src/stores/store.ts'
 import { newStore } from './support.ts'
@@ -14,7 +14,11 @@ interface Clocks {
   day: number
 }
 
-function kept(renew: (lease: Lease) => Promise<Lease[]>): {
+/** `asleep` is how long the machine slept between the request for the lease and its answer. */
+function kept(
+  renew: (lease: Lease) => Promise<Lease[]>,
+  asleep = 0,
+): {
   keeper: LeaseKeeper
   clocks: Clocks
   renewals: () => number
@@ -32,7 +36,9 @@ function kept(renew: (lease: Lease) => Promise<Lease[]>): {
     renew: ([lease]) => (renewals++, renew(lease as Lease)),
   }
   const lease: Lease = { run: 'r', token: 1, owner: world.owner }
-  const keeper = keepLease(store, lease, world, clocks.monotonic, () => {})
+  const since = momentOf(world)
+  clocks.day += asleep
+  const keeper = keepLease(store, lease, world, since, () => {})
   return { keeper, clocks, renewals: () => renewals }
 }
 
@@ -70,6 +76,13 @@ for (const clock of ['monotonic', 'day'] as const) {
     keeper.stop()
   })
 }
+
+test('nothing begins with a lease that ran out while the machine slept, before anybody here knew of it', async () => {
+  const { keeper, renewals } = kept(async (lease) => [lease], 3_600_000)
+  await keeper.ready()
+  assert.equal(renewals(), 1)
+  keeper.stop()
+})
 
 test('a time of day that is set back takes nothing from the other clock', async () => {
   const { keeper, clocks, renewals } = kept(async (lease) => [lease])
