@@ -1,6 +1,6 @@
 // The providers that a model string can name: what each needs, and how its model object is made. Packages are imported when a
 // model is opened; those that do not come with Reprise are looked for beforehand, so that the error can say what to install.
-import { environment, keysUnfit, type Environment } from '../environment.ts'
+import { environment, keysSet, keysUnfit, type Environment } from '../environment.ts'
 import { RepriseError } from '../errors.ts'
 import { isInstalled } from '../optional-package.ts'
 import { describe } from '../options.ts'
@@ -8,6 +8,8 @@ import type { LanguageModel } from './resolve-model.ts'
 
 export interface Provider {
   readonly keyVariable: string | undefined
+  /** Read where that is not set. */
+  readonly otherKeyVariable?: string
   /** What the user has to install for it. */
   readonly package?: string
   /** The environment variable that says where it is, and what that says. */
@@ -45,6 +47,7 @@ const providers: { readonly [name: string]: Provider } = {
   },
   google: {
     keyVariable: 'GOOGLE_GENERATIVE_AI_API_KEY',
+    otherKeyVariable: 'GEMINI_API_KEY',
     package: '@ai-sdk/google',
     ready: (settings) => settings.googleKey !== undefined,
     async open(id) {
@@ -68,7 +71,7 @@ export function findProvider(name: string): Provider | undefined {
   return Object.hasOwn(providers, name) ? providers[name] : undefined
 }
 
-/** MODEL_INVALID when its package is missing or its address is none, MODEL_KEY_MISSING when its key is missing. */
+/** MODEL_INVALID when its package is missing or its address is none, MODEL_KEY_MISSING when its key is missing or none. */
 export function checkProvider(model: { readonly name: string; readonly provider: Provider }): void {
   const { name, provider } = model
   if (provider.package !== undefined && !isInstalled(provider.package)) {
@@ -77,15 +80,18 @@ export function checkProvider(model: { readonly name: string; readonly provider:
   if (!provider.ready(environment())) {
     throw new RepriseError('MODEL_KEY_MISSING', `model ${name} needs an API key: set ${provider.keyVariable}`)
   }
-  const unfit = provider.keyVariable !== undefined && keysUnfit().includes(provider.keyVariable)
-  if (unfit) {
-    const words = `model ${name} cannot be asked: ${provider.keyVariable} has a line break or another character that no key has; set it anew`
+  const inUse = keysSet().filter(
+    (key) => key.set && [provider.keyVariable, provider.otherKeyVariable].includes(key.name),
+  )
+  const variable = inUse[0]?.name
+  if (variable !== undefined && keysUnfit().includes(variable)) {
+    const words = `model ${name} cannot be asked: ${variable} has a line break or another character that no key has; set it anew`
     throw new RepriseError('MODEL_KEY_MISSING', words)
   }
   const address = provider.address?.read(environment())
   if (address === undefined || /^https?:$/.test(URL.parse(address)?.protocol ?? '')) return
   // it may begin with a name and a password
-  const shown = describe(address.replace(/^.*@/, ''))
+  const shown = describe(address.replace(/^.*@/s, ''))
   const words = `model ${name} cannot be reached: ${provider.address?.variable} is ${shown}; set it to a whole address, such as http://127.0.0.1:8080/v1`
   throw new RepriseError('MODEL_INVALID', words)
 }

@@ -4,7 +4,7 @@ import { createOpenAI } from '@ai-sdk/openai'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import type { RepriseError } from '../../src/errors.ts'
 import { callModel } from '../../src/models/call-model.ts'
-import { checkProvider } from '../../src/models/providers.ts'
+import { checkProvider, findProvider, type Provider } from '../../src/models/providers.ts'
 import { checkModel, defaultModel, modelName, resolveModel } from '../../src/models/resolve-model.ts'
 import { chatReply, environmentOf, openServer, requestOf, sendJson } from './support.ts'
 
@@ -84,6 +84,27 @@ test('refuses a model whose package is not installed, naming what to install', (
     code: 'MODEL_INVALID',
     message: 'model not-there/m needs a package: run npm install @ai-sdk/not-there',
   })
+})
+
+test('refuses a key of Google that no request can carry, in whichever of its variables it is', () => {
+  const { package: _package, ...provider } = findProvider('google') as Provider
+  for (const [name, other] of [
+    ['GEMINI_API_KEY', {}],
+    ['GOOGLE_GENERATIVE_AI_API_KEY', { GEMINI_API_KEY: 'fine' }],
+  ] as const) {
+    using _ = environmentOf({ ...other, [name]: 'half\nother' })
+    assert.throws(() => checkProvider({ name: 'google/m', provider }), {
+      code: 'MODEL_KEY_MISSING',
+      message: new RegExp(`: ${name} has a line break`),
+    })
+  }
+  using _ = environmentOf({ GOOGLE_GENERATIVE_AI_API_KEY: 'fine', GEMINI_API_KEY: 'half\nother' })
+  checkProvider({ name: 'google/m', provider })
+})
+
+test('shows nothing of a password in an address that is none, though a line break stands before it', () => {
+  using _ = environmentOf({ OPENAI_BASE_URL: 'ftp://name:\nsecret@here' })
+  assert.match(refusal('openai/m').message, /OPENAI_BASE_URL is "here"/)
 })
 
 test('refuses an object that is no model', () => {
