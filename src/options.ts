@@ -93,9 +93,9 @@ export function kindOf(value: object): string {
   return `${/^[aeiou]/i.test(name) ? 'an' : 'a'} ${name}`
 }
 
-/** An object that has members of its own making: not a list, and no Promise or Map, in which a missing `await` would pass for nothing. */
+/** An object that has members of its own making, or a module's exports: not a list, and no Promise or Map, in which a missing `await` would pass for nothing. */
 export function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
-  return Object.prototype.toString.call(value) === '[object Object]'
+  return /^\[object (Object|Module)\]$/.test(Object.prototype.toString.call(value))
 }
 
 /** The candidate that a typing mistake most likely meant. */

@@ -538,6 +538,15 @@ describe('putting a crew together', () => {
     assert.equal(String(await copy.kickoff()), 'ok')
   })
 
+  test('takes the exports of a module for a record of tools', async () => {
+    const exported = (await import('./lookup-tools.ts')) as { [name: string]: Tool }
+    const { tools } = new Agent({ role: 'A', goal: 'g', tools: exported })
+    assert.deepEqual(
+      tools.map(({ name }) => name),
+      ['look_up'],
+    )
+  })
+
   test('with refuses a tool that stands in for none, since the real one would be called', () => {
     const named = (name: string): Tool => tool({ name, description: 'd', input: z.object({}), run: () => 'done' })
     const payer = new Agent({ role: 'A', goal: 'g', tools: [named('pay')] })
