@@ -8,20 +8,25 @@ import type { Hold } from './hold.ts'
 import { answerTo, drainInbox, post } from './inbox.ts'
 import { checkAnswer } from './questions.ts'
 
-/** Questions that were put to the caller in this life of a run. */
-const put = new WeakMap<Hold, Set<string>>()
+/** Questions that were put to the caller in this life of a run, by id. */
+const put = new WeakMap<Hold, Map<string, Question>>()
 
-/** Once per life. ANSWER_INVALID when the caller's answer does not fit; CALLBACK_FAILED. */
+/** So often is a caller asked about one call: a function that gives an input which does not fit would give it for ever. */
+const callLimit = 5
+
+/** Once per life; a question that is not put stays open. ANSWER_INVALID when the caller's answer does not fit; CALLBACK_FAILED. */
 export async function putToCaller(
   hold: Hold,
   question: Question,
   { onQuestion }: ExecuteOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const known = put.get(hold) ?? new Set()
+  const known = put.get(hold) ?? new Map<string, Question>()
   put.set(hold, known)
   if (!onQuestion || known.has(question.id)) return
-  known.add(question.id)
+  const before = [...known.values()].filter(({ kind, path }) => kind === 'call' && path === question.path)
+  if (question.kind === 'call' && before.length >= callLimit) return
+  known.set(question.id, question)
   const answering = Promise.try(() => onQuestion(structuredClone(question))).catch((error: unknown) => {
     if (RepriseError.isInstance(error)) throw error
     throw new RepriseError('CALLBACK_FAILED', `onQuestion threw: ${redact(messageOf(error))}`, { cause: error })

@@ -1,5 +1,6 @@
 // An agent that hands work to others, or asks them. To the model these are two tools; to the journal the work is an attempt within the
 // call (`note#1/3.0/analyst#1`), recorded step by step, so that a run that is killed inside of it is resumed inside of it.
+import { RepriseError } from '../errors.ts'
 import type { NewEntry, PinnedRequest } from '../journal/entries.ts'
 import type { Json } from '../journal/json.ts'
 import { attemptNumber, attemptPath } from '../journal/paths.ts'
@@ -90,7 +91,9 @@ async function executeWithin(
   } catch (error) {
     const path = newestPath(hold.state, call, role)
     const isOpen = hold.state.attempts.get(path)?.status === 'open'
-    if (!time.over || scene.signal.aborted || !isOpen) throw error
+    // a person's word, for one, fails the task as a whole
+    const failedAlready = RepriseError.isInstance(error) && error.task === scene.task.name
+    if (!time.over || scene.signal.aborted || failedAlready || !isOpen) throw error
     const message = `${role} did not finish within ${maxSeconds} s`
     // who handed the work on is told, and may do without
     await hold.append([{ type: 'task.failed', path, error: { code: 'TIME_EXHAUSTED', message } }])

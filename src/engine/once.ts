@@ -87,13 +87,14 @@ export function decideOnce(state: RunState, attempt: AttemptState, call: CallSta
   return { act: 'ask', question: repeated }
 }
 
-/** It threw, or a coworker's time was up while it was under way: then nobody has asked yet what became of it. */
+/** It threw, or the time of a coworker was up while it was under way for them: then nobody has asked yet what became of it. */
 function hasFailed(state: RunState, { outcome, attempt }: FoundCall): boolean {
-  return outcome === 'unknown' ? state.attempts.get(attempt)?.status === 'failed' : 'error' in outcome
+  if (outcome !== 'unknown') return 'error' in outcome
+  return attemptsIn(attempt).some((path) => state.attempts.get(path)?.status === 'failed')
 }
 
 /** Whether a call is one of the attempt: what was done within its steps is, but not what an attempt did that was sent back. */
-function partOf(state: RunState, attempt: AttemptState): (call: FoundCall) => boolean {
+export function partOf(state: RunState, attempt: AttemptState): (call: { readonly attempt: string }) => boolean {
   const root = rootAttempt(attempt.path)
   const sentBack = carriedBy(state, attempt.path)
   return ({ attempt: of }) => rootAttempt(of) === root && !attemptsIn(of).some((path) => sentBack.has(path))
@@ -209,10 +210,13 @@ export function inheritedKeys(
     .toReversed()
 }
 
-/** What the tools were given for the other calls of the attempt. */
+/** What the tools were given for the other calls of the attempt, but for those of which nobody knows the end: an equal call is another try. */
 export function keysBeside(state: RunState, task: string, attempt: AttemptState, call: CallState): string[] {
   const others = onceCalls(state, task, (other) => other !== call && other.idempotencyKey !== undefined)
-  return others.filter(partOf(state, attempt)).flatMap((other) => other.idempotencyKey ?? [])
+  return others
+    .filter(partOf(state, attempt))
+    .filter((other) => !(other.outcome === 'unknown' && hasFailed(state, other)))
+    .flatMap((other) => other.idempotencyKey ?? [])
 }
 
 /** How many calls of the same tool and key the attempt made before this one. `keys` are those not recorded yet, by path. */

@@ -4,6 +4,7 @@ import { messageOf } from '../errors.ts'
 import type { NewEntry, Question } from '../journal/entries.ts'
 import { digest } from '../journal/hash.ts'
 import type { Json } from '../journal/json.ts'
+import { callAt } from '../journal/places.ts'
 import type { AttemptState, CallState, ToolOutcome, TurnState } from '../journal/state.ts'
 import { redact } from '../models/redact.ts'
 import { describe } from '../options.ts'
@@ -15,7 +16,7 @@ import { fileReader } from './files.ts'
 import { storeId, type Hold } from './hold.ts'
 import { putToCaller } from './ask.ts'
 import { drainInbox } from './inbox.ts'
-import { decideApproval, decideOnce, inheritedKeys, keysBeside, occurrenceOf, type Decision } from './once.ts'
+import { decideApproval, decideOnce, inheritedKeys, keysBeside, occurrenceOf, partOf, type Decision } from './once.ts'
 import { callText } from './questions.ts'
 import { runTool, toOutcome } from './run-tool.ts'
 
@@ -286,8 +287,8 @@ function occurrenceIn({ attempt, call, key, keys }: Item): number {
   return occurrenceOf(attempt, call, key, keys)
 }
 
-/** Keys that were given out here, by the call that they are for: two calls may be made at once, before either is recorded. */
-const givenOut = new WeakMap<Hold, Map<string, string>>()
+/** What was given out here, by the path of the call that it is for: two calls may be made at once, before either is recorded. */
+const givenOut = new WeakMap<Hold, Map<string, { readonly attempt: string; readonly key: string }>>()
 
 /**
  * The same for every try at the same call, in every life of the run, and in the runs that are made from it; and never that of
@@ -299,13 +300,15 @@ function idempotencyKeyOf(item: Item): string {
   const { state } = hold
   const { tool } = call.request
   const occurrence = occurrenceIn(item)
-  const used = new Set(keysBeside(state, task.name, attempt, call))
-  const out = givenOut.get(hold) ?? new Map<string, string>()
+  const out = givenOut.get(hold) ?? new Map<string, { attempt: string; key: string }>()
   givenOut.set(hold, out)
-  const isFree = (candidate: string): boolean => !used.has(candidate) && (out.get(candidate) ?? call.path) === call.path
+  out.delete(call.path)
+  const unrecorded = [...out].filter(([path]) => callAt(state, path)?.idempotencyKey === undefined)
+  const beside = unrecorded.map(([, given]) => given).filter(partOf(state, attempt))
+  const used = new Set([...keysBeside(state, task.name, attempt, call), ...beside.map((given) => given.key)])
   const made = (number: number): string => digest([state.run, task.name, tool, key, number])
-  let found = inheritedKeys(state, { task: task.name, tool, key, occurrence }).find(isFree)
-  for (let number = occurrence; found === undefined; number++) if (isFree(made(number))) found = made(number)
-  out.set(found, call.path)
+  let found = inheritedKeys(state, { task: task.name, tool, key, occurrence }).find((known) => !used.has(known))
+  for (let number = occurrence; found === undefined; number++) if (!used.has(made(number))) found = made(number)
+  out.set(call.path, { attempt: attempt.path, key: found })
   return found
 }

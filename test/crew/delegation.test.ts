@@ -404,6 +404,75 @@ describe('a coworker whose maxSeconds are up', () => {
   })
 })
 
+describe('the time of a coworker that is up', () => {
+  const handOn = (coworker: string) => ({ tool: 'delegate_work', input: { coworker, task: 'Pay', context: '' } })
+  const never = (): Promise<never> => new Promise(() => {})
+
+  test('leaves the once call of one that it handed the work on to in doubt', async () => {
+    const model = scriptedModel([
+      { when: /You are Lead/, calls: [handOn('Middle')] },
+      { when: /You are Lead/, after: 1, calls: [handOn('Clerk')] },
+      { when: /You are Lead/, reply: 'done' },
+      { when: /You are Middle/, calls: [handOn('Clerk')] },
+      { when: /You are Clerk/, calls: [{ tool: 'pay', input: {} }] },
+      { when: /You are Clerk/, reply: 'paid' },
+    ])
+    let calls = 0
+    const run = (): Promise<string> => (calls++ === 0 ? never() : Promise.resolve('paid'))
+    const pay = tool({ name: 'pay', description: 'Pay', input: z.object({}), run })
+    const lead = new Agent({ role: 'Lead', goal: 'g', model, allowDelegation: true })
+    const middle = new Agent({ role: 'Middle', goal: 'g', model, allowDelegation: true, maxSeconds: 0.2 })
+    const clerk = new Agent({ role: 'Clerk', goal: 'g', model, tools: [pay] })
+    const tasks = [new Task({ name: 'report', description: 'Report', agent: lead })]
+    const crew = new Crew({ name: 'slow', agents: [lead, middle, clerk], tasks, store: memoryStore() })
+    const [question] = (await crew.kickoff({ id: 'r' })).questions
+    assert.equal(question?.kind, 'call')
+    assert.equal(calls, 1)
+  })
+
+  test('lets an idempotent call that was under way be tried again with its own key', async () => {
+    const model = scriptedModel([
+      { when: /You are Lead/, after: 0, calls: [handOn('Clerk')] },
+      { when: /You are Lead/, after: 1, calls: [handOn('Clerk')], repeat: true },
+      { when: /You are Lead/, reply: 'done' },
+      { when: /You are Clerk/, calls: [{ tool: 'pay', input: {} }] },
+      { when: /You are Clerk/, reply: 'paid' },
+    ])
+    const keys: string[] = []
+    const pay = tool({
+      name: 'pay',
+      description: 'Pay',
+      effect: 'idempotent',
+      input: z.object({}),
+      run: (_, { idempotencyKey }) => (keys.push(idempotencyKey) === 1 ? never() : 'paid'),
+    })
+    const lead = new Agent({ role: 'Lead', goal: 'g', model, allowDelegation: true })
+    const clerk = new Agent({ role: 'Clerk', goal: 'g', model, tools: [pay], maxSeconds: 0.2 })
+    const tasks = [new Task({ name: 'report', description: 'Report', agent: lead })]
+    const crew = new Crew({ name: 'slow', agents: [lead, clerk], tasks, store: memoryStore() })
+    assert.equal(String(await crew.kickoff()), 'done')
+    assert.equal(keys.length, 2)
+    assert.equal(keys[1], keys[0])
+  })
+
+  test('takes nothing from a person who fails the task', async () => {
+    const model = scriptedModel([
+      { when: /You are Lead/, calls: [handOn('Clerk')] },
+      { when: /You are Lead/, reply: 'done' },
+      { when: /You are Clerk/, calls: ['pay', 'look'].map((name) => ({ tool: name, input: {} })) },
+    ])
+    const input = z.object({})
+    const pay = tool({ name: 'pay', description: 'Pay', input, approval: true, run: never })
+    const look = tool({ name: 'look', description: 'Look', input, effect: 'read', run: never })
+    const lead = new Agent({ role: 'Lead', goal: 'g', model, allowDelegation: true })
+    const clerk = new Agent({ role: 'Clerk', goal: 'g', model, tools: [pay, look], maxSeconds: 0.2 })
+    const tasks = [new Task({ name: 'report', description: 'Report', agent: lead })]
+    const crew = new Crew({ name: 'slow', agents: [lead, clerk], tasks, store: memoryStore() })
+    const failing = crew.kickoff({ onQuestion: () => ({ decision: 'fail', reason: 'not today' }) })
+    await assert.rejects(failing, /not today/)
+  })
+})
+
 describe('a coworker that may delegate', () => {
   /** Each hands on to the first coworker that it is offered. */
   function chain(roles: readonly string[]) {

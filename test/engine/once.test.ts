@@ -1,7 +1,7 @@
 // Invariant 3, rule by rule: a `once` call is started a second time only when `settle` or a person says so.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Agent, Crew, RepriseError, Task, type Question, type Tool } from 'reprise'
+import { Agent, Crew, RepriseError, Task, tool, type Answer, type Question, type Tool } from 'reprise'
 import { z } from 'zod'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { inDoubt, payment, payOnce } from './payments.ts'
@@ -284,6 +284,34 @@ describe('a task that is sent back', () => {
       (entry) => entry.type === 'tool.returned' && 'error' in entry.outcome,
     )
     assert.deepEqual(errors, [])
+  })
+
+  test('asks a caller no more than five times in one life about a call whose input never fits', async () => {
+    const pay = payment()
+    const { crew } = sentBack(pay, 6)
+    let asked = 0
+    const onQuestion = (): Answer => {
+      if (++asked > 20) throw new Error('asked for ever')
+      return { decision: 'approve', input: { amount: 'seven' } }
+    }
+    const { questions } = await crew.kickoff({ id: 'r', onQuestion })
+    assert.equal(asked, 5)
+    assert.match(questions[0]?.text ?? '', /^The answer to q5 cannot be used/)
+    assert.deepEqual(pay.done, [5])
+  })
+
+  test('gives an idempotent tool the same key for an equal call, in the same life too', async () => {
+    const keys: string[] = []
+    const pay = tool({
+      name: 'pay',
+      description: 'Pay',
+      effect: 'idempotent',
+      input: z.object({ amount: z.number() }),
+      run: (_, { idempotencyKey }) => void keys.push(idempotencyKey),
+    })
+    assert.equal((await sentBack(pay, 5).crew.kickoff({ id: 'r' })).status, 'completed')
+    assert.equal(keys.length, 2)
+    assert.equal(keys[1], keys[0])
   })
 
   test('takes a key of the tool as what makes two calls the same', async () => {
