@@ -25,7 +25,7 @@ export interface AgentOptions<
   readonly maxIterations?: number
   /** Tries after the first one when a model call fails in passing. Default 2. */
   readonly maxRetries?: number
-  /** Time for one attempt at a task, in this process. */
+  /** Time for one attempt at a task, in this process; as a coworker, for what it is handed. */
   readonly maxSeconds?: number
   /**
    * When the conversation of an attempt is longer, in tokens as the provider counts or Reprise estimates them, its older part is summarised
