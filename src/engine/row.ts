@@ -1,8 +1,8 @@
 // The listing row of a run: what a list shows without reading journals. It changes with the entries, in the same append.
 import type { Entry, Failure, Usage } from '../journal/entries.ts'
 import { digest } from '../journal/hash.ts'
-import { taskOf } from '../journal/paths.ts'
-import { openQuestions, type CallState, type RunState } from '../journal/state.ts'
+import { isNested, taskOf } from '../journal/paths.ts'
+import { openQuestions, type CallState, type RunState, type TaskState } from '../journal/state.ts'
 import type { OutputKey, RunRow } from '../stores/store.ts'
 import { attemptsSinceDone } from './children.ts'
 
@@ -60,13 +60,18 @@ export function changesRow(entry: Entry): boolean {
 /** An output is looked up by what it depends on only when making it did nothing to the world. */
 export function outputKeys(state: RunState, entries: readonly Entry[]): OutputKey[] {
   return entries.flatMap((entry) => {
-    if (entry.type !== 'task.completed' || entry.path === undefined) return []
+    if (entry.type !== 'task.completed' || entry.path === undefined || isNested(entry.path)) return []
     const attempt = state.attempts.get(entry.path)
     const task = state.tasks.get(taskOf(entry.path))
-    const calls = task?.attempts.flatMap((path) => state.attempts.get(path)?.turns ?? []).flatMap((turn) => turn.calls)
-    if (!attempt || !task || calls?.some(didSomething)) return []
+    if (!attempt || !task || hasDoneSomething(state, task)) return []
     return [{ task: task.name, fingerprint: digest(attempt.fingerprint), seq: entry.seq }]
   })
+}
+
+/** By itself, by those that it handed work to, or by a crew. */
+function hasDoneSomething(state: RunState, { attempts, nested, childCalls = [] }: TaskState): boolean {
+  const turns = [...attempts, ...nested].flatMap((path) => state.attempts.get(path)?.turns ?? [])
+  return childCalls.length > 0 || turns.some((turn) => turn.calls.some(didSomething))
 }
 
 function didSomething({ effect, source }: CallState): boolean {

@@ -41,6 +41,32 @@ describe('a kickoff that reuses outputs', () => {
     assert.match(plan.tasks[1]?.reasons[0] ?? '', /shows when start is done/)
   })
 
+  test('makes anew what was made by a once call, whoever made that: the agent, a coworker or a crew', async () => {
+    let paid = 0
+    const pay = tool({ name: 'pay', description: 'Pay', input: z.object({}), run: () => ++paid })
+    const delegate = { tool: 'delegate_work', input: { coworker: 'Clerk', task: 'Pay', context: '' } }
+    const model = scriptedModel([
+      { when: /You are Lead/, after: 0, calls: [delegate] },
+      { when: /You are Clerk/, after: 0, calls: [{ tool: 'pay', input: {} }] },
+      { when: /./, reply: 'done' },
+    ])
+    const lead = new Agent({ role: 'Lead', goal: 'g', model, allowDelegation: true })
+    const clerk = new Agent({ role: 'Clerk', goal: 'g', model, tools: [pay] })
+    const tasks = (agent: Agent): Task[] => [new Task({ name: 'work', description: 'Work', agent })]
+    const inner = new Crew({ name: 'inner', tasks: tasks(clerk) })
+    for (const options of [
+      { agents: [clerk], tasks: tasks(clerk) },
+      { agents: [lead, clerk], tasks: tasks(lead) },
+      { tasks: [new Task({ name: 'work', crew: inner })] },
+    ]) {
+      paid = 0
+      const crew = new Crew({ name: 'payers', store: memoryStore(), ...options })
+      await crew.kickoff()
+      assert.equal((await crew.kickoff({ reuse: true })).task('work').status, 'executed')
+      assert.equal(paid, 2)
+    }
+  })
+
   test('takes none that is older than said', async () => {
     let clock = Date.now() - 7_200_000
     const { crew, model } = diamond({ store: memoryStore({ now: () => clock }) })
