@@ -25,8 +25,8 @@ export type InboxMessage =
   | { readonly kind: 'invalidate'; readonly task: string; readonly by?: string; readonly reason?: string }
   | { readonly kind: 'cancel'; readonly by?: string; readonly reason?: string }
 
-/** RUN_ENDED when the run takes no more messages; QUESTION_ANSWERED when its question has an answer already. */
-export async function post(engine: Engine, run: string, message: InboxMessage): Promise<void> {
+/** Gives the message's id. RUN_ENDED when the run takes no more messages; QUESTION_ANSWERED when its question has an answer already. */
+export async function post(engine: Engine, run: string, message: InboxMessage): Promise<string> {
   // an answer's id is its question's, so that the first answer wins whoever posts it
   const answers = message.kind === 'answer'
   const id = answers ? `answer:${message.question}:${message.about}` : `${message.kind}:${engine.world.newRunId()}`
@@ -34,6 +34,7 @@ export async function post(engine: Engine, run: string, message: InboxMessage): 
   const posted = await engine.store.post(run, { id, at, body: JSON.stringify(message) })
   if (posted === 'ended') throw await runEnded(engine, run)
   if (posted === 'exists') throw alreadyAnswered(run, answers ? message.question : id)
+  return id
 }
 
 export function answerTo(question: Question, answer: Answer): InboxMessage {

@@ -50,8 +50,8 @@ async function leave(engine: Engine, state: RunState, message: InboxMessage, cre
   checkReadable(state, crew)
   // a process that was killed right behind the cancellation did not get to them: to cancel it again does the rest
   if (message.kind === 'cancel' && state.status === 'cancelled') await cancelChildren(engine, state)
-  await post(engine, state.run, message)
-  await recordMessages(engine, state.run)
+  const posted = await post(engine, state.run, message)
+  await recordMessages(engine, state.run, posted)
 }
 
 /** What is cancelled is cancelled as a whole. Nobody executes the runs of its tasks any more. */
@@ -63,8 +63,8 @@ export async function cancelChildren(engine: Engine, state: RunState): Promise<v
   }
 }
 
-/** Takes the lease, if it is free, just to record what is in the inbox. RUN_ENDED when the run is over. */
-export function recordMessages(engine: Engine, run: string): Promise<void> {
+/** Takes the lease, if it is free, just to record what is in the inbox. RUN_ENDED when the message `posted` came behind the run's end. */
+export function recordMessages(engine: Engine, run: string, posted?: string): Promise<void> {
   return briefly(engine, run, async () => {
     let free: () => void
     try {
@@ -80,7 +80,7 @@ export function recordMessages(engine: Engine, run: string): Promise<void> {
         hold = openHold(engine, lease, await readRun(engine.store, run), since)
         const over = hold.state.status === 'completed' || hold.state.status === 'cancelled'
         // what is still in the inbox came too late; what is not was recorded by somebody else
-        if (over && (await engine.store.inbox(run)).length > 0) throw await runEnded(engine, run)
+        if (over && (await engine.store.inbox(run)).some(({ id }) => id === posted)) throw await runEnded(engine, run)
         if (!over) await drainInbox(hold, { edits: true })
         if (!over && hold.state.status === 'cancelled') await cancelChildren(engine, hold.state)
       } finally {

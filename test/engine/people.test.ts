@@ -395,3 +395,20 @@ test('two people at the same moment are both recorded', async () => {
   assert.deepEqual(await lastTypes(store, 2), ['task.edited', 'task.edited'])
   assert.deepEqual(await store.inbox('r'), [])
 })
+
+test('who cancelled a run is not told that it was too late, though somebody else was', async () => {
+  const { crew, store } = await inDoubt(payment())
+  await crew.resume('r')
+  // Bob comes right behind Ada, and records what both have left
+  const adas: Store = {
+    ...store,
+    async post(run, message) {
+      const posted = await store.post(run, message)
+      await crew.cancel('r', 'bob')
+      return posted
+    },
+  }
+  await crew.with({ store: adas }).cancel('r', 'ada')
+  const last = (await entriesOf(store, 'r')).at(-1)
+  assert.deepEqual(last?.type === 'run.cancelled' && last.by, 'ada')
+})
