@@ -5,7 +5,7 @@ import { Agent, Crew, RepriseError, Task, tool, type Answer, type Question, type
 import { z } from 'zod'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { inDoubt, payment, payOnce } from './payments.ts'
-import { dyingStore, entriesOf, newStore, oneTask, stateOf } from './support.ts'
+import { atEveryAppend, dyingStore, entriesOf, newStore, oneTask, orDeath, stateOf } from './support.ts'
 
 describe('a once call that was found without its outcome', () => {
   test('asks a person, who learns how to avoid the question, and suspends the run', async () => {
@@ -239,6 +239,21 @@ describe('a task that is sent back', () => {
     const store = newStore()
     return { crew: new Crew({ name: 'back', tasks: [job], store }), store }
   }
+
+  test('tells services the same key for an equal call that may be repeated, whether or not the process died in between', async () => {
+    await atEveryAppend(async (dying) => {
+      const keys = new Set<string>()
+      const pay = payment({ effect: 'idempotent', run: (_, { idempotencyKey }) => void keys.add(idempotencyKey) })
+      const { crew, store } = sentBack(pay, 5)
+      await orDeath(crew.with({ store: dying(store) }).kickoff({ id: 'r' }))
+      await crew.kickoff({ id: 'r' })
+      const called = (await entriesOf(store, 'r')).flatMap((entry) =>
+        entry.type === 'tool.called' ? [entry.path] : [],
+      )
+      assert.deepEqual([...new Set(called)], ['job#1/1.0', 'job#2/1.0'])
+      assert.equal(keys.size, 1)
+    })
+  })
 
   test('gets the recorded result for an equal call, without running it', async () => {
     const pay = payment()
