@@ -88,7 +88,7 @@ export function decideOnce(state: RunState, attempt: AttemptState, call: CallSta
 }
 
 /** It threw, or the time of a coworker was up while it was under way for them: then nobody has asked yet what became of it. */
-function hasFailed(state: RunState, { outcome, attempt }: FoundCall): boolean {
+function hasFailed(state: RunState, { outcome, attempt }: Pick<FoundCall, 'outcome' | 'attempt'>): boolean {
   if (outcome !== 'unknown') return 'error' in outcome
   return attemptsIn(attempt).some((path) => state.attempts.get(path)?.status === 'failed')
 }
@@ -165,9 +165,14 @@ export function onceCalls(state: RunState, task?: string, counted: (call: CallSt
     if (task !== undefined && owner.name !== task) continue
     for (const path of [...owner.attempts, ...owner.nested]) {
       const attempt = state.attempts.get(path) as AttemptState
+      // counted on the way: an attempt may have thousands of calls
+      const equal = new Map<string, number>()
       for (const call of attempt.turns.flatMap((turn) => turn.calls)) {
-        if (!counted(call)) continue
-        found.push(describeCall(state, owner.name, attempt, call))
+        const key = keyOf(call)
+        const same = JSON.stringify([call.request.tool, key])
+        const occurrence = equal.get(same) ?? 0
+        if (counted(call)) found.push(describeCall(state, owner.name, attempt, call, { key, occurrence }))
+        if (call.key !== undefined) equal.set(same, occurrence + 1)
       }
     }
   }
@@ -212,11 +217,15 @@ export function inheritedKeys(
 
 /** What the tools were given for the other calls of the attempt, but for those of which nobody knows the end: an equal call is another try. */
 export function keysBeside(state: RunState, task: string, attempt: AttemptState, call: CallState): string[] {
-  const others = onceCalls(state, task, (other) => other !== call && other.idempotencyKey !== undefined)
-  return others
-    .filter(partOf(state, attempt))
-    .filter((other) => !(other.outcome === 'unknown' && hasFailed(state, other)))
-    .flatMap((other) => other.idempotencyKey ?? [])
+  const { attempts = [], nested = [] } = state.tasks.get(task) ?? {}
+  const isHere = partOf(state, attempt)
+  return [...attempts, ...nested].flatMap((path) => {
+    if (!isHere({ attempt: path })) return []
+    const isOver = hasFailed(state, { outcome: 'unknown', attempt: path })
+    const calls = (state.attempts.get(path)?.turns ?? []).flatMap((turn) => turn.calls)
+    const counted = calls.filter((other) => other !== call && (!isOver || hasEnd(state, other)))
+    return counted.flatMap(({ idempotencyKey }) => idempotencyKey ?? [])
+  })
 }
 
 /** How many calls of the same tool and key the attempt made before this one. `keys` are those not recorded yet, by path. */
@@ -234,15 +243,23 @@ export function occurrenceOf(
   return count
 }
 
-function describeCall(state: RunState, task: string, attempt: AttemptState, call: CallState): FoundCall {
-  const key = call.key ?? digest(call.input ?? call.request.input)
+function keyOf({ key, input, request }: CallState): string {
+  return key ?? digest(input ?? request.input)
+}
+
+function describeCall(
+  state: RunState,
+  task: string,
+  attempt: AttemptState,
+  call: CallState,
+  known: { readonly key: string; readonly occurrence: number },
+): FoundCall {
   const told = call.outcome ? undefined : toldBy(state, call)
   const given = told !== undefined || (call.effect !== 'once' && call.source === 'answered')
   return {
     task,
     tool: call.request.tool,
-    key,
-    occurrence: occurrenceOf(attempt, call, key),
+    ...known,
     input: call.input ?? call.request.input,
     calledAt: call.calledAt ?? attempt.startedAt,
     outcome: told ?? outcomeOf(call),
@@ -260,6 +277,10 @@ function toldBy(state: RunState, call: CallState): { readonly result: Json } | u
   const asked = state.questions.get(call.questions.at(-1) ?? '')
   const answer = asked?.used ? undefined : asked?.answer
   return answer && 'result' in answer ? { result: answer.result } : undefined
+}
+
+function hasEnd(state: RunState, call: CallState): boolean {
+  return call.outcome !== undefined || toldBy(state, call) !== undefined
 }
 
 function outcomeOf(call: CallState): OnceCall['outcome'] {

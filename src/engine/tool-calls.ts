@@ -287,7 +287,7 @@ function occurrenceIn({ attempt, call, key, keys }: Item): number {
   return occurrenceOf(attempt, call, key, keys)
 }
 
-/** What was given out here, by the path of the call that it is for: two calls may be made at once, before either is recorded. */
+/** What was given out here and is not recorded yet, by the path of the call that it is for: two calls may be made at once. */
 const givenOut = new WeakMap<Hold, Map<string, { readonly attempt: string; readonly key: string }>>()
 
 /**
@@ -302,9 +302,9 @@ function idempotencyKeyOf(item: Item): string {
   const occurrence = occurrenceIn(item)
   const out = givenOut.get(hold) ?? new Map<string, { attempt: string; key: string }>()
   givenOut.set(hold, out)
-  out.delete(call.path)
-  const unrecorded = [...out].filter(([path]) => callAt(state, path)?.idempotencyKey === undefined)
-  const beside = unrecorded.map(([, given]) => given).filter(partOf(state, attempt))
+  for (const path of out.keys())
+    if (path === call.path || callAt(state, path)?.idempotencyKey !== undefined) out.delete(path)
+  const beside = [...out.values()].filter(partOf(state, attempt))
   const used = new Set([...keysBeside(state, task.name, attempt, call), ...beside.map((given) => given.key)])
   const made = (number: number): string => digest([state.run, task.name, tool, key, number])
   let found = inheritedKeys(state, { task: task.name, tool, key, occurrence }).find((known) => !used.has(known))

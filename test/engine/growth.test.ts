@@ -5,7 +5,9 @@ import { Agent, Crew, Task, tool } from 'reprise'
 import { z } from 'zod'
 import type { Batch, Store } from '../../src/stores/store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
-import { newStore } from './support.ts'
+import { callsFor, keysBeside } from '../../src/engine/once.ts'
+import type { AttemptState, CallState } from '../../src/journal/state.ts'
+import { newStore, oneTask, stateOf } from './support.ts'
 
 /** All bytes that a store is given (lines, blobs, rows) for a run of one task whose agent calls a tool with 1 KB of result, so many times. */
 async function written(steps: number): Promise<number> {
@@ -50,4 +52,27 @@ test('ten times the steps write ten times the bytes, and less than twice the pay
   const perStep = (hundred - ten) / 90
   assert.ok(Math.abs(ten - 10 * perStep) < 5_000, `a run has ${Math.round(ten - 10 * perStep)} bytes beside its steps`)
   assert.ok(perStep < 2 * 1024, `${Math.round(perStep)} bytes per step of 1 KB`)
+})
+
+test('to look through the calls of an attempt, its turns are read once, however many calls it has', async () => {
+  const store = newStore()
+  const pay = tool({ name: 'pay', description: 'Pay', input: z.object({ n: z.number() }), run: () => 'paid' })
+  const calls = Array.from({ length: 20 }, (_, n) => ({ tool: 'pay', input: { n: n % 5 } }))
+  const script = [
+    { when: 'Do it', after: 0, calls },
+    { when: 'Do it', after: 20, reply: 'done' },
+  ]
+  await oneTask({ tools: [pay], script, store }).crew.kickoff({ id: 'r' })
+  const state = await stateOf(store, 'r')
+  const attempt = state.attempts.get('job#1') as AttemptState
+  const { turns } = attempt
+  let reads = 0
+  Object.defineProperty(attempt, 'turns', { get: () => (reads++, turns) })
+  assert.deepEqual(
+    callsFor(state).map(({ occurrence }) => occurrence),
+    [0, 1, 2, 3].flatMap((occurrence) => Array<number>(5).fill(occurrence)),
+  )
+  assert.equal(reads, 1)
+  assert.equal(keysBeside(state, 'job', attempt, turns[0]?.calls[0] as CallState).length, 19)
+  assert.equal(reads, 2)
 })
