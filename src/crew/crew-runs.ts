@@ -1,5 +1,6 @@
 // What a crew does with its runs, without the types of the user's tasks: start, resume, make one from another, plan. Everything is
 // checked before anything is spent; the engine does the rest.
+import { refreshCommand } from '../engine/commands.ts'
 import type {
   ChangedPolicy,
   CrewDefinition,
@@ -127,7 +128,10 @@ export function crewRuns(
   async function execute({ store }: Engine, taken: Hold | RunState, choices: ExecuteOptions): Promise<RunResult> {
     const state = 'append' in taken ? await countChildren(store, await executeRun(taken, crew, choices)) : taken
     const stale = staleTasks(crew, state)
-    for (const { task, reasons } of stale) crew.logger.warn(`task ${task} is stale: ${reasons.join('; ')}`)
+    for (const { task, reasons } of stale) {
+      const next = `execute what is stale with: ${refreshCommand(state.run)}`
+      crew.logger.warn(`run ${state.run}: task ${task} is stale: ${reasons.join('; ')}; ${next}`)
+    }
     return toResult(state, crew, stale, await questionsOf(store, state))
   }
 

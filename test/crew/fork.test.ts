@@ -77,7 +77,7 @@ describe('new inputs over outputs made from old ones', () => {
     await crew.kickoff({ inputs })
     const again = await crew.replay('end', { inputs: topic })
     assert.deepEqual(again.stale, [{ task: 'start', reasons: ['input topic changed'], fields: ['input:topic'] }])
-    assert.ok(warnings.includes('task start is stale: input topic changed'))
+    assert.ok(warnings.some((line) => line.startsWith(`run ${again.runId}: task start is stale: input topic changed`)))
     const inherited = (await entriesOf(store, again.runId)).find((entry) => entry.path === 'start')
     assert.deepEqual(inherited?.type === 'task.inherited' && inherited.stale, ['input topic changed'])
     const planned = again.plan?.[0]

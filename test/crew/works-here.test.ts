@@ -209,7 +209,8 @@ describe('new inputs over outputs that were made from old ones', () => {
       kept.stale.map(({ task, reasons }) => `${task}: ${reasons.join()}`),
       ['a: input topic changed'],
     )
-    assert.deepEqual(warnings, ['task a is stale: input topic changed'])
+    const next = `execute what is stale with: reprise refresh --run ${kept.runId}`
+    assert.deepEqual(warnings, [`run ${kept.runId}: task a is stale: input topic changed; ${next}`])
     // still so when it is only read, or replayed again
     assert.equal((await crew.getRun(kept.runId)).stale.length, 1)
     assert.equal((await crew.replay('b')).stale.length, 1)
