@@ -65,26 +65,27 @@ export interface Drained {
 const draining = new WeakMap<Hold, Promise<unknown>>()
 
 async function drain(hold: Hold, edits: boolean): Promise<Drained> {
-  const entries: NewEntry[] = []
-  const taken: string[] = []
-  let editsWait = false
-  for (const message of await hold.engine.store.inbox(hold.state.run)) {
-    const content = parse(message)
-    if (!edits && (content?.kind === 'edit' || content?.kind === 'invalidate')) {
-      editsWait = true
-      continue
-    }
-    taken.push(message.id)
-    const entry = toEntry(hold.state, message.id, content)
-    entries.push(entry)
-    // nothing can follow it; what else is in the inbox has come too late
-    if (entry.type === 'run.cancelled') break
-  }
-  const last = entries.at(-1)
-  if (!last) return { recorded: false, editsWait }
-  await hold.append(entries, taken)
-  if (last.type === 'run.cancelled') hold.stop(runCancelled(hold.state.run))
+  const inbox = await hold.engine.store.inbox(hold.state.run)
+  const messages = inbox.map((message) => ({ id: message.id, content: parse(message) }))
+  const cancel = messages.find(({ content }) => content?.kind === 'cancel')
+  // when it is cancelled nothing follows, and whoever was told that their message was in time can read why it came to nothing
+  const now = cancel || edits ? messages : messages.filter(({ content }) => !isEdit(content))
+  const editsWait = now.length < messages.length
+  if (now.length === 0) return { recorded: false, editsWait }
+  const others = now.filter((message) => message !== cancel)
+  const entries = others.map(({ id, content }) =>
+    cancel && (isEdit(content) || content?.kind === 'cancel')
+      ? refused(id, 'the run was cancelled first')
+      : toEntry(hold.state, id, content),
+  )
+  const taken = now.map(({ id }) => id)
+  await hold.append(cancel ? [...entries, toEntry(hold.state, cancel.id, cancel.content)] : entries, taken)
+  if (cancel) hold.stop(runCancelled(hold.state.run))
   return { recorded: true, editsWait }
+}
+
+function isEdit(content: InboxMessage | undefined): boolean {
+  return content?.kind === 'edit' || content?.kind === 'invalidate'
 }
 
 export function runCancelled(run: string): RepriseError {
@@ -107,7 +108,7 @@ function toEntry(state: RunState, id: string, message: InboxMessage | undefined)
     case 'answer': {
       const asked = state.questions.get(message.question)
       if (!asked || asked.answer || asked.withdrawn || aboutOf(asked.question) !== message.about) {
-        return { type: 'message.refused', message: id, reason: `question ${message.question} needs no answer any more` }
+        return refused(id, `question ${message.question} needs no answer any more`)
       }
       return {
         type: 'question.answered',
@@ -129,8 +130,12 @@ function toEntry(state: RunState, id: string, message: InboxMessage | undefined)
       return { type: 'run.cancelled', ...rest }
     }
     default:
-      return { type: 'message.refused', message: id, reason: 'this version of Reprise does not know such a message' }
+      return refused(id, 'this version of Reprise does not know such a message')
   }
+}
+
+function refused(message: string, reason: string): NewEntry {
+  return { type: 'message.refused', message, reason }
 }
 
 function aboutOf(question: Question): string {

@@ -129,6 +129,26 @@ describe('while the last task runs', () => {
     assert.equal(model.calls.filter((call) => /Task: First/.test(call.lastMessage)).length, 2)
   })
 
+  test('a cancellation takes an edit with it that waited for its moment, and a second cancellation: the journal says so', async () => {
+    const { held, called } = heldTool()
+    const { crew, store } = twoTasks(held)
+    const run = await crew.start({ id: 'r' })
+    await called
+    const told = [crew.edit('r', 'a', 'edited'), crew.cancel('r', 'ada'), crew.cancel('r', 'bob')]
+    await assert.rejects(run.result(), { code: 'RUN_CANCELLED' })
+    const settled: PromiseSettledResult<void>[] = await Promise.allSettled(told)
+    const inTime = settled.filter((result) => result.status === 'fulfilled').length
+    const entries = await entriesOf(store, 'r')
+    const refusals = entries.flatMap((entry) => (entry.type === 'message.refused' ? [entry.reason] : []))
+    // one of them is the cancellation itself
+    assert.deepEqual(refusals, Array(inTime - 1).fill('the run was cancelled first'))
+    assert.deepEqual(
+      entries.filter(({ type }) => type === 'run.cancelled').map((entry) => entry === entries.at(-1)),
+      [true],
+    )
+    assert.deepEqual(await store.inbox('r'), [])
+  })
+
   test('a cancellation ends the run at once, and nothing follows it', async () => {
     const { held, called } = heldTool()
     const { crew, store } = twoTasks(held)
