@@ -297,7 +297,17 @@ function checkTasks(tasks: readonly TaskDefinition[], inputs: Inputs | undefined
     }
     if (task.child) checkTasks(task.child.crew.tasks, inputs && task.child.known(inputs))
     if (task.code || task.child) continue
-    for (const { model } of agentsFor(task)) checkModel(model)
+    for (const agent of agentsFor(task)) checkModelOf(agent, task.name)
+  }
+}
+
+/** MODEL_INVALID, MODEL_KEY_MISSING, with whose model it is. */
+function checkModelOf({ model, role }: TaskDefinition['agent'], task: string): void {
+  try {
+    checkModel(model)
+  } catch (error) {
+    if (!RepriseError.isInstance(error)) throw error
+    throw new RepriseError(error.code, `${error.message} (agent ${role}, task ${task})`, { task, cause: error.cause })
   }
 }
 

@@ -437,6 +437,14 @@ test('an address of models that is none is named before a run is made', async ()
   }
 })
 
+test('a model that names no provider is refused with the agent and the task that it is of', async () => {
+  const wrong = new Agent({ role: 'Clerk', goal: 'g', model: 'gpt-5' })
+  await assert.rejects(crewOf({ tasks: [task(), task({ name: 'b', agent: wrong })] }).kickoff(), {
+    code: 'MODEL_INVALID',
+    message: /model "gpt-5" names no known provider.*\(agent Clerk, task b\)/,
+  })
+})
+
 test('a key that no request can carry is named before a run is made, and is not shown', async () => {
   using _ = environmentOf({ OPENAI_API_KEY: 'sk-half\nsk-other' })
   const crew = crewOf({ tasks: [task({ agent: new Agent({ role: 'A', goal: 'g', model: 'openai/x' }) })] })
