@@ -1,24 +1,13 @@
 // A run as `show`, `tasks` and `--json` give it: folded from the journal, without the crew's code, as plain JSON.
-import type { Failure, PlannedTask, Question, RunStatus, Usage } from '../journal/entries.ts'
+import type { RunSummary } from '../crew/list-runs.ts'
+import type { Failure, PlannedTask, Question, Usage } from '../journal/entries.ts'
 import { plainInputs } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
 import { openQuestions, spentOn, type RunState, type TaskState } from '../journal/state.ts'
 
-export interface RunRecord {
-  readonly id: string
-  readonly crew: string
-  readonly status: RunStatus
-  readonly abandoned: boolean
-  readonly inputs: { readonly [name: string]: Json }
+export interface RunRecord extends Omit<RunSummary, 'parent' | 'questions'> {
   readonly parent: { readonly run: string; readonly from: string | undefined } | undefined
   readonly plan: readonly PlannedTask[] | undefined
-  readonly createdAt: string
-  readonly updatedAt: string
-  readonly lives: number
-  readonly done: number
-  readonly total: number
-  readonly usage: Usage
-  readonly error: Failure | undefined
   /** Of the last task, once the run is completed. */
   readonly raw: string | undefined
   readonly output: Json | undefined
@@ -63,6 +52,7 @@ export function recordOf(
     abandoned,
     inputs: plainInputs(state.inputs),
     parent: state.parent && { run: state.parent.run, from: state.parent.from },
+    caller: state.caller,
     plan: state.plan,
     createdAt: state.createdAt,
     updatedAt: state.updatedAt,

@@ -4,7 +4,7 @@
 import type { World } from '../engine/definition.ts'
 import type { RunEvent } from '../engine/listeners.ts'
 import { messageOf, RepriseError } from '../errors.ts'
-import type { RunState } from '../journal/state.ts'
+import { isEnded, type RunState } from '../journal/state.ts'
 import { redact } from '../models/redact.ts'
 import { checkKeys, checkNumber, describe } from '../options.ts'
 
@@ -54,8 +54,7 @@ export function eventResponse(
   const after = lastEventId(request) ?? options.after ?? 0
   const { seq, status } = source.state
   const headers = readHeaders(options.headers)
-  if ((status === 'completed' || status === 'cancelled') && after >= seq)
-    return new Response(null, { status: 204, headers })
+  if (isEnded(status) && after >= seq) return new Response(null, { status: 204, headers })
   headers.set('content-type', 'text/event-stream; charset=utf-8')
   headers.set('cache-control', 'no-cache, no-transform')
   // or nginx collects them until there is a page full

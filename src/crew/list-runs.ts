@@ -5,7 +5,7 @@ import { runNotFound } from '../engine/run-not-found.ts'
 import type { Failure, RunStatus, Usage } from '../journal/entries.ts'
 import { plainInputs } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
-import { addUsage } from '../journal/state.ts'
+import { addUsage, isEnded } from '../journal/state.ts'
 import { encodeCursor, type Position } from '../stores/cursor.ts'
 import type { RunFilter, RunRow, Store } from '../stores/store.ts'
 
@@ -81,7 +81,7 @@ type Counted = Pick<RowSummary, 'usage' | 'questions'>
 
 /** A run takes what its crews have taken as its own only when they are done. */
 async function countWithin(store: Store, status: RunStatus, summary: RowSummary): Promise<Counted> {
-  const over = status === 'completed' || status === 'cancelled'
+  const over = isEnded(status)
   let counted: Counted = { usage: summary.usage, questions: over ? 0 : summary.questions }
   for (const child of summary.children ?? []) {
     const row = await store.row(child)

@@ -3,6 +3,7 @@
 import type { Question } from '../journal/entries.ts'
 import {
   addTo,
+  isEnded,
   openQuestions,
   spentByModel,
   type AttemptState,
@@ -54,7 +55,7 @@ export async function countChildren(store: Store, state: RunState): Promise<RunS
 
 /** All that are open, of the run and of the runs of its tasks. */
 export async function questionsOf(store: Store, state: RunState): Promise<Question[]> {
-  if (state.status === 'completed' || state.status === 'cancelled') return []
+  if (isEnded(state.status)) return []
   const open = openQuestions(state)
   for (const task of state.tasks.keys()) {
     const child = childOf(state, task)

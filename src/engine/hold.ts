@@ -5,7 +5,7 @@ import { messageOf, RepriseError } from '../errors.ts'
 import { encodeEntry, type EncodedEntry } from '../journal/codec.ts'
 import type { NewEntry, Owner } from '../journal/entries.ts'
 import { applyEntry } from '../journal/fold.ts'
-import type { RunState } from '../journal/state.ts'
+import { isEnded, type RunState } from '../journal/state.ts'
 import type { Batch, Lease } from '../stores/store.ts'
 import { unlessAborted } from './deadline.ts'
 import type { Engine } from './definition.ts'
@@ -129,7 +129,7 @@ export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: Mom
         const encoded: EncodedEntry[] = []
         for (const item of group) {
           // nothing follows the end of a run, whoever was about to say something
-          if (ended(state)) item.reject(runIsOver(state))
+          if (isEnded(state.status)) item.reject(runIsOver(state))
           else {
             encoded.push(...encode(marked ? [marked, ...item.entries] : item.entries))
             marked = undefined
@@ -212,10 +212,6 @@ function isoTime(time: Date): string {
 function takeBack(state: RunState, before: RunState): void {
   for (const name of Object.keys(state)) if (!(name in before)) Reflect.deleteProperty(state, name)
   Object.assign(state, before)
-}
-
-function ended({ status }: RunState): boolean {
-  return status === 'completed' || status === 'cancelled'
 }
 
 function runIsOver({ run, status }: RunState): RepriseError {

@@ -7,7 +7,7 @@ import { edited, undone } from '../journal/edits.ts'
 import { applyEntry, emptyState } from '../journal/fold.ts'
 import { noFiles, type Files } from '../journal/files.ts'
 import { digest } from '../journal/hash.ts'
-import type { RunState } from '../journal/state.ts'
+import { isEnded, type RunState } from '../journal/state.ts'
 import type { CrewDefinition, Engine, Inputs } from './definition.ts'
 import { fileBlobs } from './files.ts'
 import { openHold, reserve, toBatch, whenNotBriefly, type Hold } from './hold.ts'
@@ -101,7 +101,7 @@ export async function resumeRun(
   const { store, world } = engine
   const row = await store.row(run)
   if (!row) throw runNotFound(store, run)
-  if (row.status === 'completed' || row.status === 'cancelled') {
+  if (isEnded(row.status)) {
     // no lease is needed to look; but a person may have edited the journal of a completed run, which then goes on below
     const { state } = await readRun(store, run)
     checkResumable(crew, state)

@@ -2,7 +2,7 @@
 // inbox, and, when nobody holds the run, recorded at once.
 import { RepriseError } from '../errors.ts'
 import type { Question } from '../journal/entries.ts'
-import type { RunState } from '../journal/state.ts'
+import { isEnded, type RunState } from '../journal/state.ts'
 import type { Store } from '../stores/store.ts'
 import { askedByChild, childOf, questionsOf } from './children.ts'
 import type { Engine } from './definition.ts'
@@ -78,7 +78,7 @@ export function recordMessages(engine: Engine, run: string, posted?: string): Pr
       const lease = await engine.store.acquire(run, engine.world.owner, engine.world.leaseMs)
       try {
         hold = openHold(engine, lease, await readRun(engine.store, run), since)
-        const over = hold.state.status === 'completed' || hold.state.status === 'cancelled'
+        const over = isEnded(hold.state.status)
         // what is still in the inbox came too late; what is not was recorded by somebody else
         if (over && (await engine.store.inbox(run)).some(({ id }) => id === posted)) throw await runEnded(engine, run)
         if (!over) await drainInbox(hold, { edits: true })

@@ -253,6 +253,11 @@ export function spentByModel(...states: readonly RunState[]): { [model: string]:
   return Object.fromEntries(sums)
 }
 
+/** Completed or cancelled: such a run takes no messages and, unless a person edited its journal, no entries. */
+export function isEnded(status: RunStatus | undefined): boolean {
+  return status === 'completed' || status === 'cancelled'
+}
+
 export function openQuestions(state: RunState): Question[] {
   return [...state.questions.values()]
     .filter(({ answer, withdrawn }) => !answer && !withdrawn)

@@ -1,5 +1,6 @@
 // A store that lives as long as its process, for tests and for trying things out. Every operation is done in one synchronous
 // step, which makes it the plainest statement of what the port means.
+import { isEnded } from '../journal/state.ts'
 import { oldestFirst } from './cursor.ts'
 import { listPage } from './list-page.ts'
 import {
@@ -9,7 +10,6 @@ import {
   checkOpen,
   checkSeq,
   checkToken,
-  isEnded,
   isLive,
   rememberGone,
   runNotFound,

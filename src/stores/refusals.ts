@@ -1,6 +1,7 @@
 // What every store refuses, in the same words: the checks of a batch, the rules of leases, and the errors of the port.
 import { RepriseError } from '../errors.ts'
 import { describeOwner, isGone, sameOwner } from './owner.ts'
+import { isEnded } from '../journal/state.ts'
 import type { Batch, Lease, Owner, RunId, RunStatus } from './store.ts'
 
 /** A lease as a store keeps it, beside the token. */
@@ -60,11 +61,6 @@ export function checkNumbers(run: RunId, after: number, batch: Batch): void {
   if (wrong === -1 && batch.lines.length > 0) return
   const found = wrong === -1 ? 'no line at all' : `line ${batch.lines[wrong]?.seq} where ${after + 1 + wrong} belongs`
   throw new RepriseError('SEQ_CONFLICT', `a batch for run ${run} behind entry ${after} has ${found}`, { runId: run })
-}
-
-/** Completed or cancelled: such a run takes no messages and, but for what `append` says, no entries. */
-export function isEnded(status: RunStatus | undefined): boolean {
-  return status === 'completed' || status === 'cancelled'
 }
 
 /** RUN_ENDED unless the run goes on, or is a completed one that the batch's row opens again. */

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { memoryStore } from '../../src/stores/memory-store.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { scriptedModel, type ScriptEntry } from '../../src/testing/scripted-model.ts'
+import { keyedPayment } from '../engine/payments.ts'
 import { atEveryAppend, dyingStore, entriesOf, orDeath, stateOf } from '../engine/support.ts'
 
 const delegation: ScriptEntry[] = [
@@ -82,13 +83,7 @@ test('equal calls of coworkers in one attempt have keys of their own, in every l
   const delegate = { tool: 'delegate_work', input: { coworker: 'Clerk', task: 'Pay 5', context: '' } }
   await atEveryAppend(async (dying) => {
     const keys: string[] = []
-    const pay = tool({
-      name: 'pay',
-      description: 'Pay',
-      effect: 'idempotent',
-      input: z.object({ amount: z.number() }),
-      run: (_, { idempotencyKey }) => void keys.push(idempotencyKey),
-    })
+    const pay = keyedPayment(keys)
     const model = scriptedModel([
       { when: /You are Crew manager/, calls: [delegate, delegate] },
       { when: /You are Crew manager/, reply: 'paid' },

@@ -1,9 +1,12 @@
 // What a run may take, and what happens when it has taken it.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { Agent, Crew, Task, type CrewOptions, type Question } from 'reprise'
+import type { World } from '../../src/engine/definition.ts'
+import { executeRun } from '../../src/engine/execute-run.ts'
+import { createRun } from '../../src/engine/lifecycle.ts'
 import { takeSlot } from '../../src/engine/rate.ts'
+import { realWorld } from '../../src/engine/world.ts'
 import { memoryStore } from '../../src/stores/memory-store.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
@@ -424,13 +427,22 @@ test('requests per minute are held to, and waiting for one ends with the signal'
   )
 })
 
-test('the third request in a minute of a crew waits, also in a crew that is its task, and the run can be stopped meanwhile', async () => {
-  const { crew, model } = within({ maxRpm: 2 })
-  const stop = new AbortController()
-  const run = await crew.start({ signal: stop.signal })
-  while (model.calls.length < 2) await delay(1)
-  await delay(200)
-  assert.equal(model.calls.length, 2)
-  stop.abort()
-  assert.equal((await run.result()).status, 'suspended')
+test('requests per minute of a crew count those of a crew that is its task', async () => {
+  let now = 0
+  const waits: number[] = []
+  const world: World = {
+    ...realWorld(),
+    monotonic: () => now,
+    async sleep(ms) {
+      waits.push(ms)
+      now += ms
+    },
+  }
+  const { crew, model, store } = within({ maxRpm: 2 })
+  const definition = crew['~definition']({})
+  const hold = await createRun({ store, world }, definition, { run: 'r', inputs: {} })
+  assert.ok(hold)
+  assert.equal((await executeRun(hold, definition, {})).status, 'completed')
+  assert.equal(model.calls.length, 5)
+  assert.deepEqual(waits, [60_000, 60_000])
 })

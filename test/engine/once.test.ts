@@ -1,10 +1,10 @@
 // Invariant 3, rule by rule: a `once` call is started a second time only when `settle` or a person says so.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Agent, Crew, RepriseError, Task, tool, type Answer, type Question, type Tool } from 'reprise'
+import { Agent, Crew, RepriseError, Task, type Answer, type Question, type Tool } from 'reprise'
 import { z } from 'zod'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
-import { inDoubt, payment, payOnce } from './payments.ts'
+import { inDoubt, keyedPayment, payment, payOnce } from './payments.ts'
 import { atEveryAppend, dyingStore, entriesOf, newStore, oneTask, orDeath, stateOf } from './support.ts'
 
 describe('a once call that was found without its outcome', () => {
@@ -317,13 +317,7 @@ describe('a task that is sent back', () => {
 
   test('gives an idempotent tool the same key for an equal call, in the same life too', async () => {
     const keys: string[] = []
-    const pay = tool({
-      name: 'pay',
-      description: 'Pay',
-      effect: 'idempotent',
-      input: z.object({ amount: z.number() }),
-      run: (_, { idempotencyKey }) => void keys.push(idempotencyKey),
-    })
+    const pay = keyedPayment(keys)
     assert.equal((await sentBack(pay, 5).crew.kickoff({ id: 'r' })).status, 'completed')
     assert.equal(keys.length, 2)
     assert.equal(keys[1], keys[0])

@@ -24,6 +24,11 @@ export function payment(options: Options = {}): Tool & { done: number[] } {
   return Object.assign(pay as Tool, { done })
 }
 
+/** An `idempotent` one, which notes the key of each call. */
+export function keyedPayment(keys: string[]): Tool {
+  return payment({ effect: 'idempotent', run: (_, { idempotencyKey }) => void keys.push(idempotencyKey) })
+}
+
 export const payOnce = [
   { when: 'Do it', after: 0, calls: [{ tool: 'pay', input: { amount: 5 } }] },
   { when: 'Do it', after: 1, reply: 'paid' },

@@ -1,6 +1,7 @@
 // `reprise cancel`: ends a run for good, in whatever process it is executed.
 import { replayCommand, shellWord } from '../../engine/commands.ts'
 import { tell } from '../../engine/people.ts'
+import { isEnded } from '../../journal/state.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { findWhole } from '../find-run.ts'
 import type { Invocation } from '../invocation.ts'
@@ -20,9 +21,8 @@ export async function cancel(invocation: Invocation<CancelOptions>): Promise<num
   const { yes = false } = options
   const { run, crew, status } = await findWhole(engine.store, args[0], !yes && canAsk())
   // of a run that is over the library says so
-  const over = status === 'completed' || status === 'cancelled'
   if (
-    !over &&
+    !isEnded(status) &&
     !(await confirm(`Cancel run ${run} of crew ${crew} (${status}) for good?`, { yes, err: terminal.err }))
   ) {
     terminal.err.line('nothing was cancelled')

@@ -2,6 +2,7 @@
 // and the run goes on behind it; everything else that the store says of a run is folded from the lines that are left.
 // Changes are made under the lock of leases.db, reads without it: a file only grows, and what is unfinished at its end is not seen.
 import { join, resolve } from 'node:path'
+import { isEnded } from '../../journal/state.ts'
 import { oldestFirst } from '../cursor.ts'
 import { listPage } from '../list-page.ts'
 import { makePrivateFolder } from '../private-folder.ts'
@@ -12,7 +13,6 @@ import {
   checkOpen,
   checkSeq,
   checkToken,
-  isEnded,
   isLive,
   rememberGone,
   runNotFound,

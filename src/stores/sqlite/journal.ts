@@ -1,6 +1,7 @@
 // Creating runs, appending to them and reading them back.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { checkInbox, checkNumbers, checkOpen, checkSeq, checkToken, isEnded, runNotFound } from '../refusals.ts'
+import { isEnded } from '../../journal/state.ts'
+import { checkInbox, checkNumbers, checkOpen, checkSeq, checkToken, runNotFound } from '../refusals.ts'
 import type { Batch, Lease, Line, Owner, RunId, RunRow } from '../store.ts'
 import type { Connection } from './connection.ts'
 import type { Piece } from './places.ts'

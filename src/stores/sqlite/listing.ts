@@ -1,8 +1,9 @@
 // What can be asked without reading a journal: rows, pages of them, outputs by what they depend on, and the inbox.
 import { runStatuses } from '../../journal/entries.ts'
+import { isEnded } from '../../journal/state.ts'
 import { decodeCursor } from '../cursor.ts'
 import { pageOf } from '../list-page.ts'
-import { isEnded, runNotFound } from '../refusals.ts'
+import { runNotFound } from '../refusals.ts'
 import type { Cursor, Message, RunFilter, RunId, RunRow, RunStatus } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { findLease, rowColumns, rowOf, type RunRecord } from './records.ts'
