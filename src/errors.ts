@@ -49,6 +49,7 @@ export const errorCodes = {
   RUN_ENDED: { retry: false, meaning: 'the run is completed or cancelled and takes no more changes' },
   RUN_EXISTS: { retry: false, meaning: 'the store has another run of the id of one to be imported' },
   RUN_HELD: { retry: true, meaning: 'another process is executing the run' },
+  RUN_NEEDED: { retry: false, meaning: 'the run works for another one, and is deleted with that' },
   RUN_NOT_FOUND: { retry: false, meaning: 'there is no such run in the store' },
   SCHEMA_INVALID: { retry: false, meaning: 'a schema is no Standard Schema, or gives no JSON Schema' },
   SEQ_CONFLICT: { retry: true, meaning: 'a journal has moved on since it was read' },

@@ -5,6 +5,7 @@ import { allRows } from '../engine/history/all-rows.ts'
 import { ofOtherCrew, runNotFound } from '../engine/run-not-found.ts'
 import type { RowSummary } from '../engine/row.ts'
 import { RepriseError } from '../errors.ts'
+import { callerOf } from '../journal/paths.ts'
 import type { RunRow, Store } from '../stores/store.ts'
 import { UsageError } from './exit-codes.ts'
 import { canAsk, thePerson } from './terminal/ask-line.ts'
@@ -111,8 +112,8 @@ export function mayBeLatest(row: RunRow): boolean {
 }
 
 /** Whether it is the run of a task that is a crew: whoever goes on with the run of that task goes on with it. */
-export function worksForAnother({ summary }: RunRow): boolean {
-  return (JSON.parse(summary) as RowSummary).caller !== undefined
+export function worksForAnother({ run }: RunRow): boolean {
+  return callerOf(run) !== undefined
 }
 
 export function hasQuestions({ summary }: RunRow): boolean {
@@ -133,7 +134,7 @@ export async function prefixLength(store: Store, runs: ReadonlySet<string>): Pro
 }
 
 async function latestRun(store: Store, crew: string | undefined): Promise<RunRow> {
-  for await (const row of allRows(store, crew === undefined ? {} : { crew }))
+  for await (const row of allRows(store, { roots: true, ...(crew === undefined ? {} : { crew }) }))
     if (crew !== undefined || mayBeLatest(row)) return row
   const what = crew === undefined ? 'there are no runs' : `crew ${crew} has no runs`
   throw new RepriseError('RUN_NOT_FOUND', `${what} in ${store.url} yet; start one with: reprise run <file>`)

@@ -3,6 +3,7 @@ import type { RunSummary } from '../crew/list-runs.ts'
 import type { Failure, PlannedTask, Question, Usage } from '../journal/entries.ts'
 import { plainInputs } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
+import { callerOf } from '../journal/paths.ts'
 import { openQuestions, spentOn, type RunState, type TaskState } from '../journal/state.ts'
 
 export interface RunRecord extends Omit<RunSummary, 'parent' | 'questions'> {
@@ -52,7 +53,7 @@ export function recordOf(
     abandoned,
     inputs: plainInputs(state.inputs),
     parent: state.parent && { run: state.parent.run, from: state.parent.from },
-    caller: state.caller,
+    caller: callerOf(state.run),
     plan: state.plan,
     createdAt: state.createdAt,
     updatedAt: state.updatedAt,

@@ -2,16 +2,19 @@
 import { backtestCase, readCase, storedCases } from '../engine/history/backtest.ts'
 import type { CrewDefinition, Engine, Inputs, TaskDefinition } from '../engine/definition.ts'
 import { costOfTask } from '../engine/plan/estimate.ts'
+import { readIfThere } from '../engine/read-run.ts'
 import { outputOf } from '../engine/so-far.ts'
-import { checkRunId } from '../engine/run-id.ts'
+import { checkNewRunId } from '../engine/run-id.ts'
 import { asRepriseError, RepriseError } from '../errors.ts'
 import type { StoredOutput, Usage } from '../journal/entries.ts'
 import { plainInputs } from '../journal/files.ts'
 import { digest } from '../journal/hash.ts'
 import { canonicalJson, type Json } from '../journal/json.ts'
+import { callerOf } from '../journal/paths.ts'
 import { addUsage, noUsage, type RunState } from '../journal/state.ts'
 import { dollars, plural } from '../journal/words.ts'
 import { addCost } from '../models/cost.ts'
+import type { Store } from '../stores/store.ts'
 import { pooled } from './pool.ts'
 
 export interface Backtest<Output = unknown> {
@@ -112,16 +115,16 @@ async function tryCase(
     if (!made) return undefined
     const equal = sameOutput(stored.output, made)
     const now = await sideOf(state, made, task, crew)
-    return { ...known, new: now, equal, error: undefined, withheld: withheldIn(state) }
+    return { ...known, new: now, equal, error: undefined, withheld: await withheldIn(engine.store, state) }
   } catch (error) {
     return { ...known, new: undefined, equal: false, error: asRepriseError(error), withheld: [] }
   }
 }
 
-/** Both ids together may be longer than an id can be. */
+/** Both ids together may be longer than an id can be, or look like that of a run which works for another. */
 function trialId(id: string, run: string): string {
   const whole = `${id}:${run}`
-  return checkRunId(whole.length <= 200 ? whole : `${id}:${digest(run)}`)
+  return whole.length <= 200 && callerOf(whole) === undefined ? whole : checkNewRunId(`${id}:${digest(run)}`)
 }
 
 async function sideOf(
@@ -142,9 +145,16 @@ function sameOutput(a: StoredOutput, b: StoredOutput): boolean {
   return canonicalJson(JSON.parse(a.raw) as Json) === canonicalJson(JSON.parse(b.raw) as Json)
 }
 
-function withheldIn(state: RunState): string[] {
-  const calls = [...state.attempts.values()].flatMap((attempt) => attempt.turns.flatMap((turn) => turn.calls))
-  return [...new Set(calls.filter((call) => call.source === 'withheld').map((call) => call.request.tool))]
+/** Also by the runs that worked for it. */
+async function withheldIn(store: Store, state: RunState): Promise<string[]> {
+  const attempts = [...state.attempts.values()]
+  const calls = attempts.flatMap((attempt) => attempt.turns.flatMap((turn) => turn.calls))
+  const own = calls.filter((call) => call.source === 'withheld').map((call) => call.request.tool)
+  const children = await Promise.all(
+    attempts.flatMap(({ child }) => (child === undefined ? [] : readIfThere(store, child))),
+  )
+  const within = await Promise.all(children.flatMap((child) => (child ? withheldIn(store, child) : [])))
+  return [...new Set([...own, ...within.flat()])]
 }
 
 function summary(

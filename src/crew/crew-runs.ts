@@ -262,7 +262,7 @@ interface Made extends MadeInputs {
 }
 
 async function latestRun(engine: Engine, crew: string, status?: RunStatus[]): Promise<string | undefined> {
-  const { rows } = await engine.store.list({ crew, ...(status ? { status } : {}) }, { limit: 1 })
+  const { rows } = await engine.store.list({ crew, roots: true, ...(status ? { status } : {}) }, { limit: 1 })
   return rows[0]?.run
 }
 

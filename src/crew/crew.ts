@@ -11,7 +11,7 @@ import { ofOtherCrew } from '../engine/run-not-found.ts'
 import { answerQuestion, tell } from '../engine/people.ts'
 import { costOfRun } from '../engine/plan/estimate.ts'
 import { readRun } from '../engine/read-run.ts'
-import { checkRunId } from '../engine/run-id.ts'
+import { checkNewRunId, checkRunId } from '../engine/run-id.ts'
 import type { RunDiff } from '../journal/diff.ts'
 import type { Answer } from '../journal/entries.ts'
 import { checkPrices, type Prices } from '../models/prices.ts'
@@ -140,7 +140,7 @@ export class Crew<const T extends Tasks = Tasks> {
     const given: Partial<KickoffOptions<T>> = options === undefined ? {} : options
     checkKeys('kickoff', given, ['id', 'inputs', 'reuse', ...executeKeys], 'inputs')
     const run = await this.#runs.start({
-      id: given.id === undefined ? undefined : checkRunId(given.id),
+      id: given.id === undefined ? undefined : checkNewRunId(given.id),
       inputs: given.inputs === undefined ? undefined : await readInputs(given.inputs),
       reuse: readReuse(given.reuse),
       choices: readChoices(this.#definition, given),
@@ -237,7 +237,7 @@ export class Crew<const T extends Tasks = Tasks> {
       task: this.#find(task),
       runs,
       concurrency: readConcurrency(options.concurrency),
-      id: id === undefined ? undefined : checkRunId(id),
+      id: id === undefined ? undefined : checkNewRunId(id),
       signal: checkSignal(signal),
     })
   }
@@ -308,7 +308,10 @@ export class Crew<const T extends Tasks = Tasks> {
     return diffRuns(before!.state, after!.state, { a: before!.cost, b: after!.cost })
   }
 
-  /** Removes a run for good. The runs that were made from it keep all that they inherited. RUN_HELD, RUN_NOT_FOUND. */
+  /**
+   * Removes a run for good, with the runs that work for it. The runs that were made from it keep all that they inherited. RUN_HELD,
+   * RUN_NOT_FOUND.
+   */
   async deleteRun(run: string): Promise<void> {
     const engine = await this.#runs.open()
     await this.#checkOwn(engine, checkRunId(run))
@@ -326,7 +329,7 @@ export class Crew<const T extends Tasks = Tasks> {
     return { ...own, runs: [...own.runs, ...tests.runs], held: [...own.held, ...tests.held] }
   }
 
-  /** Writes a run, with all that belongs to it, into one file that `importRun` takes anywhere. RUN_NOT_FOUND. */
+  /** Writes a run, with the runs that work for it and all that belongs to them, into one file that `importRun` takes anywhere. RUN_NOT_FOUND. */
   async exportRun(run: string, file: string): Promise<void> {
     const engine = await this.#runs.open()
     await this.#checkOwn(engine, checkRunId(run))

@@ -1,6 +1,6 @@
 // A crew kicked off for each of many inputs, some at a time. Every run is a run of its own: one that fails fails no other.
 import type { ExecuteOptions, Inputs } from '../engine/definition.ts'
-import { checkRunId } from '../engine/run-id.ts'
+import { checkNewRunId } from '../engine/run-id.ts'
 import { asRepriseError, messageOf, RepriseError } from '../errors.ts'
 import { noFiles, plainInputs } from '../journal/files.ts'
 import type { RunState } from '../journal/state.ts'
@@ -84,7 +84,7 @@ async function idsOf(id: unknown, all: readonly Inputs[]): Promise<(string | und
   const ids: string[] = []
   for (const [index, inputs] of all.entries()) {
     const one = (): string =>
-      checkRunId(typeof id === 'function' ? made(id, inputs, index) : `${checkRunId(id)}-${index + 1}`)
+      checkNewRunId(typeof id === 'function' ? made(id, inputs, index) : `${checkNewRunId(id)}-${index + 1}`)
     ids.push(await naming(index, one))
   }
   const known = new Map<string, number>()

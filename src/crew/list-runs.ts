@@ -5,6 +5,7 @@ import { runNotFound } from '../engine/run-not-found.ts'
 import type { Failure, RunStatus, Usage } from '../journal/entries.ts'
 import { plainInputs } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
+import { callerOf, childRun } from '../journal/paths.ts'
 import { addUsage, isEnded } from '../journal/state.ts'
 import { encodeCursor, type Position } from '../stores/cursor.ts'
 import type { RunFilter, RunRow, Store } from '../stores/store.ts'
@@ -55,7 +56,7 @@ async function positionOf({ store }: Engine, before: string | Pick<RunSummary, '
 
 async function summaryOf(engine: Engine, row: RunRow): Promise<RunSummary> {
   const summary = JSON.parse(row.summary) as RowSummary
-  const { usage, questions } = await countWithin(engine.store, row.status, summary)
+  const { usage, questions } = await countWithin(engine.store, row, summary)
   return {
     id: row.run,
     crew: row.crew,
@@ -65,7 +66,7 @@ async function summaryOf(engine: Engine, row: RunRow): Promise<RunSummary> {
       row.inputs === '' ? await inputsOf(engine, row.run) : (JSON.parse(row.inputs) as RunSummary['inputs']),
     ),
     parent: row.parent,
-    caller: summary.caller,
+    caller: callerOf(row.run),
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
     lives: summary.lives,
@@ -80,13 +81,13 @@ async function summaryOf(engine: Engine, row: RunRow): Promise<RunSummary> {
 type Counted = Pick<RowSummary, 'usage' | 'questions'>
 
 /** A run takes what its crews have taken as its own only when they are done. */
-async function countWithin(store: Store, status: RunStatus, summary: RowSummary): Promise<Counted> {
+async function countWithin(store: Store, { run, status }: RunRow, summary: RowSummary): Promise<Counted> {
   const over = isEnded(status)
   let counted: Counted = { usage: summary.usage, questions: over ? 0 : summary.questions }
-  for (const child of summary.children ?? []) {
-    const row = await store.row(child)
+  for (const attempt of summary.children ?? []) {
+    const row = await store.row(childRun(run, attempt))
     if (!row) continue
-    const inner = await countWithin(store, row.status, JSON.parse(row.summary) as RowSummary)
+    const inner = await countWithin(store, row, JSON.parse(row.summary) as RowSummary)
     counted = {
       usage: addUsage(counted.usage, inner.usage),
       questions: counted.questions + (over ? 0 : inner.questions),

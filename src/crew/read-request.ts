@@ -1,7 +1,7 @@
 // What callers say of how a run is to be executed or made, checked and in the engine's words.
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from '../engine/definition.ts'
 import { effectsPolicies, stalePolicies } from '../engine/plan/fork.ts'
-import { checkRunId } from '../engine/run-id.ts'
+import { checkNewRunId, checkRunId } from '../engine/run-id.ts'
 import { RepriseError } from '../errors.ts'
 import { checkSignal, checkText, describe } from '../options.ts'
 import { checkOneOf, type ExecuteChoices, type ForkOptions } from './crew-options.ts'
@@ -36,7 +36,7 @@ export async function readMake(crew: CrewDefinition, options: ForkOptions): Prom
   }
   return {
     run: run === undefined ? undefined : checkRunId(run),
-    id: id === undefined ? undefined : checkRunId(id),
+    id: id === undefined ? undefined : checkNewRunId(id),
     from: start,
     only: checkOneOf('only', only, ['descendants']),
     given: await readInputs(options.inputs),

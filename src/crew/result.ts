@@ -8,6 +8,7 @@ import { outputOf } from '../engine/so-far.ts'
 import type { Stale } from '../engine/plan/stale.ts'
 import { RepriseError } from '../errors.ts'
 import type { Question, Usage } from '../journal/entries.ts'
+import { childRun } from '../journal/paths.ts'
 import { addUsage, noUsage, spentOn, type RunState, type TaskState } from '../journal/state.ts'
 import { describe, nearest } from '../options.ts'
 import { outcomesOf, type PlannedOutcome } from './plan.ts'
@@ -180,7 +181,7 @@ function suspensionSentence(state: RunState, questions: readonly Question[]): st
         (question) => `${question.id}: ${question.text} (${howToAnswer(state.run, question)})`,
       )
       if (asked.length > 0) return `Run ${state.run} waits for an answer to ${asked.join(' and ')}; then ${resume}`
-      const runs = state.suspended.children ?? []
+      const runs = (state.suspended.children ?? []).map((attempt) => childRun(state.run, attempt))
       if (runs.length === 0) return `Run ${state.run} has its answers; ${resume}`
       return `Run ${state.run} waited for ${runs.join(' and ')}; see: ${runs.map((run) => `reprise show ${shellWord(run)}`).join(', ')}; ${resume}`
     }

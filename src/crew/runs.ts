@@ -6,6 +6,7 @@ import { readRun } from '../engine/read-run.ts'
 import { staleTasks, type Stale } from '../engine/plan/stale.ts'
 import type { Entry, Question } from '../journal/entries.ts'
 import { plainInputs } from '../journal/files.ts'
+import { callerOf } from '../journal/paths.ts'
 import {
   eventResponse,
   readAfter,
@@ -44,7 +45,7 @@ export async function viewRun(engine: Engine, run: string, crew?: CrewDefinition
     abandoned: await isAbandoned(engine, run, state.status),
     inputs: plainInputs(state.inputs),
     parent: state.parent?.run,
-    caller: state.caller,
+    caller: callerOf(run),
     createdAt: state.createdAt,
     updatedAt: state.updatedAt,
     lives: state.lives,

@@ -10,7 +10,7 @@ import { readEntries } from './read-run.ts'
 
 /** Calls back for each task that was completed here and of which nobody was told: also for one that a crash came behind. */
 export async function tellOfTasks(hold: Hold, crew: CrewDefinition): Promise<void> {
-  const { task: tell } = crew.callbacks ?? {}
+  const { task: tell } = callbacksOf(hold, crew)
   for (const task of tell ? crew.tasks : []) {
     const known = hold.state.tasks.get(task.name)
     if (known?.source !== 'executed' || known.seq === undefined || known.told === known.seq) continue
@@ -29,7 +29,7 @@ export async function tellOfTasks(hold: Hold, crew: CrewDefinition): Promise<voi
  * with the next append, since an append of its own would double what a step costs: a crash before that lets the resume tell of it again.
  */
 export async function tellOfSteps(hold: Hold, crew: CrewDefinition, signal: AbortSignal = hold.signal): Promise<void> {
-  const { step: tell } = crew.callbacks ?? {}
+  const { step: tell } = callbacksOf(hold, crew)
   if (!tell) return
   // when one has thrown the run fails, and nobody is told of anything more
   const now = (telling.get(hold) ?? Promise.resolve(hold.state.told ?? 0)).then((told) => tellFrom(hold, tell, told))
@@ -57,10 +57,15 @@ async function tellFrom(hold: Hold, tell: NonNullable<Callbacks['step']>, after:
 }
 
 export async function tellOfEnd(hold: Hold, crew: CrewDefinition): Promise<void> {
-  const { after } = crew.callbacks ?? {}
+  const { after } = callbacksOf(hold, crew)
   if (!after) return
   await hold.ready()
   await callBack(() => after(hold.state), 'afterKickoff')
+}
+
+/** Nobody is told of a run that does nothing to the world: nothing has happened. */
+function callbacksOf({ state }: Hold, { callbacks = {} }: CrewDefinition): Callbacks {
+  return state.effects === 'never' ? {} : callbacks
 }
 
 async function callBack(call: () => unknown, what: string, task?: string): Promise<void> {

@@ -11,6 +11,7 @@ import {
   type TaskState,
 } from '../journal/state.ts'
 import type { Store } from '../stores/store.ts'
+import { childRun } from '../journal/paths.ts'
 import { readIfThere, readRun } from './read-run.ts'
 
 export interface Child {
@@ -85,6 +86,7 @@ export async function hasAnswers(store: Store, run: string): Promise<boolean> {
   const waits = state.suspended
   if (waits?.reason === 'questions' || waits?.reason === 'limit') return openQuestions(state).length === 0
   if (waits?.reason !== 'child') return false
-  const answered = await Promise.all((waits.children ?? []).map((child) => hasAnswers(store, child)))
+  const children = (waits.children ?? []).map((attempt) => childRun(run, attempt))
+  const answered = await Promise.all(children.map((child) => hasAnswers(store, child)))
   return answered.every(Boolean)
 }

@@ -2,7 +2,7 @@
 // it stands; suspended or failed, so is the run that waits for it. Its calls that must not be repeated are copied up when it is done.
 import { asRepriseError, RepriseError } from '../errors.ts'
 import type { OnceCall, Question } from '../journal/entries.ts'
-import { digest } from '../journal/hash.ts'
+import { attemptNumber, attemptPath, childRun } from '../journal/paths.ts'
 import { spentByModel, type AttemptState, type RunState } from '../journal/state.ts'
 import { plainAttempt, standingOf } from './attempts.ts'
 import { attemptsSinceDone, fromChild } from './children.ts'
@@ -23,9 +23,7 @@ export async function executeChild(
   child: ChildDefinition,
   options: ExecuteOptions,
 ): Promise<'completed' | 'suspended'> {
-  const attempt = await plainAttempt(hold, standingOf(hold, crew, task, options), (path) => ({
-    child: { run: childRun(hold.state.run, path) },
-  }))
+  const attempt = await childAttempt(hold, crew, task, options)
   const run = attempt.child as string
   const state = await withinBudget(hold, crew, task, attempt.path, options, (inner) =>
     advance(hold, crew, task, child, attempt, inner),
@@ -44,8 +42,8 @@ export async function executeChild(
     const words = `what task ${task.name} gave does not fit its schema: ${parsed.reason}`
     throw await failed(hold, task, 'OUTPUT_REFUSED', words)
   }
-  const calls = callsFor(state).map((call) => under(task.name, toOnceCall(call)))
   const before = await givenUp(hold, task, run)
+  const calls = [...before, state].flatMap(callsMadeIn).map((call) => under(task.name, call))
   await hold.append([
     {
       type: 'task.completed',
@@ -105,12 +103,12 @@ async function advance(
         run,
         ...(await child.inputs(await soFarFor(hold, crew, task), state.inputs)),
         origin: {
-          caller: { run: state.run, path: attempt.path },
+          caller: { path: attempt.path, after: attempt.after },
           ...(calls.length > 0 ? { calls } : {}),
           ...(state.effects ? { effects: state.effects } : {}),
         },
       })
-  const taken = made ?? (await resumeRun(engine, child.crew, run, () => {}))
+  const taken = made ?? (await resumeRun(engine, child.crew, run, (found) => checkOwn(state.run, attempt, found)))
   if (!('append' in taken)) return taken
   const asked = { task: task.name, path: attempt.path, run }
   const { onQuestion: ask, checkOuter } = options
@@ -135,31 +133,48 @@ async function givenUp({ engine, state }: Hold, task: TaskDefinition, current: s
   return read.filter((one) => one !== undefined)
 }
 
-/** A run's id has at most 200 characters, also that of a child's child. */
-function childRun(run: string, path: string): string {
-  const whole = `${run}/${path}`
-  return whole.length <= 200 ? whole : `${run.slice(0, 100)}/${digest(whole)}`
+/** The attempt to go on with, or a new one whose run's name is free: what a deleted run left behind is not taken for its work. */
+async function childAttempt(
+  hold: Hold,
+  crew: CrewDefinition,
+  task: TaskDefinition,
+  options: ExecuteOptions,
+): Promise<AttemptState> {
+  const standing = standingOf(hold, crew, task, options)
+  let { next } = standing
+  while (!standing.kept && (await hold.engine.store.row(childRun(hold.state.run, next))))
+    next = attemptPath(task.name, attemptNumber(next) + 1)
+  return plainAttempt(hold, { ...standing, next }, () => ({ child: true }))
+}
+
+/** RUN_EXISTS when a run that has the name of the attempt's was made by somebody else. */
+function checkOwn(run: string, attempt: AttemptState, found: RunState): void {
+  if (found.caller?.path === attempt.path && found.caller.after === attempt.after) return
+  const words = `run ${found.run} is not the work of ${attempt.path} of run ${run}, although it is named so; invalidate the task, so that the next resume makes another`
+  throw new RepriseError('RUN_EXISTS', words, { runId: found.run })
 }
 
 /** What the unfinished children of a run have called so far: it is copied up only when they are done. */
 export async function callsOfOpenChildren(engine: Engine, state: RunState): Promise<OnceCall[]> {
   const open = [...state.tasks.values()].flatMap((task) =>
-    task.attempts.flatMap((path) => {
-      const attempt = state.attempts.get(path)
-      return attempt?.child !== undefined && attempt.status !== 'completed'
-        ? [{ task: task.name, run: attempt.child }]
-        : []
-    }),
+    attemptsSinceDone(state, task).map(({ child }) => ({ task: task.name, run: child })),
   )
   const calls = await Promise.all(
     open.map(async ({ task, run }) => {
       const child = await readIfThere(engine.store, run)
       if (!child) return []
       const below = await callsOfOpenChildren(engine, child)
-      return [...callsFor(child).map(toOnceCall), ...below].map((call) => under(task, call))
+      return [...callsMadeIn(child), ...below].map((call) => under(task, call))
     }),
   )
   return calls.flat()
+}
+
+/** Without those that the run was told of: whoever told it knows them. */
+function callsMadeIn(state: RunState): OnceCall[] {
+  return callsFor(state)
+    .filter((call) => !call.inherited)
+    .map(toOnceCall)
 }
 
 function under(task: string, call: OnceCall): OnceCall {

@@ -7,6 +7,7 @@ import { edited, undone } from '../journal/edits.ts'
 import { applyEntry, emptyState } from '../journal/fold.ts'
 import { noFiles, type Files } from '../journal/files.ts'
 import { digest } from '../journal/hash.ts'
+import { callerOf } from '../journal/paths.ts'
 import { isEnded, type RunState } from '../journal/state.ts'
 import type { CrewDefinition, Engine, Inputs } from './definition.ts'
 import { fileBlobs } from './files.ts'
@@ -56,8 +57,8 @@ export async function createRun(
     ...origin,
     ...(by === undefined ? {} : { by }),
   }
-  const blobs = await fileBlobs(store, [inputs, given ?? {}], files, origin?.parent?.run ?? origin?.caller?.run)
-  const state = emptyState()
+  const blobs = await fileBlobs(store, [inputs, given ?? {}], files, origin?.parent?.run ?? callerOf(run))
+  const state = emptyState(run)
   let hash = ''
   const encoded = [created, ...entries].map((fresh) => {
     const item = encodeEntry(fresh, { seq: state.seq + 1, at: world.now().toISOString(), token: 1, prev: hash })

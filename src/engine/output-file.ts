@@ -19,6 +19,7 @@ export function checkOutputFile(task: TaskDefinition, inputs: Inputs): void {
 
 /** Writes the output of each task that was executed here, has a file, and is not marked as written. OUTPUT_FILE_FAILED. */
 export async function writeOutputFiles(hold: Hold, crew: CrewDefinition): Promise<void> {
+  if (hold.state.effects === 'never') return
   for (const task of crew.tasks) {
     const known = hold.state.tasks.get(task.name)
     if (!task.outputFile || known?.source !== 'executed' || !known.output || known.seq === undefined) continue

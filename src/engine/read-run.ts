@@ -18,7 +18,7 @@ export interface ReadRun {
 
 /** RUN_NOT_FOUND when the store has no such run. */
 export async function readRun(store: Store, run: string): Promise<ReadRun> {
-  const state = emptyState()
+  const state = emptyState(run)
   let hash = ''
   const decode = lineDecoder(store, run)
   for await (const line of store.read(run)) {
@@ -30,8 +30,6 @@ export async function readRun(store: Store, run: string): Promise<ReadRun> {
     hash = hashBytes(line.bytes)
   }
   if (state.seq === 0) throw runNotFound(store, run)
-  // its name decides, so that the copy of a journal is a run of its own
-  state.run = run
   return { state: closeFold(state), hash }
 }
 

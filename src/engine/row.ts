@@ -15,9 +15,7 @@ export interface RowSummary {
   readonly lives: number
   readonly usage: Usage
   readonly questions: number
-  /** The run that this one works for. */
-  readonly caller?: string
-  /** The runs of its tasks that are crews and not done yet: what these have taken is not in `usage`, nor are their questions. */
+  /** The attempts at tasks that are crews and not done yet: what their runs have taken is not in `usage`, nor are their questions. */
   readonly children?: readonly string[]
   readonly error?: Failure
 }
@@ -25,14 +23,13 @@ export interface RowSummary {
 export function rowOf(state: RunState): RunRow {
   const tasks = [...state.tasks.values()].filter((task) => !task.removed)
   const inputs = JSON.stringify(state.inputs)
-  const children = tasks.flatMap((task) => attemptsSinceDone(state, task)).map((attempt) => attempt.child)
+  const children = tasks.flatMap((task) => attemptsSinceDone(state, task)).map((attempt) => attempt.path)
   const summary: RowSummary = {
     done: tasks.filter((task) => task.status === 'completed' || task.status === 'skipped').length,
     total: tasks.length,
     lives: state.lives,
     usage: { ...state.spent },
     questions: openQuestions(state).length,
-    ...(state.caller === undefined ? {} : { caller: state.caller }),
     ...(children.length === 0 ? {} : { children }),
     ...(state.error ? { error: state.error } : {}),
   }

@@ -81,7 +81,7 @@ export async function executeTasks(
       const limit = open.every((question) => question.kind === 'limit')
       return { type: 'run.suspended', reason: limit ? 'limit' : 'questions' }
     }
-    const children = [...waiting.keys()].flatMap((name) => childOf(hold.state, name)?.run ?? [])
+    const children = [...waiting.keys()].flatMap((name) => childOf(hold.state, name)?.path ?? [])
     return { type: 'run.suspended', ...(children.length > 0 ? { reason: 'child', children } : { reason: 'parent' }) }
   }
   if (through !== undefined && end < crew.tasks.length) return { type: 'run.suspended', reason: 'through', through }

@@ -180,7 +180,7 @@ async function needsApproval({ tool, call, parsed }: Callable): Promise<boolean>
 /** In a run that does nothing to the world: the recorded result of an equal call, or a refusal. */
 async function withhold(item: Callable): Promise<void> {
   const { hold, task, tool, key } = item
-  const recorded = hold.state.inheritedCalls.find(
+  const recorded = hold.state.inheritedCalls.findLast(
     (call) =>
       call.task === task.name && call.tool === tool.name && call.key === key && call.occurrence === occurrenceIn(item),
   )?.outcome

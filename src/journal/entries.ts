@@ -236,8 +236,11 @@ export interface EntryBodies {
     readonly owner: Owner
     readonly parent?: Parent
     readonly plan?: readonly PlannedTask[]
-    /** The attempt of another run that this run is the work of. */
-    readonly caller?: { readonly run: string; readonly path: string }
+    /**
+     * The attempt of another run that this run is the work of. `after` is the hash of the line before that attempt began: it tells the
+     * run that made this one from any other that has, or had, the same id.
+     */
+    readonly caller?: { readonly path: string; readonly after: string }
     /** Take outputs of any run of the crew that were made from the same. */
     readonly reuse?: { readonly maxAgeSeconds?: number }
     /** The `once` calls that the parent made or inherited. */
@@ -266,7 +269,7 @@ export interface EntryBodies {
     /** child: a run of one of its tasks waits. parent: the run that it works for has used up its budget. */
     readonly reason: 'questions' | 'through' | 'stopped' | 'takeovers' | 'limit' | 'child' | 'parent'
     readonly through?: string
-    /** The runs of its tasks that it waits for. */
+    /** The attempts whose runs it waits for. */
     readonly children?: readonly string[]
   }
   'run.completed': object
@@ -286,8 +289,8 @@ export interface EntryBodies {
     readonly request?: Json
     readonly fingerprint: Fingerprint
     readonly agent?: string
-    /** The run that a task which is a crew is executed by. */
-    readonly child?: { readonly run: string }
+    /** The task is a crew: the attempt is a run of its own, named after this run and the attempt's path. */
+    readonly child?: true
     /** What a task that is a function is called with, beside the outputs that it is given. */
     readonly code?: { readonly input: Json }
     /** The attempt whose conversation this one carries on, and what is said to the model first. */
@@ -295,7 +298,10 @@ export interface EntryBodies {
     /** Why an attempt was given up for this one: the fields that changed, an edit, a failure. */
     readonly because?: readonly string[]
   }
-  /** `raw` is left out when it is the text of the attempt's last reply. Of a task that is a crew: what its run spent, by model, and its calls. */
+  /**
+   * `raw` is left out when it is the text of the attempt's last reply. Of a task that is a crew: what its run spent, by model, and the calls
+   * that it made, with those of attempts that were given up for it. Calls that the run was told of are not among them.
+   */
   'task.completed': {
     readonly raw?: string
     readonly structured: boolean

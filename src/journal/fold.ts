@@ -4,7 +4,7 @@
 import { journalVersion, type Entry, type EntryOf, type Limit, type StoredOutput } from './entries.ts'
 import { closeFold } from './edits.ts'
 import { giveUp, withdraw } from './give-up.ts'
-import { callPath, isNested, taskOf } from './paths.ts'
+import { callPath, childRun, isNested, taskOf } from './paths.ts'
 import { attemptAt, callAt, codeTurn, noRequest, orphan, taskAt } from './places.ts'
 import { addTo, noUsage, replyText, spentOn, type AttemptState, type RunState, type TaskState } from './state.ts'
 
@@ -14,9 +14,10 @@ export function fold(entries: Iterable<Entry>): RunState {
   return closeFold(state)
 }
 
-export function emptyState(): RunState {
+/** `run` is the name under which the journal is stored; left out, the journal says it. */
+export function emptyState(run = ''): RunState {
   return {
-    run: '',
+    run,
     crew: '',
     version: '',
     status: 'queued',
@@ -73,7 +74,8 @@ function isWorkedOn({ status, token }: RunState, entry: Entry): boolean {
 const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => void } = {
   'run.created': (state, entry) => {
     Object.assign(state, {
-      run: entry.run,
+      // the name under which it is stored decides, so that the copy of a journal is a run of its own
+      run: state.run === '' ? entry.run : state.run,
       crew: entry.crew,
       version: entry.version,
       inputs: entry.inputs,
@@ -81,7 +83,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     })
     Object.assign(state, { createdAt: entry.at, status: 'running', lives: 1, inheritedCalls: entry.calls ?? [] })
     if (entry.parent) state.parent = entry.parent
-    if (entry.caller) state.caller = entry.caller.run
+    if (entry.caller) state.caller = entry.caller
     if (entry.effects) state.effects = entry.effects
     if (entry.plan) state.plan = entry.plan
     if (entry.reuse) state.reuse = entry.reuse
@@ -138,7 +140,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     const task = taskAt(state, path)
     if (isNested(path)) {
       task.nested.push(path)
-      state.attempts.set(path, startedAttempt(entry))
+      state.attempts.set(path, startedAttempt(state, entry))
       return
     }
     for (const earlier of task.attempts) {
@@ -150,7 +152,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     task.startedAt ??= entry.at
     task.attempts.push(path)
     delete task.error
-    state.attempts.set(path, startedAttempt(entry))
+    state.attempts.set(path, startedAttempt(state, entry))
   },
   'task.completed': (state, entry) => {
     const task = taskAt(state, entry.path)
@@ -165,7 +167,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
       attempt.spent = entry.spent
       for (const usage of Object.values(entry.spent)) addTo(state.spent, usage)
     }
-    if (entry.calls) task.childCalls = entry.calls
+    if (entry.calls) task.childCalls = [...(task.childCalls ?? []), ...entry.calls]
     if (isNested(attempt.path)) {
       attempt.answer = raw
       return
@@ -310,7 +312,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
   'message.refused': () => {},
 }
 
-function startedAttempt(entry: EntryOf<'task.started'>): AttemptState {
+function startedAttempt(state: RunState, entry: EntryOf<'task.started'>): AttemptState {
   const path = entry.path as string
   return {
     path,
@@ -320,7 +322,8 @@ function startedAttempt(entry: EntryOf<'task.started'>): AttemptState {
     agent: entry.agent ?? '',
     startedAt: entry.at,
     ...(entry.carries ? { carries: entry.carries } : {}),
-    ...(entry.child ? { child: entry.child.run } : {}),
+    after: entry.prev,
+    ...(entry.child ? { child: childRun(state.run, path) } : {}),
     status: 'open',
     accepted: [],
     turns: entry.code ? [codeTurn(path, entry, entry.code.input)] : [],

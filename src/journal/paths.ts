@@ -50,6 +50,35 @@ export function attemptNumber(path: string): number {
   return Number(path.slice(path.lastIndexOf('#') + 1))
 }
 
+/**
+ * The run of an attempt at a task that is a crew: `claim-1/settle#1`. Its name says whose work it is, so that a run and the runs which
+ * work for it stay together under whatever name they are copied or imported.
+ */
+export function childRun(run: string, attempt: string): string {
+  return `${run}/${attempt}`
+}
+
+const childEnding = /\/[^/#]+#\d+$/
+
+/** The run that a run works for: `claim-1` for `claim-1/settle#1`. Undefined for one that works for none. */
+export function callerOf(run: string): string | undefined {
+  const ending = childEnding.exec(run)
+  return ending && ending.index > 0 ? run.slice(0, ending.index) : undefined
+}
+
+/** The run that a run works for in the end: `claim-1` for `claim-1/settle#1/pay#2`, and for itself. */
+export function rootRun(run: string): string {
+  const caller = callerOf(run)
+  return caller === undefined ? run : rootRun(caller)
+}
+
+/** Whether a run is the other one, or works for it, if only for one that does. */
+export function worksFor(run: string, other: string): boolean {
+  if (run === other) return true
+  const caller = callerOf(run)
+  return caller !== undefined && worksFor(caller, other)
+}
+
 /** Characters with a meaning in paths, and control characters, cannot stand in a task's name. */
 export function nameProblem(name: string): string | undefined {
   if (name.trim() === '') return 'is empty'

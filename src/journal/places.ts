@@ -26,6 +26,7 @@ export function attemptAt(state: RunState, { path = '', seq, at }: Entry): Attem
     attempt = {
       path: place,
       seq,
+      after: '',
       request: noRequest,
       fingerprint: {},
       agent: '',

@@ -33,8 +33,8 @@ export interface RunState {
   /** The inputs as the caller gave them, where `beforeKickoff` made others of them. */
   given?: { readonly [name: string]: Json }
   parent?: Parent
-  /** The run that has this one as the work of a task which is a crew. */
-  caller?: string
+  /** The attempt of another run that has this one as its work. Which run that is, the run's name says: `callerOf`. */
+  caller?: EntryBodies['run.created']['caller']
   plan?: readonly PlannedTask[]
   reuse?: { readonly maxAgeSeconds?: number }
   createdAt: string
@@ -103,7 +103,7 @@ export interface TaskState extends DeclaredTask {
   offered?: { readonly from: OutputPlace; readonly output: StoredOutput }
   /** The entry that completed the task. */
   seq?: number
-  /** Calls that must not be repeated, of the run that a task which is a crew was executed by. */
+  /** Calls that must not be repeated, of the runs that a task which is a crew was executed by. */
   childCalls?: readonly OnceCall[]
   /** A person wants it executed: no stored output stands in for that. */
   again?: boolean
@@ -141,6 +141,8 @@ export interface AttemptState {
   readonly accepted: { readonly raw?: string }[]
   /** Of a nested one: what it came to. */
   answer?: string
+  /** The hash of the line before the one that started it. */
+  readonly after: string
   /** The run that the attempt at a task which is a crew is, and what that has spent, by model. */
   readonly child?: string
   spent?: { readonly [model: string]: Usage }

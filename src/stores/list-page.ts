@@ -1,4 +1,5 @@
 // One page of a listing, for stores that have all their rows at hand.
+import { callerOf, rootRun } from '../journal/paths.ts'
 import { decodeCursor, encodeCursor, newestFirst } from './cursor.ts'
 import type { RunFilter, RunRow, Store } from './store.ts'
 
@@ -11,6 +12,8 @@ export function listPage(
   const found = rows
     .filter((row) => filter.crew === undefined || row.crew === filter.crew)
     .filter((row) => filter.parent === undefined || row.parent === filter.parent)
+    .filter((row) => !filter.roots || callerOf(row.run) === undefined)
+    .filter((row) => filter.root === undefined || rootRun(row.run) === filter.root)
     .filter((row) => filter.status === undefined || filter.status.includes(row.status))
     .filter((row) => filter.createdFrom === undefined || row.createdAt >= filter.createdFrom)
     .filter((row) => filter.createdTo === undefined || row.createdAt < filter.createdTo)

@@ -1,5 +1,6 @@
 // A store that lives as long as its process, for tests and for trying things out. Every operation is done in one synchronous
 // step, which makes it the plainest statement of what the port means.
+import { worksFor } from '../journal/paths.ts'
 import { isEnded } from '../journal/state.ts'
 import { oldestFirst } from './cursor.ts'
 import { listPage } from './list-page.ts'
@@ -219,13 +220,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     delete: (run) =>
       step(() => {
-        const found = runs.get(run)
-        if (found === undefined) return
-        checkFree(run, found.holding, now())
-        tokenFloor = Math.max(tokenFloor, found.token)
-        runs.delete(run)
-        outputs = outputs.filter((output) => output.run !== run)
-        watchers.changed(run)
+        const unit = [...runs.keys()].filter((id) => worksFor(id, run))
+        for (const id of unit) checkFree(id, existing(id).holding, now())
+        for (const id of unit) {
+          tokenFloor = Math.max(tokenFloor, existing(id).token)
+          runs.delete(id)
+          outputs = outputs.filter((output) => output.run !== id)
+          watchers.changed(id)
+        }
       }),
 
     async close() {

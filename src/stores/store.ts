@@ -10,6 +10,8 @@
 import type { Blob, Owner, RunStatus } from '../journal/entries.ts'
 
 export type { Blob, Owner, RunStatus }
+
+/** Any text. One that ends like `/settle#1` is the run of a task that is a crew and works for the run named before that (`callerOf`). */
 export type RunId = string
 
 /** The right to append to a run. `token` grows with every change of hands; the store refuses all but the newest. */
@@ -77,6 +79,10 @@ export interface RunFilter {
   readonly crew?: string
   readonly status?: readonly RunStatus[]
   readonly parent?: RunId
+  /** Only runs that work for no other. */
+  readonly roots?: true
+  /** Only this run, which works for no other, and those that work for it. */
+  readonly root?: RunId
   /** From this time on. Compared with `createdAt` as text, so written as that is: what `toISOString` gives. */
   readonly createdFrom?: string
   /** Up to, and without, this time. */
@@ -167,7 +173,10 @@ export interface Store {
    */
   watch(run: RunId | undefined, signal: AbortSignal): AsyncIterable<void>
 
-  /** Removes a run and all that belongs to it. RUN_HELD while it is leased. An unknown run is no error. */
+  /**
+   * Removes a run with the runs that work for it, and all that belongs to them. RUN_HELD while one of them is leased: then all of them
+   * stay. An unknown run is no error.
+   */
   delete(run: RunId): Promise<void>
 
   close(): Promise<void>

@@ -41,7 +41,7 @@ function sealed(lines: readonly string[]): string {
   const body = lines.map((line) => `${line}\n`).join('')
   const entries = lines.filter((line) => line.includes('"seq":')).length
   const blobs = lines.filter((line) => line.startsWith('{"blob":')).length
-  return `${body}${JSON.stringify({ entries, blobs, sha256: createHash('sha256').update(body).digest('hex') })}\n`
+  return `${body}${JSON.stringify({ runs: 1, entries, blobs, sha256: createHash('sha256').update(body).digest('hex') })}\n`
 }
 
 for (const from of kinds) {
@@ -55,7 +55,14 @@ for (const from of kinds) {
       const imported = await importRun(engineOn(target), exportRun(source, 'r'))
 
       const lines = await linesOf(source, 'r')
-      assert.deepEqual(imported, { id: 'r', crew: 'long', status: 'completed', entries: lines.length, existed: false })
+      assert.deepEqual(imported, {
+        id: 'r',
+        crew: 'long',
+        status: 'completed',
+        runs: 1,
+        entries: lines.length,
+        existed: false,
+      })
       assert.deepEqual(await linesOf(target, 'r'), lines)
       assert.deepEqual(await target.row('r'), await source.row('r'))
       assert.deepEqual(await stateOf(target, 'r'), await stateOf(source, 'r'))
@@ -239,10 +246,10 @@ const damages: { readonly [what: string]: readonly [(lines: string[]) => string,
   'has no text': [() => '', /the exported run is empty/],
   'is something else': [() => '{"name":"x"}\n', /no exported run of Reprise/],
   'is of a later format': [
-    (lines) => sealed(changed(lines, 0, '"version":1', '"version":2')),
-    /version 2 of the format.* reads 1; update/,
+    (lines) => sealed(changed(lines, 0, '"version":2', '"version":3')),
+    /version 3 of the format.* reads 2; update/,
   ],
-  'is cut off in a line': [(lines) => lines.join('\n').slice(0, -700), /cut off in line \d+/],
+  'is cut off in a line': [(lines) => lines.join('\n').slice(0, -680), /cut off in line \d+/],
   'is cut off between two lines': [
     (lines) => `${lines.slice(0, 4).join('\n')}\n`,
     /cut off behind entry 3: its last line is missing/,
@@ -264,6 +271,18 @@ const damages: { readonly [what: string]: readonly [(lines: string[]) => string,
   miscounts: [
     (lines) => changed(lines, lines.length - 1, '"blobs":1', '"blobs":2').join('\n'),
     /has 1 stored values, and its last line says 2/,
+  ],
+  'has a run that works for another': [
+    (lines) => sealed([...lines.slice(0, -1), '{"within":"s/job#1"}']),
+    /names "s\/job#1", which does not work for run r/,
+  ],
+  'has a run without entries': [
+    (lines) => sealed([...lines.slice(0, -1), '{"within":"r/job#1"}']),
+    /has no entries of run r\/job#1/,
+  ],
+  'has more runs than it says': [
+    (lines) => sealed([...lines.slice(0, -1), '{"within":"r/job#1"}', ...lines.slice(1, -1)]),
+    /has 2 runs, and its last line says 1/,
   ],
   'goes on behind its end': [(lines) => `${lines.join('\n')}\n{}\n`, /line \d+ of .* stands behind its end/],
   'has a line of its own': [
@@ -383,7 +402,7 @@ test('the last line of an export is what sha256sum says of the others', async ()
   assert.equal(sha256, createHash('sha256').update(body).digest('hex'))
   assert.deepEqual(JSON.parse(lines[0] ?? ''), {
     format: 'reprise.run',
-    version: 1,
+    version: 2,
     run: 'r',
     crew: 'engine',
     exportedAt: at.toISOString(),

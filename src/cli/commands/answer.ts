@@ -3,10 +3,10 @@ import { questionsOf } from '../../engine/children.ts'
 import { resumeCommand, shellWord } from '../../engine/commands.ts'
 import { answerQuestion, findQuestion } from '../../engine/people.ts'
 import { decisions, howToAnswer } from '../../engine/questions.ts'
-import { readIfThere, readRun } from '../../engine/read-run.ts'
+import { readRun } from '../../engine/read-run.ts'
 import { RepriseError } from '../../errors.ts'
 import type { Question } from '../../journal/entries.ts'
-import type { RunState } from '../../journal/state.ts'
+import { rootRun } from '../../journal/paths.ts'
 import type { Store } from '../../stores/store.ts'
 import { askQuestion } from '../ask-question.ts'
 import { exitCodes, UsageError } from '../exit-codes.ts'
@@ -55,15 +55,15 @@ export async function answer({ terminal, args, options, complete }: Invocation<A
     terminal.err.line(complete(`still open: ${other.id}: ${other.text}\n  ${howToAnswer(run, other)}`))
   const next = held
     ? `its process goes on with it; look with: reprise show ${shellWord(run)}`
-    : `go on with: ${resumeCommand(await outermost(engine.store, state))}`
+    : `go on with: ${resumeCommand(await outermost(engine.store, run))}`
   terminal.err.line(complete(next))
   return exitCodes.done
 }
 
 /** The run that it works for, through all crews that are tasks of others: what is to be gone on with is that. */
-async function outermost(store: Store, { run, caller }: RunState): Promise<string> {
-  const outer = caller === undefined ? undefined : await readIfThere(store, caller)
-  return outer ? outermost(store, outer) : run
+async function outermost(store: Store, run: string): Promise<string> {
+  const root = rootRun(run)
+  return (await store.row(root)) ? root : run
 }
 
 /** QUESTION_NOT_FOUND, QUESTION_ANSWERED; a usage error when none is named and nobody can be asked. */

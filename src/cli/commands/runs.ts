@@ -80,8 +80,9 @@ function table({ id, time, withParent }: Shapes): Column<RunSummary>[] {
 }
 
 async function filterOf(engine: Engine, options: RunsOptions): Promise<RunFilter> {
-  const { status, crew, parent, since, until, backtests } = options
+  const { status, crew, parent, since, until, backtests, within = false } = options
   return {
+    ...(crew === undefined && !within ? { roots: true } : {}),
     ...(crew === undefined ? {} : { crew: backtests ? backtestName(crew) : crew }),
     ...(status === undefined ? {} : { status: [status === 'abandoned' ? 'running' : status] }),
     ...(parent === undefined ? {} : { parent: await parentId(engine, parent) }),
@@ -101,13 +102,12 @@ async function parentId({ store }: Engine, name: string): Promise<string> {
   }
 }
 
-/** `abandoned` is no status in the store, nor is being a backtest or working for another run a column: so pages are read until there are enough. */
+/** `abandoned` is no status in the store, nor is being a backtest a column: so pages are read until there are enough. */
 async function matching(engine: Engine, filter: RunFilter, options: RunsOptions): Promise<RunSummary[]> {
-  const { status, crew, backtests = false, within = false, limit } = options
+  const { status, crew, backtests = false, limit } = options
   const fits = (summary: RunSummary): boolean =>
     (status === undefined || runWord(summary) === status) &&
-    (crew !== undefined || isBacktest(summary.crew) === backtests) &&
-    (crew !== undefined || within || summary.caller === undefined)
+    (crew !== undefined || isBacktest(summary.crew) === backtests)
   const found: RunSummary[] = []
   for (let before: RunSummary | undefined; ;) {
     const page = await listRuns(engine, filter, limit, before)

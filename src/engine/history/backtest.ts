@@ -2,7 +2,7 @@
 // under the name `<crew>/backtest`: it inherits the stored context, executes the task, and does nothing to the world: tools that
 // may change something are not called, the results of equal calls are taken from the record. The earlier runs are only read.
 import { messageOf, RepriseError } from '../../errors.ts'
-import type { NewEntry, StoredOutput } from '../../journal/entries.ts'
+import type { NewEntry, OnceCall, StoredOutput } from '../../journal/entries.ts'
 import type { RunState } from '../../journal/state.ts'
 import type { Store } from '../../stores/store.ts'
 import type { CrewDefinition, Engine, ExecuteOptions, TaskDefinition } from '../definition.ts'
@@ -109,11 +109,8 @@ export async function backtestCase(
   const trial: CrewDefinition = {
     ...crew,
     name: backtestName(crew.name),
-    tasks: [...given, { ...task, when: undefined, outputFile: undefined }],
-    // nobody is told: nothing has happened
-    callbacks: undefined,
+    tasks: [...given, { ...task, when: undefined }],
   }
-  const calls = onceCalls(parent, task.name, (call) => call.effect !== 'read' && call.outcome !== undefined)
   const entries = given.map((other) => inheritedFrom(parent, other.name))
   const hold = await createRun(engine, trial, {
     run,
@@ -125,12 +122,19 @@ export async function backtestCase(
         ...given.map(({ name }) => ({ task: name, action: 'inherit', reasons: ['its output is there'] }) as const),
         { task: task.name, action: 'execute', reasons: changes.length > 0 ? changes : ['nothing has changed'] },
       ],
-      calls: calls.map(toOnceCall),
+      calls: recordedCalls(parent, task.name),
       effects: 'never',
     },
   })
   const taken = hold ?? (await resumeRun(engine, trial, run, (state) => checkSameCase(state, parent, task)))
   return 'append' in taken ? executeRun(taken, trial, options) : taken
+}
+
+/** What the task's calls gave then, its own and those of the crew that it is: the trial is given it instead of calling. */
+function recordedCalls(state: RunState, task: string): OnceCall[] {
+  const own = onceCalls(state, task, (call) => call.effect !== 'read' && call.outcome !== undefined).map(toOnceCall)
+  const told = state.inheritedCalls.filter((call) => call.task.startsWith(`${task}/`))
+  return [...own, ...told, ...(state.tasks.get(task)?.childCalls ?? [])]
 }
 
 function isThere(state: RunState, name: string): boolean {

@@ -1,15 +1,16 @@
-// One run as one text, to be kept, sent and read back elsewhere. Every line is a JSON object:
-//   {"format":"reprise.run","version":1,"run":…,"crew":…,"exportedAt":…}
+// A run, with the runs that work for it, as one text, to be kept, sent and read back elsewhere. Every line is a JSON object:
+//   {"format":"reprise.run","version":2,"run":…,"crew":…,"exportedAt":…}
 //   the lines of the journal, byte for byte: each names the hash of the one before
 //   {"blob":hash,"base64":…} for each value that they refer to
-//   {"entries":12,"blobs":2,"sha256":…} over every byte before this line: head -n -1 <file> | sha256sum
-// What a store keeps beside the journal (row, outputs, lease, inbox) is not in it: the first two are folded anew.
+//   {"within":id} for each run that works for it, followed by its lines and values in the same way
+//   {"runs":1,"entries":12,"blobs":2,"sha256":…} over every byte before this line: head -n -1 <file> | sha256sum
+// What a store keeps beside a journal (row, outputs, lease, inbox) is not in it: the first two are folded anew.
 import { RepriseError } from '../../errors.ts'
 import type { Entry, EntryOf } from '../../journal/entries.ts'
 import { hashBytes } from '../../journal/hash.ts'
 
 export const exportFormat = 'reprise.run'
-export const exportVersion = 1
+export const exportVersion = 2
 
 export interface ExportHeader {
   readonly format: typeof exportFormat
@@ -20,6 +21,7 @@ export interface ExportHeader {
 }
 
 export interface ExportTrailer {
+  readonly runs: number
   readonly entries: number
   readonly blobs: number
   readonly sha256: string

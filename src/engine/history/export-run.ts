@@ -1,12 +1,13 @@
-// Writes a run as text. It is read and written line by line, so that a long run is never in memory as a whole; what is appended while
+// Writes a run, and those that work for it, as text. It is read and written line by line, so that a long run is never in memory as a whole; what is appended while
 // it is read is left out, so that also a run under way gives a journal that was true at one moment.
 import { createHash } from 'node:crypto'
 import { RepriseError } from '../../errors.ts'
 import { blobReferences, decodeEntry } from '../../journal/codec.ts'
 import type { Entry } from '../../journal/entries.ts'
 import { filesIn } from '../../journal/files.ts'
+import { childRun } from '../../journal/paths.ts'
 import { fileError, writeDurably } from '../../stores/file/durable-files.ts'
-import type { Store } from '../../stores/store.ts'
+import type { RunRow, Store } from '../../stores/store.ts'
 import {
   damaged,
   exportFormat,
@@ -27,21 +28,36 @@ const advice = 'replay the run, and export what that gives'
  * from its journal, or changed one and nobody has resumed it since. BLOB_MISSING.
  */
 export async function* exportRun(store: Store, run: string, at: Date = new Date()): AsyncGenerator<string> {
-  const row = await store.row(run)
-  if (!row) throw runNotFound(store, run)
   const hash = createHash('sha256')
-  const hashed = (line: string): string => {
+  const count = { runs: 0, entries: 0, blobs: 0 }
+  const { crew } = await rowFor(store, run)
+  const header: ExportHeader = { format: exportFormat, version: exportVersion, run, crew, exportedAt: at.toISOString() }
+  // grows under way: those that work for it are known by its entries
+  const unit = [run]
+  for (const one of unit) {
+    // one that was never made, or was deleted, is no work of anybody's
+    if (one !== run && !(await store.row(one))) continue
+    yield hashed(JSON.stringify(one === run ? header : { within: one }))
+    for await (const line of linesOf(store, one, count, unit)) yield hashed(line)
+    count.runs += 1
+  }
+  const trailer: ExportTrailer = { ...count, sha256: hash.digest('hex') }
+  yield `${JSON.stringify(trailer)}\n`
+
+  function hashed(line: string): string {
     hash.update(`${line}\n`)
     return `${line}\n`
   }
-  const header: ExportHeader = {
-    format: exportFormat,
-    version: exportVersion,
-    run,
-    crew: row.crew,
-    exportedAt: at.toISOString(),
-  }
-  yield hashed(JSON.stringify(header))
+}
+
+/** The entries and stored values of one run; they are counted, and the runs that work for it are added to `unit`. */
+async function* linesOf(
+  store: Store,
+  run: string,
+  count: { entries: number; blobs: number },
+  unit: string[],
+): AsyncGenerator<string> {
+  const { createdAt } = await rowFor(store, run)
   const chain = followChain(`run ${run}`, advice)
   const blobs = new Set<string>()
   const files = new Set<string>()
@@ -50,12 +66,13 @@ export async function* exportRun(store: Store, run: string, at: Date = new Date(
     chain.next(entry, bytes)
     for (const blob of blobReferences(text)) blobs.add(blob)
     if (entry.type === 'run.created') for (const file of await filesOf(store, run, bytes)) files.add(file)
-    yield hashed(text)
+    if (entry.type === 'task.started' && entry.child) unit.push(childRun(run, entry.path ?? ''))
+    yield text
   }
   const entries = chain.end()
   const stillThere = async (): Promise<void> => {
     // deleted while it was read, or even made anew: there may have been more
-    if ((await store.row(run))?.createdAt !== row.createdAt) throw runNotFound(store, run)
+    if ((await store.row(run))?.createdAt !== createdAt) throw runNotFound(store, run)
   }
   if (entries === 0) throw runNotFound(store, run)
   await stillThere()
@@ -63,16 +80,22 @@ export async function* exportRun(store: Store, run: string, at: Date = new Date(
   for (const blob of blobs) {
     const buffer = await readBlob(store, run, blob)
     for (const inner of blobReferences(buffer.toString())) blobs.add(inner)
-    yield hashed(JSON.stringify({ blob, base64: buffer.toString('base64') }))
+    yield JSON.stringify({ blob, base64: buffer.toString('base64') })
   }
   // the bytes of a file are not looked into: they may say anything
   for (const blob of files.difference(blobs)) {
     blobs.add(blob)
-    yield hashed(JSON.stringify({ blob, base64: (await readBlob(store, run, blob)).toString('base64') }))
+    yield JSON.stringify({ blob, base64: (await readBlob(store, run, blob)).toString('base64') })
   }
   await stillThere()
-  const trailer: ExportTrailer = { entries, blobs: blobs.size, sha256: hash.digest('hex') }
-  yield `${JSON.stringify(trailer)}\n`
+  count.entries += entries
+  count.blobs += blobs.size
+}
+
+async function rowFor(store: Store, run: string): Promise<RunRow> {
+  const row = await store.row(run)
+  if (!row) throw runNotFound(store, run)
+  return row
 }
 
 async function filesOf(store: Store, run: string, bytes: Uint8Array): Promise<string[]> {

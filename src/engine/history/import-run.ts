@@ -1,4 +1,4 @@
-// Puts an exported run into a store, whole or not at all. The journal comes as it was; what a store keeps beside it is folded from it.
+// Puts an exported run, and those that work for it, into a store, whole or not at all. A journal comes as it was; what a store keeps beside it is folded from it.
 // Nobody holds an imported run: one that was not finished is abandoned, and can be resumed here like any other.
 import { createReadStream } from 'node:fs'
 import { RepriseError } from '../../errors.ts'
@@ -7,16 +7,15 @@ import { closeFold } from '../../journal/edits.ts'
 import type { Entry, RunStatus } from '../../journal/entries.ts'
 import { filesIn } from '../../journal/files.ts'
 import { applyEntry, emptyState } from '../../journal/fold.ts'
-import type { RunState } from '../../journal/state.ts'
 import { checkKeys } from '../../options.ts'
 import { fileError } from '../../stores/file/durable-files.ts'
-import type { Line, OutputKey, Store } from '../../stores/store.ts'
+import type { Line, OutputKey, RunRow, Store } from '../../stores/store.ts'
 import type { Engine } from '../definition.ts'
 import { damaged } from './export-format.ts'
 import { checkReadable } from '../lifecycle.ts'
 import { readExport, type ExportedRun } from './read-export.ts'
 import { outputKeys, rowOf } from '../row.ts'
-import { checkRunId } from '../run-id.ts'
+import { checkNewRunId } from '../run-id.ts'
 
 export interface ImportOptions {
   /** Another id than the one that the run had where it was exported. */
@@ -27,6 +26,9 @@ export interface ImportedRun {
   readonly id: string
   readonly crew: string
   readonly status: RunStatus
+  /** How many came: it, and those that work for it. */
+  readonly runs: number
+  /** Of all of them. */
   readonly entries: number
   /** The very same run was there already, and nothing was written. */
   readonly existed: boolean
@@ -68,26 +70,35 @@ async function importNamed(
 ): Promise<ImportedRun> {
   checkOptions(options)
   const exported = await readExport(chunks, name)
-  const { lines, blobs } = exported
-  const { state, outputs } = await foldExport(exported, options.as ?? checkRunId(exported.header.run), name)
-  const row = rowOf(state)
-  const { created } = await store.create(row, { lines, row, outputs, blobs })
-  if (!created) await checkSame(store, state.run, lines)
-  const { run: id, crew, status } = row
-  return { id, crew, status, entries: lines.length, existed: !created }
+  const [{ run: from }] = exported
+  const to = options.as ?? checkNewRunId(from)
+  const unit: Folded[] = []
+  for (const one of exported) unit.push(await foldExport(one, to + one.run.slice(from.length), name))
+  const known = await Promise.all(unit.map(({ row, lines }) => isKnown(store, row.run, lines)))
+  // the run itself last: those that work for it are nobody's without it
+  for (const [index, { row, lines, outputs, blobs }] of [...unit.entries()].toReversed()) {
+    if (known[index]) continue
+    const { created } = await store.create(row, { lines, row, outputs, blobs })
+    if (!created) await isKnown(store, row.run, lines)
+  }
+  const { run: id, crew, status } = (unit[0] as Folded).row
+  const entries = unit.reduce((sum, { lines }) => sum + lines.length, 0)
+  return { id, crew, status, runs: unit.length, entries, existed: known.every(Boolean) }
 }
 
 function checkOptions(options: ImportOptions): void {
   checkKeys('importRun', options, ['as'])
-  if (options.as !== undefined) checkRunId(options.as)
+  if (options.as !== undefined) checkNewRunId(options.as)
 }
 
-async function foldExport(
-  { lines, blobs }: ExportedRun,
-  run: string,
-  name: string,
-): Promise<{ state: RunState; outputs: OutputKey[] }> {
-  const state = emptyState()
+interface Folded extends Pick<ExportedRun, 'lines' | 'blobs'> {
+  readonly row: RunRow
+  readonly outputs: readonly OutputKey[]
+}
+
+/** What a store keeps of the run under the name that it gets here. */
+async function foldExport({ lines, blobs }: ExportedRun, run: string, name: string): Promise<Folded> {
+  const state = emptyState(run)
   const stored = new Map(blobs.map(({ hash, bytes }) => [hash, bytes]))
   const outputs: OutputKey[] = []
   for (const { seq, bytes } of lines) {
@@ -100,9 +111,7 @@ async function foldExport(
   const missing = filesIn([state.inputs, state.given ?? {}]).find(({ hash }) => !stored.has(hash))
   if (missing)
     throw damaged(`${name} lacks the file ${missing.name} (${missing.hash}) of the run's inputs`, 'use another copy')
-  // its name decides, as everywhere
-  state.run = run
-  return { state: closeFold(state), outputs }
+  return { row: rowOf(closeFold(state)), outputs, lines, blobs }
 }
 
 /** Of a text that is to be whole, a missing value is damage. */
@@ -117,8 +126,9 @@ function completedAt({ at }: Entry): { completedAt?: number } {
   return Number.isNaN(time) ? {} : { completedAt: time }
 }
 
-/** RUN_EXISTS unless the store has exactly these lines. */
-async function checkSame(store: Store, run: string, lines: readonly Line[]): Promise<void> {
+/** Whether the store has exactly these lines. RUN_EXISTS when it has others. */
+async function isKnown(store: Store, run: string, lines: readonly Line[]): Promise<boolean> {
+  if (!(await store.row(run))) return false
   let same = 0
   let longer = false
   for await (const { bytes } of store.read(run)) {
@@ -127,7 +137,7 @@ async function checkSame(store: Store, run: string, lines: readonly Line[]): Pro
     if (line === undefined || Buffer.compare(line.bytes, bytes) !== 0) break
     same += 1
   }
-  if (same === lines.length && !longer) return
+  if (same === lines.length && !longer) return true
   throw new RepriseError(
     'RUN_EXISTS',
     `${store.url} has a run ${run} already, and the two differ from entry ${same + 1} on; import it under another id, or delete that one first`,

@@ -4,18 +4,21 @@ import { parseObject } from '../../journal/json.ts'
 import { createHash } from 'node:crypto'
 import type { Entry } from '../../journal/entries.ts'
 import { hashBytes } from '../../journal/hash.ts'
+import { worksFor } from '../../journal/paths.ts'
+import { describe } from '../../options.ts'
 import type { Blob, Line } from '../../stores/store.ts'
 import {
   damaged,
   exportFormat,
   exportVersion,
   followChain,
+  type Chain,
   type ExportHeader,
   type ExportTrailer,
 } from './export-format.ts'
 
 export interface ExportedRun {
-  readonly header: ExportHeader
+  readonly run: string
   readonly lines: readonly Line[]
   readonly blobs: readonly Blob[]
 }
@@ -23,12 +26,16 @@ export interface ExportedRun {
 type JsonObject = { readonly [key: string]: unknown }
 const advice = 'export the run again, or use another copy'
 
-/** Takes the text in whatever pieces it comes. JOURNAL_DAMAGED says what is wrong with it; `name` is what it is called then. */
-export async function readExport(chunks: AsyncIterable<string> | Iterable<string>, name: string): Promise<ExportedRun> {
+/**
+ * The run that was exported first, then those that work for it. Takes the text in whatever pieces it comes. JOURNAL_DAMAGED says what is
+ * wrong with it; `name` is what it is called then.
+ */
+export async function readExport(
+  chunks: AsyncIterable<string> | Iterable<string>,
+  name: string,
+): Promise<[ExportedRun, ...ExportedRun[]]> {
   const hash = createHash('sha256')
-  const chain = followChain(name, advice)
-  const lines: Line[] = []
-  const blobs: Blob[] = []
+  const runs: Reading[] = []
   let header: ExportHeader | undefined
   let trailer: ExportTrailer | undefined
   for await (const { text, number, whole } of textLines(chunks)) {
@@ -36,27 +43,57 @@ export async function readExport(chunks: AsyncIterable<string> | Iterable<string
     if (trailer) throw damaged(`${where} stands behind its end`, advice)
     const value = parseObject(text)
     if (!value) throw damaged(whole ? `${where} is not a line of JSON` : `${name} is cut off in line ${number}`, advice)
-    if (!header) header = readHeader(value, name)
-    else if ('seq' in value) {
-      if (blobs.length > 0) throw damaged(`${where} is an entry behind the stored values`, advice)
+    const now = runs.at(-1)
+    if (!header || !now) {
+      header = readHeader(value, name)
+      runs.push(reading(header.run, name))
+    } else if ('seq' in value) {
+      if (now.blobs.length > 0) throw damaged(`${where} is an entry behind the stored values`, advice)
       const bytes = Buffer.from(text)
-      chain.next(value as unknown as Entry, bytes)
-      lines.push({ seq: Number(value['seq']), bytes })
-    } else if ('blob' in value) blobs.push(readBlob(value, where))
+      now.chain.next(value as unknown as Entry, bytes)
+      now.lines.push({ seq: Number(value['seq']), bytes })
+    } else if ('blob' in value) now.blobs.push(readBlob(value, where))
+    else if ('within' in value) runs.push(readWithin(value, header.run, runs, where))
     else if ('sha256' in value) trailer = value as unknown as ExportTrailer
     else throw damaged(`${where} is neither an entry nor a stored value`, advice)
     if (!trailer) hash.update(`${text}\n`)
   }
-  if (!header) throw damaged(`${name} is empty`, advice)
-  if (!trailer) throw damaged(`${name} is cut off behind entry ${lines.length}: its last line is missing`, advice)
-  if (chain.end() === 0) throw damaged(`${name} has no entries`, advice)
-  checkCount(name, 'entries', trailer.entries, lines.length)
-  checkCount(name, 'stored values', trailer.blobs, blobs.length)
+  const [first, ...others] = runs
+  if (!first) throw damaged(`${name} is empty`, advice)
+  const entries = runs.reduce((sum, one) => sum + one.lines.length, 0)
+  if (!trailer) throw damaged(`${name} is cut off behind entry ${entries}: its last line is missing`, advice)
+  const bare = runs.find((one) => one.chain.end() === 0)
+  if (bare) throw damaged(`${name} has no entries of run ${bare.run}`, advice)
+  checkCount(name, 'runs', trailer.runs, runs.length)
+  checkCount(name, 'entries', trailer.entries, entries)
+  checkCount(
+    name,
+    'stored values',
+    trailer.blobs,
+    runs.reduce((sum, one) => sum + one.blobs.length, 0),
+  )
   const sha256 = hash.digest('hex')
   if (trailer.sha256 !== sha256) {
     throw damaged(`${name} was changed: its SHA-256 is ${sha256}, and its last line says ${trailer.sha256}`, advice)
   }
-  return { header, lines, blobs }
+  return [first, ...others]
+}
+
+interface Reading extends ExportedRun {
+  readonly lines: Line[]
+  readonly blobs: Blob[]
+  readonly chain: Chain
+}
+
+function reading(run: string, name: string): Reading {
+  return { run, lines: [], blobs: [], chain: followChain(name, advice) }
+}
+
+function readWithin({ within }: JsonObject, root: string, runs: readonly Reading[], where: string): Reading {
+  const fits = typeof within === 'string' && within !== root && worksFor(within, root)
+  if (!fits) throw damaged(`${where} names ${describe(within)}, which does not work for run ${root}`, advice)
+  if (runs.some(({ run }) => run === within)) throw damaged(`${where} names run ${within} once more`, advice)
+  return reading(within, `run ${within} in it`)
 }
 
 function readHeader(value: JsonObject, name: string): ExportHeader {

@@ -1,8 +1,9 @@
-// Taking runs out of a store. A run is one record: it goes as a whole or stays as a whole, whatever happens under way. The runs that
+// Taking runs out of a store. A run and the runs that work for it are one record: they go as a whole or stay as a whole. The runs that
 // were made from it carry copies of all that they inherited, so deleting it breaks none of them.
 import { RepriseError } from '../../errors.ts'
 import { runStatuses, type RunStatus } from '../../journal/entries.ts'
 import { checkFlag, checkKeys, checkWhole, describe, readTime } from '../../options.ts'
+import { rootRun, worksFor } from '../../journal/paths.ts'
 import { newestFirst, type Position } from '../../stores/cursor.ts'
 import type { RunFilter, RunRow, Store } from '../../stores/store.ts'
 import { allRows } from './all-rows.ts'
@@ -41,10 +42,19 @@ export interface Pruned {
   readonly dryRun: boolean
 }
 
-/** RUN_HELD while somebody executes it, RUN_NOT_FOUND. A damaged run can be deleted too. */
+/**
+ * RUN_HELD while somebody executes it, or one that works for it; RUN_NOT_FOUND. A damaged run can be deleted too. RUN_NEEDED for one that
+ * works for another: what it did would be done again.
+ */
 export async function deleteRun(engine: Engine, run: string): Promise<void> {
   const { store } = engine
-  if (!(await isThere(store, run))) throw runNotFound(store, run)
+  const root = rootRun(run)
+  if (root !== run && (await isThere(store, root))) {
+    const words = `run ${run} works for run ${root} and goes with it; delete run ${root}`
+    throw new RepriseError('RUN_NEEDED', words, { runId: run })
+  }
+  const unit = await unitOf(store, root)
+  if (unit.every((row) => !worksFor(row.run, run)) && !(await isThere(store, run))) throw runNotFound(store, run)
   await remove(engine, run)
 }
 
@@ -54,7 +64,10 @@ export async function prune(engine: Engine, filter: Omit<RunFilter, 'status'>, l
   const { olderThan, keep, status, dryRun } = readLimits(limits)
   const spares = keep === undefined ? () => false : newestOfCrews(store, keep)
   const fits = async (row: RunRow): Promise<boolean> =>
-    status.includes(row.status) && (olderThan === undefined || row.updatedAt < olderThan) && !(await spares(row))
+    status.includes(row.status) &&
+    (olderThan === undefined || (row.updatedAt < olderThan && (await lastTouched(store, row)) < olderThan)) &&
+    !(await goesWithAnother(store, row)) &&
+    !(await spares(row))
   const runs: PrunedRun[] = []
   const held: string[] = []
   for await (const listed of allRows(store, { ...filter, ...createdBefore(filter, olderThan), status })) {
@@ -90,7 +103,26 @@ async function removeIfFree(engine: Engine, run: string): Promise<boolean> {
 }
 
 async function isHeld({ store }: Engine, run: string): Promise<boolean> {
-  return (await store.holder(run)) !== undefined
+  const unit = [run, ...(await unitOf(store, run)).map((row) => row.run)]
+  const holders = await Promise.all(unit.map((id) => store.holder(id)))
+  return holders.some((owner) => owner !== undefined)
+}
+
+/** A run that works for no other, and those that work for it. */
+async function unitOf(store: Store, root: string): Promise<RunRow[]> {
+  return Array.fromAsync(allRows(store, { root }))
+}
+
+/** Whether the run that it works for is there, and takes it along. One whose run is gone, as a kill may leave it, goes by itself. */
+async function goesWithAnother(store: Store, { run }: RunRow): Promise<boolean> {
+  const root = rootRun(run)
+  return root !== run && (await isThere(store, root))
+}
+
+/** An answer to a run that works for another does not show in the row of that. */
+async function lastTouched(store: Store, { run }: RunRow): Promise<string> {
+  const times = (await unitOf(store, run)).map((row) => row.updatedAt)
+  return times.toSorted().at(-1) ?? ''
 }
 
 async function isThere(store: Store, run: string): Promise<boolean> {
@@ -121,7 +153,8 @@ function newestOfCrews(store: Store, keep: number): (row: RunRow) => Promise<boo
 async function nthNewest(store: Store, crew: string, keep: number): Promise<Position | 'all' | 'none'> {
   if (keep === 0) return 'none'
   let count = 0
-  for await (const { createdAt, run } of allRows(store, { crew })) if (++count === keep) return { createdAt, run }
+  for await (const { createdAt, run } of allRows(store, { crew, roots: true }))
+    if (++count === keep) return { createdAt, run }
   return 'all'
 }
 

@@ -2,6 +2,7 @@
 // and the run goes on behind it; everything else that the store says of a run is folded from the lines that are left.
 // Changes are made under the lock of leases.db, reads without it: a file only grows, and what is unfinished at its end is not seen.
 import { join, resolve } from 'node:path'
+import { worksFor } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state.ts'
 import { oldestFirst } from '../cursor.ts'
 import { listPage } from '../list-page.ts'
@@ -228,14 +229,20 @@ export async function fileStore(path: string, options: FileStoreOptions = {}): P
     watch: (run, signal) => watchers.watch(run, signal),
 
     async delete(run) {
-      await locked(async (leases) => {
-        const { token, holding } = leases.get(run)
-        checkFree(run, holding, now())
-        await files.remove(run)
-        // The token stays, so that a new run of this id goes on behind it and an old holder stays fenced out.
-        if (holding !== undefined) leases.put(run, token, undefined)
+      const removed = await locked(async (leases) => {
+        const within = (await files.ids()).filter((id) => id !== run && worksFor(id, run))
+        // Itself first: without it, those that worked for it are nobody's, and no other run of this id takes them for its own.
+        const unit = [run, ...within]
+        for (const id of unit) checkFree(id, leases.get(id).holding, now())
+        for (const id of unit) {
+          await files.remove(id)
+          const { token, holding } = leases.get(id)
+          // The token stays, so that a new run of this id goes on behind it and an old holder stays fenced out.
+          if (holding !== undefined) leases.put(id, token, undefined)
+        }
+        return unit
       })
-      watchers.changed(run)
+      for (const id of removed) watchers.changed(id)
     },
 
     async close() {

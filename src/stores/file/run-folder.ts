@@ -14,6 +14,8 @@ export interface RunFolder {
   startOver(run: RunId): Promise<JournalState>
   /** Gives a file that startOver began its name, so that a crash before never leaves half a first batch there. */
   keep(run: RunId, state: JournalState): Promise<void>
+  /** Of every journal that says its id, by its name or inside, also of a damaged one. */
+  ids(): Promise<RunId[]>
   all(): Promise<{ readonly row: RunRow; readonly state: JournalState }[]>
   blob(run: RunId, hash: string): Promise<Uint8Array | undefined>
   addBlobs(run: RunId, blobs: readonly Blob[]): Promise<void>
@@ -54,6 +56,17 @@ export function runFolder(folder: string): RunFolder {
       await rename(state.path, path)
       await syncFolder(folder)
       remembered.set(journalName(run), { ...state, path })
+    },
+
+    async ids() {
+      const found: RunId[] = []
+      for (const file of await readdir(folder)) {
+        const name = runPart(file)
+        if (name === undefined) continue
+        const id = decodeName(name) ?? (await loadNamed(file, undefined))?.row.run
+        if (id !== undefined) found.push(id)
+      }
+      return found
     },
 
     async all() {

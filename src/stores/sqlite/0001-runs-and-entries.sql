@@ -10,6 +10,7 @@ create table runs (
   created_at text not null,
   updated_at text not null,
   parent text,
+  root text not null,
   inputs text not null,
   summary text not null,
   token integer not null,
@@ -23,6 +24,8 @@ create index runs_by_crew on runs (crew, status, created_at desc, run desc);
 create index runs_by_status on runs (status, created_at desc, run desc);
 -- The runs that were made from one. Most runs were made from none and are not in it.
 create index runs_by_parent on runs (parent, created_at desc, run desc) where parent is not null;
+-- A run and the runs that work for it.
+create index runs_by_root on runs (root);
 -- What a worker may claim: small, since ended runs are not in it.
 create index runs_waiting on runs (crew, version, created_at, run) where status in ('queued', 'running', 'suspended');
 

@@ -1,5 +1,6 @@
 // Creating runs, appending to them and reading them back.
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { rootRun } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state.ts'
 import { checkInbox, checkNumbers, checkOpen, checkSeq, checkToken, runNotFound } from '../refusals.ts'
 import type { Batch, Lease, Line, Owner, RunId, RunRow } from '../store.ts'
@@ -7,7 +8,7 @@ import type { Connection } from './connection.ts'
 import type { Piece } from './places.ts'
 import { findLease, holdingOf, replaceRow, rowColumns, rowValues } from './records.ts'
 
-const inserted = ['run', ...rowColumns, 'token', 'owner', 'expires_at']
+const inserted = ['run', 'root', ...rowColumns, 'token', 'owner', 'expires_at']
 const insertRun = `insert into runs (${inserted.join()}) values (${inserted.map(() => '?').join()})`
 
 /** What an append must find in the row of its run: the answer is a row when all is well. */
@@ -32,6 +33,7 @@ export function createRun(
     const token = floor.floor + (lease === undefined ? 0 : 1)
     const { lastInsertRowid } = sql(insertRun).run(
       first.run,
+      rootRun(first.run),
       ...rowValues(row),
       token,
       lease === undefined ? null : JSON.stringify(lease.owner),

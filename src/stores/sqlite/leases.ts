@@ -1,4 +1,5 @@
 // Who may write to a run. Everything here runs under the database's write lock, so two processes never see the same free run.
+import { rootRun, worksFor } from '../../journal/paths.ts'
 import { oldestFirst } from '../cursor.ts'
 import { checkFree, isLive, rememberGone, runNotFound } from '../refusals.ts'
 import type { CrewVersion, Lease, Owner, RunId } from '../store.ts'
@@ -64,20 +65,23 @@ export async function findHolder(connection: Connection, run: RunId): Promise<Ow
   return isLive(holding, connection.now()) ? holding?.owner : undefined
 }
 
-/** Whether there was such a run. */
-export function deleteRun(connection: Connection, run: RunId): Promise<boolean> {
+/** Those that were deleted: the run, and the runs that worked for it. */
+export function deleteRun(connection: Connection, run: RunId): Promise<RunId[]> {
   const { sql } = connection
   return connection.write(() => {
-    const record = findLease(connection, run)
-    if (record === undefined) return false
-    checkFree(run, holdingOf(record), connection.now())
-    connection.writable.delete(run)
-    sql('update tokens set floor = max(floor, ?)').run(record.token)
+    const ids = sql('select run from runs where root = ?').all(rootRun(run))
+    const unit = ids.map((row) => String(row['run'])).filter((id) => worksFor(id, run))
+    const records = unit.map((id) => findLease(connection, id) as LeaseRecord)
+    for (const record of records) checkFree(record.run, holdingOf(record), connection.now())
     // so that the deletion need not look through the newest entries
-    connection.places.note()
-    sql('delete from runs where id = ?').run(record.id)
-    connection.places.undone()
-    return true
+    if (records.length > 0) connection.places.note()
+    for (const { id, run: gone, token } of records) {
+      connection.writable.delete(gone)
+      sql('update tokens set floor = max(floor, ?)').run(token)
+      sql('delete from runs where id = ?').run(id)
+    }
+    if (records.length > 0) connection.places.undone()
+    return unit
   })
 }
 

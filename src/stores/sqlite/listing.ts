@@ -33,13 +33,14 @@ export async function listRows(
 
 /**
  * Pieces that an index gives in order, one per status, which SQLite merges row by row until there are enough: nothing is sorted, and
- * no more rows are read than the page has. The runs made from one run are few, and are read whatever their status.
+ * no more rows are read than the page has. The runs made from one run, or working for it, are few, and are read whatever their status.
  */
 function selectRows(filter: RunFilter, statuses: readonly RunStatus[], conditions: readonly string[]): string {
   const order = 'order by created_at desc, run desc limit $limit'
-  if (filter.parent !== undefined) {
+  const index = filter.parent !== undefined ? 'runs_by_parent' : filter.root !== undefined ? 'runs_by_root' : undefined
+  if (index !== undefined) {
     const among = `status in (${statuses.map((status) => `'${status}'`).join()})`
-    return `select ${columns} from runs indexed by runs_by_parent where ${[...conditions, among].join(' and ')} ${order}`
+    return `select ${columns} from runs indexed by ${index} where ${[...conditions, among].join(' and ')} ${order}`
   }
   const pieces = statuses.map(
     (status) => `select ${columns} from runs where ${[`status = '${status}'`, ...conditions].join(' and ')}`,
@@ -50,6 +51,7 @@ function selectRows(filter: RunFilter, statuses: readonly RunStatus[], condition
 const conditionOn = {
   crew: 'crew = $crew',
   parent: 'parent = $parent',
+  root: 'root = $root',
   createdFrom: 'created_at >= $createdFrom',
   createdTo: 'created_at < $createdTo',
 } as const
@@ -67,6 +69,7 @@ function where(filter: RunFilter, before: Cursor | undefined): { conditions: str
     conditions.push(conditionOn[name])
     values[name] = value
   }
+  if (filter.roots) conditions.push('root = run')
   if (within) {
     conditions.push('(created_at, run) < ($lastCreatedAt, $lastRun)')
     Object.assign(values, { lastCreatedAt: last.createdAt, lastRun: last.run })

@@ -12,7 +12,7 @@ export const migrations: readonly Migration[] = [
   {
     number: 1,
     name: '0001-runs-and-entries',
-    checksum: 'cd34b11686d55274d611501452de5a3a2126c6f21dfc8d46e4088e2b4ba57b01',
+    checksum: 'ea2dc3da158454387a3a301020099d87eb241c361cd43b13a3e68ab500fa91ad',
     sql: `-- One row per run: what a listing shows, and the lease. The lease stays beside the row since each is checked with the other;
 -- token only grows, owner is null when nobody holds the run. An id is never given again: whoever reads a run while it is deleted
 -- finds nothing more of it, and not the entries of the run that was made next.
@@ -25,6 +25,7 @@ create table runs (
   created_at text not null,
   updated_at text not null,
   parent text,
+  root text not null,
   inputs text not null,
   summary text not null,
   token integer not null,
@@ -38,6 +39,8 @@ create index runs_by_crew on runs (crew, status, created_at desc, run desc);
 create index runs_by_status on runs (status, created_at desc, run desc);
 -- The runs that were made from one. Most runs were made from none and are not in it.
 create index runs_by_parent on runs (parent, created_at desc, run desc) where parent is not null;
+-- A run and the runs that work for it.
+create index runs_by_root on runs (root);
 -- What a worker may claim: small, since ended runs are not in it.
 create index runs_waiting on runs (crew, version, created_at, run) where status in ('queued', 'running', 'suspended');
 

@@ -52,7 +52,7 @@ export async function sqliteStore(path: string, options: SqliteStoreOptions = {}
     inbox: (run) => waitingMessages(connection, run),
     watch: (run, signal) => watchers.watch(run, signal),
     async delete(run) {
-      if (await deleteRun(connection, run)) watchers.changed(run)
+      for (const gone of await deleteRun(connection, run)) watchers.changed(gone)
     },
     async close() {
       watchers.close()

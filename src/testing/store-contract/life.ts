@@ -59,6 +59,26 @@ export function lifeContract(under: StoreUnderTest): void {
     assert.deepEqual(Buffer.from((await store.blob('r2', 'h')) ?? []), blobs[0]?.bytes)
   })
 
+  claim('deletes the runs that work for a run with it, and none that is only named alike', under, async ({ store }) => {
+    const within = ['r/a#1', 'r/a#1/b#2', 'r/a#2']
+    const others = ['r1', 'r/a', 'r/a#x', 'rr/a#1', 'x/r/a#1']
+    for (const run of ['r', ...within, ...others]) await store.create(row(run), batch(1))
+    await store.delete('r/a#1')
+    assert.deepEqual(await namesIn(store), ['r', 'r/a#2', ...others].toSorted())
+    await store.delete('r')
+    assert.deepEqual(await namesIn(store), others.toSorted())
+  })
+
+  claim('deletes nothing while a run that works for the run is leased', under, async ({ store }) => {
+    for (const run of ['r', 'r/a#1', 'r/a#2']) await store.create(row(run), batch(1))
+    const lease = await store.acquire('r/a#2', elsewhere('a'), 1000)
+    await refused(store.delete('r'), 'RUN_HELD')
+    assert.deepEqual(await namesIn(store), ['r', 'r/a#1', 'r/a#2'])
+    await store.release(lease)
+    await store.delete('r')
+    assert.deepEqual(await namesIn(store), [])
+  })
+
   claim('creates a deleted run anew', under, async ({ store }) => {
     const blobs = [{ hash: 'h', bytes: Buffer.from('b') }]
     await store.create(row('r'), batch(1, 3, { blobs }))
@@ -106,4 +126,8 @@ export function lifeContract(under: StoreUnderTest): void {
     },
     'reopen',
   )
+}
+
+async function namesIn(store: Store): Promise<string[]> {
+  return (await store.list({}, { limit: 100 })).rows.map(({ run }) => run).toSorted()
 }

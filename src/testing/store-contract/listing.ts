@@ -90,6 +90,15 @@ export function listingContract(under: StoreUnderTest): void {
     assert.deepEqual(await listed(store, { crew: 'unknown' }), [])
   })
 
+  claim('filters by whom a run works for, also across pages', under, async ({ store }) => {
+    const runs = ['r', 'r/a#1', 'r/a#1/b#1', 'r/a', 's/a#1', 's']
+    for (const [second, run] of runs.entries()) await add(store, run, second)
+    assert.deepEqual(await listed(store, { roots: true }, 1), ['s', 'r/a', 'r'])
+    assert.deepEqual(await listed(store, { root: 'r' }, 1), ['r/a#1/b#1', 'r/a#1', 'r'])
+    assert.deepEqual(await listed(store, { root: 'r/a' }), ['r/a'])
+    assert.deepEqual(await listed(store, { root: 'unknown' }), [])
+  })
+
   claim('filters by time: from the first moment on, up to and without the last', under, async ({ store }) => {
     for (const second of [1, 2, 3, 4]) await add(store, `r${second}`, second)
     assert.deepEqual(await listed(store, { createdFrom: at(2) }, 1), ['r4', 'r3', 'r2'])
@@ -112,7 +121,7 @@ export function listingContract(under: StoreUnderTest): void {
 
   claim('pages through every combination of filters without skipping or repeating', under, async ({ store }) => {
     const rows = Array.from({ length: 40 }, (_, index) =>
-      row(`r${(index * 7) % 40}`, {
+      row(index % 5 === 0 ? `r2/task#${index}` : `r${(index * 7) % 40}`, {
         crew: index % 3 === 0 ? 'kyc' : 'claims',
         status: runStatuses[(index * 5) % runStatuses.length] as RunStatus,
         // several runs of the same moment
@@ -213,6 +222,7 @@ function combinations(): RunFilter[] {
     [{}, { crew: 'claims' }],
     [{}, { status: ['failed'] }, { status: ['suspended', 'running', 'failed'] }],
     [{}, { parent: 'p' }],
+    [{}, { roots: true }, { root: 'r2' }],
     [{}, { createdFrom: at(4) }],
     [{}, { createdTo: at(10) }],
   ]
