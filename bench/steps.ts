@@ -96,7 +96,7 @@ const task: TaskDefinition = {
   humanInput: false,
   async: false,
   when: undefined,
-  render: () => ({ instructions: '', message: 'work' }),
+  render: () => ({ instructions: '', message: ['work'] }),
   fingerprint: () => ({}),
 }
 

@@ -38,7 +38,7 @@ export function defineWork(task: Task, work: Work, context: readonly string[]): 
     async,
     when,
     outputFile: outputFileOf(task),
-    render: () => ({ instructions: '', message: '' }),
+    render: () => ({ instructions: '', message: [] }),
     fingerprint(inputs, outputs) {
       const given = Object.entries(inputs).map(([input, value]): Field => [`input:${input}`, value])
       return fingerprintOf({ schema, when }, outputs, [...identityOf(task, work), ...given])

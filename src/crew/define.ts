@@ -142,7 +142,7 @@ function defineTask(task: Task, doers: Doers, context: readonly string[], overri
     async: task.async,
     when: task.when,
     outputFile: outputFileOf(task),
-    render(inputs, outputs) {
+    render(inputs, given) {
       const text = (name: keyof typeof texts, where: string): string => interpolate(texts[name] ?? '', inputs, where)
       const files = filesIn(used.map((name) => inputs[name] ?? null))
       return {
@@ -150,7 +150,7 @@ function defineTask(task: Task, doers: Doers, context: readonly string[], overri
         message: messageFor({
           description: text('description', `the description of task ${task.name}`),
           expectedOutput: text('expected output', `the expected output of task ${task.name}`),
-          context: [...outputs].map(([name, output]) => ({ task: name, output })),
+          context: given,
           structured: task.schema !== undefined,
           markdown: task.markdown,
         }),

@@ -1,6 +1,8 @@
 // Every word that a crew says to a model, in one place. Changing one changes what is sent, but not a task's fingerprint:
 // that covers what users declare.
 
+import type { RenderedTask } from '../engine/definition.ts'
+
 export interface AgentTexts {
   readonly role: string
   readonly goal: string
@@ -19,20 +21,26 @@ export function instructionsFor({ role, goal, backstory }: AgentTexts): string {
 export interface TaskTexts {
   readonly description: string
   readonly expectedOutput?: string | undefined
-  readonly context: readonly { readonly task: string; readonly output: string }[]
+  /** The tasks whose outputs it is given. */
+  readonly context: readonly string[]
   readonly structured: boolean
   readonly markdown?: boolean
 }
 
-export function messageFor({ description, expectedOutput, context, structured, markdown }: TaskTexts): string {
+/** Where the output of a task is to stand, its name does. */
+export function messageFor({
+  description,
+  expectedOutput,
+  context,
+  structured,
+  markdown,
+}: TaskTexts): RenderedTask['message'] {
   const parts = [`Task: ${description}`]
   if (expectedOutput) parts.push(`Expected result: ${expectedOutput}`)
   if (structured) parts.push('Answer with JSON that fits the schema you are given, and nothing else.')
   if (markdown) parts.push(structured ? 'Write the texts inside it as Markdown.' : asMarkdown)
-  if (context.length > 0) {
-    parts.push('What earlier tasks found:', ...context.map(({ task, output }) => `--- ${task} ---\n${output}`))
-  }
-  return parts.join('\n\n')
+  if (context.length > 0) parts.push('What earlier tasks found:')
+  return [parts.join('\n\n'), ...context.flatMap((task) => [`\n\n--- ${task} ---\n`, { output: task }])]
 }
 
 const asMarkdown = 'Write the result as Markdown, and do not put it into a code block.'

@@ -1,9 +1,9 @@
 // What a call gives back, folded from the journal alone: a run that has just ended and one read back from the store give the same.
-import type { Message } from '../models/messages.ts'
+import type { Message } from '../journal/entries.ts'
 import type { CrewDefinition, TaskDefinition } from '../engine/definition.ts'
 import { howToAnswer } from '../engine/questions.ts'
 import { resumeCommand, shellWord } from '../engine/commands.ts'
-import { wholeConversation } from '../engine/conversation.ts'
+import { messagesOf } from '../engine/conversation.ts'
 import { outputOf } from '../engine/so-far.ts'
 import type { Stale } from '../engine/plan/stale.ts'
 import { RepriseError } from '../errors.ts'
@@ -30,7 +30,7 @@ export interface TaskOutput<Output = unknown> {
   readonly usage: Usage
   readonly startedAt: string | undefined
   readonly completedAt: string | undefined
-  /** What was said in this run to make it; empty for an inherited one. */
+  /** What was said to make it, in whatever run that was; empty where no model was asked. */
   readonly messages: readonly Message[]
   /** The file below the working folder that its output was written to in this run. */
   readonly outputFile: string | undefined
@@ -146,7 +146,6 @@ export function findTask<T extends { readonly name: string; readonly id: string 
 
 async function toTaskOutput(state: RunState, task: TaskState, code: TaskDefinition | undefined): Promise<TaskOutput> {
   const { output: stored } = task
-  const last = state.attempts.get(task.attempts.at(-1) ?? '')
   return {
     name: task.name,
     id: task.id,
@@ -159,7 +158,7 @@ async function toTaskOutput(state: RunState, task: TaskState, code: TaskDefiniti
     usage: stored?.usage ?? spentOn(state, task),
     startedAt: stored?.startedAt ?? task.startedAt,
     completedAt: stored?.completedAt,
-    messages: last ? wholeConversation(state, last) : [],
+    messages: messagesOf(state, task),
     outputFile: stored && task.written?.of === task.seq ? task.written?.file : undefined,
     status:
       task.status === 'skipped' ? 'skipped' : task.status === 'completed' && task.source ? task.source : 'pending',

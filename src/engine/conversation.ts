@@ -1,7 +1,8 @@
 // The messages of an attempt, made from its pinned request, its recorded turns and its recorded summaries alone: the same in every
 // process.
-import type { AttemptState, CallState, RunState, SummaryState, TurnState } from '../journal/state.ts'
-import type { Message } from '../models/messages.ts'
+import type { AttemptState, CallState, RunState, SummaryState, TaskState, TurnState } from '../journal/state.ts'
+import type { Conversation, Message, PinnedText } from '../journal/entries.ts'
+import { renderText } from '../journal/pinned.ts'
 import { clip } from './clip.ts'
 import { summaryMessage } from './prompts.ts'
 
@@ -35,6 +36,44 @@ export function conversation(state: RunState, attempt: AttemptState): Message[] 
 export function wholeConversation(state: RunState, attempt: AttemptState): Message[] {
   const whole = wholeOf(state, attempt)
   return [opened(whole.first, whole), ...whole.pieces.flatMap((piece) => piece.messages)]
+}
+
+/**
+ * What was said to make the output of a task, in this run or before it, for a run that inherits it: `places` says which entry of that one
+ * holds a text. Undefined where no model was asked, or nobody knows any more.
+ */
+export function conversationFor(
+  state: RunState,
+  task: TaskState,
+  places: ReadonlyMap<string, number>,
+): Conversation | undefined {
+  if (task.source === 'inherited')
+    return task.conversation && { ...task.conversation, first: movePinned(task.conversation.first, state, places) }
+  const attempt = task.source === 'executed' ? state.attempts.get(task.attempts.at(-1) ?? '') : undefined
+  if (!attempt?.pinned) return undefined
+  const { message, files } = attempt.pinned
+  const [, ...rest] = wholeConversation(state, attempt)
+  return { first: movePinned(message, state, places), ...(files ? { files } : {}), rest }
+}
+
+/** The same text in the other run. What no entry of that holds is written out. */
+function movePinned(pieces: PinnedText, { outputs }: RunState, places: ReadonlyMap<string, number>): PinnedText {
+  return pieces.map((piece) => {
+    if (typeof piece === 'string') return piece
+    const text = outputs.get(piece.output) ?? ''
+    const output = places.get(text)
+    return output === undefined ? text : { output, digest: piece.digest }
+  })
+}
+
+/** What was said to make the output that a task has, in whatever run that was; or what was said in this one so far. */
+export function messagesOf(state: RunState, task: TaskState): Message[] {
+  if (task.source === 'inherited') {
+    const { first, files, rest } = task.conversation ?? {}
+    return first ? [opened(renderText(first, state.outputs), { files }), ...(rest ?? [])] : []
+  }
+  const attempt = state.attempts.get(task.attempts.at(-1) ?? '')
+  return attempt?.pinned ? wholeConversation(state, attempt) : []
 }
 
 function opened(text: string, { files }: Pick<Whole, 'files'>): Message {

@@ -60,13 +60,17 @@ export interface TaskDefinition {
   readonly when: Condition | undefined
   /** Where its output is written, behind its completion. */
   readonly outputFile?: OutputFileDefinition | undefined
-  /** The texts for the model, made from the original ones each time. */
-  render(
-    inputs: Inputs,
-    outputs: ReadonlyMap<string, string>,
-  ): { readonly instructions: string; readonly message: string; readonly files?: readonly StoredFile[] }
+  /** The texts for the model, made from the original ones each time. `given` are the tasks whose outputs it is given. */
+  render(inputs: Inputs, given: readonly string[]): RenderedTask
   /** Digests of everything declared, the inputs that the texts use, and the outputs that it is given. */
   fingerprint(inputs: Inputs, outputs: ReadonlyMap<string, string>): Fingerprint
+}
+
+export interface RenderedTask {
+  readonly instructions: string
+  /** Piece by piece: the output of a task stands where its name does. */
+  readonly message: readonly (string | { readonly output: string })[]
+  readonly files?: readonly StoredFile[]
 }
 
 export interface OutputFileDefinition {

@@ -14,6 +14,7 @@ import type { CoworkerDefinition, CrewDefinition, Inputs, TaskDefinition } from 
 import { executeAttempt, takeTurn } from './execute-task.ts'
 import type { Hold } from './hold.ts'
 import { judge, type Judged } from './judge.ts'
+import { toolDefinitions } from './pin.ts'
 import { delegatedMessage, questionMessage } from './prompts.ts'
 import { takeTurnInWindow } from './summarise.ts'
 import type { CallScene, Delegate } from './tool-calls.ts'
@@ -162,7 +163,7 @@ async function attemptWithin(
   const last = attempts.get(newest)
   if (last && last.status !== 'refused') return last
   const path = last ? attemptPath(slug(agent), attemptNumber(newest) + 1, call) : newest
-  const request = (last?.request ?? make()) as unknown as Json
+  const request = (last?.pinned ?? make()) as unknown as Json
   const carries = last ? { carries: { path: last.path, message: sentBack(last) } } : {}
   await hold.append([{ type: 'task.started', path, request, fingerprint: {}, agent, ...carries }])
   return attempts.get(path) as AttemptState
@@ -186,10 +187,8 @@ function requestFor(
   const text = input[about === 'work' ? 'task' : 'question'] ?? ''
   return {
     instructions: instructions(state.inputs),
-    message: about === 'work' ? delegatedMessage(text, input['context']) : questionMessage(text, input['context']),
-    tools: tools
-      .map(({ name, description, schema }) => ({ name, description, schema: schema.json }))
-      .toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    message: [about === 'work' ? delegatedMessage(text, input['context']) : questionMessage(text, input['context'])],
+    tools: toolDefinitions(tools),
     model: modelName(agent.model),
     settings: agent.settings,
   }

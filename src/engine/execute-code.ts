@@ -85,7 +85,7 @@ async function codeAttempt(
   // one that has begun is settled first, whatever has changed since: it may have happened
   const begun = last?.status === 'open' && last.turns[0]?.calls[0]?.calledAt !== undefined
   if (begun) return last
-  return plainAttempt(hold, standingOf(hold, crew, task, options), () => ({ code: { input: state.inputs } }))
+  return plainAttempt(hold, standingOf(hold, crew, task, options), () => ({ code: true }))
 }
 
 type CodeContext = Parameters<Tool['run']>[1]

@@ -2,10 +2,10 @@
 // model answers without calling a tool. Whatever is recorded is read back, never made again. An answer that is refused starts
 // an attempt that carries the conversation on; changed code, an exhausted attempt or a person's edit starts a fresh one.
 import { RepriseError } from '../errors.ts'
-import type { NewEntry, PinnedRequest } from '../journal/entries.ts'
+import type { NewEntry } from '../journal/entries.ts'
 import type { Json } from '../journal/json.ts'
 import { turnPath } from '../journal/paths.ts'
-import { replyText, type AttemptState, type RunState } from '../journal/state.ts'
+import { replyText, type AttemptState, type SentRequest } from '../journal/state.ts'
 import { callModel, type ModelRequest } from '../models/call-model.ts'
 import { isModelFailure } from '../models/model-failure.ts'
 import { checkModel, modelName } from '../models/resolve-model.ts'
@@ -22,11 +22,11 @@ import type { Hold } from './hold.ts'
 import { drainInbox } from './inbox.ts'
 import { judge, type Judged } from './judge.ts'
 import { askToRaise, checkBudget, failedLimit, LimitReached } from './limits.ts'
+import { pinRequest } from './pin.ts'
 import { waitForTurn } from './rate.ts'
 import { lastTurn } from './prompts.ts'
 import { takeTurnInWindow } from './summarise.ts'
 import { AnsweredFail, settleCalls, type CallScene } from './tool-calls.ts'
-import { outputsFor } from './so-far.ts'
 
 /** 'suspended': a question is open, or the run is halted. Failures reject, after the journal says so. */
 export async function executeTask(
@@ -121,7 +121,7 @@ async function currentAttempt(
   const { kept, because, fingerprint, next } = standingOf(hold, crew, task, options)
   if (kept?.status === 'open') return kept
   const carries = kept ? { carries: { path: kept.path, message: sentBack(kept) } } : {}
-  const request = kept?.request ?? pin(task, state, outputsFor(state, task))
+  const request = kept?.pinned ?? pinRequest(task, state)
   const pinned = {
     request: request as unknown as Json,
     fingerprint: kept?.fingerprint ?? fingerprint,
@@ -129,17 +129,6 @@ async function currentAttempt(
   }
   await hold.append([{ type: 'task.started', path: next, ...pinned, ...carries, ...because }])
   return state.attempts.get(next) as AttemptState
-}
-
-function pin(task: TaskDefinition, state: RunState, outputs: ReadonlyMap<string, string>): PinnedRequest {
-  const tools = task.tools.map(({ name, description, schema }) => ({ name, description, schema: schema.json }))
-  return {
-    ...task.render(state.inputs, outputs),
-    tools: tools.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
-    model: modelName(task.agent.model),
-    settings: task.agent.settings,
-    ...(task.schema ? { output: task.schema.asked } : {}),
-  }
 }
 
 /** The reply that called no tool; undefined when a question is open, or the run is halted. */
@@ -222,7 +211,7 @@ export async function takeTurn(
 }
 
 /** The code's own model, or, where the code has changed and the attempt goes on as it was, the one that was pinned. */
-function modelFor(task: TaskDefinition, request: PinnedRequest): TaskDefinition['agent']['model'] {
+function modelFor(task: TaskDefinition, request: SentRequest): TaskDefinition['agent']['model'] {
   const { model } = task.agent
   if (modelName(model) === request.model) return model
   try {

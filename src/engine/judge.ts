@@ -86,7 +86,7 @@ async function askModel(scene: JudgeScene, sentence: string, index: number, raw:
   if (!hold.state.attempts.has(path)) {
     const request: PinnedRequest = {
       instructions: judgeInstructions,
-      message: judgeMessage(sentence, attempt.request.message, raw),
+      message: judgeMessage(sentence, attempt.pinned?.message ?? [], raw),
       ...(attempt.request.files ? { files: attempt.request.files } : {}),
       tools: [],
       model: modelName(task.agent.model),

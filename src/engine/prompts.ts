@@ -1,4 +1,5 @@
 // What the engine itself says to a model. The texts of agents and tasks are in crew/prompts.ts.
+import type { PinnedText } from '../journal/entries.ts'
 
 export function refusedAnswer(reason: string): string {
   return `Your answer was not accepted: ${reason}\n\nGive the whole answer again, corrected.`
@@ -15,8 +16,8 @@ export const judgeInstructions: string =
   'You check the result of a task against one rule. Judge by that rule alone, not by your own taste, and do not mend anything. ' +
   'Answer with JSON: accept (true or false) and reason (what exactly breaks the rule; empty when nothing does).'
 
-export function judgeMessage(rule: string, task: string, result: string): string {
-  return `The rule: ${rule}\n\nThe task was:\n${task}\n\nThe result:\n${result}`
+export function judgeMessage(rule: string, task: PinnedText, result: string): PinnedText {
+  return [`The rule: ${rule}\n\nThe task was:\n`, ...task, `\n\nThe result:\n${result}`]
 }
 
 export function delegatedMessage(task: string, context: string | undefined): string {

@@ -8,6 +8,7 @@ import { applyEntry, emptyState } from '../journal/fold.ts'
 import { hashBytes } from '../journal/hash.ts'
 import type { RunState } from '../journal/state.ts'
 import type { Line, Store } from '../stores/store.ts'
+import { pinChecker } from './check-pinned.ts'
 import { runNotFound } from './run-not-found.ts'
 
 export interface ReadRun {
@@ -21,12 +22,14 @@ export async function readRun(store: Store, run: string): Promise<ReadRun> {
   const state = emptyState(run)
   let hash = ''
   const decode = lineDecoder(store, run)
+  const checkPinned = pinChecker(state)
   for await (const line of store.read(run)) {
     const decoded = decode(line)
     // a promise for each of ten thousand lines is what a resume can do without
     const entry = decoded instanceof Promise ? await decoded : decoded
     if (state.seq > 0 && entry.seq === state.seq + 1 && entry.prev !== hash) state.changed.push(state.seq)
     applyEntry(state, entry)
+    if (entry.type === 'task.started') checkPinned(entry.path ?? '')
     hash = hashBytes(line.bytes)
   }
   if (state.seq === 0) throw runNotFound(store, run)

@@ -143,7 +143,7 @@ async function begin(
   const words = Math.min(1500, Math.max(100, Math.floor(budget / 8)))
   const request: PinnedRequest = {
     instructions: summariseInstructions(words),
-    message: summariseMessage(told.task, summary?.text, told.done),
+    message: [summariseMessage(told.task, summary?.text, told.done)],
     tools: [],
     // those of the conversation that goes on, whatever the code says by now
     model: attempt.request.model,

@@ -1,5 +1,5 @@
 // What an agent has said, done and been told, as a text for the model that summarises it.
-import type { Message } from '../models/messages.ts'
+import type { Message } from '../journal/entries.ts'
 import type { ToolOutcome } from '../journal/state.ts'
 import { clip, longestThatFits } from './clip.ts'
 

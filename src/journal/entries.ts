@@ -56,6 +56,13 @@ export interface ToolRequest {
   readonly opaque?: Json
 }
 
+/** How a tool call ended. `unreadable`: it happened, and its result is not JSON at that place. */
+export type ToolOutcome =
+  | { readonly result: Json }
+  | { readonly error: string }
+  | { readonly denied: string }
+  | { readonly unreadable: string }
+
 export interface FailedTry {
   readonly at: string
   readonly error: string
@@ -70,10 +77,30 @@ export interface StoredFile {
   readonly bytes: number
 }
 
+/** The text of an output of this run, which is stored once, where it was made. */
+export interface OutputReference {
+  /** The entry that holds it: what completed the task, or offered the output. */
+  readonly output: number
+  /** Of the text, so that no other is taken for it. */
+  readonly digest: string
+}
+
+/** A text, piece by piece. Put together, it is what was sent, byte for byte. */
+export type PinnedText = readonly (string | OutputReference)[]
+
+/** What was said to a model and by it, in our own words. */
+export type Message =
+  | { readonly role: 'user'; readonly text: string; readonly files?: readonly StoredFile[] }
+  | { readonly role: 'assistant'; readonly parts: readonly ReplyPart[] }
+  | {
+      readonly role: 'tool'
+      readonly results: readonly { readonly id: string; readonly tool: string; readonly outcome: ToolOutcome }[]
+    }
+
 /** Everything that the first request of an attempt is made of, except the credentials. Stored once by hash. */
 export interface PinnedRequest {
   readonly instructions: string
-  readonly message: string
+  readonly message: PinnedText
   /** Those that the message carries beside its text. */
   readonly files?: readonly StoredFile[]
   readonly tools: readonly ToolDefinition[]
@@ -207,6 +234,13 @@ export interface StoredOutput {
   readonly fingerprint?: Fingerprint
 }
 
+/** What was said to make an output in another run: the first message, and the others behind it. */
+export interface Conversation {
+  readonly first: PinnedText
+  readonly files?: readonly StoredFile[]
+  readonly rest: readonly Message[]
+}
+
 /** The run that a run was made from. */
 export interface Parent {
   readonly run: string
@@ -276,11 +310,16 @@ export interface EntryBodies {
   'run.failed': { readonly error: Failure; readonly task?: string }
   'run.cancelled': { readonly by?: string; readonly reason?: string }
   /** An output of the parent that is inherited if it turns out, when the task's turn comes, to be made from the same. */
-  'task.offered': { readonly from: OutputPlace; readonly output: StoredOutput }
-  /** `output` is left out when it is the one that was offered. */
+  'task.offered': {
+    readonly from: OutputPlace
+    readonly output: StoredOutput
+    readonly conversation?: Conversation
+  }
+  /** `output` and `conversation` are left out when they are those that were offered. */
   'task.inherited': {
     readonly from: OutputPlace
     readonly output?: StoredOutput
+    readonly conversation?: Conversation
     readonly reasons?: readonly string[]
     readonly stale?: readonly string[]
   }
@@ -291,8 +330,8 @@ export interface EntryBodies {
     readonly agent?: string
     /** The task is a crew: the attempt is a run of its own, named after this run and the attempt's path. */
     readonly child?: true
-    /** What a task that is a function is called with, beside the outputs that it is given. */
-    readonly code?: { readonly input: Json }
+    /** The task is a function: it is called with the inputs of the run, beside the outputs that it is given. */
+    readonly code?: true
     /** The attempt whose conversation this one carries on, and what is said to the model first. */
     readonly carries?: { readonly path: string; readonly message: string }
     /** Why an attempt was given up for this one: the fields that changed, an edit, a failure. */
@@ -343,11 +382,7 @@ export interface EntryBodies {
     readonly cacheKey?: string
   }
   'tool.returned': {
-    readonly outcome:
-      | { readonly result: Json }
-      | { readonly error: string }
-      | { readonly denied: string }
-      | { readonly unreadable: string }
+    readonly outcome: ToolOutcome
     /**
      * Not from calling the tool: a recorded call of an earlier attempt or run, `settle`, a person's answer, a run that does nothing, or
      * what an equal call of a tool with `cache` returned in this run.

@@ -1,10 +1,18 @@
 // Entries to the state of a run. Pure and free of Node, so that engine, command line and page all read a journal alike.
 // Paths decide where an entry belongs, never its position: a journal from which a person removed a line still folds, and
 // a task without its `task.completed` is a task that is not done.
-import { journalVersion, type Entry, type EntryOf, type Limit, type StoredOutput } from './entries.ts'
+import {
+  journalVersion,
+  type Entry,
+  type EntryOf,
+  type Limit,
+  type PinnedRequest,
+  type StoredOutput,
+} from './entries.ts'
 import { closeFold } from './edits.ts'
 import { giveUp, withdraw } from './give-up.ts'
 import { callPath, childRun, isNested, taskOf } from './paths.ts'
+import { referencesIn, sentRequest } from './pinned.ts'
 import { attemptAt, callAt, codeTurn, noRequest, orphan, taskAt } from './places.ts'
 import { addTo, noUsage, replyText, spentOn, type AttemptState, type RunState, type TaskState } from './state.ts'
 
@@ -33,6 +41,7 @@ export function emptyState(run = ''): RunState {
     token: 0,
     tasks: new Map(),
     attempts: new Map(),
+    outputs: new Map(),
     questions: new Map(),
     inheritedCalls: [],
     cached: new Map(),
@@ -125,14 +134,19 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     state.status = 'cancelled'
   },
   'task.offered': (state, entry) => {
-    taskAt(state, entry.path).offered = { from: entry.from, output: entry.output }
+    const { from, output, conversation } = entry
+    state.outputs.set(entry.seq, output.raw)
+    taskAt(state, entry.path).offered = { from, output, conversation }
   },
   'task.inherited': (state, entry) => {
     const task = taskAt(state, entry.path)
     const output = entry.output ?? task.offered?.output
     // the offer was removed by hand
     if (!output) return
+    state.outputs.set(entry.seq, output.raw)
+    const conversation = entry.output ? entry.conversation : task.offered?.conversation
     Object.assign(task, { status: 'completed', source: 'inherited', output, from: entry.from, seq: entry.seq })
+    if (conversation) task.conversation = conversation
     if (entry.stale) task.stale = entry.stale
   },
   'task.started': (state, entry) => {
@@ -183,6 +197,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     }
     forget(task)
     withdraw(state, task)
+    state.outputs.set(entry.seq, raw)
     Object.assign(task, { status: 'completed', source: 'executed', output, seq: entry.seq })
   },
   'task.failed': (state, entry) => {
@@ -214,6 +229,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
       completedAt: entry.at,
     }
     forget(task)
+    state.outputs.set(entry.seq, entry.raw)
     Object.assign(task, { status: 'completed', source: 'edited', output, seq: entry.seq })
   },
   'task.invalidated': (state, entry) => restart(state, taskAt(state, entry.path)),
@@ -314,19 +330,23 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
 
 function startedAttempt(state: RunState, entry: EntryOf<'task.started'>): AttemptState {
   const path = entry.path as string
+  const pinned = entry.request as unknown as PinnedRequest | undefined
+  const isWhole = !pinned || referencesIn(pinned.message).every(({ output }) => state.outputs.has(output))
   return {
     path,
     seq: entry.seq,
-    request: (entry.request ?? noRequest) as unknown as AttemptState['request'],
+    pinned,
+    request: pinned ? sentRequest(pinned, state.outputs) : noRequest,
     fingerprint: entry.fingerprint,
     agent: entry.agent ?? '',
     startedAt: entry.at,
     ...(entry.carries ? { carries: entry.carries } : {}),
     after: entry.prev,
     ...(entry.child ? { child: childRun(state.run, path) } : {}),
-    status: 'open',
+    // what it was told was removed by hand: nobody can go on with it
+    status: isWhole ? 'open' : 'void',
     accepted: [],
-    turns: entry.code ? [codeTurn(path, entry, entry.code.input)] : [],
+    turns: entry.code ? [codeTurn(path, entry, state.inputs)] : [],
   }
 }
 
@@ -382,6 +402,7 @@ function forget(task: TaskState): void {
   delete task.output
   delete task.seq
   delete task.from
+  delete task.conversation
   delete task.stale
   delete task.error
 }

@@ -3,10 +3,18 @@
 import type { Entry, EntryOf } from './entries.ts'
 import type { Json } from './json.ts'
 import { callPath, isNested, parentPath, taskOf, turnPath } from './paths.ts'
-import { noUsage, type AttemptState, type CallState, type RunState, type TaskState, type TurnState } from './state.ts'
+import {
+  noUsage,
+  type AttemptState,
+  type CallState,
+  type RunState,
+  type SentRequest,
+  type TaskState,
+  type TurnState,
+} from './state.ts'
 
 /** Of an attempt whose start was removed by hand, or that asks no model. */
-export const noRequest: AttemptState['request'] = { instructions: '', message: '', tools: [], model: '', settings: {} }
+export const noRequest: SentRequest = { instructions: '', message: '', tools: [], model: '', settings: {} }
 
 /** The one turn of a task that is a function: no model was asked, and there is one call, of the function itself. */
 export function codeTurn(attempt: string, entry: EntryOf<'task.started'>, input: Json): TurnState {
@@ -27,6 +35,7 @@ export function attemptAt(state: RunState, { path = '', seq, at }: Entry): Attem
       path: place,
       seq,
       after: '',
+      pinned: undefined,
       request: noRequest,
       fingerprint: {},
       agent: '',

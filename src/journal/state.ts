@@ -1,6 +1,7 @@
 // What a run looks like after its entries: the shape that `fold` makes and that engine, command line and page read.
 import type {
   Answer,
+  Conversation,
   DeclaredTask,
   EntryBodies,
   EntryOf,
@@ -16,13 +17,14 @@ import type {
   Question,
   RunStatus,
   StoredOutput,
+  ToolOutcome,
   ToolRequest,
   Usage,
 } from './entries.ts'
 import type { Json } from './json.ts'
 import { isNested } from './paths.ts'
 
-export type ToolOutcome = EntryBodies['tool.returned']['outcome']
+export type { ToolOutcome }
 
 export interface RunState {
   run: string
@@ -61,6 +63,8 @@ export interface RunState {
   tasks: Map<string, TaskState>
   /** By path: `note#1`. */
   attempts: Map<string, AttemptState>
+  /** The texts of all outputs there ever were, by the entry that holds them: pinned requests refer to them. */
+  outputs: Map<number, string>
   questions: Map<string, AskedQuestion>
   /** The calls that may have changed something, of the runs that this one was made from. */
   inheritedCalls: readonly OnceCall[]
@@ -99,8 +103,14 @@ export interface TaskState extends DeclaredTask {
   output?: StoredOutput
   /** Where an inherited output was made. */
   from?: OutputPlace
+  /** What was said to make an inherited output. */
+  conversation?: Conversation
   /** What it may inherit when its turn comes. */
-  offered?: { readonly from: OutputPlace; readonly output: StoredOutput }
+  offered?: {
+    readonly from: OutputPlace
+    readonly output: StoredOutput
+    readonly conversation?: Conversation | undefined
+  }
   /** The entry that completed the task. */
   seq?: number
   /** Calls that must not be repeated, of the runs that a task which is a crew was executed by. */
@@ -127,7 +137,10 @@ export interface AttemptState {
   readonly path: string
   /** The entry that started it. */
   readonly seq: number
-  readonly request: PinnedRequest
+  /** As it is stored; undefined for an attempt that asks no model, or whose start was removed by hand. */
+  readonly pinned: PinnedRequest | undefined
+  /** As it is sent. */
+  readonly request: SentRequest
   readonly fingerprint: Fingerprint
   readonly agent: string
   readonly startedAt: string
@@ -150,6 +163,8 @@ export interface AttemptState {
   summary?: SummaryState
   readonly turns: TurnState[]
 }
+
+export type SentRequest = Omit<PinnedRequest, 'message'> & { readonly message: string }
 
 export interface SummaryState {
   /** The last turn that it covers, in this attempt or in one that it carries on. */

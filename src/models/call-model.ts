@@ -1,10 +1,9 @@
 // One model call, with its tries. The AI SDK is told to try once; trying again is done here, so that each failed try is on
 // record, the clock is a parameter, and a server that asks for a long wait is told apart from one that is busy for a moment.
 import { setTimeout as wait } from 'node:timers/promises'
-import type { FailedTry, ReplyPart, ToolDefinition, Usage } from '../journal/entries.ts'
+import type { FailedTry, Message, ReplyPart, ToolDefinition, Usage } from '../journal/entries.ts'
 import type { Files } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
-import type { Message } from './messages.ts'
 import { describe, failure, isAgainstStreaming, isTemporary } from './model-failure.ts'
 import { resolveModel, type LanguageModel } from './resolve-model.ts'
 import { backoff, longestWait, retryAfter } from './retry-after.ts'

@@ -1,20 +1,11 @@
 // Between the journal's own messages and those of the AI SDK, both ways. What a provider needs to go on comes in as its
 // metadata, is kept as `opaque`, and goes back as its options: so that a request can be made from a journal alone.
 import type { ContentPart, ModelMessage, ToolSet } from 'ai'
-import type { StoredFile, ReplyPart, ToolRequest } from '../journal/entries.ts'
+import type { Message, ReplyPart, ToolOutcome, ToolRequest } from '../journal/entries.ts'
 import { noFiles, type Files } from '../journal/files.ts'
 import { throughJson, type Json } from '../journal/json.ts'
-import type { ToolOutcome } from '../journal/state.ts'
 import { redact } from './redact.ts'
 import { userContent } from './user-content.ts'
-
-export type Message =
-  | { readonly role: 'user'; readonly text: string; readonly files?: readonly StoredFile[] }
-  | { readonly role: 'assistant'; readonly parts: readonly ReplyPart[] }
-  | {
-      readonly role: 'tool'
-      readonly results: readonly { readonly id: string; readonly tool: string; readonly outcome: ToolOutcome }[]
-    }
 
 type AssistantPart = Exclude<Extract<ModelMessage, { role: 'assistant' }>['content'], string>[number]
 type ToolPart = Extract<Extract<ModelMessage, { role: 'tool' }>['content'][number], { type: 'tool-result' }>

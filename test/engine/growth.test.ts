@@ -25,7 +25,14 @@ async function written(steps: number): Promise<number> {
   }))
   const model = scriptedModel([...script, { when: 'Do it', after: steps, reply: 'done' }])
   const agent = new Agent({ role: 'Worker', goal: 'Work', model, tools: [fetch], maxIterations: steps + 1 })
-  const inner = newStore()
+  const { store, bytes } = countingStore()
+  const crew = new Crew({ name: 'growth', tasks: [new Task({ name: 'job', description: 'Do it', agent })], store })
+  await crew.kickoff()
+  return bytes()
+}
+
+/** Counts all bytes that it is given: lines, blobs, rows. */
+function countingStore(inner = newStore()): { store: Store; bytes: () => number } {
   let bytes = 0
   const count = ({ lines, blobs = [], row, outputs = [] }: Batch): void => {
     for (const part of [...lines, ...blobs]) bytes += part.bytes.length
@@ -42,9 +49,21 @@ async function written(steps: number): Promise<number> {
       return inner.append(lease, after, batch)
     },
   }
-  const crew = new Crew({ name: 'growth', tasks: [new Task({ name: 'job', description: 'Do it', agent })], store })
-  await crew.kickoff()
-  return bytes
+  return { store, bytes: () => bytes }
+}
+
+/** A crew in which each task is given the outputs of all before it, each of 10 KB; all but a few guarded by a sentence when told so. */
+function longCrew(count: number, store: Store, guardrails: string[] = []) {
+  const model = scriptedModel([
+    { when: 'The rule:', reply: { accept: true, reason: '' } },
+    { when: 'Task:', reply: (text) => `${text.length} ${'o'.repeat(10_240)}` },
+  ])
+  const agent = new Agent({ role: 'Writer', goal: 'Write', model })
+  const tasks = Array.from(
+    { length: count },
+    (_, n) => new Task({ name: `task-${n}`, description: `Write part ${n}`, agent, guardrails }),
+  )
+  return { crew: new Crew({ name: 'long', tasks, store, logger: { info() {}, warn() {} } }), model }
 }
 
 test('ten times the steps write ten times the bytes, and less than twice the payload', async () => {
@@ -52,6 +71,37 @@ test('ten times the steps write ten times the bytes, and less than twice the pay
   const perStep = (hundred - ten) / 90
   assert.ok(Math.abs(ten - 10 * perStep) < 5_000, `a run has ${Math.round(ten - 10 * perStep)} bytes beside its steps`)
   assert.ok(perStep < 2 * 1024, `${Math.round(perStep)} bytes per step of 1 KB`)
+})
+
+for (const count of [10, 20, 40, 80]) {
+  test(`${count} tasks of 10 KB that see all before them write less than twice what they produce`, async () => {
+    const { store, bytes } = countingStore()
+    const { crew } = longCrew(count, store)
+    const result = await crew.kickoff()
+    const produced = result.tasks.reduce((sum, { raw }) => sum + raw.length, 0)
+    assert.ok(produced >= count * 10_240)
+    assert.ok(bytes() < 2 * produced, `${bytes()} bytes for ${produced}, ${(bytes() / produced).toFixed(2)} times`)
+  })
+}
+
+test('a sentence that judges each of them, and a replay that restores them, write them once more and not for each other', async () => {
+  const judged = countingStore()
+  const produced = 20 * 10_240
+  await longCrew(20, judged.store, ['It is long']).crew.kickoff()
+  assert.ok(judged.bytes() < 3 * produced, `${(judged.bytes() / produced).toFixed(2)} times`)
+  const store = newStore()
+  await longCrew(20, store).crew.kickoff({ id: 'one' })
+  const replayed = countingStore(store)
+  await longCrew(20, replayed.store).crew.replay('task-19', { run: 'one' })
+  // each text as the output that is restored, and as what was said to make it
+  assert.ok(replayed.bytes() < 2.5 * produced, `${(replayed.bytes() / produced).toFixed(2)} times`)
+})
+
+test('a function that is given large inputs does not write them for every task', async () => {
+  const { store, bytes } = countingStore()
+  const tasks = Array.from({ length: 20 }, (_, n) => new Task({ name: `t${n}`, effect: 'read', run: () => n }))
+  await new Crew({ name: 'functions', tasks, store }).kickoff({ inputs: { text: 'i'.repeat(20_000) } })
+  assert.ok(bytes() < 60_000, `${bytes()} bytes`)
 })
 
 test('to look through the calls of an attempt, its turns are read once, however many calls it has', async () => {

@@ -100,7 +100,7 @@ function folded(entries: readonly NewEntry[], tasks: readonly string[] = ['job']
 
 /** A task executed in one turn, with this output. */
 function executed(task: string, raw: string, structured = false): NewEntry[] {
-  const request = { instructions: 'You are Worker.', message: `Do ${task}`, tools: [], model: 'm', settings: {} }
+  const request = { instructions: 'You are Worker.', message: [`Do ${task}`], tools: [], model: 'm', settings: {} }
   const reply = { startedAt: at, usage: { calls: 1, input: 1, output: 1 }, finish: 'stop' }
   return [
     { type: 'task.started', path: `${task}#1`, request, fingerprint: {}, agent: 'Worker' },

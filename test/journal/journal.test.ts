@@ -149,7 +149,7 @@ describe('the fold', () => {
     usage: { calls: 1, input: 2, output: 3 },
     finish: 'stop',
   } as const
-  const request = { instructions: '', message: '', tools: [], model: 'm', settings: {} }
+  const request = { instructions: '', message: [], tools: [], model: 'm', settings: {} }
   const whole: NewEntry[] = [
     { type: 'run.created', run: 'r', crew: 'c', version: '', inputs: {}, tasks, owner },
     ...['a', 'b'].flatMap((name): NewEntry[] => [

@@ -1,6 +1,6 @@
 // What was sent to the model, step by step. Of a conversation that only grew, a later step shows what was added.
 import { isDeepStrictEqual } from 'node:util'
-import type { Message } from '../../models/messages.ts'
+import type { Message } from '../../journal/entries.ts'
 import type { Channel } from '../terminal/terminal.ts'
 import { plural } from '../terminal/words.ts'
 import type { SentPrompt } from './prompts-sent.ts'

@@ -6,7 +6,7 @@ import type { Failure, ToolDefinition } from '../../journal/entries.ts'
 import { applyEntry, emptyState } from '../../journal/fold.ts'
 import type { Json } from '../../journal/json.ts'
 import { parentPath, taskOf } from '../../journal/paths.ts'
-import type { Message } from '../../models/messages.ts'
+import type { Message } from '../../journal/entries.ts'
 import type { Store } from '../../stores/store.ts'
 
 export interface SentPrompt {

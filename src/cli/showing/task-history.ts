@@ -1,7 +1,15 @@
 // One task of a run as a whole, as plain JSON: what it was told to do, and every attempt with its model calls and tool calls.
-import type { FailedTry, PinnedRequest, ReplyPart, Usage } from '../../journal/entries.ts'
+import type { FailedTry, ReplyPart, Usage } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
-import type { AttemptState, CallState, RunState, TaskState, ToolOutcome, TurnState } from '../../journal/state.ts'
+import type {
+  AttemptState,
+  CallState,
+  RunState,
+  SentRequest,
+  TaskState,
+  ToolOutcome,
+  TurnState,
+} from '../../journal/state.ts'
 import type { TaskRecord } from '../run-record.ts'
 
 export interface WholeTask extends TaskRecord {
@@ -23,7 +31,7 @@ export interface AttemptRecord {
   /** The run that a task which is a crew was executed by. */
   readonly child: string | undefined
   /** Absent for a task that is a function. */
-  readonly request: PinnedRequest | undefined
+  readonly request: SentRequest | undefined
   readonly turns: readonly TurnRecord[]
 }
 

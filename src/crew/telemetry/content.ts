@@ -4,7 +4,7 @@ import type { ReplyPart } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import type { ToolOutcome } from '../../journal/state.ts'
 import type { ModelReply, ModelRequest } from '../../models/call-model.ts'
-import type { Message } from '../../models/messages.ts'
+import type { Message } from '../../journal/entries.ts'
 import { redact } from '../../models/redact.ts'
 import type { SpanAttributes } from './tracer.ts'
 

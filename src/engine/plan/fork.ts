@@ -9,6 +9,7 @@ import type { NewEntry, OnceCall, PlannedTask, StoredOutput } from '../../journa
 import { digest } from '../../journal/hash.ts'
 import type { RunState, TaskState } from '../../journal/state.ts'
 import type { CrewDefinition, Inputs, TaskDefinition } from '../definition.ts'
+import { conversationFor } from '../conversation.ts'
 import { waitsFor } from '../waits-for.ts'
 import { callsFor, toOnceCall } from '../once.ts'
 import { changeOf, unfitness } from './stale.ts'
@@ -53,6 +54,7 @@ export async function planFork(crew: CrewDefinition, parent: RunState, request: 
     open: new Set(),
     unknown: new Set(),
     touched: new Set(),
+    places: new Map(),
   }
   const tasks: PlannedTask[] = []
   const entries: NewEntry[] = []
@@ -61,6 +63,9 @@ export async function planFork(crew: CrewDefinition, parent: RunState, request: 
     const { planned, entry, stale: reasons = [] } = await planTask(scene, task)
     tasks.push(planned)
     if (entry) entries.push(entry)
+    // the first entry is `run.created`
+    const text = outputIn(entry)
+    if (text !== undefined) scene.places.set(text, entries.length + 1)
     if (reasons.length > 0) stale.push({ task: task.name, reasons })
   }
   if (request.stale === 'refuse' && stale.length > 0) throw staleRefused(parent, stale)
@@ -84,6 +89,8 @@ interface Scene {
   readonly unknown: Set<string>
   /** Those that the caller's wish reaches: what depends on one is not kept when it is stale. */
   readonly touched: Set<string>
+  /** Outputs that the new run begins with, by their texts: the entry that holds one. */
+  readonly places: Map<string, number>
 }
 
 interface Planned {
@@ -123,7 +130,9 @@ function inheritOrExecute(scene: Scene, task: TaskDefinition, stored: TaskState,
   const from = stored.from ?? { run: scene.parent.run, seq: stored.seq ?? 0 }
   const reached = task.context.some((name) => touched.has(name))
   const upstream = output.fingerprint ? task.context.filter((name) => open.has(name)) : []
-  const offer: NewEntry = { type: 'task.offered', path: task.name, from, output }
+  const conversation = conversationFor(scene.parent, stored, scene.places)
+  const inherited = { path: task.name, from, output, ...(conversation ? { conversation } : {}) }
+  const offer: NewEntry = { type: 'task.offered', ...inherited }
   if ((request.stale === 'rerun' || reached) && fields.length > 0) {
     touched.add(task.name)
     return execute(scene, task, reasons, { fields })
@@ -152,7 +161,7 @@ function inheritOrExecute(scene: Scene, task: TaskDefinition, stored: TaskState,
       reasons: [there, ...kept, ...maybe],
       ...(fields.length > 0 ? { fields } : {}),
     },
-    entry: { type: 'task.inherited', path: task.name, from, output, ...(kept.length > 0 ? { stale: reasons } : {}) },
+    entry: { type: 'task.inherited', ...inherited, ...(kept.length > 0 ? { stale: reasons } : {}) },
     stale: reasons,
   }
 }
@@ -210,6 +219,11 @@ function inheritSkip({ parent }: Scene, { name }: TaskDefinition): Planned {
     planned: { task: name, action: 'inherit', reasons: [reason] },
     entry: { type: 'task.skipped', path: name, reason },
   }
+}
+
+function outputIn(entry: NewEntry | undefined): string | undefined {
+  if (entry?.type === 'task.edited') return entry.raw
+  return entry?.type === 'task.inherited' || entry?.type === 'task.offered' ? entry.output?.raw : undefined
 }
 
 function whyForced({ crew, request: { from, only } }: Scene, task: TaskDefinition): string | undefined {

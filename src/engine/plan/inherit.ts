@@ -1,12 +1,13 @@
 // An output that makes executing a task needless, looked for when the task's turn comes and everything that it is given is known:
 // the one that its parent offered, or, where the run is to reuse what there is, one of any run of the crew.
 import { edited } from '../../journal/edits.ts'
-import type { Fingerprint, NewEntry, OutputPlace, StoredOutput } from '../../journal/entries.ts'
+import type { Conversation, Fingerprint, NewEntry, OutputPlace, StoredOutput } from '../../journal/entries.ts'
 import { changedFields } from '../../journal/fingerprint.ts'
 import { digest } from '../../journal/hash.ts'
 import type { RunState } from '../../journal/state.ts'
 import type { CrewDefinition, Engine, TaskDefinition } from '../definition.ts'
 import type { Hold } from '../hold.ts'
+import { conversationFor } from '../conversation.ts'
 import { readRun } from '../read-run.ts'
 import { unfitness } from './stale.ts'
 import { outputsFor } from '../so-far.ts'
@@ -19,13 +20,15 @@ export async function inheritance(
 ): Promise<NewEntry | undefined> {
   const found = await stored(engine, crew, task, state, outputsFor(state, task))
   if (!found) return undefined
-  const { from, output, offered, reasons } = found
-  return { type: 'task.inherited', path: task.name, from, reasons, ...(offered ? {} : { output }) }
+  const { from, output, conversation, offered, reasons } = found
+  const made = { output, ...(conversation ? { conversation } : {}) }
+  return { type: 'task.inherited', path: task.name, from, reasons, ...(offered ? {} : made) }
 }
 
 export interface Found {
   readonly from: OutputPlace
   readonly output: StoredOutput
+  readonly conversation?: Conversation | undefined
   /** It is the one that the run was made with. */
   readonly offered: boolean
   readonly reasons: string[]
@@ -48,7 +51,7 @@ export async function stored(
   if (offer && same && (await unfitness(task, offer.output)) === undefined) {
     return { ...offer, offered: true, reasons: ['what it depends on came out equal'] }
   }
-  const found = state.reuse && (await findReusable(engine, crew.name, task, fingerprint, state.reuse))
+  const found = state.reuse && (await findReusable(engine, crew.name, task, fingerprint, state.reuse, state.outputs))
   if (!found) return undefined
   return { ...found, offered: false, reasons: [`it was made from the same at ${found.output.completedAt}`] }
 }
@@ -60,7 +63,9 @@ export async function findReusable(
   task: TaskDefinition,
   fingerprint: Fingerprint,
   { maxAgeSeconds }: { readonly maxAgeSeconds?: number },
-): Promise<{ from: OutputPlace; output: StoredOutput } | undefined> {
+  /** Those that the run has, which is to take it. */
+  outputs: RunState['outputs'] = new Map(),
+): Promise<Pick<Found, 'from' | 'output' | 'conversation'> | undefined> {
   const since = maxAgeSeconds === undefined ? undefined : world.now().getTime() - maxAgeSeconds * 1000
   const key = digest(fingerprint)
   const from = await store.findOutput(crew, task.name, key, since)
@@ -71,5 +76,7 @@ export async function findReusable(
   if (!read || edited(read.state) || read.state.handEdited || made?.seq !== from.seq) return undefined
   const { output } = made
   if (!output?.fingerprint || digest(output.fingerprint) !== key) return undefined
-  return (await unfitness(task, output)) === undefined ? { from, output } : undefined
+  if ((await unfitness(task, output)) !== undefined) return undefined
+  const places = new Map([...outputs].map(([place, text]) => [text, place]))
+  return { from, output, conversation: conversationFor(read.state, made, places) }
 }

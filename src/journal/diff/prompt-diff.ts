@@ -1,6 +1,6 @@
 // What was sent to the model in the one run and in the other, from the requests that the attempts pinned.
-import type { PinnedRequest, ToolDefinition } from '../entries.ts'
-import type { AttemptState } from '../state.ts'
+import type { ToolDefinition } from '../entries.ts'
+import type { AttemptState, SentRequest } from '../state.ts'
 import type { Json } from '../json.ts'
 import { jsonChanges, type JsonChange } from './json-changes.ts'
 import type { Missing } from './maker.ts'
@@ -38,7 +38,7 @@ export function samePrompt({ instructions, message, tools, model, settings, sche
   return !instructions && !message && !model && tools.length + settings.length + schema.length === 0
 }
 
-function diffRequests(a: PinnedRequest, b: PinnedRequest): PromptDiff {
+function diffRequests(a: SentRequest, b: SentRequest): PromptDiff {
   const instructions = textDiff(a.instructions, b.instructions)
   const message = textDiff(a.message, b.message)
   return {
