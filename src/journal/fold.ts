@@ -1,20 +1,13 @@
 // Entries to the state of a run. Pure and free of Node, so that engine, command line and page all read a journal alike.
 // Paths decide where an entry belongs, never its position: a journal from which a person removed a line still folds, and
 // a task without its `task.completed` is a task that is not done.
-import {
-  journalVersion,
-  type Entry,
-  type EntryOf,
-  type Limit,
-  type PinnedRequest,
-  type StoredOutput,
-} from './entries.ts'
+import { journalVersion, type Entry, type EntryOf, type Limit, type StoredOutput } from './entries.ts'
 import { closeFold } from './edits.ts'
 import { giveUp, withdraw } from './give-up.ts'
-import { callPath, childRun, isNested, taskOf } from './paths.ts'
-import { referencesIn, sentRequest } from './pinned.ts'
-import { attemptAt, callAt, codeTurn, noRequest, orphan, taskAt } from './places.ts'
-import { addTo, noUsage, replyText, spentOn, type AttemptState, type RunState, type TaskState } from './state.ts'
+import { callPath, isNested, taskOf } from './paths.ts'
+import { attemptAt, callAt, orphan, taskAt } from './places.ts'
+import { startedAttempt } from './started-attempt.ts'
+import { addTo, noUsage, replyText, spentOn, type RunState, type TaskState } from './state.ts'
 
 export function fold(entries: Iterable<Entry>): RunState {
   const state = emptyState()
@@ -326,28 +319,6 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
       state.budget = { ...(asked.question.limit as Limit), ...(entry.answer.to as Limit) }
   },
   'message.refused': () => {},
-}
-
-function startedAttempt(state: RunState, entry: EntryOf<'task.started'>): AttemptState {
-  const path = entry.path as string
-  const pinned = entry.request as unknown as PinnedRequest | undefined
-  const isWhole = !pinned || referencesIn(pinned.message).every(({ output }) => state.outputs.has(output))
-  return {
-    path,
-    seq: entry.seq,
-    pinned,
-    request: pinned ? sentRequest(pinned, state.outputs) : noRequest,
-    fingerprint: entry.fingerprint,
-    agent: entry.agent ?? '',
-    startedAt: entry.at,
-    ...(entry.carries ? { carries: entry.carries } : {}),
-    after: entry.prev,
-    ...(entry.child ? { child: childRun(state.run, path) } : {}),
-    // what it was told was removed by hand: nobody can go on with it
-    status: isWhole ? 'open' : 'void',
-    accepted: [],
-    turns: entry.code ? [codeTurn(path, entry, state.inputs)] : [],
-  }
 }
 
 function isJson(text: string): boolean {
