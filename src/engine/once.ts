@@ -196,10 +196,19 @@ export function toOnceCall(call: FoundCall): OnceCall {
   return { task, tool, key, occurrence, input, calledAt, outcome, ...extra }
 }
 
-/** What a new run must know: calls that were made, and results that a person gave. Those taken from a record are in it already. */
+/**
+ * What a new run must know: calls that were made, and results that a person gave. Those taken from a record are in it already. Of calls that
+ * services were told to be the same, the newest: a run in a chain of replays must not know one for each of them.
+ */
 export function callsFor(state: RunState): FoundCall[] {
   const mayRepeat = (call: CallState): boolean => counts(call) || call.effect === 'idempotent'
-  return onceCalls(state, undefined, mayRepeat).filter((call) => call.made || call.given)
+  const calls = onceCalls(state, undefined, mayRepeat).filter((call) => call.made || call.given)
+  const newest = new Map(calls.map((call, index) => [sameCall(call) ?? String(index), call]))
+  return calls.filter((call, index) => newest.get(sameCall(call) ?? String(index)) === call)
+}
+
+function sameCall({ task, tool, key, occurrence, idempotencyKey }: OnceCall): string | undefined {
+  return idempotencyKey === undefined ? undefined : JSON.stringify([task, tool, key, occurrence, idempotencyKey])
 }
 
 /** What the tool was given for the same call in the runs that this one was made from: more than one when coworkers made it. */

@@ -102,6 +102,34 @@ describe('the calls of a task that is a crew', () => {
     })
   }
 
+  test('are known once each also where they may be repeated, and services were told that they are the same', async () => {
+    const store = newStore()
+    const sent: string[] = []
+    const send = tool({
+      name: 'send',
+      description: 'Send',
+      effect: 'idempotent',
+      input: z.object({}),
+      run: (_, { idempotencyKey }) => `sent ${sent.push(idempotencyKey)}`,
+    })
+    const model = scriptedModel([
+      { when: (text) => text.includes('Task: Send') && !text.includes('sent'), calls: [{ tool: 'send', input: {} }] },
+      { when: 'Task:', reply: 'done' },
+    ])
+    const agent = new Agent({ role: 'A', goal: 'g', model, tools: [send] })
+    const mail = new Task({ name: 'mail', description: 'Send', agent })
+    const within = new Crew({ name: 'within', tasks: [mail], logger: quiet })
+    const tasks = [mail, new Task({ name: 'crew', crew: within })]
+    const crew = new Crew({ name: 'mails', tasks, store, logger: quiet })
+    await crew.kickoff({ id: 'r0' })
+    for (let generation = 1; generation <= 4; generation++)
+      await crew.replay('mail', { run: `r${generation - 1}`, id: `r${generation}` })
+    assert.equal(sent.length, 10)
+    assert.equal(new Set(sent).size, 2)
+    const [created] = await entriesOf(store, 'r4')
+    assert.deepEqual(created?.type === 'run.created' && created.calls?.map(({ task }) => task), ['mail', 'crew/mail'])
+  })
+
   test('are known once each when resumes begin new attempts at it', async () => {
     const store = newStore()
     await assert.rejects(claims({ store, fails: true }).crew.kickoff({ id: 'r', inputs }))
