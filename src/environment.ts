@@ -52,9 +52,19 @@ export function keysUnfit(): readonly string[] {
   return keyVariables.filter((name) => /[^\x21-\x7e]/.test(read(name) ?? ''))
 }
 
-/** The values that must never be seen in a journal, a log or an error. */
+/** The values that must never be seen in a journal, a log or an error: also those that only a package or a tool reads. */
 export function secrets(): readonly string[] {
-  return keyVariables.map(read).filter((value) => value !== undefined)
+  const others = Object.keys(process.env).filter((name) => keyNames.test(name) && !keyVariables.includes(name))
+  const long = others.map(read).filter((value) => value !== undefined && value.length >= 12 && !value.startsWith('/'))
+  return [...keyVariables.map(read), ...long].filter((value) => value !== undefined)
+}
+/** GROQ_API_KEY, GITHUB_TOKEN, AWS_SECRET_ACCESS_KEY, DB_PASSWORD */
+const keyNames = /(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|SECRET_KEY|PRIVATE_KEY)$/
+
+/** Those in which a credential may be, such as a password or a key in the query. */
+export function addresses(): readonly string[] {
+  const names = ['OPENAI_BASE_URL', 'ANTHROPIC_BASE_URL', 'OLLAMA_BASE_URL', 'REPRISE_STORE']
+  return names.map(read).filter((value) => value !== undefined)
 }
 
 /** What a program that Reprise starts is given: enough to find commands and its home, and no key. */

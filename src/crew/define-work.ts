@@ -2,7 +2,7 @@
 import type { ChildDefinition, CodeDefinition, TaskDefinition } from '../engine/definition.ts'
 import { messageOf, RepriseError } from '../errors.ts'
 import type { Json } from '../journal/json.ts'
-import { redact } from '../models/redact.ts'
+import { redact } from '../secrets/redact.ts'
 import type { ChildOf } from './crew-task.ts'
 import type { Overrides } from './define.ts'
 import { readInputs, settled, unreadInputs } from './given-inputs.ts'

@@ -5,7 +5,7 @@ import type { World } from '../engine/definition.ts'
 import type { RunEvent } from '../engine/listeners.ts'
 import { messageOf, RepriseError } from '../errors.ts'
 import { isEnded, type RunState } from '../journal/state.ts'
-import { redact } from '../models/redact.ts'
+import { redact } from '../secrets/redact.ts'
 import { checkKeys, checkNumber, describe } from '../options.ts'
 
 export interface EventsOptions {

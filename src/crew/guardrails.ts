@@ -2,7 +2,7 @@
 import type { GuardrailDefinition, GuardrailInput } from '../engine/definition.ts'
 import { messageOf, RepriseError } from '../errors.ts'
 import { strictJson, type Json } from '../journal/json.ts'
-import { redact } from '../models/redact.ts'
+import { redact } from '../secrets/redact.ts'
 import { describe } from '../options.ts'
 import type { AnswerSchema } from '../schema/answer-schema.ts'
 

@@ -1,7 +1,7 @@
 // Putting an open question to the caller of a run, who may answer at once. The first answer counts, wherever it comes from.
 import { messageOf, RepriseError } from '../errors.ts'
 import type { Question } from '../journal/entries.ts'
-import { redact } from '../models/redact.ts'
+import { redact } from '../secrets/redact.ts'
 import { unlessAborted } from './deadline.ts'
 import type { ExecuteOptions } from './definition.ts'
 import type { Hold } from './hold.ts'

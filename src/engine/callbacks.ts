@@ -1,7 +1,7 @@
 // Telling the user's code what happened in a run. What it throws fails the run; a resume calls it again.
 import { messageOf, RepriseError } from '../errors.ts'
 import { taskOf } from '../journal/paths.ts'
-import { redact } from '../models/redact.ts'
+import { redact } from '../secrets/redact.ts'
 import { unlessAborted } from './deadline.ts'
 import type { Callbacks, CrewDefinition } from './definition.ts'
 import { fileReader } from './files.ts'

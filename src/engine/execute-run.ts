@@ -2,7 +2,7 @@
 // unless the hold is lost, in which case nothing more may be said.
 import { RepriseError, messageOf } from '../errors.ts'
 import type { RunState } from '../journal/state.ts'
-import { redact } from '../models/redact.ts'
+import { redact } from '../secrets/redact.ts'
 import { resumeCommand } from './commands.ts'
 import type { CrewDefinition, ExecuteOptions } from './definition.ts'
 import type { Hold } from './hold.ts'

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { messageOf, RepriseError } from '../errors.ts'
 import { throughJson } from '../journal/json.ts'
 import type { ToolOutcome } from '../journal/state.ts'
-import { redact } from '../models/redact.ts'
+import { redact } from '../secrets/redact.ts'
 import type { Tool, ToolContext } from '../tools/tool.ts'
 import { deadline, unlessAborted } from './deadline.ts'
 

@@ -4,7 +4,7 @@ import type { ContentPart, ModelMessage, ToolSet } from 'ai'
 import type { Message, ReplyPart, ToolOutcome, ToolRequest } from '../journal/entries.ts'
 import { noFiles, type Files } from '../journal/files.ts'
 import { throughJson, type Json } from '../journal/json.ts'
-import { redact } from './redact.ts'
+import { redact } from '../secrets/redact.ts'
 import { userContent } from './user-content.ts'
 
 type AssistantPart = Exclude<Extract<ModelMessage, { role: 'assistant' }>['content'], string>[number]

@@ -2,7 +2,7 @@
 // keys), and what to do. Errors of the AI SDK are read by their fields, since several copies of it can be installed.
 import { messageOf, RepriseError } from '../errors.ts'
 import type { FailedTry } from '../journal/entries.ts'
-import { redact } from './redact.ts'
+import { redact } from '../secrets/redact.ts'
 import type { ResolvedModel } from './resolve-model.ts'
 
 /** A MODEL_FAILED error: what `model.failed` records, beside code and message. */

@@ -5,7 +5,7 @@ import type { Json } from '../../journal/json.ts'
 import type { ToolOutcome } from '../../journal/state.ts'
 import type { ModelReply, ModelRequest } from '../../models/call-model.ts'
 import type { Message } from '../../journal/entries.ts'
-import { redact } from '../../models/redact.ts'
+import { redact } from '../../secrets/redact.ts'
 import type { SpanAttributes } from './tracer.ts'
 
 export function requestContent({ instructions, messages }: ModelRequest): SpanAttributes {

@@ -1,5 +1,7 @@
 // The credentials that a server is opened with, and their removal from everything that it says: servers echo them in errors, and
 // some have a tool that prints their environment. What the model sees and what the journal keeps is the cleaned text.
+import { removerOf } from '../../secrets/forms.ts'
+import { remember, secretsIn, secretsInAddress } from '../../secrets/known.ts'
 import { isStdio, type HttpServer, type StdioServer } from './server.ts'
 
 export interface Cleaner {
@@ -9,14 +11,9 @@ export interface Cleaner {
 }
 
 export function cleanerFor(server: StdioServer | HttpServer): Cleaner {
-  // the longest first: a key that begins like another must not leave its tail behind
-  const secrets = [...new Set(secretsOf(server))]
-    // shorter ones are no secrets, and replacing them would only make texts unreadable
-    .filter((secret) => secret.length >= 4)
-    .flatMap((secret) => [...new Set([secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])])
-    .toSorted((a, b) => b.length - a.length)
-  const text = (dirty: string): string =>
-    secrets.reduce((clean, secret) => clean.replaceAll(secret, '[redacted]'), dirty)
+  const secrets = secretsOf(server)
+  remember(secrets)
+  const text = removerOf(secrets)
   const value = (dirty: unknown): unknown => {
     if (typeof dirty === 'string') return text(dirty)
     if (Array.isArray(dirty)) return dirty.map(value)
@@ -41,28 +38,5 @@ function secretsOf(server: StdioServer | HttpServer): string[] {
     })
     return [...Object.entries(server.env ?? {}), ...options].flatMap(secretsIn)
   }
-  const url = new URL(server.url)
-  const segments = url.pathname.split('/').filter((segment) => /^(?=.*\d)(?=.*[a-z])[\w.~-]{16,}$/i.test(segment))
-  const named = [...Object.entries(server.headers ?? {}), ...url.searchParams]
-  return [...segments, ...secretsIn(['', server.url]), ...named.flatMap(secretsIn)]
-}
-
-const telling = /key|token|secret|pass|pwd|auth|cred|cookie|bearer|private|signature|session|(^|_)pat$/i
-const shapes = /^(sk-|gh[a-z]_|github_pat_|glpat-|xox[a-z]-|AKIA|AIza|eyJ|Bearer |Basic )/
-
-function secretsIn([name, value]: readonly [string, string]): string[] {
-  const address = URL.canParse(value) ? new URL(value) : undefined
-  // without a password, the name is the key
-  const inAddress = [address?.password || address?.username].filter((part) => part !== undefined)
-  if (!telling.test(name) && !shapes.test(value)) return inAddress.flatMap(decoded)
-  // what stands behind a scheme: `Bearer abc`
-  return [...inAddress.flatMap(decoded), value, ...value.split(/\s+/).slice(1)]
-}
-
-function decoded(part: string): string[] {
-  try {
-    return [part, decodeURIComponent(part)]
-  } catch {
-    return [part]
-  }
+  return [...secretsInAddress(server.url), ...Object.entries(server.headers ?? {}).flatMap(secretsIn)]
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { environment, secrets } from '../../src/environment.ts'
-import { redact } from '../../src/models/redact.ts'
-import { environmentOf } from './support.ts'
+import { redact } from '../../src/secrets/redact.ts'
+import { environmentOf } from '../models/support.ts'
 
 test('takes every key of the environment out of a text, also in its escaped forms', () => {
   using _ = environmentOf({

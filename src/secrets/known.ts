@@ -1,0 +1,68 @@
+// The credentials that this process knows of: those of the environment, read at use, and those that were given in code, of which
+// whoever uses them tells us here. They are the process's and not a run's: an error of one run may repeat a key of another.
+import { addresses, secrets } from '../environment.ts'
+import { isTelling, isToken } from './shapes.ts'
+
+/** Enough for the keys of a program; tokens that are made anew each hour push the oldest out. */
+const most = 100
+/** What is shorter may well be a word. */
+const shortest = 8
+const given = new Set<string>()
+
+/** From here on they are taken out of every error, log and span. */
+export function remember(values: readonly string[]): void {
+  for (const value of values) {
+    if (value.length < shortest) continue
+    given.delete(value)
+    given.add(value)
+  }
+  for (const oldest of given) {
+    if (given.size <= most) break
+    given.delete(oldest)
+  }
+}
+
+export function knownSecrets(): readonly string[] {
+  return [...secrets(), ...addresses().flatMap(secretsInAddress), ...given]
+}
+
+/** Of a header, a variable or an option: the value, when its name or its shape tells that it is one; else what an address holds. */
+export function secretsIn([name, value]: readonly [string, string]): string[] {
+  const inAddress = /^[a-z][a-z+.-]*:\/\//i.test(value) ? userOf(value) : []
+  if (!isTelling(name) && !isToken(value)) return inAddress
+  // what stands after a scheme: `Bearer abc`
+  return [...inAddress, value, ...value.split(/\s+/).slice(1)]
+}
+
+/** The password, the values of the query that tell, and parts of the path that look like a key. */
+export function secretsInAddress(address: string): string[] {
+  const url = URL.parse(address)
+  if (url === null || !/^[a-z]+:\/\//i.test(address)) return userOf(address)
+  // what stands behind the query belongs to it once a path is put behind the address
+  const query = [...url.searchParams].filter(([name, value]) => isTelling(name) || isToken(value) || isRandom(value))
+  const written = query.flatMap(([, value]) => [value, encodeURIComponent(value)])
+  return [...userOf(address), ...written, ...url.pathname.split('/').filter(isRandom)]
+}
+
+function isRandom(part: string): boolean {
+  return /^(?=.*\d)(?=.*[a-z])[\w.~-]{16,}$/i.test(part)
+}
+
+/** By hand, since a password may hold what ends it for a parser: postgres://user:p/a@ss@host. Without one, the name is the key. */
+function userOf(address: string): string[] {
+  const whole = /^[a-z][a-z\d+.-]*:\/\/([^?#]*)@/i.exec(address)?.[1]
+  if (whole === undefined) return []
+  const colon = whole.indexOf(':')
+  // a path may hold an @ too
+  if (/^[^:@]*\//.test(whole) || /^[^:]*:\d+\//.test(whole)) return []
+  const part = whole.slice(colon + 1) || whole.slice(0, Math.max(0, colon))
+  return [part, ...decoded(part)].filter((found) => found !== '')
+}
+
+function decoded(part: string): string[] {
+  try {
+    return [decodeURIComponent(part)]
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,101 @@
+// What credentials look like, as data: for those that nobody told us of. To know one more kind, add a line. `redact` puts
+// `[redacted]` in the place of each match; what the group `kept` holds stays, so that a reader sees what stood there.
+// Texts come from servers and may be hostile: no pattern may look at a text more than once. So where a pattern can begin at many
+// places, what it repeats is bounded, or ends at the next place where it could begin.
+
+/** How well-known tokens begin, and how many characters follow at least. Few enough that a token masked in part is found too. */
+const tokens: readonly (readonly [prefix: string, least: number])[] = [
+  ['sk-', 6], // OpenAI, Anthropic (sk-ant-), OpenRouter, DeepSeek and many who copy them
+  ['AIza', 10], // Google
+  ['gsk_', 10], // Groq
+  ['xai-', 20], // xAI
+  ['pplx-', 20], // Perplexity
+  ['nvapi-', 20], // NVIDIA
+  ['hf_', 10], // Hugging Face
+  ['r8_', 20], // Replicate
+  ['tvly-', 10], // Tavily
+  ['gh[pousr]_', 10], // GitHub
+  ['github_pat_', 10], // GitHub, with rights of its own
+  ['gl(?:pat|ptt|dt|rt|cbt)-', 10], // GitLab
+  ['xox[a-z]-', 8], // Slack
+  ['xapp-', 10], // Slack, of an app
+  ['npm_(?=[A-Za-z0-9*]{20})', 20], // npm; variables of npm begin like it (npm_config_registry)
+  ['pypi-', 20], // PyPI
+  ['[spr]k_(?:live|test)_', 8], // Stripe
+  ['whsec_', 10], // Stripe, of webhooks
+  ['dop_v1_', 10], // DigitalOcean
+  ['lsv2_', 10], // LangSmith
+  ['ya29\\.', 10], // Google, OAuth
+]
+
+/** Names of which the value is a password, whatever it looks like. */
+const password = '(?:pass(?:word|wd|phrase)|pwd)'
+/** Names of which the value is a credential when it is long enough. */
+const named =
+  '(?:(?<!unexpected )token|secret|credentials?|(?:api|access|account|private|secret|signing|shared|master)[-_ .]?key|_auth)'
+/** Names that tell so only in the query of an address. */
+const inQuery = '(?:key|code|sig|signature|auth|session|sid)'
+/** What stands between a name and its value; in JSON within JSON the quotes are escaped. */
+const assigned = '(?: (?:provided|given|supplied|used|sent))?\\\\*["\']?\\s{0,9}[:=]\\s{0,9}'
+/** Said of a credential: no credential. */
+const ordinary =
+  '(?!(?:bearer|basic|empty|expected|expired|false|incorrect|invalid|malformed|missing|none|null|required|revoked|string|true|undefined|unknown|wrong)\\b|\\[redacted\\])'
+const bare = '[^\\s"\'\\\\&;,<>()[\\]{}]'
+
+export const shapes: readonly RegExp[] = [
+  // a private key in PEM, also with its line breaks escaped
+  /-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[\w+/=\s\\]{0,20000}(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?/g,
+  // a name and a password in an address, up to the last @: passwords do hold / and @. A port is no password.
+  /(?<kept>:\/\/)(?:\[redacted\]|[^\s/?#@:"'<>[]{0,200}):(?!\d{1,5}(?:[/?#,;)\]}\s"'<>]|$))[^\s"'<>]{0,200}(?=@)/g,
+  // a token alone in that place
+  /(?<kept>:\/\/)(?=[^\s/?#@:]{0,200}\d)[^\s/?#@:"'<>[]{12,200}(?=@)/g,
+  // the header, with whatever scheme
+  text(
+    `(?<kept>authorization${assigned}\\\\*["']?(?:(?:bearer|basic|token|digest|apikey|key|bot|negotiate)\\s{1,9})?)${ordinary}${bare}{6,}`,
+  ),
+  // the scheme alone: not "basic questions" or "a bearer of news"
+  /\b(?<kept>(?:[Bb]earer|BEARER|[Bb]asic|BASIC)\s{1,9})(?=[\w.~+/*=-]{0,200}(?:\d|[a-z][A-Z])|[\w.~+/*=-]{20})[\w.~+/*=-]{6,}/g,
+  // cookies, to the end of the line
+  text(`(?<kept>\\b(?:set-)?cookie["']?\\s{0,9}:\\s{0,9}["']?)[^\\s"'=]{1,100}=[^\\r\\n"']{3,}`),
+  // password="…": all of the text in quotes
+  text(`(?<kept>${password}${assigned}(?<quote>["']))${ordinary}(?:(?!\\k<quote>)[^\\\\]|\\\\.)+`),
+  text(`(?<kept>${named}${assigned}(?<quote>["']))${ordinary}(?:(?!\\k<quote>)[^\\\\]|\\\\.){6,}`),
+  // password=…, passwd: …
+  text(`(?<kept>${password}${assigned}\\\\*["']?)${ordinary}${bare}+`),
+  // api_key=…, client_secret=…, "token\\": \\"…
+  text(
+    `(?<kept>${named}(?: (?:provided|given|supplied|used|sent))?(?:\\\\*["']?\\s{0,9}=\\s{0,9}|\\\\*["']?:|\\\\+["']:\\s{0,9})\\\\*["']?)${ordinary}${bare}{6,}`,
+  ),
+  // token: …, where more than small letters follow: not "the secret: practise"
+  text(`(?<kept>${named}${assigned}["'\`]?)${ordinary}(?=[a-z]{0,200}[^a-z\\s.,;:!?"'()[\\]{}])${bare}{6,}`, 'gi'),
+  // ?key=…&sig=…
+  text(`(?<kept>[?&][\\w.-]{0,40}?${inQuery}=)${ordinary}[^\\s&#"'<>\\\\]{6,}`),
+  // AWS, the names of keys
+  /(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9*]{12,}/g,
+  // JWT
+  /(?<![\w-])eyJ[\w-]{8,}(?:\.[\w-]+){1,4}/g,
+  ...tokens.map(([prefix, least]) => new RegExp(tokenPattern(prefix, least), 'g')),
+]
+
+const anyToken = new RegExp(`^(?:${tokens.map(([prefix]) => prefix).join('|')}|AKIA|ASIA|eyJ|Bearer |Basic )`)
+
+/** Whether a value that was given in code begins like a well-known token. */
+export function isToken(value: string): boolean {
+  return anyToken.test(value)
+}
+
+/** Whether the name of a header, a variable, an option or a member of a query tells that its value is a credential. */
+export function isTelling(name: string): boolean {
+  return /key|token|secret|pass|pwd|auth|cred|cookie|bearer|private|signature|session|^sig$|^code$|(^|_)pat$/i.test(
+    name,
+  )
+}
+
+function text(pattern: string, flags = 'gi'): RegExp {
+  return new RegExp(pattern, flags)
+}
+
+// Servers mask a key only in part: sk-proj-ab****9f3c, sk-proj-ab…9f3c, sk-proj-ab...9f3c.
+function tokenPattern(prefix: string, least: number): string {
+  return `(?<![A-Za-z0-9])${prefix}(?:[\\w*…•-]|\\.{3}){${least},}`
+}
