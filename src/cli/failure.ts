@@ -1,6 +1,7 @@
 // How a command says that it could not do what it was asked: one line, which ends with what to type next.
 import { shellWord } from '../engine/commands.ts'
-import { RepriseError, type ErrorCode } from '../errors.ts'
+import { messageOf, RepriseError, type ErrorCode } from '../errors.ts'
+import { redact } from '../secrets/redact.ts'
 import { exitCodeOf, UsageError, type ExitCode } from './exit-codes.ts'
 import type { Invocation } from './invocation.ts'
 
@@ -24,14 +25,14 @@ const hints: { readonly [code in ErrorCode]?: (run: string) => string } = {
 /** Prints the error and gives the code to exit with. */
 export function reportFailure(error: unknown, { terminal, complete }: Invocation): ExitCode {
   const known = RepriseError.isInstance(error) ? error : undefined
-  const message = complete(known ? withHint(known) : error instanceof Error ? error.message : String(error))
+  const message = redact(complete(known ? withHint(known) : messageOf(error)))
   if (terminal.json) {
     const code = known?.code ?? (error instanceof UsageError ? 'USAGE' : 'INTERNAL')
     terminal.record({ error: { code, message, runId: known?.runId, task: known?.task } })
   }
   terminal.loud.line({ text: 'error:', format: 'red' }, ` ${message}`)
   const stack = stackOf(error)
-  if (stack !== undefined) terminal.loud.line({ text: stack, format: 'dim' })
+  if (stack !== undefined) terminal.loud.line({ text: redact(stack), format: 'dim' })
   return exitCodeOf(error)
 }
 

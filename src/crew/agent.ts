@@ -3,7 +3,7 @@ import { RepriseError } from '../errors.ts'
 import { strictJson, type Json } from '../journal/json.ts'
 import { checkFlag, checkKeys, checkNumber, checkString, checkText, checkWhole, longestSeconds } from '../options.ts'
 import { checkModelKind, type LanguageModel } from '../models/resolve-model.ts'
-import { checkSettings, type ModelSettings } from '../models/settings.ts'
+import { checkSettings, refuseSecrets, type ModelSettings } from '../models/settings.ts'
 import { toolList, type Tool, type Tools } from '../tools/tool.ts'
 import { guardrailList, type Guardrail } from './guardrails.ts'
 import type { Placeholders } from './placeholders.ts'
@@ -149,5 +149,7 @@ function readSettings(what: string, settings: ModelSettings): { readonly [name: 
   const json = strictJson(settings, 'settings')
   if (!json.ok)
     throw new RepriseError('OPTION_UNKNOWN', `${json.path} of ${what} is ${json.found}, which JSON does not carry`)
-  return json.value as { readonly [name: string]: Json }
+  const read = json.value as { readonly [name: string]: Json }
+  refuseSecrets(what, read)
+  return read
 }

@@ -5,6 +5,7 @@ import { asRepriseError, messageOf, RepriseError } from '../errors.ts'
 import { noFiles, plainInputs } from '../journal/files.ts'
 import type { RunState } from '../journal/state.ts'
 import { describe } from '../options.ts'
+import { redact } from '../secrets/redact.ts'
 import type { CrewRuns } from './crew-runs.ts'
 import { readInputs, type GivenInputs } from './given-inputs.ts'
 import { pooled, readConcurrency } from './pool.ts'
@@ -103,7 +104,7 @@ function made(id: unknown, inputs: Inputs, index: number): unknown {
   try {
     return (id as (inputs: Inputs, index: number) => unknown)(plainInputs(inputs), index)
   } catch (error) {
-    throw new RepriseError('CALLBACK_FAILED', `the function that makes ids threw: ${messageOf(error)}`, {
+    throw new RepriseError('CALLBACK_FAILED', `the function that makes ids threw: ${redact(messageOf(error))}`, {
       cause: error,
     })
   }

@@ -4,6 +4,7 @@ import { messageOf } from '../errors.ts'
 import type { Entry } from '../journal/entries.ts'
 import { isNested, taskOf } from '../journal/paths.ts'
 import { replyText } from '../journal/state.ts'
+import { redact } from '../secrets/redact.ts'
 
 // what a model or a tool said must not steer the terminal
 const print = (message: string): void => void process.stderr.write(`${message.replaceAll(/[\p{Cc}]+/gu, ' ')}\n`)
@@ -19,7 +20,7 @@ export function guarded(logger: Logger): Logger {
       try {
         logger[level](message)
       } catch (error) {
-        process.emitWarning(`the logger of a crew threw: ${messageOf(error)}`)
+        process.emitWarning(`the logger of a crew threw: ${redact(messageOf(error))}`)
       }
     }
   return { info: guard('info'), warn: guard('warn') }

@@ -6,6 +6,7 @@ import { encodeEntry, type EncodedEntry } from '../journal/codec.ts'
 import type { NewEntry, Owner } from '../journal/entries.ts'
 import { applyEntry } from '../journal/fold.ts'
 import { isEnded, type RunState } from '../journal/state.ts'
+import { redact } from '../secrets/redact.ts'
 import type { Batch, Lease } from '../stores/store.ts'
 import { unlessAborted } from './deadline.ts'
 import type { Engine } from './definition.ts'
@@ -222,7 +223,7 @@ function runIsOver({ run, status }: RunState): RepriseError {
 
 /** What a store throws that is not of our own words. */
 function storeFailed(run: string, cause: unknown): RepriseError {
-  return new RepriseError('STORE_FAILED', `the store could not append to run ${run}: ${messageOf(cause)}`, {
+  return new RepriseError('STORE_FAILED', `the store could not append to run ${run}: ${redact(messageOf(cause))}`, {
     runId: run,
     cause,
   })

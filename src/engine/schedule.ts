@@ -4,6 +4,7 @@
 import { messageOf, RepriseError } from '../errors.ts'
 import type { NewEntry } from '../journal/entries.ts'
 import { openQuestions, type RunState } from '../journal/state.ts'
+import { redact } from '../secrets/redact.ts'
 import { tellOfEnd, tellOfSteps, tellOfTasks } from './callbacks.ts'
 import { childOf, hasAnswers } from './children.ts'
 import { unlessAborted } from './deadline.ts'
@@ -128,7 +129,8 @@ async function withoutExecuting(hold: Hold, crew: CrewDefinition, task: TaskDefi
 
 /** Says at which task it happened: others may be under way. */
 function at(error: unknown, task: string): RepriseError {
-  if (!RepriseError.isInstance(error)) return new RepriseError('TASK_FAILED', messageOf(error), { task, cause: error })
+  if (!RepriseError.isInstance(error))
+    return new RepriseError('TASK_FAILED', redact(messageOf(error)), { task, cause: error })
   if (error.task !== undefined) return error
   return new RepriseError(error.code, error.message, { runId: error.runId, task, cause: error.cause ?? error })
 }

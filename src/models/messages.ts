@@ -105,7 +105,7 @@ function whyInvalid(tool: string, input: Json, tools: readonly string[]): string
     const known = tools.length === 0 ? 'There are no tools; answer without one.' : `The tools are: ${tools.join(', ')}.`
     return `There is no tool called ${JSON.stringify(tool)}. ${known}`
   }
-  const quoted = typeof input === 'string' ? `: ${redact(input.slice(0, 200))}` : ''
+  const quoted = typeof input === 'string' ? `: ${redact(input).slice(0, 200)}` : ''
   return `The input of this call to ${tool} is not valid JSON, so it was not made. Call it again with valid JSON. The input was${quoted || ' unreadable'}`
 }
 

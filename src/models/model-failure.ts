@@ -135,7 +135,7 @@ function advice(error: unknown, model: ResolvedModel, asked: number | undefined)
 
 // The SDK's own error holds the whole request and the server's raw answer, which may echo a key; whoever prints an error prints
 // its cause.
-function safeCause(error: unknown): Error {
+export function safeCause(error: unknown): Error {
   const { name, statusCode, stack } = error as ApiCallError
   const cause = Object.assign(new Error(describe(error)), statusCode === undefined ? {} : { statusCode })
   if (name) cause.name = name

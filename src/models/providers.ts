@@ -4,6 +4,7 @@ import { environment, keysSet, keysUnfit, type Environment } from '../environmen
 import { RepriseError } from '../errors.ts'
 import { isInstalled } from '../optional-package.ts'
 import { describe } from '../options.ts'
+import { redact } from '../secrets/redact.ts'
 import type { LanguageModel } from './resolve-model.ts'
 
 export interface Provider {
@@ -91,7 +92,7 @@ export function checkProvider(model: { readonly name: string; readonly provider:
   const address = provider.address?.read(environment())
   if (address === undefined || /^https?:$/.test(URL.parse(address)?.protocol ?? '')) return
   // it may begin with a name and a password
-  const shown = describe(address.replace(/^.*@/s, ''))
+  const shown = describe(redact(address.replace(/^.*@/s, '')))
   const words = `model ${name} cannot be reached: ${provider.address?.variable} is ${shown}; set it to a whole address, such as http://127.0.0.1:8080/v1`
   throw new RepriseError('MODEL_INVALID', words)
 }

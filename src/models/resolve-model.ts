@@ -5,6 +5,9 @@ import type { LanguageModel as AiLanguageModel } from 'ai'
 import { environment } from '../environment.ts'
 import { messageOf, RepriseError } from '../errors.ts'
 import { describe } from '../options.ts'
+import { redact } from '../secrets/redact.ts'
+import { safeCause } from './model-failure.ts'
+import { learnSecrets } from './model-secrets.ts'
 import { checkProvider, findProvider, providerNames } from './providers.ts'
 
 /** A language model object of the AI SDK, of any version that it still takes. */
@@ -40,13 +43,16 @@ export async function resolveModel(model: LanguageModel | string | undefined): P
   checkModel(model)
   const name = modelName(model)
   if (model !== undefined && typeof model !== 'string') {
+    learnSecrets(model)
     return { name, model, keyVariable: findProvider(providerOf(model))?.keyVariable }
   }
   const { provider, id } = parseModel(model)
   try {
     return { name, model: await provider.open(id), keyVariable: provider.keyVariable }
   } catch (error) {
-    throw new RepriseError('MODEL_INVALID', `model ${name} cannot be opened: ${messageOf(error)}`, { cause: error })
+    throw new RepriseError('MODEL_INVALID', `model ${name} cannot be opened: ${redact(messageOf(error))}`, {
+      cause: safeCause(error),
+    })
   }
 }
 

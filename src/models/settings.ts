@@ -3,6 +3,7 @@ import type { LanguageModelCallOptions, generateText } from 'ai'
 import { RepriseError } from '../errors.ts'
 import type { Json } from '../journal/json.ts'
 import { checkKeys, checkNumber, checkText, checkWhole, describe, isRecord, longestSeconds } from '../options.ts'
+import { redact } from '../secrets/redact.ts'
 
 // A type and not an interface, so that it passes for the JSON that the journal keeps.
 /** What an agent's `settings` may hold. `providerOptions` is passed on as it is: `{ openai: { reasoningEffort: 'low' } }`. */
@@ -56,6 +57,22 @@ export function checkSettings(who: string, settings: ModelSettings): void {
   if (isRecord(options) && Object.values(options).every(isRecord)) return
   const words = `${what('providerOptions')} is not an object of objects; give the options by provider: { openai: { reasoningEffort: 'low' } }`
   throw new RepriseError('OPTION_UNKNOWN', words)
+}
+
+/** OPTION_UNKNOWN: the journal keeps the settings of a started task, and must not keep a key. */
+export function refuseSecrets(who: string, settings: { readonly [name: string]: Json }): void {
+  refuse(who, settings['providerOptions'] ?? null, ['settings', 'providerOptions'])
+}
+
+function refuse(who: string, value: Json, path: readonly string[]): void {
+  if (typeof value === 'string') {
+    const named = `${path.at(-1)}=${value}`
+    if (redact(named) === named) return
+    const words = `${path.join('.')} of ${who} is a credential, and settings are kept in the journal; give it to the model object instead, as in createOpenAI({ apiKey })`
+    throw new RepriseError('OPTION_UNKNOWN', words)
+  }
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, member] of Object.entries(value)) refuse(who, member, [...path, name])
 }
 
 type Settings = { readonly [name: string]: Json } | undefined

@@ -5,6 +5,7 @@ import type { Usage } from '../journal/entries.ts'
 import type { Json } from '../journal/json.ts'
 import type { ModelReply, ModelRequest } from './call-model.ts'
 import { fitsStrictMode } from '../schema/json-schema.ts'
+import { redact } from '../secrets/redact.ts'
 import { toModelMessages, toReplyParts } from './messages.ts'
 import { timeoutError } from './model-failure.ts'
 import type { ResolvedModel } from './resolve-model.ts'
@@ -46,7 +47,7 @@ export async function tryOnce(
     ),
     usage: toUsage(usage),
     finish: finishReason,
-    ...(response.modelId !== resolved.model.modelId && { model: response.modelId }),
+    ...(response.modelId !== resolved.model.modelId && { model: redact(response.modelId) }),
   }
 }
 
@@ -89,7 +90,7 @@ function middleware({ toolChoice, warn }: ModelRequest, hearing: () => Hear | un
     wrapGenerate: async ({ doGenerate, doStream, params }) => {
       const hear = hearing()
       const result = hear ? await streamedReply(await doStream(), hear, params.abortSignal) : await doGenerate()
-      for (const warning of result.warnings) warn?.(wordsOf(warning))
+      for (const warning of result.warnings) warn?.(redact(wordsOf(warning)))
       const seen = new Set<string>()
       const content = result.content.map((part) => {
         if (part.type !== 'tool-call') return part

@@ -3,6 +3,7 @@
 // It is made at once, so that a schema that has none is refused when a crew is put together, not after money was spent.
 import { messageOf, RepriseError } from '../errors.ts'
 import { throughJson, type Json } from '../journal/json.ts'
+import { redact } from '../secrets/redact.ts'
 import { closeObjects, isObjectSchema, wrapSchema } from './json-schema.ts'
 
 /** The part of Standard Schema that is needed to infer types; https://standardschema.dev has the rest. */
@@ -90,7 +91,7 @@ function fromAiSchema(schema: AiSchema, what: string): AnswerSchema {
 
 /** A transform or refinement that throws has refused the value too. */
 function total(parse: (value: Json) => Promise<Parsed>): (value: Json) => Promise<Parsed> {
-  return (value) => parse(value).catch((error: unknown) => ({ ok: false, reason: messageOf(error) }))
+  return (value) => parse(value).catch((error: unknown) => ({ ok: false, reason: redact(messageOf(error)) }))
 }
 
 function answerOf(json: Json): Pick<AnswerSchema, 'json' | 'asked' | 'unwrap'> {
@@ -121,7 +122,7 @@ function jsonOf(make: () => unknown, what: string): Json {
     made = make()
   } catch (error) {
     if (RepriseError.isInstance(error)) throw error
-    throw invalid(what, `gives no JSON Schema (${messageOf(error)})`, error)
+    throw invalid(what, `gives no JSON Schema (${redact(messageOf(error))})`, error)
   }
   if (made instanceof Promise || typeof made !== 'object' || made === null) {
     throw invalid(what, `gives ${made instanceof Promise ? 'its JSON Schema only later' : kindOf(made)}`)

@@ -5,6 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { RepriseError } from '../errors.ts'
 import { describe } from '../options.ts'
+import { redact } from '../secrets/redact.ts'
 import { makePrivateFolder } from './private-folder.ts'
 import type { Store } from './store.ts'
 
@@ -112,10 +113,9 @@ async function realFile(path: string): Promise<string> {
 }
 
 function invalid(url: string, why: string, cause?: unknown): RepriseError {
-  const shown = url.replace(/\/\/[^@/]*@/, '//')
   return new RepriseError(
     'STORE_INVALID',
-    `"${shown}" cannot be opened as a store: ${why}. Use sqlite:path/to/runs.db, file:path/to/folder or memory:`,
+    `"${redact(url)}" cannot be opened as a store: ${why}. Use sqlite:path/to/runs.db, file:path/to/folder or memory:`,
     { cause },
   )
 }

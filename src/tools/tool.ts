@@ -2,6 +2,7 @@
 // so what may happen to a call whose outcome nobody recorded.
 import { messageOf, RepriseError } from '../errors.ts'
 import type { Json } from '../journal/json.ts'
+import { redact } from '../secrets/redact.ts'
 import {
   checkFlag,
   checkKeys,
@@ -262,7 +263,9 @@ function approvalOf(what: string, approval: unknown): (input: unknown) => boolea
     const decide = approval as (input: unknown) => unknown
     return async (input) => {
       const needed = await Promise.try(decide, input).catch((error: unknown) => {
-        throw new RepriseError('TASK_FAILED', `approval of ${what} threw: ${messageOf(error)}`, { cause: error })
+        throw new RepriseError('TASK_FAILED', `approval of ${what} threw: ${redact(messageOf(error))}`, {
+          cause: error,
+        })
       })
       // a forgotten return must not pass for a no
       if (typeof needed === 'boolean') return needed

@@ -63,7 +63,7 @@ test('refuses an unknown URL, names it without its credentials, and says which t
   await refused(
     openStore('mysql://user:secret@box/db'),
     'STORE_INVALID',
-    /^"mysql:\/\/box\/db" .*sqlite:.*file:.*memory:/,
+    /^"mysql:\/\/\[redacted\]@box\/db" .*sqlite:.*file:.*memory:/,
   )
   await refused(openStore('runs.db'), 'STORE_INVALID', /"runs\.db"/)
   await refused(openStore('sqlite:'), 'STORE_INVALID', /names no path/)
@@ -71,7 +71,13 @@ test('refuses an unknown URL, names it without its credentials, and says which t
 })
 
 test('says of postgres and redis that this version has none', async () => {
-  for (const url of ['postgres://u:secret@h/d', 'postgresql://h/d', 'redis://:secret@h', 'rediss://h']) {
+  for (const url of [
+    'postgres://u:secret@h/d',
+    'postgresql://h/d',
+    'redis://:secret@h',
+    'rediss://h',
+    'postgres://u:p/secret@h@h/d',
+  ]) {
     await refused(openStore(url), 'STORE_INVALID', /not available in this version/)
     await refused(openStore(url), 'STORE_INVALID', /^(?!.*secret)/)
   }

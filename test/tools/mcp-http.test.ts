@@ -193,6 +193,19 @@ for (const status of [401, 500]) {
   })
 }
 
+test('a credential that stands where the words of a server are cut is told in no part', async () => {
+  const key = 'Kq7vX2xpL9zRt4wBn8sYd3mHc6afJ1g'
+  for (const before of [270, 290, 295]) {
+    await using stage = await openHttp((_asked, response) =>
+      response.writeHead(401).end(`${'.'.repeat(before)}${key} and ${Buffer.from(key).toString('base64')}`),
+    )
+    const opened = mcpTools({ url: stage.url, headers: { 'X-Api-Key': key } })
+    const error: unknown = await opened.catch((thrown: unknown) => thrown)
+    assert.match(inspect(error), /HTTP 401: \.\.\./)
+    assert.doesNotMatch(inspect(error, { depth: 9 }), /Kq7v|S3E3/)
+  }
+})
+
 test('credentials that a server repeats in a result are not in the journal', async () => {
   await using stage = await httpStage(({ id }, response, request) =>
     json(response, said(id, `you are ${request.headers.authorization}`)),

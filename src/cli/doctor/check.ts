@@ -1,4 +1,6 @@
-// One thing that `reprise doctor` has looked at.
+// One thing that `reprise doctor` has looked at. What it says may quote an address, and people paste it into issues.
+import { redact } from '../../secrets/redact.ts'
+
 export interface Check {
   /** What was looked at: `node`, `store`, `crew`. */
   readonly check: string
@@ -9,13 +11,13 @@ export interface Check {
 }
 
 export function ok(check: string, says: string): Check {
-  return { check, state: 'ok', says }
+  return { check, state: 'ok', says: redact(says) }
 }
 
 export function warn(check: string, says: string, next: string): Check {
-  return { check, state: 'warn', says, next }
+  return { check, state: 'warn', says: redact(says), next }
 }
 
 export function fail(check: string, says: string, next: string): Check {
-  return { check, state: 'fail', says, next }
+  return { check, state: 'fail', says: redact(says), next }
 }

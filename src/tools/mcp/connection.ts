@@ -141,10 +141,11 @@ async function openLink(
   } catch (error) {
     await close()
     if (RepriseError.isInstance(error)) throw error
-    const why = late.signal.aborted ? `it did not answer within ${seconds} s` : (health.gone ?? wordsOf(error))
-    const said = stdio?.lastWords() ? `; it said: ${stdio.lastWords()}` : ''
+    const why = late.signal.aborted ? `it did not answer within ${seconds} s` : (health.gone ?? wordsOf(error, clean))
+    const last = clean.error(stdio?.lastWords() ?? '').slice(-500)
+    const said = last === '' ? '' : `; it said: ${last}`
     // the client's own error is no cause to hand on: it holds the address and what the server sent
-    throw new RepriseError('MCP_FAILED', clean.text(`${name} cannot be used: ${why}${said}${adviceFor(error, server)}`))
+    throw new RepriseError('MCP_FAILED', `${name} cannot be used: ${why}${said}${adviceFor(error, server)}`)
   } finally {
     clearTimeout(timer)
   }

@@ -7,14 +7,14 @@ import { isStdio, type HttpServer, type StdioServer } from './server.ts'
 /** An error for what surely did not happen or was answered with an error; OUTCOME_UNKNOWN for the rest. */
 export function failureOf(error: unknown, gone: string | undefined, name: string, clean: Cleaner): Error {
   const { code, statusCode } = error as { readonly code?: unknown; readonly statusCode?: number }
-  const words = wordsOf(error)
-  if (typeof code === 'number' && code !== lostCode) return new Error(clean.text(words))
+  const words = wordsOf(error, clean)
+  if (typeof code === 'number' && code !== lostCode) return new Error(words)
   const refused =
     statusCode === undefined
       ? neverSent.has(causesOf(error).find((cause) => typeof cause.code === 'string')?.code as string)
       : statusCode >= 400 && statusCode < 500 && statusCode !== 408
-  if (refused) return new Error(clean.text(`${name} was not called: ${words}`))
-  return new RepriseError('OUTCOME_UNKNOWN', clean.text(`${name} did not say how the call ended: ${gone ?? words}`))
+  if (refused) return new Error(`${name} was not called: ${words}`)
+  return new RepriseError('OUTCOME_UNKNOWN', `${name} did not say how the call ended: ${gone ?? words}`)
 }
 
 /** What went wrong before a request could be sent. */
@@ -28,13 +28,14 @@ const neverSent = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ])
 
-export function wordsOf(error: unknown): string {
+/** Cleaned before it is cut: a credential that is cut in two is none any more that can be found. */
+export function wordsOf(error: unknown, clean: Cleaner): string {
   const { statusCode, responseBody } = error as { readonly statusCode?: number; readonly responseBody?: string }
   if (statusCode !== undefined)
-    return `it answered with HTTP ${statusCode}${responseBody ? `: ${responseBody.slice(0, 300)}` : ''}`
+    return `it answered with HTTP ${statusCode}${responseBody ? `: ${clean.error(responseBody).slice(0, 300)}` : ''}`
   // fetch says no more than "fetch failed"; why is in its cause, which is several errors in one when a host has several addresses
   const texts = causesOf(error).map((cause, index) => {
-    const text = messageOf(cause) || (typeof cause.code === 'string' ? cause.code : '')
+    const text = clean.error(messageOf(cause)) || (typeof cause.code === 'string' ? cause.code : '')
     // what did not fit a schema is a page of JSON
     return index === 0 ? text : text.replaceAll(/\s+/g, ' ').slice(0, 200)
   })

@@ -2,10 +2,13 @@
 // some have a tool that prints their environment. What the model sees and what the journal keeps is the cleaned text.
 import { removerOf } from '../../secrets/forms.ts'
 import { remember, secretsIn, secretsInAddress } from '../../secrets/known.ts'
+import { redact } from '../../secrets/redact.ts'
 import { isStdio, type HttpServer, type StdioServer } from './server.ts'
 
 export interface Cleaner {
   text(text: string): string
+  /** Of an error: also without what only looks like a credential. */
+  error(text: string): string
   /** A copy in which every string, also a member's name, is cleaned. */
   value<T>(value: T): T
 }
@@ -20,7 +23,7 @@ export function cleanerFor(server: StdioServer | HttpServer): Cleaner {
     if (typeof dirty !== 'object' || dirty === null) return dirty
     return Object.fromEntries(Object.entries(dirty).map(([name, member]) => [text(name), value(member)]))
   }
-  return { text, value: value as Cleaner['value'] }
+  return { text, error: (dirty) => redact(text(dirty)), value: value as Cleaner['value'] }
 }
 
 /**

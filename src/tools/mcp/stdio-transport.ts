@@ -34,7 +34,7 @@ export function stdioTransport(server: StdioServer, gone: (how: string) => void)
 
   const transport: StdioTransport = {
     supportsProtocolVersionDiscovery: true,
-    lastWords: () => words.trim().slice(-500),
+    lastWords: () => words.trim(),
     async start() {
       const started = start(server)
       await new Promise((resolve, reject) => started.once('spawn', resolve).once('error', reject))

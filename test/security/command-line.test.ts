@@ -1,0 +1,41 @@
+// Invariant 9, for what the command line prints.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { imports, project } from '../cli/support.ts'
+import { assertNowhere, storedIn } from './nowhere.ts'
+import { misbehaviours, serve, type Misbehaviour } from './servers.ts'
+
+const key = 'Kq7vX2xpL9zRt4wBn8sYd3mHc6afJ1g'
+const asking = `${imports}
+const clerk = new Agent({ role: 'Clerk', goal: 'Help', model: 'openai/m', maxRetries: 0 })
+export const crew = new Crew({ name: 'asking', verbose: true, tasks: [new Task({ name: 'ask', description: 'Say it', agent: clerk })] })
+`
+
+test('a run against a server that repeats the key in base64 prints and stores nothing of it', async () => {
+  await using server = await serve(misbehaviours['repeats the header in base64'] as Misbehaviour, key)
+  await using folder = await project(asking)
+  const environment = { OPENAI_API_KEY: key, OPENAI_BASE_URL: server.url }
+  const run = await folder.start(['run', '--id', 'r'], environment).ended()
+  assert.match(run.stderr, /HTTP 401: seen: /)
+  const shown = await folder.start(['show', 'r', '--json'], environment).ended()
+  assertNowhere(key, {
+    printed: `${run.stdout}${run.stderr}${shown.stdout}${shown.stderr}`,
+    stored: await storedIn(folder.path),
+  })
+})
+
+test('a crew file that throws an address with a password is told without it, also in the stack', async () => {
+  await using folder = await project(`throw new Error('cannot reach postgres://ada:${key}/@1@db.example/x')`)
+  const ended = await folder.start(['run']).ended()
+  assert.match(ended.stderr, /cannot reach postgres:\/\/\[redacted\]@db\.example\/x/)
+  assertNowhere(key, { printed: `${ended.stdout}${ended.stderr}` })
+})
+
+test('the doctor shows addresses without what is secret in them', async () => {
+  await using folder = await project(asking)
+  const variables = { OPENAI_BASE_URL: `ftp://host/v1?key=${key}`, REPRISE_STORE: `postgres://ada:p/${key}@db/x` }
+  const ended = await folder.start(['doctor'], variables).ended()
+  assert.match(ended.stdout, /OPENAI_BASE_URL is "ftp:\/\/host/)
+  assert.match(ended.stdout, /postgres:\/\/\[redacted\]@db\/x/)
+  assertNowhere(key, { printed: `${ended.stdout}${ended.stderr}` })
+})
