@@ -11,7 +11,7 @@ import type {
 } from '../engine/definition.ts'
 import { countChildren, questionsOf } from '../engine/children.ts'
 import { withEstimates } from '../engine/plan/estimate.ts'
-import { callsOfOpenChildren } from '../engine/execute-child.ts'
+import { callsOfOpenChildren } from '../engine/child-calls.ts'
 import { executeRun } from '../engine/execute-run.ts'
 import { executorOf, type Hold } from '../engine/hold.ts'
 import { createListeners } from '../engine/listeners.ts'

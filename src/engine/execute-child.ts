@@ -1,19 +1,18 @@
 // A task that is a crew: its work is a run of its own, in the same store, known by the attempt that made it. Killed, it is resumed where
 // it stands; suspended or failed, so is the run that waits for it. Its calls that must not be repeated are copied up when it is done.
 import { asRepriseError, RepriseError } from '../errors.ts'
-import type { OnceCall, Question } from '../journal/entries.ts'
+import type { Question } from '../journal/entries.ts'
 import { attemptNumber, attemptPath, childRun } from '../journal/paths.ts'
 import { spentByModel, type AttemptState, type RunState } from '../journal/state.ts'
 import { plainAttempt, standingOf } from './attempts.ts'
-import { attemptsSinceDone, fromChild } from './children.ts'
-import type { ChildDefinition, CrewDefinition, Engine, ExecuteOptions, TaskDefinition } from './definition.ts'
+import { callsBefore, callsUnder, runsSinceDone } from './child-calls.ts'
+import { fromChild } from './children.ts'
+import type { ChildDefinition, CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
 import { executeRun } from './execute-run.ts'
 import { failed, failedByPerson } from './execute-task.ts'
 import type { Hold } from './hold.ts'
 import { askToRaise, checkBudget, countFor, failedLimit, LimitReached } from './limits.ts'
 import { createRun, resumeRun } from './lifecycle.ts'
-import { callsFor, toOnceCall } from './once.ts'
-import { readIfThere } from './read-run.ts'
 import { soFarFor } from './so-far.ts'
 
 export async function executeChild(
@@ -42,8 +41,8 @@ export async function executeChild(
     const words = `what task ${task.name} gave does not fit its schema: ${parsed.reason}`
     throw await failed(hold, task, 'OUTPUT_REFUSED', words)
   }
-  const before = await givenUp(hold, task, run)
-  const calls = [...before, state].flatMap(callsMadeIn).map((call) => under(task.name, call))
+  const before = (await runsSinceDone(hold.engine, hold.state, task.name)).filter((one) => one.run !== run)
+  const calls = await callsUnder(hold.engine, task.name, [...before, state])
   await hold.append([
     {
       type: 'task.completed',
@@ -124,15 +123,6 @@ async function advance(
   }
 }
 
-/** The runs of attempts that were given up for this one: nobody goes on with them, but what they took was taken. */
-async function givenUp({ engine, state }: Hold, task: TaskDefinition, current: string): Promise<RunState[]> {
-  const known = state.tasks.get(task.name)
-  const attempts = known ? attemptsSinceDone(state, known) : []
-  const earlier = attempts.filter(({ child }) => child !== current)
-  const read = await Promise.all(earlier.map(({ child }) => readIfThere(engine.store, child)))
-  return read.filter((one) => one !== undefined)
-}
-
 /** The attempt to go on with, or a new one whose run's name is free: what a deleted run left behind is not taken for its work. */
 async function childAttempt(
   hold: Hold,
@@ -152,39 +142,4 @@ function checkOwn(run: string, attempt: AttemptState, found: RunState): void {
   if (found.caller?.path === attempt.path && found.caller.after === attempt.after) return
   const words = `run ${found.run} is not the work of ${attempt.path} of run ${run}, although it is named so; invalidate the task, so that the next resume makes another`
   throw new RepriseError('RUN_EXISTS', words, { runId: found.run })
-}
-
-/** What the unfinished children of a run have called so far: it is copied up only when they are done. */
-export async function callsOfOpenChildren(engine: Engine, state: RunState): Promise<OnceCall[]> {
-  const open = [...state.tasks.values()].flatMap((task) =>
-    attemptsSinceDone(state, task).map(({ child }) => ({ task: task.name, run: child })),
-  )
-  const calls = await Promise.all(
-    open.map(async ({ task, run }) => {
-      const child = await readIfThere(engine.store, run)
-      if (!child) return []
-      const below = await callsOfOpenChildren(engine, child)
-      return [...callsMadeIn(child), ...below].map((call) => under(task, call))
-    }),
-  )
-  return calls.flat()
-}
-
-/** Without those that the run was told of: whoever told it knows them. */
-function callsMadeIn(state: RunState): OnceCall[] {
-  return callsFor(state)
-    .filter((call) => !call.inherited)
-    .map(toOnceCall)
-}
-
-function under(task: string, call: OnceCall): OnceCall {
-  return { ...call, task: `${task}/${call.task}` }
-}
-
-/** What earlier runs of this task have called: of the runs that this one was made from, and of its own earlier attempts. */
-async function callsBefore(engine: Engine, state: RunState, task: string): Promise<OnceCall[]> {
-  const here = [...(state.tasks.get(task)?.childCalls ?? []), ...(await callsOfOpenChildren(engine, state))]
-  return [...state.inheritedCalls, ...here]
-    .filter((call) => call.task.startsWith(`${task}/`))
-    .map((call) => ({ ...call, task: call.task.slice(task.length + 1) }))
 }

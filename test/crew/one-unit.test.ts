@@ -1,6 +1,7 @@
 // A run and the runs of its tasks that are crews are one: exported, imported, deleted and pruned together, and never mixed up with others.
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool } from 'reprise'
@@ -146,6 +147,33 @@ describe('the calls of a task that is a crew', () => {
     assert.equal(state.tasks.get('settle')?.childCalls?.length, 1)
     const [created] = await entriesOf(store, state.attempts.get('settle#6')?.child ?? '')
     assert.equal(created?.type === 'run.created' && created.calls?.length, 1)
+  })
+
+  test('are known also when they were made two crews down, by an attempt that was given up for the one that is done', async () => {
+    const store = newStore()
+    await assert.rejects(claims({ store, fails: true, depth: 2 }).crew.kickoff({ id: 'r', inputs }))
+    const { crew, paid } = claims({ store, depth: 2 })
+    await crew.invalidate('r', 'settle')
+    await crew.resume('r')
+    await crew.replay('settle', { run: 'r', id: 's' })
+    assert.equal(paid.length, 0)
+    const [created] = await entriesOf(store, 's')
+    assert.deepEqual(created?.type === 'run.created' && created.calls?.map(({ task }) => task), ['settle/inner/pay'])
+  })
+
+  test('are known also when a person removed the line that began its attempt', async () => {
+    await using folder = await temporaryFolder()
+    const store = await fileStore(folder.path)
+    await assert.rejects(claims({ store, fails: true }).crew.kickoff({ id: 'r', inputs }))
+    const file = join(folder.path, 'r.jsonl')
+    const lines = (await readFile(file, 'utf8')).split('\n')
+    await writeFile(file, lines.filter((line) => !line.includes('"path":"settle#1"')).join('\n'))
+    const { crew, paid } = claims({ store })
+    assert.equal((await crew.resume('r')).status, 'completed')
+    assert.equal(paid.length, 0)
+    await crew.replay('settle', { run: 'r' })
+    assert.equal(paid.length, 0)
+    await store.close()
   })
 
   test('are still known when the crew that made them was completed and the task was then executed again', async () => {
