@@ -91,6 +91,24 @@ const changes = fc.record({
   dies: fc.integer({ min: 1, max: 12 }),
 })
 
+type Change = typeof changes extends fc.Arbitrary<infer T> ? T : never
+const unchanged = { texts: null, context: null, order: null, inputs: null, at: 0, dies: 1 }
+/** The replay keeps what a condition said of other inputs, and the refresh behind it must ask again. */
+const keptCondition: [Definition, Change[]] = [
+  {
+    order: [4, 2, 1],
+    texts: [0, 0, 0, 0, 0],
+    context: [null, null, null, null, []],
+    conditions: [false, false, true, false, false],
+    answers: [1, 1, 1, 1, 1],
+    pays: [false, false, false, false, false],
+  },
+  [
+    { ...unchanged, inputs: { in0: 'a', in1: 'b' }, how: 'replay', at: 2 },
+    { ...unchanged, how: 'refresh' },
+  ],
+]
+
 test('a chain of runs gives what fresh kickoffs give, does what was planned, pays once, and changes no earlier run', async () => {
   await fc.assert(
     fc.asyncProperty(definitions, fc.array(changes, { minLength: 1, maxLength: 4 }), async (first, chain) => {
@@ -144,6 +162,6 @@ test('a chain of runs gives what fresh kickoffs give, does what was planned, pay
         assert.equal(new Set(paid).size, paid.length, `paid twice: ${paid.join(', ')}`)
       }
     }),
-    { numRuns: 100 },
+    { numRuns: 100, examples: [keptCondition] },
   )
 })

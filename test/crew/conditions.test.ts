@@ -133,6 +133,20 @@ describe('a task with a condition', () => {
     assert.equal(model.calls.length, 3)
   })
 
+  test('is asked again by a refresh when the replay before kept what it said of other inputs, or an edit came after it', async () => {
+    const { crew } = conditional(({ inputs: all }) => all['vip'] === true)
+    await crew.kickoff({ inputs: { ...inputs, vip: true } as never })
+    const kept = await crew.replay('note', { inputs: { vip: false } as never })
+    assert.equal(kept.task('check').status, 'inherited')
+    assert.equal((await crew.refresh()).task('check').status, 'skipped')
+
+    const edited = conditional(({ outputs }) => (outputs['amount'] as { amount: number }).amount > 5).crew
+    await edited.kickoff({ id: 'edited', inputs, through: 'check' })
+    await edited.edit('edited', 'amount', { amount: 1, day: '2020-01-01' })
+    assert.equal((await edited.resume('edited')).task('check').status, 'executed')
+    assert.equal((await edited.refresh()).task('check').status, 'skipped')
+  })
+
   test('is planned as what may be skipped, also where outputs are reused', async () => {
     const { crew, model } = conditional(large)
     await crew.kickoff({ inputs })

@@ -188,9 +188,18 @@ function conditionMayTurn({ crew, parent, request, open, touched }: Scene, task:
   return (
     seen.some((name) => open.has(name) || touched.has(name)) ||
     digest(request.inputs) !== digest(parent.inputs) ||
+    !askedThere(parent, task, seen) ||
     // other tasks stand before it now than when it was asked
     namesBefore(crew.tasks, task.name) !== namesBefore([...parent.tasks.values()], task.name)
   )
+}
+
+/** Whether the parent asked the condition itself, and nothing that it saw was edited since. A replay may have kept what another run had. */
+function askedThere(parent: RunState, { name }: TaskDefinition, seen: readonly string[]): boolean {
+  if (parent.plan?.some((planned) => planned.task === name && planned.action === 'inherit')) return false
+  const stored = parent.tasks.get(name)
+  const asked = parent.attempts.get(stored?.attempts[0] ?? '')?.seq ?? stored?.seq ?? parent.seq
+  return seen.every((other) => (parent.tasks.get(other)?.seq ?? 0) < asked)
 }
 
 function namesBefore(tasks: readonly { readonly name: string; readonly removed?: boolean }[], name: string): string {
