@@ -1,6 +1,6 @@
 // Judging a model's last words. Without a schema any text will do; with one, the JSON in it must be what the schema takes.
 import { messageOf } from '../errors.ts'
-import type { Json } from '../journal/json.ts'
+import { isNestedDeeper, nestingLimit, type Json } from '../journal/json.ts'
 import type { TaskDefinition } from './definition.ts'
 
 export type Judgement =
@@ -42,10 +42,12 @@ function findJson(text: string): Found {
   for (const candidate of [text, fenced, braced]) {
     if (candidate === undefined) continue
     try {
-      return { ok: true, raw: candidate, value: JSON.parse(candidate) as Json }
+      const value = JSON.parse(candidate) as Json
+      if (!isNestedDeeper(value, nestingLimit)) return { ok: true, raw: candidate, value }
+      reason ||= `it is nested more than ${nestingLimit} levels deep`
     } catch (error) {
-      reason ||= messageOf(error)
+      reason ||= `it is not JSON: ${messageOf(error)}`
     }
   }
-  return { ok: false, reason: `it is not JSON: ${reason}` }
+  return { ok: false, reason }
 }

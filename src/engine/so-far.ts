@@ -2,7 +2,7 @@
 import { messageOf, RepriseError } from '../errors.ts'
 import type { NewEntry, StoredOutput } from '../journal/entries.ts'
 import { plainInputs } from '../journal/files.ts'
-import type { Json } from '../journal/json.ts'
+import { readJson } from '../journal/json.ts'
 import type { RunState } from '../journal/state.ts'
 import { redact } from '../secrets/redact.ts'
 import { describe } from '../options.ts'
@@ -57,14 +57,6 @@ export async function outputOf(
   if (!task?.schema || json === undefined) return json
   const parsed = await task.schema.parse(json)
   return parsed.ok ? parsed.value : undefined
-}
-
-function readJson(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return undefined
-  }
 }
 
 /** The texts that a task is given, by task. A skipped one gives nothing. */

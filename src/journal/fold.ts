@@ -4,6 +4,7 @@
 import { journalVersion, type Entry, type EntryOf, type Limit, type StoredOutput } from './entries.ts'
 import { closeFold } from './edits.ts'
 import { giveUp, withdraw } from './give-up.ts'
+import { readJson } from './json.ts'
 import { callPath, isNested, taskOf } from './paths.ts'
 import { attemptAt, callAt, orphan, taskAt } from './places.ts'
 import { startedAttempt } from './started-attempt.ts'
@@ -128,6 +129,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
   },
   'task.offered': (state, entry) => {
     const { from, output, conversation } = entry
+    if (!isOutput(output)) return
     state.outputs.set(entry.seq, output.raw)
     taskAt(state, entry.path).offered = { from, output, conversation }
   },
@@ -135,7 +137,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     const task = taskAt(state, entry.path)
     const output = entry.output ?? task.offered?.output
     // the offer was removed by hand
-    if (!output) return
+    if (!output || !isOutput(output)) return
     state.outputs.set(entry.seq, output.raw)
     const conversation = entry.output ? entry.conversation : task.offered?.conversation
     Object.assign(task, { status: 'completed', source: 'inherited', output, from: entry.from, seq: entry.seq })
@@ -167,8 +169,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     const last = attempt?.turns.at(-1)
     // the last turn must be the answer: a turn with calls in its place means that the answer was removed by hand
     const raw = entry.raw ?? (last?.calls.length === 0 ? replyText(last.reply) : undefined)
-    // what was edited into something that is no JSON is no output
-    if (!attempt || raw === undefined || (entry.structured && !isJson(raw))) return
+    if (!attempt || raw === undefined || !isOutput({ raw, structured: entry.structured })) return
     attempt.status = 'completed'
     if (entry.spent) {
       attempt.spent = entry.spent
@@ -213,6 +214,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
   },
   'task.edited': (state, entry) => {
     const task = taskAt(state, entry.path)
+    if (!isOutput(entry)) return
     giveUp(state, task)
     const output: StoredOutput = {
       raw: entry.raw,
@@ -321,13 +323,9 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
   'message.refused': () => {},
 }
 
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
+/** What was edited into something that is no JSON is no output. */
+function isOutput({ raw, structured }: Pick<StoredOutput, 'raw' | 'structured'>): boolean {
+  return !structured || readJson(raw) !== undefined
 }
 
 function declare(state: RunState, tasks: EntryOf<'run.created'>['tasks']): void {

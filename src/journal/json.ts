@@ -12,38 +12,61 @@ export type JsonCheck =
   | { readonly ok: false; readonly path: Path; readonly found: string }
 
 /**
+ * How deep lists and objects may stand within one another in a value that comes from outside. What walks through values,
+ * JSON.stringify and schemas included, runs out of stack a few thousand levels down, and differently in every version of Node.
+ */
+export const nestingLimit = 256
+
+/**
  * Copies a value that JSON carries without change, or says where the first thing stands that it does not carry: a Date, bigint,
- * NaN, Map, function, class instance or cycle. An undefined member is left out, as JSON does. What `stand` gives for an object
- * takes its place.
+ * NaN, Map, function, class instance or cycle, or more levels than `nestingLimit`. An undefined member is left out, as JSON does.
+ * What `stand` gives for an object takes its place.
  */
 export function strictJson(value: unknown, at: Path, stand?: Stand): JsonCheck {
-  try {
-    return walk(value, at, new Set(), stand)
-  } catch {
-    // the stack is over, or a getter threw
-    return { ok: false, path: at, found: 'a value that is nested too deeply or cannot be read' }
-  }
+  return check(value, at, { above: new Set(), stand })
 }
 
 /**
  * What JSON makes of a value (a Date becomes its ISO string, as JSON.stringify has it), or where it cannot: a bigint, a cycle, a
- * toJSON that throws. `undefined` becomes null.
+ * toJSON that throws, more levels than `nestingLimit`. So is that of which JSON would silently make `{}`: a Map, an Error, an
+ * instance with nothing but private members. `undefined` becomes null.
  */
 export function throughJson(value: unknown, at: Path): JsonCheck {
-  try {
-    const text = JSON.stringify(value)
-    return { ok: true, value: text === undefined ? null : (JSON.parse(text) as Json) }
-  } catch {
-    return findUnreadable(value, at) ?? { ok: false, path: at, found: 'a value that JSON.stringify refuses' }
-  }
+  return check(value, at, { above: new Set(), stand: undefined, loose: true })
+}
+
+/** Whether lists and objects stand more than `levels` deep in a value that JSON.parse gave. */
+export function isNestedDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((member) => isNestedDeeper(member, levels - 1))
 }
 
 type Stand = (value: object, at: Path) => Json | undefined
 
-function walk(value: unknown, at: Path, above: Set<object>, stand?: Stand): JsonCheck {
+interface Walk {
+  /** The lists and objects that the value stands in. */
+  readonly above: Set<object>
+  readonly stand: Stand | undefined
+  /** As JSON.stringify takes it. */
+  readonly loose?: boolean
+}
+
+function check(value: unknown, at: Path, walking: Walk): JsonCheck {
+  try {
+    const result = walk(walking.loose ? (loosened(value, '') ?? null) : value, at, walking)
+    if (result.ok || result.path.length <= longestPath) return result
+    return { ...result, path: `${result.path.slice(0, longestPath - 3)}...` }
+  } catch {
+    // a getter or a toJSON threw
+    return { ok: false, path: at, found: 'a value that cannot be read' }
+  }
+}
+const longestPath = 80
+
+function walk(value: unknown, at: Path, walking: Walk): JsonCheck {
   switch (typeof value) {
     case 'string':
-      return value.isWellFormed()
+      return walking.loose || value.isWellFormed()
         ? { ok: true, value }
         : { ok: false, path: at, found: 'a string with a lone surrogate' }
     case 'boolean':
@@ -58,32 +81,37 @@ function walk(value: unknown, at: Path, above: Set<object>, stand?: Stand): Json
       return { ok: false, path: at, found: value === undefined ? 'undefined' : `a ${typeof value}` }
   }
   if (value === null) return { ok: true, value }
+  const { above, stand } = walking
   const other = stand?.(value, at)
   if (other !== undefined) return { ok: true, value: other }
   if (above.has(value)) return { ok: false, path: at, found: 'a reference back to a value that contains it' }
+  if (above.size === nestingLimit) return { ok: false, path: at, found: `nested more than ${nestingLimit} levels deep` }
   above.add(value)
-  const result = Array.isArray(value) ? walkArray(value, at, above, stand) : walkObject(value, at, above, stand)
+  const result = Array.isArray(value) ? walkArray(value, at, walking) : walkObject(value, at, walking)
   above.delete(value)
   return result
 }
 
-function walkArray(value: readonly unknown[], at: Path, above: Set<object>, stand?: Stand): JsonCheck {
+function walkArray(value: readonly unknown[], at: Path, walking: Walk): JsonCheck {
   const copy: Json[] = []
   for (let index = 0; index < value.length; index++) {
-    const item = walk(value[index], `${at}[${index}]`, above, stand)
+    const given = walking.loose ? (loosened(value[index], `${index}`) ?? null) : value[index]
+    const item = walk(given, `${at}[${index}]`, walking)
     if (!item.ok) return item
     copy.push(item.value)
   }
   return { ok: true, value: copy }
 }
 
-function walkObject(value: object, at: Path, above: Set<object>, stand?: Stand): JsonCheck {
-  const prototype: unknown = Object.getPrototypeOf(value)
-  if (prototype !== Object.prototype && prototype !== null) return { ok: false, path: at, found: kindOf(value) }
+function walkObject(value: object, at: Path, walking: Walk): JsonCheck {
+  const members = Object.entries(value)
+  const carried = walking.loose ? showsItself(value, members.length) : isPlain(value)
+  if (!carried) return { ok: false, path: at, found: kindOf(value) }
   const copy: Record<string, Json> = {}
-  for (const [key, member] of Object.entries(value)) {
+  for (const [key, given] of members) {
+    const member = walking.loose ? loosened(given, key) : given
     if (member === undefined) continue
-    const item = walk(member, memberPath(at, key), above, stand)
+    const item = walk(member, memberPath(at, key), walking)
     if (!item.ok) return item
     // defineProperty, since a plain assignment to __proto__ would set the prototype and lose the member
     Object.defineProperty(copy, key, { value: item.value, enumerable: true, configurable: true, writable: true })
@@ -91,26 +119,25 @@ function walkObject(value: object, at: Path, above: Set<object>, stand?: Stand):
   return { ok: true, value: copy }
 }
 
-/** Looking may fail like JSON.stringify did: on a getter that throws, on a depth that the stack does not have. */
-function findUnreadable(value: unknown, at: Path): JsonCheck | undefined {
-  try {
-    return firstUnreadable(value, at, new Set())
-  } catch {
-    return undefined
-  }
+/** What JSON.stringify sees in place of a value; undefined for what it leaves out. */
+function loosened(given: unknown, key: string): unknown {
+  const { toJSON } = (given ?? {}) as { readonly toJSON?: unknown }
+  const value: unknown = typeof toJSON === 'function' ? toJSON.call(given, key) : given
+  if (typeof value === 'number' && !Number.isFinite(value)) return null
+  return typeof value === 'function' || typeof value === 'symbol' ? undefined : value
 }
 
-function firstUnreadable(value: unknown, at: Path, above: Set<object>): JsonCheck | undefined {
-  if (typeof value === 'bigint') return { ok: false, path: at, found: 'a bigint' }
-  if (typeof value !== 'object' || value === null) return undefined
-  if (above.has(value)) return { ok: false, path: at, found: 'a reference back to a value that contains it' }
-  above.add(value)
-  for (const [key, member] of Object.entries(value)) {
-    const found = firstUnreadable(member, Array.isArray(value) ? `${at}[${key}]` : memberPath(at, key), above)
-    if (found) return found
-  }
-  above.delete(value)
-  return undefined
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+/** Whether JSON says all that there is to say of an object, as far as can be told from outside. */
+function showsItself(value: object, members: number): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  // of another realm, too
+  if (prototype === null || Object.getPrototypeOf(prototype) === null) return true
+  return members > 0 && !ArrayBuffer.isView(value) && !/Error|String/.test(Object.prototype.toString.call(value))
 }
 
 /** `inputs.topic`, and `inputs["two words"]` for a name that cannot stand behind a dot. */
@@ -130,6 +157,16 @@ export function canonicalJson(value: Json): string {
 
 function isArray(value: Json): value is readonly Json[] {
   return Array.isArray(value)
+}
+
+/** What a text from outside is in JSON; undefined for any other text, and for one that is nested too deeply to be worked with. */
+export function readJson(text: string): Json | undefined {
+  try {
+    const value = JSON.parse(text) as Json
+    return isNestedDeeper(value, nestingLimit) ? undefined : value
+  } catch {
+    return undefined
+  }
 }
 
 /** The object that a text is in JSON; undefined for any other text. */

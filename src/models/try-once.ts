@@ -2,13 +2,13 @@
 // does not parse. What to make of the reply is the engine's business, after it was recorded.
 import type { LanguageModelMiddleware, LanguageModelUsage, Output, ToolSet } from 'ai'
 import type { Usage } from '../journal/entries.ts'
-import type { Json } from '../journal/json.ts'
+import { isNestedDeeper, nestingLimit, type Json } from '../journal/json.ts'
 import type { ModelReply, ModelRequest } from './call-model.ts'
 import { fitsStrictMode } from '../schema/json-schema.ts'
 import { redact } from '../secrets/redact.ts'
 import { toModelMessages, toReplyParts } from './messages.ts'
 import { timeoutError } from './model-failure.ts'
-import type { ResolvedModel } from './resolve-model.ts'
+import type { LanguageModelV4, ResolvedModel } from './resolve-model.ts'
 import { modelSettings, providerOptions } from './settings.ts'
 import { streamedReply, type Hear } from './streamed-reply.ts'
 
@@ -76,10 +76,11 @@ async function withDeadline<T>(
   }
 }
 
-// Four things are done around the model itself. When somebody hears it, it is streamed, and put together again right here. Warnings are taken off the result, or the SDK prints them: its only switch is
+// Five things are done around the model itself. When somebody hears it, it is streamed, and put together again right here. Warnings are taken off the result, or the SDK prints them: its only switch is
 // global and would silence the user's own calls too. `none` is set here, since the SDK throws the whole reply away when a model
 // calls a tool all the same. And ids are made unique, since the SDK finds the input of a call by its id, while some servers
-// give every call the same one.
+// give every call the same one. And what is nested too deeply for a journal is taken off, since the SDK runs out of stack on it
+// and the reply, which was paid for, would be lost.
 function middleware({ toolChoice, warn }: ModelRequest, hearing: () => Hear | undefined): LanguageModelMiddleware {
   return {
     specificationVersion: 'v4',
@@ -93,14 +94,32 @@ function middleware({ toolChoice, warn }: ModelRequest, hearing: () => Hear | un
       for (const warning of result.warnings) warn?.(redact(wordsOf(warning)))
       const seen = new Set<string>()
       const content = result.content.map((part) => {
-        if (part.type !== 'tool-call') return part
+        if (part.type !== 'tool-call') return withinLimit(part)
         let id = part.toolCallId || 'call'
         for (let count = 2; seen.has(id); count++) id = `${part.toolCallId || 'call'}-${count}`
         seen.add(id)
-        return { ...part, toolCallId: id }
+        return withinLimit({ ...part, toolCallId: id })
       })
       return { ...result, content, warnings: [] }
     },
+  }
+}
+
+type Content = Awaited<ReturnType<LanguageModelV4['doGenerate']>>['content'][number]
+
+/** An input that is nested too deeply becomes one that is no JSON, which the model is told about; so deep metadata is left out. */
+function withinLimit(part: Content): Content {
+  const { providerMetadata, ...rest } = part
+  const kept = isNestedDeeper(providerMetadata, nestingLimit) ? (rest as Content) : part
+  if (kept.type !== 'tool-call' || !isTextNestedDeeper(kept.input)) return kept
+  return { ...kept, input: `nested more than ${nestingLimit} levels deep: ${kept.input.slice(0, 80)}` }
+}
+
+function isTextNestedDeeper(text: string): boolean {
+  try {
+    return isNestedDeeper(JSON.parse(text), nestingLimit)
+  } catch {
+    return false
   }
 }
 

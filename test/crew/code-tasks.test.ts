@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { memoryStore } from '../../src/stores/memory-store.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
-import { atEveryAppend, dyingStore, entriesOf, orDeath } from '../engine/support.ts'
+import { atEveryAppend, dyingStore, entriesOf, orDeath, refusal } from '../engine/support.ts'
 
 /** fetch (a function) → note (an agent) → save (a function). */
 function reports(
@@ -38,6 +38,29 @@ function reports(
   return { crew, model, store, saved, fetched }
 }
 const inputs = { page: 'fire' }
+
+describe('what JSON would silently make nothing of', () => {
+  class Counter {
+    #count = 3
+    next(): number {
+      return ++this.#count
+    }
+  }
+  for (const [found, value] of [
+    ['a Map', new Map([['a', 1]])],
+    ['a Set', new Set([1])],
+    ['a Counter', new Counter()],
+    ['an Uint8Array', new Uint8Array([1])],
+    ['an Error', new Error('lost')],
+  ] as const) {
+    test(`fails a task that gives ${found}, with its place`, async () => {
+      const job = new Task({ name: 'count', effect: 'read', run: () => ({ rows: [value] }) as never })
+      const error = await refusal(() => new Crew({ tasks: [job] }).kickoff())
+      assert.equal(error.code, 'TASK_FAILED')
+      assert.match(error.message, new RegExp(`what task count gave is not JSON at count\\.rows\\[0\\]: ${found};`))
+    })
+  }
+})
 
 describe('a task that is a function', () => {
   test('is given the inputs and the outputs so far, as their schemas give them, and gives an output like any other', async () => {

@@ -7,7 +7,14 @@ import type { Entry, NewEntry, Owner } from '../../src/journal/entries.ts'
 import { changedFields, explainChange } from '../../src/journal/fingerprint.ts'
 import { fold } from '../../src/journal/fold.ts'
 import { digest } from '../../src/journal/hash.ts'
-import { canonicalJson, strictJson, throughJson, type Json } from '../../src/journal/json.ts'
+import {
+  canonicalJson,
+  isNestedDeeper,
+  nestingLimit,
+  strictJson,
+  throughJson,
+  type Json,
+} from '../../src/journal/json.ts'
 import { attemptPath, callPath, parentPath, taskOf, turnPath } from '../../src/journal/paths.ts'
 
 const owner: Owner = { host: 'h', boot: 'b', pid: 1, start: 's', instance: 'i' }
@@ -125,6 +132,72 @@ test('what JSON makes of a value is kept, and what it cannot is named with its p
   assert.deepEqual(throughJson({ a: [{ b: 1n }] }, 't'), { ok: false, path: 't.a[0].b', found: 'a bigint' })
 })
 
+test('what JSON makes of a value is exactly what JSON.stringify and JSON.parse make of it', () => {
+  class Point {
+    x = 1
+    y = undefined
+  }
+  const told = { toJSON: (key: string) => `told as ${key}` }
+  const gone = { toJSON: () => undefined }
+  const odd = [new Point(), told, gone, new Date(Number.NaN), Number.NaN, -0, '\ud800', Symbol('s')]
+  const sparse = [1, , 3] // oxlint-disable-line no-sparse-arrays
+  const values = [...odd, { odd, told, gone, f() {} }, odd, sparse, Buffer.from('b'), Object.create(null), undefined]
+  for (const value of values) {
+    const text = JSON.stringify(value) as string | undefined
+    const expected = text === undefined ? null : (JSON.parse(text) as Json)
+    assert.deepEqual(throughJson(value, 't'), { ok: true, value: expected })
+  }
+  fc.assert(fc.property(json, (value) => assert.deepEqual(throughJson(value, 't'), { ok: true, value })))
+})
+
+class Secretive {
+  #kept = 1
+  get kept(): number {
+    return this.#kept
+  }
+}
+for (const [what, value] of [
+  ['a Map', new Map([['a', 1]])],
+  ['a Set', new Set([1])],
+  ['an Uint8Array', new Uint8Array([1, 2])],
+  ['an ArrayBuffer', new ArrayBuffer(2)],
+  ['a Secretive', new Secretive()],
+  ['a TypeError', Object.assign(new TypeError('lost'), { code: 'E_LOST' })],
+  ['a String', Object('text')],
+  ['a RegExp', /a/],
+  ['a Promise', Promise.resolve(1)],
+  ['an URLSearchParams', new URLSearchParams('a=1')],
+  ['a Map', { toJSON: () => new Map() }],
+] as const) {
+  test(`of ${what}, JSON would silently make nothing, so its place is named instead`, () => {
+    assert.deepEqual(throughJson({ rows: [value] }, 't'), { ok: false, path: 't.rows[0]', found: what })
+  })
+}
+
+describe('a value that is nested too deeply', () => {
+  const nested = (levels: number): Json => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`) as Json
+
+  test('is refused from the level behind the limit on, however deep it is', () => {
+    for (const check of [strictJson, throughJson]) {
+      assert.equal(check(nested(nestingLimit), 'v').ok, true)
+      for (const levels of [nestingLimit + 1, 2_000, 100_000]) {
+        const found = check(nested(levels), 'v')
+        assert.ok(!found.ok)
+        assert.match(found.found, /^nested more than 256 levels deep$/)
+        assert.match(found.path, /^v\[0\]\[0\]/)
+        assert.ok(found.path.length <= 80)
+      }
+    }
+  })
+
+  test('is told from one that is not', () => {
+    assert.equal(isNestedDeeper(nested(10), 10), false)
+    assert.equal(isNestedDeeper(nested(11), 10), true)
+    assert.equal(isNestedDeeper({ a: [nested(100_000)] }, 10), true)
+    assert.equal(isNestedDeeper('text', 0), false)
+  })
+})
+
 test('paths nest and lead back', () => {
   const nested = attemptPath('analyst', 1, callPath(turnPath(attemptPath('note 1.2', 2), 3), 0))
   assert.equal(nested, 'note 1.2#2/3.0/analyst#1')
@@ -185,6 +258,23 @@ describe('the fold', () => {
     assert.deepEqual(state.tasks.get('a')?.attempts, ['a#1'])
     assert.deepEqual(state.tasks.get('a')?.nested, ['a#1/1.0/helper#1'])
     assert.equal(state.attempts.get('a#1')?.status, 'open')
+  })
+
+  test('takes no output that is to be JSON and is none, or is nested too deeply, whoever gave it', () => {
+    for (const raw of ['{"torn', '['.repeat(2_000) + ']'.repeat(2_000)]) {
+      const output = { raw, structured: true, usage: reply.usage, startedAt: stamp.at, completedAt: stamp.at }
+      const from = { run: 'p', seq: 1 }
+      for (const given of [
+        [{ type: 'task.edited', path: 'a', raw, structured: true }],
+        [{ type: 'task.inherited', path: 'a', from, output }],
+        [
+          { type: 'task.offered', path: 'a', from, output },
+          { type: 'task.inherited', path: 'a', from },
+        ],
+      ] satisfies NewEntry[][]) {
+        assert.equal(fold(stamped([...whole.slice(0, 1), ...given])).tasks.get('a')?.status ?? 'pending', 'pending')
+      }
+    }
   })
 
   test('does not count up to a mistyped number', () => {

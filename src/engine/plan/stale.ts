@@ -1,7 +1,7 @@
 // Whether a stored output is what today's code, inputs and earlier outputs would have been used for; and, if not, why.
 import type { StoredOutput } from '../../journal/entries.ts'
 import { changedFields, explainChange } from '../../journal/fingerprint.ts'
-import type { Json } from '../../journal/json.ts'
+import { readJson } from '../../journal/json.ts'
 import type { RunState } from '../../journal/state.ts'
 import type { CrewDefinition, Inputs, TaskDefinition } from '../definition.ts'
 import { outputsFor } from '../so-far.ts'
@@ -40,12 +40,8 @@ export function changeOf(
 /** An output that today's schema refuses cannot be restored as what the types promise. */
 export async function unfitness(task: TaskDefinition, { raw }: StoredOutput): Promise<string | undefined> {
   if (!task.schema) return undefined
-  let value: Json
-  try {
-    value = JSON.parse(raw) as Json
-  } catch {
-    return 'its stored output is no JSON, and it has a schema now'
-  }
+  const value = readJson(raw)
+  if (value === undefined) return 'its stored output is no JSON, and it has a schema now'
   const parsed = await task.schema.parse(value)
   return parsed.ok ? undefined : `its stored output does not fit its schema any more: ${parsed.reason}`
 }

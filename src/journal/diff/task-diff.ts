@@ -1,7 +1,7 @@
 // One task in two runs.
 import type { Failure, Fingerprint, Usage } from '../entries.ts'
 import { changedFields, explainChange } from '../fingerprint.ts'
-import type { Json } from '../json.ts'
+import { readJson } from '../json.ts'
 import { spentOn, type RunState, type TaskState, type TaskStatus } from '../state.ts'
 import { jsonChanges, type JsonChange } from './json-changes.ts'
 import { makerOf } from './maker.ts'
@@ -154,14 +154,5 @@ function diffOutputs(a: TaskState | undefined, b: TaskState | undefined): Output
   if (!text) return undefined
   if (!before || !after) return { in: before ? 'a' : 'b', text }
   if (!before.structured || !after.structured) return { in: 'both', text }
-  return { in: 'both', text, changes: jsonChanges(readJson(before.raw), readJson(after.raw), 'output') }
-}
-
-/** `fold` takes nothing else for structured; a parent's output comes as it was stored. */
-function readJson(raw: string): Json {
-  try {
-    return JSON.parse(raw) as Json
-  } catch {
-    return raw
-  }
+  return { in: 'both', text, changes: jsonChanges(readJson(before.raw) ?? null, readJson(after.raw) ?? null, 'output') }
 }
