@@ -20,7 +20,10 @@ export const errorCodes = {
   INPUT_MISSING: { retry: false, meaning: 'a text has a placeholder for which no input was given' },
   INPUTS_DIFFER: { retry: false, meaning: 'a run id was used again with other inputs' },
   ITERATIONS_EXHAUSTED: { retry: false, meaning: 'an agent kept calling tools past maxIterations' },
-  JOURNAL_DAMAGED: { retry: false, meaning: 'a journal cannot be read or was written by newer code' },
+  JOURNAL_DAMAGED: {
+    retry: false,
+    meaning: 'a journal, or a value stored beside it, is not as it was written, or was written by newer code',
+  },
   LEASE_LOST: { retry: true, meaning: 'another process took the run over, so nothing more may be appended' },
   MCP_FAILED: { retry: true, meaning: 'an MCP server could not be started or reached, or did not list its tools' },
   MODEL_FAILED: { retry: true, meaning: 'a model call failed after all its tries' },

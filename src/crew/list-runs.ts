@@ -2,6 +2,7 @@
 import type { Engine } from '../engine/definition.ts'
 import type { RowSummary } from '../engine/row.ts'
 import { runNotFound } from '../engine/run-not-found.ts'
+import { RepriseError } from '../errors.ts'
 import type { Failure, RunStatus, Usage } from '../journal/entries.ts'
 import { plainInputs } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
@@ -16,6 +17,7 @@ export interface RunSummary {
   readonly status: RunStatus
   /** Running, but the process that ran it is gone: resume it. */
   readonly abandoned: boolean
+  /** Empty when they are too large for the listing and cannot be read any more. */
   readonly inputs: { readonly [name: string]: Json }
   /** The run that it was made from. */
   readonly parent: string | undefined
@@ -100,8 +102,13 @@ export async function isAbandoned(engine: Engine, run: string, status: RunStatus
   return status === 'running' && (await engine.store.holder(run)) === undefined
 }
 
+/** One damaged run must not keep the others from being listed. */
 async function inputsOf({ store }: Engine, run: string): Promise<RunSummary['inputs']> {
   const { readEntries } = await import('../engine/read-run.ts')
-  for await (const { entry } of readEntries(store, run)) return entry.type === 'run.created' ? entry.inputs : {}
+  try {
+    for await (const { entry } of readEntries(store, run)) return entry.type === 'run.created' ? entry.inputs : {}
+  } catch (error) {
+    if (!RepriseError.isInstance(error) || !['JOURNAL_DAMAGED', 'BLOB_MISSING'].includes(error.code)) throw error
+  }
   return {}
 }

@@ -6,6 +6,7 @@ import { fileOf, filesIn, type Files } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
 import type { RunState } from '../journal/state.ts'
 import type { Message } from '../journal/entries.ts'
+import { checkStored } from '../journal/stored-values.ts'
 import { describe } from '../options.ts'
 import type { Store } from '../stores/store.ts'
 import type { ReadFile } from '../tools/tool.ts'
@@ -56,7 +57,10 @@ function distinct(files: readonly StoredFile[]): StoredFile[] {
 
 async function bytesOf(store: Store, run: string | undefined, { hash, name }: StoredFile): Promise<Uint8Array> {
   const bytes = run === undefined ? undefined : await store.blob(run, hash)
-  if (bytes) return bytes
+  if (bytes) {
+    checkStored(bytes, hash, `the file ${name} (${hash}) of run ${run}`)
+    return bytes
+  }
   const words = `the file ${name} (${hash}) of run ${run} is not in ${store.url}; restore the store from a copy, or start a new run`
   throw new RepriseError('BLOB_MISSING', words, { runId: run })
 }

@@ -4,7 +4,8 @@
 import { RepriseError } from '../errors.ts'
 import { journalVersion, type Blob, type Entry, type NewEntry } from './entries.ts'
 import { hashBytes } from './hash.ts'
-import type { Json } from './json.ts'
+import { isNestedDeeper, type Json } from './json.ts'
+import { entryLevels, entryLimit, mapMembers, referenceIn, resolveReferences, type ReadBlob } from './stored-values.ts'
 
 const blobLimit = 65_536
 const marker = /"\$+blob"/
@@ -35,6 +36,10 @@ export function encodeEntry(fresh: NewEntry, stamp: Stamp): EncodedEntry {
   const entry = { ...head, ...fresh, ...tail } as Entry
   const blobs: Blob[] = []
   let text = JSON.stringify(entry)
+  if (text.length > entryLimit) {
+    const words = `${type} of ${path ?? 'the run'} has ${text.length} characters, and an entry takes ${entryLimit}; keep large values outside, and give their place`
+    throw new RepriseError('STORE_FAILED', words)
+  }
   if (type === 'task.started' || text.length > blobLimit || hasMarker(text)) {
     const { type: _type, path: _path, ...body } = fresh
     const members = Object.entries(body).map(([key, value]) => [
@@ -47,14 +52,10 @@ export function encodeEntry(fresh: NewEntry, stamp: Stamp): EncodedEntry {
   return { entry, bytes, hash: hashBytes(bytes), blobs }
 }
 
-/** Reads a line. JOURNAL_DAMAGED when it is no entry; BLOB_MISSING when something it refers to is gone. */
-export async function decodeEntry(
-  bytes: Uint8Array,
-  blob: (hash: string) => Promise<Uint8Array | undefined>,
-  where: string,
-): Promise<Entry> {
-  const { value, refers } = parseLine(bytes, where)
-  return (refers ? await internalise(value as unknown as Json, blob, where) : value) as Entry
+/** Reads a line. JOURNAL_DAMAGED when it, or a value that it refers to, is not as it was written; BLOB_MISSING when that is gone. */
+export async function decodeEntry(bytes: Uint8Array, blob: ReadBlob, where: string): Promise<Entry> {
+  const { value, length, refers } = parseLine(bytes, where)
+  return (refers ? await resolveReferences(value as unknown as Json, length, blob, where) : value) as Entry
 }
 
 /** Reads a line that refers to nothing, as nearly all do, without a promise; undefined for others. JOURNAL_DAMAGED. */
@@ -63,7 +64,7 @@ export function decodePlain(bytes: Uint8Array, where: string): Entry | undefined
   return refers ? undefined : value
 }
 
-function parseLine(bytes: Uint8Array, where: string): { value: Entry; refers: boolean } {
+function parseLine(bytes: Uint8Array, where: string): { value: Entry; length: number; refers: boolean } {
   let text: string
   let value: unknown
   try {
@@ -81,14 +82,35 @@ function parseLine(bytes: Uint8Array, where: string): { value: Entry; refers: bo
       `${where} has no seq and type, so it is no journal entry; restore the journal from a copy`,
     )
   }
-  return { value: entry as Entry, refers: hasMarker(text) }
+  // each level takes two characters
+  if (text.length > 2 * entryLevels && isNestedDeeper(value, entryLevels)) {
+    const words = `${where} is nested more than ${entryLevels} levels deep; restore the journal from a copy`
+    throw new RepriseError('JOURNAL_DAMAGED', words)
+  }
+  return { value: entry as Entry, length: text.length, refers: hasMarker(text) }
 }
 
-/** Hashes of the stored values that a line, or a stored value, refers to. */
+/** Hashes of the stored values that a line, or a stored value, refers to. None for a text that is no JSON: to read it tells. */
 export function blobReferences(text: string): string[] {
   const hashes = new Set<string>()
-  if (hasMarker(text)) collect(JSON.parse(text) as Json, hashes)
+  if (!hasMarker(text)) return []
+  const waiting: unknown[] = [parseJson(text)]
+  // grows while it is walked: a text from outside may be nested deeper than there is stack
+  for (const value of waiting) {
+    const hash = referenceIn(value as Json)
+    if (hash !== undefined) hashes.add(hash)
+    else if (typeof value === 'object' && value !== null)
+      for (const member of Object.values(value)) waiting.push(member)
+  }
   return [...hashes]
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 function externalise(value: Json, blobs: Blob[], always = false): Json {
@@ -103,54 +125,4 @@ function externalise(value: Json, blobs: Blob[], always = false): Json {
   const hash = hashBytes(bytes)
   blobs.push({ hash, bytes })
   return { $blob: hash }
-}
-
-async function internalise(
-  value: Json,
-  blob: (hash: string) => Promise<Uint8Array | undefined>,
-  where: string,
-): Promise<Json> {
-  const hashes = new Set<string>()
-  const found = new Map<string, Json>()
-  collect(value, hashes)
-  for (const hash of hashes) {
-    const bytes = await blob(hash)
-    if (!bytes)
-      throw new RepriseError('BLOB_MISSING', `${where} refers to the stored value ${hash}, which is not in the store`)
-    // a blob may hold references of its own: values are put aside from the inside out
-    found.set(hash, await internalise(JSON.parse(decoder.decode(bytes)) as Json, blob, where))
-  }
-  return replace(value, found)
-}
-
-function collect(value: Json, hashes: Set<string>): void {
-  const hash = blobHash(value)
-  if (hash !== undefined) hashes.add(hash)
-  else if (typeof value === 'object' && value !== null)
-    for (const member of Object.values(value)) collect(member, hashes)
-}
-
-function replace(value: Json, found: ReadonlyMap<string, Json>): Json {
-  const hash = blobHash(value)
-  if (hash !== undefined) return found.get(hash) as Json
-  return mapMembers(
-    value,
-    (member) => replace(member, found),
-    (key) => key.replace(/^\$(\$+blob)$/, '$1'),
-  )
-}
-
-function blobHash(value: Json): string | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-  const hash = (value as { $blob?: Json }).$blob
-  return typeof hash === 'string' ? hash : undefined
-}
-
-function mapMembers(value: Json, member: (value: Json) => Json, key: (key: string) => string): Json {
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return (value as readonly Json[]).map(member)
-  // fromEntries defines members, so that one named __proto__ stays a member
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([name, item]) => (item === undefined ? [] : [[key(name), member(item)]])),
-  )
 }

@@ -535,6 +535,6 @@ test('what is too deep for JSON happened, and its result is unreadable', async (
   })
   await assert.rejects(new Crew({ tasks: [greedy], store: newStore() }).kickoff({ inputs: { a: deep as string } }), {
     code: 'INPUT_INVALID',
-    message: /nested too deeply/,
+    message: /nested more than 256 levels deep/,
   })
 })

@@ -6,6 +6,7 @@ import { blobReferences, decodeEntry } from '../../journal/codec.ts'
 import type { Entry } from '../../journal/entries.ts'
 import { filesIn } from '../../journal/files.ts'
 import { childRun } from '../../journal/paths.ts'
+import { checkStored } from '../../journal/stored-values.ts'
 import { fileError, writeDurably } from '../../stores/file/durable-files.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import {
@@ -106,7 +107,10 @@ async function filesOf(store: Store, run: string, bytes: Uint8Array): Promise<st
 
 async function readBlob(store: Store, run: string, hash: string): Promise<Buffer> {
   const bytes = await store.blob(run, hash)
-  if (bytes) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  if (bytes) {
+    checkStored(bytes, hash, `the stored value ${hash} of run ${run}`)
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  }
   const words = `run ${run} refers to the stored value ${hash}, which is not in ${store.url}; restore the store from a copy`
   throw new RepriseError('BLOB_MISSING', words, { runId: run })
 }

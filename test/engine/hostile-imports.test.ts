@@ -1,0 +1,62 @@
+// Exported runs that somebody made up, with every hash in order: what they say is checked all the same before anything is written.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import { exportRun } from '../../src/engine/history/export-run.ts'
+import { importRun } from '../../src/engine/history/import-run.ts'
+import { realWorld } from '../../src/engine/world.ts'
+import { hashBytes } from '../../src/journal/hash.ts'
+import { newStore, oneTask, refusal } from './support.ts'
+
+type Members = Record<string, unknown>
+
+/** The text of a run whose entries, and stored values, are as `change` leaves them, chained and sealed anew. */
+async function forged(change: (entries: Members[], blobs: string[]) => void): Promise<string> {
+  const { crew, store } = oneTask({ script: [{ when: 'Do it', reply: 'done' }] })
+  await crew.kickoff({ id: 'r' })
+  const lines = (await Array.fromAsync(exportRun(store, 'r'))).map((line) => line.trimEnd())
+  const entries = lines.filter((line) => line.includes('"seq":')).map((line) => JSON.parse(line) as Members)
+  const blobs = lines
+    .filter((line) => line.startsWith('{"blob":'))
+    .map((line) => Buffer.from((JSON.parse(line) as { base64: string }).base64, 'base64').toString())
+  change(entries, blobs)
+  let prev = ''
+  const chained = entries.map((entry) => {
+    const line = JSON.stringify({ ...entry, prev })
+    prev = hashBytes(line)
+    return line
+  })
+  const stored = blobs.map((text) =>
+    JSON.stringify({ blob: hashBytes(text), base64: Buffer.from(text).toString('base64') }),
+  )
+  const body = [lines[0], ...chained, ...stored].map((line) => `${line}\n`).join('')
+  const sha256 = createHash('sha256').update(body).digest('hex')
+  return `${body}${JSON.stringify({ entries: chained.length, blobs: stored.length, sha256 })}\n`
+}
+
+async function refusedImport(text: string): Promise<string> {
+  const store = newStore()
+  const error = await refusal(() => importRun({ store, world: realWorld() }, [text]))
+  assert.equal(error.code, 'JOURNAL_DAMAGED')
+  assert.deepEqual((await store.list({}, { limit: 1 })).rows, [])
+  return error.message
+}
+
+test('a forged run in which nothing was changed is imported', async () => {
+  const store = newStore()
+  const { status } = await importRun({ store, world: realWorld() }, [await forged(() => {})])
+  assert.equal(status, 'completed')
+})
+
+test('a few kilobytes of values that refer to one another twice over are refused before they grow', async () => {
+  const text = await forged(([created], blobs) => {
+    let last: unknown = 'x'.repeat(100)
+    for (let level = 0; level < 50; level++) {
+      const inner = JSON.stringify([last, last])
+      blobs.push(inner)
+      last = { $blob: hashBytes(inner) }
+    }
+    Object.assign(created as Members, { inputs: { topic: last } })
+  })
+  assert.match(await refusedImport(text), /entry 1 of .*makes it longer than \d+ characters/)
+})
