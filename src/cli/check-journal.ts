@@ -1,5 +1,5 @@
 // Whether a journal is as it was written. Each entry names the hash of the line before, and each stored value is named by its own.
-// What was changed in the very last entry shows only once another follows it.
+// Of the last entry, a `file:` store notes number and hash apart from the journal, and `sqlite:` with every change of what a list shows.
 import { runNotFound } from '../engine/run-not-found.ts'
 import { RepriseError } from '../errors.ts'
 import { blobReferences } from '../journal/codec.ts'
@@ -37,6 +37,8 @@ export async function checkJournal(store: Store, run: string): Promise<Check> {
   let entries = 0
   let last = 0
   let hash = ''
+  // before the lines: what is appended while they are read must not look lost
+  const noted = await store.lastNoted(run)
   for await (const { seq, bytes } of store.read(run)) {
     const { entry, text } = readLine(bytes, `entry ${seq} of run ${run}`)
     for (let gone = last + 1; gone < entry.seq; gone++) missing.add(gone)
@@ -52,6 +54,8 @@ export async function checkJournal(store: Store, run: string): Promise<Check> {
     hash = hashBytes(bytes)
   }
   if (entries === 0) throw runNotFound(store, run)
+  for (let gone = last + 1; gone <= (noted?.seq ?? 0); gone++) missing.add(gone)
+  if (noted?.seq === last && noted.hash !== undefined && noted.hash !== hash) changed.add(last)
   const values = await checkValues(store, run, hashes)
   const whole = missing.size + changed.size + values.missing.length + values.changed.length === 0
   return { run, whole, entries, missing: [...missing], changed: [...changed], recorded, values }

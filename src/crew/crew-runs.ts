@@ -24,6 +24,7 @@ import { readRun } from '../engine/read-run.ts'
 import { staleTasks } from '../engine/plan/stale.ts'
 import { realWorld } from '../engine/world.ts'
 import { RepriseError } from '../errors.ts'
+import { lostEntries } from '../journal/edits.ts'
 import type { Entry, Limit, RunStatus } from '../journal/entries.ts'
 import { noFiles, type Files } from '../journal/files.ts'
 import { digest } from '../journal/hash.ts'
@@ -215,11 +216,13 @@ export function crewRuns(
       const { parent, over, inputs, given, files, plan, warnings } = await planMake(engine, request)
       for (const warning of warnings) crew.logger.warn(warning)
       const calls = [...inheritedCalls(parent), ...(await callsOfOpenChildren(engine, parent))]
+      const lost = lostEntries(parent)
       announce(crew, run, `made from run ${parent.run}${from ? `, from task ${from.name} on` : ''}`)
       const origin = {
         parent: { run: parent.run, ...(from ? { from: from.name } : {}), request: requestDigest(request, over) },
         plan: plan.tasks,
         ...(calls.length > 0 ? { calls } : {}),
+        ...(lost.length > 0 ? { lost } : {}),
         ...(effects === undefined || effects === 'reuse' ? {} : { effects }),
       }
       const hold = await createRun(engine, crew, { run, inputs, given, files, origin, entries: plan.entries })

@@ -35,7 +35,10 @@ export interface NewRun {
   readonly entries?: readonly NewEntry[]
 }
 
-export type Origin = Pick<EntryBodies['run.created'], 'parent' | 'plan' | 'calls' | 'effects' | 'reuse' | 'caller'>
+export type Origin = Pick<
+  EntryBodies['run.created'],
+  'parent' | 'plan' | 'calls' | 'lost' | 'effects' | 'reuse' | 'caller'
+>
 
 /** Undefined when a run of that id is there already: then nothing was written. */
 export async function createRun(

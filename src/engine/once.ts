@@ -5,7 +5,7 @@ import { digest } from '../journal/hash.ts'
 import type { Json } from '../journal/json.ts'
 import type { AttemptState, CallState, RunState, ToolOutcome } from '../journal/state.ts'
 import { attemptsIn, rootAttempt } from '../journal/paths.ts'
-import { callText, doubtText } from './questions.ts'
+import { callText, doubtText, lostText } from './questions.ts'
 
 type NewQuestion = Question extends infer Q ? (Q extends Question ? Omit<Q, 'id'> : never) : never
 
@@ -51,9 +51,9 @@ function decideAsked(state: RunState, call: CallState): Decision | undefined {
     : { act: 'wait' }
 }
 
-function approvalOf(call: CallState, { input, key }: Asked, earlier: readonly OnceCall[]): NewQuestion {
+function approvalOf(call: CallState, { input, key }: Asked, earlier: readonly OnceCall[], lost?: string): NewQuestion {
   const { tool } = call.request
-  return { kind: 'call', path: call.path, tool, input, key, earlier, text: callText(tool, input, earlier) }
+  return { kind: 'call', path: call.path, tool, input, key, earlier, text: callText(tool, input, earlier, lost) }
 }
 
 /** What to do about a `once` call that has no outcome yet. */
@@ -79,8 +79,12 @@ export function decideOnce(state: RunState, attempt: AttemptState, call: CallSta
   }
   const failedHere = here.filter((other) => other.key === asked.key && hasFailed(state, other))
   const earlier = [...before, ...failedHere].filter((other) => other.made || other.given).map(toOnceCall)
-  if (earlier.length === 0 && !asked.approval) return { act: 'call' }
-  const repeated = approvalOf(call, asked, earlier)
+  const lost = lostText(state, asked.task)
+  const first = earlier.length === 0 && !asked.approval
+  if (first && lost === undefined) return { act: 'call' }
+  const repeated = approvalOf(call, asked, earlier, lost)
+  // it may have been made, and the entry that said so is missing
+  if (asked.settles && first) return { act: 'settle', of: call.path, question: repeated }
   // an equal call of this run of which nobody knows the end: the tool itself may
   if (asked.settles && same?.outcome === 'unknown' && !same.inherited)
     return { act: 'settle', of: same.path, question: repeated }

@@ -4,6 +4,7 @@ import { RepriseError } from '../errors.ts'
 import type { Answer, OnceCall, Question } from '../journal/entries.ts'
 import { canonicalJson, strictJson, type Json } from '../journal/json.ts'
 import type { RunState } from '../journal/state.ts'
+import { rangesOf } from '../journal/words.ts'
 import { describe } from '../options.ts'
 import { describeOwner } from '../stores/owner.ts'
 import { answerCommand } from './commands.ts'
@@ -128,14 +129,26 @@ export function doubtText(
   )
 }
 
-export function callText(tool: string, input: Json, earlier: readonly OnceCall[]): string {
-  const asked = `May ${tool}(${canonicalJson(input)}) be called?`
+/** `lost`, in words: where the call may have been recorded. */
+export function callText(tool: string, input: Json, earlier: readonly OnceCall[], lost?: string): string {
+  const may = `May ${tool}(${canonicalJson(input)}) be called?`
+  const asked = lost === undefined ? may : `${may} ${lost}`
   if (earlier.length === 0) return `${asked} Answer "approve" to call it, "deny" with a reason, or "use" with a result.`
   const calls = earlier.map((call) => `${tool}(${canonicalJson(call.input)}) at ${call.calledAt}, which ${endOf(call)}`)
   return (
     `${asked} The task has already called ${calls.join('; ')}. Answer "approve" to call it, ` +
     `"deny" with a reason, or "use" with a result. If repeating it is harmless, declare effect: 'read'.`
   )
+}
+
+/** Undefined when every call of the task is on record. */
+export function lostText(state: RunState, name: string): string | undefined {
+  const { lost = [], lostBefore } = state.tasks.get(name) ?? {}
+  const words = (entries: readonly number[], of: string): string =>
+    `Entries of ${of} are missing (${rangesOf(entries)}), in which this call may have been recorded: look whether it was made.`
+  if (lost.length > 0) return words(lost, `the journal of run ${state.run}`)
+  if (!lostBefore || state.effects === 'again') return undefined
+  return words(lostBefore.entries, `run ${lostBefore.run}, which this run was made from,`)
 }
 
 function endOf(call: OnceCall): string {

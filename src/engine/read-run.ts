@@ -3,7 +3,7 @@
 import { RepriseError } from '../errors.ts'
 import { decodeEntry, decodePlain } from '../journal/codec.ts'
 import type { Entry } from '../journal/entries.ts'
-import { closeFold } from '../journal/edits.ts'
+import { closeFold, missEntries } from '../journal/edits.ts'
 import { applyEntry, emptyState } from '../journal/fold.ts'
 import { hashBytes } from '../journal/hash.ts'
 import type { RunState } from '../journal/state.ts'
@@ -23,6 +23,8 @@ export async function readRun(store: Store, run: string): Promise<ReadRun> {
   let hash = ''
   const decode = lineDecoder(store, run)
   const checkPinned = pinChecker(state)
+  // before the lines: what is appended while they are read must not look lost
+  const noted = await store.lastNoted(run)
   for await (const line of store.read(run)) {
     const decoded = decode(line)
     // a promise for each of ten thousand lines is what a resume can do without
@@ -33,6 +35,11 @@ export async function readRun(store: Store, run: string): Promise<ReadRun> {
     hash = hashBytes(line.bytes)
   }
   if (state.seq === 0) throw runNotFound(store, run)
+  if (noted?.seq === state.seq && noted.hash !== undefined && noted.hash !== hash) state.changed.push(state.seq)
+  if (noted && noted.seq > state.seq) {
+    missEntries(state, noted.seq)
+    state.seq = noted.seq
+  }
   return { state: closeFold(state), hash }
 }
 

@@ -17,7 +17,7 @@ import { storeId, type Hold } from './hold.ts'
 import { putToCaller } from './ask.ts'
 import { drainInbox } from './inbox.ts'
 import { decideApproval, decideOnce, inheritedKeys, keysBeside, occurrenceOf, partOf, type Decision } from './once.ts'
-import { callText } from './questions.ts'
+import { callText, lostText } from './questions.ts'
 import { runTool, toOutcome } from './run-tool.ts'
 
 /** Thrown when a person's answer fails the task. */
@@ -233,7 +233,8 @@ async function makeCall(item: Item, { input, allowedBy }: Allowed): Promise<void
 async function askAgain(item: Item, problem: string): Promise<void> {
   const { hold, call } = item
   const asked = hold.state.questions.get(call.questions.at(-1) ?? '')?.question as Extract<Question, { kind: 'call' }>
-  const text = `The answer to ${asked.id} cannot be used: ${problem}. ${callText(asked.tool, asked.input, asked.earlier)}`
+  const again = callText(asked.tool, asked.input, asked.earlier, lostText(hold.state, item.task.name))
+  const text = `The answer to ${asked.id} cannot be used: ${problem}. ${again}`
   const question = { ...asked, id: hold.questionId(), text }
   await hold.append([{ type: 'question.asked', path: call.path, question }])
   return advance(item)

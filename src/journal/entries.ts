@@ -10,6 +10,7 @@ import type {
   Failure,
   Fingerprint,
   Limit,
+  LostEntries,
   OnceCall,
   OutputPlace,
   Owner,
@@ -52,6 +53,8 @@ export interface EntryBodies {
     readonly reuse?: { readonly maxAgeSeconds?: number }
     /** The `once` calls that the parent made or inherited. */
     readonly calls?: readonly OnceCall[]
+    /** Where the parent may have made others that are not on record. */
+    readonly lost?: readonly LostEntries[]
     /**
      * ask: before a result of such a call is used again. again: they are made anew. never: nothing but reading is done to the world, as in
      * a backtest.

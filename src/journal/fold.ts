@@ -1,11 +1,18 @@
 // Entries to the state of a run. Pure and free of Node, so that engine, command line and page all read a journal alike.
 // Paths decide where an entry belongs, never its position: a journal from which a person removed a line still folds, and
 // a task without its `task.completed` is a task that is not done.
-import { journalVersion, type Entry, type EntryOf, type Limit, type StoredOutput } from './entries.ts'
-import { closeFold } from './edits.ts'
+import {
+  journalVersion,
+  type DeclaredTask,
+  type Entry,
+  type EntryOf,
+  type Limit,
+  type StoredOutput,
+} from './entries.ts'
+import { closeFold, loseEntries, missEntries, without } from './edits.ts'
 import { giveUp, withdraw } from './give-up.ts'
 import { readJson } from './json.ts'
-import { callPath, isNested, taskOf } from './paths.ts'
+import { attemptNumber, callPath, isNested, taskOf } from './paths.ts'
 import { attemptAt, callAt, orphan, taskAt } from './places.ts'
 import { startedAttempt } from './started-attempt.ts'
 import { addTo, noUsage, replyText, spentOn, type RunState, type TaskState } from './state.ts'
@@ -45,14 +52,9 @@ export function emptyState(run = ''): RunState {
   }
 }
 
-/** No person removes that many lines by hand: a number was mistyped. */
-const gapLimit = 100_000
-
 /** Moves the state on by one entry, in place: a journal of ten thousand entries must not copy its state as often. */
 export function applyEntry(state: RunState, entry: Entry): void {
-  if (entry.seq - state.seq > gapLimit)
-    state.unknown ??= `a gap of ${entry.seq - state.seq - 1} entries before entry ${entry.seq}`
-  else for (let seq = state.seq + 1; seq < entry.seq; seq++) state.missing.push(seq)
+  missEntries(state, entry.seq - 1)
   state.seq = entry.seq
   const at = Date.parse(entry.at)
   if (isWorkedOn(state, entry) && at > state.updatedMs) state.activeMs += at - state.updatedMs
@@ -92,6 +94,10 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     if (entry.reuse) state.reuse = entry.reuse
     if (entry.given !== undefined) state.given = entry.given
     declare(state, entry.tasks)
+    for (const lost of entry.lost ?? []) {
+      const task = state.tasks.get(lost.task)
+      if (task) task.lostBefore = lost
+    }
   },
   'run.resumed': (state, entry) => {
     // only a run that was cut off counts: one that was suspended or failed has said why
@@ -107,8 +113,8 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
         if (asked.question.kind === 'limit' && !asked.answer) asked.withdrawn = true
       }
     }
-    if (entry.tasks) declare(state, entry.tasks)
     if (entry.edited) recordEdit(state, entry.edited)
+    if (entry.tasks) declare(state, entry.tasks)
     for (const task of state.tasks.values()) if (task.status === 'failed') task.status = 'pending'
   },
   'run.suspended': (state, entry) => {
@@ -157,6 +163,8 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
       if (attempt?.status === 'open') attempt.status = 'void'
     }
     withdraw(state, task)
+    // who wrote this knew all entries before it, but for those that a resume had missed by then: none was of this task
+    if (task.lost && attemptNumber(path) === 1) task.lost = without(task.lost, state.missing)
     task.status = 'running'
     task.startedAt ??= entry.at
     task.attempts.push(path)
@@ -334,10 +342,7 @@ function declare(state: RunState, tasks: EntryOf<'run.created'>['tasks']): void 
   for (const declared of tasks) {
     const known = before.get(declared.name)
     if (known) delete known.removed
-    state.tasks.set(
-      declared.name,
-      known ? Object.assign(known, declared) : { ...declared, status: 'pending', attempts: [], nested: [] },
-    )
+    state.tasks.set(declared.name, known ? Object.assign(known, declared) : newTask(declared, state.lost))
   }
   // a task that is no longer declared stays readable, behind the others, when it has done anything
   for (const [name, task] of before) {
@@ -347,11 +352,18 @@ function declare(state: RunState, tasks: EntryOf<'run.created'>['tasks']): void 
   }
 }
 
+/** One that is declared after entries were lost may have been declared, and begun, in them. */
+function newTask(declared: DeclaredTask, lost: readonly number[] = []): TaskState {
+  const task: TaskState = { ...declared, status: 'pending', attempts: [], nested: [] }
+  return lost.length === 0 ? task : { ...task, lost: [...lost] }
+}
+
 /** Only what it names: a later edit may have touched lines before this entry, and is still to be recorded. */
 function recordEdit(state: RunState, edit: NonNullable<EntryOf<'run.resumed'>['edited']>): void {
   state.handEdited = true
-  state.missing = state.missing.filter((seq) => !edit.missing.includes(seq))
-  state.changed = state.changed.filter((seq) => !edit.changed.includes(seq))
+  state.missing = without(state.missing, edit.missing)
+  state.changed = without(state.changed, edit.changed)
+  loseEntries(state, edit.missing)
   for (const name of edit.tasks) restart(state, taskAt(state, name))
 }
 

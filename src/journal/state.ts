@@ -8,6 +8,7 @@ import type {
   Failure,
   Fingerprint,
   Limit,
+  LostEntries,
   OnceCall,
   OutputPlace,
   Owner,
@@ -76,9 +77,11 @@ export interface RunState {
   effects?: 'ask' | 'again' | 'never'
   /** The last entry. */
   seq: number
-  /** Entries that are not there although later ones are, and lines that were changed: a person's edit, not yet recorded by a resume. */
+  /** Entries that are not there any more, and lines that were changed: a person's edit, or damage, not yet recorded by a resume. */
   missing: number[]
   changed: number[]
+  /** Entries that were missing when a resume recorded it. */
+  lost?: readonly number[]
   /** A resume has recorded such an edit: what stands in the journal is not only what happened. */
   handEdited?: boolean
   /** A type or version that this code does not know: the run can be read, not resumed. */
@@ -115,6 +118,10 @@ export interface TaskState extends DeclaredTask {
   seq?: number
   /** Calls that must not be repeated, of the runs that a task which is a crew was executed by. */
   childCalls?: readonly OnceCall[]
+  /** Entries that are missing and may have been of this task: it may have made calls that are not on record. */
+  lost?: readonly number[]
+  /** The same, in a run that this one was made from. */
+  lostBefore?: LostEntries
   /** A person wants it executed: no stored output stands in for that. */
   again?: boolean
   /** The entry that completed the task when its callbacks returned. */

@@ -129,6 +129,13 @@ export interface OnceCall {
   readonly idempotencyKey?: string
 }
 
+/** Entries of a run that are missing and may have been about calls of a task. */
+export interface LostEntries {
+  readonly task: string
+  readonly run: string
+  readonly entries: readonly number[]
+}
+
 export type Question = { readonly id: string; readonly path: string; readonly text: string } & (
   | { readonly kind: 'result'; readonly output: Json; readonly round: number }
   | {

@@ -40,6 +40,17 @@ export function usageWords({ input, output }: Usage): string {
   return `${amount(input)} tokens in, ${amount(output)} out`
 }
 
+/** `3, 5 to 8` */
+export function rangesOf(numbers: readonly number[]): string {
+  const parts: { first: number; last: number }[] = []
+  for (const number of numbers.toSorted((a, b) => a - b)) {
+    const before = parts.at(-1)
+    if (before && number === before.last + 1) before.last = number
+    else parts.push({ first: number, last: number })
+  }
+  return parts.map(({ first, last }) => (first === last ? String(first) : `${first} to ${last}`)).join(', ')
+}
+
 export function plural(count: number, word: string): string {
   return `${count} ${word}${count === 1 ? '' : 's'}`
 }

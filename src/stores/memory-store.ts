@@ -132,6 +132,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       for (const { seq, bytes } of lines) yield { seq, bytes: copy(bytes) }
     },
 
+    // what is in memory is there as a whole
+    lastNoted: () => step(() => undefined),
+
     blob: (run, hash) =>
       step(() => {
         const bytes = runs.get(run)?.blobs.get(hash)

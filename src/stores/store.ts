@@ -27,6 +27,13 @@ export interface Line {
   readonly bytes: Uint8Array
 }
 
+/** An entry that a store noted apart from the lines. Without a hash, only its number is known. */
+export interface NotedEnd {
+  readonly seq: number
+  /** Of its bytes, as `prev` of the next entry says it. */
+  readonly hash?: string
+}
+
 /** What listing a run needs without reading its journal. Replaced as a whole by each batch that carries one. */
 export interface RunRow {
   readonly run: RunId
@@ -112,7 +119,8 @@ export interface Store {
   ): Promise<{ created: boolean; lease?: Lease }>
 
   /**
-   * Appends behind entry `after`. LEASE_LOST when the lease's token is not the newest or the lease was released (an expired
+   * Appends behind entry `after`, which is the last that is there, or the last that is noted where lines were lost behind it: no
+   * number is given twice. LEASE_LOST when the lease's token is not the newest or the lease was released (an expired
    * lease that nobody took still appends: fencing, not time, protects the journal). SEQ_CONFLICT when the journal does not end
    * at `after`. OUTCOME_UNKNOWN when the store cannot tell whether the batch was written: read the tail and see. RUN_ENDED when
    * the stored row says that the run is cancelled, or that it is completed and the batch does not open it again: by a row of its
@@ -123,6 +131,13 @@ export interface Store {
 
   /** The lines with `seq > after`, in order, as they are when the read begins. An unknown run has none. */
   read(run: RunId, after?: number): AsyncIterable<Line>
+
+  /**
+   * The newest entry that the store has noted apart from the lines, so that the loss of the last ones is noticed. It is never noted
+   * before its line is on disk, so whoever asks first and reads then finds the line, unless it was lost. Undefined when nothing is
+   * noted: an unknown run, or a store that keeps no note.
+   */
+  lastNoted(run: RunId): Promise<NotedEnd | undefined>
 
   blob(run: RunId, hash: string): Promise<Uint8Array | undefined>
 

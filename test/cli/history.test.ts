@@ -123,12 +123,21 @@ describe('the history of runs', { concurrency: 4 }, () => {
     await writeFile(journal, kept.map((line) => line.replace('"result":"Ada"', '"result":"Eve"')).join('\n'))
     const edited = await folder.reprise('verify', 'first', ...store)
     assert.equal(edited.code, 1)
-    assert.match(edited.stdout, /^edited +by hand: 1 entry removed \(10\), 1 entry changed \(5\); not recorded yet$/m)
+    assert.match(
+      edited.stdout,
+      /^edited +by hand or by damage: 1 entry removed \(10\), 1 entry changed \(5\); not recorded yet$/m,
+    )
     assert.match(edited.stderr, /reprise resume --store file:runs first; or restore/)
     assert.equal((await folder.reprise('resume', 'first', ...store)).code, 0)
     const [check] = records(await folder.reprise('verify', 'first', '--json', ...store))
     assert.equal(check?.['whole'], true)
     assert.deepEqual(check?.['recorded'], [{ entry: 12, missing: [10], changed: [5], tasks: ['note'] }])
+    const now = (await readFile(journal, 'utf8')).trimEnd().split('\n')
+    await writeFile(journal, `${now.slice(0, -3).join('\n')}\n`)
+    const cut = await folder.reprise('verify', 'first', ...store)
+    assert.equal(cut.code, 1)
+    const last = now.length + 1
+    assert.match(cut.stdout, new RegExp(`3 entries removed \\(${last - 2} to ${last}\\); not recorded yet`))
   })
 })
 

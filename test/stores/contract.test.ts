@@ -44,6 +44,7 @@ async function inTurn(path: string, now: () => number): Promise<Store> {
     create: (...given) => other().create(...given),
     append: (...given) => other().append(...given),
     read: (...given) => other().read(...given),
+    lastNoted: (...given) => other().lastNoted(...given),
     blob: (...given) => other().blob(...given),
     row: (...given) => other().row(...given),
     list: (...given) => other().list(...given),

@@ -45,6 +45,10 @@ async function scene(): Promise<Scene> {
   }
 }
 
+function noteOf(file: string): string {
+  return file.replace(/jsonl$/, 'end')
+}
+
 async function edit(file: string, change: (lines: string[]) => string[]): Promise<void> {
   const lines = (await readFile(file, 'utf8')).split('\n').slice(0, -1)
   await writeFile(
@@ -76,6 +80,7 @@ test('makes files and folders that only their owner can read', async () => {
     'leases.db',
     'r.blobs',
     join('r.blobs', '%2E%2E%2Fh'),
+    'r.end',
     'r.inbox.jsonl',
     'r.jsonl',
   ])
@@ -127,7 +132,10 @@ test('cuts at every byte of a batch give all of it or nothing', async () => {
   await using opened = await scene()
   const { file, store, lease } = opened
   const before = (await stat(file)).size
+  const note = await readFile(noteOf(file))
   await store.append(lease, 3, batch(4, 2, { row: row('r', { status: 'failed' }) }))
+  // What a crash cuts short is not noted.
+  await writeFile(noteOf(file), note)
   const whole = await readFile(file)
   // Without its last newline the batch is complete: what a person's editor leaves, and what no crash can tell apart.
   for (let length = before; length < whole.length - 1; length++) {
@@ -159,6 +167,45 @@ test('shows a removed line as a gap, and goes on behind the last entry', async (
   assert.equal(await store.findOutput('claims', 'facts', 'f'), undefined)
   await store.append(lease, 4, batch(5))
   assert.deepEqual(await seqsOf(store, 'r', 1), [3, 4, 5])
+})
+
+test('goes on behind the last number that was noted when lines at the end are gone', async () => {
+  await using opened = await scene()
+  const { folder, file, store, lease } = opened
+  await store.append(lease, 3, batch(4, 2))
+  await edit(file, (lines) => lines.slice(0, 2))
+  assert.deepEqual(await seqsOf(store, 'r'), [1])
+  await using other = Object.assign(await fileStore(folder), { [Symbol.asyncDispose]: () => other.close() })
+  for (const found of [store, other]) assert.equal((await found.lastNoted('r'))?.seq, 5)
+  await refused(store.append(lease, 1, batch(2)), 'SEQ_CONFLICT', /run r is at entry 5, not 1/)
+  await store.append(lease, 5, batch(6))
+  assert.deepEqual(await seqsOf(store, 'r'), [1, 6])
+})
+
+for (const [what, note] of Object.entries({
+  none: undefined,
+  'an empty one': '',
+  'a torn one': '               9 abc',
+})) {
+  test(`takes the lines as they are when the note of the last is lost: ${what}`, async () => {
+    await using opened = await scene()
+    const { folder, file, lease } = opened
+    if (note === undefined) await rm(noteOf(file))
+    else await writeFile(noteOf(file), note)
+    await using store = Object.assign(await fileStore(folder), { [Symbol.asyncDispose]: () => store.close() })
+    assert.equal(await store.lastNoted('r'), undefined)
+    await store.append(lease, 3, batch(4))
+    assert.equal((await store.lastNoted('r'))?.seq, 4)
+  })
+}
+
+test('does not trust a damaged note', async () => {
+  await using opened = await scene()
+  const { folder, file } = opened
+  const note = await readFile(noteOf(file), 'latin1')
+  await writeFile(noteOf(file), note.replace('3 ', '9 '))
+  await using store = Object.assign(await fileStore(folder), { [Symbol.asyncDispose]: () => store.close() })
+  assert.equal(await store.lastNoted('r'), undefined)
 })
 
 test('takes back what a removed line said of the run', async () => {
@@ -316,7 +363,7 @@ test('gives the file of a new run its name only when all of it is there', async 
   const lease = await started(store, 'r')
   await store.append(lease, 1, batch(2))
   assert.deepEqual(await seqsOf(store, 'r'), [1, 2])
-  assert.deepEqual((await readdir(folder.path)).toSorted(), ['leases.db', 'r.jsonl'])
+  assert.deepEqual((await readdir(folder.path)).toSorted(), ['leases.db', 'r.end', 'r.jsonl'])
   await store.close()
 })
 

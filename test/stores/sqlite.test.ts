@@ -4,9 +4,19 @@ import { mkdir, open, readFile, stat, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { sqliteStore, thisOwner } from 'reprise/stores'
+import { sqliteStore, thisOwner, type Lease } from 'reprise/stores'
 import { embeddedSql } from '../../scripts/embed-sql.ts'
-import { batch, entry, refused, row, seqsOf, started, ttlMs } from '../../src/testing/store-contract/harness.ts'
+import { hashBytes } from '../../src/journal/hash.ts'
+import {
+  batch,
+  entry,
+  linesOf,
+  refused,
+  row,
+  seqsOf,
+  started,
+  ttlMs,
+} from '../../src/testing/store-contract/harness.ts'
 import { ended, linesFrom, otherProcess, turns } from './other-process.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
@@ -45,13 +55,13 @@ test('refuses a database that only newer code may write, and names both formats'
   await using folder = await temporaryFolder()
   const path = await closedDatabase(folder.path)
   change(path, 'update oldest_writer set format = 99')
-  await refused(sqliteStore(path), 'STORE_NEWER', /runs\.db .*format 99 .*format 1\b/)
+  await refused(sqliteStore(path), 'STORE_NEWER', /runs\.db .*format 99 .*format 2\b/)
 })
 
 test('writes a database with later migrations that still allow this code', async () => {
   await using folder = await temporaryFolder()
   const path = await closedDatabase(folder.path)
-  change(path, "insert into migrations values (2, '0002-later', 'x', 'now'); alter table runs add column later text")
+  change(path, "insert into migrations values (3, '0003-later', 'x', 'now'); alter table runs add column later text")
   const store = await sqliteStore(path)
   await started(store, 'another')
   await store.close()
@@ -214,3 +224,58 @@ function change(path: string, sql: string): void {
   db.exec(sql)
   db.close()
 }
+
+test('notices that the last entry was removed or changed, and gives no number again', async () => {
+  await using folder = await temporaryFolder()
+  const path = join(folder.path, 'runs.db')
+  const writer = await sqliteStore(path)
+  const leases = []
+  for (const run of ['removed', 'changed', 'steps']) {
+    const lease = await started(writer, run)
+    await writer.append(lease, 1, batch(2, 2, { row: row(run, { status: 'suspended' }) }))
+    leases.push(lease)
+  }
+  // steps that change no row are not noted
+  await writer.append(leases[2] as Lease, 3, batch(4))
+  await writer.close()
+  const db = new DatabaseSync(path)
+  const at = (run: string): string => `run_id = (select id from runs where run = '${run}')`
+  db.exec(`delete from entries where ${at('removed')} and seq = 3; delete from entries where ${at('steps')} and seq = 4;
+    update entries set line = cast('{"seq":3,"type":"x"}' as blob) where ${at('changed')} and seq = 3`)
+  db.close()
+  const store = await sqliteStore(path)
+  assert.deepEqual(await store.lastNoted('removed'), { seq: 3, hash: hashBytes(entry(3).bytes) })
+  assert.deepEqual(await seqsOf(store, 'removed'), [1, 2])
+  await refused(store.append(leases[0] as Lease, 2, batch(3)), 'SEQ_CONFLICT', /at entry 3, not 2/)
+  await store.append(leases[0] as Lease, 3, batch(4, 2))
+  assert.deepEqual(await seqsOf(store, 'removed'), [1, 2, 4, 5])
+  const [changed] = await linesOf(store, 'changed', 2)
+  assert.notEqual((await store.lastNoted('changed'))?.hash, hashBytes(changed?.bytes ?? ''))
+  assert.equal((await store.lastNoted('steps'))?.seq, 3)
+  await store.close()
+})
+
+test('reads on behind lines that were removed, however many, noted or not', async () => {
+  await using folder = await temporaryFolder()
+  const path = join(folder.path, 'runs.db')
+  for (const noted of [false, true]) {
+    const run = `r${noted}`
+    const writer = await sqliteStore(path)
+    const lease = await started(writer, run)
+    await writer.append(lease, 1, batch(2, 299, { row: row(run, { status: 'suspended' }) }))
+    // deleting a run notes the places of all others
+    if (noted) {
+      await writer.create(row('other'), batch(1))
+      await writer.delete('other')
+    }
+    await writer.close()
+    const db = new DatabaseSync(path)
+    db.exec(`delete from entries where run_id = (select id from runs where run = '${run}') and seq between 3 and 298`)
+    db.close()
+    const store = await sqliteStore(path)
+    assert.deepEqual(await seqsOf(store, run), [1, 2, 299, 300])
+    await store.append(lease, 300, batch(301))
+    assert.deepEqual(await seqsOf(store, run, 299), [300, 301])
+    await store.close()
+  }
+})

@@ -1,6 +1,7 @@
 // `reprise verify`: reads a journal line by line and checks each against the hash that the next one names, and stored values against
-// their own. A person's edit is no damage, but it is said: whether a resume has recorded it, and what that executed again.
+// their own. A person's edit is no fault, but it is said, as is what was lost: whether a resume has recorded it, and what that executed again.
 import { resumeCommand } from '../../engine/commands.ts'
+import { rangesOf } from '../../journal/words.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { checkJournal, type Check } from '../check-journal.ts'
 import { findRun } from '../find-run.ts'
@@ -22,7 +23,7 @@ export async function verify({ terminal, args, options, complete }: Invocation):
   else if (missing.length + changed.length > 0)
     terminal.err.line(
       complete(
-        `a resume records the edit and executes what it left undone: ${resumeCommand(run)}; or restore the journal from a copy`,
+        `a resume records it and executes what it left undone: ${resumeCommand(run)}; or restore the journal from a copy`,
       ),
     )
   return check.whole ? exitCodes.done : exitCodes.failed
@@ -40,27 +41,16 @@ function print(channel: Channel, check: Check): void {
   for (const edit of recorded) {
     const again = edit.tasks.length > 0 ? `, which executed ${edit.tasks.join(', ')} again` : ''
     const what = editWords(edit.missing, edit.changed)
-    field('edited', `by hand: ${what}; recorded by the resume at entry ${edit.entry}${again}`)
+    field('edited', `by hand or by damage: ${what}; recorded by the resume at entry ${edit.entry}${again}`)
   }
   if (missing.length + changed.length > 0)
-    field('edited', bad(`by hand: ${editWords(missing, changed)}; not recorded yet`))
+    field('edited', bad(`by hand or by damage: ${editWords(missing, changed)}; not recorded yet`))
   for (const hash of values.missing) field('value', bad(`${hash} is missing`))
   for (const hash of values.changed) field('value', bad(`${hash} is not as it was written`))
 }
 
 function editWords(missing: readonly number[], changed: readonly number[]): string {
   const words = (list: readonly number[], what: string): string[] =>
-    list.length === 0 ? [] : [`${entriesWord(list.length)} ${what} (${ranges(list)})`]
+    list.length === 0 ? [] : [`${entriesWord(list.length)} ${what} (${rangesOf(list)})`]
   return [...words(missing, 'removed'), ...words(changed, 'changed')].join(', ')
-}
-
-/** `3, 5 to 8` */
-function ranges(list: readonly number[]): string {
-  const parts: { first: number; last: number }[] = []
-  for (const seq of list.toSorted((a, b) => a - b)) {
-    const before = parts.at(-1)
-    if (before && seq === before.last + 1) before.last = seq
-    else parts.push({ first: seq, last: seq })
-  }
-  return parts.map(({ first, last }) => (first === last ? String(first) : `${first} to ${last}`)).join(', ')
 }

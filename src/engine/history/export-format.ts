@@ -8,6 +8,7 @@
 import { RepriseError } from '../../errors.ts'
 import type { Entry, EntryOf } from '../../journal/entries.ts'
 import { hashBytes } from '../../journal/hash.ts'
+import type { NotedEnd } from '../../stores/store.ts'
 
 export const exportFormat = 'reprise.run'
 export const exportVersion = 2
@@ -30,8 +31,8 @@ export interface ExportTrailer {
 export interface Chain {
   /** JOURNAL_DAMAGED when the entry does not follow the one before. */
   next(entry: Entry, bytes: Uint8Array): void
-  /** How many entries there were. JOURNAL_DAMAGED when one was changed and no later entry records that. */
-  end(): number
+  /** How many entries there were. JOURNAL_DAMAGED when one was changed and no later entry records that, or when more are noted. */
+  end(noted?: NotedEnd): number
 }
 
 /** Follows the hashes from entry to entry. A person's change that a resume has recorded is part of the run. */
@@ -47,7 +48,9 @@ export function followChain(name: string, advice: string): Chain {
       last = entry.seq
       hash = hashBytes(bytes)
     },
-    end() {
+    end(noted) {
+      if (noted && noted.seq > last) throw damaged(`entry ${last + 1} of ${name} is missing`, advice)
+      if (noted?.seq === last && noted.hash !== undefined && noted.hash !== hash) changed.add(last)
       const [first] = changed
       if (first !== undefined) throw damaged(`entry ${first} of ${name} is not as it was written`, advice)
       return last

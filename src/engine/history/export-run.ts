@@ -60,6 +60,8 @@ async function* linesOf(
 ): AsyncGenerator<string> {
   const { createdAt } = await rowFor(store, run)
   const chain = followChain(`run ${run}`, advice)
+  // before the lines: what is appended while they are read must not look lost
+  const noted = await store.lastNoted(run)
   const blobs = new Set<string>()
   const files = new Set<string>()
   for await (const { seq, bytes } of store.read(run)) {
@@ -70,7 +72,7 @@ async function* linesOf(
     if (entry.type === 'task.started' && entry.child) unit.push(childRun(run, entry.path ?? ''))
     yield text
   }
-  const entries = chain.end()
+  const entries = chain.end(noted)
   const stillThere = async (): Promise<void> => {
     // deleted while it was read, or even made anew: there may have been more
     if ((await store.row(run))?.createdAt !== createdAt) throw runNotFound(store, run)

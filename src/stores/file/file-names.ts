@@ -6,6 +6,7 @@ import type { RunId } from '../store.ts'
 const journalEnding = '.jsonl'
 const inboxEnding = '.inbox.jsonl'
 const temporaryEnding = '.tmp'
+const noteEnding = '.end'
 
 /** The lock and the leases; SQLite puts a journal beside it. */
 export const leasesName = 'leases.db'
@@ -45,6 +46,11 @@ export function inboxName(run: RunId): string {
   return encodeName(run) + inboxEnding
 }
 
+/** The note of the last line of a journal, from the path of that. */
+export function notePath(journal: string): string {
+  return journal.slice(0, -journalEnding.length) + noteEnding
+}
+
 export function blobsName(run: RunId): string {
   return `${encodeName(run)}.blobs`
 }
@@ -56,9 +62,12 @@ export function runPart(file: string): string | undefined {
   return name === '' || name.includes('.') ? undefined : name
 }
 
-/** Whether a change of this file says nothing of any run: leases are renewed all the time, new files get their name at the end. */
+/**
+ * Whether a change of this file says nothing of any run: leases are renewed all the time, new files get their name at the end, and
+ * a note follows the change of its journal.
+ */
 export function isAside(file: string): boolean {
-  return file.startsWith(leasesName) || file.endsWith(temporaryEnding)
+  return file.startsWith(leasesName) || file.endsWith(temporaryEnding) || file.endsWith(noteEnding)
 }
 
 /** The run that a changed file belongs to, where its name says it. */

@@ -114,6 +114,7 @@ export async function fileStore(path: string, options: FileStoreOptions = {}): P
         await files.addBlobs(lease.run, batch.blobs ?? [])
         const taken = await postedAmong(lease.run, batch.taken ?? [])
         await appendLines(state, { ...batch, taken }, batch.row && { ...batch.row, run: lease.run }, now())
+        await files.note(state)
       })
       watchers.changed(lease.run)
     },
@@ -127,6 +128,8 @@ export async function fileStore(path: string, options: FileStoreOptions = {}): P
         throw fileError(error, folder)
       }
     },
+
+    lastNoted: (run) => guarded(async () => (await files.load(run))?.noted),
 
     blob: (run, hash) => guarded(() => files.blob(run, hash)),
 

@@ -3,8 +3,11 @@
 import { open } from 'node:fs/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { RepriseError } from '../../errors.ts'
-import type { Batch, Line, OutputKey, RunId, RunRow } from '../store.ts'
+import { hashBytes } from '../../journal/hash.ts'
+import type { Batch, Line, NotedEnd, OutputKey, RunId, RunRow } from '../store.ts'
 import { appendDurably, isMissing, seen, type Seen } from './durable-files.ts'
+import { readNote } from './end-note.ts'
+import { notePath } from './file-names.ts'
 import { scanLines, type Scanned } from './json-lines.ts'
 import { decodeLine, encodeBatch, type FileLine, type FileOutput, type StoreData } from './line-format.ts'
 
@@ -22,6 +25,8 @@ export interface JournalState {
   row: Partial<RunRow>
   readonly outputs: FileOutput[]
   readonly taken: Set<string>
+  /** The last line that is noted beside the file. */
+  noted: Required<NotedEnd> | undefined
   readonly damage: RepriseError | undefined
 }
 
@@ -42,11 +47,13 @@ export async function loadJournal(
     throw error
   }
   try {
+    if (before !== undefined && sameFile(before.seen, await seen(handle))) return before
+    // before the lines: what is appended while they are read must not look lost
+    const noted = await readNote(notePath(path))
     const now = await seen(handle)
-    if (before !== undefined && sameFile(before.seen, now)) return before
     const bytes = Buffer.alloc(now.size)
     const { bytesRead } = await handle.read(bytes, 0, now.size, 0)
-    return await foldFile(path, run, now, bytes.subarray(0, bytesRead))
+    return { ...(await foldFile(path, run, now, bytes.subarray(0, bytesRead))), noted }
   } finally {
     await handle.close()
   }
@@ -63,6 +70,7 @@ export function emptyJournal(path: string): JournalState {
     row: {},
     outputs: [],
     taken: new Set(),
+    noted: undefined,
     damage: undefined,
   }
 }
@@ -87,6 +95,8 @@ export async function appendLines(
   state.goodLength = state.seen.size
   state.endsLine = true
   foldStore(state, store)
+  const { seq, bytes } = batch.lines.at(-1) as Line
+  state.noted = { seq, hash: hashBytes(bytes) }
 }
 
 /** The lines behind `after`, as they were when `state` was loaded. */
@@ -119,8 +129,9 @@ export async function* readLines(state: JournalState, after: number): AsyncItera
   }
 }
 
+/** The last number that was given: the lines behind the last that is there may be lost. */
 export function lastSeq(state: JournalState): number {
-  return state.seqs.at(-1) ?? 0
+  return Math.max(state.seqs.at(-1) ?? 0, state.noted?.seq ?? 0)
 }
 
 /** The listing row, when the lines that are left still say all of it. */

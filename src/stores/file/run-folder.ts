@@ -3,7 +3,17 @@ import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Blob, Message, RunId, RunRow } from '../store.ts'
 import { isMissing, syncFolder, writeDurably } from './durable-files.ts'
-import { blobsName, decodeName, encodeName, inboxName, journalName, newJournalName, runPart } from './file-names.ts'
+import { writeNote } from './end-note.ts'
+import {
+  blobsName,
+  decodeName,
+  encodeName,
+  inboxName,
+  journalName,
+  newJournalName,
+  notePath,
+  runPart,
+} from './file-names.ts'
 import { appendMessage, loadInbox } from './inbox-file.ts'
 import { completeRow, emptyJournal, loadJournal, type JournalState } from './journal-file.ts'
 
@@ -16,6 +26,8 @@ export interface RunFolder {
   keep(run: RunId, state: JournalState): Promise<void>
   /** Of every journal that says its id, by its name or inside, also of a damaged one. */
   ids(): Promise<RunId[]>
+  /** Notes the last line of a state that was appended to. */
+  note(state: JournalState): Promise<void>
   all(): Promise<{ readonly row: RunRow; readonly state: JournalState }[]>
   blob(run: RunId, hash: string): Promise<Uint8Array | undefined>
   addBlobs(run: RunId, blobs: readonly Blob[]): Promise<void>
@@ -39,8 +51,13 @@ export function runFolder(folder: string): RunFolder {
 
   async function removeExtras(run: RunId): Promise<void> {
     await rm(join(folder, newJournalName(run)), { force: true })
+    await rm(notePath(join(folder, journalName(run))), { force: true })
     await rm(join(folder, inboxName(run)), { force: true })
     await rm(join(folder, blobsName(run)), { recursive: true, force: true })
+  }
+
+  async function note({ path, noted }: JournalState): Promise<void> {
+    if (noted) await writeNote(notePath(path), noted)
   }
 
   return {
@@ -55,8 +72,11 @@ export function runFolder(folder: string): RunFolder {
       const path = join(folder, journalName(run))
       await rename(state.path, path)
       await syncFolder(folder)
-      remembered.set(journalName(run), { ...state, path })
+      const kept = { ...state, path }
+      remembered.set(journalName(run), kept)
+      await note(kept)
     },
+    note,
 
     async ids() {
       const found: RunId[] = []

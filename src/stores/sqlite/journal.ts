@@ -3,16 +3,16 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { rootRun } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state.ts'
 import { checkInbox, checkNumbers, checkOpen, checkSeq, checkToken, runNotFound } from '../refusals.ts'
-import type { Batch, Lease, Line, Owner, RunId, RunRow } from '../store.ts'
+import type { Batch, Lease, Line, NotedEnd, Owner, RunId, RunRow } from '../store.ts'
 import type { Connection } from './connection.ts'
 import type { Piece } from './places.ts'
-import { findLease, holdingOf, replaceRow, rowColumns, rowValues } from './records.ts'
+import { endColumns, endValues, findLease, holdingOf, replaceRow, rowColumns, rowValues } from './records.ts'
 
-const inserted = ['run', 'root', ...rowColumns, 'token', 'owner', 'expires_at']
+const inserted = ['run', 'root', ...rowColumns, ...endColumns, 'token', 'owner', 'expires_at']
 const insertRun = `insert into runs (${inserted.join()}) values (${inserted.map(() => '?').join()})`
 
 /** What an append must find in the row of its run: the answer is a row when all is well. */
-const selectWritable = `select id, crew from runs
+const selectWritable = `select id, crew, last_seq from runs
   where run = ? and token = ? and owner is not null and status not in ('completed', 'cancelled')`
 
 /** How much of a journal is read in one turn of the event loop. A line seldom has more than 64 KB, since larger values are blobs. */
@@ -35,6 +35,7 @@ export function createRun(
       first.run,
       rootRun(first.run),
       ...rowValues(row),
+      ...endValues(batch),
       token,
       lease === undefined ? null : JSON.stringify(lease.owner),
       lease === undefined ? null : now() + lease.ttlMs,
@@ -54,7 +55,7 @@ export function appendBatch(connection: Connection, lease: Lease, after: number,
     checkNumbers(lease.run, after, batch)
     checkInbox(lease.run, batch, () => waitingIds(connection, id))
     const { row, lines } = batch
-    if (row !== undefined) replaceRow(connection, id, row)
+    if (row !== undefined) replaceRow(connection, id, row, batch)
     insertBatch(connection, id, row?.crew ?? crew, batch)
     if (isEnded(row?.status)) writable.delete(lease.run)
     else writable.set(lease.run, { id, crew: row?.crew ?? crew, token: lease.token, last: after + lines.length })
@@ -67,11 +68,11 @@ function waitingIds({ sql }: Connection, id: number): string[] {
     .map((row) => String(row['message']))
 }
 
-type Found = { readonly id: number; readonly crew: string }
+type Found = { readonly id: number; readonly crew: string; readonly last_seq: number }
 
 function findWritable(connection: Connection, lease: Lease, after: number, batch: Batch): Found {
   const found = connection.sql(selectWritable).get(lease.run, lease.token) as Found | undefined
-  const writable = found !== undefined && connection.places.last(found.id) === after
+  const writable = found !== undefined && lastSeq(connection, found) === after
   return writable ? found : lookCloser(connection, lease, after, batch)
 }
 
@@ -80,9 +81,23 @@ function lookCloser(connection: Connection, lease: Lease, after: number, batch: 
   const record = findLease(connection, lease.run)
   checkToken(lease, record?.token, record && holdingOf(record))
   if (record === undefined) throw runNotFound(lease.run, connection.url)
-  checkSeq(lease.run, connection.places.last(record.id), after, batch)
+  checkSeq(lease.run, lastSeq(connection, record), after, batch)
   checkOpen(lease.run, record.status, batch)
   return record
+}
+
+/** The last number that was given: the lines behind the last that is there may be lost. */
+function lastSeq({ places }: Connection, { id, last_seq: noted }: Pick<Found, 'id' | 'last_seq'>): number {
+  return Math.max(places.last(id), noted)
+}
+
+export function findNoted(connection: Connection, run: RunId): Promise<NotedEnd | undefined> {
+  return connection.read(() => {
+    const record = findLease(connection, run)
+    if (record === undefined) return undefined
+    const seq = lastSeq(connection, record)
+    return { seq, ...(seq === record.last_seq && record.last_hash !== null ? { hash: record.last_hash } : {}) }
+  })
 }
 
 export async function* readLines(connection: Connection, run: RunId, after: number): AsyncIterable<Line> {
@@ -95,21 +110,19 @@ export async function* readLines(connection: Connection, run: RunId, after: numb
   let next = after + 1
   let piece: Piece | undefined
   while (next <= found.last) {
-    const lines = await connection.read(() => {
+    const chunk = await connection.read(() => {
       const at = next
       if (!piece || at >= piece.first + piece.entries.length) piece = connection.places.find(found.id, at)
-      const ids = piece?.entries.slice(
-        at - piece.first,
-        Math.min(at - piece.first + chunkLines, found.last + 1 - piece.first),
-      )
-      return linesAt(connection, found.id, ids ?? [])
+      if (!piece) return undefined
+      const from = at - piece.first
+      const ids = piece.entries.slice(from, Math.min(from + chunkLines, found.last + 1 - piece.first))
+      return { lines: linesAt(connection, found.id, ids), places: ids.length }
     })
     // Deleted in the meantime.
-    if (lines.length === 0) return
-    for (const line of lines) {
-      yield line
-      next = line.seq + 1
-    }
+    if (chunk === undefined) return
+    yield* chunk.lines
+    // lines that were lost leave numbers of which no piece tells
+    next += Math.max(chunk.places, 1)
     if (next <= found.last) await nextTurn()
   }
 }

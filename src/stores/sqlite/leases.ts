@@ -99,7 +99,7 @@ function waitingRuns(
   // The first condition repeats the index's own word for word: only then does SQLite use it.
   return connection
     .sql(
-      `select id, run, crew, status, token, owner, expires_at, created_at from runs
+      `select id, run, crew, status, token, owner, expires_at, last_seq, last_hash, created_at from runs
        where status in ('queued', 'running', 'suspended') and crew = ? and version = ?
          and (status <> 'suspended' or exists (select 1 from messages where run_id = runs.id and taken = 0))
        order by created_at, run`,

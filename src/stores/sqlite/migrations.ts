@@ -116,4 +116,14 @@ create table oldest_writer (format integer not null);
 insert into oldest_writer (format) values (1);
 `,
   },
+  {
+    number: 2,
+    name: '0002-last-entry',
+    checksum: '5756ee37eaf7ac2d5081746e7f7dce1c6380cdde08e657462fb38226895e0fa8',
+    sql: `-- The last entry when the row was last written, with its hash: in the same transaction as its line, so that a line which somebody took
+-- away since, or changed, is noticed. Steps in between do not write the row, and so are not noted.
+alter table runs add column last_seq integer not null default 0;
+alter table runs add column last_hash text;
+`,
+  },
 ]

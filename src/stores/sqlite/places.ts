@@ -66,8 +66,11 @@ export function openPlaces(sql: (text: string) => StatementSync, changed: () => 
 
   function remember(run: number, seq: number, entry: number): void {
     const piece = newest.get(run)
-    if (piece) piece.entries.push(entry)
-    else newest.set(run, { first: seq, entries: [entry] })
+    if (piece) {
+      // no entry has the id 0: it stands for a line that was lost
+      while (piece.first + piece.entries.length < seq) piece.entries.push(0)
+      piece.entries.push(entry)
+    } else newest.set(run, { first: seq, entries: [entry] })
     seen = entry
     count += 1
   }

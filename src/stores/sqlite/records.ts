@@ -1,7 +1,8 @@
 // The run table's rows as SQLite gives them, and what they mean to the port.
 import type { Connection } from './connection.ts'
 import type { Holding } from '../refusals.ts'
-import type { Owner, RunId, RunRow, RunStatus } from '../store.ts'
+import { hashBytes } from '../../journal/hash.ts'
+import type { Batch, Owner, RunId, RunRow, RunStatus } from '../store.ts'
 
 export interface RunRecord {
   readonly id: number
@@ -24,6 +25,8 @@ export interface LeaseRecord {
   readonly token: number
   readonly owner: string | null
   readonly expires_at: number | null
+  readonly last_seq: number
+  readonly last_hash: string | null
 }
 
 /** The columns that a new listing row replaces, in the order of `rowValues`. */
@@ -43,18 +46,28 @@ export function rowValues(row: RunRow): (string | null)[] {
   return [crew, version, status, createdAt, updatedAt, parent, inputs, summary]
 }
 
-const updateRow = `update runs set ${rowColumns.map((column) => `${column} = ?`).join()} where id = ?`
-const updateUnindexed = `update runs set updated_at = ?, inputs = ?, summary = ?
+/** The entry that a row was written with, in the order of `endValues`. */
+export const endColumns: readonly string[] = ['last_seq', 'last_hash']
+
+export function endValues({ lines }: Batch): [number, string | null] {
+  const last = lines.at(-1)
+  return last === undefined ? [0, null] : [last.seq, hashBytes(last.bytes)]
+}
+
+const updateRow = `update runs set ${[...rowColumns, ...endColumns].map((column) => `${column} = ?`).join()} where id = ?`
+const updateUnindexed = `update runs set updated_at = ?, inputs = ?, summary = ?, last_seq = ?, last_hash = ?
   where id = ? and crew = ? and version = ? and status = ? and created_at = ? and parent is ?`
 
 /**
  * Mostly a run stays what it is, and only what no index holds is new. SQLite writes every index of a column that an update names, also
  * when its value stays: so those are named only when one of them changed.
  */
-export function replaceRow({ sql }: Connection, id: number, row: RunRow): void {
+export function replaceRow({ sql }: Connection, id: number, row: RunRow, batch: Batch): void {
   const { crew, version, status, createdAt, updatedAt, parent = null, inputs, summary } = row
-  const update = sql(updateUnindexed).run(updatedAt, inputs, summary, id, crew, version, status, createdAt, parent)
-  if (Number(update.changes) === 0) sql(updateRow).run(...rowValues(row), id)
+  const end = endValues(batch)
+  const unindexed = [updatedAt, inputs, summary, ...end] as const
+  const update = sql(updateUnindexed).run(...unindexed, id, crew, version, status, createdAt, parent)
+  if (Number(update.changes) === 0) sql(updateRow).run(...rowValues(row), ...end, id)
 }
 
 export function rowOf(record: RunRecord): RunRow {
@@ -72,7 +85,9 @@ export function rowOf(record: RunRecord): RunRow {
 }
 
 export function findLease(connection: Connection, run: RunId): LeaseRecord | undefined {
-  const statement = connection.sql('select id, run, crew, status, token, owner, expires_at from runs where run = ?')
+  const statement = connection.sql(
+    'select id, run, crew, status, token, owner, expires_at, last_seq, last_hash from runs where run = ?',
+  )
   return statement.get(run) as unknown as LeaseRecord | undefined
 }
 

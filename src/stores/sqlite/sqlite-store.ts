@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { createWatchers, type Watchers } from '../watchers.ts'
 import type { Store } from '../store.ts'
 import { openConnection, type Connection } from './connection.ts'
-import { appendBatch, createRun, readBlob, readLines } from './journal.ts'
+import { appendBatch, createRun, findNoted, readBlob, readLines } from './journal.ts'
 import { acquireLease, claimRuns, deleteRun, findHolder, releaseLease, renewLeases } from './leases.ts'
 import { findOutput, findRow, listRows, postMessage, waitingMessages } from './listing.ts'
 
@@ -33,6 +33,7 @@ export async function sqliteStore(path: string, options: SqliteStoreOptions = {}
       watchers.changed(lease.run)
     },
     read: (run, after = 0) => readLines(connection, run, after),
+    lastNoted: (run) => findNoted(connection, run),
     blob: (run, hash) => readBlob(connection, run, hash),
     row: (run) => findRow(connection, run),
     list: (filter, page) => listRows(connection, filter, page),

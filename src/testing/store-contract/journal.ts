@@ -1,6 +1,7 @@
 // Entries: exact bytes, order, all or nothing, and the fence.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { hashBytes } from '../../journal/hash.ts'
 import type { Batch } from '../../stores/store.ts'
 import {
   batch,
@@ -243,6 +244,28 @@ export function journalContract(under: StoreUnderTest): void {
   claim('takes blobs with the first batch, empty ones too', under, async ({ store }) => {
     await store.create(row('r'), batch(1, 1, { blobs: [{ hash: 'h', bytes: new Uint8Array(0) }] }))
     assert.equal((await store.blob('r', 'h'))?.length, 0)
+  })
+
+  claim('notes no entry before it is there, and its hash as it is there', under, async ({ store }) => {
+    const noted = async (run: string): Promise<number> => {
+      const { seq, hash } = (await store.lastNoted(run)) ?? { seq: 0 }
+      const line = (await linesOf(store, run)).find((found) => found.seq === seq)
+      assert.ok(seq === 0 || line, `entry ${seq} is noted and not there`)
+      if (line && hash !== undefined) assert.equal(hash, hashBytes(line.bytes))
+      return seq
+    }
+    assert.equal(await store.lastNoted('unknown'), undefined)
+    const lease = await started(store, 'r')
+    await noted('r')
+    await store.append(lease, 1, batch(2, 3))
+    await store.append(lease, 4, batch(5, 2, { row: row('r', { status: 'suspended' }) }))
+    await refused(store.append(lease, 5, batch(6)), 'SEQ_CONFLICT')
+    await noted('r')
+    await store.release(lease)
+    await store.delete('r')
+    assert.equal(await store.lastNoted('r'), undefined)
+    await started(store, 'r')
+    assert.ok((await noted('r')) <= 1)
   })
 
   claim('reads from any entry on, and an unknown run as empty', under, async ({ store }) => {
