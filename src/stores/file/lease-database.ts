@@ -4,6 +4,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { RepriseError } from '../../errors.ts'
 import { storeClosed, storeNewer, type Holding } from '../refusals.ts'
+import { sameFile } from '../same-file.ts'
 import { openDatabase } from '../sqlite/open-database.ts'
 import { whileBusy } from '../sqlite/sqlite-errors.ts'
 import type { Owner, RunId } from '../store.ts'
@@ -38,6 +39,7 @@ export async function openLeaseDatabase(path: string, url: string): Promise<Leas
   const upsert = db.prepare(
     'insert into leases (run, token, owner, expires_at) values (?, ?, ?, ?) on conflict (run) do update set token = excluded.token, owner = excluded.owner, expires_at = excluded.expires_at',
   )
+  const checkFile = sameFile(path)
   let turn: Promise<unknown> = Promise.resolve()
   let closed = false
 
@@ -75,6 +77,8 @@ export async function openLeaseDatabase(path: string, url: string): Promise<Leas
       queued(async () => {
         await whileBusy(path, () => db.exec('begin immediate'))
         try {
+          // two processes with different files of this name would both hold the lock
+          checkFile()
           const result = await work(leases)
           await commit()
           return result

@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import type { StatementSync } from 'node:sqlite'
 import { makePrivateFolder } from '../private-folder.ts'
 import { storeClosed } from '../refusals.ts'
+import { sameFile } from '../same-file.ts'
 import { groupCommit } from './group-commit.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open-database.ts'
@@ -42,6 +43,7 @@ export async function openConnection(path: string, now: () => number): Promise<C
     // written into the file, so only once it is known to be ours
     opened.exec('pragma journal_mode = wal')
   })
+  const checkFiles = sameFile(path, `${path}-wal`)
   const statements = new Map<string, StatementSync>()
   let closed = false
 
@@ -70,7 +72,11 @@ export async function openConnection(path: string, now: () => number): Promise<C
   const writes = groupCommit(path, {
     sql,
     isTransaction: () => db.isTransaction,
-    begun: places.refresh,
+    begun() {
+      // in a transaction, before which SQLite may make the file of newest commits anew
+      checkFiles()
+      places.refresh()
+    },
     undone() {
       writable.clear()
       places.undone()
