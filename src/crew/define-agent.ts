@@ -66,7 +66,8 @@ export function coworkerIdentity({ agent, tools, coworkers }: CoworkerDefinition
     ...agentTexts(declared),
     model: modelName(agent.model),
     settings: agent.settings,
-    tools: tools.map(toolIdentity),
+    // a model is shown them in the order of their names
+    tools: tools.toSorted((a, b) => (a.name < b.name ? -1 : 1)).map(toolIdentity),
     ...(guardrails.length > 0 ? { guardrails } : {}),
     ...(coworkers.length > 0 ? { delegates: true } : {}),
   }
@@ -90,12 +91,12 @@ export function replacedTools(tools: readonly Tool[], overrides: Overrides): Too
   return tools.map((tool) => overrides.tools?.get(tool.name) ?? tool)
 }
 
-export function toolIdentity({ name, description, effect, schema, version }: Tool): Json {
-  return { name, description, effect, schema: schema.json, version: version ?? null }
+export function toolIdentity({ name, description, effect, schema, version, asks, cache = false }: Tool): Json {
+  return { name, description, effect, schema: schema.json, version: version ?? null, asks: asks ?? null, cache }
 }
 
 export function agentTexts({ role, goal, backstory }: Agent): { [name: string]: string } {
-  return { role, goal, ...(backstory === undefined ? {} : { backstory }) }
+  return { role, goal, ...(backstory ? { backstory } : {}) }
 }
 
 export function agentInstructions(agent: Agent, inputs: Inputs): string {

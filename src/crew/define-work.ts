@@ -1,23 +1,25 @@
 // From a task that is a function or a crew, as users write it, to what the engine executes.
-import type { ChildDefinition, CodeDefinition, TaskDefinition } from '../engine/definition.ts'
+import type { ChildDefinition, CodeDefinition, CrewDefinition, Inputs, TaskDefinition } from '../engine/definition.ts'
+import { givenFields } from '../engine/given-fields.ts'
 import { messageOf, RepriseError } from '../errors.ts'
 import type { Json } from '../journal/json.ts'
 import { redact } from '../secrets/redact.ts'
 import type { ChildOf } from './crew-task.ts'
 import type { Overrides } from './define.ts'
-import { readInputs, settled, unreadInputs } from './given-inputs.ts'
+import { hashedInputs, readInputs, settled, unreadInputs } from './given-inputs.ts'
 import { checkInputs } from './inputs.ts'
 import { outputFileOf } from './output-file.ts'
-import { fingerprintOf, type Field } from './task-fingerprint.ts'
+import { field, fingerprintOf, inputFields, type Field } from './task-fingerprint.ts'
 import type { Task } from './task.ts'
 
 type Work = { readonly code: CodeDefinition } | { readonly child: ChildDefinition }
 
-/** It may use any input. */
-export function defineWork(task: Task, work: Work, context: readonly string[]): TaskDefinition {
+/** `given` are the tasks in its context, in the crew's order. */
+export function defineWork(task: Task, work: Work, given: readonly TaskDefinition[]): TaskDefinition {
   const { name, named, id, description, async, when } = task
   // what a crew gives is what its last task gives
-  const schema = 'child' in work ? work.child.crew.tasks.at(-1)?.schema : task.schema
+  const last = 'child' in work ? work.child.crew.tasks.at(-1) : undefined
+  const schema = last ? last.schema : task.schema
   return {
     name,
     named,
@@ -25,9 +27,10 @@ export function defineWork(task: Task, work: Work, context: readonly string[]): 
     description,
     expectedOutput: undefined,
     agent: noAgent,
-    context,
+    context: given.map((other) => other.name),
     inputs: [],
     schema,
+    reading: last ? last.reading : readingOf(task),
     tools: [],
     coworkers: [],
     retries: 0,
@@ -40,24 +43,44 @@ export function defineWork(task: Task, work: Work, context: readonly string[]): 
     outputFile: outputFileOf(task),
     render: () => ({ instructions: '', message: [] }),
     fingerprint(inputs, outputs) {
-      const given = Object.entries(inputs).map(([input, value]): Field => [`input:${input}`, value])
-      return fingerprintOf({ schema, when }, outputs, [...identityOf(task, work), ...given])
+      const all = (): Field[] => [...inputFields(inputs), ...givenFields(given, outputs)]
+      return fingerprintOf([
+        ...('code' in work
+          ? [['code', { effect: work.code.effect }] satisfies Field, ...all()]
+          : [...crewFields(work.child.crew), ...childInputFields(task, inputs, all)]),
+        ...field('version', task.version),
+        ...field('output schema', schema?.json),
+      ])
     },
   }
 }
 
-/** What a function does is not seen; what a crew does is what its tasks declare, with the inputs that are written for it. */
-function identityOf(task: Task, work: Work): Field[] {
-  const version: Json = task.version ?? null
-  if ('code' in work) return [['code', { version, effect: work.code.effect }]]
-  const { crew } = work.child
-  const inputs = task.child?.inputs
-  const given = inputs === undefined || typeof inputs === 'function' ? undefined : unreadInputs(inputs, inputsOf(task))
+/** What a schema does to an output is not seen: a version tells that it changed. */
+export function readingOf({ schema, version }: Pick<Task, 'schema' | 'version'>): Json | undefined {
+  return schema && { schema: schema.json, version: version ?? null }
+}
+
+/** What a crew does is what its tasks declare, and in which order they do it with what of one another. */
+function crewFields({ tasks, process, callbacks }: CrewDefinition): Field[] {
   return [
-    ['crew', { name: crew.name, version }],
-    ...(given ? [['crew inputs', given] as const] : []),
-    ...crew.tasks.map((one): Field => [`crew task:${one.name}`, one.fingerprint({}, new Map())]),
+    ['crew process', process],
+    ['crew tasks', tasks.map(({ name }) => name)],
+    ...field('crew beforeKickoff', callbacks?.before !== undefined),
+    ...tasks.map((task): Field => {
+      const { context, async } = task
+      const conditional = task.when !== undefined
+      const declared = { ...task.fingerprint({}, new Map()) }
+      return [`crew task:${task.name}`, { declared, context, async, conditional }]
+    }),
   ]
+}
+
+/** Left out, the crew is given the inputs of the run; an object is all that it is given; a function sees all that there is. */
+function childInputFields(task: Task, inputs: Inputs, all: () => Field[]): Field[] {
+  const declared = task.child?.inputs
+  if (declared === undefined) return inputFields(inputs)
+  if (typeof declared === 'function') return [['crew inputs', 'a function'], ...all()]
+  return [['crew inputs', hashedInputs(declared, inputsOf(task))]]
 }
 
 export function defineChild(task: Task, { crew, inputs }: ChildOf, overrides: Overrides): ChildDefinition {

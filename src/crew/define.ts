@@ -3,25 +3,23 @@
 import type { TaskDefinition } from '../engine/definition.ts'
 import { RepriseError } from '../errors.ts'
 import { filesIn } from '../journal/files.ts'
-import { modelName, type LanguageModel } from '../models/resolve-model.ts'
+import type { LanguageModel } from '../models/resolve-model.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Agent } from './agent.ts'
+import { agentTaskFingerprint, textsFrom } from './agent-task-fingerprint.ts'
 import {
   agentInstructions,
   agentTexts,
-  coworkerIdentity,
   defineAgent,
   defineCoworkers,
   everyCoworker,
   replacedTools,
-  toolIdentity,
 } from './define-agent.ts'
-import { defineChild, defineWork } from './define-work.ts'
-import { defineGuardrail, guardrailIdentity } from './guardrails.ts'
+import { defineChild, defineWork, readingOf } from './define-work.ts'
+import { defineGuardrail } from './guardrails.ts'
 import { outputFileOf, writeOneFile } from './output-file.ts'
 import { interpolate, placeholders } from './placeholders.ts'
 import { messageFor } from './prompts.ts'
-import { fingerprintOf, type Field } from './task-fingerprint.ts'
 import type { Task } from './task.ts'
 
 /** What `crew.with` puts in place of the declared ones. */
@@ -39,7 +37,8 @@ export function defineTasks(
 ): TaskDefinition[] {
   if (tasks.length === 0) throw new RepriseError('CREW_INVALID', 'the crew has no tasks; give at least one')
   const earlier = new Map<string, Task>()
-  return tasks.map((task) => {
+  const made: TaskDefinition[] = []
+  for (const task of tasks) {
     const twin = [...earlier.values()].find((other) => other.id === task.id || other.name === task.name)
     if (twin) {
       const same = task.named ? `the name ${task.name}` : 'the same texts and no name'
@@ -58,14 +57,17 @@ export function defineTasks(
       throw new RepriseError('CREW_INVALID', words)
     }
     const context = contextOf(task, tasks, earlier)
+    // what a function sees of them has the order of the crew
+    const given = made.filter(({ name }) => context.includes(name))
     const definition = task.code
-      ? defineWork(task, { code: task.code }, context)
+      ? defineWork(task, { code: task.code }, given)
       : task.child
-        ? defineWork(task, { child: defineChild(task, task.child, overrides) }, context)
+        ? defineWork(task, { child: defineChild(task, task.child, overrides) }, given)
         : defineTask(task, whoDoes(task, agents, manager), context, overrides)
     earlier.set(task.name, task)
-    return definition
-  })
+    made.push(definition)
+  }
+  return made
 }
 
 interface Doers {
@@ -122,6 +124,7 @@ function defineTask(task: Task, doers: Doers, context: readonly string[], overri
   const texts = textsOf(task, agent)
   const others = helpers.flatMap((helper) => Object.values(agentTexts(helper.agent.identity as Agent)))
   const used = [...new Set([...Object.values(texts), ...others].flatMap(placeholders))]
+  const made = { task, doer, texts, used, tools, coworkers, helpers, guardrails, context }
   return {
     name: task.name,
     named: task.named,
@@ -132,6 +135,7 @@ function defineTask(task: Task, doers: Doers, context: readonly string[], overri
     context,
     inputs: [...new Set([...used, ...placeholders(task.outputFile ?? '')])],
     schema: task.schema,
+    reading: readingOf(task),
     tools,
     coworkers,
     retries: task.retries,
@@ -142,7 +146,7 @@ function defineTask(task: Task, doers: Doers, context: readonly string[], overri
     async: task.async,
     when: task.when,
     outputFile: outputFileOf(task),
-    render(inputs, given) {
+    render(inputs, outputs) {
       const text = (name: keyof typeof texts, where: string): string => interpolate(texts[name] ?? '', inputs, where)
       const files = filesIn(used.map((name) => inputs[name] ?? null))
       return {
@@ -150,38 +154,21 @@ function defineTask(task: Task, doers: Doers, context: readonly string[], overri
         message: messageFor({
           description: text('description', `the description of task ${task.name}`),
           expectedOutput: text('expected output', `the expected output of task ${task.name}`),
-          context: given,
+          context: textsFrom(context, outputs).map(([name]) => name),
           structured: task.schema !== undefined,
           markdown: task.markdown,
         }),
         ...(files.length > 0 ? { files } : {}),
       }
     },
-    fingerprint(inputs, outputs) {
-      const fields: Field[] = [
-        ...Object.entries(texts).map(([name, text]): Field => [textField(name), text]),
-        ['model', modelName(doer.model)],
-        ['settings', agent.settings],
-        ...tools.map((tool): Field => [`tool:${tool.name}`, toolIdentity(tool)]),
-        ...helpers.map((helper): Field => [`coworker:${helper.agent.role}`, coworkerIdentity(helper)]),
-        ...(task.markdown ? [['markdown', true] satisfies Field] : []),
-        ...(guardrails.length > 0 ? [['guardrails', guardrails.map(guardrailIdentity)] satisfies Field] : []),
-        ...(task.version === undefined ? [] : [['version', task.version] satisfies Field]),
-        ...used.map((name): Field => [`input:${name}`, inputs[name] ?? null]),
-      ]
-      return fingerprintOf(task, outputs, fields)
-    },
+    fingerprint: (inputs, outputs) => agentTaskFingerprint(made, inputs, outputs),
   }
 }
 
 function textsOf(task: Task, agent: Agent): { [name: string]: string } {
   return {
     description: task.description,
-    ...(task.expectedOutput === undefined ? {} : { 'expected output': task.expectedOutput }),
+    ...(task.expectedOutput ? { 'expected output': task.expectedOutput } : {}),
     ...agentTexts(agent),
   }
-}
-
-function textField(name: string): string {
-  return name === 'role' || name === 'goal' || name === 'backstory' ? `agent ${name}` : name
 }

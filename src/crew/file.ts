@@ -1,11 +1,13 @@
 // Files that callers give as inputs. They are read when a run is made, hashed, and from then on live in the run: the original may
 // change or go. Whatever is wrong with one is said before anything is spent.
+import { readFileSync, statSync } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { messageOf, RepriseError } from '../errors.ts'
 import type { StoredFile } from '../journal/entries.ts'
 import { hashBytes } from '../journal/hash.ts'
+import type { Json } from '../journal/json.ts'
 import { isTextType, mediaTypeOf } from '../media-types.ts'
 import { checkKeys, checkText, checkWhole, describe } from '../options.ts'
 
@@ -102,6 +104,19 @@ export async function readInputFile(given: InputFile, at: string): Promise<FileR
   if (isTextType(mediaType) && !isUtf8(bytes))
     throw refused(`is to be a text (${mediaType}), but is not UTF-8; save it as UTF-8, or give another mediaType`)
   return { reference: { hash: hashBytes(bytes), name, mediaType, bytes: bytes.length }, bytes }
+}
+
+/** What a result depends on of a file. One that cannot be read has no contents; whoever needs them says so. */
+export function fileIdentity({ source, name, mediaType }: InputFile): Json {
+  return { name, mediaType: mediaType ?? null, hash: typeof source === 'string' ? hashAt(source) : hashBytes(source) }
+}
+
+function hashAt(path: string): string | null {
+  try {
+    return statSync(path).isFile() ? hashBytes(readFileSync(path)) : null
+  } catch {
+    return null
+  }
 }
 
 async function readAtMost(

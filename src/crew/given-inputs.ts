@@ -4,7 +4,7 @@ import { RepriseError } from '../errors.ts'
 import { escaped, escapedFileOf, fileOf, filesIn, type Files } from '../journal/files.ts'
 import { strictJson, type Json } from '../journal/json.ts'
 import { describe } from '../options.ts'
-import { isInputFile, readInputFile, type InputFile } from './file.ts'
+import { fileIdentity, isInputFile, readInputFile, type InputFile } from './file.ts'
 
 export interface GivenInputs {
   /** Not to be used before `settled` has looked at them. */
@@ -56,6 +56,11 @@ export async function readInputs(given: unknown, what = 'inputs'): Promise<Given
 /** Inputs whose files are not read: their names stand for them. INPUT_INVALID. */
 export function unreadInputs(given: unknown, what: string): Inputs {
   return checked(given, what, ({ name }) => name)
+}
+
+/** Inputs whose files are told by their contents as they are now. INPUT_INVALID. */
+export function hashedInputs(given: unknown, what: string): Inputs {
+  return checked(given, what, fileIdentity)
 }
 
 function checked(given: unknown, what: string, standFor: (file: InputFile, at: string) => Json): Inputs {

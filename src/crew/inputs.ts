@@ -33,7 +33,7 @@ export type InputValue =
 
 /** Renders a task's texts for nothing but the error: INPUT_MISSING names the text and the input. */
 export function checkInputs(task: TaskDefinition, inputs: Inputs): void {
-  task.render(inputs, [])
+  task.render(inputs, new Map())
   for (const helper of everyCoworker(task.coworkers)) helper.instructions(inputs)
 }
 

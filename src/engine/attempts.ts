@@ -5,16 +5,17 @@ import type { EntryBodies, Fingerprint } from '../journal/entries.ts'
 import { explainChange } from '../journal/fingerprint.ts'
 import { attemptNumber, attemptPath } from '../journal/paths.ts'
 import type { AttemptState, RunState } from '../journal/state.ts'
+import { sightOf } from './condition.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
+import { outputsIn } from './given-fields.ts'
 import type { Hold } from './hold.ts'
 import { refusedAnswer, revisedAnswer } from './prompts.ts'
-import { outputsFor } from './so-far.ts'
 
 export interface Standing {
   /** Under way, and to be gone on with. */
   readonly kept: AttemptState | undefined
-  /** What has changed since the one that is given up was begun, in words. */
-  readonly because: { readonly because?: readonly string[] }
+  /** For the entry of a new one: what has changed since the one that is given up was begun, and what the condition saw. */
+  readonly because: Pick<EntryBodies['task.started'], 'because' | 'condition'>
   readonly fingerprint: Fingerprint
   /** The path of a new one. */
   readonly next: string
@@ -27,7 +28,7 @@ export function standingOf(
   task: TaskDefinition,
   { changed = 'restart' }: ExecuteOptions,
 ): Standing {
-  const fingerprint = task.fingerprint(state.inputs, outputsFor(state, task))
+  const fingerprint = task.fingerprint(state.inputs, outputsIn(state))
   const known = state.tasks.get(task.name)?.attempts ?? []
   const last = state.attempts.get(known.at(-1) ?? '')
   const underWay = last?.status === 'open' || last?.status === 'refused' ? last : undefined
@@ -43,7 +44,7 @@ export function standingOf(
   const keeps = reasons.length === 0 || changed === 'continue'
   return {
     kept: keeps ? underWay : undefined,
-    because: keeps ? {} : { because: reasons },
+    because: { ...(keeps ? {} : { because: reasons }), ...(known.length === 0 ? sightOf(crew, task, state) : {}) },
     fingerprint,
     // behind the highest there is, not behind their number: lines may have been removed by hand
     next: attemptPath(task.name, Math.max(0, ...known.map(attemptNumber)) + 1),

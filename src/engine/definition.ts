@@ -1,7 +1,7 @@
 // What the engine needs to know of a crew. The classes that users write satisfy these; the engine knows no classes.
 import type { Prices } from '../models/prices.ts'
 import type { LanguageModel } from '../models/resolve-model.ts'
-import type { EntryOf, StoredFile, Limit } from '../journal/entries.ts'
+import type { EntryOf, StoredFile, StoredOutput, Limit } from '../journal/entries.ts'
 import type { Files } from '../journal/files.ts'
 import type { Answers, Entry, Fingerprint, Json, Owner, Question } from '../journal/index.ts'
 import type { RunState } from '../journal/state.ts'
@@ -41,6 +41,8 @@ export interface TaskDefinition {
   /** Names of the inputs that its texts use. */
   readonly inputs: readonly string[]
   readonly schema: AnswerSchema | undefined
+  /** What code that is given its output reads it by: the schema, and a version for what that does and nobody sees. */
+  readonly reading?: Json | undefined
   readonly tools: readonly Tool[]
   /** Agents that the task's own may hand work to, or ask. */
   readonly coworkers: readonly CoworkerDefinition[]
@@ -60,11 +62,14 @@ export interface TaskDefinition {
   readonly when: Condition | undefined
   /** Where its output is written, behind its completion. */
   readonly outputFile?: OutputFileDefinition | undefined
-  /** The texts for the model, made from the original ones each time. `given` are the tasks whose outputs it is given. */
-  render(inputs: Inputs, given: readonly string[]): RenderedTask
-  /** Digests of everything declared, the inputs that the texts use, and the outputs that it is given. */
-  fingerprint(inputs: Inputs, outputs: ReadonlyMap<string, string>): Fingerprint
+  /** The texts for the model, made from the original ones each time. */
+  render(inputs: Inputs, outputs: Outputs): RenderedTask
+  /** Digests of everything declared, the inputs that it can see, and the outputs that it is given. */
+  fingerprint(inputs: Inputs, outputs: Outputs): Fingerprint
 }
+
+/** What the tasks of a run gave, by name, also such as a task is not given. A skipped one gives nothing. */
+export type Outputs = ReadonlyMap<string, Pick<StoredOutput, 'raw' | 'structured'>>
 
 export interface RenderedTask {
   readonly instructions: string
@@ -80,11 +85,14 @@ export interface OutputFileDefinition {
   readonly createDirectory: boolean
 }
 
-/** What a condition sees: the outputs of the tasks before, by name, as their schemas give them. A skipped task has none. */
+/**
+ * What a condition sees, of the tasks that its task waits for, and what makes the inputs of a crew, of the tasks in its context: their outputs
+ * by name, as their schemas give them. A skipped task has none.
+ */
 export interface SoFar {
   readonly inputs: Inputs
   readonly outputs: { readonly [task: string]: unknown }
-  /** The output of the task right before; undefined when that was skipped. */
+  /** The output of the last of these tasks in the crew's order; undefined when that was skipped. */
   readonly previous: unknown
   readonly readFile: ReadFile
 }
@@ -121,7 +129,7 @@ export interface CodeDefinition {
 /** What the function of a task is given. */
 export interface CodeScene extends ToolContext {
   readonly inputs: Inputs
-  /** Of the tasks before it, by name, as their schemas give them: those in its context, or all that are done by then. */
+  /** Of the tasks in its context, by name, as their schemas give them. Without a `context`, all earlier ones. */
   readonly outputs: { readonly [task: string]: unknown }
 }
 

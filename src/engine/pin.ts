@@ -6,10 +6,10 @@ import type { RunState } from '../journal/state.ts'
 import { modelName } from '../models/resolve-model.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { TaskDefinition } from './definition.ts'
-import { outputsFor } from './so-far.ts'
+import { outputsIn } from './given-fields.ts'
 
 export function pinRequest(task: TaskDefinition, state: RunState): PinnedRequest {
-  const { message, ...rendered } = task.render(state.inputs, [...outputsFor(state, task).keys()])
+  const { message, ...rendered } = task.render(state.inputs, outputsIn(state))
   return {
     ...rendered,
     message: message.map((piece) => (typeof piece === 'string' ? piece : referTo(state, piece.output))),

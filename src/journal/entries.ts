@@ -98,11 +98,14 @@ export interface EntryBodies {
     readonly conversation?: Conversation
     readonly reasons?: readonly string[]
     readonly stale?: readonly string[]
+    readonly condition?: Fingerprint
   }
   'task.started': {
     /** Absent for a task that is a function. */
     readonly request?: Json
     readonly fingerprint: Fingerprint
+    /** Digests by field of what the task's condition saw when it held. In the first attempt: later ones do not ask it again. */
+    readonly condition?: Fingerprint
     readonly agent?: string
     /** The task is a crew: the attempt is a run of its own, named after this run and the attempt's path. */
     readonly child?: true
@@ -124,7 +127,7 @@ export interface EntryBodies {
     readonly calls?: readonly OnceCall[]
   }
   'task.failed': { readonly error: Failure }
-  'task.skipped': { readonly reason: string }
+  'task.skipped': { readonly reason: string; readonly condition?: Fingerprint }
   'task.edited': { readonly raw: string; readonly structured: boolean; readonly by?: string }
   'task.invalidated': { readonly by?: string; readonly reason?: string }
   /**

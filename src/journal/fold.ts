@@ -149,6 +149,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     Object.assign(task, { status: 'completed', source: 'inherited', output, from: entry.from, seq: entry.seq })
     if (conversation) task.conversation = conversation
     if (entry.stale) task.stale = entry.stale
+    if (entry.condition) task.condition = entry.condition
   },
   'task.started': (state, entry) => {
     const path = entry.path as string
@@ -169,6 +170,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     task.startedAt ??= entry.at
     task.attempts.push(path)
     delete task.error
+    if (entry.condition) task.condition = entry.condition
     state.attempts.set(path, startedAttempt(state, entry))
   },
   'task.completed': (state, entry) => {
@@ -218,7 +220,9 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     if (attempt) attempt.status = 'failed'
   },
   'task.skipped': (state, entry) => {
-    taskAt(state, entry.path).status = 'skipped'
+    const task = taskAt(state, entry.path)
+    task.status = 'skipped'
+    if (entry.condition) task.condition = entry.condition
   },
   'task.edited': (state, entry) => {
     const task = taskAt(state, entry.path)

@@ -128,6 +128,8 @@ export interface TaskState extends DeclaredTask {
   told?: number
   /** The file that holds its output, and the entry that had completed the task by then. */
   written?: { readonly of: number; readonly file: string }
+  /** What its condition saw when it was last asked. */
+  condition?: Fingerprint
   /** In words: what no longer matched when the output was inherited. */
   stale?: readonly string[]
   /** No longer among the crew's tasks when the run was resumed. */

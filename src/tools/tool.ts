@@ -78,6 +78,8 @@ export interface Tool<Input = never, Result = unknown> {
   readonly maxSeconds?: number | undefined
   readonly cache?: boolean | undefined
   readonly settles: boolean
+  /** Whether a person must approve its calls: all, or those that `approval` says. */
+  readonly asks?: 'always' | 'sometimes' | undefined
   approval(input: Input): boolean | Promise<boolean>
   run(input: Input, context: ToolContext): Result
   key(input: Input): string | undefined
@@ -132,6 +134,7 @@ export function tool(first: ToolOptions<SchemaInput, unknown> | AiTool, label?: 
     cache: options.cache,
     settles: options.settle !== undefined,
     approval: approvalOf(what, options.approval),
+    asks: typeof options.approval === 'function' ? 'sometimes' : options.approval ? 'always' : undefined,
     run: (input, context) => options.run(input, context),
     key: (input) => options.key?.(input),
     settle: (idempotencyKey, input) => options.settle?.(idempotencyKey, input),

@@ -75,6 +75,16 @@ describe('a task that is a function', () => {
     assert.equal(result.usage.spent.calls, 1)
   })
 
+  test('with a context is given what the tasks of that list gave, in the order of the crew, and nothing else', async () => {
+    const step = (name: string, options: Partial<CodeTaskOptions> = {}) =>
+      new Task({ name, effect: 'read', run: () => name, context: [], ...options })
+    const [one, two, three] = ['one', 'two', 'three'].map((name) => step(name)) as [Task, Task, Task]
+    const run = ({ outputs }: CodeScene) => Object.keys(outputs).join()
+    const tasks = [one, two, three, step('some', { run, context: [three, one] }), step('none', { run, context: [] })]
+    const result = await new Crew({ name: 'given', tasks, store: memoryStore() }).kickoff()
+    assert.deepEqual([result.task('some').raw, result.task('none').raw], ['one,three', ''])
+  })
+
   test('without a schema may give any JSON, which a resumed run sees as the live one did', async () => {
     const { crew } = reports({ run: () => ({ list: [1, 2], when: new Date('2020-01-01') }) })
     const live = await crew.kickoff({ id: 'r', inputs })

@@ -147,6 +147,55 @@ describe('a task with a condition', () => {
     assert.equal((await edited.refresh()).task('check').status, 'skipped')
   })
 
+  test('that a replay left as it was decided is reported as stale, and asked again by a refresh of that', async () => {
+    const vip: Condition = ({ inputs: all }) => all['vip'] === true
+    for (const [was, now, status] of [
+      [true, false, 'skipped'],
+      [false, true, 'executed'],
+    ] as const) {
+      const { crew } = conditional(vip)
+      await crew.kickoff({ inputs: { ...inputs, vip: was } as never })
+      const replayed = await crew.replay('note', { inputs: { vip: now } as never })
+      assert.deepEqual(replayed.stale, [
+        { task: 'check', fields: ['condition input:vip'], reasons: ['condition input vip changed'] },
+      ])
+      assert.equal(replayed.task('check').status, was ? 'inherited' : 'skipped')
+      const refreshed = await crew.refresh()
+      assert.equal(refreshed.task('check').status, status)
+      assert.deepEqual(refreshed.stale, [])
+    }
+  })
+
+  test('that saw what a person has changed since is reported as stale', async () => {
+    const { crew } = conditional(large, { amount: 700 })
+    await crew.kickoff({ id: 'r', inputs, through: 'check' })
+    await crew.edit('r', 'amount', { amount: 1, day: '2020-01-01' })
+    const { stale } = await crew.resume('r')
+    assert.deepEqual(
+      stale.map(({ task, fields }) => [task, fields]),
+      [['check', ['context:amount', 'condition context:amount']]],
+    )
+  })
+
+  test('is asked again when what came right before it is another, and keeps its output if it holds', async () => {
+    const model = scriptedModel([{ when: 'Task:', reply: (text) => `${/Task: (\w+)/.exec(text)?.[1]}` }])
+    const agent = new Agent({ role: 'A', goal: 'g', model })
+    const store = memoryStore()
+    const task = (name: string, options = {}) => new Task({ name, description: name, agent, context: [], ...options })
+    const [first, second] = [task('first'), task('second')]
+    const crewOf = (tasks: Task[], held: readonly string[]) => {
+      const when = ({ previous }: SoFar) => held.includes(String(previous))
+      return new Crew({ name: 'moved', tasks: [...tasks, task('third', { when })], store })
+    }
+    await crewOf([first, second], ['second']).kickoff({ id: 'r' })
+    const kept = await crewOf([second, first], ['first', 'second']).refresh({ run: 'r' })
+    assert.equal(kept.task('third').status, 'inherited')
+    assert.deepEqual((await crewOf([second, first], ['first', 'second']).plan()).execute, [])
+    const turned = await crewOf([second, first], ['second']).refresh({ run: 'r' })
+    assert.equal(turned.task('third').status, 'skipped')
+    assert.equal(model.calls.length, 3)
+  })
+
   test('is planned as what may be skipped, also where outputs are reused', async () => {
     const { crew, model } = conditional(large)
     await crew.kickoff({ inputs })

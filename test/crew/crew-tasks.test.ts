@@ -68,6 +68,26 @@ describe('a task that is a crew', () => {
     assert.match(asked(made), /Find x8/)
   })
 
+  test('with a context shows its inputs function what that list gave, the last of it as previous, and nothing else', async () => {
+    const seen: unknown[] = []
+    const look: CrewTaskOptions['inputs'] = ({ inputs: own, outputs, previous }) => {
+      seen.push({ outputs, previous })
+      return own
+    }
+    const { child } = nested()
+    const [one, two, three] = ['one', 'two', 'three'].map(
+      (name) => new Task({ name, effect: 'read', run: () => name, context: [] }),
+    ) as [Task, Task, Task]
+    const crews = [[two, one], undefined].map(
+      (context, index) =>
+        new Task({ name: `crew ${index}`, crew: child, inputs: look, ...(context ? { context } : {}) }),
+    )
+    await new Crew({ name: 'outer', tasks: [one, two, three, ...crews], store: memoryStore() }).kickoff({ inputs })
+    const [some, all] = seen as { outputs: object; previous: unknown }[]
+    assert.deepEqual(some, { outputs: { one: 'one', two: 'two' }, previous: 'two' })
+    assert.deepEqual(Object.keys(all?.outputs ?? {}), ['one', 'two', 'three', 'crew 0'])
+  })
+
   test('is resumed where it stands after a crash at any append, and repeats nothing', async () => {
     await atEveryAppend(async (dying) => {
       const { crew, store, model, filed } = nested()

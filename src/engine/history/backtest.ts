@@ -7,13 +7,13 @@ import type { RunState } from '../../journal/state.ts'
 import type { Store } from '../../stores/store.ts'
 import type { CrewDefinition, Engine, ExecuteOptions, TaskDefinition } from '../definition.ts'
 import { executeRun } from '../execute-run.ts'
+import { outputsIn } from '../given-fields.ts'
 import { checkReadable, createRun, resumeRun } from '../lifecycle.ts'
 import { onceCalls, toOnceCall } from '../once.ts'
 import { changeOf } from '../plan/stale.ts'
 import { readRun } from '../read-run.ts'
 import { allRows } from './all-rows.ts'
 import { backtestName } from './backtest-name.ts'
-import { outputsFor } from '../so-far.ts'
 
 /** A run in which the task has an output, and everything that it was given is there. */
 export interface StoredCases {
@@ -86,11 +86,9 @@ export async function readCase(
   }
   const missing = task.context.find((name) => !isThere(state, name))
   if (missing !== undefined) return `it has no output of ${missing}`
-  const given = outputsFor(state, task)
-  const { fields, reasons } = changeOf(known.output, task, state.inputs, given)
-  const foreign = fields.some(
-    (field) => field.startsWith('input:') || (field.startsWith('context:') && given.has(field.slice(8))),
-  )
+  const given = task.context.filter((name) => state.tasks.get(name)?.output).map((name) => `context:${name}`)
+  const { fields, reasons } = changeOf(known.output, task, state.inputs, outputsIn(state))
+  const foreign = fields.some((field) => field.startsWith('input:') || given.includes(field))
   if (foreign) return `its ${task.name} was made from something else, in a run that is gone`
   return { state, output: known.output, changes: reasons }
 }
@@ -155,6 +153,6 @@ function checkSameCase(state: RunState, parent: RunState, task: TaskDefinition):
   if (state.parent?.run !== parent.run || state.parent.from !== task.name)
     throw fail(`is not the trial of task ${task.name} on run ${parent.run}`)
   const done = state.tasks.get(task.name)?.output
-  const { reasons } = done ? changeOf(done, task, parent.inputs, outputsFor(parent, task)) : { reasons: [] }
+  const { reasons } = done ? changeOf(done, task, parent.inputs, outputsIn(parent)) : { reasons: [] }
   if (reasons.length > 0) throw fail(`tried other code: ${reasons.join('; ')}`)
 }

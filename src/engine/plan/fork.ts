@@ -5,9 +5,9 @@
 // - what is stale, if the policy says so; else it is kept and reported, or the whole plan is refused.
 // A task that is executed only because of another one is offered its old output: it is taken when the other's comes out equal.
 import { RepriseError } from '../../errors.ts'
-import type { NewEntry, OnceCall, PlannedTask, StoredOutput } from '../../journal/entries.ts'
-import { digest } from '../../journal/hash.ts'
+import type { Fingerprint, NewEntry, OnceCall, PlannedTask, StoredOutput } from '../../journal/entries.ts'
 import type { RunState, TaskState } from '../../journal/state.ts'
+import { conditionChange, type Change } from '../condition.ts'
 import type { CrewDefinition, Inputs, TaskDefinition } from '../definition.ts'
 import { conversationFor } from '../conversation.ts'
 import { waitsFor } from '../waits-for.ts'
@@ -82,7 +82,7 @@ interface Scene {
   readonly parent: RunState
   readonly request: ForkRequest
   /** What each task planned so far will give; for one that is executed, what it gave before. */
-  readonly outputs: Map<string, string>
+  readonly outputs: Map<string, Pick<StoredOutput, 'raw' | 'structured'>>
   /** Tasks that are executed, so that their output may be another one. */
   readonly open: Set<string>
   /** Those of them of which not even an earlier output is known. */
@@ -104,7 +104,7 @@ async function planTask(scene: Scene, task: TaskDefinition): Promise<Planned> {
   const { parent, request, outputs, touched } = scene
   const given = request.outputs?.get(task.name)
   if (given) {
-    outputs.set(task.name, given.raw)
+    outputs.set(task.name, given)
     touched.add(task.name)
     const planned = { task: task.name, action: 'edit', reasons: ['its output is given'] } as const
     return { planned, entry: { type: 'task.edited', path: task.name, ...given } }
@@ -116,8 +116,10 @@ async function planTask(scene: Scene, task: TaskDefinition): Promise<Planned> {
   }
   const stored = parent.tasks.get(task.name)
   const output = stored?.status === 'completed' ? stored.output : undefined
-  if (stored?.status === 'skipped' && task.when && request.stale !== 'rerun' && !conditionMayTurn(scene, task))
-    return inheritSkip(scene, task)
+  if (stored?.status === 'skipped' && task.when && request.stale !== 'rerun') {
+    const seen = certainly(scene, stored.condition, conditionChange(scene.crew, task, stored, request.inputs, outputs))
+    if (!conditionMayTurn(scene, task, seen)) return inheritSkip(scene, task, stored, seen)
+  }
   if (!stored || !output) return execute(scene, task, [whyMissing(stored, parent.run)])
   const unfit = await unfitness(task, output)
   if (unfit !== undefined) return execute(scene, task, [unfit])
@@ -126,16 +128,17 @@ async function planTask(scene: Scene, task: TaskDefinition): Promise<Planned> {
 
 function inheritOrExecute(scene: Scene, task: TaskDefinition, stored: TaskState, output: StoredOutput): Planned {
   const { request, outputs, open, touched } = scene
-  const { fields, reasons } = certainChange(scene, task, output)
+  const made = certainly(scene, output.fingerprint, changeOf(output, task, request.inputs, outputs))
+  const seen = certainly(scene, stored.condition, conditionChange(scene.crew, task, stored, request.inputs, outputs))
   const from = stored.from ?? { run: scene.parent.run, seq: stored.seq ?? 0 }
   const reached = task.context.some((name) => touched.has(name))
   const upstream = output.fingerprint ? task.context.filter((name) => open.has(name)) : []
   const conversation = conversationFor(scene.parent, stored, scene.places)
   const inherited = { path: task.name, from, output, ...(conversation ? { conversation } : {}) }
   const offer: NewEntry = { type: 'task.offered', ...inherited }
-  if ((request.stale === 'rerun' || reached) && fields.length > 0) {
+  if ((request.stale === 'rerun' || reached) && made.fields.length > 0) {
     touched.add(task.name)
-    return execute(scene, task, reasons, { fields })
+    return execute(scene, task, made.reasons, { fields: made.fields })
   }
   if (request.stale !== 'keep' || reached) {
     if (upstream.length > 0) {
@@ -144,13 +147,14 @@ function inheritOrExecute(scene: Scene, task: TaskDefinition, stored: TaskState,
       return execute(scene, task, [why], { unless: upstream }, offer)
     }
   }
-  if (task.when && conditionMayTurn(scene, task) && output.fingerprint) {
+  if (task.when && conditionMayTurn(scene, task, seen) && output.fingerprint) {
     touched.add(task.name)
-    const seen = waitsFor(scene.crew, task).filter((name) => open.has(name))
-    const why = 'its condition is asked again, and its output kept if it holds'
-    return execute(scene, task, [why], { unless: seen }, offer)
+    const unless = waitsFor(scene.crew, task).filter((name) => open.has(name))
+    const why = ['its condition is asked again, and its output kept if it holds', ...seen.reasons]
+    return execute(scene, task, why, { ...fieldsOf(seen), unless }, offer)
   }
-  outputs.set(task.name, output.raw)
+  outputs.set(task.name, output)
+  const reasons = [...made.reasons, ...seen.reasons]
   const there = from.run === scene.parent.run ? 'its output is there' : `its output is there, made by run ${from.run}`
   const maybe = upstream.map((name) => `${name} is executed and may come out different`)
   const kept = reasons.map((reason) => `stale: ${reason}`)
@@ -159,52 +163,41 @@ function inheritOrExecute(scene: Scene, task: TaskDefinition, stored: TaskState,
       task: task.name,
       action: 'inherit',
       reasons: [there, ...kept, ...maybe],
-      ...(fields.length > 0 ? { fields } : {}),
+      ...fieldsOf({ fields: [...made.fields, ...seen.fields] }),
     },
-    entry: { type: 'task.inherited', ...inherited, ...(kept.length > 0 ? { stale: reasons } : {}) },
+    entry: {
+      type: 'task.inherited',
+      ...inherited,
+      ...sightBefore(stored),
+      ...(kept.length > 0 ? { stale: reasons } : {}),
+    },
     stale: reasons,
   }
 }
 
 /** What has changed whatever the tasks that are executed before it give; one of which no output is known is taken to give the same. */
-function certainChange(
-  scene: Scene,
-  task: TaskDefinition,
-  output: StoredOutput,
-): { readonly fields: readonly string[]; readonly reasons: readonly string[] } {
-  const { fields, reasons } = changeOf(output, task, scene.request.inputs, seenBy(scene, task))
+function certainly({ unknown }: Scene, before: Fingerprint = {}, { fields, reasons }: Change): Change {
   const certain = fields.map((field) => {
-    const name = field.replace(/^context:/, '')
-    return name === field || !scene.unknown.has(name) || !(field in (output.fingerprint ?? {}))
+    const [, given, name] = /^(?:condition )?(context:(.*))$/s.exec(field) ?? []
+    return given === undefined || name === undefined || !unknown.has(name) || !(given in before)
   })
   return { fields: fields.filter((_, at) => certain[at]), reasons: reasons.filter((_, at) => certain[at]) }
 }
 
-/** A condition sees all inputs and every output that is certain to be there, also such as the task is not given. */
-function conditionMayTurn({ crew, parent, request, open, touched }: Scene, task: TaskDefinition): boolean {
-  // where stale outputs are kept, so is what a condition said, unless the caller's own wish reaches it
+/** A condition sees every output that is certain to be there, also such as the task is not given. */
+function conditionMayTurn({ crew, request, open, touched }: Scene, task: TaskDefinition, change: Change): boolean {
   const seen = waitsFor(crew, task)
+  // where stale outputs are kept, so is what a condition said, unless the caller's own wish reaches it
   if (request.stale === 'keep') return seen.some((name) => touched.has(name))
-  return (
-    seen.some((name) => open.has(name) || touched.has(name)) ||
-    digest(request.inputs) !== digest(parent.inputs) ||
-    !askedThere(parent, task, seen) ||
-    // other tasks stand before it now than when it was asked
-    namesBefore(crew.tasks, task.name) !== namesBefore([...parent.tasks.values()], task.name)
-  )
+  return change.fields.length > 0 || seen.some((name) => open.has(name) || touched.has(name))
 }
 
-/** Whether the parent asked the condition itself, and nothing that it saw was edited since. A replay may have kept what another run had. */
-function askedThere(parent: RunState, { name }: TaskDefinition, seen: readonly string[]): boolean {
-  if (parent.plan?.some((planned) => planned.task === name && planned.action === 'inherit')) return false
-  const stored = parent.tasks.get(name)
-  const asked = parent.attempts.get(stored?.attempts[0] ?? '')?.seq ?? stored?.seq ?? parent.seq
-  return seen.every((other) => (parent.tasks.get(other)?.seq ?? 0) < asked)
+function fieldsOf({ fields }: Pick<Change, 'fields'>): Pick<PlannedTask, 'fields'> {
+  return fields.length > 0 ? { fields } : {}
 }
 
-function namesBefore(tasks: readonly { readonly name: string; readonly removed?: boolean }[], name: string): string {
-  const there = tasks.filter((task) => !task.removed).map((task) => task.name)
-  return there.slice(0, there.indexOf(name)).toSorted().join('/')
+function sightBefore({ condition }: TaskState): { readonly condition?: Fingerprint } {
+  return condition ? { condition } : {}
 }
 
 function execute(
@@ -216,17 +209,18 @@ function execute(
 ): Planned {
   const before = parent.tasks.get(task.name)
   // a task that was skipped gave nothing, and is taken to do so again
-  if (before?.status !== 'skipped') outputs.set(task.name, before?.output?.raw ?? '')
+  if (before?.status !== 'skipped') outputs.set(task.name, before?.output ?? { raw: '', structured: false })
   if (!before?.output) unknown.add(task.name)
   open.add(task.name)
   return { planned: { task: task.name, action: 'execute', reasons, ...more }, entry }
 }
 
-function inheritSkip({ parent }: Scene, { name }: TaskDefinition): Planned {
+function inheritSkip({ parent }: Scene, { name }: TaskDefinition, stored: TaskState, seen: Change): Planned {
   const reason = `it was skipped in run ${parent.run}`
+  const reasons = [reason, ...seen.reasons.map((one) => `stale: ${one}`)]
   return {
-    planned: { task: name, action: 'inherit', reasons: [reason] },
-    entry: { type: 'task.skipped', path: name, reason },
+    planned: { task: name, action: 'inherit', reasons, ...fieldsOf(seen) },
+    entry: { type: 'task.skipped', path: name, reason, ...sightBefore(stored) },
   }
 }
 
@@ -254,15 +248,6 @@ function whyMissing(stored: TaskState | undefined, run: string): string {
     default:
       return `run ${run} has no output of it`
   }
-}
-
-function seenBy({ outputs }: Scene, task: TaskDefinition): Map<string, string> {
-  return new Map(
-    task.context.flatMap((name) => {
-      const output = outputs.get(name)
-      return output === undefined ? [] : [[name, output] as const]
-    }),
-  )
 }
 
 function staleRefused({ run }: RunState, stale: readonly Pick<PlannedTask, 'task' | 'reasons'>[]): RepriseError {

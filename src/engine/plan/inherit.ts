@@ -5,12 +5,13 @@ import type { Conversation, Fingerprint, NewEntry, OutputPlace, StoredOutput } f
 import { changedFields } from '../../journal/fingerprint.ts'
 import { digest } from '../../journal/hash.ts'
 import type { RunState } from '../../journal/state.ts'
-import type { CrewDefinition, Engine, TaskDefinition } from '../definition.ts'
+import { sightOf } from '../condition.ts'
+import type { CrewDefinition, Engine, Outputs, TaskDefinition } from '../definition.ts'
+import { outputsIn } from '../given-fields.ts'
 import type { Hold } from '../hold.ts'
 import { conversationFor } from '../conversation.ts'
 import { readRun } from '../read-run.ts'
 import { unfitness } from './stale.ts'
-import { outputsFor } from '../so-far.ts'
 
 /** The entry that completes the task without executing it. None for a task that was started: it goes on. */
 export async function inheritance(
@@ -18,11 +19,12 @@ export async function inheritance(
   crew: CrewDefinition,
   task: TaskDefinition,
 ): Promise<NewEntry | undefined> {
-  const found = await stored(engine, crew, task, state, outputsFor(state, task))
+  const found = await stored(engine, crew, task, state, outputsIn(state))
   if (!found) return undefined
   const { from, output, conversation, offered, reasons } = found
   const made = { output, ...(conversation ? { conversation } : {}) }
-  return { type: 'task.inherited', path: task.name, from, reasons, ...(offered ? {} : made) }
+  const condition = sightOf(crew, task, state)
+  return { type: 'task.inherited', path: task.name, from, reasons, ...condition, ...(offered ? {} : made) }
 }
 
 export interface Found {
@@ -34,13 +36,13 @@ export interface Found {
   readonly reasons: string[]
 }
 
-/** `outputs` are those that the task is given. */
+/** `outputs` are those that are known. */
 export async function stored(
   engine: Engine,
   crew: CrewDefinition,
   task: TaskDefinition,
   state: RunState,
-  outputs: ReadonlyMap<string, string>,
+  outputs: Outputs,
 ): Promise<Found | undefined> {
   const known = state.tasks.get(task.name)
   if (known?.again || (known && known.attempts.length > 0)) return undefined

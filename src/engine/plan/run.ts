@@ -1,10 +1,10 @@
 // The plans of a run that is begun or gone on with: what is there stays, the rest is executed.
-import type { PlannedTask } from '../../journal/entries.ts'
+import type { PlannedTask, StoredOutput } from '../../journal/entries.ts'
 import { edited, undone } from '../../journal/edits.ts'
 import type { AttemptState, RunState, TaskState } from '../../journal/state.ts'
-import type { ChangedPolicy, CrewDefinition, Engine, Inputs, TaskDefinition } from '../definition.ts'
+import type { ChangedPolicy, CrewDefinition, Engine, Inputs, Outputs, TaskDefinition } from '../definition.ts'
 import { findReusable, stored } from './inherit.ts'
-import { changeOf } from './stale.ts'
+import { changeOf, changeSince } from './stale.ts'
 
 /** Every task is executed, but for those of which an output can be reused. */
 export async function planKickoff(
@@ -13,7 +13,7 @@ export async function planKickoff(
   inputs: Inputs,
   reuse: RunState['reuse'],
 ): Promise<PlannedTask[]> {
-  const outputs = new Map<string, string>()
+  const outputs = new Map<string, StoredOutput>()
   const plan: PlannedTask[] = []
   for (const task of crew.tasks) {
     const open = task.context.filter((name) => !outputs.has(name))
@@ -22,13 +22,12 @@ export async function planKickoff(
       plan.push({ task: task.name, action: 'execute', reasons, ...(reuse ? { unless: open } : {}) })
       continue
     }
-    const seen = new Map(task.context.flatMap((name) => (outputs.has(name) ? [[name, outputs.get(name) ?? '']] : [])))
     const found =
       reuse && open.length === 0
-        ? await findReusable(engine, crew.name, task, task.fingerprint(inputs, seen), reuse)
+        ? await findReusable(engine, crew.name, task, task.fingerprint(inputs, outputs), reuse)
         : undefined
     if (found) {
-      outputs.set(task.name, found.output.raw)
+      outputs.set(task.name, found.output)
       const reason = `run ${found.from.run} made it from the same at ${found.output.completedAt}`
       plan.push({ task: task.name, action: 'inherit', reasons: [reason] })
     } else {
@@ -51,15 +50,14 @@ export async function planResume(
   changed: ChangedPolicy = 'restart',
 ): Promise<PlannedTask[]> {
   const byHand = new Set(edited(state) ? undone(state).map((task) => task.name) : [])
-  const outputs = new Map<string, string>()
+  const outputs = new Map<string, StoredOutput>()
   const open = new Set<string>()
   const plan: PlannedTask[] = []
   for (const task of crew.tasks) {
     const known = state.tasks.get(task.name)
-    const seen = new Map(task.context.flatMap((name) => (outputs.has(name) ? [[name, outputs.get(name) ?? '']] : [])))
     const upstream = task.context.filter((name) => open.has(name))
-    const keep = (raw: string, reasons: string[], fields: string[] = []): void => {
-      outputs.set(task.name, raw)
+    const keep = (output: StoredOutput, reasons: readonly string[], fields: readonly string[] = []): void => {
+      outputs.set(task.name, output)
       plan.push({ task: task.name, action: 'inherit', reasons, ...(fields.length > 0 ? { fields } : {}) })
     }
     const execute = (more: Pick<PlannedTask, 'reasons' | 'fields' | 'unless'>): void => {
@@ -69,17 +67,17 @@ export async function planResume(
     if (known?.status === 'skipped') {
       plan.push({ task: task.name, action: 'inherit', reasons: ['this run skipped it'] })
     } else if (known?.status === 'completed' && known.output) {
-      const { fields, reasons } = changeOf(known.output, task, state.inputs, seen)
-      keep(known.output.raw, ['this run has it', ...reasons.map((reason) => `stale: ${reason}`)], fields)
+      const { fields, reasons } = changeSince(crew, task, known, state.inputs, outputs)
+      keep(known.output, ['this run has it', ...reasons.map((reason) => `stale: ${reason}`)], fields)
     } else if (byHand.has(task.name)) {
       execute({ reasons: ['the journal was edited by hand'] })
     } else if (isUnderWay(state, known)) {
-      execute(goingOn(task, state, attemptOf(state, known) as AttemptState, changed, seen))
+      execute(goingOn(task, state, attemptOf(state, known) as AttemptState, changed, outputs))
     } else {
       const maybe = known?.offered || state.reuse || task.when
       const why = known?.error ? `it failed: ${known.error.message}` : 'this run has not come to it'
-      const found = upstream.length > 0 || task.when ? undefined : await stored(engine, crew, task, state, seen)
-      if (found) keep(found.output.raw, found.reasons)
+      const found = upstream.length > 0 || task.when ? undefined : await stored(engine, crew, task, state, outputs)
+      if (found) keep(found.output, found.reasons)
       else execute({ reasons: [why], ...(maybe && (upstream.length > 0 || task.when) ? { unless: upstream } : {}) })
     }
   }
@@ -100,9 +98,9 @@ function goingOn(
   state: RunState,
   attempt: AttemptState,
   changed: ChangedPolicy,
-  seen: ReadonlyMap<string, string>,
+  outputs: Outputs,
 ): Pick<PlannedTask, 'reasons' | 'fields'> {
-  const { fields, reasons } = changeOf(attempt, task, state.inputs, seen)
+  const { fields, reasons } = changeOf(attempt, task, state.inputs, outputs)
   const steps = attempt.turns.length + attempt.turns.flatMap((turn) => turn.calls.filter((call) => call.outcome)).length
   const recorded = `it goes on as it was begun, with ${steps === 0 ? 'no step' : steps === 1 ? 'one step' : `${steps} steps`} recorded`
   if (fields.length === 0) return { reasons: [recorded] }

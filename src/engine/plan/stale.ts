@@ -2,9 +2,10 @@
 import type { StoredOutput } from '../../journal/entries.ts'
 import { changedFields, explainChange } from '../../journal/fingerprint.ts'
 import { readJson } from '../../journal/json.ts'
-import type { RunState } from '../../journal/state.ts'
-import type { CrewDefinition, Inputs, TaskDefinition } from '../definition.ts'
-import { outputsFor } from '../so-far.ts'
+import type { RunState, TaskState } from '../../journal/state.ts'
+import { conditionChange, noChange, type Change } from '../condition.ts'
+import type { CrewDefinition, Inputs, Outputs, TaskDefinition } from '../definition.ts'
+import { outputsIn } from '../given-fields.ts'
 
 export interface Stale {
   readonly task: string
@@ -14,15 +15,29 @@ export interface Stale {
   readonly fields: readonly string[]
 }
 
-/** The outputs of a run that were made from something else than what the run, and today's code, would use now. */
+/** The outputs of a run that were made from something else than what the run, and today's code, would use now; and such skips. */
 export function staleTasks(crew: CrewDefinition, state: RunState): Stale[] {
+  const outputs = outputsIn(state)
   return crew.tasks.flatMap((task) => {
     const known = state.tasks.get(task.name)
     if (!known && state.status === 'completed')
       return [{ task: task.name, reasons: ['the run is older than the task'], fields: [] }]
-    const change = known?.output && changeOf(known.output, task, state.inputs, outputsFor(state, task))
-    return change && change.fields.length > 0 ? [{ task: task.name, ...change }] : []
+    const change = changeSince(crew, task, known, state.inputs, outputs)
+    return change.fields.length > 0 ? [{ task: task.name, ...change }] : []
   })
+}
+
+/** Of what an output was made from, and of what its condition saw. */
+export function changeSince(
+  crew: CrewDefinition,
+  task: TaskDefinition,
+  known: TaskState | undefined,
+  inputs: Inputs,
+  outputs: Outputs,
+): Change {
+  const made = known?.output ? changeOf(known.output, task, inputs, outputs) : noChange
+  const decided = conditionChange(crew, task, known, inputs, outputs)
+  return { fields: [...made.fields, ...decided.fields], reasons: [...made.reasons, ...decided.reasons] }
 }
 
 /** A person's value has no fingerprint: it was made from nothing that could change. */
@@ -30,9 +45,9 @@ export function changeOf(
   { fingerprint }: Pick<StoredOutput, 'fingerprint'>,
   task: TaskDefinition,
   inputs: Inputs,
-  outputs: ReadonlyMap<string, string>,
-): { readonly fields: string[]; readonly reasons: string[] } {
-  if (!fingerprint) return { fields: [], reasons: [] }
+  outputs: Outputs,
+): Change {
+  if (!fingerprint) return noChange
   const now = task.fingerprint(inputs, outputs)
   return { fields: changedFields(fingerprint, now), reasons: explainChange(fingerprint, now) }
 }
