@@ -96,6 +96,7 @@ const task: TaskDefinition = {
   humanInput: false,
   async: false,
   when: undefined,
+  turns: () => new Map(),
   render: () => ({ instructions: '', message: ['work'] }),
   fingerprint: () => ({}),
 }

@@ -42,6 +42,7 @@ export function defineWork(task: Task, work: Work, given: readonly TaskDefinitio
     when,
     outputFile: outputFileOf(task),
     render: () => ({ instructions: '', message: [] }),
+    turns: () => new Map(),
     fingerprint(inputs, outputs) {
       const all = (): Field[] => [...inputFields(inputs), ...givenFields(given, outputs)]
       return fingerprintOf([

@@ -161,6 +161,13 @@ function defineTask(task: Task, doers: Doers, context: readonly string[], overri
         ...(files.length > 0 ? { files } : {}),
       }
     },
+    // the first of two who are called the same is who is asked
+    turns: (inputs) =>
+      new Map(
+        [doer, ...helpers.map((helper) => helper.agent)]
+          .toReversed()
+          .map((one) => [one.title(inputs), one.maxIterations]),
+      ),
     fingerprint: (inputs, outputs) => agentTaskFingerprint(made, inputs, outputs),
   }
 }

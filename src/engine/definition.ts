@@ -64,6 +64,8 @@ export interface TaskDefinition {
   readonly outputFile?: OutputFileDefinition | undefined
   /** The texts for the model, made from the original ones each time. */
   render(inputs: Inputs, outputs: Outputs): RenderedTask
+  /** How many turns each agent has that works on it, by its title. */
+  turns(inputs: Inputs): ReadonlyMap<string, number>
   /** Digests of everything declared, the inputs that it can see, and the outputs that it is given. */
   fingerprint(inputs: Inputs, outputs: Outputs): Fingerprint
 }

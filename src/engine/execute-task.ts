@@ -199,7 +199,11 @@ export async function takeTurn(
     }
     const reply = await (options.tracing?.model(path, attempt, asked, () => callModel(asked)) ?? callModel(asked))
     const { parts, usage, finish, startedAt, tries, model } = reply
-    const extra = { ...(tries.length > 0 ? { tries } : {}), ...(model === undefined ? {} : { model }) }
+    const extra = {
+      ...(tries.length > 0 ? { tries } : {}),
+      ...(model === undefined ? {} : { model }),
+      ...(last && request.tools.length > 0 ? ({ last: true } as const) : {}),
+    }
     await hold.append([{ type: 'model.replied', path, startedAt, parts, usage, finish, ...extra }])
   } catch (error) {
     if (!isModelFailure(error)) throw error

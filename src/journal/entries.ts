@@ -145,6 +145,8 @@ export interface EntryBodies {
     readonly finish: string
     /** The model as its provider named it, where that differs from the one asked for. */
     readonly model?: string
+    /** It was the attempt's last turn, in which the model had to do without its tools. */
+    readonly last?: true
   }
   'model.failed': { readonly startedAt: string; readonly tries: readonly FailedTry[]; readonly error: Failure }
   'tool.called': {

@@ -12,6 +12,7 @@ import {
 import { closeFold, loseEntries, missEntries, without } from './edits.ts'
 import { giveUp, withdraw } from './give-up.ts'
 import { readJson } from './json.ts'
+import { limitedIn } from './limited.ts'
 import { attemptNumber, callPath, isNested, taskOf } from './paths.ts'
 import { attemptAt, callAt, orphan, taskAt } from './places.ts'
 import { startedAttempt } from './started-attempt.ts'
@@ -198,6 +199,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
       startedAt: task.startedAt ?? attempt.startedAt,
       completedAt: entry.at,
       fingerprint: attempt.fingerprint,
+      ...limitedIn(state, task, attempt),
     }
     forget(task)
     withdraw(state, task)

@@ -232,6 +232,8 @@ export interface StoredOutput {
   readonly startedAt: string
   readonly completedAt: string
   readonly fingerprint?: Fingerprint
+  /** Agents that had to answer in their last turn, with how many turns they had: with more, they might have gone on. */
+  readonly limited?: { readonly [agent: string]: number }
 }
 
 /** What was said to make an output in another run: the first message, and the others behind it. */

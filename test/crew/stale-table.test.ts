@@ -9,6 +9,7 @@ import { Agent, Crew, file, Task, tool } from 'reprise'
 import { z } from 'zod'
 import { memoryStore } from '../../src/stores/memory-store.ts'
 import type { Store } from '../../src/stores/store.ts'
+import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
 import {
   amount,
@@ -418,6 +419,52 @@ describe('of agents that hand work on', () => {
       { work: ['coworker:Clerk', 'coworkers', 'input:topic'] },
     ],
   ])
+})
+
+describe('of an answer that was forced in the last turn', () => {
+  const search = tool({ name: 'search', description: 'Search', effect: 'read', input: z.object({}), run: () => 1 })
+  const call = [{ tool: 'search', input: {} }]
+  const handOn = [{ tool: 'delegate_work', input: { coworker: 'Clerk', task: 'Look', context: '' } }]
+  const has = (text: string) => (said: string) => said.includes(text)
+  const model = scriptedModel([
+    { when: has('without calling'), reply: 'forced' },
+    { when: 'You are Lead', after: 0, calls: handOn },
+    { when: 'You are Lead', reply: 'led' },
+    { when: 'Task: Long', calls: call, repeat: true },
+    { when: 'You are Clerk', after: 0, calls: call },
+    { when: /./, reply: 'found' },
+  ])
+  const crew = (
+    store: Store,
+    { of = 'Long', turns = 2, lead = 9 }: { of?: string; turns?: number; lead?: number } = {},
+  ) => {
+    const clerk = new Agent({ role: 'Clerk', goal: 'g', model, tools: [search], maxIterations: turns })
+    const first = new Agent({ role: 'Lead', goal: 'g', model, allowDelegation: true, maxIterations: lead })
+    const agent = of === 'Led' ? first : clerk
+    const task = new Task({ name: 'task', description: of, agent })
+    return new Crew({ name: 'limited', tasks: [task], agents: [first, clerk], store, logger: { info() {}, warn() {} } })
+  }
+  const stale = async (of: string, was: object, now: object) => {
+    const store = memoryStore()
+    await crew(store, { of, ...was }).kickoff()
+    const changed = crew(store, { of, ...now })
+    const reused = await changed.kickoff({ reuse: true, id: 'reused' })
+    const { fields } = (await changed.plan({ run: (await changed.listRuns()).at(-1)?.id as string })).tasks[0] ?? {}
+    assert.equal(reused.task('task').status, fields ? 'executed' : 'inherited')
+    return fields ?? []
+  }
+
+  test('another maxIterations makes it stale, of the agent or of a coworker', async () => {
+    assert.deepEqual(await stale('Long', {}, { turns: 3 }), ['maxIterations:Clerk'])
+    assert.deepEqual(await stale('Led', { turns: 2 }, { turns: 5 }), ['maxIterations:Clerk'])
+    assert.deepEqual(await stale('Led', { lead: 2, turns: 9 }, { lead: 3, turns: 9 }), ['maxIterations:Lead'])
+  })
+
+  test('one that was not forced is stale under no other maxIterations', async () => {
+    assert.deepEqual(await stale('Long', {}, {}), [])
+    assert.deepEqual(await stale('Short', { turns: 3 }, { turns: 9 }), [])
+    assert.deepEqual(await stale('Led', { turns: 3 }, { turns: 9, lead: 5 }), [])
+  })
 })
 
 describe('of files among the inputs', () => {

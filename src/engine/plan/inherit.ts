@@ -1,17 +1,16 @@
 // An output that makes executing a task needless, looked for when the task's turn comes and everything that it is given is known:
 // the one that its parent offered, or, where the run is to reuse what there is, one of any run of the crew.
 import { edited } from '../../journal/edits.ts'
-import type { Conversation, Fingerprint, NewEntry, OutputPlace, StoredOutput } from '../../journal/entries.ts'
-import { changedFields } from '../../journal/fingerprint.ts'
+import type { Conversation, NewEntry, OutputPlace, StoredOutput } from '../../journal/entries.ts'
 import { digest } from '../../journal/hash.ts'
 import type { RunState } from '../../journal/state.ts'
 import { sightOf } from '../condition.ts'
-import type { CrewDefinition, Engine, Outputs, TaskDefinition } from '../definition.ts'
+import type { CrewDefinition, Engine, Inputs, Outputs, TaskDefinition } from '../definition.ts'
 import { outputsIn } from '../given-fields.ts'
 import type { Hold } from '../hold.ts'
 import { conversationFor } from '../conversation.ts'
 import { readRun } from '../read-run.ts'
-import { unfitness } from './stale.ts'
+import { changeOf, unfitness } from './stale.ts'
 
 /** The entry that completes the task without executing it. None for a task that was started: it goes on. */
 export async function inheritance(
@@ -48,28 +47,32 @@ export async function stored(
   if (known?.again || (known && known.attempts.length > 0)) return undefined
   const offer = known?.offered
   if (!offer && !state.reuse) return undefined
-  const fingerprint = task.fingerprint(state.inputs, outputs)
-  const same = offer?.output.fingerprint && changedFields(offer.output.fingerprint, fingerprint).length === 0
-  if (offer && same && (await unfitness(task, offer.output)) === undefined) {
+  const given = { inputs: state.inputs, outputs }
+  if (offer?.output.fingerprint && (await isStillGood(task, offer.output, given))) {
     return { ...offer, offered: true, reasons: ['what it depends on came out equal'] }
   }
-  const found = state.reuse && (await findReusable(engine, crew.name, task, fingerprint, state.reuse, state.outputs))
+  const found = state.reuse && (await findReusable(engine, crew.name, task, given, state.reuse, state.outputs))
   if (!found) return undefined
   return { ...found, offered: false, reasons: [`it was made from the same at ${found.output.completedAt}`] }
 }
 
-/** The newest output of the task, in any run of the crew, with that fingerprint and not older than said. */
+export interface GivenToTask {
+  readonly inputs: Inputs
+  readonly outputs: Outputs
+}
+
+/** The newest output of the task, in any run of the crew, that was made from the same and is not older than said. */
 export async function findReusable(
   { store, world }: Engine,
   crew: string,
   task: TaskDefinition,
-  fingerprint: Fingerprint,
+  given: GivenToTask,
   { maxAgeSeconds }: { readonly maxAgeSeconds?: number },
   /** Those that the run has, which is to take it. */
   outputs: RunState['outputs'] = new Map(),
 ): Promise<Pick<Found, 'from' | 'output' | 'conversation'> | undefined> {
   const since = maxAgeSeconds === undefined ? undefined : world.now().getTime() - maxAgeSeconds * 1000
-  const key = digest(fingerprint)
+  const key = digest(task.fingerprint(given.inputs, given.outputs))
   const from = await store.findOutput(crew, task.name, key, since)
   if (!from) return undefined
   // the run may have been deleted a moment ago, or changed by hand since its output was noted
@@ -78,7 +81,12 @@ export async function findReusable(
   if (!read || edited(read.state) || read.state.handEdited || made?.seq !== from.seq) return undefined
   const { output } = made
   if (!output?.fingerprint || digest(output.fingerprint) !== key) return undefined
-  if ((await unfitness(task, output)) !== undefined) return undefined
+  if (!(await isStillGood(task, output, given))) return undefined
   const places = new Map([...outputs].map(([place, text]) => [text, place]))
   return { from, output, conversation: conversationFor(read.state, made, places) }
+}
+
+async function isStillGood(task: TaskDefinition, output: StoredOutput, given: GivenToTask): Promise<boolean> {
+  const { fields } = changeOf(output, task, given.inputs, given.outputs)
+  return fields.length === 0 && (await unfitness(task, output)) === undefined
 }

@@ -23,9 +23,7 @@ export async function planKickoff(
       continue
     }
     const found =
-      reuse && open.length === 0
-        ? await findReusable(engine, crew.name, task, task.fingerprint(inputs, outputs), reuse)
-        : undefined
+      reuse && open.length === 0 ? await findReusable(engine, crew.name, task, { inputs, outputs }, reuse) : undefined
     if (found) {
       outputs.set(task.name, found.output)
       const reason = `run ${found.from.run} made it from the same at ${found.output.completedAt}`

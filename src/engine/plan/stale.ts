@@ -42,14 +42,19 @@ export function changeSince(
 
 /** A person's value has no fingerprint: it was made from nothing that could change. */
 export function changeOf(
-  { fingerprint }: Pick<StoredOutput, 'fingerprint'>,
+  { fingerprint, limited = {} }: Pick<StoredOutput, 'fingerprint' | 'limited'>,
   task: TaskDefinition,
   inputs: Inputs,
   outputs: Outputs,
 ): Change {
   if (!fingerprint) return noChange
   const now = task.fingerprint(inputs, outputs)
-  return { fields: changedFields(fingerprint, now), reasons: explainChange(fingerprint, now) }
+  const turns = task.turns(inputs)
+  const limits = Object.entries(limited).filter(([agent, had]) => turns.has(agent) && turns.get(agent) !== had)
+  return {
+    fields: [...changedFields(fingerprint, now), ...limits.map(([agent]) => `maxIterations:${agent}`)],
+    reasons: [...explainChange(fingerprint, now), ...limits.map(([agent]) => `maxIterations ${agent} changed`)],
+  }
 }
 
 /** An output that today's schema refuses cannot be restored as what the types promise. */
