@@ -2,8 +2,10 @@
 // Of the last entry, a `file:` store notes number and hash apart from the journal, and `sqlite:` with every change of what a list shows.
 import { runNotFound } from '../engine/run-not-found.ts'
 import { RepriseError } from '../errors.ts'
+import { editOf } from '../journal/check-entry.ts'
 import { blobReferences } from '../journal/codec.ts'
 import type { EntryOf } from '../journal/entries.ts'
+import { gapLimit } from '../journal/edits.ts'
 import { hashBytes } from '../journal/hash.ts'
 import type { Store } from '../stores/store.ts'
 
@@ -41,12 +43,15 @@ export async function checkJournal(store: Store, run: string): Promise<Check> {
   const noted = await store.lastNoted(run)
   for await (const { seq, bytes } of store.read(run)) {
     const { entry, text } = readLine(bytes, `entry ${seq} of run ${run}`)
+    if (entry.seq - last > gapLimit)
+      throw damaged(`the entry behind ${last} of run ${run} says that it is entry ${entry.seq}`)
     for (let gone = last + 1; gone < entry.seq; gone++) missing.add(gone)
     if (entry.seq === last + 1 && entry.prev !== hash) changed.add(Math.max(1, last))
-    if (entry.edited) {
-      recorded.push({ entry: entry.seq, ...entry.edited })
-      for (const one of entry.edited.missing) missing.delete(one)
-      for (const one of entry.edited.changed) changed.delete(one)
+    const edit = editOf(entry)
+    if (edit) {
+      recorded.push({ entry: entry.seq, ...edit })
+      for (const one of edit.missing) missing.delete(one)
+      for (const one of edit.changed) changed.delete(one)
     }
     for (const reference of blobReferences(text)) hashes.add(reference)
     entries += 1
@@ -84,5 +89,9 @@ function readLine(bytes: Uint8Array, where: string): { entry: Line; text: string
   } catch {
     // told below
   }
-  throw new RepriseError('JOURNAL_DAMAGED', `${where} is not a line of JSON; restore the journal from a copy`)
+  throw damaged(`${where} is not a line of JSON`)
+}
+
+function damaged(what: string): RepriseError {
+  return new RepriseError('JOURNAL_DAMAGED', `${what}; restore the journal from a copy`)
 }

@@ -1,6 +1,7 @@
 // What people leave for a run that another process may be executing: answers, edits, invalidations, cancellation. The
 // holder records each message in the journal and takes it out of the inbox in one append, so that none is lost or used twice.
-import { RepriseError } from '../errors.ts'
+import { messageOf, RepriseError } from '../errors.ts'
+import { entryProblem } from '../journal/check-entry.ts'
 import type { Answer, NewEntry, Question } from '../journal/entries.ts'
 import { digest } from '../journal/hash.ts'
 import type { Json } from '../journal/json.ts'
@@ -9,7 +10,7 @@ import type { Message } from '../stores/store.ts'
 import { replayCommand } from './commands.ts'
 import type { Engine } from './definition.ts'
 import type { Hold } from './hold.ts'
-import { alreadyAnswered } from './questions.ts'
+import { alreadyAnswered, checkAnswer } from './questions.ts'
 import { runNotFound } from './run-not-found.ts'
 
 export type InboxMessage =
@@ -76,10 +77,10 @@ async function drain(hold: Hold, edits: boolean): Promise<Drained> {
   const entries = others.map(({ id, content }) =>
     cancel && (isEdit(content) || content?.kind === 'cancel')
       ? refused(id, 'the run was cancelled first')
-      : toEntry(hold.state, id, content),
+      : checkedEntry(hold.state, id, content),
   )
   const taken = now.map(({ id }) => id)
-  await hold.append(cancel ? [...entries, toEntry(hold.state, cancel.id, cancel.content)] : entries, taken)
+  await hold.append(cancel ? [...entries, checkedEntry(hold.state, cancel.id, cancel.content)] : entries, taken)
   if (cancel) hold.stop(runCancelled(hold.state.run))
   return { recorded: true, editsWait }
 }
@@ -103,6 +104,17 @@ export async function runEnded({ store }: Engine, run: string): Promise<RepriseE
   return new RepriseError('RUN_ENDED', words, { runId: run })
 }
 
+/** Whoever can write to the store can leave anything: what is no entry, or no answer, must not come into the journal. */
+function checkedEntry(state: RunState, id: string, message: InboxMessage | undefined): NewEntry {
+  try {
+    const entry = toEntry(state, id, message)
+    const problem = entryProblem(entry)
+    return problem === undefined ? entry : refused(id, `its ${problem}`)
+  } catch (error) {
+    return refused(id, messageOf(error))
+  }
+}
+
 function toEntry(state: RunState, id: string, message: InboxMessage | undefined): NewEntry {
   switch (message?.kind) {
     case 'answer': {
@@ -114,20 +126,20 @@ function toEntry(state: RunState, id: string, message: InboxMessage | undefined)
         type: 'question.answered',
         path: asked.question.path,
         question: message.question,
-        answer: message.answer,
+        answer: checkAnswer(asked.question, message.answer),
       }
     }
     case 'edit': {
       const { kind: _, task, ...rest } = message
-      return { type: 'task.edited', path: task, ...rest }
+      return { ...rest, type: 'task.edited', path: task }
     }
     case 'invalidate': {
       const { kind: _, task, ...rest } = message
-      return { type: 'task.invalidated', path: task, ...rest }
+      return { ...rest, type: 'task.invalidated', path: task }
     }
     case 'cancel': {
       const { kind: _, ...rest } = message
-      return { type: 'run.cancelled', ...rest }
+      return { ...rest, type: 'run.cancelled' }
     }
     default:
       return refused(id, 'this version of Reprise does not know such a message')

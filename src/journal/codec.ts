@@ -2,6 +2,7 @@
 // JSON is longer than 64 KB, and the pinned request of an attempt, is stored once per run by its hash and referred to as
 // {"$blob": hash}. A member of that name in user data is escaped by one more `$`, so nothing a user stores is mistaken for one.
 import { RepriseError } from '../errors.ts'
+import { checkEntry } from './check-entry.ts'
 import { journalVersion, type Blob, type Entry, type NewEntry } from './entries.ts'
 import { hashBytes } from './hash.ts'
 import { isNestedDeeper, type Json } from './json.ts'
@@ -52,16 +53,20 @@ export function encodeEntry(fresh: NewEntry, stamp: Stamp): EncodedEntry {
   return { entry, bytes, hash: hashBytes(bytes), blobs }
 }
 
-/** Reads a line. JOURNAL_DAMAGED when it, or a value that it refers to, is not as it was written; BLOB_MISSING when that is gone. */
+/**
+ * Reads a line. JOURNAL_DAMAGED when it does not have what its type says, or a value that it refers to is not as it was written;
+ * BLOB_MISSING when that is gone.
+ */
 export async function decodeEntry(bytes: Uint8Array, blob: ReadBlob, where: string): Promise<Entry> {
   const { value, length, refers } = parseLine(bytes, where)
-  return (refers ? await resolveReferences(value as unknown as Json, length, blob, where) : value) as Entry
+  const entry = refers ? await resolveReferences(value as unknown as Json, length, blob, where) : value
+  return checkEntry(entry as Entry, where)
 }
 
 /** Reads a line that refers to nothing, as nearly all do, without a promise; undefined for others. JOURNAL_DAMAGED. */
 export function decodePlain(bytes: Uint8Array, where: string): Entry | undefined {
   const { value, refers } = parseLine(bytes, where)
-  return refers ? undefined : value
+  return refers ? undefined : checkEntry(value, where)
 }
 
 function parseLine(bytes: Uint8Array, where: string): { value: Entry; length: number; refers: boolean } {

@@ -3,7 +3,7 @@ import type { LostEntries } from './entries.ts'
 import type { AttemptState, RunState, TaskState } from './state.ts'
 
 /** No person removes that many lines by hand: a number was mistyped. */
-const gapLimit = 100_000
+export const gapLimit = 100_000
 
 /** The entries up to `last` are not there. Nobody knows what they said of a task that was not done by then. */
 export function missEntries(state: RunState, last: number): void {

@@ -67,8 +67,8 @@ export function applyEntry(state: RunState, entry: Entry): void {
     return
   }
   const type: string = entry.type
-  const apply = handlers[entry.type] as ((state: RunState, entry: Entry) => void) | undefined
-  if (apply) apply(state, entry)
+  const apply = Object.hasOwn(handlers, type) ? handlers[entry.type] : undefined
+  if (apply) (apply as (state: RunState, entry: Entry) => void)(state, entry)
   else state.unknown ??= `type ${JSON.stringify(type)} of entry ${entry.seq}`
 }
 

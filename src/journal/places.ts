@@ -91,3 +91,10 @@ export function callAt(state: RunState, path: string | undefined): CallState | u
     ?.turns.findLast((candidate) => candidate.path === turn)
     ?.calls.find((call) => call.path === path)
 }
+
+/** No journal that was only written has a conversation that leads back to itself, and whoever walks along one must come to its end. */
+export function carriesItself(state: RunState, path: string, carried: string | undefined): boolean {
+  for (let before = carried; before !== undefined; before = state.attempts.get(before)?.carries?.path)
+    if (before === path) return true
+  return false
+}

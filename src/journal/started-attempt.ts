@@ -2,7 +2,7 @@
 import type { EntryOf, PinnedRequest } from './entries.ts'
 import { childRun } from './paths.ts'
 import { referencesIn, sentRequest } from './pinned.ts'
-import { codeTurn, noRequest } from './places.ts'
+import { carriesItself, codeTurn, noRequest } from './places.ts'
 import type { AttemptState, RunState } from './state.ts'
 
 export function startedAttempt(state: RunState, entry: EntryOf<'task.started'>): AttemptState {
@@ -17,7 +17,7 @@ export function startedAttempt(state: RunState, entry: EntryOf<'task.started'>):
     fingerprint: entry.fingerprint,
     agent: entry.agent ?? '',
     startedAt: entry.at,
-    ...(entry.carries ? { carries: entry.carries } : {}),
+    ...(entry.carries && !carriesItself(state, path, entry.carries.path) ? { carries: entry.carries } : {}),
     after: entry.prev,
     ...(entry.child ? { child: childRun(state.run, path) } : {}),
     // what it was told was removed by hand: nobody can go on with it

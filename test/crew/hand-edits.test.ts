@@ -6,7 +6,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { Agent, Crew, Task } from 'reprise'
 import { z } from 'zod'
+import { checkJournal } from '../../src/cli/check-journal.ts'
 import type { Entry } from '../../src/journal/entries.ts'
+import { openStore } from '../../src/stores/open-store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { payment } from '../engine/payments.ts'
 
@@ -172,4 +174,71 @@ test('an answer from before the journal was set back does not answer another que
     await first.close()
     await rm(folder, { recursive: true, force: true })
   }
+})
+
+test('a line that is edited into what its type cannot be is named with its field, and the others can be read again once it is mended', async () => {
+  await using stage = await openStage()
+  const { crew, model } = stage
+  await crew.kickoff({ id: 'r', through: 'b' })
+  const file = join(stage.folder, 'r.jsonl')
+  const whole = await readFile(file, 'utf8')
+  for (const [from, to, message] of [
+    [
+      '"parts":[{',
+      '"parts":{"0":{',
+      /entry 3 of run r is a "model\.replied" whose parts is an object, not a list; mend that line/,
+    ],
+    ['"usage":{"calls":1', '"usage":{"calls":"one"', /entry 3 of run r .* whose usage\.calls is "one", not a number/],
+    [
+      '"structured":false',
+      '"structured":0',
+      /entry 4 of run r is a "task\.completed" whose structured is 0, not true or false/,
+    ],
+  ] as const) {
+    const torn = whole.replace(from, to).replace(to.endsWith(':{') ? /\}\],"usage"/ : /^$/, '}},"usage"')
+    await writeFile(file, torn)
+    await assert.rejects(crew.resume('r'), { code: 'JOURNAL_DAMAGED', message })
+  }
+  await writeFile(file, whole)
+  assert.equal((await crew.resume('r')).status, 'completed')
+  assert.equal(model.calls.length, 3)
+})
+
+test('a message that somebody wrote into the inbox by hand is refused when it is none, and the run goes on', async () => {
+  await using stage = await openStage()
+  const { crew } = stage
+  await crew.kickoff({ id: 'r', through: 'a' })
+  const messages = [
+    { kind: 'edit', task: 'b', raw: 5, structured: true, type: 'run.completed' },
+    { kind: 'edit', task: null, raw: 'x', structured: false },
+    { kind: 'invalidate', task: 'b', by: {} },
+    { kind: 'answer', question: 'q1', answer: 5 },
+    { kind: 'constructor' },
+    null,
+    5,
+  ]
+  const lines = messages.map((message, index) =>
+    JSON.stringify({ id: `m${index}`, at: new Date(0).toISOString(), body: JSON.stringify(message) }),
+  )
+  await writeFile(join(stage.folder, 'r.inbox.jsonl'), `${lines.join('\n')}\n`)
+  assert.equal((await crew.resume('r')).status, 'completed')
+  const refused = (await stage.entries()).filter((entry) => entry.type === 'message.refused')
+  assert.equal(refused.length, messages.length)
+  assert.match(JSON.stringify(refused[0]), /its raw is 5, not a text/)
+  assert.equal((await crew.getRun('r')).status, 'completed')
+})
+
+test('a number that is mistyped by hand is named by verify, which does not count up to it', async () => {
+  await using stage = await openStage()
+  await stage.crew.kickoff({ id: 'r' })
+  const path = join(stage.folder, 'r.jsonl')
+  const lines = (await readFile(path, 'utf8')).trimEnd().split('\n')
+  const last = lines.length
+  await writeFile(path, `${lines.join('\n').replace(`"seq":${last},`, '"seq":900000000000000,')}\n`)
+  const store = await openStore(`file:${stage.folder}`)
+  await assert.rejects(checkJournal(store, 'r'), {
+    code: 'JOURNAL_DAMAGED',
+    message: /says that it is entry 900000000000000/,
+  })
+  await store.close()
 })

@@ -31,7 +31,7 @@ async function forged(change: (entries: Members[], blobs: string[]) => void): Pr
   )
   const body = [lines[0], ...chained, ...stored].map((line) => `${line}\n`).join('')
   const sha256 = createHash('sha256').update(body).digest('hex')
-  return `${body}${JSON.stringify({ entries: chained.length, blobs: stored.length, sha256 })}\n`
+  return `${body}${JSON.stringify({ runs: 1, entries: chained.length, blobs: stored.length, sha256 })}\n`
 }
 
 async function refusedImport(text: string): Promise<string> {
@@ -60,3 +60,23 @@ test('a few kilobytes of values that refer to one another twice over are refused
   })
   assert.match(await refusedImport(text), /entry 1 of .*makes it longer than \d+ characters/)
 })
+
+for (const [what, change, message] of [
+  ['inputs that are none', { inputs: null }, /entry 1 of .* whose inputs is null, not an object; mend/],
+  ['calls that are none', { calls: 5 }, /whose calls is 5, not a list/],
+  ['tasks that are none', { tasks: {} }, /whose tasks is an object, not a list/],
+  ['an edit that is none', { edited: { changed: 5 }, tasks: 5 }, /whose tasks is 5, not a list/],
+  ['a number that is none', { seq: 1.5 }, /entry 1 of .* is missing/],
+  ['a time that is none', { at: 'never' }, /whose at is "never", not a time/],
+] as const) {
+  test(`a forged run with ${what} is refused by entry and field`, async () => {
+    assert.match(await refusedImport(await forged(([created]) => Object.assign(created as Members, change))), message)
+  })
+}
+
+for (const type of ['constructor', '__proto__', 'toString', 'dream.seen']) {
+  test(`a forged run with an entry of the type ${type} is one of later code`, async () => {
+    const text = await forged((entries) => entries.splice(2, 1, { ...entries[2], type }))
+    assert.match(await refusedImport(text), new RegExp(`type "${type}" of entry 3`))
+  })
+}

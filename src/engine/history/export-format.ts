@@ -6,7 +6,8 @@
 //   {"runs":1,"entries":12,"blobs":2,"sha256":…} over every byte before this line: head -n -1 <file> | sha256sum
 // What a store keeps beside a journal (row, outputs, lease, inbox) is not in it: the first two are folded anew.
 import { RepriseError } from '../../errors.ts'
-import type { Entry, EntryOf } from '../../journal/entries.ts'
+import { editOf } from '../../journal/check-entry.ts'
+import type { Entry } from '../../journal/entries.ts'
 import { hashBytes } from '../../journal/hash.ts'
 import type { NotedEnd } from '../../stores/store.ts'
 
@@ -44,7 +45,7 @@ export function followChain(name: string, advice: string): Chain {
     next(entry, bytes) {
       if (entry.seq !== last + 1) throw damaged(`entry ${last + 1} of ${name} is missing`, advice)
       if (entry.prev !== hash) changed.add(last)
-      for (const seq of (entry as Partial<EntryOf<'run.resumed'>>).edited?.changed ?? []) changed.delete(seq)
+      for (const seq of editOf(entry)?.changed ?? []) changed.delete(seq)
       last = entry.seq
       hash = hashBytes(bytes)
     },

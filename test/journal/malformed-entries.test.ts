@@ -1,0 +1,294 @@
+// Entries that a person edited, or somebody made up: each is read as it is or refused with its number and field, and nothing that
+// works with what was read stumbles over it.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { conversation } from '../../src/engine/conversation.ts'
+import { callsFor } from '../../src/engine/once.ts'
+import { outputKeys, rowOf } from '../../src/engine/row.ts'
+import { RepriseError } from '../../src/errors.ts'
+import { decodePlain } from '../../src/journal/codec.ts'
+import { diffRuns } from '../../src/journal/diff.ts'
+import type { Entry, NewEntry, OnceCall, Owner, StoredOutput } from '../../src/journal/entries.ts'
+import { fold } from '../../src/journal/fold.ts'
+import { openQuestions } from '../../src/journal/state.ts'
+import { toModelMessages } from '../../src/models/messages.ts'
+
+const at = '2026-01-01T00:00:00.000Z'
+const owner: Owner = { host: 'h', boot: 'b', pid: 1, start: 's', instance: 'i' }
+const usage = { calls: 1, input: 2, output: 3, cacheRead: 1 }
+const failure = { code: 'TASK_FAILED', message: 'no' }
+const tasks = ['a', 'b', 'c'].map((name) => ({ name, id: name, description: name, expectedOutput: 'x', agent: 'A' }))
+const output: StoredOutput = {
+  raw: '{}',
+  structured: true,
+  agent: 'A',
+  usage,
+  startedAt: at,
+  completedAt: at,
+  fingerprint: { x: 'y' },
+}
+const from = { run: 'p', seq: 3 }
+const call: OnceCall = {
+  task: 'a',
+  tool: 't',
+  key: 'k',
+  occurrence: 0,
+  input: {},
+  calledAt: at,
+  outcome: { result: 1 },
+  given: true,
+}
+const request = {
+  instructions: 'i',
+  message: 'm',
+  tools: [{ name: 't', description: 'd', schema: {} }],
+  model: 'm',
+  settings: {},
+  files: [{ hash: 'h', name: 'n', mediaType: 'text/plain', bytes: 1 }],
+}
+const parts = [
+  { type: 'reasoning', text: 'hm' },
+  { type: 'text', text: 'out' },
+  { type: 'call', id: 'i', tool: 't', input: { x: 1 } },
+  { type: 'call', id: 'j', tool: 't', input: {}, invalid: 'no' },
+] as const
+const asked = { id: 'q1', path: 'a#1/1.0', text: '?' }
+
+/** Every type of entry, with nearly every field. */
+const every: NewEntry[] = [
+  {
+    type: 'run.created',
+    run: 'r',
+    crew: 'c',
+    version: '1',
+    inputs: { topic: 'x' },
+    given: {},
+    tasks,
+    owner,
+    parent: { run: 'p', from: 'a', request: 'd' },
+    plan: [{ task: 'a', action: 'execute', reasons: ['r'], fields: ['f'], unless: ['b'] }],
+    caller: { path: 'x#1', after: 'h' },
+    reuse: { maxAgeSeconds: 1 },
+    calls: [call],
+    effects: 'ask',
+    by: 'me',
+  },
+  { type: 'task.offered', path: 'b', from, output },
+  { type: 'task.inherited', path: 'b', from, reasons: ['r'], stale: ['s'] },
+  { type: 'task.inherited', path: 'c', from, output },
+  { type: 'task.started', path: 'a#1', request, fingerprint: { f: 'd' }, agent: 'A', because: ['b'] },
+  { type: 'model.failed', path: 'a#1/1', startedAt: at, tries: [{ at, error: 'e' }], error: failure },
+  {
+    type: 'model.replied',
+    path: 'a#1/1',
+    startedAt: at,
+    tries: [{ at, error: 'e' }],
+    parts,
+    usage,
+    finish: 'stop',
+    model: 'n',
+  },
+  {
+    type: 'tool.called',
+    path: 'a#1/1.0',
+    tool: 't',
+    effect: 'once',
+    key: 'k',
+    idempotencyKey: 'i',
+    input: {},
+    allowedBy: 'q1',
+    cacheKey: 'c',
+  },
+  { type: 'tool.abandoned', path: 'a#1/1.0', reason: 'r', begun: false },
+  {
+    type: 'question.asked',
+    path: 'a#1/1.0',
+    question: { ...asked, kind: 'call', tool: 't', input: {}, key: 'k', earlier: [call] },
+  },
+  { type: 'question.answered', question: 'q1', answer: { decision: 'approve', input: {}, by: 'me', note: 'n' } },
+  {
+    type: 'question.asked',
+    path: 'a#1/1.0',
+    question: { ...asked, id: 'q2', kind: 'doubt', tool: 't', input: {}, key: 'k', calledAt: at, owner },
+  },
+  {
+    type: 'question.asked',
+    path: 'a#1',
+    question: { ...asked, id: 'q3', path: 'a#1', kind: 'result', output: {}, round: 1 },
+  },
+  {
+    type: 'question.asked',
+    question: { ...asked, id: 'q4', path: 'a', kind: 'limit', limit: { tokens: 1 }, spent: usage },
+  },
+  { type: 'question.answered', question: 'q4', answer: { decision: 'raise', to: { tokens: 2 } } },
+  { type: 'tool.returned', path: 'a#1/1.0', outcome: { result: { x: 1 } }, source: 'settled', key: 'k', by: 'me' },
+  { type: 'guardrail.judged', path: 'a#1', guardrail: 'g', verdict: 'accepted', reason: 'r', raw: 'x' },
+  { type: 'context.summarised', path: 'a#1', through: 'a#1/1', summary: 's' },
+  { type: 'task.failed', path: 'a#1', error: failure },
+  { type: 'run.failed', error: failure, task: 'a' },
+  {
+    type: 'run.resumed',
+    owner,
+    tasks,
+    edited: { missing: [9], changed: [8], tasks: ['b'] },
+    budget: { tokens: 3 },
+    by: 'me',
+  },
+  {
+    type: 'task.started',
+    path: 'a#2',
+    request,
+    fingerprint: {},
+    carries: { path: 'a#1', message: 'm' },
+    child: true,
+  },
+  { type: 'model.replied', path: 'a#2/1', startedAt: at, parts: [parts[1]], usage, finish: 'stop' },
+  { type: 'task.completed', path: 'a#2', structured: false, raw: 'out', spent: { m: usage }, calls: [call] },
+  { type: 'callback.returned', path: 'a', of: 3 },
+  { type: 'file.written', path: 'a', of: 3, file: 'f', bytes: 2 },
+  { type: 'task.skipped', path: 'b', reason: 'r' },
+  { type: 'task.edited', path: 'c', raw: '1', structured: true, by: 'me' },
+  { type: 'task.invalidated', path: 'c', by: 'me', reason: 'r' },
+  { type: 'message.refused', message: 'm', reason: 'r' },
+  { type: 'run.suspended', reason: 'child', through: 'a', children: ['x'] },
+  { type: 'run.cancelled', by: 'me', reason: 'r' },
+  { type: 'run.completed' },
+]
+
+type Line = Record<string, unknown>
+const lineOf = (entry: object, seq: number): Line =>
+  JSON.parse(JSON.stringify({ v: 1, seq, at, token: 1, prev: '', ...entry })) as Line
+const lines = every.map((entry, index) => lineOf(entry, index + 1))
+
+const decode = (line: object, seq: number): Entry =>
+  decodePlain(Buffer.from(JSON.stringify(line)), `entry ${seq} of run r`) as Entry
+
+const whole = lines.map((line, index) => decode(line, index + 1))
+
+/** All that is made of a journal without the code of its crew. */
+function use(entries: readonly Entry[]): void {
+  const state = fold(entries)
+  rowOf(state)
+  outputKeys(state, entries)
+  callsFor(state)
+  openQuestions(state)
+  diffRuns(state, fold(entries.slice(0, 8)))
+  for (const attempt of state.attempts.values()) {
+    const said = conversation(state, attempt)
+    const hashes = said
+      .flatMap((message) => (message.role === 'user' ? (message.files ?? []) : []))
+      .map(({ hash }) => hash)
+    toModelMessages(said, new Map(hashes.map((hash) => [hash, Buffer.from('x')])))
+  }
+}
+
+/** Every place within a value, as the names that lead there. */
+function placesIn(value: unknown, above: readonly string[] = []): string[][] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, member]) => [[...above, name], ...placesIn(member, [...above, name])])
+}
+
+function put(target: unknown, names: readonly string[], value: unknown): void {
+  const holder = names.slice(0, -1).reduce((inner, name) => (inner as Record<string, unknown>)[name], target)
+  const last = names.at(-1) ?? ''
+  if (value === undefined) Reflect.deleteProperty(holder as object, last)
+  else (holder as Record<string, unknown>)[last] = value
+}
+
+test('every type of entry is taken as it is written', () => {
+  assert.equal(new Set(every.map((entry) => entry.type)).size, 26)
+  use(whole)
+})
+
+describe('an entry in which one thing was changed', () => {
+  const others: unknown[] = [
+    undefined,
+    null,
+    5,
+    -1,
+    'constructor',
+    true,
+    [],
+    {},
+    [null],
+    ['__proto__'],
+    { __proto__: null, constructor: 1 },
+  ]
+  for (const [index, { type }] of every.entries()) {
+    test(`is read, or refused by number and field: ${type} (${index + 1})`, () => {
+      let refused = 0
+      for (const place of placesIn(lines[index])) {
+        if (['seq', 'type', 'v'].includes(place[0] ?? '')) continue
+        for (const other of others) {
+          // pieces may stand for the message
+          if (place.join('.') === 'request.message' && Array.isArray(other)) continue
+          const changed = structuredClone(lines[index]) as Line
+          put(changed, place, other)
+          const what = `${place.join('.')} = ${JSON.stringify(other)}`
+          try {
+            use(whole.with(index, decode(changed, index + 1)))
+          } catch (error) {
+            assert.ok(RepriseError.isInstance(error), `${what}: ${String((error as Error).stack)}`)
+            assert.equal(error.code, 'JOURNAL_DAMAGED', what)
+            assert.ok(error.message.startsWith(`entry ${index + 1} of run r is a "${type}" whose `), error.message)
+            refused += 1
+          }
+        }
+      }
+      assert.ok(refused > 10)
+    })
+  }
+})
+
+for (const [change, message] of [
+  [{ inputs: null }, 'inputs is null, not an object'],
+  [{ calls: 5 }, 'calls is 5, not a list'],
+  [{ tasks: {} }, 'tasks is an object, not a list'],
+  [{ tasks: [...tasks, { name: 'x', id: 1 }] }, 'tasks[3].id is 1, not a text'],
+  [{ owner: { ...owner, pid: 'x' } }, 'owner.pid is "x", not a number from 0 on'],
+  [{ effects: 'constructor' }, 'effects is "constructor", not ask or again or never'],
+] as const) {
+  test(`says what is wrong: ${message}`, () => {
+    assert.throws(() => decode({ ...lines[0], ...change }, 1), {
+      code: 'JOURNAL_DAMAGED',
+      message: `entry 1 of run r is a "run.created" whose ${message}; mend that line, or restore the journal from a copy`,
+    })
+  })
+}
+
+test('what is added to an entry is let through, and so are types and versions of later code', () => {
+  const [created] = lines
+  decode({ ...created, extra: { deep: 1 } }, 1)
+  decode({ v: 1, seq: 2, type: 'dream.seen', inputs: null }, 2)
+  decode({ ...created, v: 2, inputs: null }, 1)
+})
+
+for (const name of ['constructor', '__proto__', 'toString', 'hasOwnProperty']) {
+  test(`a type named ${name} is an unknown one`, () => {
+    const odd = decode({ v: 1, seq: 2, at, token: 1, prev: '', type: name }, 2)
+    assert.equal(fold([decode(lines[0] ?? {}, 1), odd]).unknown, `type "${name}" of entry 2`)
+  })
+}
+
+test('conversations that lead back to themselves come to an end', () => {
+  const started = (seq: number, path: string, carried: string): Entry =>
+    decode(lineOf({ type: 'task.started', path, fingerprint: {}, carries: { path: carried, message: '' } }, seq), seq)
+  const [created] = lines
+  for (const pairs of [
+    [['a#1', 'a#1']],
+    [
+      ['a#1', 'a#2'],
+      ['a#2', 'a#1'],
+    ],
+    [
+      ['a#1', 'x'],
+      ['a#2', 'a#1'],
+      ['a#1', 'a#2'],
+    ],
+  ]) {
+    use([
+      decode(created ?? {}, 1),
+      ...pairs.map(([path = '', carried = ''], index) => started(index + 2, path, carried)),
+    ])
+  }
+})
