@@ -8,7 +8,7 @@ import { outputKeys, rowOf } from '../../src/engine/row.ts'
 import { RepriseError } from '../../src/errors.ts'
 import { decodePlain } from '../../src/journal/codec.ts'
 import { diffRuns } from '../../src/journal/diff.ts'
-import type { Entry, NewEntry, OnceCall, Owner, StoredOutput } from '../../src/journal/entries.ts'
+import type { Conversation, Entry, NewEntry, OnceCall, Owner, StoredOutput } from '../../src/journal/entries.ts'
 import { fold } from '../../src/journal/fold.ts'
 import { openQuestions } from '../../src/journal/state.ts'
 import { toModelMessages } from '../../src/models/messages.ts'
@@ -26,6 +26,16 @@ const output: StoredOutput = {
   startedAt: at,
   completedAt: at,
   fingerprint: { x: 'y' },
+  limited: { A: 3 },
+}
+const said: Conversation = {
+  first: ['m', { output: 2, digest: 'd' }],
+  files: [{ hash: 'h', name: 'n', mediaType: 'text/plain', bytes: 1 }],
+  rest: [
+    { role: 'assistant', parts: [{ type: 'text', text: 't' }] },
+    { role: 'tool', results: [{ id: 'i', tool: 't', outcome: { result: 1 } }] },
+    { role: 'user', text: 'u' },
+  ],
 }
 const from = { run: 'p', seq: 3 }
 const call: OnceCall = {
@@ -40,7 +50,7 @@ const call: OnceCall = {
 }
 const request = {
   instructions: 'i',
-  message: 'm',
+  message: ['m', { output: 2, digest: 'd' }],
   tools: [{ name: 't', description: 'd', schema: {} }],
   model: 'm',
   settings: {},
@@ -70,11 +80,12 @@ const every: NewEntry[] = [
     caller: { path: 'x#1', after: 'h' },
     reuse: { maxAgeSeconds: 1 },
     calls: [call],
+    lost: [{ task: 'a', run: 'p', entries: [7, 8] }],
     effects: 'ask',
     by: 'me',
   },
-  { type: 'task.offered', path: 'b', from, output },
-  { type: 'task.inherited', path: 'b', from, reasons: ['r'], stale: ['s'] },
+  { type: 'task.offered', path: 'b', from, output, conversation: said },
+  { type: 'task.inherited', path: 'b', from, reasons: ['r'], stale: ['s'], condition: { x: 'y' } },
   { type: 'task.inherited', path: 'c', from, output },
   { type: 'task.started', path: 'a#1', request, fingerprint: { f: 'd' }, agent: 'A', because: ['b'] },
   { type: 'model.failed', path: 'a#1/1', startedAt: at, tries: [{ at, error: 'e' }], error: failure },
@@ -87,6 +98,7 @@ const every: NewEntry[] = [
     usage,
     finish: 'stop',
     model: 'n',
+    last: true,
   },
   {
     type: 'tool.called',
