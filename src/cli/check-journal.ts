@@ -1,12 +1,13 @@
 // Whether a journal is as it was written. Each entry names the hash of the line before, and each stored value is named by its own.
 // Of the last entry, a `file:` store notes number and hash apart from the journal, and `sqlite:` with every change of what a list shows.
+import { damaged } from '../engine/history/export-format.ts'
 import { runNotFound } from '../engine/run-not-found.ts'
-import { RepriseError } from '../errors.ts'
 import { editOf } from '../journal/check-entry.ts'
 import { blobReferences } from '../journal/codec.ts'
-import type { EntryOf } from '../journal/entries.ts'
 import { gapLimit } from '../journal/edits.ts'
+import type { EntryOf } from '../journal/entries.ts'
 import { hashBytes } from '../journal/hash.ts'
+import { parseObject } from '../journal/json.ts'
 import type { Store } from '../stores/store.ts'
 
 export interface Check {
@@ -42,9 +43,9 @@ export async function checkJournal(store: Store, run: string): Promise<Check> {
   // before the lines: what is appended while they are read must not look lost
   const noted = await store.lastNoted(run)
   for await (const { seq, bytes } of store.read(run)) {
-    const { entry, text } = readLine(bytes, `entry ${seq} of run ${run}`)
+    const { entry, text } = readLine(seq, bytes, `entry ${seq} of run ${run}`)
     if (entry.seq - last > gapLimit)
-      throw damaged(`the entry behind ${last} of run ${run} says that it is entry ${entry.seq}`)
+      throw damaged(`entry ${entry.seq} of run ${run} follows entry ${last}`, 'mend the number of that line')
     for (let gone = last + 1; gone < entry.seq; gone++) missing.add(gone)
     if (entry.seq === last + 1 && entry.prev !== hash) changed.add(Math.max(1, last))
     const edit = editOf(entry)
@@ -81,17 +82,16 @@ async function checkValues(store: Store, run: string, hashes: Set<string>): Prom
 
 type Line = Pick<EntryOf<'run.resumed'>, 'seq' | 'prev' | 'edited'>
 
-function readLine(bytes: Uint8Array, where: string): { entry: Line; text: string } {
+function readLine(seq: number, bytes: Uint8Array, where: string): { entry: Line; text: string } {
+  const advice = 'restore the journal from a copy'
+  let text: string
+  let entry: Line | undefined
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-    const entry = JSON.parse(text) as Line | null
-    if (typeof entry?.seq === 'number') return { entry, text }
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    entry = parseObject(text) as Line | undefined
   } catch {
-    // told below
+    throw damaged(`${where} is not a line of JSON`, advice)
   }
-  throw damaged(`${where} is not a line of JSON`)
-}
-
-function damaged(what: string): RepriseError {
-  return new RepriseError('JOURNAL_DAMAGED', `${what}; restore the journal from a copy`)
+  if (entry?.seq !== seq) throw damaged(`${where} is not a line of JSON with that number`, advice)
+  return { entry, text }
 }

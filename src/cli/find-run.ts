@@ -3,7 +3,7 @@
 import { isBacktest } from '../engine/history/backtest-name.ts'
 import { allRows } from '../engine/history/all-rows.ts'
 import { ofOtherCrew, runNotFound } from '../engine/run-not-found.ts'
-import type { RowSummary } from '../engine/row.ts'
+import { summaryOf } from '../engine/row-summary.ts'
 import { RepriseError } from '../errors.ts'
 import { callerOf } from '../journal/paths.ts'
 import type { RunRow, Store } from '../stores/store.ts'
@@ -83,7 +83,7 @@ export async function pickUnfinished(store: Store, crew: string): Promise<string
 async function pickRun(title: string, rows: readonly RunRow[]): Promise<RunRow> {
   const now = new Date()
   const choices = rows.map((row) => {
-    const { questions } = JSON.parse(row.summary) as RowSummary
+    const { questions } = summaryOf(row)
     const open = questions > 0 ? `, ${plural(questions, 'question')}` : ''
     return { value: row, label: row.run, note: `${shortTime(row.createdAt, now)}  ${row.crew}  ${row.status}${open}` }
   })
@@ -116,8 +116,8 @@ export function worksForAnother({ run }: RunRow): boolean {
   return callerOf(run) !== undefined
 }
 
-export function hasQuestions({ summary }: RunRow): boolean {
-  return (JSON.parse(summary) as RowSummary).questions > 0
+export function hasQuestions(row: RunRow): boolean {
+  return summaryOf(row).questions > 0
 }
 
 /** How many characters of an id tell each of these runs from every other one in the store, as `findRun` finds them. */

@@ -1,11 +1,11 @@
 // Runs as a list shows them: from their rows alone, so that no journal is read.
 import type { Engine } from '../engine/definition.ts'
-import type { RowSummary } from '../engine/row.ts'
+import { summaryOf, type RowSummary } from '../engine/row-summary.ts'
 import { runNotFound } from '../engine/run-not-found.ts'
 import { RepriseError } from '../errors.ts'
 import type { Failure, RunStatus, Usage } from '../journal/entries.ts'
 import { plainInputs } from '../journal/files.ts'
-import type { Json } from '../journal/json.ts'
+import { parseObject, type Json } from '../journal/json.ts'
 import { callerOf, childRun } from '../journal/paths.ts'
 import { addUsage, isEnded } from '../journal/state.ts'
 import { encodeCursor, type Position } from '../stores/cursor.ts'
@@ -46,7 +46,7 @@ export async function listRuns(
 ): Promise<RunSummary[]> {
   const last = before === undefined ? undefined : await positionOf(engine, before)
   const { rows } = await engine.store.list(filter, { limit, ...(last ? { before: encodeCursor(last) } : {}) })
-  return Promise.all(rows.map((row) => summaryOf(engine, row)))
+  return Promise.all(rows.map((row) => listed(engine, row)))
 }
 
 async function positionOf({ store }: Engine, before: string | Pick<RunSummary, 'id' | 'createdAt'>): Promise<Position> {
@@ -56,17 +56,15 @@ async function positionOf({ store }: Engine, before: string | Pick<RunSummary, '
   return row
 }
 
-async function summaryOf(engine: Engine, row: RunRow): Promise<RunSummary> {
-  const summary = JSON.parse(row.summary) as RowSummary
+async function listed(engine: Engine, row: RunRow): Promise<RunSummary> {
+  const summary = summaryOf(row)
   const { usage, questions } = await countWithin(engine.store, row, summary)
   return {
     id: row.run,
     crew: row.crew,
     status: row.status,
     abandoned: await isAbandoned(engine, row.run, row.status),
-    inputs: plainInputs(
-      row.inputs === '' ? await inputsOf(engine, row.run) : (JSON.parse(row.inputs) as RunSummary['inputs']),
-    ),
+    inputs: plainInputs(await inputsOf(engine, row)),
     parent: row.parent,
     caller: callerOf(row.run),
     createdAt: row.createdAt,
@@ -89,7 +87,7 @@ async function countWithin(store: Store, { run, status }: RunRow, summary: RowSu
   for (const attempt of summary.children ?? []) {
     const row = await store.row(childRun(run, attempt))
     if (!row) continue
-    const inner = await countWithin(store, row, JSON.parse(row.summary) as RowSummary)
+    const inner = await countWithin(store, row, summaryOf(row))
     counted = {
       usage: addUsage(counted.usage, inner.usage),
       questions: counted.questions + (over ? 0 : inner.questions),
@@ -102,13 +100,18 @@ export async function isAbandoned(engine: Engine, run: string, status: RunStatus
   return status === 'running' && (await engine.store.holder(run)) === undefined
 }
 
-/** One damaged run must not keep the others from being listed. */
-async function inputsOf({ store }: Engine, run: string): Promise<RunSummary['inputs']> {
+/** Those that are too large for a row are in the journal. Damaged ones are shown by whoever reads that: a list has others to show. */
+async function inputsOf({ store }: Engine, { run, inputs }: RunRow): Promise<RunSummary['inputs']> {
+  if (inputs !== '') return (parseObject(inputs) as RunSummary['inputs'] | undefined) ?? {}
   const { readEntries } = await import('../engine/read-run.ts')
   try {
     for await (const { entry } of readEntries(store, run)) return entry.type === 'run.created' ? entry.inputs : {}
   } catch (error) {
-    if (!RepriseError.isInstance(error) || !['JOURNAL_DAMAGED', 'BLOB_MISSING'].includes(error.code)) throw error
+    if (!isDamage(error)) throw error
   }
   return {}
+}
+
+function isDamage(error: unknown): boolean {
+  return RepriseError.isInstance(error) && (error.code === 'JOURNAL_DAMAGED' || error.code === 'BLOB_MISSING')
 }

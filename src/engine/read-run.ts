@@ -1,6 +1,6 @@
 // A run's journal from a store, folded, with the chain of hashes checked on the way. A line that does not fit its neighbour
 // is a person's edit: it is reported in the state, and the next resume records it.
-import { RepriseError } from '../errors.ts'
+import { messageOf, RepriseError } from '../errors.ts'
 import { decodeEntry, decodePlain } from '../journal/codec.ts'
 import type { Entry } from '../journal/entries.ts'
 import { closeFold, missEntries } from '../journal/edits.ts'
@@ -26,12 +26,16 @@ export async function readRun(store: Store, run: string): Promise<ReadRun> {
   // before the lines: what is appended while they are read must not look lost
   const noted = await store.lastNoted(run)
   for await (const line of store.read(run)) {
-    const decoded = decode(line)
-    // a promise for each of ten thousand lines is what a resume can do without
-    const entry = decoded instanceof Promise ? await decoded : decoded
-    if (state.seq > 0 && entry.seq === state.seq + 1 && entry.prev !== hash) state.changed.push(state.seq)
-    applyEntry(state, entry)
-    if (entry.type === 'task.started') checkPinned(entry.path ?? '')
+    try {
+      const decoded = decode(line)
+      // a promise for each of ten thousand lines is what a resume can do without
+      const entry = decoded instanceof Promise ? await decoded : decoded
+      if (state.seq > 0 && entry.seq === state.seq + 1 && entry.prev !== hash) state.changed.push(state.seq)
+      applyEntry(state, entry)
+      if (entry.type === 'task.started') checkPinned(entry.path ?? '')
+    } catch (error) {
+      throw asDamage(error, run, line.seq)
+    }
     hash = hashBytes(line.bytes)
   }
   if (state.seq === 0) throw runNotFound(store, run)
@@ -60,7 +64,19 @@ export async function* readEntries(
   after = 0,
 ): AsyncGenerator<{ entry: Entry; bytes: Uint8Array }> {
   const decode = lineDecoder(store, run)
-  for await (const line of store.read(run, after)) yield { entry: await decode(line), bytes: line.bytes }
+  for await (const line of store.read(run, after)) {
+    const entry = await Promise.try(decode, line).catch((error: unknown) => {
+      throw asDamage(error, run, line.seq)
+    })
+    yield { entry, bytes: line.bytes }
+  }
+}
+
+/** What an entry says that makes no sense is damage, wherever it shows. */
+function asDamage(error: unknown, run: string, seq: number): RepriseError {
+  if (RepriseError.isInstance(error)) return error
+  const words = `entry ${seq} of run ${run} says something that cannot be (${messageOf(error)}); restore the journal from a copy, or remove that line`
+  return new RepriseError('JOURNAL_DAMAGED', words, { runId: run, cause: error })
 }
 
 /** A promise only for a line that refers to a value which is stored apart. */
@@ -72,6 +88,15 @@ function lineDecoder(store: Store, run: string): (line: Line) => Entry | Promise
   }
   return ({ seq, bytes }) => {
     const where = `entry ${seq} of run ${run}`
-    return decodePlain(bytes, where) ?? decodeEntry(bytes, blob, where)
+    const plain = decodePlain(bytes, where)
+    return plain
+      ? atItsPlace(plain, seq, where)
+      : decodeEntry(bytes, blob, where).then((entry) => atItsPlace(entry, seq, where))
   }
+}
+
+function atItsPlace(entry: Entry, seq: number, where: string): Entry {
+  if (entry.seq === seq) return entry
+  const words = `${where} says that it is entry ${entry.seq}; restore the journal from a copy`
+  throw new RepriseError('JOURNAL_DAMAGED', words)
 }

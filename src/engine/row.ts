@@ -1,24 +1,14 @@
 // The listing row of a run: what a list shows without reading journals. It changes with the entries, in the same append.
-import type { Entry, Failure, Usage } from '../journal/entries.ts'
+import type { Entry } from '../journal/entries.ts'
 import { digest } from '../journal/hash.ts'
 import { isNested, taskOf } from '../journal/paths.ts'
 import { openQuestions, type CallState, type RunState, type TaskState } from '../journal/state.ts'
 import type { OutputKey, RunRow } from '../stores/store.ts'
 import { attemptsSinceDone } from './children.ts'
+import type { RowSummary } from './row-summary.ts'
 
 /** Larger inputs are left out of the row, and a listing that shows them reads the journal instead. */
 const inputsLimit = 2_048
-
-export interface RowSummary {
-  readonly done: number
-  readonly total: number
-  readonly lives: number
-  readonly usage: Usage
-  readonly questions: number
-  /** The attempts at tasks that are crews and not done yet: what their runs have taken is not in `usage`, nor are their questions. */
-  readonly children?: readonly string[]
-  readonly error?: Failure
-}
 
 export function rowOf(state: RunState): RunRow {
   const tasks = [...state.tasks.values()].filter((task) => !task.removed)

@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { Owner } from '../journal/entries.ts'
+import { parseObject } from '../journal/json.ts'
 
 // loaded when it is first needed: a command that only looks at runs does without
 const crypto = (): typeof import('node:crypto') => process.getBuiltinModule('node:crypto')
@@ -112,4 +113,13 @@ function processState(pid: number): { start: string; ended: boolean } | undefine
   } catch {
     return undefined
   }
+}
+
+/** Of a lease as it is stored. One that cannot be read is nobody's: the token keeps whoever had it from writing. */
+export function readOwner(text: string | null): Owner | undefined {
+  const owner = parseObject(text ?? '') as Partial<Owner> | undefined
+  const texts = [owner?.host, owner?.boot, owner?.start, owner?.instance]
+  return Number.isSafeInteger(owner?.pid) && texts.every((field) => typeof field === 'string')
+    ? (owner as Owner)
+    : undefined
 }

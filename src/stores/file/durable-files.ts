@@ -85,7 +85,14 @@ export function isMissing(error: unknown): boolean {
 /** File-system errors as what the port promises. */
 export function fileError(error: unknown, path: string): RepriseError {
   if (RepriseError.isInstance(error)) return error
+  if ((error as NodeJS.ErrnoException | undefined)?.code === 'EISDIR') return notFile(path, error)
   return new RepriseError('STORE_FAILED', `${path} could not be read or written: ${messageOf(error)}`, { cause: error })
+}
+
+/** A folder has the name of a journal, or of what belongs to one. */
+function notFile(path: string, cause: unknown): RepriseError {
+  const words = `a folder below ${path} has the name of a file of a run: move it away, or put a copy of the file in its place`
+  return new RepriseError('JOURNAL_DAMAGED', words, { cause })
 }
 
 async function takeBack(handle: FileHandle, path: string, tail: Tail, error: unknown): Promise<never> {

@@ -3,11 +3,12 @@
 // journal rather than WAL: folders like this one get mounted, copied and synced, where shared memory does not work.
 import type { DatabaseSync } from 'node:sqlite'
 import { RepriseError } from '../../errors.ts'
+import { readOwner } from '../owner.ts'
 import { storeClosed, storeNewer, type Holding } from '../refusals.ts'
 import { sameFile } from '../same-file.ts'
 import { openDatabase } from '../sqlite/open-database.ts'
 import { whileBusy } from '../sqlite/sqlite-errors.ts'
-import type { Owner, RunId } from '../store.ts'
+import type { RunId } from '../store.ts'
 
 /** What this code can write. */
 export const formatNumber = 1
@@ -47,7 +48,7 @@ export async function openLeaseDatabase(path: string, url: string): Promise<Leas
     get(run) {
       const row = select.get(run)
       if (row === undefined) return { token: 0, holding: undefined }
-      const owner = row['owner'] === null ? undefined : (JSON.parse(String(row['owner'])) as Owner)
+      const owner = readOwner(row['owner'] as string | null)
       return { token: Number(row['token']), holding: owner && { owner, expiresAt: Number(row['expires_at']) } }
     },
     put(run, token, holding) {

@@ -3,6 +3,7 @@
 // "$more", so that a batch which a crash cut short is recognised. The first batch of a file cannot be cut short, since the file
 // gets its name behind it: its "$store" is in the first line, so that a person may remove any other. Cutting the splice off gives
 // the exact bytes back. Bytes that are not such JSON are kept as base64.
+import { runStatuses } from '../../journal/entries.ts'
 import { parseObject } from '../../journal/json.ts'
 import type { Batch, Line, RunRow } from '../store.ts'
 
@@ -52,15 +53,39 @@ export function decodeLine(bytes: Uint8Array): FileLine | undefined {
     const value = parseObject(text)
     if (value === undefined || !Number.isSafeInteger(value['seq']) || Number(value['seq']) < 1) return undefined
     const store = value['$store']
+    if (store !== undefined && !isStoreData(store)) return undefined
     return {
       seq: Number(value['seq']),
       more: value['$more'] === true,
-      store: typeof store === 'object' && store !== null ? store : undefined,
+      store,
       bytes: () => originalBytes(text, value),
     }
   } catch {
     return undefined
   }
+}
+
+function isStoreData(value: unknown): value is StoreData {
+  if (!isObject(value)) return false
+  const { row = {}, outputs = [], taken = [] } = value
+  if (!isObject(row) || !Array.isArray(outputs) || !Array.isArray(taken)) return false
+  const { status = 'running', ...texts } = row
+  return (
+    runStatuses.some((known) => known === status) &&
+    Object.values(texts).every((text) => text === null || typeof text === 'string') &&
+    outputs.every(isFileOutput) &&
+    taken.every((id) => typeof id === 'string')
+  )
+}
+
+function isFileOutput(value: unknown): value is FileOutput {
+  if (!isObject(value)) return false
+  const { task, fingerprint, seq, at } = value
+  return typeof task === 'string' && typeof fingerprint === 'string' && Number.isFinite(seq) && Number.isFinite(at)
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function originalBytes(text: string, value: JsonObject): Uint8Array {

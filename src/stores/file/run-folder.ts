@@ -94,7 +94,7 @@ export function runFolder(folder: string): RunFolder {
       for (const file of await readdir(folder)) {
         const name = runPart(file)
         if (name === undefined) continue
-        const state = await loadNamed(file, decodeName(name))
+        const state = await loadNamed(file, decodeName(name)).catch(ofFolder)
         const row = state && completeRow(state)
         if (state !== undefined && row !== undefined) found.push({ row, state })
       }
@@ -131,6 +131,11 @@ export function runFolder(folder: string): RunFolder {
       await removeExtras(run)
     },
   }
+}
+
+/** A folder that has the name of a journal hides no other run. */
+function ofFolder(error: unknown): undefined {
+  if ((error as NodeJS.ErrnoException).code !== 'EISDIR') throw error
 }
 
 async function exists(path: string): Promise<boolean> {

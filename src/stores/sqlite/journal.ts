@@ -6,7 +6,16 @@ import { checkInbox, checkNumbers, checkOpen, checkSeq, checkToken, runNotFound 
 import type { Batch, Lease, Line, NotedEnd, Owner, RunId, RunRow } from '../store.ts'
 import type { Connection } from './connection.ts'
 import type { Piece } from './places.ts'
-import { endColumns, endValues, findLease, holdingOf, replaceRow, rowColumns, rowValues } from './records.ts'
+import {
+  damagedRow,
+  endColumns,
+  endValues,
+  findLease,
+  holdingOf,
+  replaceRow,
+  rowColumns,
+  rowValues,
+} from './records.ts'
 
 const inserted = ['run', 'root', ...rowColumns, ...endColumns, 'token', 'owner', 'expires_at']
 const insertRun = `insert into runs (${inserted.join()}) values (${inserted.map(() => '?').join()})`
@@ -116,7 +125,7 @@ export async function* readLines(connection: Connection, run: RunId, after: numb
       if (!piece) return undefined
       const from = at - piece.first
       const ids = piece.entries.slice(from, Math.min(from + chunkLines, found.last + 1 - piece.first))
-      return { lines: linesAt(connection, found.id, ids), places: ids.length }
+      return { lines: linesAt(connection, { run, id: found.id }, ids), places: ids.length }
     })
     // Deleted in the meantime.
     if (chunk === undefined) return
@@ -127,14 +136,20 @@ export async function* readLines(connection: Connection, run: RunId, after: numb
   }
 }
 
-function linesAt({ sql }: Connection, run: number, ids: readonly number[]): Line[] {
+function linesAt({ sql }: Connection, { run, id }: { run: RunId; id: number }, ids: readonly number[]): Line[] {
   // `cross` keeps the order of the tables: that of the ids. When the run was deleted, they may be those of another's entries.
   const select = sql(
     'select seq, line from json_each(?) as wanted cross join entries on entries.id = wanted.value where run_id = ?',
   )
   select.setReturnArrays(true)
-  const rows = select.all(JSON.stringify(ids), run) as unknown as [number, Uint8Array][]
-  return rows.map(([seq, bytes]) => ({ seq, bytes }))
+  const rows = select.all(JSON.stringify(ids), id) as unknown as [number, unknown][]
+  return rows.map(([seq, bytes]) => ({ seq, bytes: bytesOf(bytes, `entry ${seq} of run ${run}`) }))
+}
+
+/** SQLite keeps values of any type in any column. */
+function bytesOf(value: unknown, what: string): Uint8Array {
+  if (value instanceof Uint8Array) return value
+  throw damagedRow(what)
 }
 
 export async function readBlob(connection: Connection, run: RunId, hash: string): Promise<Uint8Array | undefined> {
@@ -143,7 +158,7 @@ export async function readBlob(connection: Connection, run: RunId, hash: string)
       .sql('select b.bytes from blobs b join runs r on r.id = b.run_id where r.run = ? and b.hash = ?')
       .get(run, hash),
   )
-  return row?.['bytes'] as Uint8Array | undefined
+  return row && bytesOf(row['bytes'], `the stored value ${hash} of run ${run}`)
 }
 
 function insertBatch({ sql, now, places }: Connection, id: number, crew: string, batch: Batch): void {

@@ -78,6 +78,11 @@ export function deleteRun(connection: Connection, run: RunId): Promise<RunId[]> 
     for (const { id, run: gone, token } of records) {
       connection.writable.delete(gone)
       sql('update tokens set floor = max(floor, ?)').run(token)
+      // places that cannot be read do not say which entries to delete: then all are looked through
+      if (sql('select 1 from places where run_id = ? and not json_valid(entries)').get(id) !== undefined) {
+        sql('delete from entries where run_id = ?').run(id)
+        sql('delete from places where run_id = ?').run(id)
+      }
       sql('delete from runs where id = ?').run(id)
     }
     if (records.length > 0) connection.places.undone()

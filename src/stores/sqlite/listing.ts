@@ -6,13 +6,16 @@ import { pageOf } from '../list-page.ts'
 import { runNotFound } from '../refusals.ts'
 import type { Cursor, Message, RunFilter, RunId, RunRow, RunStatus } from '../store.ts'
 import type { Connection } from './connection.ts'
-import { findLease, rowColumns, rowOf, type RunRecord } from './records.ts'
+import { damagedRow, findLease, rowColumns, rowOf, type RunRecord } from './records.ts'
 
 const columns = ['id', 'run', ...rowColumns].join()
 
 export async function findRow(connection: Connection, run: RunId): Promise<RunRow | undefined> {
   const record = await connection.read(() => connection.sql(`select ${columns} from runs where run = ?`).get(run))
-  return record === undefined ? undefined : rowOf(record as unknown as RunRecord)
+  if (record === undefined) return undefined
+  const row = rowOf(record as unknown as RunRecord)
+  if (!runStatuses.includes(row.status)) throw damagedRow(`the status of run ${run}`)
+  return row
 }
 
 export async function listRows(

@@ -3,6 +3,8 @@
 // and every connection remembers those of the newest, which are not noted yet. What others have written since it last looked it
 // reads from the entries themselves: SQLite tells by a number whether another connection has committed.
 import type { StatementSync } from 'node:sqlite'
+import { parseObject } from '../../journal/json.ts'
+import { damagedRow } from './records.ts'
 
 /**
  * So many entries are left before their places are noted. More of them make the pages of a run's places be written less often, and
@@ -104,7 +106,7 @@ export function openPlaces(sql: (text: string) => StatementSync, changed: () => 
       const found = sql(
         'select first, entries from places where run_id = ? and first <= ? order by first desc limit 1',
       ).get(run, seq) as { first: number; entries: string } | undefined
-      return found && { first: found.first, entries: JSON.parse(found.entries) as number[] }
+      return found && { first: found.first, entries: readIds(found.entries) }
     },
     add(run, seq, entry) {
       remember(run, seq, entry)
@@ -113,4 +115,10 @@ export function openPlaces(sql: (text: string) => StatementSync, changed: () => 
     note,
     undone: forget,
   }
+}
+
+function readIds(text: string): number[] {
+  const ids = parseObject(`{"ids":${text}}`)?.['ids']
+  if (Array.isArray(ids) && ids.every((id) => Number.isSafeInteger(id))) return ids as number[]
+  throw damagedRow('the list of where the entries of a run are')
 }

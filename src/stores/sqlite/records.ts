@@ -1,8 +1,10 @@
 // The run table's rows as SQLite gives them, and what they mean to the port.
 import type { Connection } from './connection.ts'
 import type { Holding } from '../refusals.ts'
+import { RepriseError } from '../../errors.ts'
 import { hashBytes } from '../../journal/hash.ts'
-import type { Batch, Owner, RunId, RunRow, RunStatus } from '../store.ts'
+import { readOwner } from '../owner.ts'
+import type { Batch, RunId, RunRow, RunStatus } from '../store.ts'
 
 export interface RunRecord {
   readonly id: number
@@ -70,18 +72,28 @@ export function replaceRow({ sql }: Connection, id: number, row: RunRow, batch: 
   if (Number(update.changes) === 0) sql(updateRow).run(...rowValues(row), ...end, id)
 }
 
+/** What somebody else wrote there may be no text: then it is left empty, since a list has other rows to show. */
 export function rowOf(record: RunRecord): RunRow {
+  const { run, crew, version, status, created_at, updated_at, parent, inputs, summary } = record
   return {
-    run: record.run,
-    crew: record.crew,
-    version: record.version,
-    status: record.status,
-    createdAt: record.created_at,
-    updatedAt: record.updated_at,
-    ...(record.parent === null ? {} : { parent: record.parent }),
-    inputs: record.inputs,
-    summary: record.summary,
+    run: textOf(run),
+    crew: textOf(crew),
+    version: textOf(version),
+    status,
+    createdAt: textOf(created_at),
+    updatedAt: textOf(updated_at),
+    ...(parent === null ? {} : { parent: textOf(parent) }),
+    inputs: textOf(inputs),
+    summary: textOf(summary),
   }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+export function damagedRow(what: string): RepriseError {
+  return new RepriseError('JOURNAL_DAMAGED', `${what} is damaged in the database: restore the database from a copy`)
 }
 
 export function findLease(connection: Connection, run: RunId): LeaseRecord | undefined {
@@ -92,6 +104,6 @@ export function findLease(connection: Connection, run: RunId): LeaseRecord | und
 }
 
 export function holdingOf(record: LeaseRecord): Holding | undefined {
-  if (record.owner === null) return undefined
-  return { owner: JSON.parse(record.owner) as Owner, expiresAt: record.expires_at ?? 0 }
+  const owner = readOwner(record.owner)
+  return owner && { owner, expiresAt: record.expires_at ?? 0 }
 }

@@ -1,0 +1,102 @@
+// Rows of a database that hold something else than Reprise wrote: the run that they belong to is said to be damaged, and the others go on.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { Crew, RepriseError, Task } from 'reprise'
+import { openStore, sqliteStore, thisOwner } from 'reprise/stores'
+import { checkJournal } from '../../src/cli/check-journal.ts'
+import { batch, linesOf, refused, row, started, ttlMs } from '../../src/testing/store-contract/harness.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+const ofR = "(select id from runs where run = 'r')"
+
+async function damagedBy(folder: string, sql: string): Promise<string> {
+  const path = join(folder, 'runs.db')
+  const crew = crewIn(path)
+  await crew.kickoff({ id: 'r', inputs: { claim: 'roof' }, through: 'first' })
+  await crew.kickoff({ id: 'whole' })
+  await crew.close()
+  const db = new DatabaseSync(path)
+  db.exec(sql)
+  db.close()
+  return path
+}
+
+function crewIn(path: string): Crew {
+  const tasks = ['first', 'second'].map((name) => new Task({ name, run: () => name }))
+  return new Crew({ name: 'c', tasks, store: `sqlite:${path}`, logger: { info() {}, warn() {} } })
+}
+
+const garbage: { readonly [what: string]: string } = {
+  'a line of another type': `update entries set line = 7 where run_id = ${ofR} and seq = 3`,
+  'a line of text': `update entries set line = 'text' where run_id = ${ofR} and seq = 3`,
+  'a line of other bytes': `update entries set line = x'ff00' where run_id = ${ofR} and seq = 3`,
+  'a line of other JSON': `update entries set line = cast('[1]' as blob) where run_id = ${ofR} and seq = 3`,
+  'the line of another number': `update entries set line = (select line from entries where run_id = ${ofR} and seq = 2) where run_id = ${ofR} and seq = 3`,
+  'a summary that is no JSON': "update runs set summary = 'x' where run = 'r'",
+  'a summary of another shape': `update runs set summary = '{"usage":null}' where run = 'r'`,
+  'a summary that is no text': "update runs set summary = x'00' where run = 'r'",
+  'inputs that are no JSON': "update runs set inputs = '{' where run = 'r'",
+  'inputs that are a number': "update runs set inputs = '7' where run = 'r'",
+  'another status': "update runs set status = 'lost' where run = 'r'",
+  'times that are no text': "update runs set created_at = x'00', updated_at = x'00' where run = 'r'",
+  'an owner that is no JSON': "update runs set owner = 'x', expires_at = 9e15 where run = 'r'",
+  'an owner of another shape': `update runs set owner = '{"pid":"x"}', expires_at = 9e15 where run = 'r'`,
+  'places that are no JSON': `insert into places values (${ofR}, 1, 3, 'x'); update noted set upto = (select max(id) from entries), changes = changes + 1`,
+  'places of another shape': `insert into places values (${ofR}, 1, 3, '{}'); update noted set upto = (select max(id) from entries), changes = changes + 1`,
+}
+for (const [what, sql] of Object.entries(garbage)) {
+  test(`a run with ${what} is damaged at most, and hides no other`, async () => {
+    await using folder = await temporaryFolder()
+    const path = await damagedBy(folder.path, sql)
+    await using crew = crewIn(path)
+    await using store = Object.assign(await openStore(`sqlite:${path}`), { [Symbol.asyncDispose]: () => store.close() })
+    assert.ok((await crew.listRuns()).some(({ id }) => id === 'whole'))
+    const works: (() => Promise<unknown>)[] = [
+      () => crew.getRun('r'),
+      () => checkJournal(store, 'r'),
+      () => store.row('r'),
+      () => store.holder('r'),
+      () => store.claim(thisOwner(), ttlMs, [{ crew: 'c', version: '' }], 5),
+      () => crew.exportRun('r', join(folder.path, 'out')),
+      () => crew.resume('r'),
+      () => crew.fork({ run: 'r', id: 'made' }),
+    ]
+    for (const work of works) {
+      await work().catch((error: unknown) => {
+        assert.ok(RepriseError.isInstance(error) && error.code !== 'STORE_FAILED', (error as Error).stack)
+      })
+    }
+    // whoever wants it gone can delete it
+    await store.delete('r')
+    assert.equal(await store.row('r'), undefined)
+  })
+}
+
+test('a list shows that of a run whose row is damaged', async () => {
+  await using folder = await temporaryFolder()
+  const path = await damagedBy(folder.path, "update runs set summary = 'x', inputs = 'y' where run = 'r'")
+  await using crew = crewIn(path)
+  const listed = (await crew.listRuns()).find(({ id }) => id === 'r')
+  assert.equal(listed?.error?.code, 'JOURNAL_DAMAGED')
+  assert.match(listed.error.message, /run r is damaged; resume the run/)
+  assert.deepEqual(listed.inputs, {})
+  // to go on writes it anew
+  assert.equal((await crew.resume('r')).status, 'completed')
+  assert.equal((await crew.listRuns()).find(({ id }) => id === 'r')?.error, undefined)
+})
+
+test('a damaged line or value is named by its run and number', async () => {
+  await using folder = await temporaryFolder()
+  const path = join(folder.path, 'runs.db')
+  const store = await sqliteStore(path)
+  const lease = await started(store, 'r')
+  await store.append(lease, 1, batch(2, 1, { blobs: [{ hash: 'h', bytes: Buffer.from('b') }], row: row('r') }))
+  const db = new DatabaseSync(path)
+  db.exec("update entries set line = 'text' where seq = 2; update blobs set bytes = 'text'")
+  db.close()
+  await refused(linesOf(store, 'r'), 'JOURNAL_DAMAGED', /entry 2 of run r is damaged.*from a copy/)
+  await refused(store.blob('r', 'h'), 'JOURNAL_DAMAGED', /stored value h of run r is damaged.*from a copy/)
+  await store.close()
+})
