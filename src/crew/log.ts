@@ -31,7 +31,7 @@ export function describeEntry(entry: Entry): string | undefined {
   const at = entry.path ?? ''
   switch (entry.type) {
     case 'run.resumed':
-      return `resumed by process ${entry.owner.pid}${entry.edited ? `; the journal was edited by hand, again: ${entry.edited.tasks.join(', ') || 'nothing'}` : ''}`
+      return `resumed by process ${entry.owner.pid}${entry.edited ? `; entries of the journal were missing or changed, again: ${entry.edited.tasks.join(', ') || 'nothing'}` : ''}`
     case 'run.suspended':
       return `suspended: ${entry.reason}${entry.through === undefined ? '' : ` ${entry.through}`}`
     case 'run.completed':

@@ -191,7 +191,7 @@ function suspensionSentence(state: RunState, questions: readonly Question[]): st
     case 'takeovers':
       return `Run ${state.run} was taken up five times without a new step, so it is left alone; find out what ends its processes, then ${resume}`
     case 'edited':
-      return `Run ${state.run} was edited by hand and has tasks to do; ${resume}`
+      return `Run ${state.run} lacks entries, or some were changed, and it has tasks to do; ${resume}`
     default:
       return `Run ${state.run} was stopped; ${resume}`
   }

@@ -68,7 +68,7 @@ export async function planResume(
       const { fields, reasons } = changeSince(crew, task, known, state.inputs, outputs)
       keep(known.output, ['this run has it', ...reasons.map((reason) => `stale: ${reason}`)], fields)
     } else if (byHand.has(task.name)) {
-      execute({ reasons: ['the journal was edited by hand'] })
+      execute({ reasons: ['entries of the journal are missing or changed'] })
     } else if (isUnderWay(state, known)) {
       execute(goingOn(task, state, attemptOf(state, known) as AttemptState, changed, outputs))
     } else {
