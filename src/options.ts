@@ -98,6 +98,11 @@ export function isRecord(value: unknown): value is { readonly [key: string]: unk
   return /^\[object (Object|Module)\]$/.test(Object.prototype.toString.call(value))
 }
 
+/** The member of that name which the record itself has: `constructor` and its kin are found on every object. */
+export function own<Value>(record: { readonly [name: string]: Value }, name: string): Value | undefined {
+  return Object.hasOwn(record, name) ? record[name] : undefined
+}
+
 /** The candidate that a typing mistake most likely meant. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   const scored = candidates.map((candidate) => ({

@@ -10,7 +10,7 @@ export async function askInputs(
   names: readonly string[],
   person: Person = thePerson(),
 ): Promise<{ readonly [name: string]: unknown } | undefined> {
-  const inputs: { [name: string]: unknown } = {}
+  const inputs: [string, unknown][] = []
   err.line({ text: 'a text, or @file for the text of a file; Esc to leave', format: 'dim' })
   for (const name of names) {
     const value = await askInput(err, name, person)
@@ -18,9 +18,9 @@ export async function askInputs(
       err.line()
       return undefined
     }
-    inputs[name] = value.given
+    inputs.push([name, value.given])
   }
-  return inputs
+  return Object.fromEntries(inputs)
 }
 
 /** Asks again until it is something that can be used. */

@@ -1,5 +1,7 @@
 // From an agent, as users write it, to what the engine executes: itself, and those whom it may hand work to.
 import type { CoworkerDefinition, Inputs, TaskDefinition } from '../engine/definition.ts'
+import { delegationTools } from '../engine/delegate.ts'
+import { RepriseError } from '../errors.ts'
 import type { Json } from '../journal/json.ts'
 import { modelName } from '../models/resolve-model.ts'
 import type { Tool } from '../tools/tool.ts'
@@ -32,10 +34,12 @@ export function defineCoworkers(
     const chain = [...above, agent]
     const theirs =
       agent.allowDelegation && above.length < deepest ? agents.filter((other) => !chain.includes(other)) : []
+    const tools = replacedTools(lent ?? agent.tools, overrides)
+    if (theirs.length > 0) checkDelegates(task, agent, tools)
     return {
       agent: defineAgent(agent, overrides),
       goal: (inputs) => agentText(agent, 'goal', inputs),
-      tools: replacedTools(lent ?? agent.tools, overrides),
+      tools,
       guardrails: agent.guardrails.map((guardrail, index) => defineGuardrail(guardrail, index, task, undefined)),
       // made when they are asked for: ten agents that may all delegate stand in hundreds of chains
       get coworkers() {
@@ -44,6 +48,14 @@ export function defineCoworkers(
       instructions: (inputs) => agentInstructions(agent, inputs),
     }
   })
+}
+
+/** CREW_INVALID when an agent that hands work on has a tool of the name of those by which it does. */
+export function checkDelegates(task: string, { role }: Agent, tools: readonly Tool[]): void {
+  const rival = tools.find(({ name }) => delegationTools.includes(name))
+  if (!rival) return
+  const words = `task ${task}: agent ${role} hands work on by a tool ${rival.name} of Reprise, and has its own tool ${rival.name}; rename yours, or take allowDelegation away`
+  throw new RepriseError('CREW_INVALID', words)
 }
 
 /** These, theirs, and so on: each agent once, where the fewest stand above it. */

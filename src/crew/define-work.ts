@@ -9,6 +9,7 @@ import type { Overrides } from './define.ts'
 import { hashedInputs, readInputs, settled, unreadInputs } from './given-inputs.ts'
 import { checkInputs } from './inputs.ts'
 import { outputFileOf } from './output-file.ts'
+import { placeholders } from './placeholders.ts'
 import { field, fingerprintOf, inputFields, type Field } from './task-fingerprint.ts'
 import type { Task } from './task.ts'
 
@@ -28,7 +29,8 @@ export function defineWork(task: Task, work: Work, given: readonly TaskDefinitio
     expectedOutput: undefined,
     agent: noAgent,
     context: given.map((other) => other.name),
-    inputs: [],
+    // beside these, a function may use any
+    inputs: placeholders(task.outputFile ?? ''),
     schema,
     reading: last ? last.reading : readingOf(task),
     tools: [],

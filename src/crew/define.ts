@@ -4,12 +4,14 @@ import type { TaskDefinition } from '../engine/definition.ts'
 import { RepriseError } from '../errors.ts'
 import { filesIn } from '../journal/files.ts'
 import type { LanguageModel } from '../models/resolve-model.ts'
+import { own } from '../options.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Agent } from './agent.ts'
 import { agentTaskFingerprint, textsFrom } from './agent-task-fingerprint.ts'
 import {
   agentInstructions,
   agentTexts,
+  checkDelegates,
   defineAgent,
   defineCoworkers,
   everyCoworker,
@@ -118,6 +120,7 @@ function defineTask(task: Task, doers: Doers, context: readonly string[], overri
   const { agent, agents, lent } = doers
   const tools = replacedTools(doers.tools, overrides)
   const coworkers = defineCoworkers(doers.coworkers, [agent], { task: task.name, agents, lent, overrides })
+  if (coworkers.length > 0) checkDelegates(task.name, agent, tools)
   const helpers = everyCoworker(coworkers)
   const doer = defineAgent(agent, overrides)
   const guardrails = [...task.guardrails, ...agent.guardrails]
@@ -148,7 +151,7 @@ function defineTask(task: Task, doers: Doers, context: readonly string[], overri
     outputFile: outputFileOf(task),
     render(inputs, outputs) {
       const text = (name: keyof typeof texts, where: string): string => interpolate(texts[name] ?? '', inputs, where)
-      const files = filesIn(used.map((name) => inputs[name] ?? null))
+      const files = filesIn(used.map((name) => own(inputs, name) ?? null))
       return {
         instructions: agentInstructions(agent, inputs),
         message: messageFor({

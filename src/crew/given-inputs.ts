@@ -3,7 +3,7 @@ import type { Inputs } from '../engine/definition.ts'
 import { RepriseError } from '../errors.ts'
 import { escaped, escapedFileOf, fileOf, filesIn, type Files } from '../journal/files.ts'
 import { strictJson, type Json } from '../journal/json.ts'
-import { describe } from '../options.ts'
+import { describe, own } from '../options.ts'
 import { fileIdentity, isInputFile, readInputFile, type InputFile } from './file.ts'
 
 export interface GivenInputs {
@@ -92,7 +92,7 @@ export function settled({ inputs, gone }: GivenInputs, stored: Inputs = {}, rest
     if (shown && known.has(shown.hash)) return { $file: { ...shown } }
     const inside = typeof before === 'object' && before !== null ? (before as { readonly [key: string]: Json }) : {}
     if (Array.isArray(value)) return (value as readonly Json[]).map((item, index) => settle(item, inside[index]))
-    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, settle(member, inside[key])]))
+    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, settle(member, own(inside, key))]))
   }
   return settle(inputs, stored) as Inputs
 }

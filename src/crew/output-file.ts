@@ -4,7 +4,7 @@ import type { Inputs, TaskDefinition } from '../engine/definition.ts'
 import { RepriseError } from '../errors.ts'
 import { fileOf } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
-import { checkText, describe } from '../options.ts'
+import { checkText, describe, own } from '../options.ts'
 import { interpolate, placeholders } from './placeholders.ts'
 import type { Task } from './task.ts'
 
@@ -23,7 +23,7 @@ export function checkTemplate(what: string, template: unknown): string | undefin
 function outputPath(template: string, inputs: Inputs, task: string): string {
   const where = `outputFile of task ${task}`
   const used = placeholders(template).flatMap((name) => {
-    const value = inputs[name]
+    const value = own(inputs, name)
     return value === undefined ? [] : [[name, pathText(value, `${where} uses {${name}}, which`)]]
   })
   const path = interpolate(template, Object.fromEntries(used) as Inputs, where)

@@ -7,6 +7,7 @@ import { canonicalJson, type Json } from '../journal/json.ts'
 import type { RunState } from '../journal/state.ts'
 import type { MakeRequest } from './crew-runs.ts'
 import { settled, type GivenInputs } from './given-inputs.ts'
+import { own } from '../options.ts'
 
 /** INPUTS_DIFFER. */
 export function checkSameInputs(state: RunState, given: GivenInputs): void {
@@ -28,7 +29,7 @@ export function checkSameOrigin(state: RunState, request: MakeRequest): void {
   const { run, from } = request
   const before = state.given ?? state.inputs
   const inputs = settled(request.given, before, true)
-  const names = Object.keys(inputs).filter((name) => shown(inputs[name]) !== shown(before[name]))
+  const names = Object.keys(inputs).filter((name) => shown(own(inputs, name)) !== shown(own(before, name)))
   const other =
     !parent || (run !== undefined && run !== parent.run)
       ? `from ${parent ? `run ${parent.run}` : 'no other run'}`
@@ -51,8 +52,8 @@ export function requestDigest({ from, only, outputs, stale, effects }: MakeReque
 
 function differences(before: Inputs, now: Inputs, names: readonly string[]): string {
   return names
-    .filter((name) => shown(now[name]) !== shown(before[name]))
-    .map((name) => `${name} was ${shorten(shown(before[name]))} and is ${shorten(shown(now[name]))}`)
+    .filter((name) => shown(own(now, name)) !== shown(own(before, name)))
+    .map((name) => `${name} was ${shorten(shown(own(before, name)))} and is ${shorten(shown(own(now, name)))}`)
     .join('; ')
 }
 

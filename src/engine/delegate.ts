@@ -20,6 +20,8 @@ import { takeTurnInWindow } from './summarise.ts'
 import type { CallScene, Delegate } from './tool-calls.ts'
 
 const names = { work: 'delegate_work', question: 'ask_coworker' } as const
+/** An agent that hands work on has these beside its own. */
+export const delegationTools: readonly string[] = Object.values(names)
 
 /** The task with the tools that its agent hands work on by. */
 export function withDelegation(task: TaskDefinition, inputs: Inputs): TaskDefinition {

@@ -1,18 +1,19 @@
 // Comparing fingerprints, and saying in words what changed. A fingerprint has one digest per field, so that a stale output
 // can always be explained; fields with a colon name one of many ("tool:lookup_policy", "input:notes", "context:facts"). Free of Node, for the page.
+import { own } from '../options.ts'
 import type { Fingerprint } from './entries.ts'
 
 /** The fields that differ, sorted; a field that only one side has differs. */
 export function changedFields(stored: Fingerprint, now: Fingerprint): string[] {
   const fields = new Set([...Object.keys(stored), ...Object.keys(now)])
-  return [...fields].filter((field) => stored[field] !== now[field]).toSorted()
+  return [...fields].filter((field) => own(stored, field) !== own(now, field)).toSorted()
 }
 
 /** "context facts changed; tool lookup_policy added". */
 export function explainChange(stored: Fingerprint, now: Fingerprint): string[] {
   return changedFields(stored, now).map((field) => {
     const what = field.replace(':', ' ')
-    if (!(field in stored)) return `${what} added`
-    return field in now ? `${what} changed` : `${what} removed`
+    if (!Object.hasOwn(stored, field)) return `${what} added`
+    return Object.hasOwn(now, field) ? `${what} changed` : `${what} removed`
   })
 }

@@ -21,7 +21,8 @@ export async function tryOnce(
 ): Promise<Omit<ModelReply, 'startedAt' | 'tries'>> {
   const { generateText, jsonSchema, wrapLanguageModel } = await import('ai')
   const { instructions, messages, output, settings } = request
-  const tools: ToolSet = {}
+  // a model may ask for a tool that is called like what every object has
+  const tools = Object.create(null) as ToolSet
   for (const { name, description, schema } of request.tools) {
     tools[name] = { description, inputSchema: jsonSchema(schema as Parameters<typeof jsonSchema>[0]) }
   }

@@ -9,8 +9,10 @@ type JsonObject = { readonly [key: string]: Json }
  */
 export function closeObjects(schema: Json): Json {
   if (!isObject(schema)) return schema
-  const copy: Record<string, Json> = {}
-  for (const [key, value] of Object.entries(schema)) copy[key] = closeWithin(key, value)
+  // fromEntries defines members, so that one named __proto__ stays a member
+  const copy: Record<string, Json> = Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [key, closeWithin(key, value)]),
+  )
   const describesObject = types(schema).includes('object') || 'properties' in schema
   if (describesObject && !('additionalProperties' in schema) && !('allOf' in schema))
     copy['additionalProperties'] = false

@@ -151,7 +151,8 @@ export function toolList(tools: Tools | undefined, what: string): readonly Tool[
     )
   }
   const list = Array.isArray(tools)
-    ? (tools as readonly Tool[]).map((item, index) => checked(item, `tool ${index + 1} of ${what}`))
+    ? // a copy, since map leaves out what a list has nothing at
+      [...(tools as readonly Tool[])].map((item, index) => checked(item, `tool ${index + 1} of ${what}`))
     : Object.entries(tools).map(([name, item]) =>
         isAiTool(item) ? labelled(item, { name }) : checked(item, `tool ${name} of ${what}`),
       )
@@ -225,7 +226,7 @@ function checked(item: unknown, what: string): Tool {
 }
 
 function checkName(name: unknown): void {
-  // the last one would not be found in a record of tools
+  // the last one is lost in records of tools that others make
   if (typeof name !== 'string' || !/^[a-zA-Z0-9_-]{1,64}$/.test(name) || name === '__proto__') {
     throw new RepriseError(
       'CREW_INVALID',

@@ -8,7 +8,7 @@ interface Request {
   readonly params?: { readonly name?: string; readonly arguments?: { readonly [name: string]: unknown } }
 }
 
-const { MCP_LOG, MCP_MODE } = process.env
+const { MCP_LOG, MCP_MODE, MCP_TOOL } = process.env
 const log = (what: object): void => {
   if (MCP_LOG) appendFileSync(MCP_LOG, `${JSON.stringify({ pid: process.pid, ...what })}\n`)
 }
@@ -22,6 +22,7 @@ const tools = [
   { name: 'wait', description: 'Never ends', inputSchema: { type: 'object' } },
   { name: 'die', description: 'Ends the server', inputSchema: { type: 'object' } },
   { name: 'refuse', description: 'Is an error of the protocol', inputSchema: { type: 'object' } },
+  ...(MCP_TOOL ? [{ name: MCP_TOOL, inputSchema: { type: 'object' } }] : []),
 ]
 
 const say = (message: object): void => void process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)

@@ -33,6 +33,16 @@ test('lists the tools of all pages, with effects from their annotations', async 
   )
 })
 
+test('a tool that is called like what every object has keeps its effect, whatever effects others are given', async () => {
+  for (const name of ['constructor', 'toString', 'hasOwnProperty']) {
+    using stage = testServer({ MCP_TOOL: name })
+    await using mcp = await mcpTools({ ...stage.server, effects: { look: 'read' } })
+    assert.equal(mcp.tools.find((tool) => tool.name === name)?.effect, 'once')
+  }
+  using stage = testServer({ MCP_TOOL: '__proto__' })
+  await assert.rejects(mcpTools(stage.server), { code: 'CREW_INVALID', message: /"__proto__".*leave it out with only/ })
+})
+
 test('a crew calls them, and the journal has their effects', async () => {
   using stage = testServer()
   await using mcp = await mcpTools(stage.server)

@@ -9,6 +9,7 @@ import { inputsOf, type InputOptions } from '../inputs.ts'
 import type { Invocation } from '../invocation.ts'
 import { loadCrew } from '../load-crew.ts'
 import { canAsk } from '../terminal/ask-line.ts'
+import { own } from '../../options.ts'
 
 export interface RunOptions extends InputOptions {
   readonly crew?: string
@@ -37,7 +38,7 @@ export async function run(invocation: Invocation<RunOptions>): Promise<number> {
     try {
       return await start(inputs)
     } catch (error) {
-      const missing = crew.inputs.filter((name) => inputs?.[name] === undefined)
+      const missing = crew.inputs.filter((name) => own(inputs ?? {}, name) === undefined)
       if (!RepriseError.isInstance(error) || error.code !== 'INPUT_MISSING' || missing.length === 0) throw error
       const more = canAsk() ? await askInputs(terminal.loud, missing) : undefined
       if (!more) throw allMissing(error, missing)

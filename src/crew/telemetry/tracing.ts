@@ -11,6 +11,7 @@ import { redact } from '../../secrets/redact.ts'
 import { modelName } from '../../models/resolve-model.ts'
 import { argumentsContent, replyContent, requestContent, resultContent } from './content.ts'
 import { clientKind, errorStatus, internalKind, type Contexts, type SpanAttributes, type Tracer } from './tracer.ts'
+import { own } from '../../options.ts'
 
 export interface TracingParts {
   readonly tracer: Tracer
@@ -220,7 +221,7 @@ function modelAttributes(name: string): { readonly [name in `gen_ai.${'provider.
   const slash = name.indexOf('/')
   const provider = name.slice(0, Math.max(0, slash))
   return {
-    'gen_ai.provider.name': providers[provider] ?? (provider || '_OTHER'),
+    'gen_ai.provider.name': own(providers, provider) ?? (provider || '_OTHER'),
     'gen_ai.request.model': name.slice(slash + 1),
   }
 }

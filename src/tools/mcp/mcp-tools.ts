@@ -1,7 +1,7 @@
 // The tools of an MCP server as tools of Reprise: names, effects and schemas from what the server lists, results through JSON.
 import { RepriseError } from '../../errors.ts'
 import { strictJson, type Json } from '../../journal/json.ts'
-import { checkKeys, checkNumber, describe, longestSeconds, nearest } from '../../options.ts'
+import { checkKeys, checkNumber, describe, longestSeconds, nearest, own } from '../../options.ts'
 import type { AnswerSchema } from '../../schema/answer-schema.ts'
 import type { Effect, Tool } from '../tool.ts'
 import type { McpToolDefinition } from './client.ts'
@@ -87,7 +87,7 @@ function toolsOf(connection: Connection, options: McpServer & McpOptions): Tool[
 
 function toTool(definition: McpToolDefinition, connection: Connection, options: McpServer & McpOptions): Tool {
   const { name, title, description, annotations } = definition
-  const effect = options.effects?.[name] ?? effectOf(annotations)
+  const effect = own(options.effects ?? {}, name) ?? effectOf(annotations)
   return {
     name: toolName(name, options),
     description: description ?? title ?? annotations?.title ?? '',
@@ -121,7 +121,7 @@ function isCached(name: string, effect: Effect, options: McpServer & McpOptions)
 /** MCP allows dots, slashes and 128 letters; models do not. */
 function toolName(name: string, options: McpServer & McpOptions): string {
   const made = `${options.prefix ?? ''}${name.replaceAll(/[^a-zA-Z0-9_-]/g, '_')}`
-  if (/^[a-zA-Z0-9_-]{1,64}$/.test(made)) return made
+  if (/^[a-zA-Z0-9_-]{1,64}$/.test(made) && made !== '__proto__') return made
   const words = `${nameOf(options)} has a tool whose name would be ${JSON.stringify(made)}; models take letters, digits, _ and -, at most 64: shorten prefix, or leave it out with only`
   throw new RepriseError('CREW_INVALID', words)
 }
