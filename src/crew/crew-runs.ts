@@ -31,6 +31,7 @@ import { digest } from '../journal/hash.ts'
 import type { RunState } from '../journal/state.ts'
 import { costOf } from '../models/cost.ts'
 import { checkModel, modelName } from '../models/resolve-model.ts'
+import { nearest } from '../options.ts'
 import { agentsFor, modelsOf } from './crew-models.ts'
 import type { CrewOptions } from './crew-options.ts'
 import { openCrewStore } from './default-store.ts'
@@ -272,12 +273,20 @@ async function latestRun(engine: Engine, crew: string, status?: RunStatus[]): Pr
 /** Everything that can be known to be wrong before a model is asked. */
 function checkBefore(crew: CrewDefinition, inputs: Inputs, executed: (task: TaskDefinition) => boolean): void {
   checkTasks(crew.tasks.filter(executed), inputs)
-  // code may use any of them
-  if (crew.tasks.some((task) => task.when ?? task.code ?? task.child)) return
-  const used = new Set(crew.tasks.flatMap((task) => task.inputs))
-  for (const name of Object.keys(inputs).filter((input) => !used.has(input))) {
-    crew.logger.warn(`input ${name} is used by no text of crew ${crew.name}`)
+  const used = namesIn(crew)
+  // code may use any of them, so that there only one that looks like a slip of the pen is worth a word
+  const anyMayBeUsed = crew.tasks.some((task) => task.when ?? task.code ?? task.child)
+  for (const name of Object.keys(inputs).filter((input) => !used.includes(input))) {
+    const near = nearest(name, used)
+    if (near === undefined && anyMayBeUsed) continue
+    const meant = near === undefined ? '' : `; did you mean ${near}?`
+    crew.logger.warn(`input ${name} is used by no text of crew ${crew.name}${meant}`)
   }
+}
+
+/** The inputs that texts use, also those of crews that are tasks. */
+function namesIn({ tasks }: CrewDefinition): string[] {
+  return [...new Set(tasks.flatMap((task) => [...task.inputs, ...(task.child ? namesIn(task.child.crew) : [])]))]
 }
 
 /** OPTION_UNKNOWN when money is limited and nobody knows what a model costs. */
