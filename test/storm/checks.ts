@@ -1,0 +1,175 @@
+// What must hold whatever was done and whoever was killed. Each check gives sentences, one for each defect.
+import { isEnded } from '../../src/journal/state.ts'
+import type { At, Step } from './act.ts'
+import type { Known } from './history.ts'
+import { effectsIn, type Effect, type Happened } from './ledger.ts'
+import { hashOf } from './random.ts'
+import { rootOf } from './run-ids.ts'
+import type { Looked } from './stage.ts'
+
+/** Steps and effects as the journals of some runs have them, and as they happened. */
+export interface Counts {
+  readonly replies: number
+  readonly called: number
+  readonly requests: number
+  readonly effects: number
+}
+
+const handedOn = ['delegate_work', 'ask_coworker']
+
+export function countsOf(runs: readonly Looked[], happened: readonly Happened[]): Counts {
+  const entries = runs.flatMap((run) => run.entries)
+  return {
+    replies: entries.filter(({ type }) => type === 'model.replied').length,
+    called: entries.filter((entry) => entry.type === 'tool.called' && !handedOn.includes(entry.tool)).length,
+    requests: happened.filter(({ what }) => what === 'request').length,
+    effects: effectsIn(happened).length,
+  }
+}
+
+/** Work that can be under way at once in a process, generously. */
+const inFlight = 12
+
+/** Nothing that is recorded is done again: in a life, no more happens than is recorded, but for what was under way at a kill. */
+export function repeatedWork(before: Counts, after: Counts, killed: boolean, throws: boolean): string[] {
+  const grown = (key: keyof Counts): number => after[key] - before[key]
+  const lostReplies = grown('requests') - grown('replies')
+  const lostCalls = grown('called') - grown('effects')
+  const most = killed ? inFlight : 0
+  return [
+    ...(lostReplies < 0 || lostReplies > most
+      ? [
+          `repeated: ${grown('requests')} requests for ${grown('replies')} recorded replies${killed ? ' before a kill' : ''}`,
+        ]
+      : []),
+    ...(!throws && (lostCalls < 0 || lostCalls > most)
+      ? [`repeated: ${grown('effects')} effects for ${grown('called')} recorded calls${killed ? ' before a kill' : ''}`]
+      : []),
+  ]
+}
+
+/** What the journals say happened did happen, and what happened is in the journals. */
+export function untrueJournals(
+  runs: readonly Looked[],
+  at: At,
+  known: ReadonlyMap<string, Known>,
+  happened: readonly Happened[],
+): string[] {
+  const done = new Set(effectsIn(happened).map(({ key }) => key))
+  const problems: string[] = []
+  for (const { run, state, entries } of runs) {
+    const called = new Set<string>()
+    for (const entry of entries) if (entry.type === 'tool.called') called.add(entry.idempotencyKey)
+    for (const attempt of state.attempts.values()) {
+      for (const call of attempt.turns.flatMap((turn) => turn.calls)) {
+        if (call.source || !call.outcome || !('result' in call.outcome) || handedOn.includes(call.request.tool))
+          continue
+        if (call.idempotencyKey !== undefined && !done.has(call.idempotencyKey))
+          problems.push(`untrue: ${run} has a result of ${call.path}, which never happened`)
+      }
+    }
+    const root = known.get(rootOf(run))
+    // of the same id there may be one in the other store, and there may have been one that was deleted
+    for (const effect of root && root.at !== at ? [] : effectsIn(happened.slice(root?.born ?? 0))) {
+      if (effect.run === run && !called.has(effect.key))
+        problems.push(`untrue: ${effect.tool} of ${effect.path} is in no entry of ${run}`)
+    }
+  }
+  return problems
+}
+
+/** A run knows every call of those that it comes from once. */
+export function multipliedCalls(runs: readonly Looked[]): string[] {
+  return runs.flatMap(({ run, state: { inheritedCalls } }) => {
+    const different = new Set(inheritedCalls.map(hashOf)).size
+    return different < inheritedCalls.length
+      ? [`known calls: ${run} knows ${inheritedCalls.length} calls, of which ${different} differ`]
+      : []
+  })
+}
+
+/** A `once` effect that its run, or one that it comes from, had already had, and that nobody allowed. */
+export function doubledEffects(
+  runs: readonly Looked[],
+  known: ReadonlyMap<string, Known>,
+  happened: readonly Happened[],
+  since: number,
+): string[] {
+  // a person's word allows one call
+  const allowed = new Map<string, number>()
+  for (const entry of runs.flatMap((run) => run.entries)) {
+    if (entry.type !== 'tool.called' || entry.allowedBy === undefined) continue
+    allowed.set(entry.idempotencyKey, (allowed.get(entry.idempotencyKey) ?? 0) + 1)
+  }
+  return happened.slice(since).flatMap((effect, index) => {
+    if (effect.what !== 'effect' || effect.effect !== 'once') return []
+    const at = since + index
+    const times = effectsIn(happened.slice(0, at)).filter(({ run, key }) => run === effect.run && key === effect.key)
+    if (times.length < (allowed.get(effect.key) ?? 0)) return []
+    const before = earlierEffects(effect, at, known, happened)
+    const what = `once: ${effect.tool} of ${effect.path} in ${effect.run} again, without being asked`
+    return before ? [`${what}: it was done in ${before.run}`] : []
+  })
+}
+
+function earlierEffects(
+  effect: Effect,
+  at: number,
+  known: ReadonlyMap<string, Known>,
+  happened: readonly Happened[],
+): Effect | undefined {
+  const alike = (run: string, from: number, until: number): Effect | undefined =>
+    effectsIn(happened.slice(from, until)).find(
+      (one) =>
+        rootOf(one.run) === run &&
+        one.path === effect.path &&
+        one.tool === effect.tool &&
+        hashOf(one.input) === hashOf(effect.input),
+    )
+  const root = rootOf(effect.run)
+  let run = known.get(root)
+  const here = alike(root, run?.born ?? 0, at)
+  if (here) return here
+  let until = at
+  while (run && !run.again && run.parent !== undefined) {
+    until = Math.min(until, run.born)
+    const parent = known.get(run.parent)
+    // one of the same id may have been made anew since
+    const found = alike(run.parent, parent && parent.born < until ? parent.born : 0, until)
+    if (found) return found
+    run = parent
+  }
+  return undefined
+}
+
+/** What a step must leave behind, or not. */
+export function badTraces(
+  step: Step,
+  before: readonly Looked[],
+  after: readonly Looked[],
+  news: readonly Happened[],
+): string[] {
+  const there = new Map(after.map((one) => [one.run, one]))
+  switch (step.act) {
+    case 'delete':
+      return after.filter(({ run }) => rootOf(run) === step.run).map(({ run }) => `delete: ${run} is still there`)
+    case 'prune':
+      return before.flatMap(({ run }) => {
+        const root = there.get(rootOf(run))
+        return root && !there.has(run) && !isEnded(root.state.status)
+          ? [`prune: ${run} is gone, and ${root.run} is unfinished`]
+          : []
+      })
+    case 'cancel':
+      return after
+        .filter(({ run, state }) => rootOf(run) === step.run && !isEnded(state.status) && state.status !== 'failed')
+        .map(({ run, state }) => `cancel: ${run} is ${state.status}, and ${step.run} was cancelled`)
+    case 'backtest':
+      return news.flatMap((one) => {
+        if (one.what === 'callback') return [`backtest: a callback of ${one.path} was called`]
+        return one.what === 'effect' && one.effect !== 'read' ? [`backtest: ${one.tool} of ${one.path} was done`] : []
+      })
+    default:
+      return []
+  }
+}

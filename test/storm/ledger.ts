@@ -1,0 +1,67 @@
+// What happened outside of the journals, one line each in a file that every process appends to: it outlives whoever is killed.
+import { appendFileSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Json } from 'reprise/journal'
+import { rootOf } from './run-ids.ts'
+
+export type Happened =
+  /** `path` is the task, with the tasks that are crews before it: `t1/t0`. `key` is the idempotency key. */
+  | {
+      readonly what: 'effect'
+      readonly run: string
+      readonly path: string
+      readonly tool: string
+      readonly effect: string
+      readonly key: string
+      readonly input: Json
+      readonly result: Json
+    }
+  | { readonly what: 'request'; readonly of: string }
+  | { readonly what: 'callback'; readonly run: string; readonly path: string }
+  /** One of the same id that is made later is given the same keys. */
+  | { readonly what: 'deleted'; readonly run: string }
+
+export type Effect = Extract<Happened, { what: 'effect' }>
+
+export interface Ledger {
+  readonly folder: string
+  note(happened: Happened): void
+  all(): Happened[]
+}
+
+export function ledgerIn(folder: string, noted: (happened: Happened) => void = () => {}): Ledger {
+  const file = join(folder, 'ledger')
+  return {
+    folder,
+    note(happened) {
+      appendFileSync(file, `${JSON.stringify(happened)}\n`)
+      noted(happened)
+    },
+    all: () =>
+      read(file)
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line) as Happened),
+  }
+}
+
+export function effectsIn(happened: readonly Happened[]): Effect[] {
+  return happened.filter((one) => one.what === 'effect')
+}
+
+/** What was done with the key, as far as its run was not deleted since. */
+export function doneWith(key: string | undefined, happened: readonly Happened[]): Effect[] {
+  return happened.flatMap((one, index) => {
+    if (one.what !== 'effect' || one.key !== key) return []
+    const later = happened.slice(index)
+    return later.some((other) => other.what === 'deleted' && other.run === rootOf(one.run)) ? [] : [one]
+  })
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}
