@@ -28,7 +28,7 @@ const output: StoredOutput = {
   fingerprint: { x: 'y' },
   limited: { A: 3 },
 }
-const said: Conversation = {
+const spoken: Conversation = {
   first: ['m', { output: 2, digest: 'd' }],
   files: [{ hash: 'h', name: 'n', mediaType: 'text/plain', bytes: 1 }],
   rest: [
@@ -84,7 +84,7 @@ const every: NewEntry[] = [
     effects: 'ask',
     by: 'me',
   },
-  { type: 'task.offered', path: 'b', from, output, conversation: said },
+  { type: 'task.offered', path: 'b', from, output, conversation: spoken },
   { type: 'task.inherited', path: 'b', from, reasons: ['r'], stale: ['s'], condition: { x: 'y' } },
   { type: 'task.inherited', path: 'c', from, output },
   { type: 'task.started', path: 'a#1', request, fingerprint: { f: 'd' }, agent: 'A', because: ['b'] },
