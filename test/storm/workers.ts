@@ -30,7 +30,7 @@ export async function openWorkers(folder: string, ready: number): Promise<Worker
     async follow(command, killAfter) {
       const worker = idle.shift() ?? start()
       const ended = await worker.follow(command, killAfter)
-      if (!ended.killed) idle.unshift(worker)
+      if (worker.lives()) idle.unshift(worker)
       else {
         all.delete(worker)
         refill()
@@ -53,7 +53,11 @@ function startWorker(bundle: string, folder: string) {
   const closed = once(child, 'close')
   const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
   const ready = lines.next()
+  // what is written to one that has just been killed is lost with it
+  child.stdin!.on('error', () => {})
   return {
+    /** One may be killed in the very moment in which it has answered. */
+    lives: (): boolean => !child.killed && child.exitCode === null && child.signalCode === null,
     async follow(command: Command, killAfter?: number): Promise<Ended> {
       await ready
       child.stdin!.write(`${JSON.stringify(command)}\n`)
