@@ -18,12 +18,16 @@ after(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-for (const [store, seeds] of Object.entries({ sqlite: [1, 2], file: [3, 4] })) {
-  for (const seed of seeds) {
-    test(`history ${seed} on ${store} ends under kills as it does undisturbed, and no promise is broken`, async () => {
-      const { failures, totals } = await stormSeed({ workers, folder, store }, seed)
-      assert.deepEqual(failures, [])
-      assert.ok(totals.kills > 0, 'somebody was killed')
-    })
-  }
+for (const [store, seeds] of Object.entries({ sqlite: [509, 511], file: [503, 511] })) {
+  test(`random histories on ${store} end under kills as they do undisturbed, and break no promise`, async () => {
+    const results = await Promise.all(seeds.map((seed) => stormSeed({ workers, folder, store }, seed)))
+    assert.deepEqual(
+      results.flatMap(({ failures }) => failures),
+      [],
+    )
+    assert.ok(
+      results.every(({ totals }) => totals.kills > 0),
+      'somebody was killed in each',
+    )
+  })
 }
