@@ -5,6 +5,7 @@ import { openCrewStore } from '../../crew/default-store.ts'
 import { shellWord } from '../../engine/commands.ts'
 import type { Estimate } from '../../journal/entries.ts'
 import { stopOnInterrupt } from '../execute.ts'
+import { callerOf } from '../../journal/paths.ts'
 import { exitCodes, UsageError } from '../exit-codes.ts'
 import { findRun } from '../find-run.ts'
 import { checkTaskNamed, findCrewTask } from '../find-task.ts'
@@ -38,6 +39,8 @@ export async function backtest(invocation: Invocation<BacktestCommandOptions>): 
   const observed = observe(store, (entry, trial) => {
     if (entry.type === 'run.created' && entry.parent) origins.set(trial, entry.parent.run)
     if (entry.type !== 'run.completed' && entry.type !== 'run.failed') return
+    // one that works for a trial is not what was asked for
+    if (callerOf(trial) !== undefined) return
     const words = `${entry.type === 'run.completed' ? 'done' : 'failed'} on run ${origins.get(trial) ?? trial}`
     terminal.err.shortLine(`${duration(performance.now() - begin).padStart(6)}  `, words)
   })
