@@ -83,7 +83,7 @@ export function runFolder(folder: string): RunFolder {
       for (const file of await readdir(folder)) {
         const name = runPart(file)
         if (name === undefined) continue
-        const id = decodeName(name) ?? (await loadNamed(file, undefined))?.row.run
+        const id = decodeName(name) ?? (await loadNamed(file, undefined).catch(ofFolder))?.row.run
         if (id !== undefined) found.push(id)
       }
       return found
