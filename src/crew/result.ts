@@ -1,5 +1,5 @@
 // What a call gives back, folded from the journal alone: a run that has just ended and one read back from the store give the same.
-import type { Message } from '../journal/entries.ts'
+import type { ChatMessage } from '../journal/entries.ts'
 import type { CrewDefinition, TaskDefinition } from '../engine/definition.ts'
 import { howToAnswer } from '../engine/questions.ts'
 import { resumeCommand, shellWord } from '../engine/commands.ts'
@@ -31,7 +31,7 @@ export interface TaskOutput<Output = unknown> {
   readonly startedAt: string | undefined
   readonly completedAt: string | undefined
   /** What was said to make it, in whatever run that was; empty where no model was asked. */
-  readonly messages: readonly Message[]
+  readonly messages: readonly ChatMessage[]
   /** The file below the working folder that its output was written to in this run. */
   readonly outputFile: string | undefined
   readonly status: 'executed' | 'inherited' | 'skipped' | 'edited' | 'pending'

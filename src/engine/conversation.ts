@@ -1,7 +1,7 @@
 // The messages of an attempt, made from its pinned request, its recorded turns and its recorded summaries alone: the same in every
 // process.
 import type { AttemptState, CallState, RunState, SummaryState, TaskState, TurnState } from '../journal/state.ts'
-import type { Conversation, Message, PinnedText } from '../journal/entries.ts'
+import type { Conversation, ChatMessage, PinnedText } from '../journal/entries.ts'
 import { renderText } from '../journal/pinned.ts'
 import { clip } from './clip.ts'
 import { summaryMessage } from './prompts.ts'
@@ -9,7 +9,7 @@ import { summaryMessage } from './prompts.ts'
 /** One turn with all its results, or what was said to the model when an answer was sent back. Never split. */
 export interface Piece {
   readonly turn?: TurnState
-  readonly messages: readonly Message[]
+  readonly messages: readonly ChatMessage[]
 }
 
 /** What a model is shown: the first message, a summary of what is covered, and the rest as it was. */
@@ -23,7 +23,7 @@ export interface Standing {
 }
 
 /** What the model is sent. */
-export function conversation(state: RunState, attempt: AttemptState): Message[] {
+export function conversation(state: RunState, attempt: AttemptState): ChatMessage[] {
   const standing = standingOf(state, attempt)
   const [next, ...others] = standing.rest.flatMap((piece) => piece.messages)
   const text = opening(standing)
@@ -33,7 +33,7 @@ export function conversation(state: RunState, attempt: AttemptState): Message[] 
 }
 
 /** All that was said, whatever the model was shown of it. */
-export function wholeConversation(state: RunState, attempt: AttemptState): Message[] {
+export function wholeConversation(state: RunState, attempt: AttemptState): ChatMessage[] {
   const whole = wholeOf(state, attempt)
   return [opened(whole.first, whole), ...whole.pieces.flatMap((piece) => piece.messages)]
 }
@@ -67,7 +67,7 @@ function movePinned(pieces: PinnedText, { outputs }: RunState, places: ReadonlyM
 }
 
 /** What was said to make the output that a task has, in whatever run that was; or what was said in this one so far. */
-export function messagesOf(state: RunState, task: TaskState): Message[] {
+export function messagesOf(state: RunState, task: TaskState): ChatMessage[] {
   if (task.source === 'inherited') {
     const { first, files, rest } = task.conversation ?? {}
     return first ? [opened(renderText(first, state.outputs), { files }), ...(rest ?? [])] : []
@@ -76,7 +76,7 @@ export function messagesOf(state: RunState, task: TaskState): Message[] {
   return attempt?.pinned ? wholeConversation(state, attempt) : []
 }
 
-function opened(text: string, { files }: Pick<Whole, 'files'>): Message {
+function opened(text: string, { files }: Pick<Whole, 'files'>): ChatMessage {
   return { role: 'user', text, ...(files ? { files } : {}) }
 }
 
@@ -117,8 +117,8 @@ function addPiece(whole: Whole, piece: Piece): Whole {
   return { ...whole, pieces: [...whole.pieces, piece] }
 }
 
-function turnMessages(turn: TurnState): Message[] {
-  const said: Message = { role: 'assistant', parts: turn.reply.parts }
+function turnMessages(turn: TurnState): ChatMessage[] {
+  const said: ChatMessage = { role: 'assistant', parts: turn.reply.parts }
   if (turn.calls.length === 0) return [said]
   const results = turn.calls.map((call) => ({
     id: call.request.id,

@@ -5,7 +5,7 @@ import type { Blob, StoredFile } from '../journal/entries.ts'
 import { fileOf, filesIn, type Files } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
 import type { RunState } from '../journal/state.ts'
-import type { Message } from '../journal/entries.ts'
+import type { ChatMessage } from '../journal/entries.ts'
 import { checkStored } from '../journal/stored-values.ts'
 import { describe } from '../options.ts'
 import type { Store } from '../stores/store.ts'
@@ -23,7 +23,7 @@ export async function fileBlobs(store: Store, values: readonly Json[], read: Fil
 }
 
 /** Those that these messages carry. BLOB_MISSING. */
-export async function filesOf(store: Store, run: string, messages: readonly Message[]): Promise<Files> {
+export async function filesOf(store: Store, run: string, messages: readonly ChatMessage[]): Promise<Files> {
   const files = new Map<string, Uint8Array>()
   for (const message of messages) {
     for (const file of message.role === 'user' ? (message.files ?? []) : []) {

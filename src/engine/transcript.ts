@@ -1,5 +1,5 @@
 // What an agent has said, done and been told, as a text for the model that summarises it.
-import type { Message } from '../journal/entries.ts'
+import type { ChatMessage } from '../journal/entries.ts'
 import type { ToolOutcome } from '../journal/state.ts'
 import { clip, longestThatFits } from './clip.ts'
 
@@ -8,7 +8,7 @@ type Line = readonly [label: string, text: string]
 /** The task and the messages behind it, in about so many characters; the longest texts lose their middle. */
 export function transcript(
   task: string,
-  messages: readonly Message[],
+  messages: readonly ChatMessage[],
   characters: number,
 ): { readonly task: string; readonly done: string } {
   const lines = messages.flatMap(linesOf)
@@ -20,7 +20,7 @@ export function transcript(
   return { task: clip(task, longest), done }
 }
 
-function linesOf(message: Message): Line[] {
+function linesOf(message: ChatMessage): Line[] {
   switch (message.role) {
     case 'user':
       return [['The agent was told:', message.text]]

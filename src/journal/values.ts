@@ -82,7 +82,7 @@ export interface OutputReference {
 export type PinnedText = readonly (string | OutputReference)[]
 
 /** What was said to a model and by it, in our own words. */
-export type Message =
+export type ChatMessage =
   | { readonly role: 'user'; readonly text: string; readonly files?: readonly StoredFile[] }
   | { readonly role: 'assistant'; readonly parts: readonly ReplyPart[] }
   | {
@@ -240,7 +240,7 @@ export interface StoredOutput {
 export interface Conversation {
   readonly first: PinnedText
   readonly files?: readonly StoredFile[]
-  readonly rest: readonly Message[]
+  readonly rest: readonly ChatMessage[]
 }
 
 /** The run that a run was made from. */

@@ -1,7 +1,7 @@
 // One model call, with its tries. The AI SDK is told to try once; trying again is done here, so that each failed try is on
 // record, the clock is a parameter, and a server that asks for a long wait is told apart from one that is busy for a moment.
 import { setTimeout as wait } from 'node:timers/promises'
-import type { FailedTry, Message, ReplyPart, ToolDefinition, Usage } from '../journal/entries.ts'
+import type { FailedTry, ChatMessage, ReplyPart, ToolDefinition, Usage } from '../journal/entries.ts'
 import type { Files } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
 import { describe, failure, isAgainstStreaming, isTemporary } from './model-failure.ts'
@@ -13,7 +13,7 @@ import { tryOnce } from './try-once.ts'
 export interface ModelRequest {
   readonly model: LanguageModel | string | undefined
   readonly instructions: string
-  readonly messages: readonly Message[]
+  readonly messages: readonly ChatMessage[]
   /** The bytes of the files that the messages carry. */
   readonly files?: Files | undefined
   readonly tools: readonly ToolDefinition[]

@@ -1,7 +1,7 @@
 // Between the journal's own messages and those of the AI SDK, both ways. What a provider needs to go on comes in as its
 // metadata, is kept as `opaque`, and goes back as its options: so that a request can be made from a journal alone.
 import type { ContentPart, ModelMessage, ToolSet } from 'ai'
-import type { Message, ReplyPart, ToolOutcome, ToolRequest } from '../journal/entries.ts'
+import type { ChatMessage, ReplyPart, ToolOutcome, ToolRequest } from '../journal/entries.ts'
 import { noFiles, type Files } from '../journal/files.ts'
 import { throughJson, type Json } from '../journal/json.ts'
 import { redact } from '../secrets/redact.ts'
@@ -12,11 +12,11 @@ type ToolPart = Extract<Extract<ModelMessage, { role: 'tool' }>['content'][numbe
 type ProviderOptions = NonNullable<ModelMessage['providerOptions']>
 
 /** Messages and parts without content are left out, since providers refuse them. */
-export function toModelMessages(messages: readonly Message[], files: Files = noFiles): ModelMessage[] {
+export function toModelMessages(messages: readonly ChatMessage[], files: Files = noFiles): ModelMessage[] {
   return messages.map((message) => toModelMessage(message, files)).filter((message) => message.content.length > 0)
 }
 
-function toModelMessage(message: Message, files: Files): ModelMessage {
+function toModelMessage(message: ChatMessage, files: Files): ModelMessage {
   if (message.role === 'user') return { role: 'user', content: userContent(message.text, message.files ?? [], files) }
   if (message.role === 'assistant') {
     return { role: 'assistant', content: message.parts.filter(saysSomething).map(toAssistantPart) }

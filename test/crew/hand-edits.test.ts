@@ -238,7 +238,7 @@ test('a number that is mistyped by hand is named by verify, which does not count
   const store = await openStore(`file:${stage.folder}`)
   await assert.rejects(checkJournal(store, 'r'), {
     code: 'JOURNAL_DAMAGED',
-    message: /says that it is entry 900000000000000/,
+    message: /entry 900000000000000 of run r follows entry 10;/,
   })
   await store.close()
 })

@@ -112,6 +112,7 @@ test('an exported run is imported elsewhere and replayed there', async () => {
     id: 'a',
     crew: 'diamond',
     status: 'completed',
+    runs: 1,
     entries: 20,
     existed: false,
   })

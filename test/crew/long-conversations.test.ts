@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { Agent, Crew, Task, tool, type AgentOptions, type Effect, type TaskOptions, type Tool } from 'reprise'
 import { z } from 'zod'
 import { conversation } from '../../src/engine/conversation.ts'
+import { readEntries } from '../../src/engine/read-run.ts'
 import { fold } from '../../src/journal/fold.ts'
 import type { AttemptState } from '../../src/journal/state.ts'
 import type { Store } from '../../src/stores/store.ts'
@@ -141,7 +142,7 @@ describe('a conversation longer than contextTokens', () => {
     const guardrails = ({ raw }: { raw: string }) => (raw === 'done' ? `be better ${'y'.repeat(2000)}` : true)
     const { crew, store } = reading({ pages: [1000, 1000, 1000], agent: { contextTokens: 1200 }, task: { guardrails } })
     assert.equal(String(await crew.kickoff({ id: 'r' })), 'done better')
-    const entries = await entriesOf(store, 'r')
+    const entries = (await Array.fromAsync(readEntries(store, 'r'))).map(({ entry }) => entry)
     const last = entries.findLastIndex(({ type }) => type === 'context.summarised')
     const summarised = entries[last]
     assert.ok(summarised?.type === 'context.summarised')

@@ -1,6 +1,6 @@
 // What was sent to the model, step by step. Of a conversation that only grew, a later step shows what was added.
 import { isDeepStrictEqual } from 'node:util'
-import type { Message } from '../../journal/entries.ts'
+import type { ChatMessage } from '../../journal/entries.ts'
 import type { Channel } from '../terminal/terminal.ts'
 import { plural } from '../terminal/words.ts'
 import type { SentPrompt } from './prompts-sent.ts'
@@ -28,7 +28,7 @@ export function promptPrinter(channel: Channel): (prompt: SentPrompt) => void {
   }
 }
 
-function startsWith(messages: readonly Message[], beginning: readonly Message[]): boolean {
+function startsWith(messages: readonly ChatMessage[], beginning: readonly ChatMessage[]): boolean {
   return isDeepStrictEqual(messages.slice(0, beginning.length), beginning)
 }
 
@@ -47,7 +47,7 @@ function printHead(channel: Channel, { settings, tools, output, system }: SentPr
   printBlock(channel, '  ', system)
 }
 
-function printMessage(channel: Channel, message: Message): void {
+function printMessage(channel: Channel, message: ChatMessage): void {
   switch (message.role) {
     case 'user':
       channel.line({ text: '  user', format: 'cyan' })

@@ -6,7 +6,7 @@ import type { Failure, ToolDefinition } from '../../journal/entries.ts'
 import { applyEntry, emptyState } from '../../journal/fold.ts'
 import type { Json } from '../../journal/json.ts'
 import { parentPath, taskOf } from '../../journal/paths.ts'
-import type { Message } from '../../journal/entries.ts'
+import type { ChatMessage } from '../../journal/entries.ts'
 import type { Store } from '../../stores/store.ts'
 
 export interface SentPrompt {
@@ -20,7 +20,7 @@ export interface SentPrompt {
   /** The JSON Schema of the answer. */
   readonly output: Json | undefined
   readonly system: string
-  readonly messages: readonly Message[]
+  readonly messages: readonly ChatMessage[]
   /** Of a call that failed. */
   readonly error: Failure | undefined
 }

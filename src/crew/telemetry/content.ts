@@ -4,7 +4,7 @@ import type { ReplyPart } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import type { ToolOutcome } from '../../journal/state.ts'
 import type { ModelReply, ModelRequest } from '../../models/call-model.ts'
-import type { Message } from '../../journal/entries.ts'
+import type { ChatMessage } from '../../journal/entries.ts'
 import { redact } from '../../secrets/redact.ts'
 import type { SpanAttributes } from './tracer.ts'
 
@@ -26,7 +26,7 @@ export function resultContent(outcome: ToolOutcome | { readonly abandoned: strin
   return { 'gen_ai.tool.call.result': cleanJson('result' in outcome ? outcome.result : { ...outcome }) }
 }
 
-function toMessage(message: Message): Json {
+function toMessage(message: ChatMessage): Json {
   if (message.role === 'user') return { role: 'user', parts: [{ type: 'text', content: message.text }] }
   if (message.role === 'assistant') return { role: 'assistant', parts: message.parts.map(toPart) }
   const parts = message.results.map(({ id, outcome }) => ({
