@@ -25,7 +25,7 @@ export async function openStepper(engine: Engine): Promise<Stepper> {
   const run = engine.world.newRunId()
   const hold = await createRun(engine, crew, { run, inputs: {} })
   if (!hold) throw new Error(`run ${run} is there already`)
-  const request = { instructions: '', message: 'work', tools: [], model: 'bench', settings: {} }
+  const request = { instructions: '', message: ['work'], tools: [], model: 'bench', settings: {} }
   await hold.append([{ type: 'task.started', path: 'work#1', request, fingerprint: {}, agent: 'Worker' }])
   let turn = 0
   return {

@@ -29,7 +29,7 @@ for (const [what, change] of Object.entries<(path: string) => Promise<void>>({
     const lease = await started(store, 'r')
     await store.append(lease, 1, batch(2))
     await change(path)
-    await refused(store.append(lease, 2, batch(3)), 'STORE_FAILED', replaced)
+    await refused(store.append(lease, 2, batch(3, 1, { row: row('r') })), 'STORE_FAILED', replaced)
     await refused(store.create(row('new'), batch(1)), 'STORE_FAILED', replaced)
     await refused(store.renew([lease], ttlMs), 'STORE_FAILED', replaced)
     assert.deepEqual(await seqsOf(store, 'r'), [1, 2])

@@ -27,11 +27,16 @@ export interface Connection {
   readonly writable: WritableRuns
   /** Synchronous; all that it reads is of one moment, whatever others commit meanwhile. */
   read<T>(work: () => T): Promise<T>
-  /** Synchronous, in a shared transaction; resolves when it is on disk. */
+  /** Synchronous, in a shared transaction; resolves when it is on disk. STORE_FAILED when the file was removed or replaced. */
   write<T>(work: () => T): Promise<T>
+  /** The same for a step, after which others come: whether the file is still there is looked at now and then. */
+  writeStep<T>(work: () => T): Promise<T>
   /** Waits for writes under way. Everything after it is refused. */
   close(): Promise<void>
 }
+
+/** Steps for so long may go to a file that was removed under us. To look costs two calls of the system, a third of a synced step. */
+const lookMs = 100
 
 /** STORE_INVALID, STORE_NEWER. `path` is absolute. */
 export async function openConnection(path: string, now: () => number): Promise<Connection> {
@@ -44,6 +49,15 @@ export async function openConnection(path: string, now: () => number): Promise<C
     opened.exec('pragma journal_mode = wal')
   })
   const checkFiles = sameFile(path, `${path}-wal`)
+  let looked = Number.NEGATIVE_INFINITY
+  let isChecked = false
+  /** Once in a transaction, before which SQLite may make the file of newest commits anew. */
+  function lookAtFiles(): void {
+    if (isChecked) return
+    checkFiles()
+    isChecked = true
+    looked = performance.now()
+  }
   const statements = new Map<string, StatementSync>()
   let closed = false
 
@@ -73,8 +87,8 @@ export async function openConnection(path: string, now: () => number): Promise<C
     sql,
     isTransaction: () => db.isTransaction,
     begun() {
-      // in a transaction, before which SQLite may make the file of newest commits anew
-      checkFiles()
+      isChecked = false
+      if (performance.now() - looked > lookMs) lookAtFiles()
       places.refresh()
     },
     undone() {
@@ -82,6 +96,10 @@ export async function openConnection(path: string, now: () => number): Promise<C
       places.undone()
     },
   })
+
+  function write<T>(work: () => T): Promise<T> {
+    return closed ? Promise.reject(storeClosed(url)) : writes.write(work)
+  }
 
   return {
     url,
@@ -96,7 +114,12 @@ export async function openConnection(path: string, now: () => number): Promise<C
         return readAtOnce(work)
       })
     },
-    write: (work) => (closed ? Promise.reject(storeClosed(url)) : writes.write(work)),
+    write: (work) =>
+      write(() => {
+        lookAtFiles()
+        return work()
+      }),
+    writeStep: write,
     async close() {
       if (closed) return
       closed = true

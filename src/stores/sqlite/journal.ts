@@ -57,7 +57,9 @@ export function createRun(
 
 export function appendBatch(connection: Connection, lease: Lease, after: number, batch: Batch): Promise<void> {
   const { writable } = connection
-  return connection.write(() => {
+  // nothing ends, is listed or waits without a row
+  const write = batch.row === undefined ? connection.writeStep : connection.write
+  return write(() => {
     const known = writable.get(lease.run)
     const { id, crew } =
       known?.token === lease.token && known.last === after ? known : findWritable(connection, lease, after, batch)
