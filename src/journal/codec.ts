@@ -5,7 +5,7 @@ import { RepriseError } from '../errors.ts'
 import { checkEntry } from './check-entry.ts'
 import { journalVersion, type Blob, type Entry, type NewEntry } from './entries.ts'
 import { hashBytes } from './hash.ts'
-import { isNestedDeeper, type Json } from './json.ts'
+import { isNestedDeeper, mayNestDeeper, type Json } from './json.ts'
 import { entryLevels, entryLimit, mapMembers, referenceIn, resolveReferences, type ReadBlob } from './stored-values.ts'
 
 const blobLimit = 65_536
@@ -87,8 +87,7 @@ function parseLine(bytes: Uint8Array, where: string): { value: Entry; length: nu
       `${where} has no seq and type, so it is no journal entry; restore the journal from a copy`,
     )
   }
-  // each level takes two characters
-  if (text.length > 2 * entryLevels && isNestedDeeper(value, entryLevels)) {
+  if (mayNestDeeper(text, entryLevels) && isNestedDeeper(value, entryLevels)) {
     const words = `${where} is nested more than ${entryLevels} levels deep; restore the journal from a copy`
     throw new RepriseError('JOURNAL_DAMAGED', words)
   }

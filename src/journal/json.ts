@@ -38,11 +38,14 @@ export function throughJson(value: unknown, at: Path): JsonCheck {
 /** Whether lists and objects stand more than `levels` deep in a value that JSON.parse gave. */
 export function isNestedDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
-  if (levels === 0) return true
-  // without a list of the members: every entry that is read comes through here
-  for (const name in value) {
-    const member = (value as { readonly [name: string]: unknown })[name]
-    if (typeof member === 'object' && isNestedDeeper(member, levels - 1)) return true
+  return levels === 0 || Object.values(value).some((member) => isNestedDeeper(member, levels - 1))
+}
+
+/** Whether the JSON text has so many brackets that its value may be nested that deeply: to count them is faster than to walk the value. */
+export function mayNestDeeper(text: string, levels: number): boolean {
+  let count = 0
+  for (const bracket of ['{', '[']) {
+    for (let at = text.indexOf(bracket); at >= 0; at = text.indexOf(bracket, at + 1)) if (++count > levels) return true
   }
   return false
 }
