@@ -2,7 +2,7 @@
 import './node-version.ts'
 
 export { Agent, type AgentOptions } from './crew/agent.ts'
-export type { Backtest, BacktestCase, BacktestOutput } from './crew/backtest.ts'
+export type { Backtest, BacktestCase, BacktestOutput } from './crew/verbs/backtest-task.ts'
 export type { CallbackPlace, CrewCallbacks, CrewStep } from './crew/callbacks.ts'
 export type { CodeTaskOptions } from './crew/code-task.ts'
 export type { CrewTaskOptions } from './crew/crew-task.ts'
@@ -18,26 +18,26 @@ export type {
   PlanOptions,
   ReplayOptions,
   ResumeOptions,
-} from './crew/crew-options.ts'
+} from './crew/options/crew-options.ts'
 export { file, type FileOptions, type InputFile } from './crew/file.ts'
 export type { Guardrail, Verdict } from './crew/guardrails.ts'
-export type { EventsOptions, EventsRequest, ResponseOptions } from './crew/event-stream.ts'
-export type { ForEachResult } from './crew/for-each.ts'
-export type { Expected, Plan, PlannedOutcome } from './crew/plan.ts'
-export type { CompletedResult, RunResult, SuspendedResult, TaskOutput, TaskReference } from './crew/result.ts'
+export type { EventsOptions, EventsRequest, ResponseOptions } from './crew/result/event-stream.ts'
+export type { ForEachResult } from './crew/verbs/for-each.ts'
+export type { Expected, Plan, PlannedOutcome } from './crew/result/plan.ts'
+export type { CompletedResult, RunResult, SuspendedResult, TaskOutput, TaskReference } from './crew/result/result.ts'
 export { Run } from './crew/run.ts'
-export type { RunSummary } from './crew/list-runs.ts'
-export type { RunView } from './crew/runs.ts'
+export type { RunSummary } from './crew/result/list-runs.ts'
+export type { RunView } from './crew/result/view-run.ts'
 export { Task, type TaskOptions } from './crew/task.ts'
 export type { TelemetryOptions } from './crew/telemetry/telemetry.ts'
 export type { Span, SpanAttributes, Tracer } from './crew/telemetry/tracer.ts'
 export type { ImportedRun, ImportOptions } from './engine/history/import-run.ts'
 export type { DeletedMember, Descendant, Family, FamilyMember } from './engine/history/lineage.ts'
-export type { Pruned, PrunedRun, PruneLimits } from './engine/history/retention.ts'
+export type { Pruned, PrunedRun, PruneLimits } from './engine/history/prune.ts'
 export type { CodeScene, Condition, GuardrailInput, Logger, OnQuestion, SoFar } from './engine/definition.ts'
-export type { Delta, RunEvent } from './engine/listeners.ts'
-export type { EffectsPolicy, StalePolicy } from './engine/plan/fork.ts'
-export type { Stale } from './engine/plan/stale.ts'
+export type { Delta, RunEvent } from './engine/follow/listeners.ts'
+export type { EffectsPolicy, StalePolicy } from './engine/plan/plan-fork.ts'
+export type { Stale } from './engine/plan/stale-tasks.ts'
 export { errorCodes, RepriseError, type ErrorCode } from './errors.ts'
 export type {
   Answer,
@@ -51,11 +51,11 @@ export type {
   RunStatus,
   Usage,
 } from './journal/entries.ts'
-export type { RunDiff } from './journal/diff.ts'
+export type { RunDiff } from './runs/diff/diff-runs.ts'
 export type { Json } from './journal/json.ts'
 export type { Price, Prices } from './models/prices.ts'
-export { defaultModel, type LanguageModel } from './models/resolve-model.ts'
-export type { ModelSettings } from './models/settings.ts'
+export { defaultModel, type LanguageModel } from './models/resolve/resolve-model.ts'
+export type { ModelSettings } from './models/resolve/settings.ts'
 export {
   tool,
   type Effect,

@@ -5,7 +5,21 @@ import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { test } from 'node:test'
 
-const order = ['', 'secrets', 'journal', 'schema', 'stores', 'models', 'tools', 'engine', 'crew', 'testing', 'cli']
+const order = [
+  '',
+  'text',
+  'secrets',
+  'journal',
+  'schema',
+  'stores',
+  'models',
+  'tools',
+  'engine',
+  'runs',
+  'crew',
+  'testing',
+  'cli',
+]
 const strangers = new Set(['stores', 'models', 'tools'])
 const files = globSync('src/**/*.ts')
 const layerOf = (file: string): string => (file.split('/').length > 2 ? (file.split('/')[1] as string) : '')

@@ -1,5 +1,5 @@
 // How a command says that it could not do what it was asked: one line, which ends with what to type next.
-import { shellWord } from '../engine/commands.ts'
+import { shellWord } from '../engine/people/commands.ts'
 import { messageOf, RepriseError, type ErrorCode } from '../errors.ts'
 import { redact } from '../secrets/redact.ts'
 import { exitCodeOf, UsageError, type ExitCode } from './exit-codes.ts'

@@ -1,5 +1,5 @@
 // One call of one command: its words, and where it prints. Commands get it instead of reading argv or streams themselves.
-import { shellWord } from '../engine/commands.ts'
+import { shellWord } from '../engine/people/commands.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
 export interface GlobalOptions {

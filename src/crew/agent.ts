@@ -2,11 +2,11 @@
 import { RepriseError } from '../errors.ts'
 import { strictJson, type Json } from '../journal/json.ts'
 import { checkFlag, checkKeys, checkNumber, checkString, checkText, checkWhole, longestSeconds } from '../options.ts'
-import { checkModelKind, type LanguageModel } from '../models/resolve-model.ts'
-import { checkSettings, refuseSecrets, type ModelSettings } from '../models/settings.ts'
+import { checkModelKind, type LanguageModel } from '../models/resolve/resolve-model.ts'
+import { checkSettings, refuseSecrets, type ModelSettings } from '../models/resolve/settings.ts'
 import { toolList, type Tool, type Tools } from '../tools/tool.ts'
 import { guardrailList, type Guardrail } from './guardrails.ts'
-import type { Placeholders } from './placeholders.ts'
+import type { Placeholders } from './define/placeholders.ts'
 
 export interface AgentOptions<
   Role extends string = string,

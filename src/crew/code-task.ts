@@ -6,8 +6,8 @@ import { checkKeys, checkNumber, describe, longestSeconds } from '../options.ts'
 import type { InferOutput, SchemaInput } from '../schema/answer-schema.ts'
 import { effects, type Effect, type Settlement } from '../tools/tool.ts'
 import type { CallbackPlace } from './callbacks.ts'
-import { checkName } from './identity.ts'
-import type { TaskOutput } from './result.ts'
+import { checkName } from './define/identity.ts'
+import type { TaskOutput } from './result/result.ts'
 import type { Task, TaskOptions } from './task.ts'
 
 /** A task that is a function: fetching, saving, computing. Journaled, fingerprinted and replayed like any other. */

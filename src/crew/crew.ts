@@ -5,22 +5,22 @@ import { backtestName } from '../engine/history/backtest-name.ts'
 import { exportRunToFile } from '../engine/history/export-run.ts'
 import { importRunFromFile, type ImportedRun, type ImportOptions } from '../engine/history/import-run.ts'
 import { familyOf, type Family } from '../engine/history/lineage.ts'
-import { deleteRun, prune, type Pruned, type PruneLimits } from '../engine/history/retention.ts'
-import type { InboxMessage } from '../engine/inbox.ts'
-import { ofOtherCrew } from '../engine/run-not-found.ts'
-import { answerQuestion, tell } from '../engine/people.ts'
+import { deleteRun, prune, type Pruned, type PruneLimits } from '../engine/history/prune.ts'
+import type { InboxMessage } from '../engine/people/inbox.ts'
+import { ofOtherCrew } from '../engine/read/run-not-found.ts'
+import { answerQuestion, tell } from '../engine/people/tell.ts'
 import { costOfRun } from '../engine/plan/estimate.ts'
-import { readRun } from '../engine/read-run.ts'
-import { checkNewRunId, checkRunId } from '../engine/run-id.ts'
-import type { RunDiff } from '../journal/diff.ts'
+import { readRun } from '../engine/read/read-run.ts'
+import { checkNewRunId, checkRunId } from '../engine/read/run-id.ts'
+import type { RunDiff } from '../runs/diff/diff-runs.ts'
 import type { Answer } from '../journal/entries.ts'
 import { checkPrices, type Prices } from '../models/prices.ts'
-import { checkModelKind, type LanguageModel } from '../models/resolve-model.ts'
+import { checkModelKind, type LanguageModel } from '../models/resolve/resolve-model.ts'
 import { checkKeys, checkSignal, checkText, checkWhole } from '../options.ts'
 import type { Store } from '../stores/store.ts'
 import { toolList, type Tools } from '../tools/tool.ts'
 import type { Agent } from './agent.ts'
-import { backtest, type Backtest } from './backtest.ts'
+import { backtest, type Backtest } from './verbs/backtest-task.ts'
 import { callbacksOf } from './callbacks.ts'
 import {
   checkCrewOptions,
@@ -42,24 +42,24 @@ import {
   type PlanOptions,
   type ReplayOptions,
   type ResumeOptions,
-} from './crew-options.ts'
-import { modelsOf } from './crew-models.ts'
-import { crewRuns, type CrewRuns } from './crew-runs.ts'
-import { defineTasks, type Overrides } from './define.ts'
-import { kickoffForEach, type ForEachResult } from './for-each.ts'
-import { stableId } from './identity.ts'
-import { readInputs } from './given-inputs.ts'
-import { readOutput, type InputsFor } from './inputs.ts'
-import { guarded, quietLogger, verboseLogger } from './log.ts'
-import { managerOf } from './manager.ts'
-import type { Plan } from './plan.ts'
-import { readChoices, readMake, signed } from './read-request.ts'
-import { readConcurrency } from './pool.ts'
-import { findTask, type RunResult, type TaskReference, type Tasks } from './result.ts'
+} from './options/crew-options.ts'
+import { modelsOf } from './define/crew-models.ts'
+import { crewRuns, type CrewRuns } from './verbs/crew-runs.ts'
+import { defineTasks, type Overrides } from './define/define-tasks.ts'
+import { kickoffForEach, type ForEachResult } from './verbs/for-each.ts'
+import { stableId } from './define/identity.ts'
+import { readInputs } from './verbs/given-inputs.ts'
+import { readOutput, type InputsFor } from './verbs/inputs.ts'
+import { guarded, quietLogger, verboseLogger } from './result/log.ts'
+import { managerOf } from './define/manager.ts'
+import type { Plan } from './result/plan.ts'
+import { readChoices, readMake, signed } from './verbs/read-request.ts'
+import { readConcurrency } from './verbs/pool.ts'
+import { findTask, type RunResult, type TaskReference, type Tasks } from './result/result.ts'
 import type { Run } from './run.ts'
-import { listRuns, type RunSummary } from './list-runs.ts'
-import { viewRun, type RunView } from './runs.ts'
-import { checkStandIns, standInsOf, withStandIns } from './stand-ins.ts'
+import { listRuns, type RunSummary } from './result/list-runs.ts'
+import { viewRun, type RunView } from './result/view-run.ts'
+import { checkStandIns, standInsOf, withStandIns } from './define/stand-ins.ts'
 import type { InputsOf, Task } from './task.ts'
 
 const brand = Symbol.for('reprise.crew')
@@ -304,7 +304,7 @@ export class Crew<const T extends Tasks = Tasks> {
       }),
     )
     // loaded when it is needed: it brings a package along
-    const { diffRuns } = await import('../journal/diff.ts')
+    const { diffRuns } = await import('../runs/diff/diff-runs.ts')
     return diffRuns(before!.state, after!.state, { a: before!.cost, b: after!.cost })
   }
 

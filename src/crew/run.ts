@@ -1,18 +1,18 @@
 // A run that this process executes: its id is known and the run is on disk before anybody waits for the result.
 import type { Engine } from '../engine/definition.ts'
-import { followLive } from '../engine/follow.ts'
-import type { RunEvent } from '../engine/listeners.ts'
-import { tell } from '../engine/people.ts'
-import type { RunState } from '../journal/state.ts'
+import { followLive } from '../engine/follow/follow.ts'
+import type { RunEvent } from '../engine/follow/listeners.ts'
+import { tell } from '../engine/people/tell.ts'
+import type { RunState } from '../journal/state/state.ts'
 import {
   eventResponse,
   readAfter,
   type EventsOptions,
   type EventsRequest,
   type ResponseOptions,
-} from './event-stream.ts'
-import { signed } from './read-request.ts'
-import type { RunResult, Tasks } from './result.ts'
+} from './result/event-stream.ts'
+import { signed } from './verbs/read-request.ts'
+import type { RunResult, Tasks } from './result/result.ts'
 
 export class Run<T extends Tasks = Tasks> {
   readonly id: string

@@ -15,10 +15,10 @@ import type { CallbackPlace } from './callbacks.ts'
 import { fromCrew, isCrewTask, type ChildInputs, type ChildOf, type CrewTaskOptions } from './crew-task.ts'
 import { fromCode, isCode, type CodeOutput, type CodeTaskOptions } from './code-task.ts'
 import { guardrailList, type Guardrail } from './guardrails.ts'
-import { checkName, derivedName, stableId } from './identity.ts'
-import { checkTemplate } from './output-file.ts'
-import type { Placeholders, Unknowable } from './placeholders.ts'
-import type { OutputOfLast, TaskOutput, Tasks } from './result.ts'
+import { checkName, derivedName, stableId } from './define/identity.ts'
+import { checkTemplate } from './define/output-path.ts'
+import type { Placeholders, Unknowable } from './define/placeholders.ts'
+import type { OutputOfLast, TaskOutput, Tasks } from './result/result.ts'
 
 export interface TaskOptions<
   Name extends string = string,

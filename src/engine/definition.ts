@@ -1,14 +1,14 @@
 // What the engine needs to know of a crew. The classes that users write satisfy these; the engine knows no classes.
 import type { Prices } from '../models/prices.ts'
-import type { LanguageModel } from '../models/resolve-model.ts'
+import type { LanguageModel } from '../models/resolve/resolve-model.ts'
 import type { EntryOf, StoredFile, StoredOutput, Limit } from '../journal/entries.ts'
 import type { Files } from '../journal/files.ts'
 import type { Answers, Entry, Fingerprint, Json, Owner, Question } from '../journal/index.ts'
-import type { RunState } from '../journal/state.ts'
+import type { RunState } from '../journal/state/state.ts'
 import type { AnswerSchema } from '../schema/answer-schema.ts'
 import type { Store } from '../stores/store.ts'
 import type { Effect, ReadFile, Settlement, Tool, ToolContext } from '../tools/tool.ts'
-import type { Listeners } from './listeners.ts'
+import type { Listeners } from './follow/listeners.ts'
 import type { RunTracing, Tracing } from './tracing.ts'
 
 export interface AgentDefinition {

@@ -2,11 +2,11 @@
 // Only what is done is told; what is read back from the journal is not. Whoever implements this gives and throws what the
 // work gives and throws, and finds what stands in what by the paths. Without one, an undefined check is all that it costs.
 import type { Json } from '../journal/json.ts'
-import type { AttemptState, CallState, RunState, ToolOutcome } from '../journal/state.ts'
+import type { AttemptState, CallState, RunState, ToolOutcome } from '../journal/state/state.ts'
 import type { ModelReply, ModelRequest } from '../models/call-model.ts'
 import type { Effect } from '../tools/tool.ts'
 import type { TaskDefinition } from './definition.ts'
-import type { Judged } from './judge.ts'
+import type { Judged } from './judge/judge.ts'
 
 export interface Tracing {
   /** One life of a run. The work is handed what its steps are traced with; several runs may be under way at once. */

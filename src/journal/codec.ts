@@ -2,11 +2,18 @@
 // JSON is longer than 64 KB, and the pinned request of an attempt, is stored once per run by its hash and referred to as
 // {"$blob": hash}. A member of that name in user data is escaped by one more `$`, so nothing a user stores is mistaken for one.
 import { RepriseError } from '../errors.ts'
-import { checkEntry } from './check-entry.ts'
+import { checkEntry } from './check/check-entry.ts'
 import { journalVersion, type Blob, type Entry, type NewEntry } from './entries.ts'
 import { hashBytes } from './hash.ts'
 import { isNestedDeeper, mayNestDeeper, type Json } from './json.ts'
-import { entryLevels, entryLimit, mapMembers, referenceIn, resolveReferences, type ReadBlob } from './stored-values.ts'
+import {
+  entryLevels,
+  entryLimit,
+  mapMembers,
+  referenceIn,
+  resolveReferences,
+  type ReadBlob,
+} from './check/stored-values.ts'
 
 const blobLimit = 65_536
 const marker = /"\$+blob"/

@@ -3,7 +3,7 @@
 // it is shown to somebody, so nothing that a user gives is mistaken for a reference. Free of Node, for the page.
 import type { StoredFile } from './entries.ts'
 import type { Json } from './json.ts'
-import { amount } from './words.ts'
+import { amount } from '../text/words.ts'
 
 /** Bytes by their hash. */
 export type Files = ReadonlyMap<string, Uint8Array>

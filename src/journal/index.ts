@@ -1,6 +1,6 @@
 // `reprise/journal`: the file format and the pure fold, for those who read journals themselves. Free of Node.
 export * from './entries.ts'
-export { fold } from './fold.ts'
+export { fold } from './state/fold.ts'
 export {
   openQuestions,
   type AttemptState,
@@ -8,5 +8,5 @@ export {
   type RunState,
   type TaskState,
   type TurnState,
-} from './state.ts'
+} from './state/state.ts'
 export { canonicalJson, type Json } from './json.ts'

@@ -1,6 +1,6 @@
 // Texts that are stored piece by piece: an output of the run that stands in them is referred to, not written again. Free of Node, for the page.
 import type { OutputReference, PinnedRequest, PinnedText } from './entries.ts'
-import type { SentRequest } from './state.ts'
+import type { SentRequest } from './state/state.ts'
 
 type Outputs = ReadonlyMap<number, string>
 

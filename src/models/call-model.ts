@@ -5,7 +5,7 @@ import type { FailedTry, ChatMessage, ReplyPart, ToolDefinition, Usage } from '.
 import type { Files } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
 import { describe, failure, isAgainstStreaming, isTemporary } from './model-failure.ts'
-import { resolveModel, type LanguageModel } from './resolve-model.ts'
+import { resolveModel, type LanguageModel } from './resolve/resolve-model.ts'
 import { backoff, longestWait, retryAfter } from './retry-after.ts'
 import type { Hear } from './streamed-reply.ts'
 import { tryOnce } from './try-once.ts'

@@ -3,7 +3,7 @@
 import { messageOf, RepriseError } from '../errors.ts'
 import type { FailedTry } from '../journal/entries.ts'
 import { redact } from '../secrets/redact.ts'
-import type { ResolvedModel } from './resolve-model.ts'
+import type { ResolvedModel } from './resolve/resolve-model.ts'
 
 /** A MODEL_FAILED error: what `model.failed` records, beside code and message. */
 export type ModelFailure = RepriseError & {

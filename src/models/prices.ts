@@ -2,7 +2,7 @@
 // since a bad price would show as a wrong bill and never as an error.
 import { RepriseError } from '../errors.ts'
 import { checkKeys, describe, isRecord } from '../options.ts'
-import { findProvider } from './providers.ts'
+import { findProvider } from './resolve/providers.ts'
 
 /** In US dollars per million tokens. Cached tokens without a price of their own cost what other input costs. */
 export interface Price {

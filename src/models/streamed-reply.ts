@@ -2,7 +2,7 @@
 // from calls that are no JSON to usage and failures, is then the same code for both, and so is what gets recorded.
 import { isCommentary } from './messages.ts'
 import { unfinishedStream } from './model-failure.ts'
-import type { LanguageModelV4 } from './resolve-model.ts'
+import type { LanguageModelV4 } from './resolve/resolve-model.ts'
 
 export type Hear = (kind: 'text' | 'reasoning', text: string) => void
 

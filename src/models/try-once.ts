@@ -8,8 +8,8 @@ import { fitsStrictMode } from '../schema/json-schema.ts'
 import { redact } from '../secrets/redact.ts'
 import { toModelMessages, toReplyParts } from './messages.ts'
 import { timeoutError } from './model-failure.ts'
-import type { LanguageModelV4, ResolvedModel } from './resolve-model.ts'
-import { modelSettings, providerOptions } from './settings.ts'
+import type { LanguageModelV4, ResolvedModel } from './resolve/resolve-model.ts'
+import { modelSettings, providerOptions } from './resolve/settings.ts'
 import { streamedReply, type Hear } from './streamed-reply.ts'
 
 /** `hearing` is asked right before the request is sent: when it gives somebody, the reply is streamed. */

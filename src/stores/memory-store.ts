@@ -1,7 +1,7 @@
 // A store that lives as long as its process, for tests and for trying things out. Every operation is done in one synchronous
 // step, which makes it the plainest statement of what the port means.
 import { worksFor } from '../journal/paths.ts'
-import { isEnded } from '../journal/state.ts'
+import { isEnded } from '../journal/state/state.ts'
 import { oldestFirst } from './cursor.ts'
 import { listPage } from './list-page.ts'
 import {

@@ -1,7 +1,7 @@
 // What every store refuses, in the same words: the checks of a batch, the rules of leases, and the errors of the port.
 import { RepriseError } from '../errors.ts'
 import { describeOwner, isGone, sameOwner } from './owner.ts'
-import { isEnded } from '../journal/state.ts'
+import { isEnded } from '../journal/state/state.ts'
 import type { Batch, Lease, Owner, RunId, RunStatus } from './store.ts'
 
 /** A lease as a store keeps it, beside the token. */

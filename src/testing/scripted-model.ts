@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto'
 import { RepriseError } from '../errors.ts'
 import type { Json } from '../journal/json.ts'
 import { describe } from '../options.ts'
-import type { LanguageModelV4 } from '../models/resolve-model.ts'
-import { readConversation, type Conversation } from '../models/conversation.ts'
+import type { LanguageModelV4 } from '../models/resolve/resolve-model.ts'
+import { readConversation, type Conversation } from '../models/read-conversation.ts'
 
 /** One answer of a script, and when it is given. */
 export interface ScriptEntry {

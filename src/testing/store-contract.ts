@@ -2,12 +2,12 @@
 // `storeContract('mine', { open, reopen })` in a file for `node --test`; fast-check has to be installed.
 import { describe } from 'node:test'
 import type { StoreUnderTest } from './store-contract/harness.ts'
-import { inboxContract } from './store-contract/inbox.ts'
-import { journalContract } from './store-contract/journal.ts'
-import { leaseContract } from './store-contract/leases.ts'
-import { lifeContract } from './store-contract/life.ts'
-import { listingContract } from './store-contract/listing.ts'
-import { modelContract } from './store-contract/model.ts'
+import { inboxContract } from './store-contract/inbox-contract.ts'
+import { journalContract } from './store-contract/journal-contract.ts'
+import { leaseContract } from './store-contract/leases-contract.ts'
+import { lifeContract } from './store-contract/life-contract.ts'
+import { listingContract } from './store-contract/listing-contract.ts'
+import { modelContract } from './store-contract/store-model.ts'
 
 export type { Feature, Place, StoreUnderTest } from './store-contract/harness.ts'
 

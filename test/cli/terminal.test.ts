@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { completeCommands } from '../../src/cli/invocation.ts'
-import { readMoment } from '../../src/cli/moments.ts'
-import { columns, plain, shorten } from '../../src/cli/terminal/plain-text.ts'
-import { printTable } from '../../src/cli/terminal/table.ts'
+import { readMoment } from '../../src/cli/input/read-moment.ts'
+import { columns, plain, shorten } from '../../src/text/plain-text.ts'
+import { printTable } from '../../src/cli/terminal/print-table.ts'
 import type { Channel } from '../../src/cli/terminal/terminal.ts'
-import { amount, duration } from '../../src/cli/terminal/words.ts'
-import { wrap } from '../../src/cli/terminal/wrap.ts'
+import { amount, duration } from '../../src/cli/terminal/entries-word.ts'
+import { wrap } from '../../src/text/wrap.ts'
 
 test('plain takes out escapes, control characters and marks of direction, and keeps lines, tabs and every script', () => {
   assert.equal(plain('a\u001b[31mb\u001b]0;title\u0007c\u009b2Jd\u0000\u0008e\rf\u202eg'), 'abcdefg')

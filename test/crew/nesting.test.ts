@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool } from 'reprise'
 import { z } from 'zod'
-import type { LanguageModelV4 } from '../../src/models/resolve-model.ts'
+import type { LanguageModelV4 } from '../../src/models/resolve/resolve-model.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { entriesOf, newStore, oneTask, refusal } from '../engine/support.ts'
 

@@ -1,7 +1,7 @@
 // The run-time parser, over the table that the type-level one is compiled against.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { interpolate, placeholders } from '../../src/crew/placeholders.ts'
+import { interpolate, placeholders } from '../../src/crew/define/placeholders.ts'
 import { cases } from '../types/placeholder-cases.ts'
 
 for (const { text, names, filled } of cases) {

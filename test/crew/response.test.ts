@@ -8,7 +8,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { describe, test } from 'node:test'
 import { RepriseError, type RunEvent } from 'reprise'
-import { eventResponse, type ServedRun } from '../../src/crew/event-stream.ts'
+import { eventResponse, type ServedRun } from '../../src/crew/result/event-stream.ts'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
 import { gate, speakingCrew, speakingModel } from './speaking-model.ts'
 

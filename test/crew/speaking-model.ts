@@ -1,7 +1,7 @@
 // A model that says what a test has it say, piece by piece, and waits where the test has it wait.
 import { APICallError } from 'ai'
 import { Agent, Crew, Task } from 'reprise'
-import type { LanguageModelV4 } from '../../src/models/resolve-model.ts'
+import type { LanguageModelV4 } from '../../src/models/resolve/resolve-model.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { newStore } from '../engine/support.ts'
 

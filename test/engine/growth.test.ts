@@ -5,8 +5,8 @@ import { Agent, Crew, Task, tool } from 'reprise'
 import { z } from 'zod'
 import type { Batch, Store } from '../../src/stores/store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
-import { callsFor, keysBeside } from '../../src/engine/once.ts'
-import type { AttemptState, CallState } from '../../src/journal/state.ts'
+import { callsFor, keysBeside } from '../../src/engine/calls/once.ts'
+import type { AttemptState, CallState } from '../../src/journal/state/state.ts'
 import { newStore, oneTask, stateOf } from './support.ts'
 
 /** All bytes that a store is given (lines, blobs, rows) for a run of one task whose agent calls a tool with 1 KB of result, so many times. */

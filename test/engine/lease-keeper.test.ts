@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { World } from '../../src/engine/definition.ts'
-import { keepLease, momentOf, type LeaseKeeper } from '../../src/engine/lease-keeper.ts'
+import { keepLease, momentOf, type LeaseKeeper } from '../../src/engine/lease/lease-keeper.ts'
 import { realWorld } from '../../src/engine/world.ts'
 import type { Lease, Store } from '../../src/stores/store.ts'
 import { newStore } from './support.ts'

@@ -5,7 +5,7 @@ import { build } from 'esbuild'
 import fc from 'fast-check'
 import { Agent, Crew, Task, tool } from 'reprise'
 import { z } from 'zod'
-import { columns } from '../../src/columns.ts'
+import { columns } from '../../src/text/columns.ts'
 import type { Entry, NewEntry } from '../../src/journal/entries.ts'
 import {
   diffLines,
@@ -17,7 +17,7 @@ import {
   type RunDiff,
   type TaskDiff,
   type TextDiff,
-} from '../../src/journal/diff/index.ts'
+} from '../../src/runs/diff/index.ts'
 import { fold, type Json, type RunState } from '../../src/journal/index.ts'
 import { scriptedModel, type ScriptEntry } from '../../src/testing/scripted-model.ts'
 import { newStore, stateOf } from '../engine/support.ts'
@@ -609,7 +609,7 @@ describe('for all values', () => {
 test('the journal and the diff bundle for a browser, with nothing of Node in them', async () => {
   const { outputFiles, metafile } = await build({
     stdin: {
-      contents: "export * from './src/journal/index.ts'; export * from './src/journal/diff/index.ts'",
+      contents: "export * from './src/journal/index.ts'; export * from './src/runs/diff/index.ts'",
       resolveDir: '.',
     },
     bundle: true,

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { decodeEntry, encodeEntry } from '../../src/journal/codec.ts'
 import type { Entry, NewEntry, Owner } from '../../src/journal/entries.ts'
 import { changedFields, explainChange } from '../../src/journal/fingerprint.ts'
-import { fold } from '../../src/journal/fold.ts'
+import { fold } from '../../src/journal/state/fold.ts'
 import { digest } from '../../src/journal/hash.ts'
 import {
   canonicalJson,

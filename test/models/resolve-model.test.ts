@@ -4,8 +4,8 @@ import { createOpenAI } from '@ai-sdk/openai'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import type { RepriseError } from '../../src/errors.ts'
 import { callModel } from '../../src/models/call-model.ts'
-import { checkProvider, findProvider, type Provider } from '../../src/models/providers.ts'
-import { checkModel, defaultModel, modelName, resolveModel } from '../../src/models/resolve-model.ts'
+import { checkProvider, findProvider, type Provider } from '../../src/models/resolve/providers.ts'
+import { checkModel, defaultModel, modelName, resolveModel } from '../../src/models/resolve/resolve-model.ts'
 import { chatReply, environmentOf, openServer, requestOf, sendJson } from './support.ts'
 
 test('means the documented default when nothing is named, and REPRISE_MODEL before it', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { streamText } from 'ai'
 import { callModel } from '../../src/models/call-model.ts'
-import { checkModel, modelName } from '../../src/models/resolve-model.ts'
+import { checkModel, modelName } from '../../src/models/resolve/resolve-model.ts'
 import { scriptedModel, type ScriptEntry } from '../../src/testing/scripted-model.ts'
 import { lookup, requestOf } from './support.ts'
 

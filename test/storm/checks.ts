@@ -1,5 +1,5 @@
 // What must hold whatever was done and whoever was killed. Each check gives sentences, one for each defect.
-import { isEnded } from '../../src/journal/state.ts'
+import { isEnded } from '../../src/journal/state/state.ts'
 import type { At, Step } from './act.ts'
 import type { Known } from './history.ts'
 import { effectsIn, type Effect, type Happened } from './ledger.ts'

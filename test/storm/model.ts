@@ -1,6 +1,6 @@
 // A model whose answer is a function of what it is asked: the text of a task says which tools it calls and how many answers it has.
-import { readConversation, type Conversation } from '../../src/models/conversation.ts'
-import type { LanguageModelV4 } from '../../src/models/resolve-model.ts'
+import { readConversation, type Conversation } from '../../src/models/read-conversation.ts'
+import type { LanguageModelV4 } from '../../src/models/resolve/resolve-model.ts'
 import { scriptedModel, type ScriptEntry } from '../../src/testing/scripted-model.ts'
 import type { Ledger } from './ledger.ts'
 import { choiceOf, hashOf } from './random.ts'

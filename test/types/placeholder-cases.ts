@@ -1,6 +1,6 @@
 // One table for both parsers of placeholders: the one that fills texts at run time and the one that types inputs. The compiler
 // checks the names against the texts here; placeholders.test.ts checks the same names at run time.
-import type { Placeholders } from '../../src/crew/placeholders.ts'
+import type { Placeholders } from '../../src/crew/define/placeholders.ts'
 
 /** A text, the names it uses, and what becomes of it with every name filled in as <name>. */
 type Case<Text extends string, Names extends string> = {

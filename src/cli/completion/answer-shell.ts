@@ -1,6 +1,6 @@
 // `reprise complete -- <words>`, which shells call while somebody types: it never says what went wrong, never asks, and makes no store.
 import { createProgram } from '../program.ts'
-import { plain } from '../terminal/plain-text.ts'
+import { plain } from '../../text/plain-text.ts'
 import { complete } from './complete.ts'
 
 /** One line for each candidate: its value, a tab, a note. */

@@ -1,16 +1,16 @@
 // The runs, tasks, questions and crews that a store has, for the word that somebody types. The crew's own code is not loaded for it.
 import { existsSync } from 'node:fs'
-import { questionsOf } from '../../engine/children.ts'
+import { questionsOf } from '../../engine/task/children.ts'
 import { isBacktest } from '../../engine/history/backtest-name.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
-import { decisions } from '../../engine/questions.ts'
-import { readRun } from '../../engine/read-run.ts'
+import { decisions } from '../../engine/people/questions.ts'
+import { readRun } from '../../engine/read/read-run.ts'
 import { runStatuses } from '../../journal/entries.ts'
-import type { RunState } from '../../journal/state.ts'
+import type { RunState } from '../../journal/state/state.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
-import { hasQuestions, isUnfinished, mayBeLatest } from '../find-run.ts'
-import { openExistingRuns } from '../stores.ts'
-import { shortTime } from '../terminal/words.ts'
+import { hasQuestions, isUnfinished, mayBeLatest } from '../find/find-run.ts'
+import { openExistingRuns } from '../find/open-runs.ts'
+import { shortTime } from '../terminal/entries-word.ts'
 import type { Candidate, Typed } from './complete.ts'
 
 /** More than anybody looks through. */

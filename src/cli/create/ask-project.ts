@@ -2,7 +2,7 @@
 import { messageOf } from '../../errors.ts'
 import { askLine, type Person } from '../terminal/ask-line.ts'
 import { pick } from '../terminal/pick.ts'
-import { wrap } from '../terminal/wrap.ts'
+import { wrap } from '../../text/wrap.ts'
 import { checkModelName, type ProjectOptions } from './project-files.ts'
 import { checkName } from './project-name.ts'
 import { checkPlace } from './write-project.ts'

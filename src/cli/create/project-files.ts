@@ -1,7 +1,7 @@
 // The files of a new project: those of templates/, as they are but for the name, and the ones that depend on the model and on
 // the version of Reprise that makes them.
 import { readFileSync } from 'node:fs'
-import { parseModel } from '../../models/resolve-model.ts'
+import { parseModel } from '../../models/resolve/resolve-model.ts'
 import { UsageError } from '../exit-codes.ts'
 import { defaultName } from './project-name.ts'
 import { typescript, yaml, type Template } from './templates.ts'

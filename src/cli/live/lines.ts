@@ -1,9 +1,9 @@
 // The tree of a run as lines for a terminal of a given size: what is running is always there, the rest as far as there is room.
-import { columns } from '../../columns.ts'
-import { plain, shorten } from '../terminal/plain-text.ts'
+import { columns } from '../../text/columns.ts'
+import { plain, shorten } from '../../text/plain-text.ts'
 import type { Format, Piece } from '../terminal/terminal.ts'
-import { amount, dollars, duration, plural } from '../terminal/words.ts'
-import { wrap } from '../terminal/wrap.ts'
+import { amount, dollars, duration, plural } from '../terminal/entries-word.ts'
+import { wrap } from '../../text/wrap.ts'
 import type { LiveRun, LiveTask, Mark } from './tree.ts'
 
 export type Line = readonly Piece[]

@@ -1,12 +1,12 @@
 // What is to be seen of a run while it is executed: its tasks as a tree, each with its state, what it is at, how long it has taken
 // and what it has cost. Folded from the entries, as everything is; only times and the words of models come from elsewhere.
-import type { Delta } from '../../engine/listeners.ts'
+import type { Delta } from '../../engine/follow/listeners.ts'
 import { costOfTask } from '../../engine/plan/estimate.ts'
-import { readRun } from '../../engine/read-run.ts'
-import { applyEntry, emptyState } from '../../journal/fold.ts'
+import { readRun } from '../../engine/read/read-run.ts'
+import { applyEntry, emptyState } from '../../journal/state/fold.ts'
 import type { Entry } from '../../journal/entries.ts'
 import { isNested, parentPath, taskOf } from '../../journal/paths.ts'
-import { openQuestions, spentOn, type RunState, type TaskState } from '../../journal/state.ts'
+import { openQuestions, spentOn, type RunState, type TaskState } from '../../journal/state/state.ts'
 import { addCost } from '../../models/cost.ts'
 import type { Prices } from '../../models/prices.ts'
 import type { Store } from '../../stores/store.ts'

@@ -1,7 +1,7 @@
 // Commands with which people change a run from outside, and those that keep or remove whole runs.
 import { InvalidArgumentError, type Command as Program } from 'commander'
 import { statuses } from './looking.ts'
-import { collect, example, runArgument, wholeNumberOrZero, withCrew, type Lazily } from './options.ts'
+import { collect, example, runArgument, wholeNumberOrZero, withCrew, type Lazily } from './shared-options.ts'
 
 const taskArgument = 'name or id of the task'
 const signed = 'who does it (default: your login name)'
@@ -20,7 +20,7 @@ export function addChanging(program: Program, lazily: Lazily): void {
     .option('--to <limits>', 'the new limit, for raise: tokens=50000,cost=2.5,seconds=600')
     .option('--by <name>', 'who answers (default: your login name)')
     .option('--note <text>', 'kept with the answer')
-    .action(lazily(async () => (await import('../commands/answer.ts')).answer))
+    .action(lazily(async () => (await import('../commands/changing/answer.ts')).answer))
   example(answer, `reprise answer latest q1 --decision happened --result '{"claim":"C-1"}'`)
 
   const edit = program.command('edit').description("put your value in place of a task's output in an unfinished run")
@@ -28,7 +28,7 @@ export function addChanging(program: Program, lazily: Lazily): void {
   withCrew(edit)
     .option('--output <value>', 'the value: text (JSON for a task with a schema), or @file (else $EDITOR is opened)')
     .option('--by <name>', signed)
-    .action(lazily(async () => (await import('../commands/edit.ts')).edit))
+    .action(lazily(async () => (await import('../commands/changing/edit.ts')).edit))
   example(edit, `reprise edit latest facts --output '{"policy":"P-77","issue":"fire"}'`)
 
   const invalidate = program
@@ -38,7 +38,7 @@ export function addChanging(program: Program, lazily: Lazily): void {
     .argument('[run]', runArgument)
     .argument('[task]', taskArgument)
     .option('--by <name>', signed)
-    .action(lazily(async () => (await import('../commands/invalidate.ts')).invalidate))
+    .action(lazily(async () => (await import('../commands/changing/invalidate.ts')).invalidate))
   example(invalidate, 'reprise invalidate latest facts')
 
   const cancel = program.command('cancel').description('end a run for good, in whatever process it is executed')
@@ -46,7 +46,7 @@ export function addChanging(program: Program, lazily: Lazily): void {
     .argument('[run]', runArgument)
     .option('--by <name>', signed)
     .option('--yes', 'do not ask')
-    .action(lazily(async () => (await import('../commands/cancel.ts')).cancel))
+    .action(lazily(async () => (await import('../commands/changing/cancel.ts')).cancel))
   example(cancel, 'reprise cancel latest')
 }
 
@@ -63,21 +63,21 @@ export function addKeeping(program: Program, lazily: Lazily): void {
     .option('--crew <name>', 'only runs of this crew, and its backtests')
     .option('--dry-run', 'say what would go, and delete nothing')
     .option('--yes', 'do not ask')
-    .action(lazily(async () => (await import('../commands/prune.ts')).prune))
+    .action(lazily(async () => (await import('../commands/keeping/prune.ts')).prune))
   example(prune, 'reprise prune --older-than 30d --keep 20')
 
   const remove = program.command('delete').description('delete a run for good')
   remove
     .argument('[run]', runArgument)
     .option('--yes', 'do not ask')
-    .action(lazily(async () => (await import('../commands/delete.ts')).deleteRun))
+    .action(lazily(async () => (await import('../commands/keeping/delete.ts')).deleteRun))
   example(remove, 'reprise delete claim-1')
 
   const reset = program.command('reset').description('delete all runs of the store, or of a crew')
   reset
     .option('--crew <name>', 'only runs of this crew, and its backtests')
     .option('--yes', 'do not ask')
-    .action(lazily(async () => (await import('../commands/reset.ts')).reset))
+    .action(lazily(async () => (await import('../commands/keeping/reset.ts')).reset))
   example(reset, 'reprise reset --crew claims')
 
   const exports = program.command('export').description('write a run, with all that belongs to it, into one file')
@@ -85,14 +85,14 @@ export function addKeeping(program: Program, lazily: Lazily): void {
     .argument('<run>', runArgument)
     .argument('<file>', 'the file, or - for the standard output')
     .option('--force', 'put it in place of a file that is there')
-    .action(lazily(async () => (await import('../commands/export.ts')).exportRun))
+    .action(lazily(async () => (await import('../commands/keeping/export.ts')).exportRun))
   example(exports, 'reprise export latest claim-1.jsonl')
 
   const imports = program.command('import').description('put an exported run into the store')
   imports
     .argument('<file>', 'the file, or - for the standard input')
     .option('--as <id>', 'another id than the one that it had')
-    .action(lazily(async () => (await import('../commands/import.ts')).importRun))
+    .action(lazily(async () => (await import('../commands/keeping/import.ts')).importRun))
   example(imports, 'reprise import claim-1.jsonl --as claim-1-copy')
 }
 

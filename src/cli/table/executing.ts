@@ -13,7 +13,7 @@ import {
   withInputs,
   withMaking,
   type Lazily,
-} from './options.ts'
+} from './shared-options.ts'
 
 export function addExecuting(program: Program, lazily: Lazily): void {
   const run = program.command('run').description('start a run of a crew and print its result')
@@ -22,7 +22,7 @@ export function addExecuting(program: Program, lazily: Lazily): void {
   withInputs(run)
     .option('--id <id>', 'your own run id: unfinished, the run goes on; completed, its result is printed')
     .option('--through <task>', 'stop after this task')
-    .action(lazily(async () => (await import('../commands/run.ts')).run))
+    .action(lazily(async () => (await import('../commands/executing/run.ts')).run))
   example(run, 'reprise run claims.ts --input notes=@notes.txt --input limit:=500')
 
   const resume = program.command('resume').description('go on with a run after its last recorded step')
@@ -34,7 +34,7 @@ export function addExecuting(program: Program, lazily: Lazily): void {
     .option('--through <task>', 'stop after this task')
     .addOption(changedOption())
     .option('--budget <limits>', 'in place of one that is used up: tokens=50000,cost=2.5,seconds=600')
-    .action(lazily(async () => (await import('../commands/resume.ts')).resume))
+    .action(lazily(async () => (await import('../commands/executing/resume.ts')).resume))
   example(resume, 'reprise resume latest --file claims.ts')
 
   const plan = program.command('plan').description('say what would be executed, and why; nothing is written')
@@ -54,7 +54,7 @@ export function addExecuting(program: Program, lazily: Lazily): void {
     .option('--through <task>', 'stop after this task')
     .addOption(effectsOption())
     .addOption(changedOption())
-    .action(lazily(async () => (await import('../commands/plan.ts')).plan))
+    .action(lazily(async () => (await import('../commands/executing/plan.ts')).plan))
   example(plan, 'reprise plan --from note --input tone=kind')
 
   const replay = program
@@ -64,7 +64,7 @@ export function addExecuting(program: Program, lazily: Lazily): void {
   withMaking(replay)
     .addOption(onlyOption())
     .addOption(staleOption('keep'))
-    .action(lazily(async () => (await import('../commands/replay.ts')).replay))
+    .action(lazily(async () => (await import('../commands/executing/replay.ts')).replay))
   example(replay, 'reprise replay -t note --input tone=kind')
 
   const fork = program
@@ -77,11 +77,11 @@ export function addExecuting(program: Program, lazily: Lazily): void {
     .option('--by <name>', 'who gives these outputs (default: your login name)')
     .addOption(onlyOption())
     .addOption(staleOption('keep with --from, else rerun'))
-    .action(lazily(async () => (await import('../commands/fork.ts')).fork))
+    .action(lazily(async () => (await import('../commands/executing/fork.ts')).fork))
   example(fork, `reprise fork --output facts='{"policy":"P-77","issue":"fire"}'`)
 
   const refresh = program.command('refresh').description('make a new run from an old one: execute only what is stale')
-  withMaking(refresh).action(lazily(async () => (await import('../commands/refresh.ts')).refresh))
+  withMaking(refresh).action(lazily(async () => (await import('../commands/executing/refresh.ts')).refresh))
   example(refresh, 'reprise refresh --dry-run')
 
   const backtest = program
@@ -93,6 +93,6 @@ export function addExecuting(program: Program, lazily: Lazily): void {
     .option('--run <run>', `this run, ${runArgument}; once for each, instead of the latest ones`, collect)
     .option('--id <id>', 'of the backtest: give it again to go on with one that was cut off')
     .option('--yes', 'do not ask before anything is spent')
-    .action(lazily(async () => (await import('../commands/backtest.ts')).backtest))
+    .action(lazily(async () => (await import('../commands/executing/backtest.ts')).backtest))
   example(backtest, 'reprise backtest -t note --last 10')
 }

@@ -1,6 +1,6 @@
 // Commands that look at runs. They need a store and no code.
 import { Option, type Command as Program } from 'commander'
-import { example, runArgument, wholeNumber, wholeNumberOrZero, withCrew, type Lazily } from './options.ts'
+import { example, runArgument, wholeNumber, wholeNumberOrZero, withCrew, type Lazily } from './shared-options.ts'
 
 export const statuses: readonly string[] = ['queued', 'running', 'suspended', 'completed', 'failed', 'cancelled']
 
@@ -15,7 +15,7 @@ export function addLooking(program: Program, lazily: Lazily): void {
     .option('--backtests', 'the runs of backtests instead of the others')
     .option('--within', 'also the runs of tasks that are crews')
     .option('--limit <number>', 'how many', wholeNumber, 20)
-    .action(lazily(async () => (await import('../commands/runs.ts')).runs))
+    .action(lazily(async () => (await import('../commands/looking/runs.ts')).runs))
   example(runs, 'reprise runs --status suspended')
 
   const show = program.command('show').description('show one run: its tasks, outputs and open questions')
@@ -24,38 +24,42 @@ export function addLooking(program: Program, lazily: Lazily): void {
     .option('--task <task>', 'one task as a whole: name or id')
     .option('--steps', 'list the entries of its journal')
     .option('--prompts', 'what was sent to the model, step by step')
-    .action(lazily(async () => (await import('../commands/show.ts')).show))
+    .action(lazily(async () => (await import('../commands/looking/show.ts')).show))
   example(show, 'reprise show latest --task note --prompts')
 
   const tasks = program.command('tasks').alias('log-tasks-outputs').description("list a run's tasks with their ids")
   tasks
     .argument('[run]', runArgument, 'latest')
-    .action(lazily(async () => (await import('../commands/tasks.ts')).tasks))
+    .action(lazily(async () => (await import('../commands/looking/tasks.ts')).tasks))
   example(tasks, 'reprise tasks')
 
   const diff = program.command('diff').description('show what differs between two runs')
   diff
     .argument('[a]', runArgument)
     .argument('[b]', runArgument)
-    .action(lazily(async () => (await import('../commands/diff.ts')).diff))
+    .action(lazily(async () => (await import('../commands/looking/diff.ts')).diff))
   example(diff, 'reprise diff claim-1 latest')
 
   const lineage = program.command('lineage').description('show where a run comes from and what was made from it')
-  lineage.argument('[run]', runArgument).action(lazily(async () => (await import('../commands/lineage.ts')).lineage))
+  lineage
+    .argument('[run]', runArgument)
+    .action(lazily(async () => (await import('../commands/looking/lineage.ts')).lineage))
   example(lineage, 'reprise lineage latest')
 
   const tail = program.command('tail').description("print a run's entries as they come, until it ends or suspends")
   tail
     .argument('[run]', runArgument)
     .option('--after <entry>', 'only entries after this one', wholeNumberOrZero, 0)
-    .action(lazily(async () => (await import('../commands/tail.ts')).tail))
+    .action(lazily(async () => (await import('../commands/looking/tail.ts')).tail))
   example(tail, 'reprise tail latest')
 
   const verify = program.command('verify').description("check a run's journal against its hashes")
-  verify.argument('[run]', runArgument).action(lazily(async () => (await import('../commands/verify.ts')).verify))
+  verify
+    .argument('[run]', runArgument)
+    .action(lazily(async () => (await import('../commands/looking/verify.ts')).verify))
   example(verify, 'reprise verify latest')
 
   const doctor = program.command('doctor').description('check what a crew needs to run here; nothing is written')
-  withCrew(doctor).action(lazily(async () => (await import('../commands/doctor.ts')).doctor))
+  withCrew(doctor).action(lazily(async () => (await import('../doctor/doctor.ts')).doctor))
   example(doctor, 'reprise doctor')
 }

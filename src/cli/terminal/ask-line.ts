@@ -1,5 +1,5 @@
 // The person at the terminal, and one line of what they type.
-import { plain } from './plain-text.ts'
+import { plain } from '../../text/plain-text.ts'
 
 /** Keys come from one stream, what is asked goes to the other: the standard output is for data. */
 export interface Person {

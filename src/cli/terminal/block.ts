@@ -1,7 +1,7 @@
 // Lines at the bottom of a terminal that are drawn over and over, while everything else that is printed goes above them. The cursor
 // is never hidden and no mode of the terminal is changed: a process that is killed leaves nothing to be put right.
-import { columns, cutToWidth } from '../../columns.ts'
-import { plain } from './plain-text.ts'
+import { columns, cutToWidth } from '../../text/columns.ts'
+import { plain } from '../../text/plain-text.ts'
 import type { Paint, Piece } from './terminal.ts'
 
 export interface Block extends Disposable {

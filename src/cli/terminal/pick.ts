@@ -4,7 +4,7 @@ import { emitKeypressEvents, type Interface } from 'node:readline'
 import { styleText } from 'node:util'
 import type { Person } from './ask-line.ts'
 import { takeBack } from './block.ts'
-import { columns, plain, shorten } from './plain-text.ts'
+import { columns, plain, shorten } from '../../text/plain-text.ts'
 
 export interface Choice<Value> {
   readonly value: Value

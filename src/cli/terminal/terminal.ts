@@ -3,7 +3,7 @@
 import { styleText } from 'node:util'
 import { environment } from '../../environment.ts'
 import { openBlock, type Block } from './block.ts'
-import { plain, shorten } from './plain-text.ts'
+import { plain, shorten } from '../../text/plain-text.ts'
 
 export type Format = Parameters<typeof styleText>[0]
 export type Piece = string | { readonly text: string; readonly format?: Format | undefined }

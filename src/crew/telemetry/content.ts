@@ -2,7 +2,7 @@
 // asked for it.
 import type { ReplyPart } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
-import type { ToolOutcome } from '../../journal/state.ts'
+import type { ToolOutcome } from '../../journal/state/state.ts'
 import type { ModelReply, ModelRequest } from '../../models/call-model.ts'
 import type { ChatMessage } from '../../journal/entries.ts'
 import { redact } from '../../secrets/redact.ts'

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { checkKeys } from '../../options.ts'
-import { crewKeys, type CrewOptions } from '../crew-options.ts'
+import { crewKeys, type CrewOptions } from '../options/crew-options.ts'
 import { Crew } from '../crew.ts'
 import { invalid, locate, type FileReference } from './document.ts'
 import { readAgents, type AgentsOfFile, type LoadAgentsOptions } from './load-agents.ts'

@@ -1,6 +1,6 @@
 // Every field that an agent or task may have in a file: CrewAI's name for it, ours, and what becomes of it. When Reprise learns
 // something that CrewAI has, its line here changes from `lacks` to `takes`.
-import { settingNames } from '../../models/settings.ts'
+import { settingNames } from '../../models/resolve/settings.ts'
 import { longestSeconds } from '../../options.ts'
 import { agent, context, model, sameName, tools, type Known } from './references.ts'
 import { boolean, mapping, number, sentences, text, type FieldValue } from './values.ts'

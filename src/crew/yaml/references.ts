@@ -1,8 +1,8 @@
 // Names in a file that stand for something else: a model, a tool, an agent, an earlier task. One that stands for nothing is
 // refused with what there is.
 import { RepriseError } from '../../errors.ts'
-import { findProvider, providerNames } from '../../models/providers.ts'
-import type { LanguageModel } from '../../models/resolve-model.ts'
+import { findProvider, providerNames } from '../../models/resolve/providers.ts'
+import type { LanguageModel } from '../../models/resolve/resolve-model.ts'
 import { describe, nearest } from '../../options.ts'
 import type { Tool } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'

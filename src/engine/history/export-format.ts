@@ -6,7 +6,7 @@
 //   {"runs":1,"entries":12,"blobs":2,"sha256":…} over every byte before this line: head -n -1 <file> | sha256sum
 // What a store keeps beside a journal (row, outputs, lease, inbox) is not in it: the first two are folded anew.
 import { RepriseError } from '../../errors.ts'
-import { editOf } from '../../journal/check-entry.ts'
+import { editOf } from '../../journal/check/check-entry.ts'
 import type { Entry } from '../../journal/entries.ts'
 import { hashBytes } from '../../journal/hash.ts'
 import type { NotedEnd } from '../../stores/store.ts'

@@ -6,7 +6,7 @@ import { blobReferences, decodeEntry } from '../../journal/codec.ts'
 import type { Entry } from '../../journal/entries.ts'
 import { filesIn } from '../../journal/files.ts'
 import { childRun } from '../../journal/paths.ts'
-import { checkStored } from '../../journal/stored-values.ts'
+import { checkStored } from '../../journal/check/stored-values.ts'
 import { fileError, writeDurably } from '../../stores/file/durable-files.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import {
@@ -17,7 +17,7 @@ import {
   type ExportHeader,
   type ExportTrailer,
 } from './export-format.ts'
-import { runNotFound } from '../run-not-found.ts'
+import { runNotFound } from '../read/run-not-found.ts'
 
 /** A file is written in pieces of about this size. */
 const pieceLength = 65_536

@@ -4,7 +4,7 @@
 import type { RunStatus } from '../../journal/entries.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import { allRows } from './all-rows.ts'
-import { runNotFound } from '../run-not-found.ts'
+import { runNotFound } from '../read/run-not-found.ts'
 
 /** How many ancestors, and how many runs made from it, are shown unless said otherwise. */
 const familyLimit = 1_000

@@ -1,12 +1,12 @@
 // What executing a task may take, judged by what it took: the medians over its newest executions. A task that was never executed
 // has no estimate, which is not the same as one of nothing.
 import type { Estimate, PlannedTask, Usage } from '../../journal/entries.ts'
-import { addUsage, modelCalls, noUsage, type ModelCalls, type RunState } from '../../journal/state.ts'
+import { addUsage, modelCalls, noUsage, type ModelCalls, type RunState } from '../../journal/state/state.ts'
 import { addCost, costOf } from '../../models/cost.ts'
 import type { Prices } from '../../models/prices.ts'
-import { modelName } from '../../models/resolve-model.ts'
+import { modelName } from '../../models/resolve/resolve-model.ts'
 import type { CrewDefinition, Engine } from '../definition.ts'
-import { readRun } from '../read-run.ts'
+import { readRun } from '../read/read-run.ts'
 
 /** Enough for a median that one odd run does not move. */
 const enoughSamples = 5

@@ -3,7 +3,7 @@
 // Changes are made under the lock of leases.db, reads without it: a file only grows, and what is unfinished at its end is not seen.
 import { join, resolve } from 'node:path'
 import { worksFor } from '../../journal/paths.ts'
-import { isEnded } from '../../journal/state.ts'
+import { isEnded } from '../../journal/state/state.ts'
 import { oldestFirst } from '../cursor.ts'
 import { listPage } from '../list-page.ts'
 import { makePrivateFolder } from '../private-folder.ts'

@@ -1,7 +1,7 @@
 // Creating runs, appending to them and reading them back.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { rootRun } from '../../journal/paths.ts'
-import { isEnded } from '../../journal/state.ts'
+import { isEnded } from '../../journal/state/state.ts'
 import { checkInbox, checkNumbers, checkOpen, checkSeq, checkToken, runNotFound } from '../refusals.ts'
 import type { Batch, Lease, Line, NotedEnd, Owner, RunId, RunRow } from '../store.ts'
 import type { Connection } from './connection.ts'

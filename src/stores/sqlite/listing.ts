@@ -1,6 +1,6 @@
 // What can be asked without reading a journal: rows, pages of them, outputs by what they depend on, and the inbox.
 import { runStatuses } from '../../journal/entries.ts'
-import { isEnded } from '../../journal/state.ts'
+import { isEnded } from '../../journal/state/state.ts'
 import { decodeCursor } from '../cursor.ts'
 import { pageOf } from '../list-page.ts'
 import { runNotFound } from '../refusals.ts'

@@ -1,7 +1,7 @@
 // The SDK's transports over HTTP, with a fetch that adds what they lack: a request whose stream ends without an answer is answered
 // (the SDK would wait for ever), one that is given up is cancelled at the server, and no socket stays open between calls.
-import { lost, type HttpTransport, type Message } from './client.ts'
-import type { HttpServer } from './server.ts'
+import { lost, type HttpTransport, type Message } from './mcp-client.ts'
+import type { HttpServer } from './mcp-server.ts'
 import { cancelled } from './stdio-transport.ts'
 
 /** What is learnt of the connection while calls are made. */

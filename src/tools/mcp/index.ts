@@ -2,4 +2,4 @@
 import '../../node-version.ts'
 
 export { mcpTools, type McpOptions, type McpServer, type McpTools } from './mcp-tools.ts'
-export type { HttpServer, StdioServer } from './server.ts'
+export type { HttpServer, StdioServer } from './mcp-server.ts'

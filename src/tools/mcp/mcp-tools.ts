@@ -4,11 +4,11 @@ import { strictJson, type Json } from '../../journal/json.ts'
 import { checkKeys, checkNumber, describe, longestSeconds, nearest, own } from '../../options.ts'
 import type { AnswerSchema } from '../../schema/answer-schema.ts'
 import type { Effect, Tool } from '../tool.ts'
-import type { McpToolDefinition } from './client.ts'
-import { openConnection, type Connection } from './connection.ts'
-import { resultOf } from './result.ts'
-import { cleanerFor } from './secrets.ts'
-import { checkServer, httpKeys, isStdio, nameOf, stdioKeys, type HttpServer, type StdioServer } from './server.ts'
+import type { McpToolDefinition } from './mcp-client.ts'
+import { openConnection, type Connection } from './mcp-connection.ts'
+import { resultOf } from './mcp-result.ts'
+import { cleanerFor } from './mcp-secrets.ts'
+import { checkServer, httpKeys, isStdio, nameOf, stdioKeys, type HttpServer, type StdioServer } from './mcp-server.ts'
 
 export interface McpOptions {
   /** The tools to take, by the server's names. Default: all. */

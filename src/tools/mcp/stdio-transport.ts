@@ -7,9 +7,9 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import type { Socket } from 'node:net'
 import { StringDecoder } from 'node:string_decoder'
 import { plainVariables } from '../../environment.ts'
-import { lost, type Message, type Transport } from './client.ts'
+import { lost, type Message, type Transport } from './mcp-client.ts'
 import { guard, patience, type Guard } from './guard.ts'
-import type { StdioServer } from './server.ts'
+import type { StdioServer } from './mcp-server.ts'
 
 export interface StdioTransport extends Transport {
   /** The end of what the server wrote to stderr. */

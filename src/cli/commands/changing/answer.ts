@@ -1,0 +1,121 @@
+// `reprise answer`: a person's decision on an open question, from whatever process. What is not said is asked for at a terminal.
+import { questionsOf } from '../../../engine/task/children.ts'
+import { resumeCommand, shellWord } from '../../../engine/people/commands.ts'
+import { answerQuestion, findQuestion } from '../../../engine/people/tell.ts'
+import { decisions, howToAnswer } from '../../../engine/people/questions.ts'
+import { readRun } from '../../../engine/read/read-run.ts'
+import { RepriseError } from '../../../errors.ts'
+import type { Question } from '../../../journal/entries.ts'
+import { rootRun } from '../../../journal/paths.ts'
+import type { Store } from '../../../stores/store.ts'
+import { askQuestion } from '../../input/ask-question.ts'
+import { exitCodes, UsageError } from '../../exit-codes.ts'
+import { findRun, hasQuestions } from '../../find/find-run.ts'
+import { parseJson } from '../../input/typed-inputs.ts'
+import type { Invocation } from '../../invocation.ts'
+import { readLimit } from '../../input/read-limit.ts'
+import { signedBy } from '../../input/login-name.ts'
+import { openRuns } from '../../find/open-runs.ts'
+import { canAsk, thePerson } from '../../terminal/ask-line.ts'
+import { pick } from '../../terminal/pick.ts'
+import type { Terminal } from '../../terminal/terminal.ts'
+
+export interface AnswerOptions {
+  readonly decision?: string
+  readonly reason?: string
+  readonly result?: string
+  readonly input?: string
+  readonly feedback?: string
+  readonly output?: string
+  readonly to?: string
+  readonly by?: string
+  readonly note?: string
+}
+
+export async function answer({ terminal, args, options, complete }: Invocation<AnswerOptions>): Promise<number> {
+  const { decision, by, note } = options
+  const fields = fieldsOf(options)
+  await using engine = await openRuns(options.store)
+  const { run } = await findRun(engine.store, args[0], undefined, hasQuestions)
+  const question = await chooseQuestion(engine.store, run, args[1])
+  const decided = decision === undefined ? await askFor(terminal, run, question, fields) : { decision, ...fields }
+  if (!decided) {
+    terminal.err.line('nothing was answered')
+    return exitCodes.usage
+  }
+  const given = { ...decided, ...signedBy(by), ...(note === undefined ? {} : { note }) }
+  await answerQuestion(engine, run, question.id, given)
+  const { state } = await readRun(engine.store, run)
+  // an answer to a run that another process executes is recorded by that process, in its own time
+  const open = (await questionsOf(engine.store, state)).filter(({ id }) => id !== question.id)
+  const held = (await engine.store.holder(run)) !== undefined
+  if (terminal.json) terminal.record({ run, question: question.id, answer: given, questions: open })
+  terminal.err.line(`answered ${question.id} of run ${run}`)
+  for (const other of open)
+    terminal.err.line(complete(`still open: ${other.id}: ${other.text}\n  ${howToAnswer(run, other)}`))
+  const next = held
+    ? `its process goes on with it; look with: reprise show ${shellWord(run)}`
+    : `go on with: ${resumeCommand(await outermost(engine.store, run))}`
+  terminal.err.line(complete(next))
+  return exitCodes.done
+}
+
+/** The run that it works for, through all crews that are tasks of others: what is to be gone on with is that. */
+async function outermost(store: Store, run: string): Promise<string> {
+  const root = rootRun(run)
+  return (await store.row(root)) ? root : run
+}
+
+/** QUESTION_NOT_FOUND, QUESTION_ANSWERED; a usage error when none is named and nobody can be asked. */
+async function chooseQuestion(store: Store, run: string, id: string | undefined): Promise<Question> {
+  const { state } = await readRun(store, run)
+  const open = await questionsOf(store, state)
+  const [first] = open
+  if (id !== undefined) return findQuestion(store, run, id)
+  if (!first) {
+    const none = `run ${run} has no open question; look at it with: reprise show ${shellWord(run)}`
+    throw new RepriseError('QUESTION_NOT_FOUND', none, { runId: run })
+  }
+  const words = open.map((question) => `${question.id}: ${question.text}`).join('; ')
+  if (!canAsk())
+    throw new UsageError(
+      `no question is named; open in run ${state.run} are ${words}; see: reprise show ${shellWord(state.run)}`,
+    )
+  // one needs no list: it is shown with its decisions, and can still be left open
+  if (open.length === 1) return first
+  const choices = open.map((question) => ({ value: question, label: question.id, note: question.text }))
+  const picked = await pick('Which question?', choices, thePerson())
+  if (picked) return picked
+  throw new UsageError(`no question was picked; open are ${words}`)
+}
+
+async function askFor(
+  terminal: Terminal,
+  run: string,
+  question: Question,
+  fields: object,
+): Promise<object | undefined> {
+  const taken = Object.keys(decisions[question.kind]).join(', ')
+  if (!canAsk())
+    throw new UsageError(`--decision is missing; question ${question.id} takes ${taken}: ${howToAnswer(run, question)}`)
+  const [field] = Object.keys(fields)
+  if (field !== undefined) throw new UsageError(`--${field} goes with a --decision; give one of ${taken}`)
+  return askQuestion(terminal, question)
+}
+
+/** The fields that were given. Whether they fit the question is for the library to say. */
+function fieldsOf({ reason, result, input, feedback, output, to }: AnswerOptions): {
+  readonly [field: string]: unknown
+} {
+  const json = (name: string, text: string | undefined) =>
+    text === undefined ? undefined : parseJson(text, `--${name}`)
+  const fields = {
+    reason,
+    result: json('result', result),
+    input: json('input', input),
+    feedback,
+    output: json('output', output),
+    to: to === undefined ? undefined : readLimit('--to', to),
+  }
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}

@@ -1,0 +1,40 @@
+// `reprise cancel`: ends a run for good, in whatever process it is executed.
+import { replayCommand, shellWord } from '../../../engine/people/commands.ts'
+import { tell } from '../../../engine/people/tell.ts'
+import { isEnded } from '../../../journal/state/state.ts'
+import { exitCodes } from '../../exit-codes.ts'
+import { findWhole } from '../../find/find-run.ts'
+import type { Invocation } from '../../invocation.ts'
+import { signedBy } from '../../input/login-name.ts'
+import { openRuns } from '../../find/open-runs.ts'
+import { canAsk } from '../../terminal/ask-line.ts'
+import { confirm } from '../../terminal/confirm.ts'
+
+export interface CancelOptions {
+  readonly by?: string
+  readonly yes?: boolean
+}
+
+export async function cancel(invocation: Invocation<CancelOptions>): Promise<number> {
+  const { terminal, args, options, complete } = invocation
+  await using engine = await openRuns(options.store)
+  const { yes = false } = options
+  const { run, crew, status } = await findWhole(engine.store, args[0], !yes && canAsk())
+  // of a run that is over the library says so
+  if (
+    !isEnded(status) &&
+    !(await confirm(`Cancel run ${run} of crew ${crew} (${status}) for good?`, { yes, err: terminal.err }))
+  ) {
+    terminal.err.line('nothing was cancelled')
+    return exitCodes.usage
+  }
+  const signed = signedBy(options.by)
+  await tell(engine, run, { kind: 'cancel', ...signed })
+  const cancelled = (await engine.store.row(run))?.status === 'cancelled'
+  if (terminal.json) terminal.record({ run, cancelled, ...signed })
+  const next = cancelled
+    ? `cancelled run ${run}; make a new one from it with: ${replayCommand(run)}`
+    : `told the process that executes run ${run} to stop; look with: reprise show ${shellWord(run)}`
+  terminal.err.line(complete(next))
+  return exitCodes.done
+}

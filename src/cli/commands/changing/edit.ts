@@ -1,0 +1,44 @@
+// `reprise edit`: a person's value in place of a task's output, in a run that is not finished. The crew's code is loaded: its
+// schema says what fits.
+import { editOutput, keptWords } from '../../input/editor.ts'
+import { withCrewStore } from '../executing/execute.ts'
+import { exitCodes } from '../../exit-codes.ts'
+import { findRun, isUnfinished } from '../../find/find-run.ts'
+import { findCrewTask } from '../../find/find-task.ts'
+import type { Invocation } from '../../invocation.ts'
+import { loadCrew } from '../../find/load-crew.ts'
+import { signedBy } from '../../input/login-name.ts'
+import { outputOf, valueOf } from '../../input/typed-outputs.ts'
+import { whatNext } from './what-next.ts'
+
+export interface EditOptions {
+  readonly file?: string
+  readonly crew?: string
+  readonly output?: string
+  readonly by?: string
+}
+
+export async function edit(invocation: Invocation<EditOptions>): Promise<number> {
+  const { terminal, args, options, complete } = invocation
+  const found = await loadCrew(options.file, options.crew)
+  return withCrewStore(invocation, found, async ({ crew, store }) => {
+    const { run } = await findRun(store, args[0], crew.name, isUnfinished)
+    const task = await findCrewTask(crew, args[1])
+    const { by } = signedBy(options.by)
+    if (options.output !== undefined) await crew.edit(run, task.name, outputOf(task, options.output, '--output'), by)
+    else {
+      const edited = await editOutput(store, run, task)
+      try {
+        await crew.edit(run, task.name, valueOf(task, edited.text, `what you wrote for ${task.name}`), by)
+      } catch (error) {
+        terminal.err.line(keptWords(edited))
+        throw error
+      }
+      edited.discard()
+    }
+    if (terminal.json) terminal.record({ run, task: task.name, edited: true, by })
+    terminal.err.line(`edited task ${task.name} of run ${run}; outputs that were made from the old one are kept`)
+    terminal.err.line(complete(await whatNext(store, run)))
+    return exitCodes.done
+  })
+}

@@ -1,0 +1,25 @@
+// `reprise invalidate`: has a task of an unfinished run executed again.
+import { tell } from '../../../engine/people/tell.ts'
+import { readRun } from '../../../engine/read/read-run.ts'
+import { exitCodes } from '../../exit-codes.ts'
+import { findRun, isUnfinished } from '../../find/find-run.ts'
+import { chooseTask } from '../../find/find-task.ts'
+import type { Invocation } from '../../invocation.ts'
+import { signedBy } from '../../input/login-name.ts'
+import { openRuns } from '../../find/open-runs.ts'
+import { whatNext } from './what-next.ts'
+
+export async function invalidate(invocation: Invocation<{ readonly by?: string }>): Promise<number> {
+  const { terminal, args, options, complete } = invocation
+  await using engine = await openRuns(options.store)
+  const { run } = await findRun(engine.store, args[0], undefined, isUnfinished)
+  const { state } = await readRun(engine.store, run)
+  const tasks = [...state.tasks.values()].filter((task) => !task.removed)
+  const { name: task } = await chooseTask(tasks, args[1], `run ${run}`)
+  const signed = signedBy(options.by)
+  await tell(engine, run, { kind: 'invalidate', task, ...signed })
+  if (terminal.json) terminal.record({ run, task, invalidated: true, ...signed })
+  terminal.err.line(`task ${task} of run ${run} is to be executed again`)
+  terminal.err.line(complete(await whatNext(engine.store, run)))
+  return exitCodes.done
+}

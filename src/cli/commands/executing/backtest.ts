@@ -1,0 +1,115 @@
+// `reprise backtest`: one task, with the code as it is now, on what it was given in earlier runs.
+import type { Backtest } from '../../../crew/verbs/backtest-task.ts'
+import type { Crew } from '../../../crew/crew.ts'
+import { openCrewStore } from '../../../crew/verbs/default-store.ts'
+import { shellWord } from '../../../engine/people/commands.ts'
+import type { Estimate } from '../../../journal/entries.ts'
+import { stopOnInterrupt } from './execute.ts'
+import { callerOf } from '../../../journal/paths.ts'
+import { exitCodes, UsageError } from '../../exit-codes.ts'
+import { findRun } from '../../find/find-run.ts'
+import { checkTaskNamed, findCrewTask } from '../../find/find-task.ts'
+import type { Invocation } from '../../invocation.ts'
+import { loadCrew } from '../../find/load-crew.ts'
+import { observe } from '../../show/observe.ts'
+import { confirm } from '../../terminal/confirm.ts'
+import type { Channel, Format } from '../../terminal/terminal.ts'
+import { dollars, duration, plural } from '../../terminal/entries-word.ts'
+import { wrap } from '../../../text/wrap.ts'
+
+export interface BacktestCommandOptions {
+  readonly task?: string
+  readonly file?: string
+  readonly crew?: string
+  readonly last?: number
+  readonly run?: readonly string[]
+  readonly id?: string
+  readonly yes?: boolean
+}
+
+export async function backtest(invocation: Invocation<BacktestCommandOptions>): Promise<number> {
+  const { terminal, options, complete } = invocation
+  if (options.run && options.last !== undefined) throw new UsageError('--run and --last exclude one another; give one')
+  checkTaskNamed(options.task)
+  const found = await loadCrew(options.file, options.crew)
+  const task = (await findCrewTask(found, options.task)).name
+  const store = await openCrewStore(options.store ?? found.store)
+  let begin = performance.now()
+  const origins = new Map<string, string>()
+  const observed = observe(store, (entry, trial) => {
+    if (entry.type === 'run.created' && entry.parent) origins.set(trial, entry.parent.run)
+    if (entry.type !== 'run.completed' && entry.type !== 'run.failed') return
+    // one that works for a trial is not what was asked for
+    if (callerOf(trial) !== undefined) return
+    const words = `${entry.type === 'run.completed' ? 'done' : 'failed'} on run ${origins.get(trial) ?? trial}`
+    terminal.err.shortLine(`${duration(performance.now() - begin).padStart(6)}  `, words)
+  })
+  using interrupt = stopOnInterrupt(terminal.err)
+  try {
+    const crew = found.with({ store: observed.store })
+    const named = options.run && (await Promise.all(options.run.map((run) => findRun(store, run, crew.name))))
+    const runs = named ? named.map(({ run }) => run) : (options.last ?? 20)
+    const count = typeof runs === 'number' ? (await crew.listRuns({ limit: runs })).length : runs.length
+    const expected = expectation(task, count, typeof runs === 'number', await estimateOf(crew, task))
+    for (const row of wrap(expected, terminal.err.width, 2)) terminal.err.line(row)
+    const question = `Execute ${task} up to ${plural(count, 'time')}?`
+    if (count > 0 && !(await confirm(question, { yes: options.yes ?? false, err: terminal.err }))) {
+      terminal.err.line('nothing was started')
+      return exitCodes.usage
+    }
+    begin = performance.now()
+    const given = options.id === undefined ? {} : { id: options.id }
+    const report = await crew.backtest(task, { runs, ...given, signal: interrupt.signal })
+    await observed.heard()
+    if (terminal.json) terminal.record(asData(report))
+    else print(terminal.out, report)
+    if (report.pending === 0) return report.failed > 0 ? exitCodes.failed : exitCodes.done
+    const which = options.run?.map((run) => ` --run ${shellWord(run)}`).join('') ?? ''
+    const last = options.last === undefined ? '' : ` --last ${options.last}`
+    const next = `reprise backtest -t ${shellWord(task)} --id ${shellWord(report.id)}${which}${last}`
+    terminal.err.line(complete(`go on with: ${next}`))
+    return exitCodes.suspended
+  } finally {
+    await observed.heard()
+    await store.close()
+  }
+}
+
+/** What executing the task once may take, from its latest executions. */
+async function estimateOf(crew: Crew, task: string): Promise<Estimate | undefined> {
+  // the backtest itself says what is wrong, if anything is
+  const plan = await crew.plan({ of: 'fork', from: task, through: task }).catch(() => undefined)
+  return plan?.tasks.find((planned) => planned.task === task)?.estimate
+}
+
+function expectation(task: string, count: number, latest: boolean, estimate: Estimate | undefined): string {
+  const where = latest ? `up to ${plural(count, 'earlier run')}` : plural(count, 'run')
+  const tokens = estimate && (estimate.usage.input + estimate.usage.output).toLocaleString('en')
+  const cost = estimate?.cost === undefined ? 'cost unknown' : dollars(estimate.cost)
+  const each = estimate
+    ? `about ${tokens} tokens, ${cost} each (median of ${estimate.samples})`
+    : 'tokens and cost unknown'
+  return `Backtest of ${task} on ${where}: ${each}; tools that may change something are not called`
+}
+
+/** An error's message is not among what JSON carries of it. */
+function asData(report: Backtest): object {
+  const cases = report.cases.map(({ error, ...one }) => ({
+    ...one,
+    ...(error ? { error: { code: error.code, message: error.message } } : {}),
+  }))
+  return { ...report, cases }
+}
+
+function print(channel: Channel, report: Backtest): void {
+  for (const [index, line] of String(report).split('\n').entries()) {
+    const format = index === 0 ? 'bold' : formatOf(line)
+    for (const row of wrap(line, channel.width, /^ +(old: |new: )?/.exec(line)?.[0].length ?? 2))
+      channel.line({ text: row, format })
+  }
+}
+
+function formatOf(line: string): Format | undefined {
+  if (line.startsWith('    old: ')) return 'red'
+  return line.startsWith('    new: ') ? 'green' : undefined
+}

@@ -1,0 +1,81 @@
+// What replay, fork and refresh have in common: the plan is printed, a person at a terminal is asked, and the new run is executed.
+import type { Crew } from '../../../crew/crew.ts'
+import type { ForkOptions } from '../../../crew/options/crew-options.ts'
+import type { Plan } from '../../../crew/result/plan.ts'
+import type { EffectsPolicy, StalePolicy } from '../../../engine/plan/plan-fork.ts'
+import type { Store } from '../../../stores/store.ts'
+import { execute, withCrewStore } from './execute.ts'
+import { exitCodes, type ExitCode } from '../../exit-codes.ts'
+import { findRun } from '../../find/find-run.ts'
+import { taskNameOf } from '../../find/find-task.ts'
+import { inputsOf, type InputOptions } from '../../input/typed-inputs.ts'
+import type { Invocation } from '../../invocation.ts'
+import { loadCrew } from '../../find/load-crew.ts'
+import { printPlan } from '../../show/print-plan.ts'
+import { checkRuns } from '../../find/open-runs.ts'
+import { confirm } from '../../terminal/confirm.ts'
+import { plural } from '../../terminal/entries-word.ts'
+
+export interface MakingOptions extends InputOptions {
+  readonly run?: string
+  readonly file?: string
+  readonly crew?: string
+  readonly through?: string
+  readonly effects?: EffectsPolicy
+  readonly only?: 'descendants'
+  readonly stale?: StalePolicy
+  readonly id?: string
+  readonly dryRun?: boolean
+  readonly yes?: boolean
+}
+
+/** What only one of the commands takes; made when the run that it is about is known. */
+export type Own = Pick<ForkOptions, 'from' | 'outputs' | 'by'> & { readonly used?: () => void }
+export type OwnOf = (crew: Crew, store: Store, run: () => Promise<string>) => Promise<Own>
+
+export async function make(invocation: Invocation<MakingOptions>, ownOf: OwnOf): Promise<ExitCode> {
+  const { options, terminal } = invocation
+  const inputs = inputsOf(options)
+  const found = await loadCrew(options.file, options.crew)
+
+  const request = async (crew: Crew, store: Store): Promise<ForkOptions & { used?: () => void }> => {
+    const run = options.run === undefined ? undefined : (await findRun(store, options.run, crew.name)).run
+    const own = await ownOf(crew, store, async () => run ?? (await findRun(store, 'latest', crew.name)).run)
+    const through = await taskNameOf(crew, options.through)
+    const { effects, only, stale, id } = options
+    const given = { run, through, effects, only, stale, id, inputs: inputs as ForkOptions['inputs'], ...own }
+    return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+  }
+
+  if (options.dryRun)
+    return withCrewStore(invocation, found, async ({ crew, store }) => {
+      const { used, ...asked } = await request(crew, store)
+      const plan = await planOf(crew, store, asked)
+      if (terminal.json) terminal.record(plan)
+      else printPlan(terminal.out, plan)
+      used?.()
+      return exitCodes.done
+    })
+
+  checkRuns(options.store ?? found.store)
+  return execute(invocation, found, async ({ crew, store, signal, asking }) => {
+    const { used, ...asked } = await request(crew, store)
+    const plan = await planOf(crew, store, asked)
+    printPlan(terminal.err, plan)
+    const question = `Execute ${plural(plan.execute.length, 'task')}?`
+    const goOn =
+      plan.execute.length === 0 || (await confirm(question, { yes: options.yes ?? false, err: terminal.err }))
+    if (!goOn) return undefined
+    used?.()
+    // what was planned is done, also when somebody has made a later run in the meantime
+    const run = asked.run ?? (plan.of === 'fork' ? plan.run : undefined)
+    return crew.startFork({ ...asked, ...(run === undefined ? {} : { run }), ...asking, signal })
+  })
+}
+
+/** A run whose id is taken is gone on with: then that is what is planned. */
+async function planOf(crew: Crew, store: Store, asked: ForkOptions): Promise<Plan> {
+  const { id, by: _, ...planned } = asked
+  if (id === undefined || !(await store.row(id))) return crew.plan({ of: 'fork', ...planned })
+  return crew.plan({ of: 'resume', run: id, ...(asked.through === undefined ? {} : { through: asked.through }) })
+}

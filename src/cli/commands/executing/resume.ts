@@ -1,0 +1,37 @@
+// `reprise resume`: goes on with a run in this process.
+import type { ChangedPolicy } from '../../../engine/definition.ts'
+import { execute } from './execute.ts'
+import { findRun, pickUnfinished } from '../../find/find-run.ts'
+import { taskNameOf } from '../../find/find-task.ts'
+import type { Invocation } from '../../invocation.ts'
+import { readLimit } from '../../input/read-limit.ts'
+import { loadCrew } from '../../find/load-crew.ts'
+import { checkRuns } from '../../find/open-runs.ts'
+
+export interface ResumeOptions {
+  readonly file?: string
+  readonly crew?: string
+  readonly through?: string
+  readonly changed?: ChangedPolicy
+  readonly budget?: string
+}
+
+export async function resume(invocation: Invocation<ResumeOptions>): Promise<number> {
+  const { args, options } = invocation
+  const budget = options.budget === undefined ? undefined : readLimit('--budget', options.budget)
+  const found = await loadCrew(options.file, options.crew)
+  checkRuns(options.store ?? found.store)
+  return execute(invocation, found, async ({ crew, store, signal, asking }) => {
+    const [name] = args
+    const { changed } = options
+    const through = await taskNameOf(crew, options.through)
+    const run =
+      name === undefined ? await pickUnfinished(store, crew.name) : (await findRun(store, name, crew.name)).run
+    const given = {
+      ...(through === undefined ? {} : { through }),
+      ...(changed === undefined ? {} : { changed }),
+      ...(budget === undefined ? {} : { budget }),
+    }
+    return crew.startResume(run, { ...given, ...asking, signal })
+  })
+}

@@ -1,0 +1,54 @@
+// `reprise run`: kicks a crew off. What it needs and was not given is asked for, where somebody is there to ask.
+import type { Run } from '../../../crew/run.ts'
+import { shellWord } from '../../../engine/people/commands.ts'
+import { RepriseError } from '../../../errors.ts'
+import { askInputs } from '../../input/ask-inputs.ts'
+import { execute } from './execute.ts'
+import { taskNameOf } from '../../find/find-task.ts'
+import { inputsOf, type InputOptions } from '../../input/typed-inputs.ts'
+import type { Invocation } from '../../invocation.ts'
+import { loadCrew } from '../../find/load-crew.ts'
+import { canAsk } from '../../terminal/ask-line.ts'
+import { own } from '../../../options.ts'
+
+export interface RunOptions extends InputOptions {
+  readonly crew?: string
+  readonly id?: string
+  readonly through?: string
+}
+
+type Inputs = ReturnType<typeof inputsOf>
+
+export async function run(invocation: Invocation<RunOptions>): Promise<number> {
+  const { args, options, terminal } = invocation
+  const inputs = inputsOf(options)
+  const found = await loadCrew(args[0], options.crew)
+  return execute(invocation, found, async ({ crew, signal, asking }) => {
+    const { id } = options
+    const through = await taskNameOf(crew, options.through)
+    const given = {
+      ...(id === undefined ? {} : { id }),
+      ...(through === undefined ? {} : { through }),
+      ...asking,
+      signal,
+    }
+    const start = (all: Inputs): Promise<Run> =>
+      // which inputs a crew takes is known to its file; here it is for the library to check
+      crew.start({ ...given, ...(all === undefined ? {} : { inputs: all }) } as Parameters<typeof crew.start>[0])
+    try {
+      return await start(inputs)
+    } catch (error) {
+      const missing = crew.inputs.filter((name) => own(inputs ?? {}, name) === undefined)
+      if (!RepriseError.isInstance(error) || error.code !== 'INPUT_MISSING' || missing.length === 0) throw error
+      const more = canAsk() ? await askInputs(terminal.loud, missing) : undefined
+      if (!more) throw allMissing(error, missing)
+      return start({ ...inputs, ...more })
+    }
+  })
+}
+
+/** The library names the first one that it comes upon; a command is to be typed once. */
+function allMissing({ message, cause }: RepriseError, names: readonly string[]): RepriseError {
+  const pairs = names.map((name) => `--input ${shellWord(`${name}=value`)}`).join(' ')
+  return new RepriseError('INPUT_MISSING', `${message} (on the command line: reprise … ${pairs})`, { cause })
+}

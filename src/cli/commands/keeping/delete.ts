@@ -1,0 +1,36 @@
+// `reprise delete`: removes a run for good. The runs that were made from it miss nothing.
+import { deleteRun as remove } from '../../../engine/history/prune.ts'
+import { RepriseError } from '../../../errors.ts'
+import type { Store } from '../../../stores/store.ts'
+import { exitCodes } from '../../exit-codes.ts'
+import { findWhole } from '../../find/find-run.ts'
+import type { Invocation } from '../../invocation.ts'
+import { openRuns } from '../../find/open-runs.ts'
+import { canAsk } from '../../terminal/ask-line.ts'
+import { confirm } from '../../terminal/confirm.ts'
+
+export async function deleteRun(invocation: Invocation<{ readonly yes?: boolean }>): Promise<number> {
+  const { terminal, args, options } = invocation
+  await using engine = await openRuns(options.store)
+  const { run, words } = await nameOf(engine.store, args[0], !options.yes && canAsk())
+  if (!(await confirm(`Delete run ${run}${words} for good?`, { yes: options.yes ?? false, err: terminal.err }))) {
+    terminal.err.line('nothing was deleted')
+    return exitCodes.usage
+  }
+  await remove(engine, run)
+  if (terminal.json) terminal.record({ run, deleted: true })
+  terminal.err.line(`deleted run ${run}`)
+  return exitCodes.done
+}
+
+/** A run that cannot be read any more can still be deleted, by its whole id. */
+async function nameOf(store: Store, name: string | undefined, asked: boolean): Promise<{ run: string; words: string }> {
+  try {
+    const { run, crew, status } = await findWhole(store, name, asked)
+    return { run, words: ` of crew ${crew} (${status})` }
+  } catch (error) {
+    if (name !== undefined && RepriseError.isInstance(error) && error.code === 'JOURNAL_DAMAGED')
+      return { run: name, words: ', which is damaged,' }
+    throw error
+  }
+}

@@ -1,0 +1,28 @@
+// `reprise export`: one run as one text, for a file or a pipe.
+import { existsSync } from 'node:fs'
+import { shellWord } from '../../../engine/people/commands.ts'
+import { exportRun as linesOf, exportRunToFile } from '../../../engine/history/export-run.ts'
+import { exitCodes, UsageError } from '../../exit-codes.ts'
+import { findRun } from '../../find/find-run.ts'
+import type { Invocation } from '../../invocation.ts'
+import { openRuns } from '../../find/open-runs.ts'
+
+export async function exportRun({
+  terminal,
+  args,
+  options,
+}: Invocation<{ readonly force?: boolean }>): Promise<number> {
+  await using engine = await openRuns(options.store)
+  const { run } = await findRun(engine.store, args[0] ?? '')
+  const file = args[1] ?? '-'
+  if (file === '-') {
+    for await (const line of linesOf(engine.store, run)) terminal.out.raw(line)
+    return exitCodes.done
+  }
+  if (!options.force && existsSync(file))
+    throw new UsageError(`${file} is there already; name another file, or give --force to put the run in its place`)
+  await exportRunToFile(engine.store, run, file)
+  if (terminal.json) terminal.record({ run, file })
+  terminal.err.line(`exported run ${run}; take it in with: reprise import ${shellWord(file)}`)
+  return exitCodes.done
+}

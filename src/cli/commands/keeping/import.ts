@@ -1,0 +1,27 @@
+// `reprise import`: an exported run becomes one of this store, and is looked at, resumed and replayed like any other.
+import { existsSync } from 'node:fs'
+import { shellWord } from '../../../engine/people/commands.ts'
+import { importRun as take, importRunFromFile } from '../../../engine/history/import-run.ts'
+import { exitCodes, UsageError } from '../../exit-codes.ts'
+import type { Invocation } from '../../invocation.ts'
+import { openStoreFor } from '../../find/open-runs.ts'
+import { entriesWord } from '../../terminal/entries-word.ts'
+
+export async function importRun(invocation: Invocation<{ readonly as?: string }>): Promise<number> {
+  const { terminal, args, options, complete } = invocation
+  const file = args[0] ?? '-'
+  if (file !== '-' && !existsSync(file))
+    throw new UsageError(`there is no file ${file}; name one that was written with: reprise export <run> <file>`)
+  await using engine = await openStoreFor(options.store)
+  const renamed = options.as === undefined ? {} : { as: options.as }
+  const imported =
+    file === '-'
+      ? await take(engine, process.stdin.setEncoding('utf8') as AsyncIterable<string>, renamed)
+      : await importRunFromFile(engine, file, renamed)
+  const { id, crew, status, entries, existed } = imported
+  if (terminal.json) terminal.record(imported)
+  else terminal.out.line(id)
+  const words = existed ? 'was there already, just like that' : `imported: ${status}, ${entriesWord(entries)}`
+  terminal.err.line(complete(`run ${id} of crew ${crew} ${words}; look at it with: reprise show ${shellWord(id)}`))
+  return exitCodes.done
+}

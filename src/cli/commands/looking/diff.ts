@@ -1,0 +1,39 @@
+// `reprise diff`: what differs between two runs, as their journals tell it.
+import type { Engine } from '../../../engine/definition.ts'
+import { costOfRun } from '../../../engine/plan/estimate.ts'
+import { readRun } from '../../../engine/read/read-run.ts'
+import { diffLines, diffRuns, type DiffLine } from '../../../runs/diff/index.ts'
+import type { RunState } from '../../../journal/state/state.ts'
+import { exitCodes } from '../../exit-codes.ts'
+import { findRun } from '../../find/find-run.ts'
+import type { Invocation } from '../../invocation.ts'
+import { openRuns } from '../../find/open-runs.ts'
+import type { Format } from '../../terminal/terminal.ts'
+
+const formats: { readonly [kind in DiffLine['kind']]: Format | undefined } = {
+  title: 'bold',
+  note: 'dim',
+  removed: 'red',
+  added: 'green',
+  same: undefined,
+}
+
+export async function diff({ terminal, args, options }: Invocation): Promise<number> {
+  await using engine = await openRuns(options.store)
+  // one after the other: a person may have to pick both
+  const a = await readSide(engine, args[0])
+  const b = await readSide(engine, args[1])
+  const found = diffRuns(a.state, b.state, { a: a.cost, b: b.cost })
+  if (terminal.json) terminal.record(found)
+  else for (const { kind, text } of diffLines(found)) terminal.out.line({ text, format: formats[kind] })
+  return exitCodes.done
+}
+
+async function readSide(
+  { store }: Engine,
+  name: string | undefined,
+): Promise<{ state: RunState; cost: number | undefined }> {
+  const { run } = await findRun(store, name)
+  const { state } = await readRun(store, run)
+  return { state, cost: await costOfRun(state, undefined) }
+}

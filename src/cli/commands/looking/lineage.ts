@@ -1,0 +1,87 @@
+// `reprise lineage`: where a run comes from, and the tree of the runs that were made from it.
+import {
+  familyOf,
+  type DeletedMember,
+  type Descendant,
+  type Family,
+  type FamilyMember,
+} from '../../../engine/history/lineage.ts'
+import { exitCodes } from '../../exit-codes.ts'
+import { findRun, prefixLength } from '../../find/find-run.ts'
+import type { Invocation } from '../../invocation.ts'
+import { formatOf } from '../../show/run-words.ts'
+import { openRuns } from '../../find/open-runs.ts'
+import { columns } from '../../../text/plain-text.ts'
+import type { Channel } from '../../terminal/terminal.ts'
+import { longTime } from '../../terminal/entries-word.ts'
+
+interface Row {
+  /** The lines of the tree before it. */
+  readonly branch: string
+  readonly member: FamilyMember | DeletedMember
+  readonly self: boolean
+}
+
+export async function lineage({ terminal, args, options }: Invocation): Promise<number> {
+  await using engine = await openRuns(options.store)
+  const { run, crew } = await findRun(engine.store, args[0])
+  const family = await familyOf(engine.store, run)
+  if (terminal.json) {
+    terminal.record(family)
+    return exitCodes.done
+  }
+  terminal.err.line(`lineage of run ${run} of crew ${crew}`)
+  const rows = rowsOf(family)
+  const whole = widthOf(rows, (id) => id) <= terminal.out.width
+  const length = whole ? Infinity : await prefixLength(engine.store, new Set(rows.map(({ member }) => member.id)))
+  print(terminal.out, rows, (id) => id.slice(0, length))
+  if (family.cut) terminal.err.line('there are more relatives than are shown; look at the lineage of a nearer one')
+  return exitCodes.done
+}
+
+function rowsOf({ ancestors, run }: Family): Row[] {
+  const above = ancestors.map((member, depth) => ({ branch: branchAt(depth), member, self: false }))
+  const below = (node: Descendant, branch: string, inner: string, self: boolean): Row[] => [
+    { branch, member: node, self },
+    ...node.children.flatMap((child, index) => {
+      const last = index === node.children.length - 1
+      return below(child, inner + (last ? '└─ ' : '├─ '), inner + (last ? '   ' : '│  '), false)
+    }),
+  ]
+  const depth = ancestors.length
+  return [...above, ...below(run, branchAt(depth), ' '.repeat(3 * depth), true)]
+}
+
+/** Of an ancestor just the one child is shown that leads to the run. */
+function branchAt(depth: number): string {
+  return depth === 0 ? '' : `${' '.repeat(3 * (depth - 1))}└─ `
+}
+
+const statusWidth = 'completed'.length
+const timeWidth = 'YYYY-MM-DD hh:mm:ss'.length
+
+function widthOf(rows: readonly Row[], shown: (id: string) => string): number {
+  return headWidth(rows, shown) + 2 + statusWidth + 2 + timeWidth
+}
+
+function headWidth(rows: readonly Row[], shown: (id: string) => string): number {
+  return Math.max(...rows.map(({ branch, member }) => columns(branch + shown(member.id))))
+}
+
+function print(channel: Channel, rows: readonly Row[], shown: (id: string) => string): void {
+  const width = headWidth(rows, shown)
+  for (const { branch, member, self } of rows) {
+    const id = shown(member.id)
+    const space = ' '.repeat(width - columns(branch + id) + 2)
+    const head = [
+      { text: branch, format: 'dim' as const },
+      { text: id, format: self ? ('bold' as const) : undefined },
+      space,
+    ]
+    if (member.deleted) channel.line(...head, { text: 'deleted', format: 'dim' })
+    else {
+      const { status, createdAt } = member
+      channel.line(...head, { text: status.padEnd(statusWidth), format: formatOf(status) }, `  ${longTime(createdAt)}`)
+    }
+  }
+}

@@ -1,0 +1,118 @@
+// `reprise runs`: the runs of a store, newest first.
+import { listRuns, type RunSummary } from '../../../crew/result/list-runs.ts'
+import type { Engine } from '../../../engine/definition.ts'
+import { backtestName, isBacktest } from '../../../engine/history/backtest-name.ts'
+import { RepriseError } from '../../../errors.ts'
+import type { RunStatus } from '../../../journal/entries.ts'
+import type { RunFilter } from '../../../stores/store.ts'
+import { exitCodes } from '../../exit-codes.ts'
+import type { Invocation } from '../../invocation.ts'
+import { readMoment } from '../../input/read-moment.ts'
+import { formatOf, runWord } from '../../show/run-words.ts'
+import { openExistingRuns } from '../../find/open-runs.ts'
+import { printTable, tableWidth, type Column } from '../../terminal/print-table.ts'
+import { amount, longTime, shortTime } from '../../terminal/entries-word.ts'
+
+export interface RunsOptions {
+  readonly status?: RunStatus | 'abandoned'
+  readonly crew?: string
+  readonly parent?: string
+  readonly since?: string
+  readonly until?: string
+  readonly backtests?: boolean
+  readonly within?: boolean
+  readonly limit: number
+}
+
+export async function runs({ terminal, options, complete }: Invocation<RunsOptions>): Promise<number> {
+  await using engine = await openExistingRuns(options.store)
+  const found = engine ? await matching(engine, await filterOf(engine, options), options) : []
+  if (terminal.json) {
+    for (const summary of found) terminal.record(summary)
+    return exitCodes.done
+  }
+  if (!engine || found.length === 0) {
+    const { status, crew, parent, since, until, backtests } = options
+    const narrowed = [status, crew, parent, since, until, backtests].some((given) => given !== undefined)
+    const next = narrowed ? 'see all with: reprise runs' : 'start one with: reprise run <file>'
+    terminal.err.line(complete(`no runs${narrowed ? ' like that' : ''}; ${next}`))
+    return exitCodes.done
+  }
+  const whole = table({
+    id: (run) => run,
+    time: longTime,
+    withParent: found.some((summary) => summary.parent !== undefined),
+  })
+  if (tableWidth(whole, found) <= terminal.out.width) {
+    printTable(terminal.out, whole, found)
+    return exitCodes.done
+  }
+  const now = new Date()
+  const shown = new Set(found.flatMap(({ id, parent }) => (parent === undefined ? [id] : [id, parent])))
+  const { prefixLength } = await import('../../find/find-run.ts')
+  const length = await prefixLength(engine.store, shown)
+  const withParent = found.some((summary) => summary.parent !== undefined)
+  printTable(
+    terminal.out,
+    table({ id: (run) => run.slice(0, length), time: (at) => shortTime(at, now), withParent }),
+    found,
+  )
+  return exitCodes.done
+}
+
+interface Shapes {
+  readonly id: (run: string) => string
+  readonly time: (at: string) => string
+  readonly withParent: boolean
+}
+
+function table({ id, time, withParent }: Shapes): Column<RunSummary>[] {
+  return [
+    { title: 'run', value: (run) => id(run.id) },
+    { title: 'crew', value: (run) => run.crew, shrinkTo: 8 },
+    { title: 'status', value: runWord, format: (run) => formatOf(runWord(run)) },
+    { title: 'tasks', value: (run) => `${run.done}/${run.total}`, align: 'right' },
+    { title: 'tokens', value: (run) => amount(run.usage.input + run.usage.output), align: 'right' },
+    { title: 'lives', value: (run) => String(run.lives), align: 'right' },
+    { title: 'created', value: (run) => time(run.createdAt) },
+    ...(withParent ? [{ title: 'parent', value: (run: RunSummary) => id(run.parent ?? ''), shrinkTo: 8 }] : []),
+  ]
+}
+
+async function filterOf(engine: Engine, options: RunsOptions): Promise<RunFilter> {
+  const { status, crew, parent, since, until, backtests, within = false } = options
+  return {
+    ...(crew === undefined && !within ? { roots: true } : {}),
+    ...(crew === undefined ? {} : { crew: backtests ? backtestName(crew) : crew }),
+    ...(status === undefined ? {} : { status: [status === 'abandoned' ? 'running' : status] }),
+    ...(parent === undefined ? {} : { parent: await parentId(engine, parent) }),
+    ...(since === undefined ? {} : { createdFrom: readMoment('--since', since) }),
+    ...(until === undefined ? {} : { createdTo: readMoment('--until', until) }),
+  }
+}
+
+/** Also of a run that was deleted since: those made from it still name it. */
+async function parentId({ store }: Engine, name: string): Promise<string> {
+  const { findRun } = await import('../../find/find-run.ts')
+  try {
+    return (await findRun(store, name)).run
+  } catch (error) {
+    if (RepriseError.isInstance(error) && error.code === 'RUN_NOT_FOUND' && name !== 'latest') return name
+    throw error
+  }
+}
+
+/** `abandoned` is no status in the store, nor is being a backtest a column: so pages are read until there are enough. */
+async function matching(engine: Engine, filter: RunFilter, options: RunsOptions): Promise<RunSummary[]> {
+  const { status, crew, backtests = false, limit } = options
+  const fits = (summary: RunSummary): boolean =>
+    (status === undefined || runWord(summary) === status) &&
+    (crew !== undefined || isBacktest(summary.crew) === backtests)
+  const found: RunSummary[] = []
+  for (let before: RunSummary | undefined; ;) {
+    const page = await listRuns(engine, filter, limit, before)
+    found.push(...page.filter(fits))
+    before = page.at(-1)
+    if (page.length < limit || found.length >= limit) return found.slice(0, limit)
+  }
+}

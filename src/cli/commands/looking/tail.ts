@@ -1,0 +1,92 @@
+// `reprise tail`: a run's entries as they come, whoever writes them. Nothing that happens here touches the run.
+import { describeEntry } from '../../../crew/result/log.ts'
+import { questionsOf } from '../../../engine/task/children.ts'
+import { resumeCommand, shellWord } from '../../../engine/people/commands.ts'
+import { follow } from '../../../engine/follow/follow.ts'
+import { readRun } from '../../../engine/read/read-run.ts'
+import type { Store } from '../../../stores/store.ts'
+import { exitCodes, type ExitCode } from '../../exit-codes.ts'
+import { findRun } from '../../find/find-run.ts'
+import type { Invocation } from '../../invocation.ts'
+import { formatOf } from '../../show/run-words.ts'
+import { sayWaiting } from '../../show/print-question.ts'
+import { openRuns } from '../../find/open-runs.ts'
+import { clock } from '../../terminal/entries-word.ts'
+
+/** A process that is gone writes no more entries, and nobody says so: it is looked for every so often. */
+const lookMs = 500
+
+type End = 'left' | 'abandoned' | undefined
+
+export async function tail(invocation: Invocation<{ readonly after: number }>): Promise<number> {
+  const { terminal, args, options } = invocation
+  await using engine = await openRuns(options.store)
+  const { run } = await findRun(engine.store, args[0])
+  const entries = follow(engine, run, { after: options.after })
+  let end: End
+  const stop = (why: End): void => {
+    end ??= why
+    void entries.return?.()
+  }
+  const leave = (): void => stop('left')
+  const watch = watchHolder(engine.store, run, () => stop('abandoned'))
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, leave)
+  try {
+    for await (const entry of entries) {
+      if (terminal.json) terminal.record(entry)
+      else
+        terminal.out.shortLine(
+          `${String(entry.seq).padStart(5)}  ${clock(entry.at)}  `,
+          describeEntry(entry) ??
+            (entry.type === 'run.created' ? `run ${run} of crew ${entry.crew} created` : entry.type),
+        )
+    }
+  } finally {
+    clearInterval(watch)
+    for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, leave)
+  }
+  // awaited, or the store would be closed before it is read
+  return await sayEnd(invocation, engine.store, run, end)
+}
+
+function watchHolder(store: Store, run: string, gone: () => void): NodeJS.Timeout {
+  let misses = 0
+  return setInterval(() => {
+    const look = async (): Promise<void> => {
+      const alone = (await store.row(run))?.status === 'running' && (await store.holder(run)) === undefined
+      // a process may just be handing it over
+      misses = alone ? misses + 1 : 0
+      if (misses > 1) gone()
+    }
+    // a store that cannot be read is told of by what follows the run
+    look().catch(() => undefined)
+  }, lookMs)
+}
+
+async function sayEnd({ terminal, complete }: Invocation, store: Store, run: string, end: End): Promise<ExitCode> {
+  const say = (word: string, next: string): void =>
+    terminal.err.line({ text: `run ${run} ${word}`, format: formatOf(word.split(' ')[0] ?? '') }, complete(next))
+  if (end === 'left') {
+    terminal.err.line(complete(`left run ${run} as it is; look at it with: reprise show ${shellWord(run)}`))
+    return exitCodes.interrupted
+  }
+  const { state } = await readRun(store, run)
+  if (end === 'abandoned') {
+    say('abandoned', `: its process is gone; go on with: ${resumeCommand(run)}`)
+    return exitCodes.suspended
+  }
+  switch (state.status) {
+    case 'completed':
+      say('completed', '')
+      return exitCodes.done
+    case 'suspended': {
+      const questions = await questionsOf(store, state)
+      if (questions.length > 0) sayWaiting(terminal.err, complete, run, questions)
+      else say('suspended', `; go on with: ${resumeCommand(run)}`)
+      return exitCodes.suspended
+    }
+    default:
+      say(state.status, state.status === 'failed' ? `; go on with: ${resumeCommand(run)}` : '')
+      return exitCodes.failed
+  }
+}

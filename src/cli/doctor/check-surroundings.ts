@@ -1,0 +1,74 @@
+// What there is around the project: Node, the package, the terminal, the environment. Keys are told by name alone.
+import { existsSync, readFileSync } from 'node:fs'
+import { parseEnv } from 'node:util'
+import { environment, keysSet } from '../../environment.ts'
+import { messageOf } from '../../errors.ts'
+import { plural } from '../terminal/entries-word.ts'
+import { version } from '../version.ts'
+import { ok, warn, fail, type Check } from './check.ts'
+
+export function checkSurroundings(): Check[] {
+  return [
+    // an older one is told so before any command is loaded
+    ok('node', `${process.versions.node} on ${process.platform} ${process.arch}`),
+    ok('reprise', version()),
+    checkTerminal(),
+    checkEnvFile(),
+    ...checkVariables(),
+    checkKeys(),
+  ]
+}
+
+function checkTerminal(): Check {
+  const { stdin, stdout, stderr } = process
+  const streams = { stdin, stdout, stderr }
+  const piped = Object.entries(streams).flatMap(([name, stream]) => (stream.isTTY ? [] : [name]))
+  if (piped.length > 0) {
+    const words = `${piped.join(', ')} ${piped.length === 1 ? 'is' : 'are'} no terminal`
+    return ok(
+      'terminal',
+      `${words}: ${piped.includes('stderr') || piped.includes('stdin') ? 'nobody is asked' : 'data goes there as it is'}`,
+    )
+  }
+  const depth = stderr.getColorDepth()
+  const size = `${stderr.columns} columns, ${depth > 1 ? `${2 ** depth} colours` : 'no colours'}`
+  if (environment().dumbTerminal)
+    return warn(
+      'terminal',
+      `${size}, and TERM is dumb: progress is printed line by line`,
+      'set TERM, to xterm-256color for example',
+    )
+  return ok('terminal', size)
+}
+
+function checkEnvFile(): Check {
+  if (!existsSync('.env')) return ok('.env', 'none in this folder: the environment alone counts')
+  try {
+    const names = Object.keys(parseEnv(readFileSync('.env', 'utf8')))
+    return ok('.env', plural(names.length, 'variable'))
+  } catch (error) {
+    return fail('.env', messageOf(error), 'correct it, or remove it')
+  }
+}
+
+function checkVariables(): Check[] {
+  try {
+    // read for the error that a mistake in it gives
+    void environment().leaseSeconds
+    return []
+  } catch (error) {
+    return [fail('environment', messageOf(error), 'correct the variable')]
+  }
+}
+
+function checkKeys(): Check {
+  const keys = keysSet()
+  const set = keys.filter((key) => key.set).map((key) => key.name)
+  const unset = keys.filter((key) => !key.set).map((key) => key.name)
+  // whether one is missed is for the crew's models to say
+  if (set.length === 0) return ok('keys', `none is set of ${unset.join(', ')}`)
+  return ok(
+    'keys',
+    `${set.join(', ')} ${set.length === 1 ? 'is' : 'are'} set${unset.length > 0 ? `; not ${unset.join(', ')}` : ''}`,
+  )
+}

@@ -1,0 +1,41 @@
+// `reprise doctor`: looks at all that a crew needs to run here, and says what to do about what is missing. No model is asked, and
+// nothing is written.
+import { checkCrew } from './check-crew.ts'
+import { checkStore } from './check-store.ts'
+import { checkSurroundings } from './check-surroundings.ts'
+import type { Check } from './check.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { Invocation } from '../invocation.ts'
+import type { Channel, Format } from '../terminal/terminal.ts'
+import { wrap } from '../../text/wrap.ts'
+
+export interface DoctorOptions {
+  readonly file?: string
+  readonly crew?: string
+}
+
+export async function doctor({ terminal, options, complete }: Invocation<DoctorOptions>): Promise<number> {
+  const { crew, checks } = await checkCrew(options.file, options.crew)
+  const all = [...checkSurroundings(), ...checks, ...(await checkStore(options.store, crew?.store))]
+  for (const check of all) {
+    if (terminal.json) terminal.record(check)
+    else print(terminal.out, check, complete)
+  }
+  const failed = all.filter(({ state }) => state === 'fail').length
+  const warned = all.filter(({ state }) => state === 'warn').length
+  terminal.err.line(failed + warned === 0 ? 'all is well' : `${failed} failed, ${warned} to know about`)
+  return failed > 0 ? exitCodes.failed : exitCodes.done
+}
+
+const formats: { readonly [state in Check['state']]: Format } = { ok: 'green', warn: 'yellow', fail: 'red' }
+const column = 18
+
+function print(channel: Channel, { check, state, says, next }: Check, complete: (text: string) => string): void {
+  const head = `${state.padEnd(5)} ${check.padEnd(11)} `
+  const [first = '', ...rows] = wrap(head + says, channel.width, column)
+  channel.line({ text: first.slice(0, 5), format: formats[state] }, first.slice(5))
+  for (const row of rows) channel.line(row)
+  if (next !== undefined)
+    for (const row of wrap(`${' '.repeat(column)}${complete(next)}`, channel.width, column))
+      channel.line({ text: row, format: 'dim' })
+}

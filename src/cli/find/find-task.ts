@@ -1,0 +1,56 @@
+// From what a person types to a task: its name, its id, or the beginning of either that no other task has. Where that is missing or
+// fits several, the person at the terminal picks one.
+import type { Crew } from '../../crew/crew.ts'
+import { findTask } from '../../crew/result/result.ts'
+import type { Task } from '../../crew/task.ts'
+import { UsageError } from '../exit-codes.ts'
+import { canAsk, thePerson } from '../terminal/ask-line.ts'
+import { pick } from '../terminal/pick.ts'
+
+interface Named {
+  readonly name: string
+  readonly id: string
+  readonly description?: string
+}
+
+/** TASK_NOT_FOUND, with a suggestion; a usage error when several fit, or none is named, and nobody can be asked. */
+export async function chooseTask<T extends Named>(
+  tasks: readonly T[],
+  reference: string | undefined,
+  where: string,
+): Promise<T> {
+  const begin = reference ?? ''
+  const matches = tasks.filter(({ name, id }) => name.startsWith(begin) || id.startsWith(begin))
+  if (
+    reference !== undefined &&
+    (matches.length === 0 || tasks.some(({ name, id }) => name === reference || id === reference))
+  )
+    return findTask(tasks, reference, where)
+  const [only] = matches
+  if (only && matches.length === 1 && begin !== '') return only
+  const names = matches.map(({ name }) => name).join(', ')
+  if (!canAsk()) {
+    const what = begin === '' ? 'no task is named' : `${matches.length} tasks of ${where} begin with ${begin}`
+    throw new UsageError(`${what}; give the name of one: ${names}; see: reprise tasks`)
+  }
+  const choices = matches.map((task) => ({ value: task, label: task.name, note: task.description ?? '' }))
+  const picked = await pick(`Which task of ${where}?`, choices, thePerson())
+  if (picked) return picked
+  throw new UsageError(`no task was picked; name one: ${names}`)
+}
+
+/** As `chooseTask` does. */
+export function findCrewTask(crew: Crew, reference: string | undefined): Promise<Task> {
+  return chooseTask(crew.tasks, reference, `crew ${crew.name}`)
+}
+
+/** The whole name, for an option that may be left out. */
+export async function taskNameOf(crew: Crew, reference: string | undefined): Promise<string | undefined> {
+  return reference === undefined ? undefined : (await findCrewTask(crew, reference)).name
+}
+
+/** Before a crew is loaded for a task that nobody has named. */
+export function checkTaskNamed(reference: string | undefined): void {
+  if (reference === undefined && !canAsk())
+    throw new UsageError('no task is named; give it with -t, by its name or id; see: reprise tasks')
+}

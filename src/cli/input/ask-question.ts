@@ -1,0 +1,125 @@
+// A run's question, put to the person at the terminal: what it is about, the decisions that it takes, and what each decision needs.
+import { decisions } from '../../engine/people/questions.ts'
+import { messageOf } from '../../errors.ts'
+import type { Answer, Question } from '../../journal/entries.ts'
+import type { Json } from '../../journal/json.ts'
+import { taskOf } from '../../journal/paths.ts'
+import { UsageError } from '../exit-codes.ts'
+import { readLimit } from './read-limit.ts'
+import { printSubject } from '../show/print-question.ts'
+import { askLine, thePerson, type Person } from '../terminal/ask-line.ts'
+import { pick } from '../terminal/pick.ts'
+import type { Channel, Terminal } from '../terminal/terminal.ts'
+import { wrap } from '../../text/wrap.ts'
+
+/**
+ * Undefined when the person would rather not say (Esc, Ctrl-C) or `person.signal` was aborted: the question stays open. The answer fits the question;
+ * who gave it is for the caller to add. Only where `canAsk()`.
+ */
+export async function askQuestion(
+  { loud }: Pick<Terminal, 'loud'>,
+  question: Question,
+  person: Person = thePerson(),
+): Promise<Answer | undefined> {
+  printQuestion(loud, question)
+  const forms = Object.entries(decisions[question.kind])
+  const choices = forms.map(([decision]) => ({
+    value: decision,
+    label: decision,
+    note: meanings[question.kind][decision] ?? '',
+  }))
+  const decision = await pick('Your decision:', choices, person)
+  if (decision === undefined) return undefined
+  const { must, may = [] } = decisions[question.kind][decision] ?? { must: [] }
+  const fields: { [field: string]: Json } = {}
+  for (const field of [...must, ...may]) {
+    const value = await askField(loud, question, field, must.includes(field), person)
+    if (value === undefined) return undefined
+    if (value.given) fields[field] = value.given.value
+  }
+  return { decision, ...fields } as unknown as Answer
+}
+
+function printQuestion(channel: Channel, question: Question): void {
+  const width = Math.min(channel.width, 120)
+  channel.line()
+  const [first = '', ...rows] = wrap(
+    `question ${question.id}, task ${taskOf(question.path)}: ${question.text}`,
+    width,
+    2,
+  )
+  channel.line({ text: first, format: 'yellow' })
+  for (const row of rows) channel.line({ text: row, format: 'yellow' })
+  printSubject(channel, question)
+}
+
+const fail = 'the run fails'
+const meanings: { readonly [K in Question['kind']]: { readonly [decision: string]: string } } = {
+  result: {
+    approve: 'the result is good',
+    revise: 'the agent does it again, with your feedback',
+    replace: 'your output in place of this one',
+    fail,
+  },
+  call: {
+    approve: 'call the tool, with this input or with yours',
+    deny: 'do not call it, and tell the model why',
+    use: 'do not call it, and use your result',
+    fail,
+  },
+  doubt: { run: 'it did not happen: call the tool', happened: 'it did, with the result that you give', fail },
+  limit: { raise: 'go on with a higher limit', fail },
+}
+
+/** Asks again until it fits. Undefined: cancelled. `given` is left out where nothing was typed and nothing is needed. */
+async function askField(
+  channel: Channel,
+  question: Question,
+  field: string,
+  needed: boolean,
+  person: Person,
+): Promise<{ readonly given?: { readonly value: Json } } | undefined> {
+  const { hint, read } = readerOf(question, field)
+  const hints = [hint, needed ? '' : 'Enter to leave it as it is'].filter((words) => words !== '').join('; ')
+  for (;;) {
+    const typed = await askLine(`${field}${hints === '' ? '' : ` (${hints})`}: `, person)
+    if (typed === undefined) {
+      channel.line()
+      return undefined
+    }
+    if (typed.trim() === '') {
+      if (!needed) return {}
+      channel.line(`${field} is needed; Esc leaves the question open`)
+      continue
+    }
+    try {
+      return { given: { value: read(typed) } }
+    } catch (error) {
+      channel.line({ text: messageOf(error), format: 'red' })
+    }
+  }
+}
+
+interface Reader {
+  readonly hint: string
+  readonly read: (typed: string) => Json
+}
+
+function readerOf(question: Question, field: string): Reader {
+  // the output of a task without a schema is a text, whatever it looks like
+  const text =
+    field === 'reason' || field === 'feedback' || (question.kind === 'result' && typeof question.output === 'string')
+  if (text) return { hint: '', read: (typed) => typed }
+  if (field === 'to') return { hint: 'such as tokens=50000,cost=2.5', read: (typed) => ({ ...readLimit('to', typed) }) }
+  return { hint: 'JSON, or a text', read: readJson }
+}
+
+/** What is no JSON is a text, unless it was meant to be JSON. */
+function readJson(typed: string): Json {
+  try {
+    return JSON.parse(typed) as Json
+  } catch (error) {
+    if (!/^\s*[[{"]/.test(typed)) return typed
+    throw new UsageError(`that is not JSON: ${messageOf(error)}`)
+  }
+}

@@ -1,0 +1,63 @@
+// A task's output in the person's own editor. What was typed is never lost: the file stays until the text is in use.
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import type { Task } from '../../crew/task.ts'
+import { shellWord } from '../../engine/people/commands.ts'
+import { readRun } from '../../engine/read/read-run.ts'
+import { messageOf } from '../../errors.ts'
+import type { Store } from '../../stores/store.ts'
+import { UsageError } from '../exit-codes.ts'
+import { canAsk } from '../terminal/ask-line.ts'
+
+export interface Edited {
+  readonly text: string
+  readonly path: string
+  /** To be called once the text is in use. */
+  discard(): void
+}
+
+/** A usage error without a terminal or an editor, and when nothing was changed. */
+export async function editOutput(store: Store, run: string, task: Task): Promise<Edited> {
+  const editor = editorCommand(task)
+  const before = await outputText(store, run, task)
+  const path = join(mkdtempSync(join(tmpdir(), 'reprise-')), task.schema ? 'output.json' : 'output.txt')
+  writeFileSync(path, before, { mode: 0o600 })
+  const discard = (): void => rmSync(dirname(path), { recursive: true, force: true })
+  // an editor needs the terminal, also where the result goes into a file
+  const out = process.stdout.isTTY ? 1 : 2
+  const { status, error } = spawnSync(`${editor} ${shellWord(path)}`, { shell: true, stdio: [0, out, 2] })
+  const after = readFileSync(path, 'utf8')
+  if (error || status !== 0 || after === before) {
+    discard()
+    const ended = `${editor} ended with ${error ? messageOf(error) : `code ${status}`}`
+    const why = error || status !== 0 ? ended : `the output of ${task.name} was left as it is`
+    throw new UsageError(`${why}, so nothing was done; edit it again, or ${instead}`)
+  }
+  // editors end the last line, which the output had no need of
+  const text = before.endsWith('\n') ? after : after.replace(/\n$/, '')
+  return { text, path, discard }
+}
+
+/** For when it cannot be used as it is. */
+export function keptWords({ path }: Edited, name?: string): string {
+  return `your text is kept; use it with: --output ${shellWord(`${name === undefined ? '' : `${name}=`}@${path}`)}`
+}
+
+const instead = 'give the value with --output instead'
+
+function editorCommand({ name }: Task): string {
+  const editor = ['VISUAL', 'EDITOR'].map((variable) => process.env[variable]?.trim() ?? '').find((word) => word !== '')
+  if (!canAsk()) throw new UsageError(`the output of ${name} cannot be edited without a terminal; ${instead}`)
+  if (editor === undefined)
+    throw new UsageError(`EDITOR is not set, so ${name} cannot be edited; set it, or ${instead}`)
+  return editor
+}
+
+/** What there is to edit; nothing for a task without an output. */
+async function outputText(store: Store, run: string, { name, schema }: Task): Promise<string> {
+  const output = (await readRun(store, run)).state.tasks.get(name)?.output
+  if (!output) return ''
+  return schema && output.structured ? `${JSON.stringify(JSON.parse(output.raw), null, 2)}\n` : output.raw
+}

@@ -1,0 +1,40 @@
+// Hearing what is written to a store by whoever writes through it.
+import { decodeEntry } from '../../journal/codec.ts'
+import type { Entry } from '../../journal/entries.ts'
+import type { Batch, Store } from '../../stores/store.ts'
+
+export interface ObservedStore {
+  readonly store: Store
+  /** Resolves when everything that was written so far has been heard. */
+  heard(): Promise<void>
+}
+
+/** The same store, but `hear` gets each entry, in order, once it is written. */
+export function observe(store: Store, hear: (entry: Entry, run: string) => void | Promise<void>): ObservedStore {
+  let queue = Promise.resolve()
+  const tell = (run: string, { lines }: Batch): void => {
+    for (const { bytes, seq } of lines) {
+      const decoded = decodeEntry(bytes, (hash) => store.blob(run, hash), `entry ${seq} of run ${run}`)
+      // progress is only told: what cannot be shown must not stop a run
+      queue = queue.then(async () => hear(await decoded, run)).catch(() => {})
+    }
+  }
+  const append: Store['append'] = async (lease, after, batch) => {
+    await store.append(lease, after, batch)
+    tell(lease.run, batch)
+  }
+  const create: Store['create'] = async (row, batch, lease) => {
+    const made = await store.create(row, batch, lease)
+    if (made.created) tell(row.run, batch)
+    return made
+  }
+  const observed = new Proxy(store, {
+    get(target, key) {
+      if (key === 'append') return append
+      if (key === 'create') return create
+      const member: unknown = Reflect.get(target, key, target)
+      return typeof member === 'function' ? (member.bind(target) as unknown) : member
+    },
+  })
+  return { store: observed, heard: () => queue }
+}

@@ -1,0 +1,71 @@
+// The fingerprint of a task for an agent: what is sent to models, who and what may have a part in the answer, and what code may see of the inputs.
+import type { AgentDefinition, CoworkerDefinition, Inputs, Outputs } from '../../engine/definition.ts'
+import type { Fingerprint } from '../../journal/entries.ts'
+import { filesIn } from '../../journal/files.ts'
+import type { Json } from '../../journal/json.ts'
+import { modelName } from '../../models/resolve/resolve-model.ts'
+import type { Tool } from '../../tools/tool.ts'
+import type { Agent } from '../agent.ts'
+import { coworkerIdentity, toolIdentity } from './define-agent.ts'
+import { guardrailIdentity, type Guardrail } from '../guardrails.ts'
+import { field, fingerprintOf, inputFields, type Field } from './task-fingerprint.ts'
+import type { Task } from '../task.ts'
+
+export interface AgentTask {
+  readonly task: Task
+  readonly doer: AgentDefinition
+  readonly texts: { readonly [name: string]: string }
+  /** Names of the inputs that texts use, also those of coworkers. */
+  readonly used: readonly string[]
+  readonly tools: readonly Tool[]
+  /** Those whom the agent may hand work to. */
+  readonly coworkers: readonly CoworkerDefinition[]
+  /** And those whom these may hand it on to. */
+  readonly helpers: readonly CoworkerDefinition[]
+  /** The task's, then the agent's. */
+  readonly guardrails: readonly Guardrail<never>[]
+  readonly context: readonly string[]
+}
+
+export function agentTaskFingerprint(made: AgentTask, inputs: Inputs, outputs: Outputs): Fingerprint {
+  const { task, doer, texts, used, tools, coworkers, helpers, guardrails, context } = made
+  const given = textsFrom(context, outputs)
+  const roles = [coworkers, helpers].map((list) => list.map(({ agent }) => agent.role))
+  const seen = Object.keys(inputs).filter((name) => codeSees(made, inputs[name]))
+  return fingerprintOf([
+    ...Object.entries(texts).map(([name, text]): Field => [textField(name), text]),
+    ['model', modelName(doer.model)],
+    ['settings', doer.settings],
+    ...tools.map((tool): Field => [`tool:${tool.name}`, toolIdentity(tool)]),
+    // a model is told of them in this order
+    ...field('coworkers', coworkers.length > 0 && roles),
+    ...helpers.map((helper): Field => [`coworker:${helper.agent.role}`, coworkerIdentity(helper)]),
+    ...field('markdown', task.markdown),
+    ...field('guardrails', guardrails.length > 0 && guardrails.map(guardrailIdentity)),
+    ...field('human input', task.humanInput),
+    ...field('output schema', task.schema?.json),
+    ...field('version', task.version),
+    ...inputFields(inputs, [...new Set([...used, ...seen])]),
+    ['context', given.map(([name]) => name)],
+    ...given.map(([name, text]): Field => [`context:${name}`, text]),
+  ])
+}
+
+/** A model is given texts. */
+export function textsFrom(context: readonly string[], outputs: Outputs): [task: string, text: string][] {
+  return context.flatMap((name): [string, string][] => {
+    const output = outputs.get(name)
+    return output ? [[name, output.raw]] : []
+  })
+}
+
+/** Whether code may see an input that no text uses: a guardrail that is a function is shown all, a tool can read all files. */
+function codeSees({ guardrails, tools, helpers }: AgentTask, input: Json | undefined): boolean {
+  const all = [...guardrails, ...helpers.flatMap(({ agent }) => (agent.identity as Agent).guardrails)]
+  if (all.some((guardrail) => typeof guardrail === 'function')) return true
+  return [...tools, ...helpers.flatMap((helper) => helper.tools)].length > 0 && filesIn(input).length > 0
+}
+
+function textField(name: string): string {
+  return name === 'role' || name === 'goal' || name === 'backstory' ? `agent ${name}` : name
+}

@@ -1,0 +1,184 @@
+// From what users write to what the engine executes: agents found, contexts resolved, texts rendered, fingerprints taken.
+// A crew that cannot work is refused here, when it is put together.
+import type { TaskDefinition } from '../../engine/definition.ts'
+import { RepriseError } from '../../errors.ts'
+import { filesIn } from '../../journal/files.ts'
+import type { LanguageModel } from '../../models/resolve/resolve-model.ts'
+import { own } from '../../options.ts'
+import type { Tool } from '../../tools/tool.ts'
+import type { Agent } from '../agent.ts'
+import { agentTaskFingerprint, textsFrom } from './agent-task-fingerprint.ts'
+import {
+  agentInstructions,
+  agentTexts,
+  checkDelegates,
+  defineAgent,
+  defineCoworkers,
+  everyCoworker,
+  replacedTools,
+} from './define-agent.ts'
+import { defineChild, defineWork, readingOf } from './define-work.ts'
+import { defineGuardrail } from '../guardrails.ts'
+import { outputFileOf, writeOneFile } from './output-path.ts'
+import { interpolate, placeholders } from './placeholders.ts'
+import { messageFor } from './task-prompts.ts'
+import type { Task } from '../task.ts'
+
+/** What `crew.with` puts in place of the declared ones. */
+export interface Overrides {
+  readonly model?: LanguageModel | string | undefined
+  /** By name. */
+  readonly tools?: ReadonlyMap<string, Tool> | undefined
+}
+
+export function defineTasks(
+  tasks: readonly Task[],
+  agents: readonly Agent[],
+  overrides: Overrides,
+  manager?: Agent,
+): TaskDefinition[] {
+  if (tasks.length === 0) throw new RepriseError('CREW_INVALID', 'the crew has no tasks; give at least one')
+  const earlier = new Map<string, Task>()
+  const made: TaskDefinition[] = []
+  for (const task of tasks) {
+    const twin = [...earlier.values()].find((other) => other.id === task.id || other.name === task.name)
+    if (twin) {
+      const same = task.named ? `the name ${task.name}` : 'the same texts and no name'
+      throw new RepriseError(
+        'CREW_INVALID',
+        `two tasks of the crew have ${same}; a task is known by its name, so give each its own`,
+      )
+    }
+    const rival = [...earlier.values()].find((other) => writeOneFile(other, task))
+    if (rival) {
+      const words = `tasks ${rival.name} and ${task.name} both write ${task.outputFile}, so one would undo the other; give each its own outputFile`
+      throw new RepriseError('CREW_INVALID', words)
+    }
+    if (task.when && earlier.size === 0) {
+      const words = `task ${task.name} is the first and has a condition, but there is no output yet to decide by; leave out when`
+      throw new RepriseError('CREW_INVALID', words)
+    }
+    const context = contextOf(task, tasks, earlier)
+    // what a function sees of them has the order of the crew
+    const given = made.filter(({ name }) => context.includes(name))
+    const definition = task.code
+      ? defineWork(task, { code: task.code }, given)
+      : task.child
+        ? defineWork(task, { child: defineChild(task, task.child, overrides) }, given)
+        : defineTask(task, whoDoes(task, agents, manager), context, overrides)
+    earlier.set(task.name, task)
+    made.push(definition)
+  }
+  return made
+}
+
+interface Doers {
+  readonly agent: Agent
+  readonly tools: readonly Tool[]
+  /** Those whom the agent may hand work to. */
+  readonly coworkers: readonly Agent[]
+  /** Those of the crew, to whom coworkers that may delegate hand work on. */
+  readonly agents: readonly Agent[]
+  /** Instead of a coworker's own tools. */
+  readonly lent?: readonly Tool[] | undefined
+}
+
+/** A manager does nothing itself: it hands each task to the agents, or to the one that the task names, with the task's tools. */
+function whoDoes(task: Task, agents: readonly Agent[], manager: Agent | undefined): Doers {
+  if (manager)
+    return { agent: manager, tools: [], coworkers: task.agent ? [task.agent] : agents, agents, lent: task.tools }
+  const agent = agentOf(task, agents)
+  const coworkers = agent.allowDelegation ? agents.filter((other) => other !== agent) : []
+  return { agent, tools: task.tools ?? agent.tools, coworkers, agents }
+}
+
+function agentOf(task: Task, agents: readonly Agent[]): Agent {
+  const agent = task.agent ?? (agents.length === 1 ? agents[0] : undefined)
+  if (agent) return agent
+  const have = agents.length === 0 ? 'no agents' : `${agents.length} agents`
+  throw new RepriseError('CREW_INVALID', `task ${task.name} has no agent and the crew has ${have}; give the task one`)
+}
+
+function contextOf(task: Task, tasks: readonly Task[], earlier: ReadonlyMap<string, Task>): string[] {
+  if (!task.context) return [...earlier.keys()]
+  return task.context.map((other) => {
+    if (earlier.get(other.name) === other) return other.name
+    const twin = tasks.some((one) => one.name === other.name)
+    const why = tasks.includes(other)
+      ? 'which does not come before it'
+      : twin
+        ? 'but not the one that is in the crew: make it once, and use it in both places'
+        : 'which is not in the crew'
+    throw new RepriseError(
+      'CREW_INVALID',
+      `task ${task.name} has ${other.name} in its context, ${why}; a task sees only earlier ones`,
+    )
+  })
+}
+
+function defineTask(task: Task, doers: Doers, context: readonly string[], overrides: Overrides): TaskDefinition {
+  const { agent, agents, lent } = doers
+  const tools = replacedTools(doers.tools, overrides)
+  const coworkers = defineCoworkers(doers.coworkers, [agent], { task: task.name, agents, lent, overrides })
+  if (coworkers.length > 0) checkDelegates(task.name, agent, tools)
+  const helpers = everyCoworker(coworkers)
+  const doer = defineAgent(agent, overrides)
+  const guardrails = [...task.guardrails, ...agent.guardrails]
+  const texts = textsOf(task, agent)
+  const others = helpers.flatMap((helper) => Object.values(agentTexts(helper.agent.identity as Agent)))
+  const used = [...new Set([...Object.values(texts), ...others].flatMap(placeholders))]
+  const made = { task, doer, texts, used, tools, coworkers, helpers, guardrails, context }
+  return {
+    name: task.name,
+    named: task.named,
+    id: task.id,
+    description: task.description,
+    expectedOutput: task.expectedOutput,
+    agent: doer,
+    context,
+    inputs: [...new Set([...used, ...placeholders(task.outputFile ?? '')])],
+    schema: task.schema,
+    reading: readingOf(task),
+    tools,
+    coworkers,
+    retries: task.retries,
+    code: undefined,
+    child: undefined,
+    guardrails: guardrails.map((guardrail, index) => defineGuardrail(guardrail, index, task.name, task.schema)),
+    humanInput: task.humanInput,
+    async: task.async,
+    when: task.when,
+    outputFile: outputFileOf(task),
+    render(inputs, outputs) {
+      const text = (name: keyof typeof texts, where: string): string => interpolate(texts[name] ?? '', inputs, where)
+      const files = filesIn(used.map((name) => own(inputs, name) ?? null))
+      return {
+        instructions: agentInstructions(agent, inputs),
+        message: messageFor({
+          description: text('description', `the description of task ${task.name}`),
+          expectedOutput: text('expected output', `the expected output of task ${task.name}`),
+          context: textsFrom(context, outputs).map(([name]) => name),
+          structured: task.schema !== undefined,
+          markdown: task.markdown,
+        }),
+        ...(files.length > 0 ? { files } : {}),
+      }
+    },
+    // the first of two who are called the same is who is asked
+    turns: (inputs) =>
+      new Map(
+        [doer, ...helpers.map((helper) => helper.agent)]
+          .toReversed()
+          .map((one) => [one.title(inputs), one.maxIterations]),
+      ),
+    fingerprint: (inputs, outputs) => agentTaskFingerprint(made, inputs, outputs),
+  }
+}
+
+function textsOf(task: Task, agent: Agent): { [name: string]: string } {
+  return {
+    description: task.description,
+    ...(task.expectedOutput ? { 'expected output': task.expectedOutput } : {}),
+    ...agentTexts(agent),
+  }
+}

@@ -1,0 +1,141 @@
+// From a task that is a function or a crew, as users write it, to what the engine executes.
+import type {
+  ChildDefinition,
+  CodeDefinition,
+  CrewDefinition,
+  Inputs,
+  TaskDefinition,
+} from '../../engine/definition.ts'
+import { givenFields } from '../../engine/run/given-fields.ts'
+import { messageOf, RepriseError } from '../../errors.ts'
+import type { Json } from '../../journal/json.ts'
+import { redact } from '../../secrets/redact.ts'
+import type { ChildOf } from '../crew-task.ts'
+import type { Overrides } from './define-tasks.ts'
+import { hashedInputs, readInputs, settled, unreadInputs } from '../verbs/given-inputs.ts'
+import { checkInputs } from '../verbs/inputs.ts'
+import { outputFileOf } from './output-path.ts'
+import { placeholders } from './placeholders.ts'
+import { field, fingerprintOf, inputFields, type Field } from './task-fingerprint.ts'
+import type { Task } from '../task.ts'
+
+type Work = { readonly code: CodeDefinition } | { readonly child: ChildDefinition }
+
+/** `given` are the tasks in its context, in the crew's order. */
+export function defineWork(task: Task, work: Work, given: readonly TaskDefinition[]): TaskDefinition {
+  const { name, named, id, description, async, when } = task
+  // what a crew gives is what its last task gives
+  const last = 'child' in work ? work.child.crew.tasks.at(-1) : undefined
+  const schema = last ? last.schema : task.schema
+  return {
+    name,
+    named,
+    id,
+    description,
+    expectedOutput: undefined,
+    agent: noAgent,
+    context: given.map((other) => other.name),
+    // beside these, a function may use any
+    inputs: placeholders(task.outputFile ?? ''),
+    schema,
+    reading: last ? last.reading : readingOf(task),
+    tools: [],
+    coworkers: [],
+    retries: 0,
+    code: 'code' in work ? work.code : undefined,
+    child: 'child' in work ? work.child : undefined,
+    guardrails: [],
+    humanInput: false,
+    async,
+    when,
+    outputFile: outputFileOf(task),
+    render: () => ({ instructions: '', message: [] }),
+    turns: () => new Map(),
+    fingerprint(inputs, outputs) {
+      const all = (): Field[] => [...inputFields(inputs), ...givenFields(given, outputs)]
+      return fingerprintOf([
+        ...('code' in work
+          ? [['code', { effect: work.code.effect }] satisfies Field, ...all()]
+          : [...crewFields(work.child.crew), ...childInputFields(task, inputs, all)]),
+        ...field('version', task.version),
+        ...field('output schema', schema?.json),
+      ])
+    },
+  }
+}
+
+/** What a schema does to an output is not seen: a version tells that it changed. */
+export function readingOf({ schema, version }: Pick<Task, 'schema' | 'version'>): Json | undefined {
+  return schema && { schema: schema.json, version: version ?? null }
+}
+
+/** What a crew does is what its tasks declare, and in which order they do it with what of one another. */
+function crewFields({ tasks, process, callbacks }: CrewDefinition): Field[] {
+  return [
+    ['crew process', process],
+    ['crew tasks', tasks.map(({ name }) => name)],
+    ...field('crew beforeKickoff', callbacks?.before !== undefined),
+    ...tasks.map((task): Field => {
+      const { context, async } = task
+      const conditional = task.when !== undefined
+      const declared = { ...task.fingerprint({}, new Map()) }
+      return [`crew task:${task.name}`, { declared, context, async, conditional }]
+    }),
+  ]
+}
+
+/** Left out, the crew is given the inputs of the run; an object is all that it is given; a function sees all that there is. */
+function childInputFields(task: Task, inputs: Inputs, all: () => Field[]): Field[] {
+  const declared = task.child?.inputs
+  if (declared === undefined) return inputFields(inputs)
+  if (typeof declared === 'function') return [['crew inputs', 'a function'], ...all()]
+  return [['crew inputs', hashedInputs(declared, inputsOf(task))]]
+}
+
+export function defineChild(task: Task, { crew, inputs }: ChildOf, overrides: Overrides): ChildDefinition {
+  const definition = crew['~definition'](overrides)
+  const what = inputsOf(task)
+  return {
+    crew: definition,
+    known(own) {
+      if (typeof inputs === 'function' || definition.callbacks?.before) return undefined
+      return inputs === undefined ? own : unreadInputs(inputs, what)
+    },
+    async inputs(soFar, own) {
+      const given = typeof inputs === 'function' ? await callFor(task, () => inputs(soFar)) : inputs
+      const read = await readInputs(given, what)
+      const made = given === undefined ? own : settled(read, own)
+      const { before } = definition.callbacks ?? {}
+      const more = await before?.(made)
+      const all = more?.inputs ?? made
+      // a run that is made with too few could never be completed
+      for (const one of definition.tasks) checkInputs(one, all)
+      return { inputs: all, files: new Map([...read.files, ...(more?.files ?? [])]) }
+    },
+  }
+}
+
+const inputsOf = ({ name }: Task): string => `what inputs of task ${name} gives`
+
+/** TASK_FAILED when the function that makes a crew's inputs throws. */
+async function callFor<Made>(task: Task, make: () => Made | Promise<Made>): Promise<Made> {
+  try {
+    return await make()
+  } catch (error) {
+    const words = `the inputs of task ${task.name} threw: ${redact(messageOf(error))}`
+    throw new RepriseError('TASK_FAILED', words, { task: task.name, cause: error })
+  }
+}
+
+/** Of a task that needs none. */
+const noAgent: TaskDefinition['agent'] = {
+  role: '',
+  title: () => '',
+  model: undefined,
+  settings: {},
+  maxIterations: 1,
+  maxRetries: 0,
+  maxSeconds: undefined,
+  maxRpm: undefined,
+  identity: {},
+}

@@ -1,0 +1,34 @@
+// The manager of a hierarchical crew: given as an agent or as a model for one.
+import { RepriseError } from '../../errors.ts'
+import { describe } from '../../options.ts'
+import { Agent, isAgent } from '../agent.ts'
+import type { CrewOptions } from '../options/crew-options.ts'
+
+/** CREW_INVALID when a hierarchical crew has no manager that can be one, or another crew has one. */
+export function managerOf({ process, manager }: CrewOptions, agents: readonly Agent[]): Agent | undefined {
+  if (process !== 'hierarchical') {
+    if (manager === undefined) return undefined
+    throw new RepriseError(
+      'CREW_INVALID',
+      `the crew has a manager, but its process is ${describe(process ?? 'sequential')}; make it 'hierarchical'`,
+    )
+  }
+  if (manager === undefined)
+    throw new RepriseError('CREW_INVALID', 'a hierarchical crew needs a manager; give an agent, or a model')
+  if (agents.length === 0)
+    throw new RepriseError('CREW_INVALID', 'a hierarchical crew needs agents that its manager can hand work to')
+  if (!isAgent(manager)) {
+    return new Agent({
+      role: 'Crew manager',
+      goal: 'Get each task done by handing work to the right coworkers, and put what they report together into the result',
+      model: manager,
+    })
+  }
+  if (agents.includes(manager))
+    throw new RepriseError('CREW_INVALID', `the manager ${manager.role} is among the agents; leave it out there`)
+  if (manager.tools.length > 0) {
+    const names = manager.tools.map((tool) => tool.name).join(', ')
+    throw new RepriseError('CREW_INVALID', `the manager ${manager.role} has tools (${names}); give them to the agents`)
+  }
+  return manager
+}

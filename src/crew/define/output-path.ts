@@ -1,0 +1,74 @@
+// Where a task's output is written: a path inside the working folder, templated with inputs. What can be seen of it without looking
+// at the disk is checked here, of the template when the task is made and of the path before anything is spent.
+import type { Inputs, TaskDefinition } from '../../engine/definition.ts'
+import { RepriseError } from '../../errors.ts'
+import { fileOf } from '../../journal/files.ts'
+import type { Json } from '../../journal/json.ts'
+import { checkText, describe, own } from '../../options.ts'
+import { interpolate, placeholders } from './placeholders.ts'
+import type { Task } from '../task.ts'
+
+/** CREW_INVALID for a template that cannot give a path inside the working folder, whatever the inputs. */
+export function checkTemplate(what: string, template: unknown): string | undefined {
+  if (template === undefined) return undefined
+  checkText('CREW_INVALID', `outputFile of ${what}`, template)
+  const text = template as string
+  const filled = interpolate(text, Object.fromEntries(placeholders(text).map((name) => [name, 'x'])), what)
+  const problem = problemOf(filled)
+  if (problem === undefined) return text
+  throw new RepriseError('CREW_INVALID', `outputFile of ${what} is ${describe(text)}, which ${problem}; ${advice}`)
+}
+
+/** The path, with `/` between its parts. INPUT_MISSING; INPUT_INVALID when an input leads it out of the working folder. */
+function outputPath(template: string, inputs: Inputs, task: string): string {
+  const where = `outputFile of task ${task}`
+  const used = placeholders(template).flatMap((name) => {
+    const value = own(inputs, name)
+    return value === undefined ? [] : [[name, pathText(value, `${where} uses {${name}}, which`)]]
+  })
+  const path = interpolate(template, Object.fromEntries(used) as Inputs, where)
+  const problem = problemOf(path)
+  if (problem === undefined) return partsOf(path).join('/')
+  const words = `${where}, ${describe(template)}, becomes ${describe(path)} with these inputs, which ${problem}; ${advice}`
+  throw new RepriseError('INPUT_INVALID', words)
+}
+
+const advice = 'give a path inside the working folder, such as reports/{topic}.md'
+
+/** A text or number stands for itself, a file for its name. */
+function pathText(value: Json, what: string): string {
+  const file = fileOf(value)
+  if (file) return file.name
+  if (typeof value !== 'object') return String(value)
+  throw new RepriseError('INPUT_INVALID', `${what} is ${describe(value)}; a path takes texts and numbers`)
+}
+
+function problemOf(path: string): string | undefined {
+  if (/[\p{Cc}]/u.test(path)) return 'has a control character'
+  if (path.startsWith('~')) return 'begins with ~, which is not expanded'
+  if (/^([\\/]|[A-Za-z]:)/.test(path)) return 'is absolute'
+  const parts = partsOf(path)
+  if (parts.includes('..')) return 'leads upwards with ..'
+  if (parts.length === 0 || /[\\/]$/.test(path)) return 'names a folder'
+  // a temporary name, which is longer, must fit into what file systems take
+  if (parts.some((part) => Buffer.byteLength(part) > 200)) return 'has a name of more than 200 bytes'
+  return undefined
+}
+
+/** `\` separates everywhere, so that a path means the same on every system. */
+function partsOf(path: string): string[] {
+  return path.split(/[\\/]/).filter((part) => part !== '' && part !== '.')
+}
+
+/** Whether two tasks write the same file in every run. One with a condition may stand in for the other. */
+export function writeOneFile(a: Task, b: Task): boolean {
+  if (a.outputFile === undefined || b.outputFile === undefined || a.when || b.when) return false
+  return partsOf(a.outputFile).join('/') === partsOf(b.outputFile).join('/')
+}
+
+/** No part of the fingerprint: what a task gives does not depend on where it is written. */
+export function outputFileOf({ name, outputFile, createDirectory }: Task): TaskDefinition['outputFile'] {
+  return outputFile === undefined
+    ? undefined
+    : { createDirectory, pathFor: (inputs) => outputPath(outputFile, inputs, name) }
+}

@@ -1,0 +1,100 @@
+// `{name}` in a text stands for an input. `{{` is a literal brace, as is the `}}` that closes one; braces that hold no identifier
+// (JSON, for one) stay as they are. The parser exists twice, for values and for types, and both must agree.
+import { RepriseError } from '../../errors.ts'
+import { inText } from '../../journal/files.ts'
+import type { Json } from '../../journal/json.ts'
+
+const pattern = /\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}/g
+
+/** The names that a text uses, each once, in order. */
+export function placeholders(text: string): string[] {
+  return [...new Set([...text.matchAll(pattern)].flatMap((match) => (match[1] === undefined ? [] : [match[1]])))]
+}
+
+/** The text with its inputs. Lists and objects become JSON, a file its mark. INPUT_MISSING names one that is not there. */
+export function interpolate(text: string, inputs: { readonly [name: string]: Json }, where: string): string {
+  let open = 0
+  return text.replaceAll(pattern, (found, name: string | undefined) => {
+    if (found === '{{') {
+      open += 1
+      return '{'
+    }
+    // only behind a `{{`: two braces that close JSON are just that
+    if (found === '}}' && open > 0) {
+      open -= 1
+      return '}'
+    }
+    if (name === undefined) return found
+    const value = Object.hasOwn(inputs, name) ? inputs[name] : undefined
+    if (value === undefined) throw missing(name, where)
+    return inText(value)
+  })
+}
+
+function missing(name: string, where: string): RepriseError {
+  return new RepriseError(
+    'INPUT_MISSING',
+    `${where} uses {${name}}, but there is no input ${name}; give inputs: { ${name}: … }, or write {{${name}}} for a literal brace`,
+  )
+}
+
+/** Stands in for the names of a text that is not known at compile time. */
+export type Unknowable = '{unknown at compile time}'
+
+/** The names that a text uses; of one with holes, `Facts of ${notes}`, those that can be seen, and whatever the holes bring. */
+export type Placeholders<T extends string> = T extends string
+  ? Parse<T> | (HasHoles<T> extends true ? Unknowable : never)
+  : never
+
+/** Of `string` and `a ${string}` a record is an index signature, which nothing must have; of a literal, a member. */
+type HasHoles<T extends string> = {} extends { [K in T]: 1 } ? true : false
+
+type Parse<T extends string> = T extends `${string}{${infer Rest}`
+  ? Rest extends `{${infer After}`
+    ? Parse<After>
+    : Rest extends `${infer Name}}${infer After}`
+      ? IsIdentifier<Name> extends true
+        ? Name | Parse<After>
+        : Parse<Rest>
+      : never
+  : never
+
+type Letter =
+  | 'a'
+  | 'b'
+  | 'c'
+  | 'd'
+  | 'e'
+  | 'f'
+  | 'g'
+  | 'h'
+  | 'i'
+  | 'j'
+  | 'k'
+  | 'l'
+  | 'm'
+  | 'n'
+  | 'o'
+  | 'p'
+  | 'q'
+  | 'r'
+  | 's'
+  | 't'
+  | 'u'
+  | 'v'
+  | 'w'
+  | 'x'
+  | 'y'
+  | 'z'
+  | '_'
+type Digit = '0' | '1' | '2' | '3' | '4' | '5' | '6' | '7' | '8' | '9'
+
+type IsIdentifier<T extends string> =
+  Lowercase<T> extends `${infer First}${infer Rest}` ? (First extends Letter ? AllWord<Rest> : false) : false
+type AllWord<T extends string> = T extends ''
+  ? true
+  : T extends `${infer First}${infer Rest}`
+    ? First extends Letter | Digit
+      ? AllWord<Rest>
+      : false
+    : false

@@ -1,0 +1,46 @@
+// Every word that a crew says to a model, in one place. Changing one changes what is sent, but not a task's fingerprint:
+// that covers what users declare.
+
+import type { RenderedTask } from '../../engine/definition.ts'
+
+export interface AgentTexts {
+  readonly role: string
+  readonly goal: string
+  readonly backstory?: string | undefined
+}
+
+export function instructionsFor({ role, goal, backstory }: AgentTexts): string {
+  const about = backstory ? `\n\n${backstory}` : ''
+  return (
+    `You are ${role}.${about}\n\nYour goal: ${goal}\n\n` +
+    `Work on the task you are given until it is done. Use the tools you have where they help, and do not make up what they could tell you. ` +
+    `Your last message is the result of the task and is used as it stands: give the result itself, without remarks about it.`
+  )
+}
+
+export interface TaskTexts {
+  readonly description: string
+  readonly expectedOutput?: string | undefined
+  /** The tasks whose outputs it is given. */
+  readonly context: readonly string[]
+  readonly structured: boolean
+  readonly markdown?: boolean
+}
+
+/** Where the output of a task is to stand, its name does. */
+export function messageFor({
+  description,
+  expectedOutput,
+  context,
+  structured,
+  markdown,
+}: TaskTexts): RenderedTask['message'] {
+  const parts = [`Task: ${description}`]
+  if (expectedOutput) parts.push(`Expected result: ${expectedOutput}`)
+  if (structured) parts.push('Answer with JSON that fits the schema you are given, and nothing else.')
+  if (markdown) parts.push(structured ? 'Write the texts inside it as Markdown.' : asMarkdown)
+  if (context.length > 0) parts.push('What earlier tasks found:')
+  return [parts.join('\n\n'), ...context.flatMap((task) => [`\n\n--- ${task} ---\n`, { output: task }])]
+}
+
+const asMarkdown = 'Write the result as Markdown, and do not put it into a code block.'

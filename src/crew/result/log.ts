@@ -1,0 +1,101 @@
+// What a crew says about its work: nothing but warnings, unless it is verbose or has a logger.
+import type { Logger } from '../../engine/definition.ts'
+import { messageOf } from '../../errors.ts'
+import type { Entry } from '../../journal/entries.ts'
+import { isNested, taskOf } from '../../journal/paths.ts'
+import { replyText } from '../../journal/state/state.ts'
+import { redact } from '../../secrets/redact.ts'
+
+// what a model or a tool said must not steer the terminal
+const print = (message: string): void => void process.stderr.write(`${message.replaceAll(/[\p{Cc}]+/gu, ' ')}\n`)
+
+export const verboseLogger: Logger = { info: print, warn: (message) => print(`warning: ${message}`) }
+export const quietLogger: Logger = { info: () => {}, warn: verboseLogger.warn }
+
+/** A logger that throws must not be taken for a store or a run that fails. */
+export function guarded(logger: Logger): Logger {
+  const guard =
+    (level: keyof Logger) =>
+    (message: string): void => {
+      try {
+        logger[level](message)
+      } catch (error) {
+        process.emitWarning(`the logger of a crew threw: ${redact(messageOf(error))}`)
+      }
+    }
+  return { info: guard('info'), warn: guard('warn') }
+}
+
+/** One line for an entry, or nothing for one that says little by itself. */
+export function describeEntry(entry: Entry): string | undefined {
+  const at = entry.path ?? ''
+  switch (entry.type) {
+    case 'run.resumed':
+      return `resumed by process ${entry.owner.pid}${entry.edited ? `; entries of the journal were missing or changed, again: ${entry.edited.tasks.join(', ') || 'nothing'}` : ''}`
+    case 'run.suspended':
+      return `suspended: ${entry.reason}${entry.through === undefined ? '' : ` ${entry.through}`}`
+    case 'run.completed':
+      return 'completed'
+    case 'run.failed':
+      return `failed: ${entry.error.message}`
+    case 'run.cancelled':
+      return `cancelled${entry.by === undefined ? '' : ` by ${entry.by}`}`
+    case 'task.inherited': {
+      const why = entry.reasons ? `, since ${entry.reasons.join('; ')}` : ''
+      return `task ${at} inherited from run ${entry.from.run}${why}${entry.stale ? ` (stale: ${entry.stale.join('; ')})` : ''}`
+    }
+    case 'task.started': {
+      const what = isNested(at) ? `attempt ${at} started` : `task ${taskOf(at)} started (${at})`
+      return `${what}${entry.agent === undefined ? '' : ` by ${entry.agent}`}${entry.because ? `, because ${entry.because.join('; ')}` : ''}`
+    }
+    case 'task.completed':
+      return `${whoseEnd(at)} completed`
+    case 'task.failed':
+      return `${whoseEnd(at)} failed: ${entry.error.message}`
+    case 'task.skipped':
+      return `task ${at} skipped: ${entry.reason}`
+    case 'task.edited':
+      return `task ${at} edited${entry.by === undefined ? '' : ` by ${entry.by}`}`
+    case 'task.invalidated':
+      return `task ${at} invalidated${entry.by === undefined ? '' : ` by ${entry.by}`}`
+    case 'model.replied': {
+      const calls = entry.parts.flatMap((part) => (part.type === 'call' ? [part.tool] : []))
+      const said = calls.length > 0 ? `calls ${calls.join(', ')}` : shorten(replyText(entry))
+      return `model ${at} ${said} (${entry.usage.input} in, ${entry.usage.output} out)`
+    }
+    case 'model.failed':
+      return `model ${at} failed: ${entry.error.message}`
+    case 'tool.called':
+      return `tool ${at} ${entry.tool} called`
+    case 'tool.returned':
+      return `tool ${at} ${'result' in entry.outcome ? 'returned' : shorten(JSON.stringify(entry.outcome))}${entry.source === undefined ? '' : ` (${entry.source})`}`
+    case 'tool.abandoned':
+      return `tool ${at} abandoned: ${entry.reason}`
+    case 'guardrail.judged':
+      return `answer ${at} ${entry.verdict}${entry.reason === undefined ? '' : `: ${entry.reason}`}`
+    case 'context.summarised':
+      return `conversation of ${at} summarised up to ${entry.through}: ${shorten(entry.summary)}`
+    case 'question.asked':
+      return `question ${entry.question.id}: ${entry.question.text}`
+    case 'question.answered':
+      return `question ${entry.question} answered: ${entry.answer.decision}`
+    case 'message.refused':
+      return `message ${entry.message} refused: ${entry.reason}`
+    case 'file.written':
+      return `task ${at} written to ${entry.file}`
+    case 'run.created':
+    case 'task.offered':
+    case 'callback.returned':
+      return undefined
+  }
+}
+
+/** What is part of a step ends without ending its task. */
+function whoseEnd(path: string): string {
+  return isNested(path) ? `attempt ${path}` : `task ${taskOf(path)}`
+}
+
+function shorten(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim()
+  return line.length <= 100 ? line : `${line.slice(0, 99)}…`
+}

@@ -1,0 +1,160 @@
+// A plan as callers see it: what a call would do with each task and why, what that may take, and, once it is done, what it took.
+import type { CrewDefinition, Inputs } from '../../engine/definition.ts'
+import { costOfTask } from '../../engine/plan/estimate.ts'
+import type { Estimate, PlannedTask, Usage } from '../../journal/entries.ts'
+import { plainInputs } from '../../journal/files.ts'
+import { addUsage, noUsage, spentOn, type RunState } from '../../journal/state/state.ts'
+import { dollars } from '../../text/words.ts'
+import { addCost } from '../../models/cost.ts'
+
+export interface Plan {
+  readonly of: 'fork' | 'resume' | 'kickoff'
+  /** The run that it is made from, or that goes on. */
+  readonly run: string | undefined
+  readonly inputs: Inputs
+  /** In the order of the crew. */
+  readonly tasks: readonly PlannedTask[]
+  /** The names of those that are executed, also of those that may turn out not to be. */
+  readonly execute: readonly string[]
+  /** What executing all of these may take. */
+  readonly estimate: Expected
+  readonly warnings: readonly string[]
+  /** A table for people. */
+  toString(): string
+}
+
+/** Undefined means unknown, which is not nothing. */
+export interface Expected {
+  readonly usage: Usage | undefined
+  readonly cost: number | undefined
+  /** Tasks that were never completed before. */
+  readonly unknown: readonly string[]
+}
+
+/** What was planned for a task, and what became of it. */
+export interface PlannedOutcome extends PlannedTask {
+  readonly did: 'executed' | 'inherited' | 'edited' | 'skipped' | 'pending'
+  /** What executing it took in this run. */
+  readonly actual: { readonly usage: Usage; readonly cost?: number } | undefined
+}
+
+export interface PlanParts {
+  readonly of: Plan['of']
+  readonly run: string | undefined
+  readonly inputs: Inputs
+  readonly tasks: readonly PlannedTask[]
+  /** The run stops after this task. */
+  readonly through: string | undefined
+  readonly warnings: readonly string[]
+}
+
+export function toPlan(crew: CrewDefinition, { of, run, inputs, tasks, through, warnings }: PlanParts): Plan {
+  const names = tasks.map((planned) => planned.task)
+  const end = through === undefined ? names.length : names.indexOf(through) + 1
+  const reached = tasks.map((planned, index) => (index < end ? planned : notReached(planned, through)))
+  const executed = reached.slice(0, end).filter((planned) => planned.action === 'execute')
+  const plan = {
+    of,
+    run,
+    inputs: plainInputs(inputs),
+    tasks: reached,
+    execute: executed.map((planned) => planned.task),
+    estimate: sumOf(executed),
+    warnings: [...warnings, ...unnamed(crew)],
+  }
+  Object.defineProperty(plan, 'toString', { value: () => planText(plan) })
+  Object.defineProperty(plan, Symbol.for('nodejs.util.inspect.custom'), { value: () => planText(plan) })
+  return plan
+}
+
+/** Undefined for a run that was not planned: a kickoff. */
+export async function outcomesOf(
+  state: RunState,
+  crew: CrewDefinition | undefined,
+): Promise<readonly PlannedOutcome[] | undefined> {
+  return (
+    state.plan &&
+    Promise.all(
+      state.plan.map(async (planned): Promise<PlannedOutcome> => {
+        const task = state.tasks.get(planned.task)
+        const done = task?.status === 'completed' ? (task.source ?? 'executed') : undefined
+        const did = task?.status === 'skipped' ? 'skipped' : (done ?? 'pending')
+        if (!task || task.attempts.length === 0) return { ...planned, did, actual: undefined }
+        const cost = await costOfTask(state, planned.task, crew?.prices)
+        const actual = { usage: spentOn(state, task), ...(cost === undefined ? {} : { cost }) }
+        return { ...planned, did, actual }
+      }),
+    )
+  )
+}
+
+function unnamed(crew: CrewDefinition): string[] {
+  return crew.tasks
+    .filter((task) => !task.named)
+    .map(
+      ({ name }) =>
+        `task ${name} has no name: it is known by its texts, and its outputs are lost to it when they change`,
+    )
+}
+
+function notReached(planned: PlannedTask, through: string | undefined): PlannedTask {
+  if (planned.action !== 'execute') return planned
+  return { ...planned, reasons: [...planned.reasons, `but the run stops after ${through}`] }
+}
+
+function sumOf(executed: readonly PlannedTask[]): Expected {
+  const unknown = executed.filter((planned) => !planned.estimate).map((planned) => planned.task)
+  const estimates = executed.flatMap((planned) => planned.estimate ?? [])
+  const known = unknown.length === 0
+  return {
+    usage: known ? estimates.reduce((sum, { usage }) => addUsage(sum, usage), noUsage) : undefined,
+    cost: known ? estimates.reduce((sum: number | undefined, { cost }) => addCost(sum, cost), 0) : undefined,
+    unknown,
+  }
+}
+
+const headlines = { fork: 'A new run from run', resume: 'A resume of run', kickoff: 'A new run' }
+
+function planText({ of, run, tasks, execute, estimate, warnings }: Plan): string {
+  const count =
+    execute.length === 0
+      ? 'nothing is'
+      : `${execute.length} of ${tasks.length} tasks ${execute.length === 1 ? 'is' : 'are'}`
+  const width = Math.max(...tasks.map((planned) => planned.task.length))
+  const lines = tasks.map((planned) => {
+    const expected = execute.includes(planned.task) ? `; ${estimateWords(planned.estimate)}` : ''
+    const [why, ...more] = planned.reasons
+    const reasons = [`${why}${unlessWords(planned)}`, ...more].join('; ')
+    return `  ${planned.action.padEnd(7)}  ${planned.task.padEnd(width)}  ${reasons}${expected}`
+  })
+  return [
+    `${headlines[of]}${run === undefined ? '' : ` ${run}`}: ${count} executed`,
+    ...lines,
+    ...(execute.length > 0 ? [`Expected: ${expectedWords(estimate)}`] : []),
+    ...warnings.map((warning) => `Warning: ${warning}`),
+  ].join('\n')
+}
+
+function unlessWords({ unless = [] }: PlannedTask): string {
+  if (unless.length === 0) return ''
+  return ` (unless ${unless.join(' and ')} ${unless.length > 1 ? 'give' : 'gives'} the same as before)`
+}
+
+function estimateWords(estimate: Estimate | undefined): string {
+  if (!estimate) return 'tokens and cost unknown, never completed before'
+  const { usage, cost, samples } = estimate
+  return `about ${tokens(usage)} tokens, ${costWords(cost)} (median of ${samples})`
+}
+
+function expectedWords({ usage, cost, unknown }: Expected): string {
+  if (!usage) return `unknown: ${unknown.join(', ')} ${unknown.length > 1 ? 'were' : 'was'} never completed before`
+  return `about ${tokens(usage)} tokens, ${costWords(cost)}`
+}
+
+function costWords(cost: number | undefined): string {
+  return cost === undefined ? 'cost unknown' : dollars(cost)
+}
+
+function tokens({ input, output }: Usage): string {
+  return (input + output).toLocaleString('en')
+}

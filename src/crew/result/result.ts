@@ -1,0 +1,198 @@
+// What a call gives back, folded from the journal alone: a run that has just ended and one read back from the store give the same.
+import type { ChatMessage } from '../../journal/entries.ts'
+import type { CrewDefinition, TaskDefinition } from '../../engine/definition.ts'
+import { howToAnswer } from '../../engine/people/questions.ts'
+import { resumeCommand, shellWord } from '../../engine/people/commands.ts'
+import { messagesOf } from '../../engine/talk/conversation.ts'
+import { outputOf } from '../../engine/run/so-far.ts'
+import type { Stale } from '../../engine/plan/stale-tasks.ts'
+import { RepriseError } from '../../errors.ts'
+import type { Question, Usage } from '../../journal/entries.ts'
+import { childRun } from '../../journal/paths.ts'
+import { addUsage, noUsage, spentOn, type RunState, type TaskState } from '../../journal/state/state.ts'
+import { describe, nearest } from '../../options.ts'
+import { outcomesOf, type PlannedOutcome } from './plan.ts'
+import type { Task } from '../task.ts'
+
+export interface TaskOutput<Output = unknown> {
+  readonly name: string
+  readonly id: string
+  readonly description: string
+  readonly expectedOutput: string | undefined
+  /** The first words of the description. */
+  readonly summary: string
+  /** The text that the task gave; empty while it has none. */
+  readonly raw: string
+  /** The answer as its schema gives it, or the text of a task without a schema; undefined while there is none. */
+  readonly output: Output | undefined
+  readonly agent: string | undefined
+  /** What making this output took, in whatever run it was made. */
+  readonly usage: Usage
+  readonly startedAt: string | undefined
+  readonly completedAt: string | undefined
+  /** What was said to make it, in whatever run that was; empty where no model was asked. */
+  readonly messages: readonly ChatMessage[]
+  /** The file below the working folder that its output was written to in this run. */
+  readonly outputFile: string | undefined
+  readonly status: 'executed' | 'inherited' | 'skipped' | 'edited' | 'pending'
+}
+
+export type Tasks = readonly Task[]
+type OutputOf<T> = T extends { readonly '~output'?: infer Output } ? Output : unknown
+type Last<T extends Tasks> = T extends readonly [...infer _, infer L] ? L : T[number]
+
+/** What a crew gives: the output of its last task. */
+export type OutputOfLast<T extends Tasks> = OutputOf<Last<T>>
+
+/** A task, its name or its id. */
+export type TaskReference<T extends Tasks = Tasks> = T[number] | T[number]['name'] | (string & {})
+
+interface ResultBase<T extends Tasks> {
+  readonly runId: string
+  readonly raw: string
+  /** In the order of the crew. */
+  readonly tasks: { readonly [K in keyof T]: TaskOutput<OutputOf<T[K]>> }
+  /** TASK_NOT_FOUND names the tasks that there are. */
+  task<Output>(task: Task<string, Output>): TaskOutput<Output>
+  task(task: string): TaskOutput
+  /** Tokens that this run has spent, and those that its inherited outputs had cost. */
+  readonly usage: { readonly spent: Usage; readonly inherited: Usage }
+  /** Outputs that were kept although what they were made from has changed. */
+  readonly stale: readonly Stale[]
+  /** For a run that was made from another: what was planned for each task, and what became of it. */
+  readonly plan: readonly PlannedOutcome[] | undefined
+  /** Open ones; those of a task that is a crew under its name: `research/q1`. */
+  readonly questions: readonly Question[]
+  /** On a completed run its text; on a suspended one, a sentence that says what it waits for. */
+  toString(): string
+}
+
+export type CompletedResult<T extends Tasks = Tasks> = ResultBase<T> & {
+  readonly status: 'completed'
+  readonly output: OutputOf<Last<T>>
+}
+export type SuspendedResult<T extends Tasks = Tasks> = ResultBase<T> & {
+  readonly status: 'suspended'
+  readonly output: undefined
+}
+export type RunResult<T extends Tasks = Tasks> = CompletedResult<T> | SuspendedResult<T>
+
+export async function toResult<T extends Tasks>(
+  state: RunState,
+  crew: CrewDefinition,
+  stale: readonly Stale[],
+  questions: readonly Question[] = [],
+): Promise<RunResult<T>> {
+  const tasks = await taskOutputs(state, crew)
+  const last = tasks.at(-1)
+  const completed = state.status === 'completed'
+  const sentence = suspensionSentence(state, questions)
+  const kept = tasks.filter((task) => task.status === 'inherited')
+  const result = {
+    runId: state.run,
+    status: completed ? 'completed' : 'suspended',
+    raw: completed ? (last?.raw ?? '') : '',
+    output: completed ? last?.output : undefined,
+    tasks,
+    task: (reference: Task | string) => findTask(tasks, reference, `run ${state.run}`),
+    usage: { spent: { ...state.spent }, inherited: kept.reduce((sum, task) => addUsage(sum, task.usage), noUsage) },
+    stale,
+    plan: await outcomesOf(state, crew),
+    questions,
+    toString: () => (completed ? (last?.raw ?? '') : sentence),
+  }
+  // console.log(result) prints what String(result) gives, as print does for CrewAI's; not enumerable, so that it is no data
+  Object.defineProperty(result, Symbol.for('nodejs.util.inspect.custom'), { value: () => result.toString() })
+  return result as unknown as RunResult<T>
+}
+
+/** In the order of the crew, also of tasks that the run does not have (yet); without the crew's code, in that of the run. */
+export async function taskOutputs(state: RunState, crew?: CrewDefinition): Promise<TaskOutput[]> {
+  if (!crew) {
+    const tasks = [...state.tasks.values()].filter((task) => !task.removed)
+    return Promise.all(tasks.map((task) => toTaskOutput(state, task, undefined)))
+  }
+  return Promise.all(
+    crew.tasks.map((task) => toTaskOutput(state, state.tasks.get(task.name) ?? unknownTask(task), task)),
+  )
+}
+
+function unknownTask({ name, id, description }: TaskDefinition): TaskState {
+  return { name, id, description, status: 'pending', attempts: [], nested: [] }
+}
+
+/** By object, name or id. TASK_NOT_FOUND names the tasks that there are. */
+export function findTask<T extends { readonly name: string; readonly id: string }>(
+  tasks: readonly T[],
+  reference: Task | string,
+  where: string,
+): T {
+  const wanted: unknown = typeof reference === 'string' ? reference : (reference as Partial<Task> | undefined)?.name
+  if (typeof wanted !== 'string') {
+    throw new RepriseError('TASK_NOT_FOUND', `the task is ${describe(reference)}; give a task, its name or its id`)
+  }
+  const found = tasks.find((task) => task.name === wanted) ?? tasks.find((task) => task.id === wanted)
+  if (found) return found
+  const near = nearest(
+    wanted,
+    tasks.map((task) => task.name),
+  )
+  const there = tasks.map((task) => `${task.name} (${task.id})`).join(', ')
+  throw new RepriseError(
+    'TASK_NOT_FOUND',
+    `${where} has no task ${describe(wanted)}${near === undefined ? '' : `; did you mean ${near}?`}; it has ${there}`,
+  )
+}
+
+async function toTaskOutput(state: RunState, task: TaskState, code: TaskDefinition | undefined): Promise<TaskOutput> {
+  const { output: stored } = task
+  return {
+    name: task.name,
+    id: task.id,
+    description: task.description,
+    expectedOutput: task.expectedOutput,
+    summary: firstWords(task.description, 10),
+    raw: stored?.raw ?? '',
+    output: stored && (await outputOf(stored, code)),
+    agent: stored?.agent ?? task.agent,
+    usage: stored?.usage ?? spentOn(state, task),
+    startedAt: stored?.startedAt ?? task.startedAt,
+    completedAt: stored?.completedAt,
+    messages: messagesOf(state, task),
+    outputFile: stored && task.written?.of === task.seq ? task.written?.file : undefined,
+    status:
+      task.status === 'skipped' ? 'skipped' : task.status === 'completed' && task.source ? task.source : 'pending',
+  }
+}
+
+function firstWords(text: string, count: number): string {
+  const words = text.trim().split(/\s+/)
+  return words.length <= count ? words.join(' ') : `${words.slice(0, count).join(' ')}…`
+}
+
+function suspensionSentence(state: RunState, questions: readonly Question[]): string {
+  const resume = `go on with: ${resumeCommand(state.run)}`
+  switch (state.suspended?.reason) {
+    case 'questions':
+    case 'limit':
+    case 'child': {
+      const asked = questions.map(
+        (question) => `${question.id}: ${question.text} (${howToAnswer(state.run, question)})`,
+      )
+      if (asked.length > 0) return `Run ${state.run} waits for an answer to ${asked.join(' and ')}; then ${resume}`
+      const runs = (state.suspended.children ?? []).map((attempt) => childRun(state.run, attempt))
+      if (runs.length === 0) return `Run ${state.run} has its answers; ${resume}`
+      return `Run ${state.run} waited for ${runs.join(' and ')}; see: ${runs.map((run) => `reprise show ${shellWord(run)}`).join(', ')}; ${resume}`
+    }
+    case 'parent':
+      return `Run ${state.run} works for another one that has used up its budget; go on with that one`
+    case 'through':
+      return `Run ${state.run} stopped after task ${state.suspended.through}, as asked; ${resume}`
+    case 'takeovers':
+      return `Run ${state.run} was taken up five times without a new step, so it is left alone; find out what ends its processes, then ${resume}`
+    case 'edited':
+      return `Run ${state.run} lacks entries, or some were changed, and it has tasks to do; ${resume}`
+    default:
+      return `Run ${state.run} was stopped; ${resume}`
+  }
+}

@@ -1,0 +1,215 @@
+// How a change of a task would have done on real history: old and new outputs side by side, with what they cost.
+import { backtestCase, readCase, storedCases } from '../../engine/history/backtest-case.ts'
+import type { CrewDefinition, Engine, Inputs, TaskDefinition } from '../../engine/definition.ts'
+import { costOfTask } from '../../engine/plan/estimate.ts'
+import { readIfThere } from '../../engine/read/read-run.ts'
+import { outputOf } from '../../engine/run/so-far.ts'
+import { checkNewRunId } from '../../engine/read/run-id.ts'
+import { asRepriseError, RepriseError } from '../../errors.ts'
+import type { StoredOutput, Usage } from '../../journal/entries.ts'
+import { plainInputs } from '../../journal/files.ts'
+import { digest } from '../../journal/hash.ts'
+import { canonicalJson, type Json } from '../../journal/json.ts'
+import { callerOf } from '../../journal/paths.ts'
+import { addUsage, noUsage, type RunState } from '../../journal/state/state.ts'
+import { dollars, plural } from '../../text/words.ts'
+import { addCost } from '../../models/cost.ts'
+import type { Store } from '../../stores/store.ts'
+import { pooled } from './pool.ts'
+
+export interface Backtest<Output = unknown> {
+  readonly task: string
+  /** Give it again to go on with a backtest that was cut off: what is done is not paid again. */
+  readonly id: string
+  /** Newest run first. A case is that of the run which made the output. */
+  readonly cases: readonly BacktestCase<Output>[]
+  /** Runs without what the task needs, and why they were passed over. */
+  readonly passed: readonly { readonly run: string; readonly reason: string }[]
+  readonly equal: number
+  readonly different: number
+  readonly failed: number
+  /** Cases that a signal kept from being tried, or cut off: the same id goes on with them. */
+  readonly pending: number
+  readonly usage: { readonly old: Usage; readonly new: Usage }
+  /** In dollars; undefined where a price is not known. */
+  readonly cost: { readonly old: number | undefined; readonly new: number | undefined }
+  toString(): string
+}
+
+export interface BacktestCase<Output = unknown> {
+  /** The earlier run, and the one that tried the task on it. */
+  readonly run: string
+  readonly trial: string
+  readonly inputs: Inputs
+  readonly old: BacktestOutput<Output>
+  /** Undefined when the task failed. */
+  readonly new: BacktestOutput<Output> | undefined
+  readonly equal: boolean
+  readonly error: RepriseError | undefined
+  /** What has changed since, in words: "description changed". */
+  readonly changes: readonly string[]
+  /** Tools that were not called, since a backtest changes nothing. */
+  readonly withheld: readonly string[]
+}
+
+export interface BacktestOutput<Output = unknown> {
+  readonly raw: string
+  readonly output: Output | undefined
+  readonly usage: Usage
+  readonly cost: number | undefined
+}
+
+export interface BacktestRequest {
+  readonly task: TaskDefinition
+  readonly runs: number | readonly string[]
+  readonly concurrency: number
+  readonly id: string | undefined
+  readonly signal: AbortSignal | undefined
+}
+
+/** RUN_NOT_FOUND when no run has what is needed. A case that fails fails no other. */
+export async function backtest(engine: Engine, crew: CrewDefinition, request: BacktestRequest): Promise<Backtest> {
+  const { task, signal } = request
+  const id = request.id ?? engine.world.newRunId()
+  const { runs, passed } = await storedCases(engine, crew, task, request.runs)
+  if (runs.length === 0) {
+    const why = passed.map(({ run, reason }) => `${run}: ${reason}`).slice(0, 3)
+    const words = `crew ${crew.name} has no run in ${engine.store.url} with an output of ${task.name} and all that it is given; kick it off first`
+    throw new RepriseError('RUN_NOT_FOUND', [words, ...why].join('; '))
+  }
+  const tried = await pooled(
+    runs,
+    request.concurrency,
+    (run) => tryCase(engine, crew, task, run, id, signal),
+    () => signal?.aborted ?? false,
+  )
+  const cases = tried.filter((one) => one !== undefined)
+  return summary(task.name, id, cases, passed, runs.length - cases.length)
+}
+
+/** Undefined when it was cut off by the signal. */
+async function tryCase(
+  engine: Engine,
+  crew: CrewDefinition,
+  task: TaskDefinition,
+  run: string,
+  id: string,
+  signal: AbortSignal | undefined,
+): Promise<BacktestCase | undefined> {
+  const stored = await readCase(engine.store, run, crew, task)
+  // a moment ago it was there
+  if (typeof stored === 'string') return undefined
+  const { state: then, changes } = stored
+  const trial = trialId(id, run)
+  const known = {
+    run,
+    trial,
+    inputs: plainInputs(then.inputs),
+    old: await sideOf(then, stored.output, task, crew),
+    changes,
+  }
+  try {
+    const goOn = `the same backtest, with id ${JSON.stringify(id)}`
+    const state = await backtestCase(engine, crew, task, stored, trial, { signal, goOn })
+    const made = state.tasks.get(task.name)?.output
+    if (!made) return undefined
+    const equal = sameOutput(stored.output, made)
+    const now = await sideOf(state, made, task, crew)
+    return { ...known, new: now, equal, error: undefined, withheld: await withheldIn(engine.store, state) }
+  } catch (error) {
+    return { ...known, new: undefined, equal: false, error: asRepriseError(error), withheld: [] }
+  }
+}
+
+/** Both ids together may be longer than an id can be, or look like that of a run which works for another. */
+function trialId(id: string, run: string): string {
+  const whole = `${id}:${run}`
+  return whole.length <= 200 && callerOf(whole) === undefined ? whole : checkNewRunId(`${id}:${digest(run)}`)
+}
+
+async function sideOf(
+  state: RunState,
+  stored: StoredOutput,
+  task: TaskDefinition,
+  crew: CrewDefinition,
+): Promise<BacktestOutput> {
+  // what an output cost that another run had made is in that run; a person's value cost nothing that is known
+  const here = state.tasks.get(task.name)?.source === 'executed'
+  const cost = here ? await costOfTask(state, task.name, crew.prices) : undefined
+  return { raw: stored.raw, output: await outputOf(stored, task), usage: stored.usage, cost }
+}
+
+function sameOutput(a: StoredOutput, b: StoredOutput): boolean {
+  if (a.raw === b.raw) return true
+  if (!a.structured || !b.structured) return false
+  return canonicalJson(JSON.parse(a.raw) as Json) === canonicalJson(JSON.parse(b.raw) as Json)
+}
+
+/** Also by the runs that worked for it. */
+async function withheldIn(store: Store, state: RunState): Promise<string[]> {
+  const attempts = [...state.attempts.values()]
+  const calls = attempts.flatMap((attempt) => attempt.turns.flatMap((turn) => turn.calls))
+  const own = calls.filter((call) => call.source === 'withheld').map((call) => call.request.tool)
+  const children = await Promise.all(
+    attempts.flatMap(({ child }) => (child === undefined ? [] : readIfThere(store, child))),
+  )
+  const within = await Promise.all(children.flatMap((child) => (child ? withheldIn(store, child) : [])))
+  return [...new Set([...own, ...within.flat()])]
+}
+
+function summary(
+  task: string,
+  id: string,
+  cases: readonly BacktestCase[],
+  passed: Backtest['passed'],
+  pending: number,
+): Backtest {
+  const done = cases.filter((one) => one.new)
+  const side = (pick: (one: BacktestCase) => BacktestOutput | undefined) => ({
+    usage: done.reduce((sum, one) => addUsage(sum, pick(one)?.usage ?? noUsage), noUsage),
+    cost: done.reduce((sum: number | undefined, one) => addCost(sum, pick(one)?.cost), 0),
+  })
+  const [before, now] = [side((one) => one.old), side((one) => one.new)]
+  const data = {
+    task,
+    id,
+    cases,
+    passed,
+    equal: done.filter((one) => one.equal).length,
+    different: done.filter((one) => !one.equal).length,
+    failed: cases.length - done.length,
+    pending,
+    usage: { old: before.usage, new: now.usage },
+    cost: { old: before.cost, new: now.cost },
+  }
+  const value = () => backtestText(data)
+  Object.defineProperty(data, 'toString', { value })
+  Object.defineProperty(data, Symbol.for('nodejs.util.inspect.custom'), { value })
+  return data
+}
+
+function backtestText(data: Omit<Backtest, 'toString'>): string {
+  const { task, id, cases, equal, different, failed, pending, usage, cost, passed } = data
+  const tokens = ({ input, output }: Usage): string => (input + output).toLocaleString('en')
+  const lines = cases.map((one) => {
+    const verdict = one.error ? `failed: ${one.error.message}` : one.equal ? 'equal' : 'different'
+    const withheld = one.withheld.length > 0 ? ` (not called: ${one.withheld.join(', ')})` : ''
+    const sides = one.equal || !one.new ? [] : [`    old: ${oneLine(one.old.raw)}`, `    new: ${oneLine(one.new.raw)}`]
+    return [`  ${one.run}  ${oneLine(verdict)}${withheld}`, ...sides].join('\n')
+  })
+  return [
+    `Backtest of ${task} on ${plural(cases.length, 'run')}: ${equal} equal, ${different} different, ${failed} failed`,
+    ...lines,
+    `Tokens: ${tokens(usage.old)} then, ${tokens(usage.new)} now; cost: ${dollars(cost.old)} then, ${dollars(cost.new)} now`,
+    ...(pending > 0 ? [`Not tried yet: ${pending}; go on with id ${JSON.stringify(id)}`] : []),
+    ...(passed.length > 0
+      ? [`Passed over: ${plural(passed.length, 'run')} without an output of its own that could be compared`]
+      : []),
+  ].join('\n')
+}
+
+/** What a model said must not steer a terminal, nor fill it. */
+function oneLine(text: string): string {
+  const line = text.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim()
+  return line.length <= 100 ? line : `${line.slice(0, 99)}…`
+}

@@ -1,0 +1,25 @@
+// Where journals go when nobody says: `.reprise/runs.db` beside the nearest package.json, or in the working folder.
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { environment } from '../../environment.ts'
+import { RepriseError } from '../../errors.ts'
+import { openStore } from '../../stores/open-store.ts'
+import type { Store } from '../../stores/store.ts'
+
+/** STORE_INVALID and what else opening gives, with the variable where that named the place. */
+export async function openCrewStore(store: string | Store | undefined): Promise<Store> {
+  if (store !== undefined) return openStore(store)
+  const { store: place } = environment()
+  if (place === undefined) return openStore(defaultStoreUrl(process.cwd()))
+  return openStore(place).catch((error: unknown) => {
+    if (!RepriseError.isInstance(error) || error.message.includes('REPRISE_STORE')) throw error
+    throw new RepriseError(error.code, `${error.message} (REPRISE_STORE names it)`, { cause: error.cause })
+  })
+}
+
+export function defaultStoreUrl(folder: string): string {
+  for (let at = folder; ; at = dirname(at)) {
+    if (existsSync(join(at, 'package.json'))) return `sqlite:${join(at, '.reprise', 'runs.db')}`
+    if (at === dirname(at)) return `sqlite:${join(folder, '.reprise', 'runs.db')}`
+  }
+}

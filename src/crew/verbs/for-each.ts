@@ -1,0 +1,120 @@
+// A crew kicked off for each of many inputs, some at a time. Every run is a run of its own: one that fails fails no other.
+import type { ExecuteOptions, Inputs } from '../../engine/definition.ts'
+import { checkNewRunId } from '../../engine/read/run-id.ts'
+import { asRepriseError, messageOf, RepriseError } from '../../errors.ts'
+import { noFiles, plainInputs } from '../../journal/files.ts'
+import type { RunState } from '../../journal/state/state.ts'
+import { describe } from '../../options.ts'
+import { redact } from '../../secrets/redact.ts'
+import type { CrewRuns } from './crew-runs.ts'
+import { readInputs, type GivenInputs } from './given-inputs.ts'
+import { pooled, readConcurrency } from './pool.ts'
+import type { RunResult, Tasks } from '../result/result.ts'
+
+/** How one of many runs ended. Those that the signal kept from being started are `pending`. */
+export type ForEachResult<T extends Tasks = Tasks> =
+  | RunResult<T>
+  | (Nothing & { readonly status: 'failed' | 'cancelled'; readonly error: RepriseError })
+  | (Nothing & { readonly status: 'pending' })
+
+interface Nothing {
+  readonly runId: string | undefined
+  readonly raw: ''
+  readonly output: undefined
+  /** Why there is nothing. */
+  toString(): string
+}
+
+export interface ForEachRequest {
+  readonly list: unknown
+  readonly id: unknown
+  readonly concurrency: unknown
+  readonly reuse: RunState['reuse']
+  readonly choices: ExecuteOptions
+}
+
+/** INPUT_INVALID, INPUT_MISSING and whatever else is wrong with any of the inputs, before the first run is started. */
+export async function kickoffForEach(runs: CrewRuns, request: ForEachRequest): Promise<ForEachResult[]> {
+  const { list, reuse, choices } = request
+  if (!Array.isArray(list)) {
+    throw new RepriseError('INPUT_INVALID', `the inputs are ${describe(list)}; give a list of inputs, one for each run`)
+  }
+  const concurrency = readConcurrency(request.concurrency)
+  const all = []
+  for (const [index, item] of (list as readonly unknown[]).entries()) all.push(await naming(index, () => readOne(item)))
+  const ids = await idsOf(
+    request.id,
+    all.map(({ inputs }) => inputs),
+  )
+  for (const [index, given] of all.entries()) await naming(index, () => runs.check(given, ids[index]))
+  const results = await pooled(
+    all,
+    concurrency,
+    async (read, index): Promise<ForEachResult> => {
+      const id = ids[index]
+      try {
+        const inputs = read.again ? await readInputs((list as readonly unknown[])[index]) : read
+        const run = await runs.start({ id, inputs, reuse, choices })
+        return await run.result()
+      } catch (error) {
+        const known = asRepriseError(error)
+        const status = known.code === 'RUN_CANCELLED' ? 'cancelled' : 'failed'
+        return { ...nothing(known.runId ?? id, known.message), status, error: known }
+      }
+    },
+    () => choices.signal?.aborted ?? false,
+  )
+  return results.map((result, index) => {
+    return result ?? { ...nothing(ids[index], 'This run was not started'), status: 'pending' }
+  })
+}
+
+/** Without the bytes of its files: those of all runs at once may be more than there is room for. They are read again when its turn comes. */
+async function readOne(item: unknown): Promise<GivenInputs & { readonly again: boolean }> {
+  const given = await readInputs(item)
+  return { ...given, files: noFiles, again: given.files.size > 0 }
+}
+
+function nothing(runId: string | undefined, words: string): Nothing {
+  return { runId, raw: '', output: undefined, toString: () => words }
+}
+
+/** A text is the beginning of each id: `nightly-1`, `nightly-2`. A function makes them from the inputs. */
+async function idsOf(id: unknown, all: readonly Inputs[]): Promise<(string | undefined)[]> {
+  if (id === undefined) return []
+  const ids: string[] = []
+  for (const [index, inputs] of all.entries()) {
+    const one = (): string =>
+      checkNewRunId(typeof id === 'function' ? made(id, inputs, index) : `${checkNewRunId(id)}-${index + 1}`)
+    ids.push(await naming(index, one))
+  }
+  const known = new Map<string, number>()
+  for (const [index, one] of ids.entries()) {
+    const before = known.get(one)
+    if (before !== undefined) {
+      const words = `inputs[${before}] and inputs[${index}] both get the run id ${describe(one)}; give each its own`
+      throw new RepriseError('OPTION_UNKNOWN', words)
+    }
+    known.set(one, index)
+  }
+  return ids
+}
+
+function made(id: unknown, inputs: Inputs, index: number): unknown {
+  try {
+    return (id as (inputs: Inputs, index: number) => unknown)(plainInputs(inputs), index)
+  } catch (error) {
+    throw new RepriseError('CALLBACK_FAILED', `the function that makes ids threw: ${redact(messageOf(error))}`, {
+      cause: error,
+    })
+  }
+}
+
+async function naming<T>(index: number, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!RepriseError.isInstance(error)) throw error
+    throw new RepriseError(error.code, `inputs[${index}]: ${error.message}`, { cause: error })
+  }
+}

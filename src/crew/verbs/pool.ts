@@ -1,0 +1,29 @@
+// Many pieces of work, a few at a time, with their results in the order of the pieces.
+import { checkWhole } from '../../options.ts'
+
+const usualConcurrency = 4
+
+/** `work` must not reject; `stop` is asked before each piece, and what is not begun by then is left out. */
+export async function pooled<Item, Result>(
+  items: readonly Item[],
+  limit: number,
+  work: (item: Item, index: number) => Promise<Result>,
+  stop: () => boolean = () => false,
+): Promise<(Result | undefined)[]> {
+  const results: (Result | undefined)[] = Array.from({ length: items.length })
+  let next = 0
+  const worker = async (): Promise<void> => {
+    while (next < items.length && !stop()) {
+      const index = next++
+      results[index] = await work(items[index] as Item, index)
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker))
+  return results
+}
+
+/** How many at once. OPTION_UNKNOWN. */
+export function readConcurrency(concurrency: unknown): number {
+  checkWhole('concurrency', concurrency, 1, 10_000)
+  return (concurrency as number | undefined) ?? usualConcurrency
+}

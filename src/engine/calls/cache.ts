@@ -1,0 +1,41 @@
+// Tools with `cache: true`: within a run, an equal call is given what an earlier one returned. The results are those in the journal,
+// so a resumed run has them too; a new run begins with none.
+import { digest } from '../../journal/hash.ts'
+import type { CallState, RunState, ToolOutcome } from '../../journal/state/state.ts'
+import type { Tool } from '../../tools/tool.ts'
+import { unlessAborted } from '../limits/deadline.ts'
+import type { Hold } from '../lease/hold.ts'
+
+/**
+ * Equal for equal calls. The whole definition counts, not the name alone: two agents may have tools of one name that read different
+ * things, and a changed tool may give something else.
+ */
+export function cacheKeyOf({ name, description, schema, version }: Tool, key: string): string {
+  return digest([name, description, schema.json, version ?? null, key])
+}
+
+/** What was recorded for an equal call. One that a person was asked about is theirs to decide. */
+export function recordedFor(state: RunState, call: CallState, cacheKey: string): ToolOutcome | undefined {
+  return call.questions.length === 0 ? state.cached.get(cacheKey)?.outcome : undefined
+}
+
+/** Makes calls of one key one after another, so that a reply with two equal calls, or two tasks side by side, read once. */
+export async function inTurn(
+  hold: Hold,
+  cacheKey: string,
+  signal: AbortSignal,
+  make: () => Promise<void>,
+): Promise<void> {
+  let waiting = lines.get(hold)
+  if (!waiting) lines.set(hold, (waiting = new Map()))
+  const mine = unlessAborted(waiting.get(cacheKey) ?? Promise.resolve(), signal).then(make)
+  const over = mine.catch(() => undefined)
+  waiting.set(cacheKey, over)
+  try {
+    await mine
+  } finally {
+    if (waiting.get(cacheKey) === over) waiting.delete(cacheKey)
+  }
+}
+
+const lines = new WeakMap<Hold, Map<string, Promise<void>>>()

@@ -1,0 +1,306 @@
+// The rules for tools that must not run twice. A `once` call is known by task, tool, key and occurrence within its attempt.
+// Whatever is not clearly the first and only time is settled by the tool's own code or by a person, never by guessing.
+import type { Answers, OnceCall, Question } from '../../journal/entries.ts'
+import { digest } from '../../journal/hash.ts'
+import type { Json } from '../../journal/json.ts'
+import type { AttemptState, CallState, RunState, ToolOutcome } from '../../journal/state/state.ts'
+import { attemptsIn, rootAttempt } from '../../journal/paths.ts'
+import { callText, doubtText, lostText } from '../people/questions.ts'
+
+type NewQuestion = Question extends infer Q ? (Q extends Question ? Omit<Q, 'id'> : never) : never
+
+export type Decision =
+  | { readonly act: 'call'; readonly input?: Json; readonly allowedBy?: string }
+  | {
+      readonly act: 'return'
+      readonly outcome: ToolOutcome
+      readonly source: 'recorded' | 'answered'
+      readonly by?: string | undefined
+    }
+  /** `of` is the path of the call whose end nobody knows. */
+  | { readonly act: 'settle'; readonly of: string; readonly question: NewQuestion }
+  | { readonly act: 'ask'; readonly question: NewQuestion }
+  | { readonly act: 'wait' }
+  | { readonly act: 'fail'; readonly reason: string }
+
+export interface Asked {
+  readonly task: string
+  readonly key: string
+  readonly occurrence: number
+  readonly input: Json
+  /** Whether the tool can find out by itself what became of a call. */
+  readonly settles: boolean
+  /** Whether a person must approve it. */
+  readonly approval: boolean
+}
+
+/** What to do about a call that may be repeated, but not without a person's word. */
+export function decideApproval(state: RunState, call: CallState, asked: Asked): Decision {
+  return (
+    decideAsked(state, call) ??
+    (asked.approval ? { act: 'ask', question: approvalOf(call, asked, []) } : { act: 'call' })
+  )
+}
+
+/** An answer allows one call: once that is made, it is used up. */
+function decideAsked(state: RunState, call: CallState): Decision | undefined {
+  const question = state.questions.get(call.questions.at(-1) ?? '')
+  if (!question || question.used) return undefined
+  return question.answer
+    ? decideAnswered(question.question, question.answer as Answers['call' | 'doubt'])
+    : { act: 'wait' }
+}
+
+function approvalOf(call: CallState, { input, key }: Asked, earlier: readonly OnceCall[], lost?: string): NewQuestion {
+  const { tool } = call.request
+  return { kind: 'call', path: call.path, tool, input, key, earlier, text: callText(tool, input, earlier, lost) }
+}
+
+/** What to do about a `once` call that has no outcome yet. */
+export function decideOnce(state: RunState, attempt: AttemptState, call: CallState, asked: Asked): Decision {
+  const decided = decideAsked(state, call)
+  if (decided) return decided
+  if (call.calledAt !== undefined) return inDoubt(call, asked)
+
+  const others = onceCalls(state, asked.task).filter(
+    (other) => other.tool === call.request.tool && !(other.inherited && state.effects === 'again'),
+  )
+  const isHere = partOf(state, attempt)
+  const here = others.filter((other) => isHere(other) && other.path !== call.path)
+  const before = others.filter((other) => !isHere(other))
+  const same = before.findLast((other) => other.key === asked.key && other.occurrence === asked.occurrence)
+  if (
+    same &&
+    typeof same.outcome === 'object' &&
+    'result' in same.outcome &&
+    !(same.inherited && state.effects === 'ask')
+  ) {
+    return { act: 'return', outcome: { result: same.outcome.result }, source: 'recorded' }
+  }
+  const failedHere = here.filter((other) => other.key === asked.key && hasFailed(state, other))
+  const earlier = [...before, ...failedHere].filter((other) => other.made || other.given).map(toOnceCall)
+  const lost = lostText(state, asked.task)
+  const first = earlier.length === 0 && !asked.approval
+  if (first && lost === undefined) return { act: 'call' }
+  const repeated = approvalOf(call, asked, earlier, lost)
+  // it may have been made, and the entry that said so is missing
+  if (asked.settles && first) return { act: 'settle', of: call.path, question: repeated }
+  // an equal call of this run of which nobody knows the end: the tool itself may
+  if (asked.settles && same?.outcome === 'unknown' && !same.inherited)
+    return { act: 'settle', of: same.path, question: repeated }
+  return { act: 'ask', question: repeated }
+}
+
+/** It threw, or the time of a coworker was up while it was under way for them: then nobody has asked yet what became of it. */
+function hasFailed(state: RunState, { outcome, attempt }: Pick<FoundCall, 'outcome' | 'attempt'>): boolean {
+  if (outcome !== 'unknown') return 'error' in outcome
+  return attemptsIn(attempt).some((path) => state.attempts.get(path)?.status === 'failed')
+}
+
+/** Whether a call is one of the attempt: what was done within its steps is, but not what an attempt did that was sent back. */
+export function partOf(state: RunState, attempt: AttemptState): (call: { readonly attempt: string }) => boolean {
+  const root = rootAttempt(attempt.path)
+  const sentBack = carriedBy(state, attempt.path)
+  return ({ attempt: of }) => rootAttempt(of) === root && !attemptsIn(of).some((path) => sentBack.has(path))
+}
+
+/** The attempts whose conversations this one, and those that it is part of, carry on. */
+function carriedBy(state: RunState, path: string): Set<string> {
+  const carried = new Set<string>()
+  for (const attempt of attemptsIn(path)) {
+    let before = state.attempts.get(attempt)?.carries?.path
+    while (before !== undefined) {
+      carried.add(before)
+      before = state.attempts.get(before)?.carries?.path
+    }
+  }
+  return carried
+}
+
+/** Calls that may be made on the word of `settle` alone, before a person is asked why they never end. */
+const settleLimit = 3
+
+function inDoubt(call: CallState, { key, input, settles }: Asked): Decision {
+  const { tool } = call.request
+  const calledAt = call.calledAt as string
+  const owner = call.calledBy as NonNullable<CallState['calledBy']>
+  const why = call.abandoned ?? 'no result was recorded'
+  const text = doubtText(tool, input, calledAt, owner, why)
+  const question: NewQuestion = { kind: 'doubt', path: call.path, tool, input, key, calledAt, owner, text }
+  return settles && call.times < settleLimit ? { act: 'settle', of: call.path, question } : { act: 'ask', question }
+}
+
+function decideAnswered(question: Question, answer: Answers['call' | 'doubt']): Decision {
+  switch (answer.decision) {
+    case 'fail':
+      return { act: 'fail', reason: answer.reason }
+    case 'deny':
+      return { act: 'return', outcome: { denied: answer.reason }, source: 'answered', by: answer.by }
+    case 'use':
+    case 'happened':
+      return { act: 'return', outcome: { result: answer.result }, source: 'answered', by: answer.by }
+    case 'approve':
+      return { act: 'call', allowedBy: question.id, ...(answer.input === undefined ? {} : { input: answer.input }) }
+    case 'run':
+      return { act: 'call', allowedBy: question.id }
+  }
+}
+
+type FoundCall = OnceCall & {
+  readonly path: string
+  readonly attempt: string
+  readonly inherited: boolean
+  /** The tool was started; else its result came from a record or a person. */
+  readonly made: boolean
+}
+
+/** Every `once` call that was made for a task, in this run and in those that it was made from; or every call that `counted` picks. */
+export function onceCalls(state: RunState, task?: string, counted: (call: CallState) => boolean = counts): FoundCall[] {
+  const inherited = state.inheritedCalls.filter((call) => task === undefined || call.task === task)
+  const found: FoundCall[] = inherited.map((call) => ({
+    ...call,
+    path: '',
+    attempt: '',
+    inherited: true,
+    made: !call.given,
+  }))
+  for (const owner of state.tasks.values()) {
+    if (task === undefined) found.push(...(owner.childCalls ?? []).map(fromChild))
+    if (task !== undefined && owner.name !== task) continue
+    for (const path of [...owner.attempts, ...owner.nested]) {
+      const attempt = state.attempts.get(path) as AttemptState
+      // counted on the way: an attempt may have thousands of calls
+      const equal = new Map<string, number>()
+      for (const call of attempt.turns.flatMap((turn) => turn.calls)) {
+        const key = keyOf(call)
+        const same = JSON.stringify([call.request.tool, key])
+        const occurrence = equal.get(same) ?? 0
+        if (counted(call)) found.push(describeCall(state, owner.name, attempt, call, { key, occurrence }))
+        if (call.key !== undefined) equal.set(same, occurrence + 1)
+      }
+    }
+  }
+  return found
+}
+
+function fromChild(call: OnceCall): FoundCall {
+  return { ...call, path: '', attempt: '', inherited: false, made: !call.given }
+}
+
+/** Calls that were made, and those whose result was taken from a record or from a person. */
+function counts({ effect, source, outcome }: CallState): boolean {
+  return (
+    effect === 'once' || (source !== undefined && source !== 'cached' && outcome !== undefined && 'result' in outcome)
+  )
+}
+
+export function toOnceCall(call: FoundCall): OnceCall {
+  const { task, tool, key, occurrence, input, calledAt, outcome, given, idempotencyKey } = call
+  const extra = { ...(given ? { given } : {}), ...(idempotencyKey === undefined ? {} : { idempotencyKey }) }
+  return { task, tool, key, occurrence, input, calledAt, outcome, ...extra }
+}
+
+/**
+ * What a new run must know: calls that were made, and results that a person gave. Those taken from a record are in it already. Of calls that
+ * services were told to be the same, the newest: a run in a chain of replays must not know one for each of them.
+ */
+export function callsFor(state: RunState): FoundCall[] {
+  const mayRepeat = (call: CallState): boolean => counts(call) || call.effect === 'idempotent'
+  const calls = onceCalls(state, undefined, mayRepeat).filter((call) => call.made || call.given)
+  const newest = new Map(calls.map((call, index) => [sameCall(call) ?? String(index), call]))
+  return calls.filter((call, index) => newest.get(sameCall(call) ?? String(index)) === call)
+}
+
+function sameCall({ task, tool, key, occurrence, idempotencyKey }: OnceCall): string | undefined {
+  return idempotencyKey === undefined ? undefined : JSON.stringify([task, tool, key, occurrence, idempotencyKey])
+}
+
+/** What the tool was given for the same call in the runs that this one was made from: more than one when coworkers made it. */
+export function inheritedKeys(
+  state: RunState,
+  asked: Pick<OnceCall, 'task' | 'tool' | 'key' | 'occurrence'>,
+): string[] {
+  if (state.effects === 'again') return []
+  const { task, tool, key, occurrence } = asked
+  return state.inheritedCalls
+    .filter((call) => call.task === task && call.tool === tool && call.key === key && call.occurrence === occurrence)
+    .flatMap((call) => call.idempotencyKey ?? [])
+    .toReversed()
+}
+
+/** What the tools were given for the other calls of the attempt, but for those of which nobody knows the end: an equal call is another try. */
+export function keysBeside(state: RunState, task: string, attempt: AttemptState, call: CallState): string[] {
+  const { attempts = [], nested = [] } = state.tasks.get(task) ?? {}
+  const isHere = partOf(state, attempt)
+  return [...attempts, ...nested].flatMap((path) => {
+    if (!isHere({ attempt: path })) return []
+    const isOver = hasFailed(state, { outcome: 'unknown', attempt: path })
+    const calls = (state.attempts.get(path)?.turns ?? []).flatMap((turn) => turn.calls)
+    const counted = calls.filter((other) => other !== call && (!isOver || hasEnd(state, other)))
+    return counted.flatMap(({ idempotencyKey }) => idempotencyKey ?? [])
+  })
+}
+
+/** How many calls of the same tool and key the attempt made before this one. `keys` are those not recorded yet, by path. */
+export function occurrenceOf(
+  attempt: AttemptState,
+  call: CallState,
+  key: string,
+  keys?: ReadonlyMap<string, string>,
+): number {
+  let count = 0
+  for (const other of attempt.turns.flatMap((turn) => turn.calls)) {
+    if (other === call) break
+    if (other.request.tool === call.request.tool && (other.key ?? keys?.get(other.path)) === key) count += 1
+  }
+  return count
+}
+
+function keyOf({ key, input, request }: CallState): string {
+  return key ?? digest(input ?? request.input)
+}
+
+function describeCall(
+  state: RunState,
+  task: string,
+  attempt: AttemptState,
+  call: CallState,
+  known: { readonly key: string; readonly occurrence: number },
+): FoundCall {
+  const told = call.outcome ? undefined : toldBy(state, call)
+  const given = told !== undefined || (call.effect !== 'once' && call.source === 'answered')
+  return {
+    task,
+    tool: call.request.tool,
+    ...known,
+    input: call.input ?? call.request.input,
+    calledAt: call.calledAt ?? attempt.startedAt,
+    outcome: told ?? outcomeOf(call),
+    path: call.path,
+    attempt: attempt.path,
+    inherited: false,
+    made: call.effect === 'once' || call.effect === 'idempotent',
+    ...(given ? { given: true } : {}),
+    ...(call.idempotencyKey === undefined ? {} : { idempotencyKey: call.idempotencyKey }),
+  }
+}
+
+/** What a person has said of a call that has no outcome yet: nobody has gone on with the run since. */
+function toldBy(state: RunState, call: CallState): { readonly result: Json } | undefined {
+  const asked = state.questions.get(call.questions.at(-1) ?? '')
+  const answer = asked?.used ? undefined : asked?.answer
+  return answer && 'result' in answer ? { result: answer.result } : undefined
+}
+
+function hasEnd(state: RunState, call: CallState): boolean {
+  return call.outcome !== undefined || toldBy(state, call) !== undefined
+}
+
+function outcomeOf(call: CallState): OnceCall['outcome'] {
+  if (!call.outcome) return 'unknown'
+  if ('result' in call.outcome) return { result: call.outcome.result }
+  if ('error' in call.outcome) return { error: call.outcome.error }
+  if ('unreadable' in call.outcome)
+    return { result: `the call happened, its result is unreadable at ${call.outcome.unreadable}` }
+  return { error: `denied: ${call.outcome.denied}` }
+}

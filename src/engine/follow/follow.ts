@@ -1,0 +1,169 @@
+// A run's entries as they come, in whatever process they are written: what is there, then what a hint says may be there. In the
+// process that executes the run, what its models say comes in between, in an order that never depends on who is quick: behind
+// all entries before the call, and whole before the entry that records the reply.
+import type { Entry, RunStatus } from '../../journal/entries.ts'
+import type { Engine } from '../definition.ts'
+import type { Listener, RunEvent } from './listeners.ts'
+import { readEntries } from '../read/read-run.ts'
+
+export interface FollowOptions {
+  /** Only entries behind this one; 0 for all. */
+  readonly after?: number | undefined
+  /** Settles when this process is done with the run. If it fails and the journal does not say so, following fails with it. */
+  readonly until?: Promise<unknown> | undefined
+}
+
+/** Ends when everything is read and nobody is executing or about to execute the run. To return early is to stop waiting at once. */
+export function follow(engine: Engine, run: string, options?: FollowOptions): AsyncIterableIterator<Entry> {
+  // without listeners, there are only entries
+  return followed({ ...engine, listeners: undefined }, run, options) as AsyncIterableIterator<Entry>
+}
+
+/** The same, with what models say from now on. Listening begins with the call, not with the first event that is asked for. */
+export function followLive(engine: Engine, run: string, options?: FollowOptions): AsyncIterableIterator<RunEvent> {
+  return followed(engine, run, options)
+}
+
+function followed(engine: Engine, run: string, options: FollowOptions = {}): AsyncIterableIterator<RunEvent> {
+  const { after = 0, until } = options
+  const stop = new AbortController()
+  const bell = createBell()
+  const listener = engine.listeners?.listen(bell.ring, after > 0)
+  const events = eventsOf(engine, run, { after, until, listener, bell, signal: stop.signal })
+  return {
+    next: () => events.next(),
+    async return() {
+      // a generator that waits cannot be ended, so what it waits for is
+      stop.abort()
+      listener?.stop()
+      await events.return(undefined)
+      return { done: true, value: undefined }
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
+}
+
+interface Following {
+  readonly after: number
+  readonly until: Promise<unknown> | undefined
+  readonly listener: Listener | undefined
+  readonly bell: Bell
+  readonly signal: AbortSignal
+}
+
+async function* eventsOf(engine: Engine, run: string, following: Following): AsyncGenerator<RunEvent, undefined> {
+  const { store } = engine
+  const { after, listener, bell, signal } = following
+  using news = watchFor(engine, run, following)
+  let seq = after
+  let status: RunStatus | undefined
+  try {
+    for (;;) {
+      const ended = news.take()
+      if (ended === 'closed') return
+      // asked before the entries are read, so that all that made it so are among them
+      const known = status ?? (await store.row(run))?.status
+      for await (const { entry } of readEntries(store, run, seq)) {
+        if (listener) yield* listener.before(entry)
+        if (signal.aborted) return
+        seq = entry.seq
+        status = statusAfter(entry) ?? status
+        yield entry
+      }
+      const now = status ?? known
+      if (signal.aborted || (now !== 'running' && now !== 'queued')) return
+      do {
+        if (listener) yield* listener.deltas(seq)
+        if (ended === 'settled') return
+        if (ended) throw ended.error
+        if (!news.isThere()) await bell.rung()
+      } while (!news.isThere())
+    }
+  } finally {
+    listener?.stop()
+  }
+}
+
+interface News extends Disposable {
+  /** Whether there may be entries to read, or nothing more to wait for. */
+  isThere(): boolean
+  /** Marks it as taken, and says whether any more will come. */
+  take(): Ended | undefined
+}
+/** closed: somebody stopped following, or closed the store. */
+type Ended = 'closed' | 'settled' | { readonly error: unknown }
+
+function watchFor({ store }: Engine, run: string, { until, bell, signal }: Following): News {
+  let hinted = true
+  let ended: Ended | undefined
+  const end = (how: Ended): void => {
+    if (ended === undefined || how === 'closed') ended = how
+    hinted = true
+    bell.ring()
+  }
+  const failed = (error: unknown): void => end({ error })
+  const watching = new AbortController()
+  const unwatch = (): void => watching.abort()
+  signal.addEventListener('abort', unwatch, { once: true })
+  if (signal.aborted) unwatch()
+  const hints = store.watch(run, watching.signal)
+  const hear = async (): Promise<void> => {
+    for await (const _ of hints) {
+      hinted = true
+      bell.ring()
+    }
+  }
+  hear().then(() => end('closed'), failed)
+  until?.then(() => end('settled'), failed)
+  return {
+    isThere: () => hinted,
+    take() {
+      hinted = false
+      return ended
+    },
+    [Symbol.dispose]() {
+      signal.removeEventListener('abort', unwatch)
+      unwatch()
+    },
+  }
+}
+
+/** Many rings before somebody waits are one. One promise at a time, so that a long run leaves no trail of them. */
+interface Bell {
+  ring(): void
+  rung(): Promise<void>
+}
+
+function createBell(): Bell {
+  let { promise, resolve } = Promise.withResolvers<void>()
+  return {
+    ring: () => resolve(),
+    async rung() {
+      // hints do not keep a process alive; somebody who waits for the next entry does
+      const alive = setInterval(() => {}, 60_000)
+      await promise
+      clearInterval(alive)
+      ;({ promise, resolve } = Promise.withResolvers<void>())
+    },
+  }
+}
+
+function statusAfter({ type }: Entry): RunStatus | undefined {
+  switch (type) {
+    case 'run.created':
+    case 'run.resumed':
+      return 'running'
+    case 'run.suspended':
+      return 'suspended'
+    case 'run.completed':
+      return 'completed'
+    case 'run.failed':
+      return 'failed'
+    case 'run.cancelled':
+      return 'cancelled'
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,172 @@
+// What models say, while they say it, for those who listen to a run in the process that executes it. Nothing of this is
+// journaled. What a model has said of the reply that it is at is kept once, until the reply is recorded; a listener has only a
+// place in it. So nobody who listens can hold a model call up, whoever is slow gets in one piece what came in many, and
+// whoever comes late hears it from the beginning.
+import type { Entry, ReplyPart } from '../../journal/entries.ts'
+import type { ModelListener } from '../../models/call-model.ts'
+
+/** What a listener hears beside the entries. It has no number and is in no journal: the entry of its path is what counts. */
+export type Delta =
+  | { readonly type: 'text.delta'; readonly path: string; readonly text: string }
+  | { readonly type: 'reasoning.delta'; readonly path: string; readonly text: string }
+  /** Forget all deltas of this path: that try failed, and none of it will be in the journal. */
+  | { readonly type: 'text.reset'; readonly path: string }
+
+export type RunEvent = Entry | Delta
+
+/** Those who listen to one run. */
+export interface Listeners {
+  /** For one model call. `after`: the last entry before it, which nobody hears it ahead of. To be disposed when it is recorded or over. */
+  speaker(path: string, after: number): ModelListener & Disposable
+  /** To be told of entries that are on disk. */
+  appended(entries: readonly Entry[]): void
+  /**
+   * `wake` is called when there may be something to hear. `again`: it may have heard the beginning of something before, so it is
+   * told to forget that first.
+   */
+  listen(wake: () => void, again: boolean): Listener
+}
+
+export interface Listener {
+  /** What is there to hear for somebody who has all entries up to this one. */
+  deltas(seq: number): Generator<Delta>
+  /** What is still to be heard before this entry: what is left of the reply that it records. */
+  before(entry: Entry): Generator<Delta>
+  stop(): void
+}
+
+interface Speech {
+  readonly after: number
+  said: { readonly kind: Kind; readonly text: string }[]
+}
+type Kind = 'text' | 'reasoning'
+
+/** How far a listener is with what is said at one path: how many pieces, and how many characters of each kind. */
+interface Place {
+  readonly speech: Speech | undefined
+  next: number
+  heard: { [K in Kind]: number }
+  /** What was heard is void, and the listener does not know yet. */
+  void: boolean
+}
+
+interface Member {
+  readonly places: Map<string, Place>
+  /** The first entry that was appended since it listens. */
+  since: number | undefined
+  wake(): void
+}
+
+export function createListeners(): Listeners {
+  const members = new Set<Member>()
+  const speeches = new Map<string, Speech>()
+
+  function reset(path: string, speech: Speech): void {
+    if (speech.said.length === 0) return
+    speech.said = []
+    for (const member of members) {
+      const place = member.places.get(path)
+      if (!place) continue
+      place.void ||= place.next > 0
+      place.next = 0
+      member.wake()
+    }
+  }
+
+  return {
+    speaker(path, after) {
+      const speech: Speech = { after, said: [] }
+      speeches.set(path, speech)
+      return {
+        listening: () => members.size > 0,
+        said(kind, text) {
+          speech.said.push({ kind, text })
+          for (const member of members) member.wake()
+        },
+        reset: () => reset(path, speech),
+        [Symbol.dispose]() {
+          // recorded ones are gone already
+          if (speeches.get(path) !== speech) return
+          reset(path, speech)
+          speeches.delete(path)
+        },
+      }
+    },
+
+    appended(entries) {
+      for (const member of members) member.since ??= entries[0]?.seq
+      for (const { type, path } of entries) if (type === 'model.replied' && path !== undefined) speeches.delete(path)
+    },
+
+    listen(wake, again) {
+      const member: Member = { places: new Map(), since: undefined, wake }
+      members.add(member)
+      return createListener(member, speeches, { again, stop: () => void members.delete(member) })
+    },
+  }
+}
+
+function createListener(
+  member: Member,
+  speeches: ReadonlyMap<string, Speech>,
+  { again, stop }: { readonly again: boolean; readonly stop: () => void },
+): Listener {
+  const { places } = member
+
+  function* resets(): Generator<Delta> {
+    for (const [path, place] of places) {
+      if (!place.void) continue
+      place.void = false
+      place.heard = { text: 0, reasoning: 0 }
+      yield { type: 'text.reset', path }
+    }
+  }
+
+  function* begin(path: string, speech?: Speech): Generator<Delta, Place> {
+    const place: Place = { speech, next: 0, heard: { text: 0, reasoning: 0 }, void: false }
+    places.set(path, place)
+    if (again) yield { type: 'text.reset', path }
+    return place
+  }
+
+  return {
+    *deltas(seq) {
+      yield* resets()
+      for (const [path, speech] of speeches) {
+        if (speech.after > seq || speech.said.length === 0) continue
+        const known = places.get(path)
+        const place = known?.speech === speech ? known : yield* begin(path, speech)
+        // only what is there by now: whoever speaks without a pause must not keep the entries and the others waiting
+        const end = speech.said.length
+        while (!place.void && place.next < end) {
+          const { kind } = speech.said[place.next] as Speech['said'][number]
+          let text = ''
+          for (; speech.said[place.next]?.kind === kind && place.next < end; place.next++)
+            text += speech.said[place.next]?.text
+          place.heard[kind] += text.length
+          yield { type: `${kind}.delta`, path, text }
+        }
+      }
+    },
+
+    *before(entry) {
+      yield* resets()
+      const { type, path, seq } = entry
+      if (type !== 'model.replied' || path === undefined) return
+      const lives = member.since !== undefined && seq >= member.since
+      const place = places.get(path) ?? (lives ? yield* begin(path) : undefined)
+      places.delete(path)
+      if (!place) return
+      for (const kind of ['reasoning', 'text'] as const) {
+        const text = spoken(entry.parts, kind).slice(place.heard[kind])
+        if (text !== '') yield { type: `${kind}.delta`, path, text }
+      }
+    },
+
+    stop,
+  }
+}
+
+function spoken(parts: readonly ReplyPart[], kind: Kind): string {
+  return parts.map((part) => (part.type === kind ? part.text : '')).join('')
+}

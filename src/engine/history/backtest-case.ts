@@ -1,0 +1,158 @@
+// One task, with the code as it is now, over what it was given in earlier runs. Each case is a run of its own beside the crew's,
+// under the name `<crew>/backtest`: it inherits the stored context, executes the task, and does nothing to the world: tools that
+// may change something are not called, the results of equal calls are taken from the record. The earlier runs are only read.
+import { messageOf, RepriseError } from '../../errors.ts'
+import type { NewEntry, OnceCall, StoredOutput } from '../../journal/entries.ts'
+import type { RunState } from '../../journal/state/state.ts'
+import type { Store } from '../../stores/store.ts'
+import type { CrewDefinition, Engine, ExecuteOptions, TaskDefinition } from '../definition.ts'
+import { executeRun } from '../run/execute-run.ts'
+import { outputsIn } from '../run/given-fields.ts'
+import { checkReadable, createRun, resumeRun } from '../run/lifecycle.ts'
+import { onceCalls, toOnceCall } from '../calls/once.ts'
+import { changeOf } from '../plan/stale-tasks.ts'
+import { readRun } from '../read/read-run.ts'
+import { allRows } from './all-rows.ts'
+import { backtestName } from './backtest-name.ts'
+
+/** A run in which the task has an output, and everything that it was given is there. */
+export interface StoredCases {
+  readonly runs: readonly string[]
+  /** Runs that were passed over, and why. */
+  readonly passed: readonly { readonly run: string; readonly reason: string }[]
+}
+
+/** How many runs are looked at for each case that is asked for. */
+const lookedAt = 10
+
+/** The newest runs that made an output of the task, or those that are named. No journal is kept in memory. */
+export async function storedCases(
+  engine: Engine,
+  crew: CrewDefinition,
+  task: TaskDefinition,
+  wanted: number | readonly string[],
+): Promise<StoredCases> {
+  const { store } = engine
+  const named = typeof wanted !== 'number'
+  const runs: string[] = []
+  const passed: { run: string; reason: string }[] = []
+  const met = new Set<string>()
+  let looked = 0
+  for await (const candidate of named ? wanted : newest(store, crew.name)) {
+    if (!named && (runs.length >= wanted || looked++ >= wanted * lookedAt)) break
+    const found = await readCase(store, candidate, crew, task).catch((error: unknown) => {
+      if (named) throw error
+      return messageOf(error)
+    })
+    if (typeof found === 'string') passed.push({ run: candidate, reason: found })
+    else if (met.has(found.state.run))
+      passed.push({ run: candidate, reason: `its ${task.name} is that of run ${found.state.run}` })
+    else {
+      met.add(found.state.run)
+      runs.push(found.state.run)
+    }
+  }
+  return { runs, passed }
+}
+
+async function* newest(store: Store, crew: string): AsyncGenerator<string> {
+  for await (const { run } of allRows(store, { crew })) yield run
+}
+
+export interface StoredCase {
+  readonly state: RunState
+  readonly output: StoredOutput
+  /** What has changed since, in words. */
+  readonly changes: readonly string[]
+}
+
+/**
+ * The case of a run: that of the run which made its output, while that one is there. A sentence that says why there is none: with
+ * an output that was made from something else than what the run has, old and new would not be of the same.
+ */
+export async function readCase(
+  store: Store,
+  run: string,
+  crew: CrewDefinition,
+  task: TaskDefinition,
+): Promise<StoredCase | string> {
+  const { state } = await readRun(store, run)
+  checkReadable(state, crew.name)
+  const known = state.tasks.get(task.name)
+  if (!known?.output) return `it has no output of ${task.name}`
+  if (known.from && known.from.run !== run) {
+    const origin = await readCase(store, known.from.run, crew, task).catch(() => undefined)
+    if (typeof origin === 'object') return origin
+  }
+  const missing = task.context.find((name) => !isThere(state, name))
+  if (missing !== undefined) return `it has no output of ${missing}`
+  const given = task.context.filter((name) => state.tasks.get(name)?.output).map((name) => `context:${name}`)
+  const { fields, reasons } = changeOf(known.output, task, state.inputs, outputsIn(state))
+  const foreign = fields.some((field) => field.startsWith('input:') || given.includes(field))
+  if (foreign) return `its ${task.name} was made from something else, in a run that is gone`
+  return { state, output: known.output, changes: reasons }
+}
+
+/** Executes the task on one stored case, under an id of its own: gone on with when it was begun, read back when it is done. */
+export async function backtestCase(
+  engine: Engine,
+  crew: CrewDefinition,
+  task: TaskDefinition,
+  { state: parent, changes }: StoredCase,
+  run: string,
+  options: ExecuteOptions,
+): Promise<RunState> {
+  const given = task.context.flatMap((name) => crew.tasks.find((other) => other.name === name) ?? [])
+  // it was executed then, so it is now: what its condition says is not the question
+  const trial: CrewDefinition = {
+    ...crew,
+    name: backtestName(crew.name),
+    tasks: [...given, { ...task, when: undefined }],
+  }
+  const entries = given.map((other) => inheritedFrom(parent, other.name))
+  const hold = await createRun(engine, trial, {
+    run,
+    inputs: parent.inputs,
+    entries,
+    origin: {
+      parent: { run: parent.run, from: task.name },
+      plan: [
+        ...given.map(({ name }) => ({ task: name, action: 'inherit', reasons: ['its output is there'] }) as const),
+        { task: task.name, action: 'execute', reasons: changes.length > 0 ? changes : ['nothing has changed'] },
+      ],
+      calls: recordedCalls(parent, task.name),
+      effects: 'never',
+    },
+  })
+  const taken = hold ?? (await resumeRun(engine, trial, run, (state) => checkSameCase(state, parent, task)))
+  return 'append' in taken ? executeRun(taken, trial, options) : taken
+}
+
+/** What the task's calls gave then, its own and those of the crew that it is: the trial is given it instead of calling. */
+function recordedCalls(state: RunState, task: string): OnceCall[] {
+  const own = onceCalls(state, task, (call) => call.effect !== 'read' && call.outcome !== undefined).map(toOnceCall)
+  const told = state.inheritedCalls.filter((call) => call.task.startsWith(`${task}/`))
+  return [...own, ...told, ...(state.tasks.get(task)?.childCalls ?? [])]
+}
+
+function isThere(state: RunState, name: string): boolean {
+  const task = state.tasks.get(name)
+  return task?.output !== undefined || task?.status === 'skipped'
+}
+
+function inheritedFrom(parent: RunState, name: string): NewEntry {
+  const task = parent.tasks.get(name)
+  if (!task?.output) return { type: 'task.skipped', path: name, reason: `it was skipped in run ${parent.run}` }
+  const from = task.from ?? { run: parent.run, seq: task.seq ?? 0 }
+  return { type: 'task.inherited', path: name, from, output: task.output }
+}
+
+function checkSameCase(state: RunState, parent: RunState, task: TaskDefinition): void {
+  const fail = (words: string): RepriseError =>
+    new RepriseError('INPUTS_DIFFER', `run ${state.run} ${words}; give the backtest another id`, { runId: state.run })
+  if (state.parent?.run !== parent.run || state.parent.from !== task.name)
+    throw fail(`is not the trial of task ${task.name} on run ${parent.run}`)
+  const done = state.tasks.get(task.name)?.output
+  const { reasons } = done ? changeOf(done, task, parent.inputs, outputsIn(parent)) : { reasons: [] }
+  if (reasons.length > 0) throw fail(`tried other code: ${reasons.join('; ')}`)
+}

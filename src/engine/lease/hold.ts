@@ -1,0 +1,298 @@
+// A hold is this process's right to advance one run, and the only way to append to it. Entries that are handed in while an
+// append is under way go together in the next one. When an append fails, the hold ends: every signal aborts, nothing more is
+// written, and the error says so. The state is folded from what was handed in, in order, and is thrown away with the hold.
+import { messageOf, RepriseError } from '../../errors.ts'
+import { encodeEntry, type EncodedEntry } from '../../journal/codec.ts'
+import type { NewEntry, Owner } from '../../journal/entries.ts'
+import { applyEntry } from '../../journal/state/fold.ts'
+import { isEnded, type RunState } from '../../journal/state/state.ts'
+import { redact } from '../../secrets/redact.ts'
+import type { Batch, Lease } from '../../stores/store.ts'
+import { unlessAborted } from '../limits/deadline.ts'
+import type { Engine } from '../definition.ts'
+import { keepLease, type Moment } from './lease-keeper.ts'
+import type { ReadRun } from '../read/read-run.ts'
+import { changesRow, outputKeys, rowOf } from '../read/row.ts'
+
+export interface Hold {
+  readonly engine: Engine
+  readonly state: RunState
+  /** Aborts when the hold ends, for whatever reason; the reason is a RepriseError or `stopped`. */
+  readonly signal: AbortSignal
+  /** Resolves when the entries are on disk. `taken` are the inbox messages that they record. */
+  append(entries: readonly NewEntry[], taken?: readonly string[]): Promise<void>
+  /** Appends the entry that this process's work ends with. False when the run was to be completed and a message came first: nothing is written. */
+  end(entry: NewEntry): Promise<boolean>
+  /** An entry that goes in front of the next append, whosever that is; a newer one takes its place. It costs no append of its own. */
+  mark(entry: NewEntry): void
+  /** To be awaited before every effect: all that the state says now is on disk then. Refuses when the lease is lost or nearly over. */
+  ready(): Promise<void>
+  /** The next free question id of the run. */
+  questionId(): string
+  /** Ends the work in this process without touching the journal. */
+  stop(reason: unknown): void
+  release(): Promise<void>
+}
+
+/** Runs that this process executes now. A store lets an owner take over its own lease; two calls in one process are a mistake. */
+const heldHere = new Set<string>()
+
+/** RUN_HELD when this process executes the run already. To be called before the lease is taken; the result gives it up. */
+export function reserve({ store }: Engine, run: string): () => void {
+  const place = `${storeId(store)} ${run}`
+  if (heldHere.has(place)) {
+    const words = `run ${run} is already being executed by this process; await that call, or cancel it first`
+    throw new RepriseError('RUN_HELD', words, { runId: run })
+  }
+  heldHere.add(place)
+  return () => void heldHere.delete(place)
+}
+
+/** Who executes a run now. A lease that this process holds for a run that it does not execute is a leftover. */
+export async function executorOf({ store, world }: Engine, run: string): Promise<Owner | undefined> {
+  const owner = await store.holder(run)
+  const ours = owner && JSON.stringify(owner) === JSON.stringify(world.owner)
+  return ours && !heldHere.has(`${storeId(store)} ${run}`) ? undefined : owner
+}
+
+/** Handles of one place share its URL; stores in memory without a name are told apart by themselves. */
+export function storeId(store: Engine['store']): string {
+  if (store.url !== 'memory:') return store.url
+  let id = unnamed.get(store)
+  if (id === undefined) unnamed.set(store, (id = `memory:${++unnamedCount}`))
+  return id
+}
+const unnamed = new WeakMap<Engine['store'], string>()
+let unnamedCount = 0
+
+const brief = new Map<string, Promise<void>>()
+
+/** Work on a run that is over in a moment: one after another, and resumes wait for it instead of being refused. */
+export async function briefly({ store }: Engine, run: string, work: () => Promise<void>): Promise<void> {
+  const place = `${storeId(store)} ${run}`
+  const mine = (brief.get(place) ?? Promise.resolve()).then(work)
+  const settled = mine.catch(() => {})
+  brief.set(place, settled)
+  void settled.then(() => brief.get(place) === settled && brief.delete(place))
+  return mine
+}
+
+export async function whenNotBriefly({ store }: Engine, run: string): Promise<void> {
+  await brief.get(`${storeId(store)} ${run}`)
+}
+
+/** `since` is from before the lease was asked for. */
+export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: Moment): Hold {
+  const { store, world } = engine
+  const { state } = read
+  const controller = new AbortController()
+  const letGo = (reason: unknown): void => {
+    if (!controller.signal.aborted) controller.abort(reason)
+  }
+  let broken: RepriseError | undefined
+  const fail = (error: unknown): void => {
+    broken ??= RepriseError.isInstance(error) ? error : storeFailed(lease.run, error)
+    letGo(broken)
+  }
+  const keeper = keepLease(store, lease, world, since, fail)
+  let prev = read.hash
+  const waiting: Waiting[] = []
+  let marked: NewEntry | undefined
+  /** Of what the state says already and the disk may not. */
+  let flight: Promise<void> | undefined
+  let writing: Promise<void> | undefined
+  let questions = Math.max(0, ...[...state.questions.keys()].map((id) => Number(id.slice(1)) || 0))
+
+  const encode = (entries: readonly NewEntry[]): EncodedEntry[] =>
+    entries.map((fresh) => {
+      const at = isoTime(world.now())
+      const encoded = encodeEntry(fresh, { seq: state.seq + 1, at, token: lease.token, prev })
+      applyEntry(state, encoded.entry)
+      prev = encoded.hash
+      return encoded
+    })
+
+  /** What goes together in one append: an end goes alone, since it may be refused. */
+  const nextGroup = (): Waiting[] => {
+    const end = waiting.findIndex((item) => item.isEnd)
+    return waiting.splice(0, end < 0 ? waiting.length : Math.max(end, 1))
+  }
+
+  const flush = async (): Promise<void> => {
+    while (waiting.length > 0) {
+      const group = nextGroup()
+      const end = group[0]?.isEnd ? group[0] : undefined
+      const before = end && { state: { ...state }, prev, marked }
+      const written: Waiting[] = []
+      try {
+        if (broken) throw broken
+        const after = state.seq
+        const encoded: EncodedEntry[] = []
+        for (const item of group) {
+          // nothing follows the end of a run, whoever was about to say something
+          if (isEnded(state.status)) item.reject(runIsOver(state))
+          else {
+            encoded.push(...encode(marked ? [marked, ...item.entries] : item.entries))
+            marked = undefined
+            written.push(item)
+          }
+        }
+        if (written.length === 0) continue
+        const taken = written.flatMap((item) => item.taken)
+        flight = appendSurely(engine, lease, after, toBatch(state, encoded, taken), () => keeper.ready())
+        await flight
+        for (const item of written) item.resolve(true)
+        engine.appended?.(
+          lease.run,
+          encoded.map((item) => item.entry),
+        )
+      } catch (error) {
+        if (end && before && RepriseError.isInstance(error) && error.code === 'INBOX_WAITING') {
+          takeBack(state, before.state)
+          prev = before.prev
+          marked = before.marked
+          end.resolve(false)
+          continue
+        }
+        fail(error)
+        for (const item of group) item.reject(broken)
+      }
+    }
+    writing = undefined
+  }
+
+  const handIn = (item: Waiting): void => {
+    waiting.push(item)
+    // a microtask later, so that what parallel calls hand in at once is one append
+    writing ??= Promise.resolve().then(flush)
+  }
+
+  return {
+    engine,
+    state,
+    signal: controller.signal,
+    append(entries, taken = []) {
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      handIn({ entries, taken, isEnd: false, resolve: () => resolve(), reject })
+      return promise
+    },
+    end(entry) {
+      const { promise, resolve, reject } = Promise.withResolvers<boolean>()
+      handIn({ entries: [entry], taken: [], isEnd: true, resolve, reject })
+      return promise
+    },
+    mark: (entry) => void (marked = entry),
+    async ready() {
+      controller.signal.throwIfAborted()
+      await unlessAborted(flight?.catch(() => {}) ?? Promise.resolve(), controller.signal)
+      await keeper.ready()
+      controller.signal.throwIfAborted()
+    },
+    questionId: () => `q${++questions}`,
+    stop: letGo,
+    async release() {
+      keeper.stop()
+      await writing
+      letGo(new RepriseError('RUN_ENDED', `run ${lease.run} is no longer executed here`, { runId: lease.run }))
+      // what the run came to is on disk: a lease that cannot be given back expires
+      if (!broken) await store.release(lease).catch(() => undefined)
+    },
+  }
+}
+
+let lastTime = { ms: Number.NaN, text: '' }
+
+/** The entries of many runs share a millisecond, and to write its text takes longer than most of what is done with it. */
+function isoTime(time: Date): string {
+  const ms = time.getTime()
+  if (ms !== lastTime.ms) lastTime = { ms, text: time.toISOString() }
+  return lastTime.text
+}
+
+/** An end, and a mark in front of it, change nothing but members of the state itself. */
+function takeBack(state: RunState, before: RunState): void {
+  for (const name of Object.keys(state)) if (!(name in before)) Reflect.deleteProperty(state, name)
+  Object.assign(state, before)
+}
+
+function runIsOver({ run, status }: RunState): RepriseError {
+  return new RepriseError('RUN_ENDED', `run ${run} is ${status}, and nothing is appended to it any more`, {
+    runId: run,
+  })
+}
+
+/** What a store throws that is not of our own words. */
+function storeFailed(run: string, cause: unknown): RepriseError {
+  return new RepriseError('STORE_FAILED', `the store could not append to run ${run}: ${redact(messageOf(cause))}`, {
+    runId: run,
+    cause,
+  })
+}
+
+interface Waiting {
+  readonly entries: readonly NewEntry[]
+  readonly taken: readonly string[]
+  readonly isEnd: boolean
+  resolve(written: boolean): void
+  reject(error: unknown): void
+}
+
+/** Lines, and all that changes with them. */
+export function toBatch(state: RunState, encoded: readonly EncodedEntry[], taken: readonly string[] = []): Batch {
+  const lines = encoded.map(({ entry, bytes }) => ({ seq: entry.seq, bytes }))
+  const blobs = encoded.flatMap((item) => item.blobs)
+  const entries = encoded.map((item) => item.entry)
+  // a step, which is most of what is written, does not show in a listing
+  if (!entries.some(changesRow)) return { lines, blobs, taken }
+  return { lines, row: rowOf(state), outputs: outputKeys(state, entries), blobs, taken }
+}
+
+/** An append whose outcome the store could not tell is settled by reading the tail, while the lease lasts. */
+async function appendSurely(
+  engine: Engine,
+  lease: Lease,
+  after: number,
+  batch: Batch,
+  ready: () => Promise<void>,
+): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await engine.store.append(lease, after, batch)
+    } catch (error) {
+      const code = RepriseError.isInstance(error) ? error.code : undefined
+      // a write of which nobody knew the outcome may have landed late, and then stands in the way of its repetition
+      const late = code === 'SEQ_CONFLICT' && tries > 0 && (await tailOf(engine, lease, after, batch)) === 'ours'
+      if (late) return
+      if (code !== 'OUTCOME_UNKNOWN') throw error
+    }
+    for (;;) {
+      await ready()
+      await engine.world.sleep(Math.min(2_000, 50 * 2 ** tries), new AbortController().signal)
+      tries += 1
+      const tail = await tailOf(engine, lease, after, batch)
+      if (tail === 'ours') return
+      if (tail === 'empty') break
+    }
+  }
+}
+
+async function tailOf(
+  engine: Engine,
+  lease: Lease,
+  after: number,
+  batch: Batch,
+): Promise<'ours' | 'empty' | 'unreadable'> {
+  const lines = engine.store.read(lease.run, after)[Symbol.asyncIterator]()
+  const next = await lines.next().catch(() => undefined)
+  if (!next) return 'unreadable'
+  await lines.return?.()
+  if (next.done) return 'empty'
+  if (Buffer.compare(next.value.bytes, batch.lines[0]?.bytes ?? new Uint8Array()) === 0) return 'ours'
+  throw new RepriseError(
+    'LEASE_LOST',
+    `run ${lease.run} was continued by another process; nothing more was written here`,
+    {
+      runId: lease.run,
+    },
+  )
+}

@@ -1,0 +1,151 @@
+// What a whole run may take: tokens, money and time. A budget is looked at before each model call; one that is used up is a question, and
+// the run goes on from where it stands when a person or a resume raises it. What the runs of its tasks have taken counts while they are
+// under way, also while they wait: they stop where they are, and the question is asked by the run whose budget it is.
+import type { Limit, Question, Usage } from '../../journal/entries.ts'
+import { addUsage, noUsage, type AskedQuestion, type RunState } from '../../journal/state/state.ts'
+import { dollars } from '../../text/words.ts'
+import { addCost } from '../../models/cost.ts'
+import type { Store } from '../../stores/store.ts'
+import { putToCaller } from '../people/put-to-caller.ts'
+import { attemptsSinceDone } from '../task/children.ts'
+import type { CrewDefinition, ExecuteOptions } from '../definition.ts'
+import type { Hold } from '../lease/hold.ts'
+import { costOfRun } from '../plan/estimate.ts'
+import { readIfThere } from '../read/read-run.ts'
+
+/** Thrown where a model was about to be called. */
+export class LimitReached extends Error {
+  readonly limit: Limit
+  /** The run whose budget it is, and what it has taken with the runs of its tasks. */
+  readonly run: string
+  readonly spent: Usage
+
+  constructor(run: string, limit: Limit, spent: Usage, words: string) {
+    super(words)
+    this.run = run
+    this.limit = limit
+    this.spent = spent
+  }
+}
+
+/** The runs of a run's tasks, by id: as they are executed in this process, or as they stood when they were read. */
+const children = new WeakMap<RunState, Map<string, RunState>>()
+
+/** From now on, what the child takes counts for the parent too; until its task is done, and has it by itself. */
+export function countFor(parent: RunState, child: RunState): void {
+  children.set(parent, (children.get(parent) ?? new Map<string, RunState>()).set(child.run, child))
+}
+
+/** Rejects with LimitReached when the run, or one that it works for, has used up what it may take. What is under way beside it may go beyond. */
+export async function checkBudget(hold: Hold, crew: CrewDefinition, { checkOuter }: ExecuteOptions): Promise<void> {
+  const { state } = hold
+  const limit = state.budget ?? crew.budget
+  if (limit) {
+    const states = await statesUnder(hold.engine.store, state)
+    const words = await usedUp(states, activeMs(hold), limit, crew)
+    const spent = states.map((one) => one.spent as Usage).reduce(addUsage, noUsage)
+    if (words !== undefined) throw new LimitReached(state.run, limit, spent, words)
+  }
+  await checkOuter?.()
+}
+
+/** Its own first, which holds what its finished children have taken. */
+async function statesUnder(store: Store, state: RunState): Promise<RunState[]> {
+  const open = [...state.tasks.values()].flatMap((task) => attemptsSinceDone(state, task))
+  const under = await Promise.all(
+    open.map(async ({ child: run }) => {
+      const read = children.get(state)?.has(run) ? undefined : await readIfThere(store, run)
+      // it may have been taken up meanwhile
+      const child = children.get(state)?.get(run) ?? read
+      // one that was never made, or was deleted, has taken nothing
+      if (!child) return []
+      countFor(state, child)
+      return statesUnder(store, child)
+    }),
+  )
+  return [state, ...under.flat()]
+}
+
+/** Up to now: while its children work, a run writes nothing. */
+function activeMs({ state, engine }: Hold): number {
+  return state.activeMs + Math.max(0, engine.world.now().getTime() - state.updatedMs)
+}
+
+async function usedUp(
+  states: readonly RunState[],
+  active: number,
+  limit: Limit,
+  crew: CrewDefinition,
+): Promise<string | undefined> {
+  const { tokens, cost, seconds } = limit
+  const used = states.reduce((sum, { spent }) => sum + spent.input + spent.output, 0)
+  if (tokens !== undefined && used >= tokens)
+    return `${used.toLocaleString('en')} of ${tokens.toLocaleString('en')} tokens`
+  if (seconds !== undefined && active >= seconds * 1000) return `${Math.round(active / 1000)} of ${seconds} seconds`
+  if (cost === undefined) return undefined
+  const costs = await Promise.all(states.map((state) => costOfRun(state, crew.prices)))
+  const paid = costs.reduce(addCost, 0)
+  // a limit that was raised to money may be the first of that kind; those of a crew and of a resume are refused before anything is spent
+  if (paid === undefined) return `an unknown part of ${dollars(cost)}, since the price of a model is not known,`
+  return paid >= cost ? `${dollars(paid)} of ${dollars(cost)}` : undefined
+}
+
+/** Asks a person to raise the limit, unless that is asked already. True when it has been raised at once. */
+export async function askToRaise(
+  hold: Hold,
+  path: string,
+  reached: LimitReached,
+  options: ExecuteOptions,
+  signal: AbortSignal,
+): Promise<boolean> {
+  // several branches may come here at once: one question is enough
+  const before = asking.get(hold) ?? Promise.resolve()
+  const mine = before.then(() => askOnce(hold, path, reached, options))
+  asking.set(
+    hold,
+    mine.catch(() => undefined),
+  )
+  await mine
+  const asked = openLimit(hold.state)
+  if (asked) await putToCaller(hold, asked, options, signal)
+  return openLimit(hold.state) === undefined
+}
+
+const asking = new WeakMap<Hold, Promise<unknown>>()
+
+async function askOnce(hold: Hold, path: string, reached: LimitReached, { checkOuter }: ExecuteOptions): Promise<void> {
+  if (openLimit(hold.state) || isToFail(hold.state)) return
+  // a resume raises the budget of the run that it is called for, not those of the runs within
+  const orResume = checkOuter ? '' : '; or resume it with a higher budget'
+  const question: Question = {
+    id: hold.questionId(),
+    path,
+    kind: 'limit',
+    limit: reached.limit as never,
+    spent: reached.spent,
+    text: `The run has used ${reached.message}. Answer "raise" with a higher limit, or "fail" with a reason${orResume}.`,
+  }
+  await hold.append([{ type: 'question.asked', path, question }])
+}
+
+function openLimit(state: RunState): Question | undefined {
+  return [...state.questions.values()].find(
+    ({ question, answer, withdrawn }) => question.kind === 'limit' && !answer && !withdrawn,
+  )?.question
+}
+
+/** Why a person wants the run to end at its limit. */
+export function failedLimit(state: RunState): string | undefined {
+  const answer = lastLimit(state)?.answer
+  return answer?.decision === 'fail' ? answer.reason : undefined
+}
+
+/** Whether a person wants that, and it has not ended yet: one that is resumed behind such an end asks again. */
+function isToFail(state: RunState): boolean {
+  const path = lastLimit(state)?.question.path ?? ''
+  return failedLimit(state) !== undefined && state.attempts.get(path)?.status === 'open'
+}
+
+function lastLimit(state: RunState): AskedQuestion | undefined {
+  return [...state.questions.values()].findLast(({ question }) => question.kind === 'limit')
+}

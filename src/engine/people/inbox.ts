@@ -1,0 +1,163 @@
+// What people leave for a run that another process may be executing: answers, edits, invalidations, cancellation. The
+// holder records each message in the journal and takes it out of the inbox in one append, so that none is lost or used twice.
+import { messageOf, RepriseError } from '../../errors.ts'
+import { entryProblem } from '../../journal/check/check-entry.ts'
+import type { Answer, NewEntry, Question } from '../../journal/entries.ts'
+import { digest } from '../../journal/hash.ts'
+import type { Json } from '../../journal/json.ts'
+import type { RunState } from '../../journal/state/state.ts'
+import type { Message } from '../../stores/store.ts'
+import { replayCommand } from './commands.ts'
+import type { Engine } from '../definition.ts'
+import type { Hold } from '../lease/hold.ts'
+import { alreadyAnswered, checkAnswer } from './questions.ts'
+import { runNotFound } from '../read/run-not-found.ts'
+
+export type InboxMessage =
+  /** `about` is a digest of the question: a journal that was set back by hand may ask another one under the same id. */
+  | { readonly kind: 'answer'; readonly question: string; readonly about: string; readonly answer: Answer }
+  | {
+      readonly kind: 'edit'
+      readonly task: string
+      readonly raw: string
+      readonly structured: boolean
+      readonly by?: string
+    }
+  | { readonly kind: 'invalidate'; readonly task: string; readonly by?: string; readonly reason?: string }
+  | { readonly kind: 'cancel'; readonly by?: string; readonly reason?: string }
+
+/** Gives the message's id. RUN_ENDED when the run takes no more messages; QUESTION_ANSWERED when its question has an answer already. */
+export async function post(engine: Engine, run: string, message: InboxMessage): Promise<string> {
+  // an answer's id is its question's, so that the first answer wins whoever posts it
+  const answers = message.kind === 'answer'
+  const id = answers ? `answer:${message.question}:${message.about}` : `${message.kind}:${engine.world.newRunId()}`
+  const at = engine.world.now().toISOString()
+  const posted = await engine.store.post(run, { id, at, body: JSON.stringify(message) })
+  if (posted === 'ended') throw await runEnded(engine, run)
+  if (posted === 'exists') throw alreadyAnswered(run, answers ? message.question : id)
+  return id
+}
+
+export function answerTo(question: Question, answer: Answer): InboxMessage {
+  return { kind: 'answer', question: question.id, about: aboutOf(question), answer }
+}
+
+/**
+ * Records what is in the inbox. Edits wait for a moment between two tasks (`edits: true`): one that replaces the output of the
+ * task that is being executed would pull the ground from under it.
+ */
+export async function drainInbox(hold: Hold, { edits }: { edits: boolean }): Promise<Drained> {
+  // one at a time, or two would record the same message
+  const before = draining.get(hold) ?? Promise.resolve()
+  const drained = before.then(() => drain(hold, edits))
+  draining.set(
+    hold,
+    drained.catch(() => undefined),
+  )
+  return drained
+}
+
+export interface Drained {
+  readonly recorded: boolean
+  /** There are edits in the inbox that wait for their moment. */
+  readonly editsWait: boolean
+}
+
+const draining = new WeakMap<Hold, Promise<unknown>>()
+
+async function drain(hold: Hold, edits: boolean): Promise<Drained> {
+  const inbox = await hold.engine.store.inbox(hold.state.run)
+  const messages = inbox.map((message) => ({ id: message.id, content: parse(message) }))
+  const cancel = messages.find(({ content }) => content?.kind === 'cancel')
+  // when it is cancelled nothing follows, and whoever was told that their message was in time can read why it came to nothing
+  const now = cancel || edits ? messages : messages.filter(({ content }) => !isEdit(content))
+  const editsWait = now.length < messages.length
+  if (now.length === 0) return { recorded: false, editsWait }
+  const others = now.filter((message) => message !== cancel)
+  const entries = others.map(({ id, content }) =>
+    cancel && (isEdit(content) || content?.kind === 'cancel')
+      ? refused(id, 'the run was cancelled first')
+      : checkedEntry(hold.state, id, content),
+  )
+  const taken = now.map(({ id }) => id)
+  await hold.append(cancel ? [...entries, checkedEntry(hold.state, cancel.id, cancel.content)] : entries, taken)
+  if (cancel) hold.stop(runCancelled(hold.state.run))
+  return { recorded: true, editsWait }
+}
+
+function isEdit(content: InboxMessage | undefined): boolean {
+  return content?.kind === 'edit' || content?.kind === 'invalidate'
+}
+
+export function runCancelled(run: string): RepriseError {
+  return new RepriseError(
+    'RUN_CANCELLED',
+    `run ${run} was cancelled; kick off a new one, or make one from it with: ${replayCommand(run)}`,
+    { runId: run },
+  )
+}
+
+export async function runEnded({ store }: Engine, run: string): Promise<RepriseError> {
+  const row = await store.row(run)
+  if (!row) return runNotFound(store, run)
+  const words = `run ${run} is ${row.status} and is never changed; make a new one from it with: ${replayCommand(run)}`
+  return new RepriseError('RUN_ENDED', words, { runId: run })
+}
+
+/** Whoever can write to the store can leave anything: what is no entry, or no answer, must not come into the journal. */
+function checkedEntry(state: RunState, id: string, message: InboxMessage | undefined): NewEntry {
+  try {
+    const entry = toEntry(state, id, message)
+    const problem = entryProblem(entry)
+    return problem === undefined ? entry : refused(id, `its ${problem}`)
+  } catch (error) {
+    return refused(id, messageOf(error))
+  }
+}
+
+function toEntry(state: RunState, id: string, message: InboxMessage | undefined): NewEntry {
+  switch (message?.kind) {
+    case 'answer': {
+      const asked = state.questions.get(message.question)
+      if (!asked || asked.answer || asked.withdrawn || aboutOf(asked.question) !== message.about) {
+        return refused(id, `question ${message.question} needs no answer any more`)
+      }
+      return {
+        type: 'question.answered',
+        path: asked.question.path,
+        question: message.question,
+        answer: checkAnswer(asked.question, message.answer),
+      }
+    }
+    case 'edit': {
+      const { kind: _, task, ...rest } = message
+      return { ...rest, type: 'task.edited', path: task }
+    }
+    case 'invalidate': {
+      const { kind: _, task, ...rest } = message
+      return { ...rest, type: 'task.invalidated', path: task }
+    }
+    case 'cancel': {
+      const { kind: _, ...rest } = message
+      return { ...rest, type: 'run.cancelled' }
+    }
+    default:
+      return refused(id, 'this version of Reprise does not know such a message')
+  }
+}
+
+function refused(message: string, reason: string): NewEntry {
+  return { type: 'message.refused', message, reason }
+}
+
+function aboutOf(question: Question): string {
+  return digest(question as unknown as Json)
+}
+
+function parse(message: Message): InboxMessage | undefined {
+  try {
+    return JSON.parse(message.body) as InboxMessage
+  } catch {
+    return undefined
+  }
+}

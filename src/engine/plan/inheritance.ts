@@ -1,0 +1,92 @@
+// An output that makes executing a task needless, looked for when the task's turn comes and everything that it is given is known:
+// the one that its parent offered, or, where the run is to reuse what there is, one of any run of the crew.
+import { edited } from '../../journal/state/hand-edits.ts'
+import type { Conversation, NewEntry, OutputPlace, StoredOutput } from '../../journal/entries.ts'
+import { digest } from '../../journal/hash.ts'
+import type { RunState } from '../../journal/state/state.ts'
+import { sightOf } from '../run/condition.ts'
+import type { CrewDefinition, Engine, Inputs, Outputs, TaskDefinition } from '../definition.ts'
+import { outputsIn } from '../run/given-fields.ts'
+import type { Hold } from '../lease/hold.ts'
+import { conversationFor } from '../talk/conversation.ts'
+import { readRun } from '../read/read-run.ts'
+import { changeOf, unfitness } from './stale-tasks.ts'
+
+/** The entry that completes the task without executing it. None for a task that was started: it goes on. */
+export async function inheritance(
+  { engine, state }: Hold,
+  crew: CrewDefinition,
+  task: TaskDefinition,
+): Promise<NewEntry | undefined> {
+  const found = await stored(engine, crew, task, state, outputsIn(state))
+  if (!found) return undefined
+  const { from, output, conversation, offered, reasons } = found
+  const made = { output, ...(conversation ? { conversation } : {}) }
+  const condition = sightOf(crew, task, state)
+  return { type: 'task.inherited', path: task.name, from, reasons, ...condition, ...(offered ? {} : made) }
+}
+
+export interface Found {
+  readonly from: OutputPlace
+  readonly output: StoredOutput
+  readonly conversation?: Conversation | undefined
+  /** It is the one that the run was made with. */
+  readonly offered: boolean
+  readonly reasons: string[]
+}
+
+/** `outputs` are those that are known. */
+export async function stored(
+  engine: Engine,
+  crew: CrewDefinition,
+  task: TaskDefinition,
+  state: RunState,
+  outputs: Outputs,
+): Promise<Found | undefined> {
+  const known = state.tasks.get(task.name)
+  if (known?.again || (known && known.attempts.length > 0)) return undefined
+  const offer = known?.offered
+  if (!offer && !state.reuse) return undefined
+  const given = { inputs: state.inputs, outputs }
+  if (offer?.output.fingerprint && (await isStillGood(task, offer.output, given))) {
+    return { ...offer, offered: true, reasons: ['what it depends on came out equal'] }
+  }
+  const found = state.reuse && (await findReusable(engine, crew.name, task, given, state.reuse, state.outputs))
+  if (!found) return undefined
+  return { ...found, offered: false, reasons: [`it was made from the same at ${found.output.completedAt}`] }
+}
+
+export interface GivenToTask {
+  readonly inputs: Inputs
+  readonly outputs: Outputs
+}
+
+/** The newest output of the task, in any run of the crew, that was made from the same and is not older than said. */
+export async function findReusable(
+  { store, world }: Engine,
+  crew: string,
+  task: TaskDefinition,
+  given: GivenToTask,
+  { maxAgeSeconds }: { readonly maxAgeSeconds?: number },
+  /** Those that the run has, which is to take it. */
+  outputs: RunState['outputs'] = new Map(),
+): Promise<Pick<Found, 'from' | 'output' | 'conversation'> | undefined> {
+  const since = maxAgeSeconds === undefined ? undefined : world.now().getTime() - maxAgeSeconds * 1000
+  const key = digest(task.fingerprint(given.inputs, given.outputs))
+  const from = await store.findOutput(crew, task.name, key, since)
+  if (!from) return undefined
+  // the run may have been deleted a moment ago, or changed by hand since its output was noted
+  const read = await readRun(store, from.run).catch(() => undefined)
+  const made = read?.state.tasks.get(task.name)
+  if (!read || edited(read.state) || read.state.handEdited || made?.seq !== from.seq) return undefined
+  const { output } = made
+  if (!output?.fingerprint || digest(output.fingerprint) !== key) return undefined
+  if (!(await isStillGood(task, output, given))) return undefined
+  const places = new Map([...outputs].map(([place, text]) => [text, place]))
+  return { from, output, conversation: conversationFor(read.state, made, places) }
+}
+
+async function isStillGood(task: TaskDefinition, output: StoredOutput, given: GivenToTask): Promise<boolean> {
+  const { fields } = changeOf(output, task, given.inputs, given.outputs)
+  return fields.length === 0 && (await unfitness(task, output)) === undefined
+}

@@ -1,0 +1,261 @@
+// The plan of a new run that is made from an old one: for each task, inherit its stored output, execute it, or put a person's value
+// in its place; and why. Outputs are found by the task's name, never by its position. Which of them are executed:
+// - `from` and everything behind it, or, with `only: 'descendants'`, just what depends on it;
+// - what depends on a person's value, and what has no output that could be inherited;
+// - what is stale, if the policy says so; else it is kept and reported, or the whole plan is refused.
+// A task that is executed only because of another one is offered its old output: it is taken when the other's comes out equal.
+import { RepriseError } from '../../errors.ts'
+import type { Fingerprint, NewEntry, OnceCall, PlannedTask, StoredOutput } from '../../journal/entries.ts'
+import type { RunState, TaskState } from '../../journal/state/state.ts'
+import { conditionChange, type Change } from '../run/condition.ts'
+import type { CrewDefinition, Inputs, TaskDefinition } from '../definition.ts'
+import { conversationFor } from '../talk/conversation.ts'
+import { waitsFor } from '../run/waits-for.ts'
+import { callsFor, toOnceCall } from '../calls/once.ts'
+import { changeOf, unfitness } from './stale-tasks.ts'
+
+/** What happens to restored outputs that were made from other inputs, texts or code. */
+export const stalePolicies = ['keep', 'rerun', 'refuse'] as const
+export type StalePolicy = (typeof stalePolicies)[number]
+
+/** What a new run does with the `once` calls of its parent: use their results, make them anew, or ask a person. */
+export const effectsPolicies = ['reuse', 'again', 'ask'] as const
+export type EffectsPolicy = (typeof effectsPolicies)[number]
+
+export interface ForkRequest {
+  readonly inputs: Inputs
+  readonly stale: StalePolicy
+  readonly from?: TaskDefinition | undefined
+  readonly only?: 'descendants' | undefined
+  /** By task: what a person puts in place of its output. */
+  readonly outputs?: ReadonlyMap<string, GivenOutput> | undefined
+  readonly effects?: EffectsPolicy | undefined
+}
+
+export interface GivenOutput {
+  readonly raw: string
+  readonly structured: boolean
+  readonly by?: string
+}
+
+export interface ForkPlan {
+  readonly tasks: readonly PlannedTask[]
+  /** The entries behind `run.created`: everything that the new run needs of the old one. */
+  readonly entries: readonly NewEntry[]
+}
+
+/** OUTPUT_STALE when the policy is to refuse. Nothing is written. */
+export async function planFork(crew: CrewDefinition, parent: RunState, request: ForkRequest): Promise<ForkPlan> {
+  const scene: Scene = {
+    crew,
+    parent,
+    request,
+    outputs: new Map(),
+    open: new Set(),
+    unknown: new Set(),
+    touched: new Set(),
+    places: new Map(),
+  }
+  const tasks: PlannedTask[] = []
+  const entries: NewEntry[] = []
+  const stale: Pick<PlannedTask, 'task' | 'reasons'>[] = []
+  for (const task of crew.tasks) {
+    const { planned, entry, stale: reasons = [] } = await planTask(scene, task)
+    tasks.push(planned)
+    if (entry) entries.push(entry)
+    // the first entry is `run.created`
+    const text = outputIn(entry)
+    if (text !== undefined) scene.places.set(text, entries.length + 1)
+    if (reasons.length > 0) stale.push({ task: task.name, reasons })
+  }
+  if (request.stale === 'refuse' && stale.length > 0) throw staleRefused(parent, stale)
+  return { tasks, entries }
+}
+
+/** The calls that the parent made or inherited, which the new run must know of before it makes another. */
+export function inheritedCalls(parent: RunState): OnceCall[] {
+  return callsFor(parent).map(toOnceCall)
+}
+
+interface Scene {
+  readonly crew: CrewDefinition
+  readonly parent: RunState
+  readonly request: ForkRequest
+  /** What each task planned so far will give; for one that is executed, what it gave before. */
+  readonly outputs: Map<string, Pick<StoredOutput, 'raw' | 'structured'>>
+  /** Tasks that are executed, so that their output may be another one. */
+  readonly open: Set<string>
+  /** Those of them of which not even an earlier output is known. */
+  readonly unknown: Set<string>
+  /** Those that the caller's wish reaches: what depends on one is not kept when it is stale. */
+  readonly touched: Set<string>
+  /** Outputs that the new run begins with, by their texts: the entry that holds one. */
+  readonly places: Map<string, number>
+}
+
+interface Planned {
+  readonly planned: PlannedTask
+  readonly entry?: NewEntry | undefined
+  /** Why it is stale, although it is inherited. */
+  readonly stale?: readonly string[]
+}
+
+async function planTask(scene: Scene, task: TaskDefinition): Promise<Planned> {
+  const { parent, request, outputs, touched } = scene
+  const given = request.outputs?.get(task.name)
+  if (given) {
+    outputs.set(task.name, given)
+    touched.add(task.name)
+    const planned = { task: task.name, action: 'edit', reasons: ['its output is given'] } as const
+    return { planned, entry: { type: 'task.edited', path: task.name, ...given } }
+  }
+  const forced = whyForced(scene, task)
+  if (forced !== undefined) {
+    touched.add(task.name)
+    return execute(scene, task, [forced])
+  }
+  const stored = parent.tasks.get(task.name)
+  const output = stored?.status === 'completed' ? stored.output : undefined
+  if (stored?.status === 'skipped' && task.when && request.stale !== 'rerun') {
+    const seen = certainly(scene, stored.condition, conditionChange(scene.crew, task, stored, request.inputs, outputs))
+    if (!conditionMayTurn(scene, task, seen)) return inheritSkip(scene, task, stored, seen)
+  }
+  if (!stored || !output) return execute(scene, task, [whyMissing(stored, parent.run)])
+  const unfit = await unfitness(task, output)
+  if (unfit !== undefined) return execute(scene, task, [unfit])
+  return inheritOrExecute(scene, task, stored, output)
+}
+
+function inheritOrExecute(scene: Scene, task: TaskDefinition, stored: TaskState, output: StoredOutput): Planned {
+  const { request, outputs, open, touched } = scene
+  const made = certainly(scene, output.fingerprint, changeOf(output, task, request.inputs, outputs))
+  const seen = certainly(scene, stored.condition, conditionChange(scene.crew, task, stored, request.inputs, outputs))
+  const from = stored.from ?? { run: scene.parent.run, seq: stored.seq ?? 0 }
+  const reached = task.context.some((name) => touched.has(name))
+  const upstream = output.fingerprint ? task.context.filter((name) => open.has(name)) : []
+  const conversation = conversationFor(scene.parent, stored, scene.places)
+  const inherited = { path: task.name, from, output, ...(conversation ? { conversation } : {}) }
+  const offer: NewEntry = { type: 'task.offered', ...inherited }
+  if ((request.stale === 'rerun' || reached) && made.fields.length > 0) {
+    touched.add(task.name)
+    return execute(scene, task, made.reasons, { fields: made.fields })
+  }
+  if (request.stale !== 'keep' || reached) {
+    if (upstream.length > 0) {
+      touched.add(task.name)
+      const why = `it depends on ${listOf(upstream)}, which ${upstream.length > 1 ? 'are' : 'is'} executed`
+      return execute(scene, task, [why], { unless: upstream }, offer)
+    }
+  }
+  if (task.when && conditionMayTurn(scene, task, seen) && output.fingerprint) {
+    touched.add(task.name)
+    const unless = waitsFor(scene.crew, task).filter((name) => open.has(name))
+    const why = ['its condition is asked again, and its output kept if it holds', ...seen.reasons]
+    return execute(scene, task, why, { ...fieldsOf(seen), unless }, offer)
+  }
+  outputs.set(task.name, output)
+  const reasons = [...made.reasons, ...seen.reasons]
+  const there = from.run === scene.parent.run ? 'its output is there' : `its output is there, made by run ${from.run}`
+  const maybe = upstream.map((name) => `${name} is executed and may come out different`)
+  const kept = reasons.map((reason) => `stale: ${reason}`)
+  return {
+    planned: {
+      task: task.name,
+      action: 'inherit',
+      reasons: [there, ...kept, ...maybe],
+      ...fieldsOf({ fields: [...made.fields, ...seen.fields] }),
+    },
+    entry: {
+      type: 'task.inherited',
+      ...inherited,
+      ...sightBefore(stored),
+      ...(kept.length > 0 ? { stale: reasons } : {}),
+    },
+    stale: reasons,
+  }
+}
+
+/** What has changed whatever the tasks that are executed before it give; one of which no output is known is taken to give the same. */
+function certainly({ unknown }: Scene, before: Fingerprint = {}, { fields, reasons }: Change): Change {
+  const certain = fields.map((field) => {
+    const [, given, name] = /^(?:condition )?(context:(.*))$/s.exec(field) ?? []
+    return given === undefined || name === undefined || !unknown.has(name) || !(given in before)
+  })
+  return { fields: fields.filter((_, at) => certain[at]), reasons: reasons.filter((_, at) => certain[at]) }
+}
+
+/** A condition sees every output that is certain to be there, also such as the task is not given. */
+function conditionMayTurn({ crew, request, open, touched }: Scene, task: TaskDefinition, change: Change): boolean {
+  const seen = waitsFor(crew, task)
+  // where stale outputs are kept, so is what a condition said, unless the caller's own wish reaches it
+  if (request.stale === 'keep') return seen.some((name) => touched.has(name))
+  return change.fields.length > 0 || seen.some((name) => open.has(name) || touched.has(name))
+}
+
+function fieldsOf({ fields }: Pick<Change, 'fields'>): Pick<PlannedTask, 'fields'> {
+  return fields.length > 0 ? { fields } : {}
+}
+
+function sightBefore({ condition }: TaskState): { readonly condition?: Fingerprint } {
+  return condition ? { condition } : {}
+}
+
+function execute(
+  { outputs, open, unknown, parent }: Scene,
+  task: TaskDefinition,
+  reasons: readonly string[],
+  more: Pick<PlannedTask, 'fields' | 'unless'> = {},
+  entry?: NewEntry,
+): Planned {
+  const before = parent.tasks.get(task.name)
+  // a task that was skipped gave nothing, and is taken to do so again
+  if (before?.status !== 'skipped') outputs.set(task.name, before?.output ?? { raw: '', structured: false })
+  if (!before?.output) unknown.add(task.name)
+  open.add(task.name)
+  return { planned: { task: task.name, action: 'execute', reasons, ...more }, entry }
+}
+
+function inheritSkip({ parent }: Scene, { name }: TaskDefinition, stored: TaskState, seen: Change): Planned {
+  const reason = `it was skipped in run ${parent.run}`
+  const reasons = [reason, ...seen.reasons.map((one) => `stale: ${one}`)]
+  return {
+    planned: { task: name, action: 'inherit', reasons, ...fieldsOf(seen) },
+    entry: { type: 'task.skipped', path: name, reason, ...sightBefore(stored) },
+  }
+}
+
+function outputIn(entry: NewEntry | undefined): string | undefined {
+  if (entry?.type === 'task.edited') return entry.raw
+  return entry?.type === 'task.inherited' || entry?.type === 'task.offered' ? entry.output?.raw : undefined
+}
+
+function whyForced({ crew, request: { from, only } }: Scene, task: TaskDefinition): string | undefined {
+  if (!from) return undefined
+  if (task === from) return 'the new run starts here'
+  const after = crew.tasks.indexOf(task) > crew.tasks.indexOf(from)
+  return after && only === undefined ? `it comes after ${from.name}` : undefined
+}
+
+function whyMissing(stored: TaskState | undefined, run: string): string {
+  if (!stored) return `run ${run} has no such task`
+  switch (stored.status) {
+    case 'failed':
+      return `it failed in run ${run}`
+    case 'running':
+      return `run ${run} did not finish it`
+    case 'skipped':
+      return `it was skipped in run ${run}, which is decided anew`
+    default:
+      return `run ${run} has no output of it`
+  }
+}
+
+function staleRefused({ run }: RunState, stale: readonly Pick<PlannedTask, 'task' | 'reasons'>[]): RepriseError {
+  const what = stale.map(({ task, reasons }) => `${task} (${reasons.join('; ')})`).join(', ')
+  const words = `outputs of run ${run} were made from something else: ${what}; nothing was executed; use stale: 'rerun' to execute them anew, or 'keep'`
+  return new RepriseError('OUTPUT_STALE', words, { runId: run, task: stale[0]?.task })
+}
+
+function listOf(names: readonly string[]): string {
+  return names.length > 1 ? `${names.slice(0, -1).join(', ')} and ${names.at(-1)}` : (names[0] ?? '')
+}

@@ -1,0 +1,107 @@
+// The plans of a run that is begun or gone on with: what is there stays, the rest is executed.
+import type { PlannedTask, StoredOutput } from '../../journal/entries.ts'
+import { edited, undone } from '../../journal/state/hand-edits.ts'
+import type { AttemptState, RunState, TaskState } from '../../journal/state/state.ts'
+import type { ChangedPolicy, CrewDefinition, Engine, Inputs, Outputs, TaskDefinition } from '../definition.ts'
+import { findReusable, stored } from './inheritance.ts'
+import { changeOf, changeSince } from './stale-tasks.ts'
+
+/** Every task is executed, but for those of which an output can be reused. */
+export async function planKickoff(
+  engine: Engine,
+  crew: CrewDefinition,
+  inputs: Inputs,
+  reuse: RunState['reuse'],
+): Promise<PlannedTask[]> {
+  const outputs = new Map<string, StoredOutput>()
+  const plan: PlannedTask[] = []
+  for (const task of crew.tasks) {
+    const open = task.context.filter((name) => !outputs.has(name))
+    if (task.when) {
+      const reasons = ['its condition is asked when its turn comes']
+      plan.push({ task: task.name, action: 'execute', reasons, ...(reuse ? { unless: open } : {}) })
+      continue
+    }
+    const found =
+      reuse && open.length === 0 ? await findReusable(engine, crew.name, task, { inputs, outputs }, reuse) : undefined
+    if (found) {
+      outputs.set(task.name, found.output)
+      const reason = `run ${found.from.run} made it from the same at ${found.output.completedAt}`
+      plan.push({ task: task.name, action: 'inherit', reasons: [reason] })
+    } else {
+      const reasons = !reuse
+        ? ['the run is new']
+        : open.length > 0
+          ? [`whether there is an output to reuse shows when ${open.join(', ')} is done`]
+          : ['no run has an output that was made from the same']
+      plan.push({ task: task.name, action: 'execute', reasons, ...(reuse && open.length > 0 ? { unless: open } : {}) })
+    }
+  }
+  return plan
+}
+
+/** What a resume does with each task of its run. */
+export async function planResume(
+  engine: Engine,
+  crew: CrewDefinition,
+  state: RunState,
+  changed: ChangedPolicy = 'restart',
+): Promise<PlannedTask[]> {
+  const byHand = new Set(edited(state) ? undone(state).map((task) => task.name) : [])
+  const outputs = new Map<string, StoredOutput>()
+  const open = new Set<string>()
+  const plan: PlannedTask[] = []
+  for (const task of crew.tasks) {
+    const known = state.tasks.get(task.name)
+    const upstream = task.context.filter((name) => open.has(name))
+    const keep = (output: StoredOutput, reasons: readonly string[], fields: readonly string[] = []): void => {
+      outputs.set(task.name, output)
+      plan.push({ task: task.name, action: 'inherit', reasons, ...(fields.length > 0 ? { fields } : {}) })
+    }
+    const execute = (more: Pick<PlannedTask, 'reasons' | 'fields' | 'unless'>): void => {
+      open.add(task.name)
+      plan.push({ task: task.name, action: 'execute', ...more })
+    }
+    if (known?.status === 'skipped') {
+      plan.push({ task: task.name, action: 'inherit', reasons: ['this run skipped it'] })
+    } else if (known?.status === 'completed' && known.output) {
+      const { fields, reasons } = changeSince(crew, task, known, state.inputs, outputs)
+      keep(known.output, ['this run has it', ...reasons.map((reason) => `stale: ${reason}`)], fields)
+    } else if (byHand.has(task.name)) {
+      execute({ reasons: ['entries of the journal are missing or changed'] })
+    } else if (isUnderWay(state, known)) {
+      execute(goingOn(task, state, attemptOf(state, known) as AttemptState, changed, outputs))
+    } else {
+      const maybe = known?.offered || state.reuse || task.when
+      const why = known?.error ? `it failed: ${known.error.message}` : 'this run has not come to it'
+      const found = upstream.length > 0 || task.when ? undefined : await stored(engine, crew, task, state, outputs)
+      if (found) keep(found.output, found.reasons)
+      else execute({ reasons: [why], ...(maybe && (upstream.length > 0 || task.when) ? { unless: upstream } : {}) })
+    }
+  }
+  return plan
+}
+
+function attemptOf(state: RunState, task: TaskState | undefined): AttemptState | undefined {
+  return state.attempts.get(task?.attempts.at(-1) ?? '')
+}
+
+function isUnderWay(state: RunState, task: TaskState | undefined): boolean {
+  const status = attemptOf(state, task)?.status
+  return status === 'open' || status === 'refused'
+}
+
+function goingOn(
+  task: TaskDefinition,
+  state: RunState,
+  attempt: AttemptState,
+  changed: ChangedPolicy,
+  outputs: Outputs,
+): Pick<PlannedTask, 'reasons' | 'fields'> {
+  const { fields, reasons } = changeOf(attempt, task, state.inputs, outputs)
+  const steps = attempt.turns.length + attempt.turns.flatMap((turn) => turn.calls.filter((call) => call.outcome)).length
+  const recorded = `it goes on as it was begun, with ${steps === 0 ? 'no step' : steps === 1 ? 'one step' : `${steps} steps`} recorded`
+  if (fields.length === 0) return { reasons: [recorded] }
+  const what = { restart: 'it starts anew', continue: recorded, refuse: 'the resume is refused' }[changed]
+  return { reasons: [what, ...reasons], fields }
+}

@@ -1,0 +1,67 @@
+// Whether a stored output is what today's code, inputs and earlier outputs would have been used for; and, if not, why.
+import type { StoredOutput } from '../../journal/entries.ts'
+import { changedFields, explainChange } from '../../journal/fingerprint.ts'
+import { readJson } from '../../journal/json.ts'
+import type { RunState, TaskState } from '../../journal/state/state.ts'
+import { conditionChange, noChange, type Change } from '../run/condition.ts'
+import type { CrewDefinition, Inputs, Outputs, TaskDefinition } from '../definition.ts'
+import { outputsIn } from '../run/given-fields.ts'
+
+export interface Stale {
+  readonly task: string
+  /** In words: "input topic changed". */
+  readonly reasons: readonly string[]
+  /** The fingerprint fields that changed: "input:topic". */
+  readonly fields: readonly string[]
+}
+
+/** The outputs of a run that were made from something else than what the run, and today's code, would use now; and such skips. */
+export function staleTasks(crew: CrewDefinition, state: RunState): Stale[] {
+  const outputs = outputsIn(state)
+  return crew.tasks.flatMap((task) => {
+    const known = state.tasks.get(task.name)
+    if (!known && state.status === 'completed')
+      return [{ task: task.name, reasons: ['the run is older than the task'], fields: [] }]
+    const change = changeSince(crew, task, known, state.inputs, outputs)
+    return change.fields.length > 0 ? [{ task: task.name, ...change }] : []
+  })
+}
+
+/** Of what an output was made from, and of what its condition saw. */
+export function changeSince(
+  crew: CrewDefinition,
+  task: TaskDefinition,
+  known: TaskState | undefined,
+  inputs: Inputs,
+  outputs: Outputs,
+): Change {
+  const made = known?.output ? changeOf(known.output, task, inputs, outputs) : noChange
+  const decided = conditionChange(crew, task, known, inputs, outputs)
+  return { fields: [...made.fields, ...decided.fields], reasons: [...made.reasons, ...decided.reasons] }
+}
+
+/** A person's value has no fingerprint: it was made from nothing that could change. */
+export function changeOf(
+  { fingerprint, limited = {} }: Pick<StoredOutput, 'fingerprint' | 'limited'>,
+  task: TaskDefinition,
+  inputs: Inputs,
+  outputs: Outputs,
+): Change {
+  if (!fingerprint) return noChange
+  const now = task.fingerprint(inputs, outputs)
+  const turns = task.turns(inputs)
+  const limits = Object.entries(limited).filter(([agent, had]) => turns.has(agent) && turns.get(agent) !== had)
+  return {
+    fields: [...changedFields(fingerprint, now), ...limits.map(([agent]) => `maxIterations:${agent}`)],
+    reasons: [...explainChange(fingerprint, now), ...limits.map(([agent]) => `maxIterations ${agent} changed`)],
+  }
+}
+
+/** An output that today's schema refuses cannot be restored as what the types promise. */
+export async function unfitness(task: TaskDefinition, { raw }: StoredOutput): Promise<string | undefined> {
+  if (!task.schema) return undefined
+  const value = readJson(raw)
+  if (value === undefined) return 'its stored output is no JSON, and it has a schema now'
+  const parsed = await task.schema.parse(value)
+  return parsed.ok ? undefined : `its stored output does not fit its schema any more: ${parsed.reason}`
+}

@@ -1,0 +1,19 @@
+// Whether what an attempt was told is still what its journal holds.
+import type { OutputReference } from '../../journal/entries.ts'
+import { digest } from '../../journal/hash.ts'
+import { referencesIn } from '../../journal/pinned.ts'
+import type { AttemptState, RunState } from '../../journal/state/state.ts'
+
+/** To be called when an attempt was started. One whose texts were changed by hand since is void: nobody can go on with it. */
+export function pinChecker(state: RunState): (path: string) => void {
+  const digests = new Map<number, string>()
+  const isChanged = ({ output, digest: expected }: OutputReference): boolean => {
+    const found = digests.get(output) ?? digest(state.outputs.get(output) ?? '')
+    digests.set(output, found)
+    return found !== expected
+  }
+  return (path) => {
+    const attempt = state.attempts.get(path) as AttemptState
+    if (attempt.pinned && referencesIn(attempt.pinned.message).some(isChanged)) attempt.status = 'void'
+  }
+}

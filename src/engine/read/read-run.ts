@@ -1,0 +1,102 @@
+// A run's journal from a store, folded, with the chain of hashes checked on the way. A line that does not fit its neighbour
+// is a person's edit: it is reported in the state, and the next resume records it.
+import { messageOf, RepriseError } from '../../errors.ts'
+import { decodeEntry, decodePlain } from '../../journal/codec.ts'
+import type { Entry } from '../../journal/entries.ts'
+import { closeFold, missEntries } from '../../journal/state/hand-edits.ts'
+import { applyEntry, emptyState } from '../../journal/state/fold.ts'
+import { hashBytes } from '../../journal/hash.ts'
+import type { RunState } from '../../journal/state/state.ts'
+import type { Line, Store } from '../../stores/store.ts'
+import { pinChecker } from './check-pinned.ts'
+import { runNotFound } from './run-not-found.ts'
+
+export interface ReadRun {
+  readonly state: RunState
+  /** The hash of the last line, which the next one takes as its `prev`. */
+  readonly hash: string
+}
+
+/** RUN_NOT_FOUND when the store has no such run. */
+export async function readRun(store: Store, run: string): Promise<ReadRun> {
+  const state = emptyState(run)
+  let hash = ''
+  const decode = lineDecoder(store, run)
+  const checkPinned = pinChecker(state)
+  // before the lines: what is appended while they are read must not look lost
+  const noted = await store.lastNoted(run)
+  for await (const line of store.read(run)) {
+    try {
+      const decoded = decode(line)
+      // a promise for each of ten thousand lines is what a resume can do without
+      const entry = decoded instanceof Promise ? await decoded : decoded
+      if (state.seq > 0 && entry.seq === state.seq + 1 && entry.prev !== hash) state.changed.push(state.seq)
+      applyEntry(state, entry)
+      if (entry.type === 'task.started') checkPinned(entry.path ?? '')
+    } catch (error) {
+      throw asDamage(error, run, line.seq)
+    }
+    hash = hashBytes(line.bytes)
+  }
+  if (state.seq === 0) throw runNotFound(store, run)
+  if (noted?.seq === state.seq && noted.hash !== undefined && noted.hash !== hash) state.changed.push(state.seq)
+  if (noted && noted.seq > state.seq) {
+    missEntries(state, noted.seq)
+    state.seq = noted.seq
+  }
+  return { state: closeFold(state), hash }
+}
+
+/** Undefined when the store has no such run. A store that does not answer is no answer. */
+export async function readIfThere(store: Store, run: string): Promise<RunState | undefined> {
+  try {
+    return (await readRun(store, run)).state
+  } catch (error) {
+    if (RepriseError.isInstance(error) && error.code === 'RUN_NOT_FOUND') return undefined
+    throw error
+  }
+}
+
+/** The entries behind `after`, with their bytes. */
+export async function* readEntries(
+  store: Store,
+  run: string,
+  after = 0,
+): AsyncGenerator<{ entry: Entry; bytes: Uint8Array }> {
+  const decode = lineDecoder(store, run)
+  for await (const line of store.read(run, after)) {
+    const entry = await Promise.try(decode, line).catch((error: unknown) => {
+      throw asDamage(error, run, line.seq)
+    })
+    yield { entry, bytes: line.bytes }
+  }
+}
+
+/** What an entry says that makes no sense is damage, wherever it shows. */
+function asDamage(error: unknown, run: string, seq: number): RepriseError {
+  if (RepriseError.isInstance(error)) return error
+  const words = `entry ${seq} of run ${run} says something that cannot be (${messageOf(error)}); restore the journal from a copy, or remove that line`
+  return new RepriseError('JOURNAL_DAMAGED', words, { runId: run, cause: error })
+}
+
+/** A promise only for a line that refers to a value which is stored apart. */
+function lineDecoder(store: Store, run: string): (line: Line) => Entry | Promise<Entry> {
+  const blobs = new Map<string, Uint8Array | undefined>()
+  const blob = async (hash: string) => {
+    if (!blobs.has(hash)) blobs.set(hash, await store.blob(run, hash))
+    return blobs.get(hash)
+  }
+  return ({ seq, bytes }) => {
+    const where = `entry ${seq} of run ${run}`
+    const plain = decodePlain(bytes, where)
+    return plain
+      ? atItsPlace(plain, seq, where)
+      : decodeEntry(bytes, blob, where).then((entry) => atItsPlace(entry, seq, where))
+  }
+}
+
+function atItsPlace(entry: Entry, seq: number, where: string): Entry {
+  if (entry.seq === seq) return entry
+  const words = `${where} says that it is entry ${entry.seq}; restore the journal from a copy`
+  throw new RepriseError('JOURNAL_DAMAGED', words)
+}

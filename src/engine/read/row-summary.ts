@@ -1,0 +1,27 @@
+// What the row of a run says beside its columns, for lists. Apart from what writes it, since the command line reads it at every start.
+import type { Failure, Usage } from '../../journal/entries.ts'
+import { parseObject } from '../../journal/json.ts'
+import { noUsage } from '../../journal/state/state.ts'
+import type { RunRow } from '../../stores/store.ts'
+
+export interface RowSummary {
+  readonly done: number
+  readonly total: number
+  readonly lives: number
+  readonly usage: Usage
+  readonly questions: number
+  /** The attempts at tasks that are crews and not done yet: what their runs have taken is not in `usage`, nor are their questions. */
+  readonly children?: readonly string[]
+  readonly error?: Failure
+}
+
+/** What a row says of its run. One that cannot be read shows as an error of the run, so that the others are listed all the same. */
+export function summaryOf({ run, summary }: RunRow): RowSummary {
+  const read = parseObject(summary) as Partial<RowSummary> | undefined
+  const counts = [read?.done, read?.total, read?.lives, read?.questions]
+  const usage = [read?.usage?.calls, read?.usage?.input, read?.usage?.output]
+  if ([...counts, ...usage].every((count) => typeof count === 'number')) return read as RowSummary
+  const message = `what a list shows of run ${run} is damaged; resume the run to write it anew, or restore the store from a copy`
+  const error = { code: 'JOURNAL_DAMAGED', message }
+  return { done: 0, total: 0, lives: 0, usage: noUsage, questions: 0, error }
+}

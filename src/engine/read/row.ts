@@ -1,0 +1,66 @@
+// The listing row of a run: what a list shows without reading journals. It changes with the entries, in the same append.
+import type { Entry } from '../../journal/entries.ts'
+import { digest } from '../../journal/hash.ts'
+import { isNested, taskOf } from '../../journal/paths.ts'
+import { openQuestions, type CallState, type RunState, type TaskState } from '../../journal/state/state.ts'
+import type { OutputKey, RunRow } from '../../stores/store.ts'
+import { attemptsSinceDone } from '../task/children.ts'
+import type { RowSummary } from './row-summary.ts'
+
+/** Larger inputs are left out of the row, and a listing that shows them reads the journal instead. */
+const inputsLimit = 2_048
+
+export function rowOf(state: RunState): RunRow {
+  const tasks = [...state.tasks.values()].filter((task) => !task.removed)
+  const inputs = JSON.stringify(state.inputs)
+  const children = tasks.flatMap((task) => attemptsSinceDone(state, task)).map((attempt) => attempt.path)
+  const summary: RowSummary = {
+    done: tasks.filter((task) => task.status === 'completed' || task.status === 'skipped').length,
+    total: tasks.length,
+    lives: state.lives,
+    usage: { ...state.spent },
+    questions: openQuestions(state).length,
+    ...(children.length === 0 ? {} : { children }),
+    ...(state.error ? { error: state.error } : {}),
+  }
+  return {
+    run: state.run,
+    crew: state.crew,
+    version: state.version,
+    status: state.status,
+    createdAt: state.createdAt,
+    updatedAt: state.updatedAt,
+    ...(state.parent ? { parent: state.parent.run } : {}),
+    inputs: inputs.length <= inputsLimit ? inputs : '',
+    summary: JSON.stringify(summary),
+  }
+}
+
+/** Whether an entry shows in a listing. Steps do not: a row per step would double what a run writes. */
+export function changesRow(entry: Entry): boolean {
+  const { type } = entry
+  return (
+    type.startsWith('run.') || type.startsWith('question.') || (type.startsWith('task.') && type !== 'task.started')
+  )
+}
+
+/** An output is looked up by what it depends on only when making it did nothing to the world. */
+export function outputKeys(state: RunState, entries: readonly Entry[]): OutputKey[] {
+  return entries.flatMap((entry) => {
+    if (entry.type !== 'task.completed' || entry.path === undefined || isNested(entry.path)) return []
+    const attempt = state.attempts.get(entry.path)
+    const task = state.tasks.get(taskOf(entry.path))
+    if (!attempt || !task || hasDoneSomething(state, task)) return []
+    return [{ task: task.name, fingerprint: digest(attempt.fingerprint), seq: entry.seq }]
+  })
+}
+
+/** By itself, by those that it handed work to, or by a crew. */
+function hasDoneSomething(state: RunState, { attempts, nested, childCalls = [] }: TaskState): boolean {
+  const turns = [...attempts, ...nested].flatMap((path) => state.attempts.get(path)?.turns ?? [])
+  return childCalls.length > 0 || turns.some((turn) => turn.calls.some(didSomething))
+}
+
+function didSomething({ effect, source }: CallState): boolean {
+  return effect === 'once' || (source !== undefined && source !== 'cached')
+}

@@ -1,0 +1,66 @@
+// The bytes of the files among a run's inputs: into a new run, and out of it for a model. They are blobs of the run, so each run has
+// all of its own, and nothing but the store is asked for them once it was made.
+import { RepriseError } from '../../errors.ts'
+import type { Blob, StoredFile } from '../../journal/entries.ts'
+import { fileOf, filesIn, type Files } from '../../journal/files.ts'
+import type { Json } from '../../journal/json.ts'
+import type { RunState } from '../../journal/state/state.ts'
+import type { ChatMessage } from '../../journal/entries.ts'
+import { checkStored } from '../../journal/check/stored-values.ts'
+import { describe } from '../../options.ts'
+import type { Store } from '../../stores/store.ts'
+import type { ReadFile } from '../../tools/tool.ts'
+
+/** For a run that is made: what was read just now, or what the run that it is made from has. BLOB_MISSING. */
+export async function fileBlobs(store: Store, values: readonly Json[], read: Files, parent?: string): Promise<Blob[]> {
+  const blobs = new Map<string, Blob>()
+  for (const file of values.flatMap(filesIn)) {
+    if (blobs.has(file.hash)) continue
+    const bytes = read.get(file.hash) ?? (await bytesOf(store, parent, file))
+    blobs.set(file.hash, { hash: file.hash, bytes })
+  }
+  return [...blobs.values()]
+}
+
+/** Those that these messages carry. BLOB_MISSING. */
+export async function filesOf(store: Store, run: string, messages: readonly ChatMessage[]): Promise<Files> {
+  const files = new Map<string, Uint8Array>()
+  for (const message of messages) {
+    for (const file of message.role === 'user' ? (message.files ?? []) : []) {
+      if (!files.has(file.hash)) files.set(file.hash, await bytesOf(store, run, file))
+    }
+  }
+  return files
+}
+
+/** For the user's code. Nothing but the files among the inputs can be read, whoever names one. */
+export function fileReader(store: Store, { run, inputs }: Pick<RunState, 'run' | 'inputs'>): ReadFile {
+  return async (wanted) => {
+    const there = filesIn(inputs)
+    const hash = fileOf(wanted)?.hash
+    const [file, other] = distinct(
+      there.filter((one) => (hash === undefined ? one.name === wanted : one.hash === hash)),
+    )
+    if (file && !other) return bytesOf(store, run, file)
+    const refused = (words: string): RepriseError =>
+      new RepriseError('INPUT_INVALID', `readFile was given ${describe(wanted)}, but ${words}`, { runId: run })
+    if (other) throw refused(`run ${run} has several files of that name; give what stands for it among the inputs`)
+    if (there.length === 0) throw refused(`there is no file among the inputs of run ${run}`)
+    throw refused(`run ${run} has no such file; it has ${there.map(({ name }) => name).join(', ')}`)
+  }
+}
+
+/** One file may stand in several places, under several names. */
+function distinct(files: readonly StoredFile[]): StoredFile[] {
+  return [...new Map(files.map((file) => [file.hash, file])).values()]
+}
+
+async function bytesOf(store: Store, run: string | undefined, { hash, name }: StoredFile): Promise<Uint8Array> {
+  const bytes = run === undefined ? undefined : await store.blob(run, hash)
+  if (bytes) {
+    checkStored(bytes, hash, `the file ${name} (${hash}) of run ${run}`)
+    return bytes
+  }
+  const words = `the file ${name} (${hash}) of run ${run} is not in ${store.url}; restore the store from a copy, or start a new run`
+  throw new RepriseError('BLOB_MISSING', words, { runId: run })
+}

@@ -1,0 +1,32 @@
+// Run ids, as callers and exported files give them.
+import { RepriseError } from '../../errors.ts'
+import { callerOf, rootRun } from '../../journal/paths.ts'
+import { describe } from '../../options.ts'
+
+/** The id of a run that is there, as a caller names it. OPTION_UNKNOWN. */
+export function checkRunId(id: unknown): string {
+  const fine =
+    typeof id === 'string' &&
+    id.trim() !== '' &&
+    // what follows is ours: the names of tasks that are crews
+    rootRun(id).length <= 200 &&
+    !id.startsWith('-') &&
+    !/[\u0000-\u001f\u007f]/.test(id) &&
+    id.isWellFormed()
+  if (fine) return id
+  throw new RepriseError(
+    'OPTION_UNKNOWN',
+    `the run id is ${describe(id)}; give a text of 1 to 200 characters that does not begin with - and has no control characters`,
+  )
+}
+
+/** The id of a run that is to be made: any text of up to 200 characters, but none that the run of a task which is a crew has. OPTION_UNKNOWN. */
+export function checkNewRunId(id: unknown): string {
+  const fine = checkRunId(id)
+  const caller = callerOf(fine)
+  if (caller === undefined) return fine
+  throw new RepriseError(
+    'OPTION_UNKNOWN',
+    `the run id ${describe(fine)} is one for a run that works for run ${caller}, as a task of it; give one that does not end like ${fine.slice(caller.length)}`,
+  )
+}

@@ -1,0 +1,18 @@
+// What is said of a run that a store, or a crew, does not have.
+import { RepriseError } from '../../errors.ts'
+import type { Store } from '../../stores/store.ts'
+
+export function runNotFound(store: Store, run: string): RepriseError {
+  return new RepriseError(
+    'RUN_NOT_FOUND',
+    `there is no run ${run} in ${store.url}; list the runs there with: reprise runs`,
+    {
+      runId: run,
+    },
+  )
+}
+
+export function ofOtherCrew(run: string, owner: string, crew: string): RepriseError {
+  const words = `run ${run} belongs to crew ${owner}, not to ${crew}; use that crew`
+  return new RepriseError('RUN_NOT_FOUND', words, { runId: run })
+}

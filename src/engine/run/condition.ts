@@ -1,0 +1,53 @@
+// What a task's condition saw when it was asked. That is no part of the task's fingerprint: an output is what it is, whatever let it be made.
+// But when something else is to be seen, the condition is asked again, and what it decided is reported as stale until then.
+import type { Fingerprint } from '../../journal/entries.ts'
+import { changedFields, explainChange } from '../../journal/fingerprint.ts'
+import { digest } from '../../journal/hash.ts'
+import type { RunState, TaskState } from '../../journal/state/state.ts'
+import type { CrewDefinition, Inputs, Outputs, TaskDefinition } from '../definition.ts'
+import { givenFields, outputsIn } from './given-fields.ts'
+import { waitsFor } from './waits-for.ts'
+
+/** For the entry that follows from what it says: all inputs, and what the tasks gave that its own waits for. */
+export function sightOf(
+  crew: CrewDefinition,
+  task: TaskDefinition,
+  state: RunState,
+): { readonly condition?: Fingerprint } {
+  return task.when ? { condition: seenBy(crew, task, state.inputs, outputsIn(state)) } : {}
+}
+
+export interface Change {
+  readonly fields: readonly string[]
+  /** In words, one for each field. */
+  readonly reasons: readonly string[]
+}
+
+export const noChange: Change = { fields: [], reasons: [] }
+
+/** What would be seen otherwise than when it was asked. A person's value was decided by nothing. */
+export function conditionChange(
+  crew: CrewDefinition,
+  task: TaskDefinition,
+  known: TaskState | undefined,
+  inputs: Inputs,
+  outputs: Outputs,
+): Change {
+  if (!task.when || !(known?.status === 'skipped' || known?.output?.fingerprint)) return noChange
+  if (!known.condition) return { fields: ['condition'], reasons: ['condition added'] }
+  const now = seenBy(crew, task, inputs, outputs)
+  return {
+    fields: changedFields(known.condition, now).map((field) => `condition ${field}`),
+    reasons: explainChange(known.condition, now).map((reason) => `condition ${reason}`),
+  }
+}
+
+function seenBy(crew: CrewDefinition, task: TaskDefinition, inputs: Inputs, outputs: Outputs): Fingerprint {
+  const names = waitsFor(crew, task)
+  const given = givenFields(
+    crew.tasks.filter(({ name }) => names.includes(name)),
+    outputs,
+  )
+  const fields = [...Object.entries(inputs).map(([name, value]) => [`input:${name}`, value] as const), ...given]
+  return Object.fromEntries(fields.map(([field, value]) => [field, digest(value)]))
+}

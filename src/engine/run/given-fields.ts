@@ -1,0 +1,35 @@
+// What code is given of other tasks, as fields of a fingerprint: their outputs, and what these are read by. A model is given the texts alone;
+// a function sees what the other task's schema makes of one, so that an equal text under another schema is something else to it.
+import type { StoredOutput } from '../../journal/entries.ts'
+import type { Json } from '../../journal/json.ts'
+import type { RunState } from '../../journal/state/state.ts'
+import type { Outputs, TaskDefinition } from '../definition.ts'
+
+/** All that the tasks of a run have given. */
+export function outputsIn({ tasks }: Pick<RunState, 'tasks'>): Outputs {
+  return new Map([...tasks.values()].flatMap(({ name, output }) => (output ? [[name, output] as const] : [])))
+}
+
+/** `tasks` in the crew's order: the last of them is `previous`. */
+export function givenFields(tasks: readonly TaskDefinition[], outputs: Outputs): [field: string, value: Json][] {
+  const given = tasks.flatMap((task): [string, Json][] => {
+    const output = outputs.get(task.name)
+    if (!output) return []
+    const value: Json = isText(output, task) ? output.raw : { json: output.raw }
+    const { reading } = task
+    return [
+      [`context:${task.name}`, value],
+      ...(reading === undefined ? [] : [[`output schema:${task.name}`, reading] satisfies [string, Json]]),
+    ]
+  })
+  return [['context', tasks.map(({ name }) => name)], ...given]
+}
+
+/** Whether an output is read as the text that it is. */
+export function isText(
+  { structured }: Pick<StoredOutput, 'structured'>,
+  task: (Pick<TaskDefinition, 'schema'> & Partial<Pick<TaskDefinition, 'code' | 'child'>>) | undefined,
+): boolean {
+  // a function may give what is no text without a schema for it
+  return task && !task.code && !task.child ? !task.schema : !structured
+}

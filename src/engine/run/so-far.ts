@@ -1,0 +1,66 @@
+// What the earlier tasks of a run gave, as their schemas give it: for code that decides by it. Code is given what is declared, and all
+// that it is given is in a fingerprint (given-fields.ts).
+import { messageOf, RepriseError } from '../../errors.ts'
+import type { NewEntry, StoredOutput } from '../../journal/entries.ts'
+import { plainInputs } from '../../journal/files.ts'
+import { readJson } from '../../journal/json.ts'
+import { redact } from '../../secrets/redact.ts'
+import { describe } from '../../options.ts'
+import { sightOf } from './condition.ts'
+import type { CrewDefinition, SoFar, TaskDefinition } from '../definition.ts'
+import { fileReader } from '../read/run-files.ts'
+import { isText } from './given-fields.ts'
+import type { Hold } from '../lease/hold.ts'
+import { waitsFor } from './waits-for.ts'
+
+/** The entry that skips the task when its condition does not hold. TASK_FAILED when the condition throws. */
+export async function skip(hold: Hold, crew: CrewDefinition, task: TaskDefinition): Promise<NewEntry | undefined> {
+  // once it is started, the condition has held, and is not asked again
+  if (!task.when || (hold.state.tasks.get(task.name)?.attempts.length ?? 0) > 0) return undefined
+  // never by timing: an async task that it does not wait for may or may not be done
+  const soFar = await outputsOf(hold, crew, waitsFor(crew, task))
+  const { when } = task
+  const fails = (what: string, cause?: unknown): RepriseError =>
+    new RepriseError('TASK_FAILED', `the condition of task ${task.name} ${what}`, { task: task.name, cause })
+  let holds: unknown
+  try {
+    holds = await when(soFar)
+  } catch (error) {
+    throw fails(`threw: ${redact(messageOf(error))}`, error)
+  }
+  if (typeof holds !== 'boolean') throw fails(`gave ${describe(holds)}; it must give true or false`)
+  if (holds) return undefined
+  const condition = sightOf(crew, task, hold.state)
+  return { type: 'task.skipped', path: task.name, reason: 'its condition does not hold', ...condition }
+}
+
+/** What a task that is a function or a crew is given: the outputs in its context. */
+export function soFarFor(hold: Hold, crew: CrewDefinition, task: TaskDefinition): Promise<SoFar> {
+  return outputsOf(hold, crew, task.context)
+}
+
+async function outputsOf({ state, engine }: Hold, crew: CrewDefinition, names: readonly string[]): Promise<SoFar> {
+  const earlier = crew.tasks.filter((other) => names.includes(other.name))
+  const known = await Promise.all(
+    earlier.map(async (other) => {
+      const stored = state.tasks.get(other.name)?.output
+      return [other.name, stored && (await outputOf(stored, other))] as const
+    }),
+  )
+  const outputs = Object.fromEntries(known.filter(([, output]) => output !== undefined))
+  const readFile = fileReader(engine.store, state)
+  return { inputs: plainInputs(state.inputs), outputs, previous: known.at(-1)?.[1], readFile }
+}
+
+/** Through the schema, live and on restore alike. What does not fit the code's schema (any more) is in `raw`, not here. */
+export async function outputOf(
+  output: Pick<StoredOutput, 'raw' | 'structured'>,
+  task: (Pick<TaskDefinition, 'schema'> & Partial<Pick<TaskDefinition, 'code' | 'child'>>) | undefined,
+): Promise<unknown> {
+  const { raw } = output
+  if (isText(output, task)) return raw
+  const json = readJson(raw)
+  if (!task?.schema || json === undefined) return json
+  const parsed = await task.schema.parse(json)
+  return parsed.ok ? parsed.value : undefined
+}

@@ -1,0 +1,101 @@
+// Writing the outputs of tasks into files below the working folder. Like callbacks, behind the completion of a task and at least once:
+// a crash before the mark is on disk lets the resume write it again, and remove what was half written. No link leads out: the real
+// path of what is there is looked at before anything is spent, and again right before the file is written.
+import { lstatSync, realpathSync, statSync } from 'node:fs'
+import { mkdir, rm } from 'node:fs/promises'
+import { dirname, join, relative, sep } from 'node:path'
+import { messageOf, RepriseError } from '../../errors.ts'
+import { digest } from '../../journal/hash.ts'
+import type { Json } from '../../journal/json.ts'
+import type { StoredOutput } from '../../journal/entries.ts'
+import { isMissing, writeDurably } from '../../stores/file/durable-files.ts'
+import type { CrewDefinition, Inputs, TaskDefinition } from '../definition.ts'
+import type { Hold } from '../lease/hold.ts'
+
+/** OUTPUT_FILE_FAILED when the file could not be written as the disk is now; INPUT_INVALID, INPUT_MISSING. Nothing is made. */
+export function checkOutputFile(task: TaskDefinition, inputs: Inputs): void {
+  if (task.outputFile) placeOf(task, task.outputFile.pathFor(inputs))
+}
+
+/** Writes the output of each task that was executed here, has a file, and is not marked as written. OUTPUT_FILE_FAILED. */
+export async function writeOutputFiles(hold: Hold, crew: CrewDefinition): Promise<void> {
+  if (hold.state.effects === 'never') return
+  for (const task of crew.tasks) {
+    const known = hold.state.tasks.get(task.name)
+    if (!task.outputFile || known?.source !== 'executed' || !known.output || known.seq === undefined) continue
+    if (known.written?.of === known.seq) continue
+    const file = task.outputFile.pathFor(hold.state.inputs)
+    const text = textOf(known.output)
+    await hold.ready()
+    await write(hold, task, file, text)
+    const bytes = Buffer.byteLength(text)
+    await hold.append([{ type: 'file.written', path: task.name, of: known.seq, file, bytes }])
+  }
+}
+
+/** The text itself; JSON as people read it. */
+function textOf({ raw, structured }: StoredOutput): string {
+  return structured ? `${JSON.stringify(JSON.parse(raw) as Json, null, 2)}\n` : raw
+}
+
+async function write({ state }: Hold, task: TaskDefinition, file: string, text: string): Promise<void> {
+  try {
+    await mkdir(dirname(placeOf(task, file)), { recursive: true })
+    // once more, now that all of its folders are there: what was made in between may be a link
+    const place = placeOf(task, file)
+    // one for each life, so that a process that wakes up behind its time has its own, and what a kill left behind is found
+    const temporary = (life: number): string => `${place}.${digest([state.run, task.name])}-${life}.tmp`
+    for (let life = 1; life <= state.lives; life++) await rm(temporary(life), { force: true })
+    await writeDurably(place, Buffer.from(text), 0o666, temporary(state.lives))
+  } catch (error) {
+    if (RepriseError.isInstance(error)) throw error
+    throw failure(task, file, `could not be written: ${messageOf(error)}`, error)
+  }
+}
+
+/** The real path to write to. A link to a place inside the working folder is followed; any other is refused. */
+function placeOf(task: TaskDefinition, file: string): string {
+  const root = realpathSync(process.cwd())
+  const parts = file.split('/')
+  let folder = root
+  for (const [index, part] of parts.entries()) {
+    const next = join(folder, part)
+    const last = index === parts.length - 1
+    const real = realPathOf(task, file, next)
+    if (real === undefined) {
+      if (last || task.outputFile?.createDirectory !== false) return join(next, ...parts.slice(index + 1))
+      const words = `lies in a folder that is not there, ${next}; make it, or leave out createDirectory: false`
+      throw failure(task, file, words)
+    }
+    if (isOutside(root, real)) {
+      throw failure(task, file, `leads out of the working folder ${root}, by a link to ${real}; give another path`)
+    }
+    if (statSync(real).isDirectory() === last) {
+      throw failure(task, file, last ? 'is a folder; give another path' : `has a file for a folder, ${next}`)
+    }
+    folder = real
+  }
+  return folder
+}
+
+/** Undefined where nothing is. */
+function realPathOf(task: TaskDefinition, file: string, path: string): string | undefined {
+  try {
+    return realpathSync(path)
+  } catch (error) {
+    if (!isMissing(error)) throw failure(task, file, `cannot be looked at: ${messageOf(error)}`, error)
+  }
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return undefined
+  throw failure(task, file, `has a link that leads nowhere, ${path}; remove it, or give another path`)
+}
+
+function isOutside(root: string, path: string): boolean {
+  const way = relative(root, path)
+  // another drive, on Windows, is given as a whole path
+  return way === '..' || way.startsWith(`..${sep}`) || join(root, way) !== path
+}
+
+function failure(task: TaskDefinition, file: string, words: string, cause?: unknown): RepriseError {
+  const message = `the output file ${file} of task ${task.name} ${words}`
+  return new RepriseError('OUTPUT_FILE_FAILED', message, { task: task.name, cause })
+}

@@ -1,0 +1,146 @@
+// The messages of an attempt, made from its pinned request, its recorded turns and its recorded summaries alone: the same in every
+// process.
+import type {
+  AttemptState,
+  CallState,
+  RunState,
+  SummaryState,
+  TaskState,
+  TurnState,
+} from '../../journal/state/state.ts'
+import type { Conversation, ChatMessage, PinnedText } from '../../journal/entries.ts'
+import { renderText } from '../../journal/pinned.ts'
+import { clip } from '../../text/clip.ts'
+import { summaryMessage } from './engine-prompts.ts'
+
+/** One turn with all its results, or what was said to the model when an answer was sent back. Never split. */
+export interface Piece {
+  readonly turn?: TurnState
+  readonly messages: readonly ChatMessage[]
+}
+
+/** What a model is shown: the first message, a summary of what is covered, and the rest as it was. */
+export interface Standing {
+  readonly first: string
+  /** What the first message refers to. */
+  readonly files: AttemptState['request']['files']
+  readonly summary?: SummaryState
+  readonly covered: readonly Piece[]
+  readonly rest: readonly Piece[]
+}
+
+/** What the model is sent. */
+export function conversation(state: RunState, attempt: AttemptState): ChatMessage[] {
+  const standing = standingOf(state, attempt)
+  const [next, ...others] = standing.rest.flatMap((piece) => piece.messages)
+  const text = opening(standing)
+  // some servers refuse two messages of the user in a row
+  if (standing.summary && next?.role === 'user') return [opened(`${text}\n\n${next.text}`, standing), ...others]
+  return [opened(text, standing), ...(next ? [next] : []), ...others]
+}
+
+/** All that was said, whatever the model was shown of it. */
+export function wholeConversation(state: RunState, attempt: AttemptState): ChatMessage[] {
+  const whole = wholeOf(state, attempt)
+  return [opened(whole.first, whole), ...whole.pieces.flatMap((piece) => piece.messages)]
+}
+
+/**
+ * What was said to make the output of a task, in this run or before it, for a run that inherits it: `places` says which entry of that one
+ * holds a text. Undefined where no model was asked, or nobody knows any more.
+ */
+export function conversationFor(
+  state: RunState,
+  task: TaskState,
+  places: ReadonlyMap<string, number>,
+): Conversation | undefined {
+  if (task.source === 'inherited')
+    return task.conversation && { ...task.conversation, first: movePinned(task.conversation.first, state, places) }
+  const attempt = task.source === 'executed' ? state.attempts.get(task.attempts.at(-1) ?? '') : undefined
+  if (!attempt?.pinned) return undefined
+  const { message, files } = attempt.pinned
+  const [, ...rest] = wholeConversation(state, attempt)
+  return { first: movePinned(message, state, places), ...(files ? { files } : {}), rest }
+}
+
+/** The same text in the other run. What no entry of that holds is written out. */
+function movePinned(pieces: PinnedText, { outputs }: RunState, places: ReadonlyMap<string, number>): PinnedText {
+  return pieces.map((piece) => {
+    if (typeof piece === 'string') return piece
+    const text = outputs.get(piece.output) ?? ''
+    const output = places.get(text)
+    return output === undefined ? text : { output, digest: piece.digest }
+  })
+}
+
+/** What was said to make the output that a task has, in whatever run that was; or what was said in this one so far. */
+export function messagesOf(state: RunState, task: TaskState): ChatMessage[] {
+  if (task.source === 'inherited') {
+    const { first, files, rest } = task.conversation ?? {}
+    return first ? [opened(renderText(first, state.outputs), { files }), ...(rest ?? [])] : []
+  }
+  const attempt = state.attempts.get(task.attempts.at(-1) ?? '')
+  return attempt?.pinned ? wholeConversation(state, attempt) : []
+}
+
+function opened(text: string, { files }: Pick<Whole, 'files'>): ChatMessage {
+  return { role: 'user', text, ...(files ? { files } : {}) }
+}
+
+/** The newest summary covers what the older ones did. One whose last turn was removed by hand counts for nothing. */
+export function standingOf(state: RunState, attempt: AttemptState): Standing {
+  const { first, files, pieces, summary } = wholeOf(state, attempt)
+  const last = summary ? pieces.findIndex(({ turn }) => turn?.path === summary.through) : -1
+  if (!summary || last < 0) return { first, files, covered: [], rest: pieces }
+  return { first, files, summary, covered: pieces.slice(0, last + 1), rest: pieces.slice(last + 1) }
+}
+
+/** The first message, with what stands in for the pieces that are no longer shown. */
+export function opening({ first, summary, covered }: Standing): string {
+  if (!summary) return first
+  const calls = covered.flatMap(({ turn }) => turn?.calls ?? []).filter(didSomething)
+  return `${first}\n\n${summaryMessage(summary.text, calls.map(callLine))}`
+}
+
+interface Whole {
+  readonly first: string
+  readonly files: AttemptState['request']['files']
+  readonly pieces: Piece[]
+  readonly summary: SummaryState | undefined
+}
+
+/** An attempt that carries another one on begins with all of that one's messages, and with the reason that it was sent back. */
+function wholeOf(state: RunState, attempt: AttemptState): Whole {
+  const carried = attempt.carries && state.attempts.get(attempt.carries.path)
+  const before: Whole =
+    carried && attempt.carries
+      ? addPiece(wholeOf(state, carried), { messages: [{ role: 'user', text: attempt.carries.message }] })
+      : { first: attempt.request.message, files: attempt.request.files, pieces: [], summary: undefined }
+  const pieces = attempt.turns.map((turn): Piece => ({ turn, messages: turnMessages(turn) }))
+  return { ...before, pieces: [...before.pieces, ...pieces], summary: attempt.summary ?? before.summary }
+}
+
+function addPiece(whole: Whole, piece: Piece): Whole {
+  return { ...whole, pieces: [...whole.pieces, piece] }
+}
+
+function turnMessages(turn: TurnState): ChatMessage[] {
+  const said: ChatMessage = { role: 'assistant', parts: turn.reply.parts }
+  if (turn.calls.length === 0) return [said]
+  const results = turn.calls.map((call) => ({
+    id: call.request.id,
+    tool: call.request.tool,
+    outcome: call.outcome ?? { error: 'this call was not made' },
+  }))
+  return [said, { role: 'tool', results }]
+}
+
+/** Calls that a model must not forget, whatever its summary says: those that may have changed something, and what people decided. */
+function didSomething({ effect, source }: CallState): boolean {
+  return effect === 'once' || effect === 'idempotent' || (source !== undefined && source !== 'cached')
+}
+
+function callLine({ request, input, outcome }: CallState): string {
+  const call = `${request.tool}(${clip(JSON.stringify(input ?? request.input), 300)})`
+  return `${call}: ${clip(JSON.stringify(outcome ?? null), 300)}`
+}

@@ -1,0 +1,33 @@
+// What an attempt is pinned to. Outputs of earlier tasks that stand in its first message are referred to by their entry and a digest, so
+// that a run of many tasks does not write each output again for every task that follows.
+import type { OutputReference, PinnedRequest } from '../../journal/entries.ts'
+import { digest } from '../../journal/hash.ts'
+import type { RunState } from '../../journal/state/state.ts'
+import { modelName } from '../../models/resolve/resolve-model.ts'
+import type { Tool } from '../../tools/tool.ts'
+import type { TaskDefinition } from '../definition.ts'
+import { outputsIn } from '../run/given-fields.ts'
+
+export function pinRequest(task: TaskDefinition, state: RunState): PinnedRequest {
+  const { message, ...rendered } = task.render(state.inputs, outputsIn(state))
+  return {
+    ...rendered,
+    message: message.map((piece) => (typeof piece === 'string' ? piece : referTo(state, piece.output))),
+    tools: toolDefinitions(task.tools),
+    model: modelName(task.agent.model),
+    settings: task.agent.settings,
+    ...(task.schema ? { output: task.schema.asked } : {}),
+  }
+}
+
+/** By name, so that their order in the code does not matter. */
+export function toolDefinitions(tools: readonly Tool[]): PinnedRequest['tools'] {
+  return tools
+    .map(({ name, description, schema }) => ({ name, description, schema: schema.json }))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+function referTo(state: RunState, task: string): OutputReference {
+  const output = state.tasks.get(task)?.seq as number
+  return { output, digest: digest(state.outputs.get(output) ?? '') }
+}

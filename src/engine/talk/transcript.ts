@@ -1,0 +1,47 @@
+// What an agent has said, done and been told, as a text for the model that summarises it.
+import type { ChatMessage } from '../../journal/entries.ts'
+import type { ToolOutcome } from '../../journal/state/state.ts'
+import { clip, longestThatFits } from '../../text/clip.ts'
+
+type Line = readonly [label: string, text: string]
+
+/** The task and the messages behind it, in about so many characters; the longest texts lose their middle. */
+export function transcript(
+  task: string,
+  messages: readonly ChatMessage[],
+  characters: number,
+): { readonly task: string; readonly done: string } {
+  const lines = messages.flatMap(linesOf)
+  const longest = longestThatFits(
+    [task, ...lines.map(([, text]) => text)].map((text) => text.length),
+    characters,
+  )
+  const done = lines.map(([label, text]) => `${label} ${clip(text, longest)}`).join('\n\n')
+  return { task: clip(task, longest), done }
+}
+
+function linesOf(message: ChatMessage): Line[] {
+  switch (message.role) {
+    case 'user':
+      return [['The agent was told:', message.text]]
+    case 'assistant':
+      return message.parts.flatMap((part): Line[] => {
+        if (part.type === 'call') return [[`The agent called ${part.tool} with`, JSON.stringify(part.input)]]
+        // what it thought is in what it did, and half of it is encrypted
+        return part.type === 'text' && part.text !== '' ? [['The agent said:', part.text]] : []
+      })
+    case 'tool':
+      return message.results.map(({ tool, outcome }): Line => [`${tool} ${verb(outcome)}`, wordsOf(outcome)])
+  }
+}
+
+function verb(outcome: ToolOutcome): string {
+  if ('result' in outcome) return 'returned:'
+  if ('error' in outcome) return 'failed:'
+  return 'denied' in outcome ? 'was not called, a person denied it:' : 'was called, its result cannot be read:'
+}
+
+function wordsOf(outcome: ToolOutcome): string {
+  const [value] = Object.values(outcome) as unknown[]
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

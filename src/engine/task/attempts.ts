@@ -1,0 +1,75 @@
+// Which attempt at a task to go on with: the one that is under way, if what it was made from is the same or the caller wants it as it
+// was begun; else a new one. The same for every kind of task.
+import { RepriseError } from '../../errors.ts'
+import type { EntryBodies, Fingerprint } from '../../journal/entries.ts'
+import { explainChange } from '../../journal/fingerprint.ts'
+import { attemptNumber, attemptPath } from '../../journal/paths.ts'
+import type { AttemptState, RunState } from '../../journal/state/state.ts'
+import { sightOf } from '../run/condition.ts'
+import type { CrewDefinition, ExecuteOptions, TaskDefinition } from '../definition.ts'
+import { outputsIn } from '../run/given-fields.ts'
+import type { Hold } from '../lease/hold.ts'
+import { refusedAnswer, revisedAnswer } from '../talk/engine-prompts.ts'
+
+export interface Standing {
+  /** Under way, and to be gone on with. */
+  readonly kept: AttemptState | undefined
+  /** For the entry of a new one: what has changed since the one that is given up was begun, and what the condition saw. */
+  readonly because: Pick<EntryBodies['task.started'], 'because' | 'condition'>
+  readonly fingerprint: Fingerprint
+  /** The path of a new one. */
+  readonly next: string
+}
+
+/** DEFINITION_CHANGED when the caller wants no change. */
+export function standingOf(
+  { state }: Hold,
+  crew: CrewDefinition,
+  task: TaskDefinition,
+  { changed = 'restart' }: ExecuteOptions,
+): Standing {
+  const fingerprint = task.fingerprint(state.inputs, outputsIn(state))
+  const known = state.tasks.get(task.name)?.attempts ?? []
+  const last = state.attempts.get(known.at(-1) ?? '')
+  const underWay = last?.status === 'open' || last?.status === 'refused' ? last : undefined
+  const reasons = underWay ? explainChange(underWay.fingerprint, fingerprint) : []
+  const words = `task ${task.name} has changed since it was started: ${reasons.join('; ')}`
+  if (reasons.length > 0 && changed === 'refuse') {
+    throw new RepriseError('DEFINITION_CHANGED', `${words}; resume with changed: 'restart' or 'continue'`, {
+      runId: state.run,
+      task: task.name,
+    })
+  }
+  if (reasons.length > 0) crew.logger.warn(`${words} (${changed})`)
+  const keeps = reasons.length === 0 || changed === 'continue'
+  return {
+    kept: keeps ? underWay : undefined,
+    because: { ...(keeps ? {} : { because: reasons }), ...(known.length === 0 ? sightOf(crew, task, state) : {}) },
+    fingerprint,
+    // behind the highest there is, not behind their number: lines may have been removed by hand
+    next: attemptPath(task.name, Math.max(0, ...known.map(attemptNumber)) + 1),
+  }
+}
+
+/** The attempt at a task that has no conversation. `work` says what a new one is, by its path. */
+export async function plainAttempt(
+  hold: Hold,
+  { kept, because, fingerprint, next }: Standing,
+  work: (path: string) => Pick<EntryBodies['task.started'], 'code' | 'child'>,
+): Promise<AttemptState> {
+  if (kept) return kept
+  await hold.append([{ type: 'task.started', path: next, fingerprint, ...work(next), ...because }])
+  return hold.state.attempts.get(next) as AttemptState
+}
+
+/** What a model is told first in the attempt that carries this one on. */
+export function sentBack({ refusal = '', refusedBy }: AttemptState): string {
+  return refusedBy === 'person' ? revisedAnswer(refusal) : refusedAnswer(refusal)
+}
+
+/** How many attempts were refused before this one, in the conversation that it carries on. */
+export function refusals(state: RunState, attempt: AttemptState): number {
+  const carried = attempt.carries && state.attempts.get(attempt.carries.path)
+  if (!carried) return 0
+  return (carried.refusedBy === 'person' ? 0 : 1) + refusals(state, carried)
+}

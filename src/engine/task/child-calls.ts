@@ -1,0 +1,64 @@
+// What the runs of crew tasks have called. It is copied up when the task is done; until then, and for attempts that were given up, it stands
+// in those runs alone, and whoever makes another one must look there. Each call is known once: what a run was told of is not its own.
+import { edited } from '../../journal/state/hand-edits.ts'
+import type { OnceCall } from '../../journal/entries.ts'
+import { hashBytes } from '../../journal/hash.ts'
+import { attemptPath, childRun } from '../../journal/paths.ts'
+import type { RunState } from '../../journal/state/state.ts'
+import { attemptsSinceDone } from './children.ts'
+import type { Engine } from '../definition.ts'
+import { callsFor, toOnceCall } from '../calls/once.ts'
+import { readEntries, readIfThere } from '../read/read-run.ts'
+
+/** What the unfinished children of a run have called so far. */
+export async function callsOfOpenChildren(engine: Engine, state: RunState): Promise<OnceCall[]> {
+  const calls = await Promise.all(
+    [...state.tasks.keys()].map(async (task) => callsUnder(engine, task, await runsSinceDone(engine, state, task))),
+  )
+  return calls.flat()
+}
+
+/** What earlier runs of this task have called: of the runs that this one was made from, and of its own earlier attempts. */
+export async function callsBefore(engine: Engine, state: RunState, task: string): Promise<OnceCall[]> {
+  const done = state.tasks.get(task)?.childCalls ?? []
+  const open = await callsUnder(engine, task, await runsSinceDone(engine, state, task))
+  return [...state.inheritedCalls, ...done, ...open]
+    .filter((call) => call.task.startsWith(`${task}/`))
+    .map((call) => ({ ...call, task: call.task.slice(task.length + 1) }))
+}
+
+/** What these runs of a task called, and those that work for them; as calls of the task. */
+export async function callsUnder(engine: Engine, task: string, runs: readonly RunState[]): Promise<OnceCall[]> {
+  const calls = await Promise.all(
+    runs.map(async (run) => {
+      const own = callsFor(run).filter((call) => !call.inherited)
+      return [...own.map(toOnceCall), ...(await callsOfOpenChildren(engine, run))]
+    }),
+  )
+  return calls.flat().map((call) => ({ ...call, task: `${task}/${call.task}` }))
+}
+
+/** The runs of the attempts at a task since it was last done, as far as they were made: those that were given up, and the current one. */
+export async function runsSinceDone(engine: Engine, state: RunState, task: string): Promise<RunState[]> {
+  const known = state.tasks.get(task)
+  const attempts = known ? attemptsSinceDone(state, known) : []
+  const read = await Promise.all(attempts.map(({ child }) => readIfThere(engine.store, child)))
+  return [...(await runsOfLostAttempts(engine, state, task)), ...read.filter((run) => run !== undefined)]
+}
+
+/** Runs of attempts whose start a person removed from the journal. They say which line stood before it, so they are known to be this run's. */
+async function runsOfLostAttempts({ store }: Engine, state: RunState, task: string): Promise<RunState[]> {
+  if (!edited(state) && !state.handEdited) return []
+  const found: RunState[] = []
+  for (let number = 1; ; number++) {
+    const path = attemptPath(task, number)
+    if (state.attempts.has(path)) continue
+    const run = await readIfThere(store, childRun(state.run, path))
+    if (!run) break
+    found.push(run)
+  }
+  if (found.length === 0) return []
+  const lines = new Set<string>()
+  for await (const { entry, bytes } of readEntries(store, state.run)) lines.add(entry.prev).add(hashBytes(bytes))
+  return found.filter(({ caller }) => caller !== undefined && lines.has(caller.after))
+}

@@ -1,0 +1,92 @@
+// The runs of tasks that are crews, as whoever looks at the run that made them sees them: their open questions are its own, under the
+// name of the task (`research/q1`), so that nobody needs to know of them to answer.
+import type { Question } from '../../journal/entries.ts'
+import {
+  addTo,
+  isEnded,
+  openQuestions,
+  spentByModel,
+  type AttemptState,
+  type RunState,
+  type TaskState,
+} from '../../journal/state/state.ts'
+import type { Store } from '../../stores/store.ts'
+import { childRun } from '../../journal/paths.ts'
+import { readIfThere, readRun } from '../read/read-run.ts'
+
+export interface Child {
+  readonly task: string
+  /** The attempt that it is the work of. */
+  readonly path: string
+  readonly run: string
+}
+
+/** The run that a task which is a crew is under way in. */
+export function childOf(state: RunState, task: string): Child | undefined {
+  const attempt = state.attempts.get(state.tasks.get(task)?.attempts.at(-1) ?? '')
+  if (attempt?.child === undefined || attempt.status !== 'open') return undefined
+  return { task, path: attempt.path, run: attempt.child }
+}
+
+type ChildAttempt = AttemptState & { readonly child: string }
+
+/** The attempts at a task that is a crew since it was last done: what their runs have taken is theirs alone until it is done again. */
+export function attemptsSinceDone(state: RunState, task: TaskState): ChildAttempt[] {
+  const attempts = task.attempts.flatMap((path) => state.attempts.get(path) ?? [])
+  const done = attempts.findLastIndex((attempt) => attempt.status === 'completed')
+  return attempts.slice(done + 1).filter((attempt): attempt is ChildAttempt => attempt.child !== undefined)
+}
+
+/**
+ * Counts what the runs of its tasks have taken so far as taken by those tasks, which the journal does only when they are done. For who looks
+ * at a run: one that goes on would count it twice.
+ */
+export async function countChildren(store: Store, state: RunState): Promise<RunState> {
+  for (const task of state.tasks.values()) {
+    for (const attempt of attemptsSinceDone(state, task)) {
+      const child = await readIfThere(store, attempt.child)
+      // one that was never made, or was deleted, has taken nothing
+      if (!child) continue
+      attempt.spent = spentByModel(await countChildren(store, child))
+      for (const usage of Object.values(attempt.spent)) addTo(state.spent, usage)
+    }
+  }
+  return state
+}
+
+/** All that are open, of the run and of the runs of its tasks. */
+export async function questionsOf(store: Store, state: RunState): Promise<Question[]> {
+  if (isEnded(state.status)) return []
+  const open = openQuestions(state)
+  for (const task of state.tasks.keys()) {
+    const child = childOf(state, task)
+    if (!child) continue
+    const read = await readIfThere(store, child.run)
+    // one that was never made, or was deleted, asks nothing
+    const asked = read ? await questionsOf(store, read) : []
+    open.push(...asked.map((question) => fromChild(child, question)))
+  }
+  return open
+}
+
+export function fromChild({ task, path }: Child, question: Question): Question {
+  return { ...question, id: `${task}/${question.id}`, path: `${path}/${question.path}` }
+}
+
+/** Where a question is to be answered that is a child's. */
+export function askedByChild(state: RunState, id: string): { readonly run: string; readonly id: string } | undefined {
+  const slash = id.indexOf('/')
+  const child = slash < 0 ? undefined : childOf(state, id.slice(0, slash))
+  return child && { run: child.run, id: id.slice(slash + 1) }
+}
+
+/** Whether a child that waited for people has all their answers. */
+export async function hasAnswers(store: Store, run: string): Promise<boolean> {
+  const { state } = await readRun(store, run)
+  const waits = state.suspended
+  if (waits?.reason === 'questions' || waits?.reason === 'limit') return openQuestions(state).length === 0
+  if (waits?.reason !== 'child') return false
+  const children = (waits.children ?? []).map((attempt) => childRun(run, attempt))
+  const answered = await Promise.all(children.map((child) => hasAnswers(store, child)))
+  return answered.every(Boolean)
+}

@@ -1,0 +1,235 @@
+// Whether an entry has the fields that its type says, so that whoever works with one need not ask: a line that a person edited, or
+// somebody made up, is refused where it is read. Fields that are not named here are let through, and so are types and versions that
+// this code does not know: such a run can be read, though not resumed.
+import { RepriseError } from '../../errors.ts'
+import { describe } from '../../options.ts'
+import { journalVersion, type Entry, type EntryBodies, type EntryType, type NewEntry } from '../entries.ts'
+import {
+  amount,
+  anyOf,
+  anything,
+  choice,
+  either,
+  entryNumber,
+  flag,
+  json,
+  list,
+  object,
+  one,
+  optional,
+  record,
+  text,
+  time,
+  yes,
+  type Shape,
+} from './shapes.ts'
+
+const owner = object({ host: text, boot: text, pid: amount, start: text, instance: text })
+const detail = optional(amount)
+const usage = object({
+  calls: amount,
+  input: amount,
+  output: amount,
+  cacheRead: detail,
+  cacheWrite: detail,
+  reasoning: detail,
+})
+const failure = object({ code: text, message: text })
+const texts = list(text)
+const fingerprint = record(text)
+const failedTries = list(object({ at: text, error: text }))
+const place = object({ run: text, seq: amount })
+const limit = object({ tokens: detail, cost: detail, seconds: detail })
+const declaredTasks = list(
+  object({ name: text, id: text, description: text, expectedOutput: optional(text), agent: optional(text) }),
+)
+const output = object({
+  raw: text,
+  structured: flag,
+  agent: optional(text),
+  usage,
+  startedAt: text,
+  completedAt: text,
+  fingerprint: optional(fingerprint),
+  limited: optional(record(amount)),
+})
+const onceCalls = list(
+  object({
+    task: text,
+    tool: text,
+    key: text,
+    occurrence: amount,
+    input: json,
+    calledAt: text,
+    outcome: either(one('unknown'), anyOf({ result: json, error: text })),
+    given: optional(flag),
+    idempotencyKey: optional(text),
+  }),
+)
+const edited = object({ missing: list(amount), changed: list(amount), tasks: texts })
+const file = object({ hash: text, name: text, mediaType: text, bytes: amount })
+const pinnedText = list(either(text, object({ output: amount, digest: text })))
+const request = object({
+  instructions: text,
+  message: pinnedText,
+  files: optional(list(file)),
+  tools: list(object({ name: text, description: text, schema: json })),
+  model: text,
+  settings: record(json),
+})
+const part = choice('type', {
+  text: { text },
+  reasoning: { text },
+  call: { id: text, tool: text, input: json, invalid: optional(text) },
+})
+const outcome = anyOf({ result: json, error: text, denied: text, unreadable: text })
+const message = choice('role', {
+  user: { text, files: optional(list(file)) },
+  assistant: { parts: list(part) },
+  tool: { results: list(object({ id: text, tool: text, outcome })) },
+})
+const conversation = object({ first: pinnedText, files: optional(list(file)), rest: list(message) })
+const asked = { id: text, path: text, text }
+const question = choice('kind', {
+  result: { ...asked, output: json, round: amount },
+  call: { ...asked, tool: text, input: json, key: text, earlier: onceCalls },
+  doubt: { ...asked, tool: text, input: json, key: text, calledAt: text, owner },
+  limit: { ...asked, limit, spent: usage },
+})
+const answer = choice('decision', {
+  approve: {},
+  revise: { feedback: text },
+  replace: { output: json },
+  fail: { reason: text },
+  deny: { reason: text },
+  use: { result: json },
+  run: {},
+  happened: { result: json },
+  raise: { to: limit },
+})
+const by = optional(text)
+
+/** A type has every field of its body here, so that one that is added is not forgotten. `path` where an entry is nowhere without it. */
+const bodies: { [T in EntryType]: { [K in keyof EntryBodies[T]]-?: Shape } & { path?: Shape } } = {
+  'run.created': {
+    run: text,
+    crew: text,
+    version: text,
+    inputs: record(json),
+    given: optional(record(json)),
+    tasks: declaredTasks,
+    owner,
+    parent: optional(object({ run: text, from: optional(text), request: optional(text) })),
+    plan: optional(
+      list(object({ task: text, action: text, reasons: texts, fields: optional(texts), unless: optional(texts) })),
+    ),
+    caller: optional(object({ path: text, after: text })),
+    reuse: optional(object({ maxAgeSeconds: optional(amount) })),
+    calls: optional(onceCalls),
+    lost: optional(list(object({ task: text, run: text, entries: list(amount) }))),
+    effects: optional(one('ask', 'again', 'never')),
+    by,
+  },
+  'run.resumed': { owner, tasks: optional(declaredTasks), edited: optional(edited), budget: optional(limit), by },
+  'run.suspended': { reason: text, through: optional(text), children: optional(texts) },
+  'run.completed': {},
+  'run.failed': { error: failure, task: optional(text) },
+  'run.cancelled': { by, reason: optional(text) },
+  'task.offered': { path: text, from: place, output, conversation: optional(conversation) },
+  'task.inherited': {
+    path: text,
+    from: place,
+    output: optional(output),
+    conversation: optional(conversation),
+    reasons: optional(texts),
+    stale: optional(texts),
+    condition: optional(fingerprint),
+  },
+  'task.started': {
+    path: text,
+    request: optional(request),
+    fingerprint,
+    condition: optional(fingerprint),
+    agent: optional(text),
+    child: optional(yes),
+    code: optional(yes),
+    carries: optional(object({ path: text, message: text })),
+    because: optional(texts),
+  },
+  'task.completed': {
+    path: text,
+    raw: optional(text),
+    structured: flag,
+    spent: optional(record(usage)),
+    calls: optional(onceCalls),
+  },
+  'task.failed': { path: text, error: failure },
+  'task.skipped': { path: text, reason: text, condition: optional(fingerprint) },
+  'task.edited': { path: text, raw: text, structured: flag, by },
+  'task.invalidated': { path: text, by, reason: optional(text) },
+  'callback.returned': { of: amount },
+  'file.written': { path: text, of: amount, file: text, bytes: amount },
+  'model.replied': {
+    path: text,
+    startedAt: text,
+    tries: optional(failedTries),
+    parts: list(part),
+    usage,
+    finish: text,
+    model: optional(text),
+    last: optional(yes),
+  },
+  'model.failed': { path: text, startedAt: text, tries: failedTries, error: failure },
+  'tool.called': {
+    path: text,
+    tool: text,
+    effect: one('read', 'idempotent', 'once'),
+    key: text,
+    idempotencyKey: text,
+    input: anything,
+    allowedBy: optional(text),
+    cacheKey: optional(text),
+  },
+  'tool.returned': {
+    path: text,
+    outcome,
+    source: optional(text),
+    key: optional(text),
+    by,
+  },
+  'tool.abandoned': { path: text, reason: text, begun: optional(flag) },
+  'guardrail.judged': {
+    path: text,
+    guardrail: text,
+    verdict: one('accepted', 'refused'),
+    reason: optional(text),
+    raw: optional(text),
+  },
+  'context.summarised': { path: text, through: text, summary: text },
+  'question.asked': { question },
+  'question.answered': { question: text, answer },
+  'message.refused': { message: text, reason: text },
+}
+const shapes = new Map(Object.entries(bodies).map(([type, body]) => [type, object({ path: optional(text), ...body })]))
+const envelope = object({ seq: entryNumber, at: time, token: amount, prev: text })
+const unknown = object({ seq: entryNumber })
+
+/** JOURNAL_DAMAGED, with the field and what it is, when an entry does not have what its type says. */
+export function checkEntry(entry: Entry, where: string): Entry {
+  const known = entry.v === journalVersion && shapes.has(entry.type)
+  const problem = known ? (envelope(entry) ?? shapes.get(entry.type)?.(entry)) : unknown(entry)
+  if (problem === undefined) return entry
+  const words = `${where} is a ${describe(entry.type)} whose ${problem.slice(1)}; mend that line, or restore the journal from a copy`
+  throw new RepriseError('JOURNAL_DAMAGED', words)
+}
+
+/** What is wrong with an entry that is yet to be written: `raw is 5, not a text`. */
+export function entryProblem(entry: NewEntry): string | undefined {
+  return shapes.get(entry.type)?.(entry)?.slice(1)
+}
+
+/** The hand edit that an entry records, if it is one that was written so. */
+export function editOf(entry: object): EntryBodies['run.resumed']['edited'] {
+  const edit = (entry as { readonly edited?: unknown }).edited
+  return edited(edit) === undefined ? (edit as EntryBodies['run.resumed']['edited']) : undefined
+}

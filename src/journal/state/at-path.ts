@@ -1,0 +1,100 @@
+// Where an entry belongs, found by its path. What a person removed by hand is made up for, so that what is still there is not
+// forgotten: above all not a call that must not be made twice.
+import type { Entry, EntryOf } from '../entries.ts'
+import type { Json } from '../json.ts'
+import { callPath, isNested, parentPath, taskOf, turnPath } from '../paths.ts'
+import {
+  noUsage,
+  type AttemptState,
+  type CallState,
+  type RunState,
+  type SentRequest,
+  type TaskState,
+  type TurnState,
+} from './state.ts'
+
+/** Of an attempt whose start was removed by hand, or that asks no model. */
+export const noRequest: SentRequest = { instructions: '', message: '', tools: [], model: '', settings: {} }
+
+/** The one turn of a task that is a function: no model was asked, and there is one call, of the function itself. */
+export function codeTurn(attempt: string, entry: EntryOf<'task.started'>, input: Json): TurnState {
+  const path = turnPath(attempt, 1)
+  const request = { type: 'call', id: '', tool: taskOf(attempt), input } as const
+  const { v, seq, at, token, prev } = entry
+  const envelope = { v, seq, at, token, prev, type: 'model.replied', path } as const
+  const reply = { ...envelope, startedAt: at, parts: [request], usage: noUsage, finish: 'code' }
+  return { path, reply, calls: [{ path: callPath(path, 0), request, times: 0, questions: [] }] }
+}
+
+/** The attempt of a turn. One whose start was removed by hand is given up, but what it did is not forgotten. */
+export function attemptAt(state: RunState, { path = '', seq, at }: Entry): AttemptState {
+  const place = parentPath(path)
+  let attempt = state.attempts.get(place)
+  if (!attempt) {
+    attempt = {
+      path: place,
+      seq,
+      after: '',
+      pinned: undefined,
+      request: noRequest,
+      fingerprint: {},
+      agent: '',
+      startedAt: at,
+      status: 'void',
+      accepted: [],
+      turns: [],
+    }
+    state.attempts.set(place, attempt)
+    const task = taskAt(state, place)
+    const list = isNested(place) ? task.nested : task.attempts
+    list.push(place)
+  }
+  return attempt
+}
+
+/** A call whose turn was removed by hand. */
+export function orphan(state: RunState, entry: EntryOf<'tool.called'>): CallState {
+  const path = entry.path ?? ''
+  const request = { type: 'call', id: '', tool: entry.tool, input: entry.input ?? null } as const
+  const call: CallState = { path, request, times: 0, questions: [] }
+  const turn = parentPath(path)
+  const reply = {
+    ...entry,
+    type: 'model.replied',
+    path: turn,
+    startedAt: entry.at,
+    parts: [request],
+    usage: noUsage,
+    finish: '',
+  } as const
+  const { turns } = attemptAt(state, reply)
+  const beside = turns.findLast((candidate) => candidate.path === turn)
+  if (beside) beside.calls.push(call)
+  else turns.push({ path: turn, reply, calls: [call] })
+  return call
+}
+
+/** The task that a path belongs to. One that nobody declared (its line was removed by hand) is made up from its name. */
+export function taskAt(state: RunState, path: string | undefined): TaskState {
+  const name = taskOf(path ?? '')
+  let task = state.tasks.get(name)
+  if (!task)
+    state.tasks.set(name, (task = { name, id: '', description: '', status: 'pending', attempts: [], nested: [] }))
+  return task
+}
+
+export function callAt(state: RunState, path: string | undefined): CallState | undefined {
+  if (path === undefined) return undefined
+  const turn = parentPath(path)
+  return state.attempts
+    .get(parentPath(turn))
+    ?.turns.findLast((candidate) => candidate.path === turn)
+    ?.calls.find((call) => call.path === path)
+}
+
+/** No journal that was only written has a conversation that leads back to itself, and whoever walks along one must come to its end. */
+export function carriesItself(state: RunState, path: string, carried: string | undefined): boolean {
+  for (let before = carried; before !== undefined; before = state.attempts.get(before)?.carries?.path)
+    if (before === path) return true
+  return false
+}

@@ -1,0 +1,395 @@
+// Entries to the state of a run. Pure and free of Node, so that engine, command line and page all read a journal alike.
+// Paths decide where an entry belongs, never its position: a journal from which a person removed a line still folds, and
+// a task without its `task.completed` is a task that is not done.
+import {
+  journalVersion,
+  type DeclaredTask,
+  type Entry,
+  type EntryOf,
+  type Limit,
+  type StoredOutput,
+} from '../entries.ts'
+import { closeFold, loseEntries, missEntries, without } from './hand-edits.ts'
+import { giveUp, withdraw } from './give-up.ts'
+import { readJson } from '../json.ts'
+import { limitedIn } from './limited.ts'
+import { attemptNumber, callPath, isNested, taskOf } from '../paths.ts'
+import { attemptAt, callAt, orphan, taskAt } from './at-path.ts'
+import { startedAttempt } from './started-attempt.ts'
+import { addTo, noUsage, replyText, spentOn, type RunState, type TaskState } from './state.ts'
+
+export function fold(entries: Iterable<Entry>): RunState {
+  const state = emptyState()
+  for (const entry of entries) applyEntry(state, entry)
+  return closeFold(state)
+}
+
+/** `run` is the name under which the journal is stored; left out, the journal says it. */
+export function emptyState(run = ''): RunState {
+  return {
+    run,
+    crew: '',
+    version: '',
+    status: 'queued',
+    inputs: {},
+    createdAt: '',
+    updatedAt: '',
+    owner: { host: '', boot: '', pid: 0, start: '', instance: '' },
+    lives: 0,
+    fruitless: 0,
+    spent: { ...noUsage },
+    activeMs: 0,
+    updatedMs: 0,
+    token: 0,
+    tasks: new Map(),
+    attempts: new Map(),
+    outputs: new Map(),
+    questions: new Map(),
+    inheritedCalls: [],
+    cached: new Map(),
+    seq: 0,
+    missing: [],
+    changed: [],
+  }
+}
+
+/** Moves the state on by one entry, in place: a journal of ten thousand entries must not copy its state as often. */
+export function applyEntry(state: RunState, entry: Entry): void {
+  missEntries(state, entry.seq - 1)
+  state.seq = entry.seq
+  const at = Date.parse(entry.at)
+  if (isWorkedOn(state, entry) && at > state.updatedMs) state.activeMs += at - state.updatedMs
+  state.token = entry.token
+  state.updatedMs = at
+  state.updatedAt = entry.at
+  if (entry.v !== journalVersion) {
+    state.unknown ??= `version ${entry.v} of entry ${entry.seq}`
+    return
+  }
+  const type: string = entry.type
+  const apply = Object.hasOwn(handlers, type) ? handlers[entry.type] : undefined
+  if (apply) (apply as (state: RunState, entry: Entry) => void)(state, entry)
+  else state.unknown ??= `type ${JSON.stringify(type)} of entry ${entry.seq}`
+}
+
+/** Whether somebody was at it until this entry: not while it was suspended, nor before another process took it over, if only to record an answer. */
+function isWorkedOn({ status, token }: RunState, entry: Entry): boolean {
+  return status === 'running' && entry.token === token && entry.type !== 'run.resumed'
+}
+
+const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => void } = {
+  'run.created': (state, entry) => {
+    Object.assign(state, {
+      // the name under which it is stored decides, so that the copy of a journal is a run of its own
+      run: state.run === '' ? entry.run : state.run,
+      crew: entry.crew,
+      version: entry.version,
+      inputs: entry.inputs,
+      owner: entry.owner,
+    })
+    Object.assign(state, { createdAt: entry.at, status: 'running', lives: 1, inheritedCalls: entry.calls ?? [] })
+    if (entry.parent) state.parent = entry.parent
+    if (entry.caller) state.caller = entry.caller
+    if (entry.effects) state.effects = entry.effects
+    if (entry.plan) state.plan = entry.plan
+    if (entry.reuse) state.reuse = entry.reuse
+    if (entry.given !== undefined) state.given = entry.given
+    declare(state, entry.tasks)
+    for (const lost of entry.lost ?? []) {
+      const task = state.tasks.get(lost.task)
+      if (task) task.lostBefore = lost
+    }
+  },
+  'run.resumed': (state, entry) => {
+    // only a run that was cut off counts: one that was suspended or failed has said why
+    state.fruitless = state.status === 'running' ? state.fruitless + 1 : 0
+    state.status = 'running'
+    state.owner = entry.owner
+    state.lives += 1
+    delete state.suspended
+    delete state.error
+    if (entry.budget) {
+      state.budget = entry.budget
+      for (const asked of state.questions.values()) {
+        if (asked.question.kind === 'limit' && !asked.answer) asked.withdrawn = true
+      }
+    }
+    if (entry.edited) recordEdit(state, entry.edited)
+    if (entry.tasks) declare(state, entry.tasks)
+    for (const task of state.tasks.values()) if (task.status === 'failed') task.status = 'pending'
+  },
+  'run.suspended': (state, entry) => {
+    state.status = 'suspended'
+    if (entry.reason === 'takeovers') state.fruitless = 0
+    const { reason, through, children } = entry
+    state.suspended = { reason, ...(through === undefined ? {} : { through }), ...(children ? { children } : {}) }
+  },
+  'run.completed': (state) => {
+    state.status = 'completed'
+  },
+  'run.failed': (state, entry) => {
+    state.status = 'failed'
+    state.error = { ...entry.error, ...(entry.task === undefined ? {} : { task: entry.task }) }
+  },
+  'run.cancelled': (state) => {
+    state.status = 'cancelled'
+  },
+  'task.offered': (state, entry) => {
+    const { from, output, conversation } = entry
+    if (!isOutput(output)) return
+    state.outputs.set(entry.seq, output.raw)
+    taskAt(state, entry.path).offered = { from, output, conversation }
+  },
+  'task.inherited': (state, entry) => {
+    const task = taskAt(state, entry.path)
+    const output = entry.output ?? task.offered?.output
+    // the offer was removed by hand
+    if (!output || !isOutput(output)) return
+    state.outputs.set(entry.seq, output.raw)
+    const conversation = entry.output ? entry.conversation : task.offered?.conversation
+    Object.assign(task, { status: 'completed', source: 'inherited', output, from: entry.from, seq: entry.seq })
+    if (conversation) task.conversation = conversation
+    if (entry.stale) task.stale = entry.stale
+    if (entry.condition) task.condition = entry.condition
+  },
+  'task.started': (state, entry) => {
+    const path = entry.path as string
+    const task = taskAt(state, path)
+    if (isNested(path)) {
+      task.nested.push(path)
+      state.attempts.set(path, startedAttempt(state, entry))
+      return
+    }
+    for (const earlier of task.attempts) {
+      const attempt = state.attempts.get(earlier)
+      if (attempt?.status === 'open') attempt.status = 'void'
+    }
+    withdraw(state, task)
+    // who wrote this knew all entries before it, but for those that a resume had missed by then: none was of this task
+    if (task.lost && attemptNumber(path) === 1) task.lost = without(task.lost, state.missing)
+    task.status = 'running'
+    task.startedAt ??= entry.at
+    task.attempts.push(path)
+    delete task.error
+    if (entry.condition) task.condition = entry.condition
+    state.attempts.set(path, startedAttempt(state, entry))
+  },
+  'task.completed': (state, entry) => {
+    const task = taskAt(state, entry.path)
+    const attempt = state.attempts.get(entry.path as string)
+    const last = attempt?.turns.at(-1)
+    // the last turn must be the answer: a turn with calls in its place means that the answer was removed by hand
+    const raw = entry.raw ?? (last?.calls.length === 0 ? replyText(last.reply) : undefined)
+    if (!attempt || raw === undefined || !isOutput({ raw, structured: entry.structured })) return
+    attempt.status = 'completed'
+    if (entry.spent) {
+      attempt.spent = entry.spent
+      for (const usage of Object.values(entry.spent)) addTo(state.spent, usage)
+    }
+    if (entry.calls) task.childCalls = [...(task.childCalls ?? []), ...entry.calls]
+    if (isNested(attempt.path)) {
+      attempt.answer = raw
+      return
+    }
+    const output: StoredOutput = {
+      raw,
+      structured: entry.structured,
+      ...(attempt.agent === '' ? {} : { agent: attempt.agent }),
+      usage: spentOn(state, task),
+      startedAt: task.startedAt ?? attempt.startedAt,
+      completedAt: entry.at,
+      fingerprint: attempt.fingerprint,
+      ...limitedIn(state, task, attempt),
+    }
+    forget(task)
+    withdraw(state, task)
+    state.outputs.set(entry.seq, raw)
+    Object.assign(task, { status: 'completed', source: 'executed', output, seq: entry.seq })
+  },
+  'task.failed': (state, entry) => {
+    const task = taskAt(state, entry.path)
+    const nested = isNested(entry.path ?? '') ? state.attempts.get(entry.path as string) : undefined
+    if (nested) {
+      nested.status = 'failed'
+      nested.refusal = entry.error.message
+      withdraw(state, task, `${nested.path}/`)
+      return
+    }
+    task.status = 'failed'
+    task.error = entry.error
+    withdraw(state, task)
+    const attempt = state.attempts.get(entry.path as string)
+    if (attempt) attempt.status = 'failed'
+  },
+  'task.skipped': (state, entry) => {
+    const task = taskAt(state, entry.path)
+    task.status = 'skipped'
+    if (entry.condition) task.condition = entry.condition
+  },
+  'task.edited': (state, entry) => {
+    const task = taskAt(state, entry.path)
+    if (!isOutput(entry)) return
+    giveUp(state, task)
+    const output: StoredOutput = {
+      raw: entry.raw,
+      structured: entry.structured,
+      usage: spentOn(state, task),
+      startedAt: task.startedAt ?? entry.at,
+      completedAt: entry.at,
+    }
+    forget(task)
+    state.outputs.set(entry.seq, entry.raw)
+    Object.assign(task, { status: 'completed', source: 'edited', output, seq: entry.seq })
+  },
+  'task.invalidated': (state, entry) => restart(state, taskAt(state, entry.path)),
+  'callback.returned': (state, entry) => {
+    if (entry.path === undefined) state.told = entry.of
+    else taskAt(state, entry.path).told = entry.of
+  },
+  'file.written': (state, { path, of, file }) => {
+    taskAt(state, path).written = { of, file }
+  },
+  'model.replied': (state, entry) => {
+    const path = entry.path as string
+    state.fruitless = 0
+    addTo(state.spent, entry.usage)
+    const calls = entry.parts.filter((part) => part.type === 'call')
+    attemptAt(state, entry).turns.push({
+      path,
+      reply: entry,
+      calls: calls.map((request, index) => ({ path: callPath(path, index), request, times: 0, questions: [] })),
+    })
+  },
+  'model.failed': () => {},
+  'tool.called': (state, entry) => {
+    const call = callAt(state, entry.path) ?? orphan(state, entry)
+    Object.assign(call, { effect: entry.effect, key: entry.key, calledAt: entry.at, calledBy: state.owner })
+    if (entry.input !== undefined) call.input = entry.input
+    const allowed = state.questions.get(entry.allowedBy ?? '')
+    if (allowed) allowed.used = true
+    call.idempotencyKey = entry.idempotencyKey
+    if (entry.allowedBy === undefined) delete call.allowedBy
+    else call.allowedBy = entry.allowedBy
+    if (entry.cacheKey !== undefined) call.cacheKey = entry.cacheKey
+    call.times += 1
+    delete call.abandoned
+  },
+  'tool.returned': (state, entry) => {
+    state.fruitless = 0
+    const call = callAt(state, entry.path)
+    if (!call) return
+    call.outcome = entry.outcome
+    // its call was removed by hand: it may have been one that must not be repeated
+    const happened = 'result' in entry.outcome || 'unreadable' in entry.outcome
+    if (happened && entry.source === undefined && call.calledAt === undefined) {
+      Object.assign(call, { effect: 'once', calledAt: entry.at, calledBy: state.owner })
+    }
+    if (entry.source) call.source = entry.source
+    if (entry.key !== undefined) call.key = entry.key
+    if (call.cacheKey !== undefined && entry.source === undefined && 'result' in entry.outcome)
+      state.cached.set(call.cacheKey, { path: call.path, outcome: entry.outcome })
+  },
+  'tool.abandoned': (state, entry) => {
+    const call = callAt(state, entry.path)
+    if (!call) return
+    if (entry.begun === false) {
+      delete call.calledAt
+      delete call.effect
+      call.times -= 1
+      // the answer has allowed nothing yet
+      const allowed = state.questions.get(call.allowedBy ?? '')
+      if (allowed) allowed.used = false
+    } else {
+      call.abandoned = entry.reason
+    }
+  },
+  'guardrail.judged': (state, entry) => {
+    const attempt = state.attempts.get(entry.path as string)
+    if (!attempt) return
+    if (entry.verdict === 'accepted') {
+      attempt.accepted.push(entry.raw === undefined ? {} : { raw: entry.raw })
+      return
+    }
+    attempt.status = 'refused'
+    attempt.refusal = entry.reason ?? ''
+    attempt.refusedBy = entry.guardrail
+  },
+  'context.summarised': (state, { path = '', through, summary, seq }) => {
+    const attempt = state.attempts.get(path)
+    if (attempt) attempt.summary = { through, text: summary, seq }
+  },
+  'question.asked': (state, entry) => {
+    // whoever asks again at the same place could not go on by what was answered before
+    for (const earlier of state.questions.values()) {
+      if (earlier.answer && earlier.question.path === entry.question.path) earlier.used = true
+    }
+    state.questions.set(entry.question.id, { question: entry.question })
+    callAt(state, entry.question.path)?.questions.push(entry.question.id)
+  },
+  'question.answered': (state, entry) => {
+    const asked = state.questions.get(entry.question)
+    if (!asked) return
+    asked.answer = entry.answer
+    // what it does not raise stays as it was when it was reached
+    if (entry.answer.decision === 'raise' && asked.question.kind === 'limit')
+      state.budget = { ...(asked.question.limit as Limit), ...(entry.answer.to as Limit) }
+  },
+  'message.refused': () => {},
+}
+
+/** What was edited into something that is no JSON is no output. */
+function isOutput({ raw, structured }: Pick<StoredOutput, 'raw' | 'structured'>): boolean {
+  return !structured || readJson(raw) !== undefined
+}
+
+function declare(state: RunState, tasks: EntryOf<'run.created'>['tasks']): void {
+  const before = state.tasks
+  state.tasks = new Map()
+  for (const declared of tasks) {
+    const known = before.get(declared.name)
+    if (known) delete known.removed
+    state.tasks.set(declared.name, known ? Object.assign(known, declared) : newTask(declared, state.lost))
+  }
+  // a task that is no longer declared stays readable, behind the others, when it has done anything
+  for (const [name, task] of before) {
+    if (state.tasks.has(name) || (task.status === 'pending' && task.attempts.length === 0)) continue
+    state.tasks.set(name, Object.assign(task, { removed: true }))
+    withdraw(state, task)
+  }
+}
+
+/** One that is declared after entries were lost may have been declared, and begun, in them. */
+function newTask(declared: DeclaredTask, lost: readonly number[] = []): TaskState {
+  const task: TaskState = { ...declared, status: 'pending', attempts: [], nested: [] }
+  return lost.length === 0 ? task : { ...task, lost: [...lost] }
+}
+
+/** Only what it names: a later edit may have touched lines before this entry, and is still to be recorded. */
+function recordEdit(state: RunState, edit: NonNullable<EntryOf<'run.resumed'>['edited']>): void {
+  state.handEdited = true
+  state.missing = without(state.missing, edit.missing)
+  state.changed = without(state.changed, edit.changed)
+  loseEntries(state, edit.missing)
+  for (const name of edit.tasks) restart(state, taskAt(state, name))
+}
+
+function restart(state: RunState, task: TaskState): void {
+  giveUp(state, task)
+  // who wants it executed anew wants it read anew
+  for (const [key, { path }] of state.cached) if (taskOf(path) === task.name) state.cached.delete(key)
+  delete task.offered
+  task.again = true
+  task.status = 'pending'
+  forget(task)
+}
+
+/** What is said of an output goes with it. */
+function forget(task: TaskState): void {
+  delete task.source
+  delete task.output
+  delete task.seq
+  delete task.from
+  delete task.conversation
+  delete task.stale
+  delete task.error
+}

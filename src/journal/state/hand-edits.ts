@@ -1,0 +1,93 @@
+// Entries that are missing or changed, by a person's edit of the journal itself or by damage: what that left undone, and what it may hide.
+import type { LostEntries } from '../entries.ts'
+import type { AttemptState, RunState, TaskState } from './state.ts'
+
+/** No person removes that many lines by hand: a number was mistyped. */
+export const gapLimit = 100_000
+
+/** The entries up to `last` are not there. Nobody knows what they said of a task that was not done by then. */
+export function missEntries(state: RunState, last: number): void {
+  if (last <= state.seq) return
+  if (last - state.seq >= gapLimit) {
+    state.unknown ??= `a gap of ${last - state.seq} entries before entry ${last + 1}`
+    return
+  }
+  const gone = Array.from({ length: last - state.seq }, (_, index) => state.seq + 1 + index)
+  state.missing.push(...gone)
+  for (const task of state.tasks.values()) if (!isDone(task)) task.lost = [...(task.lost ?? []), ...gone]
+}
+
+/**
+ * A resume is about to go on without these entries. What they may hide of a task is only a call of which nothing is left: so many
+ * entries must be missing as such a call needs.
+ */
+export function loseEntries(state: RunState, missing: readonly number[]): void {
+  state.lost = [...(state.lost ?? []), ...missing]
+  for (const task of state.tasks.values()) if (task.lost) task.lost = lostWith(state, task, missing)
+}
+
+/** What a run that is made from this one must know: entries in which calls may have been recorded that are not on record. */
+export function lostEntries(state: RunState): LostEntries[] {
+  return [...state.tasks.values()].flatMap((task) => {
+    const entries = lostWith(state, task, state.missing)
+    if (entries.length > 0) return [{ task: task.name, run: state.run, entries }]
+    return task.lostBefore ?? []
+  })
+}
+
+function lostWith(state: RunState, task: TaskState, missing: readonly number[]): readonly number[] {
+  const { lost = [] } = task
+  const others = without(lost, missing)
+  return lost.length - others.length < neededFor(state, task) ? others : lost
+}
+
+/** The call itself, the reply that asks for it, the start of the attempt: less by what of it may be on record. */
+function neededFor(state: RunState, { attempts, nested, agent }: TaskState): number {
+  const turns = [...attempts, ...nested].flatMap((path) => state.attempts.get(path)?.turns ?? [])
+  const askedFor = turns.some(({ calls }) => calls.some((call) => call.calledAt === undefined && !call.outcome))
+  if (askedFor) return 1
+  // a function is called without a reply
+  return attempts.length > 0 || agent === undefined ? 2 : 3
+}
+
+export function without(list: readonly number[], some: readonly number[]): number[] {
+  const gone = new Set(some)
+  return list.filter((seq) => !gone.has(seq))
+}
+
+/** A completed run in which a person removed a task's completion is not completed any more. Call it behind the last entry. */
+export function closeFold(state: RunState): RunState {
+  if (state.status === 'completed' && edited(state) && unfinished(state).length > 0) {
+    state.status = 'suspended'
+    state.suspended = { reason: 'edited' }
+  }
+  return state
+}
+
+export function edited(state: RunState): boolean {
+  return state.missing.length > 0 || state.changed.length > 0
+}
+
+/** Tasks that a person's edit of the journal left unfinished: something is missing or changed behind the start of their last attempt. */
+export function undone(state: RunState): TaskState[] {
+  const touched = [...state.missing, ...state.changed].reduce((most, seq) => Math.max(most, seq), 0)
+  return unfinished(state).filter((task) => {
+    // in a run that was completed, a task that was never begun had inherited its output
+    if (task.attempts.length === 0) return state.suspended?.reason === 'edited'
+    return touched > begin(state, state.attempts.get(task.attempts.at(-1) ?? ''))
+  })
+}
+
+/** The entry with which the conversation of an attempt began, in whatever attempt that was. */
+function begin(state: RunState, attempt: AttemptState | undefined): number {
+  const carried = attempt?.carries && state.attempts.get(attempt.carries.path)
+  return carried ? begin(state, carried) : (attempt?.seq ?? Infinity)
+}
+
+export function unfinished(state: RunState): TaskState[] {
+  return [...state.tasks.values()].filter((task) => !task.removed && !isDone(task))
+}
+
+function isDone({ status }: TaskState): boolean {
+  return status === 'completed' || status === 'skipped'
+}

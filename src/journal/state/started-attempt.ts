@@ -1,0 +1,28 @@
+// What an attempt is when it begins: pinned to a request, a function of its own, or a run of its own.
+import type { EntryOf, PinnedRequest } from '../entries.ts'
+import { childRun } from '../paths.ts'
+import { referencesIn, sentRequest } from '../pinned.ts'
+import { carriesItself, codeTurn, noRequest } from './at-path.ts'
+import type { AttemptState, RunState } from './state.ts'
+
+export function startedAttempt(state: RunState, entry: EntryOf<'task.started'>): AttemptState {
+  const path = entry.path as string
+  const pinned = entry.request as unknown as PinnedRequest | undefined
+  const isWhole = !pinned || referencesIn(pinned.message).every(({ output }) => state.outputs.has(output))
+  return {
+    path,
+    seq: entry.seq,
+    pinned,
+    request: pinned ? sentRequest(pinned, state.outputs) : noRequest,
+    fingerprint: entry.fingerprint,
+    agent: entry.agent ?? '',
+    startedAt: entry.at,
+    ...(entry.carries && !carriesItself(state, path, entry.carries.path) ? { carries: entry.carries } : {}),
+    after: entry.prev,
+    ...(entry.child ? { child: childRun(state.run, path) } : {}),
+    // what it was told was removed by hand: nobody can go on with it
+    status: isWhole ? 'open' : 'void',
+    accepted: [],
+    turns: entry.code ? [codeTurn(path, entry, state.inputs)] : [],
+  }
+}

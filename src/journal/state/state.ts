@@ -1,0 +1,291 @@
+// What a run looks like after its entries: the shape that `fold` makes and that engine, command line and page read.
+import type {
+  Answer,
+  Conversation,
+  DeclaredTask,
+  EntryBodies,
+  EntryOf,
+  Failure,
+  Fingerprint,
+  Limit,
+  LostEntries,
+  OnceCall,
+  OutputPlace,
+  Owner,
+  Parent,
+  PinnedRequest,
+  PlannedTask,
+  Question,
+  RunStatus,
+  StoredOutput,
+  ToolOutcome,
+  ToolRequest,
+  Usage,
+} from '../entries.ts'
+import type { Json } from '../json.ts'
+import { isNested } from '../paths.ts'
+
+export type { ToolOutcome }
+
+export interface RunState {
+  run: string
+  crew: string
+  version: string
+  status: RunStatus
+  inputs: { readonly [name: string]: Json }
+  /** The inputs as the caller gave them, where `beforeKickoff` made others of them. */
+  given?: { readonly [name: string]: Json }
+  parent?: Parent
+  /** The attempt of another run that has this one as its work. Which run that is, the run's name says: `callerOf`. */
+  caller?: EntryBodies['run.created']['caller']
+  plan?: readonly PlannedTask[]
+  reuse?: { readonly maxAgeSeconds?: number }
+  createdAt: string
+  updatedAt: string
+  /** The process that wrote the newest entries. */
+  owner: Owner
+  /** How many processes have worked on the run: one, and one more for each resume. */
+  lives: number
+  /** Resumes since the last step was recorded: a run that kills its process every time is not tried for ever. */
+  fruitless: number
+  /** Why a suspended run is suspended. */
+  suspended?: EntryBodies['run.suspended'] | { readonly reason: 'edited' }
+  error?: Failure & { readonly task?: string }
+  /** What the run has spent so far, and how long it was worked on. */
+  readonly spent: MutableUsage
+  activeMs: number
+  /** `updatedAt` as a number. */
+  updatedMs: number
+  /** Of the lease that the newest entry was written under. */
+  token: number
+  /** The budget that a resume or an answer gave it. */
+  budget?: Limit
+  /** By name, in the order of the crew. */
+  tasks: Map<string, TaskState>
+  /** By path: `note#1`. */
+  attempts: Map<string, AttemptState>
+  /** The texts of all outputs there ever were, by the entry that holds them: pinned requests refer to them. */
+  outputs: Map<number, string>
+  questions: Map<string, AskedQuestion>
+  /** The calls that may have changed something, of the runs that this one was made from. */
+  inheritedCalls: readonly OnceCall[]
+  /** What tools with `cache` returned in this run, by the key of the call. */
+  cached: Map<string, { readonly path: string; readonly outcome: ToolOutcome }>
+  /** The callbacks for its steps have returned up to this entry. */
+  told?: number
+  /** What is done about inherited calls, and about calls at all: see `run.created`. */
+  effects?: 'ask' | 'again' | 'never'
+  /** The last entry. */
+  seq: number
+  /** Entries that are not there any more, and lines that were changed: a person's edit, or damage, not yet recorded by a resume. */
+  missing: number[]
+  changed: number[]
+  /** Entries that were missing when a resume recorded it. */
+  lost?: readonly number[]
+  /** A resume has recorded such an edit: what stands in the journal is not only what happened. */
+  handEdited?: boolean
+  /** A type or version that this code does not know: the run can be read, not resumed. */
+  unknown?: string
+}
+
+export interface AskedQuestion {
+  readonly question: Question
+  answer?: Answer
+  /** The answer has allowed its one call. */
+  used?: boolean
+  /** The task was edited or is executed anew, so nobody needs the answer any more. */
+  withdrawn?: boolean
+}
+
+export type TaskStatus = 'pending' | 'running' | 'completed' | 'failed' | 'skipped'
+
+export interface TaskState extends DeclaredTask {
+  status: TaskStatus
+  /** How a completed task came by its output. */
+  source?: 'executed' | 'inherited' | 'edited'
+  output?: StoredOutput
+  /** Where an inherited output was made. */
+  from?: OutputPlace
+  /** What was said to make an inherited output. */
+  conversation?: Conversation
+  /** What it may inherit when its turn comes. */
+  offered?: {
+    readonly from: OutputPlace
+    readonly output: StoredOutput
+    readonly conversation?: Conversation | undefined
+  }
+  /** The entry that completed the task. */
+  seq?: number
+  /** Calls that must not be repeated, of the runs that a task which is a crew was executed by. */
+  childCalls?: readonly OnceCall[]
+  /** Entries that are missing and may have been of this task: it may have made calls that are not on record. */
+  lost?: readonly number[]
+  /** The same, in a run that this one was made from. */
+  lostBefore?: LostEntries
+  /** A person wants it executed: no stored output stands in for that. */
+  again?: boolean
+  /** The entry that completed the task when its callbacks returned. */
+  told?: number
+  /** The file that holds its output, and the entry that had completed the task by then. */
+  written?: { readonly of: number; readonly file: string }
+  /** What its condition saw when it was last asked. */
+  condition?: Fingerprint
+  /** In words: what no longer matched when the output was inherited. */
+  stale?: readonly string[]
+  /** No longer among the crew's tasks when the run was resumed. */
+  removed?: boolean
+  /** Paths of its attempts, oldest first. */
+  attempts: string[]
+  /** Paths of attempts within its steps. */
+  nested: string[]
+  startedAt?: string
+  error?: Failure
+}
+
+export interface AttemptState {
+  readonly path: string
+  /** The entry that started it. */
+  readonly seq: number
+  /** As it is stored; undefined for an attempt that asks no model, or whose start was removed by hand. */
+  readonly pinned: PinnedRequest | undefined
+  /** As it is sent. */
+  readonly request: SentRequest
+  readonly fingerprint: Fingerprint
+  readonly agent: string
+  readonly startedAt: string
+  readonly carries?: { readonly path: string; readonly message: string }
+  /** open: goes on behind its last recorded step. refused: a new attempt carries it on. void: given up, the next one starts fresh. */
+  status: 'open' | 'completed' | 'refused' | 'failed' | 'void'
+  refusal?: string
+  /** Who refused it: the schema, a guardrail, or a person. */
+  refusedBy?: string
+  /** What the guardrails that have accepted its answer made of it, in their order. */
+  readonly accepted: { readonly raw?: string }[]
+  /** Of a nested one: what it came to. */
+  answer?: string
+  /** The hash of the line before the one that started it. */
+  readonly after: string
+  /** The run that the attempt at a task which is a crew is, and what that has spent, by model. */
+  readonly child?: string
+  spent?: { readonly [model: string]: Usage }
+  /** The newest: what stands in for the older part of its conversation. */
+  summary?: SummaryState
+  readonly turns: TurnState[]
+}
+
+export type SentRequest = Omit<PinnedRequest, 'message'> & { readonly message: string }
+
+export interface SummaryState {
+  /** The last turn that it covers, in this attempt or in one that it carries on. */
+  readonly through: string
+  readonly text: string
+  readonly seq: number
+}
+
+export interface TurnState {
+  readonly path: string
+  readonly reply: EntryOf<'model.replied'>
+  readonly calls: CallState[]
+}
+
+export interface CallState {
+  readonly path: string
+  readonly request: ToolRequest
+  effect?: EntryBodies['tool.called']['effect']
+  key?: string
+  /** What the tool was called with, where a person changed it. */
+  input?: Json
+  calledAt?: string
+  calledBy?: Owner
+  idempotencyKey?: string
+  /** The question whose answer allowed the newest call. */
+  allowedBy?: string
+  cacheKey?: string
+  /** How often it was started. */
+  times: number
+  /** Called, and ended without anyone knowing how: aborted or timed out. A call without an outcome after a crash is one too. */
+  abandoned?: string
+  outcome?: ToolOutcome
+  source?: EntryBodies['tool.returned']['source']
+  /** Ids of questions about this call, oldest first. */
+  readonly questions: string[]
+}
+
+export const noUsage: Usage = { calls: 0, input: 0, output: 0 }
+
+export function addUsage(a: Usage, b: Usage): Usage {
+  const sum = { ...a }
+  addTo(sum, b)
+  return sum
+}
+
+type MutableUsage = { -readonly [K in keyof Usage]: Usage[K] }
+
+/** In place: a run may have ten thousand steps to sum up. */
+export function addTo(sum: MutableUsage, usage: Usage): void {
+  sum.calls += usage.calls
+  sum.input += usage.input
+  sum.output += usage.output
+  for (const detail of ['cacheRead', 'cacheWrite', 'reasoning'] as const) {
+    const more = usage[detail]
+    if (more !== undefined) sum[detail] = (sum[detail] ?? 0) + more
+  }
+}
+
+/** The text of a reply, without its reasoning. */
+export function replyText(reply: EntryOf<'model.replied'>): string {
+  return reply.parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
+}
+
+/** What the attempts at a task have spent in this run. */
+export function spentOn(state: RunState, task: TaskState): Usage {
+  const sum = { ...noUsage }
+  for (const { usage } of modelCalls(state, task)) addTo(sum, usage)
+  return sum
+}
+
+/** What was asked of a model: one call, or all that the run of a task which is a crew has made of that model. */
+export interface ModelCalls {
+  readonly model: string
+  readonly usage: Usage
+  readonly at: string
+  /** By the task's own agent, and not by one that it handed work to, a judge or a crew. */
+  readonly own: boolean
+}
+
+/** All model calls of the attempts at a task in this run, with those for it: delegations, judges, the run of a crew. */
+export function modelCalls(state: RunState, { attempts, nested }: TaskState): ModelCalls[] {
+  return [...attempts, ...nested].flatMap((path) => {
+    const attempt = state.attempts.get(path)
+    if (!attempt) return []
+    const { request, startedAt: at, turns, spent = {} } = attempt
+    const own = !isNested(path)
+    return [
+      ...turns.map(({ reply }) => ({ model: request.model, usage: reply.usage, at, own })),
+      ...Object.entries(spent).map(([model, usage]) => ({ model, usage, at, own: false })),
+    ]
+  })
+}
+
+/** What runs have spent, by model. */
+export function spentByModel(...states: readonly RunState[]): { [model: string]: Usage } {
+  const sums = new Map<string, MutableUsage>()
+  const calls = states.flatMap((state) => [...state.tasks.values()].flatMap((task) => modelCalls(state, task)))
+  for (const { model, usage } of calls) {
+    const sum = sums.get(model) ?? { ...noUsage }
+    sums.set(model, sum)
+    addTo(sum, usage)
+  }
+  return Object.fromEntries(sums)
+}
+
+/** Completed or cancelled: such a run takes no messages and, unless a person edited its journal, no entries. */
+export function isEnded(status: RunStatus | undefined): boolean {
+  return status === 'completed' || status === 'cancelled'
+}
+
+export function openQuestions(state: RunState): Question[] {
+  return [...state.questions.values()]
+    .filter(({ answer, withdrawn }) => !answer && !withdrawn)
+    .map(({ question }) => question)
+}

@@ -1,0 +1,56 @@
+// What a model was sent, as one plain text: instructions, messages, calls and results in their order. No ids and no options are in
+// it, so it is the same in every process and whatever the provider.
+import type { LanguageModelV4 } from './resolve/resolve-model.ts'
+
+export interface Conversation {
+  readonly asked: { readonly conversation: string; readonly instructions: string; readonly lastMessage: string }
+  /** How many tool results there are. */
+  readonly results: number
+  /** The calls that the model has made, each as `tool({"its":"input"})`. */
+  readonly made: readonly string[]
+}
+
+type Prompt = Parameters<LanguageModelV4['doGenerate']>[0]['prompt']
+type Part = Exclude<Prompt[number]['content'], string>[number]
+
+export function readConversation(prompt: Prompt): Conversation {
+  const texts = prompt.map((message) => ({
+    role: message.role,
+    text:
+      typeof message.content === 'string' ? message.content : message.content.map(textOf).filter(Boolean).join('\n'),
+  }))
+  const parts = prompt.flatMap((message): readonly Part[] =>
+    typeof message.content === 'string' ? [] : message.content,
+  )
+  return {
+    asked: {
+      conversation: texts.map(({ text }) => text).join('\n\n'),
+      instructions: texts
+        .filter(({ role }) => role === 'system')
+        .map(({ text }) => text)
+        .join('\n\n'),
+      lastMessage: texts.at(-1)?.text ?? '',
+    },
+    results: parts.filter((part) => part.type === 'tool-result').length,
+    made: parts.filter((part) => part.type === 'tool-call').map(textOf),
+  }
+}
+
+function textOf(part: Part): string {
+  switch (part.type) {
+    case 'text':
+    case 'reasoning':
+      return part.text
+    case 'file':
+      return `<file ${part.filename ?? ''} ${part.mediaType}>`
+    case 'tool-call':
+      return `${part.toolName}(${JSON.stringify(part.input)})`
+    case 'tool-result': {
+      const { output } = part
+      if (output.type === 'execution-denied') return output.reason ?? 'denied'
+      return typeof output.value === 'string' ? output.value : JSON.stringify(output.value)
+    }
+    default:
+      return ''
+  }
+}

@@ -1,0 +1,99 @@
+// What differs between two runs, as data: folded states in, nothing else read. Free of Node, so that the page shows the same.
+import type { Failure, RunStatus, Usage } from '../../journal/entries.ts'
+import { diffText } from './lines/diff-text.ts'
+import { jsonChanges, type JsonChange } from './json-changes.ts'
+import { diffTasks, type TaskDiff } from './task-diff.ts'
+import { withFileWords } from '../../journal/files.ts'
+import type { RunState, TaskState } from '../../journal/state/state.ts'
+
+/** Plain data: JSON carries all of it. `String(diff)` is the text that `diffText` makes. */
+export interface RunDiff {
+  readonly a: RunSide
+  readonly b: RunSide
+  /** No task differs, and crew, inputs, the order of the tasks, status and error of the runs are equal. */
+  readonly same: boolean
+  /** The first of `tasks` that differs. */
+  readonly first?: string
+  /** `inputs.topic` */
+  readonly inputs: readonly JsonChange[]
+  /** The tasks that both runs have, when they do not come in the same order. */
+  readonly order?: { readonly a: readonly string[]; readonly b: readonly string[] }
+  /** Those of b in its order, then those that only a has. One that was taken out of the crew before a resume is not of the run. */
+  readonly tasks: readonly TaskDiff[]
+  toString(): string
+}
+
+export interface RunSide {
+  readonly id: string
+  readonly crew: string
+  readonly status: RunStatus
+  readonly createdAt: string
+  /** From the first entry to the last, also while nobody worked on it. */
+  readonly durationMs: number
+  /** What this run spent; not what its inherited outputs had cost. */
+  readonly usage: Usage
+  /** What that cost in dollars, where whoever made the diff knows the prices. */
+  readonly cost?: number
+  readonly error?: Failure & { readonly task?: string }
+}
+
+/** What changed from run a to run b. What makes a task differ stands at `TaskDiff.differences`. */
+export function diffRuns(a: RunState, b: RunState, costs: Costs = {}): RunDiff {
+  const [tasksA, tasksB] = [tasksOf(a), tasksOf(b)]
+  const names = new Set([...tasksB.keys(), ...tasksA.keys()])
+  const tasks = [...names].map((name) => {
+    const [before, after] = [tasksA.get(name), tasksB.get(name)]
+    return diffTasks(before && { state: a, task: before }, after && { state: b, task: after })
+  })
+  const sides = { a: sideOf(a, costs.a), b: sideOf(b, costs.b) }
+  const first = tasks.find((task) => task.differences.length > 0)?.name
+  const inputs = jsonChanges(withFileWords(a.inputs), withFileWords(b.inputs), 'inputs')
+  const order = diffOrder([...tasksA.keys()], [...tasksB.keys()])
+  const diff = {
+    ...sides,
+    same: first === undefined && inputs.length === 0 && !order && sameEnd(sides.a, sides.b),
+    ...(first === undefined ? {} : { first }),
+    inputs,
+    ...(order ? { order } : {}),
+    tasks,
+  }
+  // not enumerable, so that it is no data
+  const text = { value: () => diffText(diff) }
+  return Object.defineProperties(diff, { toString: text, [Symbol.for('nodejs.util.inspect.custom')]: text })
+}
+
+/** In dollars. */
+export interface Costs {
+  readonly a?: number | undefined
+  readonly b?: number | undefined
+}
+
+function tasksOf(state: RunState): Map<string, TaskState> {
+  return new Map([...state.tasks].filter(([, task]) => !task.removed))
+}
+
+function sideOf(state: RunState, cost: number | undefined): RunSide {
+  const { run: id, crew, status, createdAt, error } = state
+  return {
+    id,
+    crew,
+    status,
+    createdAt,
+    durationMs: Date.parse(state.updatedAt) - Date.parse(createdAt) || 0,
+    usage: { ...state.spent },
+    ...(cost === undefined ? {} : { cost }),
+    ...(error ? { error } : {}),
+  }
+}
+
+function diffOrder(a: readonly string[], b: readonly string[]): RunDiff['order'] {
+  const [inA, inB] = [a.filter((name) => b.includes(name)), b.filter((name) => a.includes(name))]
+  return inA.every((name, index) => name === inB[index]) ? undefined : { a: inA, b: inB }
+}
+
+function sameEnd(a: RunSide, b: RunSide): boolean {
+  const [before, after] = [a, b].map(({ crew, status, error }) =>
+    JSON.stringify([crew, status, error?.code, error?.message, error?.task]),
+  )
+  return before === after
+}

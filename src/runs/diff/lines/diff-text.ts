@@ -1,0 +1,72 @@
+// What a person reads of a diff, in a terminal of 80 columns or in a log. No colours; who prints it may add them by kind of line.
+import type { RunDiff, RunSide } from '../diff-runs.ts'
+import { dollars, duration, longTime, plural, usageWords } from '../../../text/words.ts'
+import { changeLines } from './change-lines.ts'
+import { marked, note, title, type DiffLine } from './diff-lines.ts'
+import { taskLines } from './task-lines.ts'
+
+export interface DiffTextOptions {
+  /** Equal lines around each change of a text: 3 unless told. */
+  readonly context?: number
+}
+
+/** Text of models, tools and inputs is made harmless: what would steer a terminal is shown instead. Long values are cut. */
+export function diffText(diff: RunDiff, options: DiffTextOptions = {}): string {
+  return diffLines(diff, options)
+    .map((line) => line.text)
+    .join('\n')
+}
+
+/** The lines of `diffText` with their kinds. */
+export function diffLines(diff: RunDiff, { context = 3 }: DiffTextOptions = {}): DiffLine[] {
+  const { a, b, inputs, order, tasks } = diff
+  if (diff.same)
+    return title(`Run ${a.id} and run ${b.id} of crew ${b.crew} are the same: inputs, prompts, steps and outputs.`)
+  const differing = tasks.filter((task) => task.differences.length > 0)
+  const equal = tasks.filter((task) => task.differences.length === 0).map((task) => task.name)
+  return [
+    ...runLines('---', 'removed', a),
+    ...runLines('+++', 'added', b),
+    ...section(title(headline(diff))),
+    ...(inputs.length > 0 ? section([...title('Inputs'), ...changeLines(inputs, context)]) : []),
+    ...(order
+      ? section([
+          ...title('Order of the tasks'),
+          ...marked('removed', order.a.join(', ')),
+          ...marked('added', order.b.join(', ')),
+        ])
+      : []),
+    ...differing.flatMap((task) => section(taskLines(task, context))),
+    ...(equal.length > 0 ? section(title(`The same in both: ${equal.join(', ')}`)) : []),
+  ]
+}
+
+function runLines(mark: string, kind: 'removed' | 'added', side: RunSide): DiffLine[] {
+  const { id, crew, status, createdAt, durationMs, usage, cost, error } = side
+  const price = cost === undefined ? [] : [dollars(cost)]
+  const spent = usage.calls > 0 ? [plural(usage.calls, 'call'), usageWords(usage), ...price] : ['no model call']
+  const facts = [status, longTime(createdAt), duration(durationMs), ...spent]
+  return [
+    ...title(`${mark} run ${id} of crew ${crew}`).map((line) => ({ ...line, kind })),
+    ...note(`  ${facts.join(', ')}`),
+    ...(error ? note(`  ${error.code}: ${error.message}`, 2) : []),
+  ]
+}
+
+function headline({ first, a, b, inputs, order, tasks }: RunDiff): string {
+  if (first !== undefined) {
+    const count = tasks.filter((task) => task.differences.length > 0).length
+    return `${count} of ${plural(tasks.length, 'task')} differ${count === 1 ? 's' : ''}, first ${first}.`
+  }
+  const what = [
+    ...(a.crew === b.crew ? [] : ['the crews']),
+    ...(inputs.length > 0 ? ['the inputs'] : []),
+    ...(order ? ['the order of the tasks'] : []),
+    ...(a.status === b.status ? [] : ['how the runs stand']),
+  ]
+  return `No task differs, only ${what.join(', ') || 'the errors'}.`
+}
+
+function section(lines: readonly DiffLine[]): DiffLine[] {
+  return [{ kind: 'note', text: '' }, ...lines]
+}

@@ -1,0 +1,69 @@
+// What was sent to the model in the one run and in the other, from the requests that the attempts pinned.
+import type { ToolDefinition } from '../../journal/entries.ts'
+import type { AttemptState, SentRequest } from '../../journal/state/state.ts'
+import type { Json } from '../../journal/json.ts'
+import { jsonChanges, type JsonChange } from './json-changes.ts'
+import type { Missing } from './maker.ts'
+import { textDiff, type TextDiff } from './text-diff.ts'
+
+/** Only what changed. Where a side has no prompt, `missing` says why, and nothing is compared. */
+export interface PromptDiff {
+  readonly missing?: { readonly a?: Missing; readonly b?: Missing }
+  readonly instructions?: TextDiff
+  /** The first message, with the outputs of earlier tasks in it. */
+  readonly message?: TextDiff
+  /** By name. */
+  readonly tools: readonly ToolChange[]
+  readonly model?: { readonly a: string; readonly b: string }
+  /** `settings.temperature` */
+  readonly settings: readonly JsonChange[]
+  /** Of the JSON Schema of the answer: `schema.properties.policy`. Added or removed as a whole where one side asked for text. */
+  readonly schema: readonly JsonChange[]
+}
+
+export type ToolChange =
+  | { readonly name: string; readonly kind: 'added' | 'removed' }
+  /** `lookup_policy.description`, `lookup_policy.schema.properties.number` */
+  | { readonly name: string; readonly kind: 'changed'; readonly changes: readonly JsonChange[] }
+
+export function diffPrompts(a: AttemptState | Missing, b: AttemptState | Missing): PromptDiff {
+  if (typeof a === 'string' || typeof b === 'string') {
+    const missing = { ...(typeof a === 'string' ? { a } : {}), ...(typeof b === 'string' ? { b } : {}) }
+    return { missing, tools: [], settings: [], schema: [] }
+  }
+  return diffRequests(a.request, b.request)
+}
+
+export function samePrompt({ instructions, message, tools, model, settings, schema }: PromptDiff): boolean {
+  return !instructions && !message && !model && tools.length + settings.length + schema.length === 0
+}
+
+function diffRequests(a: SentRequest, b: SentRequest): PromptDiff {
+  const instructions = textDiff(a.instructions, b.instructions)
+  const message = textDiff(a.message, b.message)
+  return {
+    ...(instructions ? { instructions } : {}),
+    ...(message ? { message } : {}),
+    tools: diffTools(a.tools, b.tools),
+    ...(a.model === b.model ? {} : { model: { a: a.model, b: b.model } }),
+    settings: jsonChanges(a.settings, b.settings, 'settings'),
+    schema: diffSchemas(a.output, b.output),
+  }
+}
+
+function diffTools(a: readonly ToolDefinition[], b: readonly ToolDefinition[]): ToolChange[] {
+  const names = [...new Set([...a, ...b].map((tool) => tool.name))].toSorted()
+  return names.flatMap((name): ToolChange[] => {
+    const [before, after] = [a, b].map((tools) => tools.find((tool) => tool.name === name))
+    if (!before) return [{ name, kind: 'added' }]
+    if (!after) return [{ name, kind: 'removed' }]
+    const changes = jsonChanges(before as unknown as Json, after as unknown as Json, name)
+    return changes.length > 0 ? [{ name, kind: 'changed', changes }] : []
+  })
+}
+
+function diffSchemas(a: Json | undefined, b: Json | undefined): JsonChange[] {
+  if (a !== undefined && b !== undefined) return jsonChanges(a, b, 'schema')
+  if (a !== undefined) return [{ path: 'schema', kind: 'removed', a }]
+  return b === undefined ? [] : [{ path: 'schema', kind: 'added', b }]
+}

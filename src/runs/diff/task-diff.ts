@@ -1,0 +1,158 @@
+// One task in two runs.
+import type { Failure, Fingerprint, Usage } from '../../journal/entries.ts'
+import { changedFields, explainChange } from '../../journal/fingerprint.ts'
+import { readJson } from '../../journal/json.ts'
+import { spentOn, type RunState, type TaskState, type TaskStatus } from '../../journal/state/state.ts'
+import { jsonChanges, type JsonChange } from './json-changes.ts'
+import { makerOf } from './maker.ts'
+import { diffPrompts, samePrompt, type PromptDiff } from './prompt-diff.ts'
+import { diffSteps, type StepsDiff } from './steps-diff.ts'
+import { textDiff, type TextDiff } from './text-diff.ts'
+
+export interface TaskDiff {
+  readonly name: string
+  /**
+   * Why the task differs; empty when it does not.
+   * - `presence`: only one run has it
+   * - `status`: it ended otherwise, or failed with another error
+   * - `definition`: its texts, agent, model, tools, or whatever else of the crew's code its fingerprint covers
+   * - `prompt`: what was sent; compared where both runs sent something
+   * - `steps`: the tool calls, or how many model calls there were; compared where both runs took steps
+   * - `output`: its text, or that there is one
+   *
+   * Tokens, time, failed tries, attempts that were given up, and whether an equal output was executed, inherited or edited do not count.
+   */
+  readonly differences: readonly Difference[]
+  /** Left out where the run does not have the task. Then definition, fields, prompt and steps are empty. */
+  readonly a?: TaskSide
+  readonly b?: TaskSide
+  /** As declared, placeholders and all; only what changed. */
+  readonly definition: DefinitionDiff
+  /** Fingerprint fields that changed, in words: "input topic changed". */
+  readonly fields: readonly string[]
+  readonly prompt: PromptDiff
+  readonly steps: StepsDiff
+  /** Left out when both gave the same text, or none. */
+  readonly output?: OutputDiff
+}
+
+export type Difference = 'presence' | 'status' | 'definition' | 'prompt' | 'steps' | 'output'
+
+export interface TaskSide {
+  /** A task at which the run failed is `failed`, also when a resume would go on with it. */
+  readonly status: TaskStatus
+  /** How a completed task came by its output. */
+  readonly source?: 'executed' | 'inherited' | 'edited'
+  /** The run that made an inherited output. */
+  readonly from?: string
+  readonly attempts: number
+  /** What making the output took, in whatever run it was made. */
+  readonly usage: Usage
+  readonly error?: Failure
+}
+
+export interface DefinitionDiff {
+  readonly description?: TextDiff
+  readonly expectedOutput?: TextDiff
+  readonly agent?: { readonly a?: string; readonly b?: string }
+}
+
+export interface OutputDiff {
+  /** Which runs have one. */
+  readonly in: 'both' | 'a' | 'b'
+  readonly text: TextDiff
+  /** Where both are structured: `output.items[2].date`. Empty when the same values are only written otherwise. */
+  readonly changes?: readonly JsonChange[]
+}
+
+interface Side {
+  readonly state: RunState
+  readonly task: TaskState
+}
+
+export function diffTasks(a: Side | undefined, b: Side | undefined): TaskDiff {
+  const name = (b ?? a)?.task.name ?? ''
+  const sides = { ...(a ? { a: sideOf(a) } : {}), ...(b ? { b: sideOf(b) } : {}) }
+  const output = diffOutputs(a?.task, b?.task)
+  const gave = output ? { output } : {}
+  if (!a || !b) {
+    const prompt = { tools: [], settings: [], schema: [] }
+    return {
+      name,
+      differences: ['presence'],
+      ...sides,
+      definition: {},
+      fields: [],
+      prompt,
+      steps: { results: [] },
+      ...gave,
+    }
+  }
+  const makers = { a: makerOf(a.state, a.task), b: makerOf(b.state, b.task) }
+  const definition = diffDefinitions(a.task, b.task)
+  const [before, after] = [fingerprintOf(a), fingerprintOf(b)]
+  const fields = before && after ? explainChange(before, after) : []
+  const prompt = diffPrompts(makers.a, makers.b)
+  const steps = diffSteps({ a: a.state, b: b.state }, makers)
+  const found: Record<Exclude<Difference, 'presence'>, boolean> = {
+    status: !sameStatus(sideOf(a), sideOf(b)),
+    definition:
+      Object.keys(definition).length > 0 || (before && after && changedFields(before, after).some(isDeclared)) === true,
+    prompt: !samePrompt(prompt),
+    steps: steps.parting !== undefined,
+    output: output !== undefined,
+  }
+  const differences = (Object.keys(found) as (keyof typeof found)[]).filter((part) => found[part])
+  return { name, differences, ...sides, definition, fields, prompt, steps, ...gave }
+}
+
+function sideOf({ state, task }: Side): TaskSide {
+  const { source, from, output } = task
+  const stopped = task.status === 'running' && state.error?.task === task.name ? state.error : undefined
+  const error = task.error ?? stopped
+  return {
+    status: stopped ? 'failed' : task.status,
+    ...(source ? { source } : {}),
+    ...(from ? { from: from.run } : {}),
+    attempts: task.attempts.length,
+    usage: output?.usage ?? spentOn(state, task),
+    ...(error ? { error: { code: error.code, message: error.message } } : {}),
+  }
+}
+
+function sameStatus(a: TaskSide, b: TaskSide): boolean {
+  return a.status === b.status && a.error?.code === b.error?.code && a.error?.message === b.error?.message
+}
+
+function diffDefinitions(a: TaskState, b: TaskState): DefinitionDiff {
+  const description = textDiff(a.description, b.description)
+  const expectedOutput = textDiff(a.expectedOutput ?? '', b.expectedOutput ?? '')
+  const agent = { ...(a.agent === undefined ? {} : { a: a.agent }), ...(b.agent === undefined ? {} : { b: b.agent }) }
+  return {
+    ...(description ? { description } : {}),
+    ...(expectedOutput ? { expectedOutput } : {}),
+    ...(a.agent === b.agent ? {} : { agent }),
+  }
+}
+
+/** An inherited output brings the fingerprint that it was made with; an edited one has none. */
+function fingerprintOf({ state, task }: Side): Fingerprint | undefined {
+  const maker = makerOf(state, task)
+  return task.output ? task.output.fingerprint : typeof maker === 'string' ? undefined : maker.fingerprint
+}
+
+/** What the task was given, inputs and the outputs of other tasks, is none of its own: it shows in the prompt. */
+function isDeclared(field: string): boolean {
+  return !/^(?:input|context)(?::|$)/.test(field)
+}
+
+function diffOutputs(a: TaskState | undefined, b: TaskState | undefined): OutputDiff | undefined {
+  const [before, after] = [a?.output, b?.output]
+  if (!before && !after) return undefined
+  // an empty text and none are not the same
+  const text = textDiff(before?.raw ?? '', after?.raw ?? '') ?? (before && after ? undefined : { parts: [] })
+  if (!text) return undefined
+  if (!before || !after) return { in: before ? 'a' : 'b', text }
+  if (!before.structured || !after.structured) return { in: 'both', text }
+  return { in: 'both', text, changes: jsonChanges(readJson(before.raw) ?? null, readJson(after.raw) ?? null, 'output') }
+}

@@ -1,0 +1,66 @@
+// Times, durations and amounts as people read them, in local time: on the command line, in a diff and on the page.
+
+/** `2026-05-03 14:02:05` */
+export function longTime(at: string): string {
+  const date = new Date(at)
+  const day = [date.getFullYear(), two(date.getMonth() + 1), two(date.getDate())].join('-')
+  return `${day} ${clock(at)}`
+}
+
+/** `14:02:05` */
+export function clock(at: string): string {
+  const date = new Date(at)
+  return [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':')
+}
+
+/** At most six columns: `14:02` today, `3 May` this year, `2025` before. */
+export function shortTime(at: string, now: Date): string {
+  const date = new Date(at)
+  if (date.getFullYear() !== now.getFullYear()) return String(date.getFullYear())
+  if (date.toDateString() === now.toDateString()) return clock(at).slice(0, 5)
+  return `${date.getDate()} ${date.toLocaleString('en', { month: 'short' })}`
+}
+
+/** `0.4s`, `12.3s`, `2m05s`, `1h02m` */
+export function duration(ms: number): string {
+  if (ms < 59_950) return `${(Math.max(0, ms) / 1000).toFixed(1)}s`
+  const seconds = Math.round(ms / 1000)
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}m${two(seconds % 60)}s`
+  return `${Math.floor(seconds / 3600)}h${two(Math.floor((seconds % 3600) / 60))}m`
+}
+
+/** `950`, `12.3k`, `4.6M` */
+export function amount(count: number): string {
+  if (count < 10_000) return String(count)
+  return count < 999_950 ? `${(count / 1000).toFixed(1)}k` : `${(count / 1_000_000).toFixed(1)}M`
+}
+
+export function usageWords({ input, output }: { readonly input: number; readonly output: number }): string {
+  return `${amount(input)} tokens in, ${amount(output)} out`
+}
+
+/** `3, 5 to 8` */
+export function rangesOf(numbers: readonly number[]): string {
+  const parts: { first: number; last: number }[] = []
+  for (const number of numbers.toSorted((a, b) => a - b)) {
+    const before = parts.at(-1)
+    if (before && number === before.last + 1) before.last = number
+    else parts.push({ first: number, last: number })
+  }
+  return parts.map(({ first, last }) => (first === last ? String(first) : `${first} to ${last}`)).join(', ')
+}
+
+export function plural(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? '' : 's'}`
+}
+
+function two(value: number): string {
+  return String(value).padStart(2, '0')
+}
+
+/** `$0.0123`, `$4.56`, `<$0.0001`, `unknown` */
+export function dollars(cost: number | undefined): string {
+  if (cost === undefined) return 'unknown'
+  if (cost > 0 && cost < 0.0001) return '<$0.0001'
+  return `$${cost.toFixed(cost > 0 && cost < 0.99995 ? 4 : 2)}`
+}

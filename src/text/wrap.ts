@@ -1,0 +1,19 @@
+// Breaking a long line for a terminal, so that what follows the first row stands below where the text began.
+import { columns, cutToWidth } from './columns.ts'
+import { plain } from './plain-text.ts'
+
+/** Rows of at most `width` columns; all but the first are indented. Breaks at spaces where there are any. */
+export function wrap(text: string, width: number, indent: number): string[] {
+  const rows: string[] = []
+  let rest = plain(text)
+  let room = width
+  while (columns(rest) > room) {
+    const fits = cutToWidth(rest, room)
+    const space = rest[fits.length] === ' ' ? fits.length : fits.lastIndexOf(' ')
+    const end = space > room / 2 ? space : fits.length || 1
+    rows.push(rest.slice(0, end).trimEnd())
+    rest = rest.slice(end).trimStart()
+    room = Math.max(10, width - indent)
+  }
+  return [...rows, rest].map((row, index) => (index === 0 ? row : ' '.repeat(indent) + row))
+}

@@ -1,0 +1,166 @@
+// The connection to one server: opened, opened again by the next call when it was lost, closed. A call ends in one of three ways:
+// with an answer, with an error that says that it did not happen or went wrong, or with OUTCOME_UNKNOWN when nobody can tell.
+import { RepriseError } from '../../errors.ts'
+import { createClient, type McpClient, type McpToolDefinition } from './mcp-client.ts'
+import { adviceFor, failureOf, wordsOf } from './mcp-failure.ts'
+import { httpTransport } from './http-transport.ts'
+import type { Cleaner } from './mcp-secrets.ts'
+import { isStdio, nameOf, type HttpServer, type StdioServer } from './mcp-server.ts'
+import { stdioTransport } from './stdio-transport.ts'
+
+export interface Connection {
+  /** What the server listed when it was first reached. */
+  readonly definitions: readonly McpToolDefinition[]
+  call(tool: string, input: { [name: string]: unknown }, signal: AbortSignal): Promise<unknown>
+  close(): Promise<void>
+}
+
+interface Link {
+  readonly client: McpClient
+  readonly definitions: readonly McpToolDefinition[]
+  readonly health: Health
+  /** Calls under way. */
+  calls: number
+  close(): Promise<void>
+}
+
+interface Health {
+  /** How the connection was lost; the next call opens another. */
+  gone?: string
+  /** The server refused a request since it does not know the session. */
+  expired?: boolean
+}
+
+/** MCP_FAILED when the server cannot be reached. */
+export async function openConnection(
+  server: StdioServer | HttpServer,
+  connectSeconds: number,
+  clean: Cleaner,
+): Promise<Connection> {
+  const name = clean.text(nameOf(server))
+  const links = new Set<Link>()
+  let current: Promise<Link> | undefined
+  let closed = false
+
+  function checkOpen(): void {
+    if (closed) throw new Error(`the connection to ${name} was closed`)
+  }
+
+  async function open(): Promise<Link> {
+    const link = await openLink(server, name, connectSeconds, clean)
+    links.add(link)
+    return link
+  }
+
+  async function reach(): Promise<Link> {
+    let lost = ''
+    // the second is a new one; if that is lost too, one more would hardly do better
+    for (let round = 0; round < 2; round += 1) {
+      checkOpen()
+      const seen = (current ??= open())
+      const link = await seen.catch((error: unknown) => {
+        if (current === seen) current = undefined
+        throw error
+      })
+      checkOpen()
+      if (link.health.gone === undefined) return link
+      lost = link.health.gone
+      if (current === seen) current = undefined
+    }
+    throw new RepriseError('MCP_FAILED', `${name} cannot be used: ${lost}`)
+  }
+
+  async function leave(link: Link): Promise<void> {
+    link.calls -= 1
+    if (link.health.gone === undefined || link.calls > 0) return
+    links.delete(link)
+    await link.close()
+  }
+
+  const { definitions } = await reach()
+  return {
+    definitions,
+    async call(tool, input, signal) {
+      for (let again = false; ; again = true) {
+        const link = await reach()
+        // whoever gave the call up while the server was started must not find it made
+        signal.throwIfAborted()
+        link.calls += 1
+        try {
+          return clean.value(await ask(link.client, tool, input, signal))
+        } catch (error) {
+          if (link.health.expired && !again) continue
+          throw failureOf(error, link.health.gone, name, clean)
+        } finally {
+          await leave(link)
+        }
+      }
+    },
+    async close() {
+      closed = true
+      await current?.catch(() => undefined)
+      await Promise.all([...links].map((link) => link.close()))
+      links.clear()
+    },
+  }
+}
+
+/** The signal reaches the transport only while the call is under way: what has ended is not cancelled. */
+async function ask(client: McpClient, name: string, input: { [name: string]: unknown }, signal: AbortSignal) {
+  const controller = new AbortController()
+  const stop = (): void => controller.abort(signal.reason)
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    return await client.callTool({ name, arguments: input, options: { signal: controller.signal } })
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
+
+async function openLink(
+  server: StdioServer | HttpServer,
+  name: string,
+  seconds: number,
+  clean: Cleaner,
+): Promise<Link> {
+  const health: Health = {}
+  const gone = (how: string): void => void (health.gone ??= how)
+  const stdio = isStdio(server) ? stdioTransport(server, gone) : undefined
+  const http = isStdio(server) ? undefined : httpTransport(server, { gone, expired: () => (health.expired = true) })
+  const late = new AbortController()
+  const timer = setTimeout(() => late.abort(), seconds * 1000)
+  let client: McpClient | undefined
+  const close = async (): Promise<void> => {
+    await client?.close().catch(() => undefined)
+    await stdio?.close()
+    await http?.quiet()
+  }
+  try {
+    client = await createClient(stdio ?? http!.transport, late.signal)
+    return { client, definitions: clean.value(await listTools(client, late.signal)), health, calls: 0, close }
+  } catch (error) {
+    await close()
+    if (RepriseError.isInstance(error)) throw error
+    const why = late.signal.aborted ? `it did not answer within ${seconds} s` : (health.gone ?? wordsOf(error, clean))
+    const last = clean.error(stdio?.lastWords() ?? '').slice(-500)
+    const said = last === '' ? '' : `; it said: ${last}`
+    // the client's own error is no cause to hand on: it holds the address and what the server sent
+    throw new RepriseError('MCP_FAILED', `${name} cannot be used: ${why}${said}${adviceFor(error, server)}`)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function listTools(client: McpClient, signal: AbortSignal): Promise<McpToolDefinition[]> {
+  const found: McpToolDefinition[] = []
+  let cursor: string | undefined
+  do {
+    const page = await client.listTools({
+      ...(cursor === undefined ? {} : { params: { cursor } }),
+      options: { signal },
+    })
+    found.push(...page.tools)
+    cursor = page.nextCursor
+  } while (cursor !== undefined)
+  return found
+}

@@ -1,0 +1,57 @@
+// What went wrong with a server, in words, and whether what it was told to do can have happened all the same.
+import { messageOf, RepriseError } from '../../errors.ts'
+import { lostCode } from './mcp-client.ts'
+import type { Cleaner } from './mcp-secrets.ts'
+import { isStdio, type HttpServer, type StdioServer } from './mcp-server.ts'
+
+/** An error for what surely did not happen or was answered with an error; OUTCOME_UNKNOWN for the rest. */
+export function failureOf(error: unknown, gone: string | undefined, name: string, clean: Cleaner): Error {
+  const { code, statusCode } = error as { readonly code?: unknown; readonly statusCode?: number }
+  const words = wordsOf(error, clean)
+  if (typeof code === 'number' && code !== lostCode) return new Error(words)
+  const refused =
+    statusCode === undefined
+      ? neverSent.has(causesOf(error).find((cause) => typeof cause.code === 'string')?.code as string)
+      : statusCode >= 400 && statusCode < 500 && statusCode !== 408
+  if (refused) return new Error(`${name} was not called: ${words}`)
+  return new RepriseError('OUTCOME_UNKNOWN', `${name} did not say how the call ended: ${gone ?? words}`)
+}
+
+/** What went wrong before a request could be sent. */
+const neverSent = new Set([
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTCONN',
+  'ENOTFOUND',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
+
+/** Cleaned before it is cut: a credential that is cut in two is none any more that can be found. */
+export function wordsOf(error: unknown, clean: Cleaner): string {
+  const { statusCode, responseBody } = error as { readonly statusCode?: number; readonly responseBody?: string }
+  if (statusCode !== undefined)
+    return `it answered with HTTP ${statusCode}${responseBody ? `: ${clean.error(responseBody).slice(0, 300)}` : ''}`
+  // fetch says no more than "fetch failed"; why is in its cause, which is several errors in one when a host has several addresses
+  const texts = causesOf(error).map((cause, index) => {
+    const text = clean.error(messageOf(cause)) || (typeof cause.code === 'string' ? cause.code : '')
+    // what did not fit a schema is a page of JSON
+    return index === 0 ? text : text.replaceAll(/\s+/g, ' ').slice(0, 200)
+  })
+  return [...new Set(texts)].filter((text) => text !== '').join(': ')
+}
+
+function causesOf(error: unknown): (Error & { readonly code?: unknown })[] {
+  const causes: Error[] = []
+  for (let cause = error; cause instanceof Error && causes.length < 5; cause = cause.cause) causes.push(cause)
+  return causes
+}
+
+/** What to do about a server that cannot be reached. */
+export function adviceFor(error: unknown, server: StdioServer | HttpServer): string {
+  const { code, statusCode } = error as { readonly code?: unknown; readonly statusCode?: number }
+  if (statusCode === 401 || statusCode === 403) return '; check its headers'
+  if (!isStdio(server) || code !== 'ENOENT') return ''
+  return server.cwd === undefined ? '; is the command installed?' : '; is the command installed, and is cwd a folder?'
+}

@@ -1,0 +1,45 @@
+// The credentials that a server is opened with, and their removal from everything that it says: servers echo them in errors, and
+// some have a tool that prints their environment. What the model sees and what the journal keeps is the cleaned text.
+import { removerOf } from '../../secrets/forms.ts'
+import { remember, secretsIn, secretsInAddress } from '../../secrets/known.ts'
+import { redact } from '../../secrets/redact.ts'
+import { isStdio, type HttpServer, type StdioServer } from './mcp-server.ts'
+
+export interface Cleaner {
+  text(text: string): string
+  /** Of an error: also without what only looks like a credential. */
+  error(text: string): string
+  /** A copy in which every string, also a member's name, is cleaned. */
+  value<T>(value: T): T
+}
+
+export function cleanerFor(server: StdioServer | HttpServer): Cleaner {
+  const secrets = secretsOf(server)
+  remember(secrets)
+  const text = removerOf(secrets)
+  const value = (dirty: unknown): unknown => {
+    if (typeof dirty === 'string') return text(dirty)
+    if (Array.isArray(dirty)) return dirty.map(value)
+    if (typeof dirty !== 'object' || dirty === null) return dirty
+    return Object.fromEntries(Object.entries(dirty).map(([name, member]) => [text(name), value(member)]))
+  }
+  return { text, error: (dirty) => redact(text(dirty)), value: value as Cleaner['value'] }
+}
+
+/**
+ * By name and by shape, and not simply everything: a folder that is given by a variable must stay readable in results, or the model
+ * could not use the paths that it is told.
+ */
+function secretsOf(server: StdioServer | HttpServer): string[] {
+  if (isStdio(server)) {
+    const { args = [] } = server
+    const options = args.map((arg, index): [string, string] => {
+      const [, name, value] = /^-+([^=]+)=(.*)$/s.exec(arg) ?? []
+      if (name !== undefined && value !== undefined) return [name, value]
+      const before = args[index - 1] ?? ''
+      return [before.startsWith('-') ? before : '', arg.startsWith('-') ? '' : arg]
+    })
+    return [...Object.entries(server.env ?? {}), ...options].flatMap(secretsIn)
+  }
+  return [...secretsInAddress(server.url), ...Object.entries(server.headers ?? {}).flatMap(secretsIn)]
+}
