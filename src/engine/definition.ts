@@ -9,7 +9,7 @@ import type { AnswerSchema } from '../schema/answer-schema.ts'
 import type { Store } from '../stores/store.ts'
 import type { Effect, ReadFile, Settlement, Tool, ToolContext } from '../tools/tool.ts'
 import type { Listeners } from './follow/listeners.ts'
-import type { RunTracing, Tracing } from './tracing.ts'
+import type { Tracing } from './tracing.ts'
 
 export interface AgentDefinition {
   readonly role: string
@@ -212,14 +212,6 @@ export interface ExecuteOptions {
   readonly budget?: Limit | undefined
   /** How to go on with a run that failed, for its error; else the command that resumes it. False: the run that it works for says so. */
   readonly goOn?: string | false | undefined
-  /** Of a run that works for another: rejects with LimitReached when that has used up what it may take. */
-  readonly checkOuter?: (() => Promise<void>) | undefined
-  /** Of a run that works for another: the crews that it works for. */
-  readonly outer?: readonly CrewDefinition[] | undefined
-  /** Asked before each step: whether another task has failed, so that this one is to end here for now. */
-  readonly halted?: (() => boolean) | undefined
-  /** Of this life of the run. */
-  readonly tracing?: RunTracing | undefined
 }
 
 export const changedPolicies = ['restart', 'continue', 'refuse'] as const

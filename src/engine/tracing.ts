@@ -6,7 +6,7 @@ import type { AttemptState, CallState, RunState, ToolOutcome } from '../journal/
 import type { ModelReply, ModelRequest } from '../models/call-model.ts'
 import type { Effect } from '../tools/tool.ts'
 import type { TaskDefinition } from './definition.ts'
-import type { Judged } from './judge/judge.ts'
+import type { Judged } from './judge/judged.ts'
 
 export interface Tracing {
   /** One life of a run. The work is handed what its steps are traced with; several runs may be under way at once. */

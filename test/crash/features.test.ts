@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test'
 import type { Question } from 'reprise'
 import type { Entry } from '../../src/journal/entries.ts'
 import { taskOf } from '../../src/journal/paths.ts'
-import { opening, standingOf } from '../../src/engine/talk/conversation.ts'
+import { opening, shownOf } from '../../src/engine/talk/conversation.ts'
 import { openQuestions, replyText, type AttemptState } from '../../src/journal/state/state.ts'
 import { chatReply, openServer, sendJson } from '../models/support.ts'
 import { isGone, testServer, until } from '../tools/mcp-support.ts'
@@ -352,7 +352,7 @@ function repliesIn({ state }: Journal): string[] {
     const behind = asked.slice(covered.length)
     return [
       ...covered.map((_, index) => stepName(first, corrections, index + 1)),
-      ...behind.map((_, index) => stepName(opening(standingOf(state, attempt)), corrections, index + 1)),
+      ...behind.map((_, index) => stepName(opening(shownOf(state, attempt)), corrections, index + 1)),
     ]
   })
 }

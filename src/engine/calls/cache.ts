@@ -4,7 +4,7 @@ import { digest } from '../../journal/hash.ts'
 import type { CallState, RunState, ToolOutcome } from '../../journal/state/state.ts'
 import type { Tool } from '../../tools/tool.ts'
 import { unlessAborted } from '../limits/deadline.ts'
-import type { Hold } from '../lease/hold.ts'
+import type { Work } from '../life.ts'
 
 /**
  * Equal for equal calls. The whole definition counts, not the name alone: two agents may have tools of one name that read different
@@ -20,22 +20,18 @@ export function recordedFor(state: RunState, call: CallState, cacheKey: string):
 }
 
 /** Makes calls of one key one after another, so that a reply with two equal calls, or two tasks side by side, read once. */
-export async function inTurn(
-  hold: Hold,
-  cacheKey: string,
-  signal: AbortSignal,
-  make: () => Promise<void>,
-): Promise<void> {
-  let waiting = lines.get(hold)
-  if (!waiting) lines.set(hold, (waiting = new Map()))
-  const mine = unlessAborted(waiting.get(cacheKey) ?? Promise.resolve(), signal).then(make)
-  const over = mine.catch(() => undefined)
-  waiting.set(cacheKey, over)
+export async function inTurn({ life, signal }: Work, cacheKey: string, make: () => Promise<void>): Promise<void> {
+  const over = Promise.withResolvers<void>()
+  const entered = new Promise<void>((enter) => {
+    void life.queue.equalCalls(cacheKey, () => {
+      enter()
+      return over.promise
+    })
+  })
   try {
-    await mine
+    await unlessAborted(entered, signal)
+    await make()
   } finally {
-    if (waiting.get(cacheKey) === over) waiting.delete(cacheKey)
+    over.resolve()
   }
 }
-
-const lines = new WeakMap<Hold, Map<string, Promise<void>>>()

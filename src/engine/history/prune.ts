@@ -8,7 +8,7 @@ import { newestFirst, type Position } from '../../stores/cursor.ts'
 import type { RunFilter, RunRow, Store } from '../../stores/store.ts'
 import { allRows } from './all-rows.ts'
 import type { Engine } from '../definition.ts'
-import { reserve, whenNotBriefly } from '../lease/hold.ts'
+import { reserve, whenNotBriefly } from '../lease/held-here.ts'
 import { runNotFound } from '../read/run-not-found.ts'
 
 /** Runs that nobody goes on with unless told so. */

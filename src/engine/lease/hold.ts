@@ -3,13 +3,15 @@
 // written, and the error says so. The state is folded from what was handed in, in order, and is thrown away with the hold.
 import { messageOf, RepriseError } from '../../errors.ts'
 import { encodeEntry, type EncodedEntry } from '../../journal/codec.ts'
-import type { NewEntry, Owner } from '../../journal/entries.ts'
+import type { NewEntry } from '../../journal/entries.ts'
 import { applyEntry } from '../../journal/state/fold.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
 import { redact } from '../../secrets/redact.ts'
+import { serially, type Queue } from '../../serially.ts'
 import type { Batch, Lease } from '../../stores/store.ts'
 import { unlessAborted } from '../limits/deadline.ts'
 import type { Engine } from '../definition.ts'
+import { appendSurely } from './append-surely.ts'
 import { keepLease, type Moment } from './lease-keeper.ts'
 import type { ReadRun } from '../read/read-run.ts'
 import { changesRow, outputKeys, rowOf } from '../read/row.ts'
@@ -19,6 +21,8 @@ export interface Hold {
   readonly state: RunState
   /** Aborts when the hold ends, for whatever reason; the reason is a RepriseError or `stopped`. */
   readonly signal: AbortSignal
+  /** The inbox is read by one at a time, or two would record the same message. */
+  readonly inbox: Queue
   /** Resolves when the entries are on disk. `taken` are the inbox messages that they record. */
   append(entries: readonly NewEntry[], taken?: readonly string[]): Promise<void>
   /** Appends the entry that this process's work ends with. False when the run was to be completed and a message came first: nothing is written. */
@@ -32,53 +36,6 @@ export interface Hold {
   /** Ends the work in this process without touching the journal. */
   stop(reason: unknown): void
   release(): Promise<void>
-}
-
-/** Runs that this process executes now. A store lets an owner take over its own lease; two calls in one process are a mistake. */
-const heldHere = new Set<string>()
-
-/** RUN_HELD when this process executes the run already. To be called before the lease is taken; the result gives it up. */
-export function reserve({ store }: Engine, run: string): () => void {
-  const place = `${storeId(store)} ${run}`
-  if (heldHere.has(place)) {
-    const words = `run ${run} is already being executed by this process; await that call, or cancel it first`
-    throw new RepriseError('RUN_HELD', words, { runId: run })
-  }
-  heldHere.add(place)
-  return () => void heldHere.delete(place)
-}
-
-/** Who executes a run now. A lease that this process holds for a run that it does not execute is a leftover. */
-export async function executorOf({ store, world }: Engine, run: string): Promise<Owner | undefined> {
-  const owner = await store.holder(run)
-  const ours = owner && JSON.stringify(owner) === JSON.stringify(world.owner)
-  return ours && !heldHere.has(`${storeId(store)} ${run}`) ? undefined : owner
-}
-
-/** Handles of one place share its URL; stores in memory without a name are told apart by themselves. */
-export function storeId(store: Engine['store']): string {
-  if (store.url !== 'memory:') return store.url
-  let id = unnamed.get(store)
-  if (id === undefined) unnamed.set(store, (id = `memory:${++unnamedCount}`))
-  return id
-}
-const unnamed = new WeakMap<Engine['store'], string>()
-let unnamedCount = 0
-
-const brief = new Map<string, Promise<void>>()
-
-/** Work on a run that is over in a moment: one after another, and resumes wait for it instead of being refused. */
-export async function briefly({ store }: Engine, run: string, work: () => Promise<void>): Promise<void> {
-  const place = `${storeId(store)} ${run}`
-  const mine = (brief.get(place) ?? Promise.resolve()).then(work)
-  const settled = mine.catch(() => {})
-  brief.set(place, settled)
-  void settled.then(() => brief.get(place) === settled && brief.delete(place))
-  return mine
-}
-
-export async function whenNotBriefly({ store }: Engine, run: string): Promise<void> {
-  await brief.get(`${storeId(store)} ${run}`)
 }
 
 /** `since` is from before the lease was asked for. */
@@ -171,6 +128,7 @@ export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: Mom
     engine,
     state,
     signal: controller.signal,
+    inbox: serially(),
     append(entries, taken = []) {
       const { promise, resolve, reject } = Promise.withResolvers<void>()
       handIn({ entries, taken, isEnd: false, resolve: () => resolve(), reject })
@@ -245,54 +203,4 @@ export function toBatch(state: RunState, encoded: readonly EncodedEntry[], taken
   // a step, which is most of what is written, does not show in a listing
   if (!entries.some(changesRow)) return { lines, blobs, taken }
   return { lines, row: rowOf(state), outputs: outputKeys(state, entries), blobs, taken }
-}
-
-/** An append whose outcome the store could not tell is settled by reading the tail, while the lease lasts. */
-async function appendSurely(
-  engine: Engine,
-  lease: Lease,
-  after: number,
-  batch: Batch,
-  ready: () => Promise<void>,
-): Promise<void> {
-  for (let tries = 0; ; tries++) {
-    try {
-      return await engine.store.append(lease, after, batch)
-    } catch (error) {
-      const code = RepriseError.isInstance(error) ? error.code : undefined
-      // a write of which nobody knew the outcome may have landed late, and then stands in the way of its repetition
-      const late = code === 'SEQ_CONFLICT' && tries > 0 && (await tailOf(engine, lease, after, batch)) === 'ours'
-      if (late) return
-      if (code !== 'OUTCOME_UNKNOWN') throw error
-    }
-    for (;;) {
-      await ready()
-      await engine.world.sleep(Math.min(2_000, 50 * 2 ** tries), new AbortController().signal)
-      tries += 1
-      const tail = await tailOf(engine, lease, after, batch)
-      if (tail === 'ours') return
-      if (tail === 'empty') break
-    }
-  }
-}
-
-async function tailOf(
-  engine: Engine,
-  lease: Lease,
-  after: number,
-  batch: Batch,
-): Promise<'ours' | 'empty' | 'unreadable'> {
-  const lines = engine.store.read(lease.run, after)[Symbol.asyncIterator]()
-  const next = await lines.next().catch(() => undefined)
-  if (!next) return 'unreadable'
-  await lines.return?.()
-  if (next.done) return 'empty'
-  if (Buffer.compare(next.value.bytes, batch.lines[0]?.bytes ?? new Uint8Array()) === 0) return 'ours'
-  throw new RepriseError(
-    'LEASE_LOST',
-    `run ${lease.run} was continued by another process; nothing more was written here`,
-    {
-      runId: lease.run,
-    },
-  )
 }

@@ -8,8 +8,8 @@ import { addCost } from '../../models/cost.ts'
 import type { Store } from '../../stores/store.ts'
 import { putToCaller } from '../people/put-to-caller.ts'
 import { attemptsSinceDone } from '../task/children.ts'
-import type { CrewDefinition, ExecuteOptions } from '../definition.ts'
-import type { Hold } from '../lease/hold.ts'
+import type { CrewDefinition } from '../definition.ts'
+import type { Life } from '../life.ts'
 import { costOfRun } from '../plan/estimate.ts'
 import { readIfThere } from '../read/read-run.ts'
 
@@ -28,46 +28,38 @@ export class LimitReached extends Error {
   }
 }
 
-/** The runs of a run's tasks, by id: as they are executed in this process, or as they stood when they were read. */
-const children = new WeakMap<RunState, Map<string, RunState>>()
-
-/** From now on, what the child takes counts for the parent too; until its task is done, and has it by itself. */
-export function countFor(parent: RunState, child: RunState): void {
-  children.set(parent, (children.get(parent) ?? new Map<string, RunState>()).set(child.run, child))
-}
-
-/** Rejects with LimitReached when the run, or one that it works for, has used up what it may take. What is under way beside it may go beyond. */
-export async function checkBudget(hold: Hold, crew: CrewDefinition, { checkOuter }: ExecuteOptions): Promise<void> {
-  const { state } = hold
+/** Rejects with LimitReached when the run, or one that it works for, has used up what it may take. What is under way beside it may exceed it. */
+export async function checkBudget(life: Life): Promise<void> {
+  const { state, crew, engine } = life
   const limit = state.budget ?? crew.budget
   if (limit) {
-    const states = await statesUnder(hold.engine.store, state)
-    const words = await usedUp(states, activeMs(hold), limit, crew)
+    const states = await statesUnder(engine.store, state, life.within)
+    const words = await usedUp(states, activeMs(life), limit, crew)
     const spent = states.map((one) => one.spent as Usage).reduce(addUsage, noUsage)
     if (words !== undefined) throw new LimitReached(state.run, limit, spent, words)
   }
-  await checkOuter?.()
+  await life.outer?.checkBudget()
 }
 
 /** Its own first, which holds what its finished children have taken. */
-async function statesUnder(store: Store, state: RunState): Promise<RunState[]> {
+async function statesUnder(store: Store, state: RunState, within: Life['within']): Promise<RunState[]> {
   const open = [...state.tasks.values()].flatMap((task) => attemptsSinceDone(state, task))
   const under = await Promise.all(
     open.map(async ({ child: run }) => {
-      const read = children.get(state)?.has(run) ? undefined : await readIfThere(store, run)
+      const read = within.has(run) ? undefined : await readIfThere(store, run)
       // it may have been taken up meanwhile
-      const child = children.get(state)?.get(run) ?? read
+      const child = within.get(run) ?? read
       // one that was never made, or was deleted, has taken nothing
       if (!child) return []
-      countFor(state, child)
-      return statesUnder(store, child)
+      within.set(run, child)
+      return statesUnder(store, child, within)
     }),
   )
   return [state, ...under.flat()]
 }
 
 /** Up to now: while its children work, a run writes nothing. */
-function activeMs({ state, engine }: Hold): number {
+function activeMs({ state, engine }: Life): number {
   return state.activeMs + Math.max(0, engine.world.now().getTime() - state.updatedMs)
 }
 
@@ -91,41 +83,26 @@ async function usedUp(
 }
 
 /** Asks a person to raise the limit, unless that is asked already. True when it has been raised at once. */
-export async function askToRaise(
-  hold: Hold,
-  path: string,
-  reached: LimitReached,
-  options: ExecuteOptions,
-  signal: AbortSignal,
-): Promise<boolean> {
-  // several branches may come here at once: one question is enough
-  const before = asking.get(hold) ?? Promise.resolve()
-  const mine = before.then(() => askOnce(hold, path, reached, options))
-  asking.set(
-    hold,
-    mine.catch(() => undefined),
-  )
-  await mine
-  const asked = openLimit(hold.state)
-  if (asked) await putToCaller(hold, asked, options, signal)
-  return openLimit(hold.state) === undefined
+export async function askToRaise(life: Life, path: string, reached: LimitReached): Promise<boolean> {
+  await life.queue.budget(() => askOnce(life, path, reached))
+  const asked = openLimit(life.state)
+  if (asked) await putToCaller(life, asked)
+  return openLimit(life.state) === undefined
 }
 
-const asking = new WeakMap<Hold, Promise<unknown>>()
-
-async function askOnce(hold: Hold, path: string, reached: LimitReached, { checkOuter }: ExecuteOptions): Promise<void> {
-  if (openLimit(hold.state) || isToFail(hold.state)) return
+async function askOnce(life: Life, path: string, reached: LimitReached): Promise<void> {
+  if (openLimit(life.state) || isToFail(life.state)) return
   // a resume raises the budget of the run that it is called for, not those of the runs within
-  const orResume = checkOuter ? '' : '; or resume it with a higher budget'
+  const orResume = life.outer ? '' : '; or resume it with a higher budget'
   const question: Question = {
-    id: hold.questionId(),
+    id: life.questionId(),
     path,
     kind: 'limit',
     limit: reached.limit as never,
     spent: reached.spent,
     text: `The run has used ${reached.message}. Answer "raise" with a higher limit, or "fail" with a reason${orResume}.`,
   }
-  await hold.append([{ type: 'question.asked', path, question }])
+  await life.append([{ type: 'question.asked', path, question }])
 }
 
 function openLimit(state: RunState): Question | undefined {

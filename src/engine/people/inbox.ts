@@ -46,15 +46,8 @@ export function answerTo(question: Question, answer: Answer): InboxMessage {
  * Records what is in the inbox. Edits wait for a moment between two tasks (`edits: true`): one that replaces the output of the
  * task that is being executed would pull the ground from under it.
  */
-export async function drainInbox(hold: Hold, { edits }: { edits: boolean }): Promise<Drained> {
-  // one at a time, or two would record the same message
-  const before = draining.get(hold) ?? Promise.resolve()
-  const drained = before.then(() => drain(hold, edits))
-  draining.set(
-    hold,
-    drained.catch(() => undefined),
-  )
-  return drained
+export function drainInbox(hold: Hold, { edits }: { edits: boolean }): Promise<Drained> {
+  return hold.inbox(() => drain(hold, edits))
 }
 
 export interface Drained {
@@ -62,8 +55,6 @@ export interface Drained {
   /** There are edits in the inbox that wait for their moment. */
   readonly editsWait: boolean
 }
-
-const draining = new WeakMap<Hold, Promise<unknown>>()
 
 async function drain(hold: Hold, edits: boolean): Promise<Drained> {
   const inbox = await hold.engine.store.inbox(hold.state.run)

@@ -3,30 +3,20 @@ import { messageOf, RepriseError } from '../../errors.ts'
 import type { Question } from '../../journal/entries.ts'
 import { redact } from '../../secrets/redact.ts'
 import { unlessAborted } from '../limits/deadline.ts'
-import type { ExecuteOptions } from '../definition.ts'
-import type { Hold } from '../lease/hold.ts'
+import type { Life } from '../life.ts'
 import { answerTo, drainInbox, post } from './inbox.ts'
 import { checkAnswer } from './questions.ts'
-
-/** Questions that were put to the caller in this life of a run, by id. */
-const put = new WeakMap<Hold, Map<string, Question>>()
 
 /** So often is a caller asked about one call: a function that gives an input which does not fit would give it for ever. */
 const callLimit = 5
 
 /** Once per life; a question that is not put stays open. ANSWER_INVALID when the caller's answer does not fit; CALLBACK_FAILED. */
-export async function putToCaller(
-  hold: Hold,
-  question: Question,
-  { onQuestion }: ExecuteOptions,
-  signal: AbortSignal,
-): Promise<void> {
-  const known = put.get(hold) ?? new Map<string, Question>()
-  put.set(hold, known)
-  if (!onQuestion || known.has(question.id)) return
-  const before = [...known.values()].filter(({ kind, path }) => kind === 'call' && path === question.path)
+export async function putToCaller(life: Life, question: Question, signal: AbortSignal = life.signal): Promise<void> {
+  const { onQuestion } = life.options
+  if (!onQuestion || life.asked.has(question.id)) return
+  const before = [...life.asked.values()].filter(({ kind, path }) => kind === 'call' && path === question.path)
   if (question.kind === 'call' && before.length >= callLimit) return
-  known.set(question.id, question)
+  life.asked.set(question.id, question)
   const answering = Promise.try(() => onQuestion(structuredClone(question))).catch((error: unknown) => {
     if (RepriseError.isInstance(error)) throw error
     throw new RepriseError('CALLBACK_FAILED', `onQuestion threw: ${redact(messageOf(error))}`, { cause: error })
@@ -34,8 +24,8 @@ export async function putToCaller(
   const answer = await unlessAborted(answering, signal)
   if (answer === undefined) return
   const message = answerTo(question, checkAnswer(question, answer))
-  await post(hold.engine, hold.state.run, message).catch((error: unknown) => {
+  await post(life.engine, life.state.run, message).catch((error: unknown) => {
     if (!RepriseError.isInstance(error) || error.code !== 'QUESTION_ANSWERED') throw error
   })
-  await drainInbox(hold, { edits: false })
+  await drainInbox(life, { edits: false })
 }

@@ -7,17 +7,13 @@ import type { RunState } from '../../journal/state/state.ts'
 import { sightOf } from '../run/condition.ts'
 import type { CrewDefinition, Engine, Inputs, Outputs, TaskDefinition } from '../definition.ts'
 import { outputsIn } from '../run/given-fields.ts'
-import type { Hold } from '../lease/hold.ts'
+import type { Life } from '../life.ts'
 import { conversationFor } from '../talk/conversation.ts'
 import { readRun } from '../read/read-run.ts'
 import { changeOf, unfitness } from './stale-tasks.ts'
 
 /** The entry that completes the task without executing it. None for a task that was started: it goes on. */
-export async function inheritance(
-  { engine, state }: Hold,
-  crew: CrewDefinition,
-  task: TaskDefinition,
-): Promise<NewEntry | undefined> {
+export async function inheritance({ engine, state, crew }: Life, task: TaskDefinition): Promise<NewEntry | undefined> {
   const found = await stored(engine, crew, task, state, outputsIn(state))
   if (!found) return undefined
   const { from, output, conversation, offered, reasons } = found

@@ -3,24 +3,24 @@ import { messageOf, RepriseError } from '../../errors.ts'
 import { taskOf } from '../../journal/paths.ts'
 import { redact } from '../../secrets/redact.ts'
 import { unlessAborted } from '../limits/deadline.ts'
-import type { Callbacks, CrewDefinition } from '../definition.ts'
+import type { Callbacks } from '../definition.ts'
 import { fileReader } from '../read/run-files.ts'
-import type { Hold } from '../lease/hold.ts'
+import type { Life } from '../life.ts'
 import { readEntries } from '../read/read-run.ts'
 
-/** Calls back for each task that was completed here and of which nobody was told: also for one that a crash came behind. */
-export async function tellOfTasks(hold: Hold, crew: CrewDefinition): Promise<void> {
-  const { task: tell } = callbacksOf(hold, crew)
-  for (const task of tell ? crew.tasks : []) {
-    const known = hold.state.tasks.get(task.name)
+/** Calls back for each task that was completed here and of which nobody was told: also for one that a crash came after. */
+export async function tellOfTasks(life: Life): Promise<void> {
+  const { task: tell } = callbacksOf(life)
+  for (const task of tell ? life.crew.tasks : []) {
+    const known = life.state.tasks.get(task.name)
     if (known?.source !== 'executed' || known.seq === undefined || known.told === known.seq) continue
-    await hold.ready()
+    await life.ready()
     await callBack(
-      () => tell?.(hold.state, task, fileReader(hold.engine.store, hold.state)),
+      () => tell?.(life.state, task, fileReader(life.engine.store, life.state)),
       `the callback of task ${task.name}`,
       task.name,
     )
-    await hold.append([{ type: 'callback.returned', path: task.name, of: known.seq }])
+    await life.append([{ type: 'callback.returned', path: task.name, of: known.seq }])
   }
 }
 
@@ -28,44 +28,46 @@ export async function tellOfTasks(hold: Hold, crew: CrewDefinition): Promise<voi
  * Calls back for each step that is on disk and of which nobody was told, one at a time and in the order of the journal. What says so goes
  * with the next append, since an append of its own would double what a step costs: a crash before that lets the resume tell of it again.
  */
-export async function tellOfSteps(hold: Hold, crew: CrewDefinition, signal: AbortSignal = hold.signal): Promise<void> {
-  const { step: tell } = callbacksOf(hold, crew)
-  if (!tell) return
+export async function tellOfSteps(life: Life, signal: AbortSignal = life.signal): Promise<void> {
+  const { step: tell } = callbacksOf(life)
+  if (tell)
+    await unlessAborted(
+      life.queue.steps(() => tellSteps(life, tell)),
+      signal,
+    )
+}
+
+async function tellSteps(life: Life, tell: NonNullable<Callbacks['step']>): Promise<void> {
+  const { state, engine, told } = life
   // when one has thrown the run fails, and nobody is told of anything more
-  const now = (telling.get(hold) ?? Promise.resolve(hold.state.told ?? 0)).then((told) => tellFrom(hold, tell, told))
-  telling.set(hold, now)
-  await unlessAborted(now, signal)
-}
-
-/** The last entry that was looked at, in this life of a run. */
-const telling = new WeakMap<Hold, Promise<number>>()
-
-async function tellFrom(hold: Hold, tell: NonNullable<Callbacks['step']>, after: number): Promise<number> {
-  const { state, engine } = hold
+  if (told.failed) throw told.failed.error
   const readFile = fileReader(engine.store, state)
-  let told = after
-  // from the store, where only what is on disk is found
-  for await (const { entry } of readEntries(engine.store, state.run, after)) {
-    hold.signal.throwIfAborted()
-    if (entry.type === 'model.replied' || entry.type === 'tool.returned') {
-      await callBack(() => tell(state, entry, readFile), `onStep at ${entry.path}`, taskOf(entry.path ?? ''))
-      hold.mark({ type: 'callback.returned', of: entry.seq })
+  try {
+    // from the store, where only what is on disk is found
+    for await (const { entry } of readEntries(engine.store, state.run, told.seq)) {
+      life.signal.throwIfAborted()
+      if (entry.type === 'model.replied' || entry.type === 'tool.returned') {
+        await callBack(() => tell(state, entry, readFile), `onStep at ${entry.path}`, taskOf(entry.path ?? ''))
+        life.mark({ type: 'callback.returned', of: entry.seq })
+      }
+      told.seq = entry.seq
     }
-    told = entry.seq
+  } catch (error) {
+    told.failed = { error }
+    throw error
   }
-  return told
 }
 
-export async function tellOfEnd(hold: Hold, crew: CrewDefinition): Promise<void> {
-  const { after } = callbacksOf(hold, crew)
+export async function tellOfEnd(life: Life): Promise<void> {
+  const { after } = callbacksOf(life)
   if (!after) return
-  await hold.ready()
-  await callBack(() => after(hold.state), 'afterKickoff')
+  await life.ready()
+  await callBack(() => after(life.state), 'afterKickoff')
 }
 
 /** Nobody is told of a run that does nothing to the world: nothing has happened. */
-function callbacksOf({ state }: Hold, { callbacks = {} }: CrewDefinition): Callbacks {
-  return state.effects === 'never' ? {} : callbacks
+function callbacksOf({ state, crew }: Life): Callbacks {
+  return state.effects === 'never' ? {} : (crew.callbacks ?? {})
 }
 
 async function callBack(call: () => unknown, what: string, task?: string): Promise<void> {

@@ -1,120 +1,126 @@
-// A run from where its journal stands to where it can go: completed, suspended or failed. Ends by saying so in the journal,
-// unless the hold is lost, in which case nothing more may be said.
-import { RepriseError, messageOf } from '../../errors.ts'
-import type { RunState } from '../../journal/state/state.ts'
-import { redact } from '../../secrets/redact.ts'
-import { resumeCommand } from '../people/commands.ts'
-import type { CrewDefinition, ExecuteOptions } from '../definition.ts'
+// A run from where its journal stands to where it can get: completed, suspended or failed. What a task is given decides when it is
+// executed, never timing: it starts when everything in its context is done and, in a sequential crew, when every earlier task that is not
+// async is. Several may be under way at once. When one fails, no other is begun and those under way end after their current step, so that
+// what was paid for is recorded.
+import type { NewEntry } from '../../journal/entries.ts'
+import { openQuestions, type RunState } from '../../journal/state/state.ts'
+import type { CrewDefinition, ExecuteOptions, TaskDefinition } from '../definition.ts'
 import type { Hold } from '../lease/hold.ts'
-import { drainInbox, runCancelled } from '../people/inbox.ts'
-import { cancelChildren, recordMessages } from '../people/tell.ts'
-import { readRun } from '../read/read-run.ts'
-import { executeTasks } from './schedule.ts'
-import { newWaker, type Waker } from './waker.ts'
-
-/** Ends a process's work on a run without failing it: Ctrl-C, or the caller's signal. */
-const stopped = Symbol('stopped')
+import { newLife, type Life, type Outer } from '../life.ts'
+import { unlessAborted } from '../limits/deadline.ts'
+import { drainInbox } from '../people/inbox.ts'
+import { inheritance } from '../plan/inheritance.ts'
+import type { RunTracing } from '../tracing.ts'
+import { childOf } from '../task/children.ts'
+import { executeTask } from '../task/execute-task.ts'
+import { tellOfEnd, tellOfSteps, tellOfTasks } from './call-back.ts'
+import { endRun, failedAt, stopped } from './end-run.ts'
+import { answeredChildren, answersIn, isReady } from './readiness.ts'
+import { skip } from './so-far.ts'
+import { watchInbox } from './watch-inbox.ts'
+import { writeOutputFiles } from './write-output-files.ts'
 
 /** The state of the run when it is completed or suspended; rejects when it failed, was cancelled or was lost. */
-export function executeRun(hold: Hold, crew: CrewDefinition, options: ExecuteOptions): Promise<RunState> {
-  const traced = hold.engine.tracing?.run(hold.state, (tracing) => execute(hold, crew, { ...options, tracing }))
-  return traced ?? execute(hold, crew, options)
+export function executeRun(
+  hold: Hold,
+  crew: CrewDefinition,
+  options: ExecuteOptions,
+  outer?: Outer,
+): Promise<RunState> {
+  const live = (tracing?: RunTracing): Promise<RunState> =>
+    execute(newLife(hold, { crew, options, outer, tracing, executeRun }))
+  return hold.engine.tracing?.run(hold.state, live) ?? live()
 }
 
-async function execute(hold: Hold, crew: CrewDefinition, options: ExecuteOptions): Promise<RunState> {
-  const stop = (): void => hold.stop(stopped)
-  options.signal?.addEventListener('abort', stop, { once: true })
-  if (options.signal?.aborted) stop()
-  const waker = newWaker()
-  const watching = watchInbox(hold, waker)
-  let failure: RepriseError | undefined
+async function execute(life: Life): Promise<RunState> {
+  const { signal } = life.options
+  const stop = (): void => life.stop(stopped)
+  signal?.addEventListener('abort', stop, { once: true })
+  if (signal?.aborted) stop()
+  const watching = watchInbox(life)
+  let failure: { readonly error: unknown } | undefined
   try {
     // what was left for the run while it was about to end is looked at first
-    while (!(await hold.end(await executeTasks(hold, crew, options, waker))));
+    while (!(await life.end(await executeTasks(life))));
   } catch (error) {
-    failure =
-      hold.signal.reason === stopped ? await recordStop(hold, options) : await recordFailure(hold, error, options)
+    failure = { error }
   } finally {
-    options.signal?.removeEventListener('abort', stop)
-    await hold.release()
-    await watching
-    if (isCancelled(hold.signal.reason)) await cancelChildren(hold.engine, hold.state)
+    signal?.removeEventListener('abort', stop)
   }
-  const state = await recordLate(hold)
-  // read back, it is what the journal says; the hold's own may have run ahead of a store that failed
-  if (state.status === 'cancelled' && (state !== hold.state || !failure)) throw runCancelled(state.run)
-  if (failure) throw failure
-  return state
+  return endRun(life, failure, watching)
 }
 
-async function recordStop(hold: Hold, options: ExecuteOptions): Promise<RepriseError | undefined> {
-  try {
-    await hold.append([{ type: 'run.suspended', reason: 'stopped' }])
-    return undefined
-  } catch (error) {
-    return recordFailure(hold, error, options)
-  }
-}
+/** Executes what can be executed, and gives the entry that the run ends or pauses with. Rejects with the first failure. */
+async function executeTasks(life: Life): Promise<NewEntry> {
+  const { crew, state, signal, waker } = life
+  const { through } = life.options
+  const end = through === undefined ? crew.tasks.length : crew.tasks.findIndex((task) => task.name === through) + 1
+  const wanted = crew.tasks.slice(0, end)
+  const running = new Map<string, Promise<void>>()
+  /** Tasks that wait for an answer, with how many answers there were when they began to. */
+  const waiting = new Map<string, number>()
 
-/** The failure, with the words that go to the caller. A hold that is lost, or a run that is cancelled, records nothing. */
-async function recordFailure(hold: Hold, error: unknown, options: ExecuteOptions): Promise<RepriseError> {
-  const { run } = hold.state
-  if (isCancelled(hold.signal.reason)) return runCancelled(run)
-  const known = RepriseError.isInstance(error) ? error : undefined
-  const code = known?.code ?? 'TASK_FAILED'
-  const task = known?.task ?? [...hold.state.tasks.values()].find((candidate) => candidate.status === 'running')?.name
-  const message = redact(messageOf(error))
-  const goOn = options.goOn === false ? '' : `; the run is kept, go on with: ${options.goOn ?? resumeCommand(run)}`
-  const details = { runId: run, task, cause: known?.cause ?? error }
-  if (code === 'LEASE_LOST') return new RepriseError(code, message, details)
-  if (code === 'RUN_ENDED') return runCancelled(run)
-  if (hold.signal.aborted) return new RepriseError(code, `${message}${goOn}`, details)
-  try {
-    await hold.append([{ type: 'run.failed', error: { code, message }, ...(task === undefined ? {} : { task }) }])
-  } catch (cause) {
-    // a cancellation came first
-    if (RepriseError.isInstance(cause) && cause.code === 'RUN_ENDED') return runCancelled(run)
-    const words = `${message} (and the store could not record it: ${redact(messageOf(cause))})${goOn}`
-    return new RepriseError('STORE_FAILED', words, { ...details, cause })
+  const begin = (task: TaskDefinition): void => {
+    waiting.delete(task.name)
+    const over = executeTask(life, task)
+      .then(
+        (outcome) => void (outcome === 'suspended' && waiting.set(task.name, answersIn(state))),
+        (error: unknown) => void (life.failure ??= { error: signal.aborted ? error : failedAt(error, task.name) }),
+      )
+      .finally(() => void running.delete(task.name))
+    running.set(task.name, over)
   }
-  return new RepriseError(code, `${message}${goOn}`, details)
-}
 
-/** A hint that the inbox has something, so that a cancellation does not wait for the model. */
-async function watchInbox(hold: Hold, waker: Waker): Promise<void> {
   try {
-    for await (const _ of hold.engine.store.watch(hold.state.run, hold.signal)) {
-      while (!(await looked(hold, waker))) await hold.engine.world.sleep(1_000, hold.signal)
+    for (;;) {
+      signal.throwIfAborted()
+      // a person's edit waits until no task is under way whose ground it would pull away; until then nothing new is begun
+      const inbox = await drainInbox(life, { edits: running.size === 0 })
+      signal.throwIfAborted()
+      if (life.failure && running.size === 0) throw life.failure.error
+      const { seq } = state
+      await writeOutputFiles(life)
+      await tellOfSteps(life)
+      await unlessAborted(tellOfTasks(life), signal)
+      const ready =
+        life.failure || inbox.editsWait || running.size >= crew.concurrency
+          ? undefined
+          : wanted.find((task) => !running.has(task.name) && isReady(state, crew, task, waiting))
+      if (ready) {
+        const done = await unlessAborted(withoutExecuting(life, ready), signal)
+        if (done) await life.append([done])
+        else begin(ready)
+      } else if (running.size > 0) {
+        await Promise.race([...running.values(), waker.woken()])
+      } else if (!life.failure && !inbox.editsWait) {
+        const answered = await answeredChildren(life, [...waiting.keys()])
+        for (const task of answered) waiting.delete(task)
+        // what has come while others were told is looked at once more
+        if (answered.length === 0 && state.seq === seq) break
+      }
     }
-  } catch {
-    // only a hint: the inbox is also read before every step
+  } finally {
+    await Promise.allSettled(running.values())
   }
+  if (waiting.size > 0) return suspension(state, [...waiting.keys()])
+  if (through !== undefined && end < crew.tasks.length) return { type: 'run.suspended', reason: 'through', through }
+  await unlessAborted(tellOfEnd(life), signal)
+  return { type: 'run.completed' }
 }
 
-/** False when the inbox could not be read; a message that is in it may be the last hint for long. */
-function looked(hold: Hold, waker: Waker): Promise<boolean> {
-  return drainInbox(hold, { edits: false }).then(
-    ({ recorded, editsWait }) => {
-      if (recorded || editsWait) waker.wake()
-      return true
-    },
-    () => hold.signal.aborted,
-  )
+/** The entry of a task that its condition skips, or whose output is there already. */
+async function withoutExecuting(life: Life, task: TaskDefinition): Promise<NewEntry | undefined> {
+  if (task.when) await life.ready()
+  return (await skip(life, task)) ?? (await inheritance(life, task))
 }
 
-/** Whoever posted while the lease was still held could not record it, and relies on the holder. Gives the state behind that. */
-async function recordLate({ engine, state }: Hold): Promise<RunState> {
-  if (state.status !== 'suspended' && state.status !== 'failed') return state
-  const messages = await engine.store.inbox(state.run).catch(() => [])
-  if (messages.length === 0) return state
-  try {
-    await recordMessages(engine, state.run)
-    return (await readRun(engine.store, state.run)).state
-  } catch {
-    return state
+/** What a run waits for in which these tasks wait. */
+function suspension(state: RunState, waiting: readonly string[]): NewEntry {
+  const open = openQuestions(state)
+  if (open.length > 0) {
+    const limit = open.every((question) => question.kind === 'limit')
+    return { type: 'run.suspended', reason: limit ? 'limit' : 'questions' }
   }
-}
-
-function isCancelled(reason: unknown): boolean {
-  return RepriseError.isInstance(reason) && reason.code === 'RUN_CANCELLED'
+  const children = waiting.flatMap((name) => childOf(state, name)?.path ?? [])
+  return { type: 'run.suspended', ...(children.length > 0 ? { reason: 'child', children } : { reason: 'parent' }) }
 }

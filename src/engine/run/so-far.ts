@@ -7,18 +7,18 @@ import { readJson } from '../../journal/json.ts'
 import { redact } from '../../secrets/redact.ts'
 import { describe } from '../../options.ts'
 import { sightOf } from './condition.ts'
-import type { CrewDefinition, SoFar, TaskDefinition } from '../definition.ts'
+import type { SoFar, TaskDefinition } from '../definition.ts'
 import { fileReader } from '../read/run-files.ts'
 import { isText } from './given-fields.ts'
-import type { Hold } from '../lease/hold.ts'
+import type { Life } from '../life.ts'
 import { waitsFor } from './waits-for.ts'
 
 /** The entry that skips the task when its condition does not hold. TASK_FAILED when the condition throws. */
-export async function skip(hold: Hold, crew: CrewDefinition, task: TaskDefinition): Promise<NewEntry | undefined> {
+export async function skip(life: Life, task: TaskDefinition): Promise<NewEntry | undefined> {
   // once it is started, the condition has held, and is not asked again
-  if (!task.when || (hold.state.tasks.get(task.name)?.attempts.length ?? 0) > 0) return undefined
+  if (!task.when || (life.state.tasks.get(task.name)?.attempts.length ?? 0) > 0) return undefined
   // never by timing: an async task that it does not wait for may or may not be done
-  const soFar = await outputsOf(hold, crew, waitsFor(crew, task))
+  const soFar = await outputsOf(life, waitsFor(life.crew, task))
   const { when } = task
   const fails = (what: string, cause?: unknown): RepriseError =>
     new RepriseError('TASK_FAILED', `the condition of task ${task.name} ${what}`, { task: task.name, cause })
@@ -30,16 +30,16 @@ export async function skip(hold: Hold, crew: CrewDefinition, task: TaskDefinitio
   }
   if (typeof holds !== 'boolean') throw fails(`gave ${describe(holds)}; it must give true or false`)
   if (holds) return undefined
-  const condition = sightOf(crew, task, hold.state)
+  const condition = sightOf(life.crew, task, life.state)
   return { type: 'task.skipped', path: task.name, reason: 'its condition does not hold', ...condition }
 }
 
 /** What a task that is a function or a crew is given: the outputs in its context. */
-export function soFarFor(hold: Hold, crew: CrewDefinition, task: TaskDefinition): Promise<SoFar> {
-  return outputsOf(hold, crew, task.context)
+export function soFarFor(life: Life, task: TaskDefinition): Promise<SoFar> {
+  return outputsOf(life, task.context)
 }
 
-async function outputsOf({ state, engine }: Hold, crew: CrewDefinition, names: readonly string[]): Promise<SoFar> {
+async function outputsOf({ state, engine, crew }: Life, names: readonly string[]): Promise<SoFar> {
   const earlier = crew.tasks.filter((other) => names.includes(other.name))
   const known = await Promise.all(
     earlier.map(async (other) => {

@@ -9,8 +9,9 @@ import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'
 import type { StoredOutput } from '../../journal/entries.ts'
 import { isMissing, writeDurably } from '../../stores/file/durable-files.ts'
-import type { CrewDefinition, Inputs, TaskDefinition } from '../definition.ts'
-import type { Hold } from '../lease/hold.ts'
+import type { Inputs, TaskDefinition } from '../definition.ts'
+import type { RunState } from '../../journal/state/state.ts'
+import type { Life } from '../life.ts'
 
 /** OUTPUT_FILE_FAILED when the file could not be written as the disk is now; INPUT_INVALID, INPUT_MISSING. Nothing is made. */
 export function checkOutputFile(task: TaskDefinition, inputs: Inputs): void {
@@ -18,18 +19,18 @@ export function checkOutputFile(task: TaskDefinition, inputs: Inputs): void {
 }
 
 /** Writes the output of each task that was executed here, has a file, and is not marked as written. OUTPUT_FILE_FAILED. */
-export async function writeOutputFiles(hold: Hold, crew: CrewDefinition): Promise<void> {
-  if (hold.state.effects === 'never') return
-  for (const task of crew.tasks) {
-    const known = hold.state.tasks.get(task.name)
+export async function writeOutputFiles(life: Life): Promise<void> {
+  if (life.state.effects === 'never') return
+  for (const task of life.crew.tasks) {
+    const known = life.state.tasks.get(task.name)
     if (!task.outputFile || known?.source !== 'executed' || !known.output || known.seq === undefined) continue
     if (known.written?.of === known.seq) continue
-    const file = task.outputFile.pathFor(hold.state.inputs)
+    const file = task.outputFile.pathFor(life.state.inputs)
     const text = textOf(known.output)
-    await hold.ready()
-    await write(hold, task, file, text)
+    await life.ready()
+    await write(life.state, task, file, text)
     const bytes = Buffer.byteLength(text)
-    await hold.append([{ type: 'file.written', path: task.name, of: known.seq, file, bytes }])
+    await life.append([{ type: 'file.written', path: task.name, of: known.seq, file, bytes }])
   }
 }
 
@@ -38,7 +39,7 @@ function textOf({ raw, structured }: StoredOutput): string {
   return structured ? `${JSON.stringify(JSON.parse(raw) as Json, null, 2)}\n` : raw
 }
 
-async function write({ state }: Hold, task: TaskDefinition, file: string, text: string): Promise<void> {
+async function write(state: RunState, task: TaskDefinition, file: string, text: string): Promise<void> {
   try {
     await mkdir(dirname(placeOf(task, file)), { recursive: true })
     // once more, now that all of its folders are there: what was made in between may be a link

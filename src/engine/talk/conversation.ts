@@ -20,7 +20,7 @@ export interface Piece {
 }
 
 /** What a model is shown: the first message, a summary of what is covered, and the rest as it was. */
-export interface Standing {
+export interface Shown {
   readonly first: string
   /** What the first message refers to. */
   readonly files: AttemptState['request']['files']
@@ -31,12 +31,12 @@ export interface Standing {
 
 /** What the model is sent. */
 export function conversation(state: RunState, attempt: AttemptState): ChatMessage[] {
-  const standing = standingOf(state, attempt)
-  const [next, ...others] = standing.rest.flatMap((piece) => piece.messages)
-  const text = opening(standing)
+  const shown = shownOf(state, attempt)
+  const [next, ...others] = shown.rest.flatMap((piece) => piece.messages)
+  const text = opening(shown)
   // some servers refuse two messages of the user in a row
-  if (standing.summary && next?.role === 'user') return [opened(`${text}\n\n${next.text}`, standing), ...others]
-  return [opened(text, standing), ...(next ? [next] : []), ...others]
+  if (shown.summary && next?.role === 'user') return [opened(`${text}\n\n${next.text}`, shown), ...others]
+  return [opened(text, shown), ...(next ? [next] : []), ...others]
 }
 
 /** All that was said, whatever the model was shown of it. */
@@ -88,7 +88,7 @@ function opened(text: string, { files }: Pick<Whole, 'files'>): ChatMessage {
 }
 
 /** The newest summary covers what the older ones did. One whose last turn was removed by hand counts for nothing. */
-export function standingOf(state: RunState, attempt: AttemptState): Standing {
+export function shownOf(state: RunState, attempt: AttemptState): Shown {
   const { first, files, pieces, summary } = wholeOf(state, attempt)
   const last = summary ? pieces.findIndex(({ turn }) => turn?.path === summary.through) : -1
   if (!summary || last < 0) return { first, files, covered: [], rest: pieces }
@@ -96,7 +96,7 @@ export function standingOf(state: RunState, attempt: AttemptState): Standing {
 }
 
 /** The first message, with what stands in for the pieces that are no longer shown. */
-export function opening({ first, summary, covered }: Standing): string {
+export function opening({ first, summary, covered }: Shown): string {
   if (!summary) return first
   const calls = covered.flatMap(({ turn }) => turn?.calls ?? []).filter(didSomething)
   return `${first}\n\n${summaryMessage(summary.text, calls.map(callLine))}`

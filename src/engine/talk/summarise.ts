@@ -4,62 +4,34 @@
 import type { PinnedRequest } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import { attemptNumber, attemptPath } from '../../journal/paths.ts'
-import { replyText, type AttemptState, type RunState, type TurnState } from '../../journal/state/state.ts'
+import { replyText, type AttemptState, type TurnState } from '../../journal/state/state.ts'
 import { isModelFailure } from '../../models/model-failure.ts'
-import { opening, standingOf, type Piece, type Standing } from './conversation.ts'
-import type { TaskDefinition } from '../definition.ts'
-import { failed } from '../task/execute-task.ts'
-import type { Hold } from '../lease/hold.ts'
+import { opening, shownOf, type Piece, type Shown } from './conversation.ts'
+import type { Work } from '../life.ts'
+import { failTask } from '../task/fail-task.ts'
+import { askModel } from './ask-model.ts'
 import { summariseInstructions, summariseMessage } from './engine-prompts.ts'
 import { transcript } from './transcript.ts'
 
-export interface WindowScene {
-  readonly hold: Hold
-  readonly task: TaskDefinition
-  /** One model call of an attempt. */
-  take(attempt: AttemptState): Promise<void>
-}
-
-/**
- * One turn. Before it, a conversation that is longer than the agent's `contextTokens` is summarised; and one that the provider calls too
- * long is summarised and sent again, once.
- */
-export async function takeTurnInWindow(scene: WindowScene, attempt: AttemptState): Promise<void> {
-  const { hold, task, take } = scene
-  const { contextTokens } = task.agent
-  const begun = begunSummary(hold.state, attempt)
-  if (begun) await summarise(scene, attempt, begun)
-  const overflow = contextTokens === undefined ? undefined : overflowing(hold.state, attempt, contextTokens)
-  if (overflow) await summarise(scene, attempt, overflow)
-  try {
-    await take(attempt)
-  } catch (error) {
-    if (!isTooLong(error)) throw error
-    const { rest } = standingOf(hold.state, attempt)
-    const through = lastNotKept(rest, sum(rest.map(sizeOf)) / 4)
-    if (!through) throw error
-    await summarise(scene, attempt, through)
-    await take(attempt)
-  }
-}
-
-function isTooLong(error: unknown): boolean {
-  return isModelFailure(error) && error.tooLong
-}
-
 /** Where a process that died had begun to summarise. */
-function begunSummary(state: RunState, attempt: AttemptState): TurnState | undefined {
-  const { rest } = standingOf(state, attempt)
-  return rest.findLast(({ turn }) => turn && state.attempts.has(summaryPath(turn, 1)))?.turn
+export function begunSummary({ life, attempt }: Work): TurnState | undefined {
+  const { rest } = shownOf(life.state, attempt)
+  return rest.findLast(({ turn }) => turn && life.state.attempts.has(summaryPath(turn, 1)))?.turn
 }
 
 /** The turn up to which the conversation must be summarised to leave room for more, when it is longer than `limit`. */
-function overflowing(state: RunState, attempt: AttemptState, limit: number): TurnState | undefined {
-  const { rest, fixed, summaryTokens, scale } = measure(standingOf(state, attempt), attempt)
+export function overflowing({ life, attempt }: Work, limit: number): TurnState | undefined {
+  const { rest, fixed, summaryTokens, scale } = measure(shownOf(life.state, attempt), attempt)
   // texts of the task that take up the window by themselves must not make every turn a summary
   const room = Math.max(limit - fixed * scale, limit / 4)
   const grown = (summaryTokens + sum(rest.map(sizeOf))) * scale
   return grown > room ? lastNotKept(rest, room / 2 / scale) : undefined
+}
+
+/** The turn up to which a conversation is summarised that the provider calls too long, if there is anything to summarise. */
+export function tooMuch({ life, attempt }: Work): TurnState | undefined {
+  const { rest } = shownOf(life.state, attempt)
+  return lastNotKept(rest, sum(rest.map(sizeOf)) / 4)
 }
 
 /** As many of the newest pieces as fit are kept whole. */
@@ -71,7 +43,7 @@ function lastNotKept(pieces: readonly Piece[], tokens: number): TurnState | unde
   })?.turn
 }
 
-interface Measured extends Standing {
+interface Measured extends Shown {
   /** Tokens of what no summary can shorten. */
   readonly fixed: number
   /** Tokens of the summary so far. */
@@ -83,37 +55,37 @@ interface Measured extends Standing {
 /** Of one summary. Each try is given half of what the one before was given. */
 const mostTries = 6
 
-async function summarise(scene: WindowScene, attempt: AttemptState, through: TurnState): Promise<void> {
-  const { hold, task } = scene
+export async function summarise(work: Work, through: TurnState): Promise<void> {
+  const { life, attempt } = work
   for (;;) {
-    const summary = await currentSummary(scene, attempt, through)
+    const summary = await currentSummary(work, through)
     const number = attemptNumber(summary.path)
     try {
-      if (summary.turns.length === 0) await scene.take(summary)
+      if (summary.turns.length === 0) await askModel({ ...work, attempt: summary })
     } catch (error) {
-      if (!isTooLong(error) || number === mostTries) throw error
-      await begin(scene, attempt, through, number + 1)
+      if (!isModelFailure(error) || !error.tooLong || number === mostTries) throw error
+      await begin(work, through, number + 1)
       continue
     }
     const text = textOf(summary)
     if (text !== '') {
-      await hold.append([{ type: 'context.summarised', path: attempt.path, through: through.path, summary: text }])
+      await life.append([{ type: 'context.summarised', path: attempt.path, through: through.path, summary: text }])
       return
     }
     if (number < mostTries) continue
-    const words = `task ${task.name} has a conversation that is too long, and the model gave no summary of it; use another model`
-    throw await failed(hold, task, 'TASK_FAILED', words)
+    const words = `task ${work.task.name} has a conversation that is too long, and the model gave no summary of it; use another model`
+    throw await failTask(work, { code: 'TASK_FAILED', message: words })
   }
 }
 
 /** The newest one, unless it came to nothing. */
-async function currentSummary(scene: WindowScene, attempt: AttemptState, through: TurnState): Promise<AttemptState> {
-  const { attempts } = scene.hold.state
+async function currentSummary(work: Work, through: TurnState): Promise<AttemptState> {
+  const { attempts } = work.life.state
   let number = 0
   while (attempts.has(summaryPath(through, number + 1))) number += 1
   const newest = attempts.get(summaryPath(through, number))
   if (newest && (newest.turns.length === 0 || textOf(newest) !== '' || number === mostTries)) return newest
-  return begin(scene, attempt, through, number + 1)
+  return begin(work, through, number + 1)
 }
 
 function textOf({ turns }: AttemptState): string {
@@ -121,16 +93,11 @@ function textOf({ turns }: AttemptState): string {
   return last ? replyText(last.reply).trim() : ''
 }
 
-async function begin(
-  { hold, task }: WindowScene,
-  attempt: AttemptState,
-  through: TurnState,
-  number: number,
-): Promise<AttemptState> {
+async function begin({ life, task, attempt }: Work, through: TurnState, number: number): Promise<AttemptState> {
   const path = summaryPath(through, number)
-  const standing = measure(standingOf(hold.state, attempt), attempt)
-  const { first, summary, rest, scale } = standing
-  const total = (standing.fixed + standing.summaryTokens + sum(rest.map(sizeOf))) * scale
+  const shown = measure(shownOf(life.state, attempt), attempt)
+  const { first, summary, rest, scale } = shown
+  const total = (shown.fixed + shown.summaryTokens + sum(rest.map(sizeOf))) * scale
   // what does not fit as it is does not fit as a transcript either
   const budget =
     (task.agent.contextTokens === undefined ? total / 2 : task.agent.contextTokens * 0.75) / 2 ** (number - 1)
@@ -150,8 +117,8 @@ async function begin(
     settings: attempt.request.settings,
   }
   const pinned = { request: request as unknown as Json, fingerprint: {}, agent: attempt.agent }
-  await hold.append([{ type: 'task.started', path, ...pinned }])
-  return hold.state.attempts.get(path) as AttemptState
+  await life.append([{ type: 'task.started', path, ...pinned }])
+  return life.state.attempts.get(path) as AttemptState
 }
 
 function summaryPath(turn: TurnState, number: number): string {
@@ -161,16 +128,16 @@ function summaryPath(turn: TurnState, number: number): string {
 const charactersPerToken = 4
 
 /** An estimate, until the provider has counted: then its number for the last turn says how far off that is. */
-function measure(standing: Standing, { request }: AttemptState): Measured {
-  const { first, summary, rest } = standing
+function measure(shown: Shown, { request }: AttemptState): Measured {
+  const { first, summary, rest } = shown
   const fixed = tokensIn([request.instructions, request.tools, request.output ?? '', first])
-  const summaryTokens = summary ? tokensIn(opening(standing)) - tokensIn(first) : 0
+  const summaryTokens = summary ? tokensIn(opening(shown)) - tokensIn(first) : 0
   const index = rest.findLastIndex(({ turn }) => turn !== undefined)
   const last = rest[index]?.turn
   // a turn that was taken before the summary was sent more than is sent now
-  if (!last || (summary && summary.seq > last.reply.seq)) return { ...standing, fixed, summaryTokens, scale: 1 }
+  if (!last || (summary && summary.seq > last.reply.seq)) return { ...shown, fixed, summaryTokens, scale: 1 }
   const seen = fixed + summaryTokens + sum(rest.slice(0, index).map(sizeOf))
-  return { ...standing, fixed, summaryTokens, scale: Math.max(1, last.reply.usage.input / seen) }
+  return { ...shown, fixed, summaryTokens, scale: Math.max(1, last.reply.usage.input / seen) }
 }
 
 function sizeOf({ messages }: Piece): number {

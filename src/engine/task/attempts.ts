@@ -6,12 +6,12 @@ import { explainChange } from '../../journal/fingerprint.ts'
 import { attemptNumber, attemptPath } from '../../journal/paths.ts'
 import type { AttemptState, RunState } from '../../journal/state/state.ts'
 import { sightOf } from '../run/condition.ts'
-import type { CrewDefinition, ExecuteOptions, TaskDefinition } from '../definition.ts'
+import type { TaskDefinition } from '../definition.ts'
 import { outputsIn } from '../run/given-fields.ts'
-import type { Hold } from '../lease/hold.ts'
+import type { Life } from '../life.ts'
 import { refusedAnswer, revisedAnswer } from '../talk/engine-prompts.ts'
 
-export interface Standing {
+export interface CurrentAttempt {
   /** Under way, and to be gone on with. */
   readonly kept: AttemptState | undefined
   /** For the entry of a new one: what has changed since the one that is given up was begun, and what the condition saw. */
@@ -22,12 +22,8 @@ export interface Standing {
 }
 
 /** DEFINITION_CHANGED when the caller wants no change. */
-export function standingOf(
-  { state }: Hold,
-  crew: CrewDefinition,
-  task: TaskDefinition,
-  { changed = 'restart' }: ExecuteOptions,
-): Standing {
+export function currentAttempt({ state, crew, options }: Life, task: TaskDefinition): CurrentAttempt {
+  const { changed = 'restart' } = options
   const fingerprint = task.fingerprint(state.inputs, outputsIn(state))
   const known = state.tasks.get(task.name)?.attempts ?? []
   const last = state.attempts.get(known.at(-1) ?? '')
@@ -46,20 +42,20 @@ export function standingOf(
     kept: keeps ? underWay : undefined,
     because: { ...(keeps ? {} : { because: reasons }), ...(known.length === 0 ? sightOf(crew, task, state) : {}) },
     fingerprint,
-    // behind the highest there is, not behind their number: lines may have been removed by hand
+    // after the highest there is, not after their number: lines may have been removed by hand
     next: attemptPath(task.name, Math.max(0, ...known.map(attemptNumber)) + 1),
   }
 }
 
-/** The attempt at a task that has no conversation. `work` says what a new one is, by its path. */
+/** The attempt at a task that has no conversation. `kind` says what a new one is. */
 export async function plainAttempt(
-  hold: Hold,
-  { kept, because, fingerprint, next }: Standing,
-  work: (path: string) => Pick<EntryBodies['task.started'], 'code' | 'child'>,
+  life: Life,
+  { kept, because, fingerprint, next }: CurrentAttempt,
+  kind: Pick<EntryBodies['task.started'], 'code' | 'child'>,
 ): Promise<AttemptState> {
   if (kept) return kept
-  await hold.append([{ type: 'task.started', path: next, fingerprint, ...work(next), ...because }])
-  return hold.state.attempts.get(next) as AttemptState
+  await life.append([{ type: 'task.started', path: next, fingerprint, ...kind, ...because }])
+  return life.state.attempts.get(next) as AttemptState
 }
 
 /** What a model is told first in the attempt that carries this one on. */
@@ -72,4 +68,8 @@ export function refusals(state: RunState, attempt: AttemptState): number {
   const carried = attempt.carries && state.attempts.get(attempt.carries.path)
   if (!carried) return 0
   return (carried.refusedBy === 'person' ? 0 : 1) + refusals(state, carried)
+}
+
+export function triesWord(count: number): string {
+  return count === 1 ? 'one try' : `${count} tries`
 }

@@ -4,46 +4,36 @@ import { asRepriseError, RepriseError } from '../../errors.ts'
 import type { Question } from '../../journal/entries.ts'
 import { attemptNumber, attemptPath, childRun } from '../../journal/paths.ts'
 import { spentByModel, type AttemptState, type RunState } from '../../journal/state/state.ts'
-import { plainAttempt, standingOf } from './attempts.ts'
-import { callsBefore, callsUnder, runsSinceDone } from './child-calls.ts'
-import { fromChild } from './children.ts'
-import type { ChildDefinition, CrewDefinition, ExecuteOptions, TaskDefinition } from '../definition.ts'
-import { executeRun } from '../run/execute-run.ts'
-import { failed, failedByPerson } from './execute-task.ts'
-import type { Hold } from '../lease/hold.ts'
-import { askToRaise, checkBudget, countFor, failedLimit, LimitReached } from '../limits/budget.ts'
+import type { ChildDefinition, TaskDefinition } from '../definition.ts'
+import type { Life, Outer, Work } from '../life.ts'
+import { askToRaise, checkBudget, failedLimit, LimitReached } from '../limits/budget.ts'
 import { createRun, resumeRun } from '../run/lifecycle.ts'
 import { soFarFor } from '../run/so-far.ts'
+import { currentAttempt, plainAttempt } from './attempts.ts'
+import { callsBefore, callsUnder, runsSinceDone } from './child-calls.ts'
+import { fromChild } from './children.ts'
+import { failByPerson, failTask, unfitting } from './fail-task.ts'
 
 export async function executeChild(
-  hold: Hold,
-  crew: CrewDefinition,
+  life: Life,
   task: TaskDefinition,
   child: ChildDefinition,
-  options: ExecuteOptions,
 ): Promise<'completed' | 'suspended'> {
-  const attempt = await childAttempt(hold, crew, task, options)
+  const { engine } = life
+  const attempt = await takeAttempt(life, task)
   const run = attempt.child as string
-  const state = await withinBudget(hold, crew, task, attempt.path, options, (inner) =>
-    advance(hold, crew, task, child, attempt, inner),
-  )
+  const state = await withinBudget({ life, task }, attempt.path, (outer) => advance(life, task, child, attempt, outer))
   if (state?.status !== 'completed') return 'suspended'
   const last = state.tasks.get(child.crew.tasks.at(-1)?.name ?? '')?.output
-  if (!last)
-    throw await failed(
-      hold,
-      task,
-      'TASK_FAILED',
-      `the last task of run ${run}, which task ${task.name} made, gave nothing`,
-    )
-  const parsed = last.structured && task.schema ? await task.schema.parse(JSON.parse(last.raw) as never) : undefined
-  if (parsed?.ok === false) {
-    const words = `what task ${task.name} gave does not fit its schema: ${parsed.reason}`
-    throw await failed(hold, task, 'OUTPUT_REFUSED', words)
+  if (!last) {
+    const message = `the last task of run ${run}, which task ${task.name} made, gave nothing`
+    throw await failTask({ life, task }, { code: 'TASK_FAILED', message })
   }
-  const before = (await runsSinceDone(hold.engine, hold.state, task.name)).filter((one) => one.run !== run)
-  const calls = await callsUnder(hold.engine, task.name, [...before, state])
-  await hold.append([
+  const parsed = last.structured && task.schema ? await task.schema.parse(JSON.parse(last.raw) as never) : undefined
+  if (parsed?.ok === false) throw await failTask({ life, task }, unfitting(task, parsed.reason))
+  const before = (await runsSinceDone(engine, life.state, task.name)).filter((one) => one.run !== run)
+  const calls = await callsUnder(engine, task.name, [...before, state])
+  await life.append([
     {
       type: 'task.completed',
       path: attempt.path,
@@ -58,41 +48,40 @@ export async function executeChild(
 
 /** Undefined when the run has used up its budget, and nobody raises it now. */
 async function withinBudget(
-  hold: Hold,
-  crew: CrewDefinition,
-  task: TaskDefinition,
+  { life, task }: Pick<Work, 'life' | 'task'>,
   path: string,
-  options: ExecuteOptions,
-  work: (options: ExecuteOptions) => Promise<RunState>,
+  work: (outer: Outer) => Promise<RunState>,
 ): Promise<RunState | undefined> {
   for (;;) {
     let reached: LimitReached | undefined
-    const checkOuter = async (): Promise<void> => {
-      await checkBudget(hold, crew, options).catch((error: unknown) => {
-        if (error instanceof LimitReached && error.run === hold.state.run) reached = error
-        throw error
-      })
-    }
-    const state = await work({ ...options, checkOuter })
+    const state = await work({
+      crews: [life.crew, ...(life.outer?.crews ?? [])],
+      within: life.within,
+      async checkBudget() {
+        await checkBudget(life).catch((error: unknown) => {
+          if (error instanceof LimitReached && error.run === life.state.run) reached = error
+          throw error
+        })
+      },
+    })
     if (!reached || state.status === 'completed') return state
-    if (!(await askToRaise(hold, path, reached, options, hold.signal))) return undefined
-    const failing = failedLimit(hold.state)
-    if (failing !== undefined) throw await failedByPerson(hold, task, failing)
+    if (!(await askToRaise(life, path, reached))) return undefined
+    const failing = failedLimit(life.state)
+    if (failing !== undefined) throw await failByPerson({ life, task }, failing)
   }
 }
 
-/** The state of the child run when it is completed or can go no further. Rejects when it fails. */
+/** The state of the child run when it is completed or can get no further. Rejects when it fails. */
 async function advance(
-  hold: Hold,
-  crew: CrewDefinition,
+  life: Life,
   task: TaskDefinition,
   child: ChildDefinition,
   attempt: AttemptState,
-  options: ExecuteOptions,
+  outer: Outer,
 ): Promise<RunState> {
-  const { state, signal } = hold
+  const { state, signal } = life
   // whoever listens to this run would take the child's paths for its own
-  const engine = { ...hold.engine, listeners: undefined }
+  const engine = { ...life.engine, listeners: undefined }
   const run = attempt.child as string
   const known = await engine.store.row(run)
   const calls = known ? [] : await callsBefore(engine, state, task.name)
@@ -100,7 +89,7 @@ async function advance(
     ? undefined
     : await createRun(engine, child.crew, {
         run,
-        ...(await child.inputs(await soFarFor(hold, crew, task), state.inputs)),
+        ...(await child.inputs(await soFarFor(life, task), state.inputs)),
         origin: {
           caller: { path: attempt.path, after: attempt.after },
           ...(calls.length > 0 ? { calls } : {}),
@@ -110,12 +99,11 @@ async function advance(
   const taken = made ?? (await resumeRun(engine, child.crew, run, (found) => checkOwn(state.run, attempt, found)))
   if (!('append' in taken)) return taken
   const asked = { task: task.name, path: attempt.path, run }
-  const { onQuestion: ask, checkOuter } = options
-  countFor(state, taken.state)
+  const { onQuestion: ask } = life.options
+  life.within.set(run, taken.state)
   const onQuestion = ask && ((question: Question) => ask(fromChild(asked, question)))
   try {
-    const outer = [crew, ...(options.outer ?? [])]
-    return await executeRun(taken, child.crew, { onQuestion, checkOuter, outer, signal, goOn: false })
+    return await life.executeRun(taken, child.crew, { onQuestion, signal, goOn: false }, outer)
   } catch (error) {
     const { code, message } = asRepriseError(error)
     const words = `task ${task.name} failed in run ${run}: ${message}`
@@ -123,18 +111,13 @@ async function advance(
   }
 }
 
-/** The attempt to go on with, or a new one whose run's name is free: what a deleted run left behind is not taken for its work. */
-async function childAttempt(
-  hold: Hold,
-  crew: CrewDefinition,
-  task: TaskDefinition,
-  options: ExecuteOptions,
-): Promise<AttemptState> {
-  const standing = standingOf(hold, crew, task, options)
-  let { next } = standing
-  while (!standing.kept && (await hold.engine.store.row(childRun(hold.state.run, next))))
+/** The attempt to continue, or a new one whose run's name is free: what a deleted run left is not taken for its work. */
+async function takeAttempt(life: Life, task: TaskDefinition): Promise<AttemptState> {
+  const current = currentAttempt(life, task)
+  let { next } = current
+  while (!current.kept && (await life.engine.store.row(childRun(life.state.run, next))))
     next = attemptPath(task.name, attemptNumber(next) + 1)
-  return plainAttempt(hold, { ...standing, next }, () => ({ child: true }))
+  return plainAttempt(life, { ...current, next }, { child: true })
 }
 
 /** RUN_EXISTS when a run that has the name of the attempt's was made by somebody else. */

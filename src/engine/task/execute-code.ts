@@ -5,24 +5,22 @@ import type { Json } from '../../journal/json.ts'
 import type { AttemptState, TurnState } from '../../journal/state/state.ts'
 import type { AnswerSchema } from '../../schema/answer-schema.ts'
 import type { Tool } from '../../tools/tool.ts'
-import { plainAttempt, standingOf } from './attempts.ts'
+import { AnsweredFail, settleCalls } from '../calls/settle-calls.ts'
+import type { CodeDefinition, TaskDefinition } from '../definition.ts'
+import type { Life, Work } from '../life.ts'
 import { deadline } from '../limits/deadline.ts'
-import type { CodeDefinition, CrewDefinition, ExecuteOptions, TaskDefinition } from '../definition.ts'
-import { failed, failedByPerson } from './execute-task.ts'
-import type { Hold } from '../lease/hold.ts'
 import { soFarFor } from '../run/so-far.ts'
-import { AnsweredFail, settleCalls } from '../calls/tool-calls.ts'
+import { currentAttempt, plainAttempt } from './attempts.ts'
+import { failByPerson, failTask, unfitting } from './fail-task.ts'
 
 export async function executeCode(
-  hold: Hold,
-  crew: CrewDefinition,
+  life: Life,
   task: TaskDefinition,
   code: CodeDefinition,
-  options: ExecuteOptions,
 ): Promise<'completed' | 'suspended'> {
-  const attempt = await codeAttempt(hold, crew, task, options)
+  const attempt = await takeAttempt(life, task)
   const turn = attempt.turns[0] as TurnState
-  const soFar = await soFarFor(hold, crew, task)
+  const soFar = await soFarFor(life, task)
   let thrown: unknown
   const tool = codeTool(task, code, attempt, async (context) => {
     try {
@@ -32,60 +30,40 @@ export async function executeCode(
       throw error
     }
   })
-  using time = deadline(code.maxSeconds, hold.signal)
+  using time = deadline(code.maxSeconds, life.signal)
+  const work: Work = { life, task: { ...task, tools: [tool] }, attempt, signal: time.signal }
   try {
-    const scene = {
-      hold,
-      task: { ...task, tools: [tool] },
-      attempt,
-      options,
-      signal: time.signal,
-      delegates: new Map(),
-    }
-    if (!(await settleCalls(scene, turn))) return 'suspended'
+    if (!(await settleCalls(work, turn))) return 'suspended'
   } catch (error) {
-    if (error instanceof AnsweredFail) throw await failedByPerson(hold, task, error.message)
-    if (!time.over || hold.signal.aborted) throw error
-    throw await failed(
-      hold,
-      task,
-      'TIME_EXHAUSTED',
-      `task ${task.name} took longer than its maxSeconds, ${code.maxSeconds} s`,
-    )
+    if (error instanceof AnsweredFail) throw await failByPerson(work, error.message)
+    if (!time.over || life.signal.aborted) throw error
+    const message = `task ${task.name} took longer than its maxSeconds, ${code.maxSeconds} s`
+    throw await failTask(work, { code: 'TIME_EXHAUSTED', message })
   }
   const outcome = turn.calls[0]?.outcome
   if (!outcome || !('result' in outcome)) {
     const why = !outcome ? 'nothing' : Object.values(outcome).join('')
-    const words =
+    const message =
       outcome && 'unreadable' in outcome
         ? `what task ${task.name} gave is not JSON at ${why}; give text, numbers, lists or plain objects`
         : `task ${task.name} failed: ${why}`
-    throw await failed(hold, task, 'TASK_FAILED', words, [], thrown)
+    throw await failTask(work, { code: 'TASK_FAILED', message, cause: thrown })
   }
   const { result } = outcome
   const parsed = await task.schema?.parse(result)
-  if (parsed?.ok === false) {
-    const words = `what task ${task.name} gave does not fit its schema: ${parsed.reason}`
-    throw await failed(hold, task, 'OUTPUT_REFUSED', words)
-  }
+  if (parsed?.ok === false) throw await failTask(work, unfitting(task, parsed.reason))
   const structured = task.schema !== undefined || typeof result !== 'string'
   const raw = structured ? JSON.stringify(result) : result
-  await hold.append([{ type: 'task.completed', path: attempt.path, structured, raw }])
+  await life.append([{ type: 'task.completed', path: attempt.path, structured, raw }])
   return 'completed'
 }
 
-async function codeAttempt(
-  hold: Hold,
-  crew: CrewDefinition,
-  task: TaskDefinition,
-  options: ExecuteOptions,
-): Promise<AttemptState> {
-  const { state } = hold
+async function takeAttempt(life: Life, task: TaskDefinition): Promise<AttemptState> {
+  const { state } = life
   const last = state.attempts.get(state.tasks.get(task.name)?.attempts.at(-1) ?? '')
   // one that has begun is settled first, whatever has changed since: it may have happened
   const begun = last?.status === 'open' && last.turns[0]?.calls[0]?.calledAt !== undefined
-  if (begun) return last
-  return plainAttempt(hold, standingOf(hold, crew, task, options), () => ({ code: true }))
+  return begun ? last : plainAttempt(life, currentAttempt(life, task), { code: true })
 }
 
 type CodeContext = Parameters<Tool['run']>[1]

@@ -1,0 +1,26 @@
+// The key that a tool is given, so that a service can tell a second try at a call from another call.
+import { digest } from '../../journal/hash.ts'
+import { callAt } from '../../journal/state/at-path.ts'
+import { inheritedKeys, keysBeside, partOf } from './once.ts'
+import { occurrenceIn, type Item } from './prepare-call.ts'
+
+/**
+ * The same for every try at the same call, in every life of the run, and in the runs that are made from it; and never that of
+ * another call of the attempt, though a coworker may have made an equal one.
+ */
+export function idempotencyKeyOf(item: Item): string {
+  const { life, task, attempt, call, key } = item
+  if (call.idempotencyKey !== undefined) return call.idempotencyKey
+  const { state, keys: out } = life
+  const { tool } = call.request
+  const occurrence = occurrenceIn(item)
+  for (const path of out.keys())
+    if (path === call.path || callAt(state, path)?.idempotencyKey !== undefined) out.delete(path)
+  const beside = [...out.values()].filter(partOf(state, attempt))
+  const used = new Set([...keysBeside(state, task.name, attempt, call), ...beside.map((given) => given.key)])
+  const made = (number: number): string => digest([state.run, task.name, tool, key, number])
+  let found = inheritedKeys(state, { task: task.name, tool, key, occurrence }).find((known) => !used.has(known))
+  for (let number = occurrence; found === undefined; number++) if (!used.has(made(number))) found = made(number)
+  out.set(call.path, { attempt: attempt.path, key: found })
+  return found
+}

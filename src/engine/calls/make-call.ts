@@ -1,0 +1,144 @@
+// One call that is to be made now: written down before the tool runs, and with its result or error after it. Where nobody knows how it
+// ended, the journal says so.
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { defined } from '../../defined.ts'
+import { messageOf, RepriseError } from '../../errors.ts'
+import type { NewEntry, Question } from '../../journal/entries.ts'
+import { throughJson, type Json } from '../../journal/json.ts'
+import type { CallState, ToolOutcome } from '../../journal/state/state.ts'
+import { redact } from '../../secrets/redact.ts'
+import type { ToolContext } from '../../tools/tool.ts'
+import { runHere } from '../lease/held-here.ts'
+import type { Life } from '../life.ts'
+import { deadline, unlessAborted } from '../limits/deadline.ts'
+import { callText, lostText } from '../people/questions.ts'
+import { fileReader } from '../read/run-files.ts'
+import { cacheKeyOf } from './cache.ts'
+import { idempotencyKeyOf } from './idempotency-key.ts'
+import { prepareCall, type Callable, type Item } from './prepare-call.ts'
+
+interface Allowed {
+  /** What a person put in place of the model's input. */
+  readonly input?: Json
+  readonly allowedBy?: string
+}
+
+/** `open`: it is in doubt now, or a person is asked again. */
+export async function makeCall(item: Item, { input, allowedBy }: Allowed): Promise<'ended' | 'open'> {
+  const { life, call, task, signal } = item
+  const now: Item = input === undefined ? item : { ...item, ...(await prepareCall(item, call, input)) }
+  if (now.is === 'refused') {
+    if (input !== undefined) return askAgain(item, now.refusal)
+    await give(item, { error: now.refusal })
+    return 'ended'
+  }
+  const { tool, key } = now
+  await life.ready()
+  signal.throwIfAborted()
+  const idempotencyKey = idempotencyKeyOf(now)
+  const cacheKey = tool.cache ? cacheKeyOf(tool, key) : undefined
+  const called = { path: call.path, tool: tool.name, effect: tool.effect, key, idempotencyKey }
+  await life.append([{ type: 'tool.called', ...called, ...defined({ input, allowedBy, cacheKey }) }])
+  const unbegun = { reason: 'it was stopped before it began', begun: false } as const
+  await life.ready().catch((error: unknown) => abandon(item, unbegun, error))
+  if (signal.aborted) return abandon(item, unbegun, signal.reason)
+  const readFile = fileReader(life.engine.store, life.state)
+  const run = (): Promise<ToolOutcome | Abandoned> =>
+    runTool(now, { idempotencyKey, signal, run: life.state.run, task: task.name, readFile })
+  const ended = await (life.tracing?.tool(now, run) ?? run())
+  if (!('abandoned' in ended)) {
+    await give(item, ended)
+    return 'ended'
+  }
+  const { abandoned: reason } = ended
+  if (signal.aborted) return abandon(item, { reason }, signal.reason)
+  if (tool.effect !== 'once') {
+    await give(item, { error: reason })
+    return 'ended'
+  }
+  // timed out: in doubt at once, with the tool's own settle or a question
+  await life.append([{ type: 'tool.abandoned', path: call.path, reason }])
+  return 'open'
+}
+
+interface Abandoned {
+  readonly abandoned: string
+}
+
+/** The result or error of the tool as JSON, or that it was given up without anyone knowing how it ended. */
+async function runTool({ life, call, tool, parsed }: Callable, context: ToolContext): Promise<ToolOutcome | Abandoned> {
+  using time = deadline(tool.maxSeconds, context.signal)
+  const { signal } = time
+  // Promise.try, so that a tool that throws at once and one that rejects are alike
+  const running = Promise.try(() => tool.run(parsed as never, { ...context, signal })).then(
+    (result) => toOutcome(result, tool.name),
+    (error: unknown) => (isUnknown(error) ? { abandoned: redact(error.message) } : toError(error)),
+  )
+  const ended = await unlessAborted(running, signal).catch(() => undefined)
+  // a tool that throws because it was told to stop has not said what it did before that
+  if (ended && (!signal.aborted || 'result' in ended)) return ended
+  // one that listens to its signal ends now; the others continue, and nobody can stop them
+  const over = await Promise.race([running.then(() => true), nextTurn().then(() => false)])
+  if (!over) linger(callHere(life, call.path), running)
+  return { abandoned: time.over ? `it did not end within ${tool.maxSeconds} s` : 'it was stopped while it ran' }
+}
+
+/** What a tool gave, as the model and every later process will see it. */
+export function toOutcome(result: unknown, tool: string): ToolOutcome {
+  const json = throughJson(result, tool)
+  return json.ok ? { result: json.value } : { unreadable: `${json.path}: ${json.found}` }
+}
+
+/** How a tool says that it cannot tell whether it did what it was told to: a connection ended before the answer came. */
+function isUnknown(error: unknown): error is RepriseError {
+  return RepriseError.isInstance(error) && error.code === 'OUTCOME_UNKNOWN'
+}
+
+function toError(error: unknown): ToolOutcome {
+  return { error: redact(messageOf(error)) }
+}
+
+/** Records the outcome of a call. `source`: where it is from, if the tool was not called for it. */
+export async function give(
+  item: Item,
+  outcome: ToolOutcome,
+  from: { readonly source?: NonNullable<CallState['source']>; readonly by?: string } = {},
+): Promise<void> {
+  const { life, call, key } = item
+  if (from.source !== undefined || call.calledAt === undefined) life.tracing?.notCalled(item, outcome, from.source)
+  const known = call.key === undefined ? { key } : {}
+  const entry: NewEntry = { type: 'tool.returned', path: call.path, outcome, ...from, ...known }
+  await life.append([entry])
+}
+
+/** What a person put in place of the model's input cannot be used, which is nothing that the model could mend. */
+async function askAgain({ life, call, task }: Item, problem: string): Promise<'open'> {
+  const asked = life.state.questions.get(call.questions.at(-1) ?? '')?.question as Extract<Question, { kind: 'call' }>
+  const again = callText(asked.tool, asked.input, asked.earlier, lostText(life.state, task.name))
+  const text = `The answer to ${asked.id} cannot be used: ${problem}. ${again}`
+  const question = { ...asked, id: life.questionId(), text }
+  await life.append([{ type: 'question.asked', path: call.path, question }])
+  return 'open'
+}
+
+/** Says how a call ended, if the run still takes entries, and rejects with what ended it. */
+async function abandon({ life, call }: Item, how: { reason: string; begun?: false }, why: unknown): Promise<never> {
+  await life.append([{ type: 'tool.abandoned', path: call.path, ...how }]).catch(() => undefined)
+  throw why
+}
+
+/** Calls that were given up in this process and have not ended: they may yet do what they were told to, also in the next life of the run. */
+const lingering = new Set<string>()
+
+function linger(call: string, over: Promise<unknown>): void {
+  lingering.add(call)
+  void over.finally(() => lingering.delete(call))
+}
+
+export function lingers(life: Life, path: string): boolean {
+  return lingering.has(callHere(life, path))
+}
+
+function callHere({ engine, state }: Life, path: string): string {
+  return `${runHere(engine, state.run)} ${path}`
+}

@@ -1,0 +1,64 @@
+// A call before it is made: its tool, its input as the tool's schema gives it, and the key by which it is known.
+import { messageOf } from '../../errors.ts'
+import { digest } from '../../journal/hash.ts'
+import type { Json } from '../../journal/json.ts'
+import type { CallState } from '../../journal/state/state.ts'
+import { describe } from '../../options.ts'
+import { redact } from '../../secrets/redact.ts'
+import type { Tool } from '../../tools/tool.ts'
+import type { Work } from '../life.ts'
+import { unlessAborted } from '../limits/deadline.ts'
+import { occurrenceOf } from './once.ts'
+
+export type Prepared = { readonly key: string; readonly input: Json } & (
+  | { readonly is: 'callable'; readonly tool: Tool; readonly parsed: unknown }
+  /** `refusal` is the sentence for the model that says why. */
+  | { readonly is: 'refused'; readonly refusal: string }
+)
+
+/** One call of a turn, on its way to its outcome. */
+export type Item = Work &
+  Prepared & {
+    readonly call: CallState
+    /** Of all calls of the turn, by path. */
+    readonly keys: ReadonlyMap<string, string>
+  }
+export type Callable = Extract<Item, { readonly is: 'callable' }>
+
+export function isCallable(item: Item): item is Callable {
+  return item.is === 'callable'
+}
+
+/** `changed` is what a person put in place of the model's input. */
+export async function prepareCall({ task, signal }: Work, call: CallState, changed?: Json): Promise<Prepared> {
+  const { request } = call
+  const input = changed ?? call.input ?? request.input
+  const bare = { key: call.key ?? digest(input), input }
+  const refused = (refusal: string): Prepared => ({ ...bare, is: 'refused', refusal })
+  if (request.invalid !== undefined) return refused(request.invalid)
+  const tool = task.tools.find((candidate) => candidate.name === request.tool)
+  if (!tool) {
+    const there = task.tools.map((candidate) => candidate.name).join(', ')
+    return refused(`there is no tool ${request.tool}; there ${there === '' ? 'are none' : `is ${there}`}`)
+  }
+  // a copy: a tool that changes what it was given must not change what the run remembers
+  const parsed = await unlessAborted(tool.schema.parse(structuredClone(input)), signal)
+  if (!parsed.ok) return refused(`the input of ${tool.name} is not valid: ${parsed.reason}`)
+  try {
+    const key = call.key ?? keyOf(tool, parsed.value) ?? bare.key
+    return { is: 'callable', key, input, tool, parsed: parsed.value }
+  } catch (error) {
+    return refused(`the input of ${tool.name} has no key: ${redact(messageOf(error))}`)
+  }
+}
+
+function keyOf(tool: Tool, parsed: unknown): string | undefined {
+  const key: unknown = tool.key(parsed as never)
+  if (key === undefined || typeof key === 'string') return key
+  throw new Error(`key() gave ${describe(key)}, not a text`)
+}
+
+/** How many calls of the same tool and key the attempt made before this one. */
+export function occurrenceIn({ attempt, call, key, keys }: Item): number {
+  return occurrenceOf(attempt, call, key, keys)
+}

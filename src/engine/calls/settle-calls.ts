@@ -1,0 +1,158 @@
+// The tool calls of one reply. All of them run at once; each is journaled under its own path before and after its effect, and
+// its outcome enters the conversation in the order in which the model asked. What is left undecided waits for a person.
+import { defined } from '../../defined.ts'
+import type { NewEntry } from '../../journal/entries.ts'
+import type { CallState, TurnState } from '../../journal/state/state.ts'
+import type { Life, Work } from '../life.ts'
+import { unlessAborted } from '../limits/deadline.ts'
+import { drainInbox } from '../people/inbox.ts'
+import { putToCaller } from '../people/put-to-caller.ts'
+import { isDelegation } from '../task/delegation-tools.ts'
+import { cacheKeyOf, inTurn, recordedFor } from './cache.ts'
+import { idempotencyKeyOf } from './idempotency-key.ts'
+import { give, lingers, makeCall, toOutcome } from './make-call.ts'
+import { decideApproval, decideOnce, type Decision } from './once.ts'
+import { isCallable, occurrenceIn, prepareCall, type Callable, type Item } from './prepare-call.ts'
+
+/** Thrown when a person's answer fails the task. */
+export class AnsweredFail extends Error {}
+
+/** Gives every call of the turn its outcome; false when some wait for an answer that is not there. */
+export async function settleCalls(work: Work, turn: TurnState): Promise<boolean> {
+  const { life } = work
+  for (;;) {
+    // each time anew: a person may have changed an input since
+    const prepared = await Promise.all(
+      turn.calls.map(async (call) => ({ ...work, call, ...(await prepareCall(work, call)) })),
+    )
+    const keys = new Map(prepared.map(({ call, key }) => [call.path, key]))
+    const open = prepared.filter(({ call }) => !call.outcome)
+    const advanced = await Promise.allSettled(open.map((item) => advance({ ...item, keys })))
+    for (const result of advanced) if (result.status === 'rejected') throw result.reason
+    if (turn.calls.every((call) => call.outcome)) return true
+    await drainInbox(life, { edits: false })
+    // an answer may also have come while another call was still running
+    if (!turn.calls.some((call) => hasAnswer(life, call))) return false
+  }
+}
+
+function hasAnswer({ state }: Life, call: CallState): boolean {
+  const asked = state.questions.get(call.questions.at(-1) ?? '')
+  return !call.outcome && asked?.answer !== undefined && !asked.used
+}
+
+/** Brings one call as far as it gets now: to its outcome, or to a question that is open. */
+async function advance(item: Item): Promise<void> {
+  const { life, call } = item
+  const callable = isCallable(item) ? item : undefined
+  if (!callable?.tool.cache) return act(item, callable)
+  // an equal call may have been made before, of a tool whose results are kept
+  const cacheKey = cacheKeyOf(callable.tool, item.key)
+  return inTurn(item, cacheKey, () => {
+    const recorded = recordedFor(life.state, call, cacheKey)
+    return recorded ? give(item, recorded, { source: 'cached' }) : act(item, callable)
+  })
+}
+
+async function act(item: Item, callable: Callable | undefined): Promise<void> {
+  const { life, call, task } = item
+  if (callable && life.state.effects === 'never' && callable.tool.effect !== 'read') return withhold(callable)
+  if (callable && isDelegation(task, callable.tool.name)) return handOn(callable)
+  const decision = await decide(item, callable)
+  switch (decision.act) {
+    case 'call': {
+      const { input, allowedBy } = decision
+      if ((await makeCall(item, defined({ input, allowedBy }))) === 'ended') return
+      // in doubt, or the person's input does not fit. Prepared anew, since a person may have changed the input
+      const again = { ...item, ...(await prepareCall(item, call)) }
+      return act(again, isCallable(again) ? again : undefined)
+    }
+    case 'return': {
+      const { outcome, source, by } = decision
+      return give(item, outcome, defined({ source, by }))
+    }
+    case 'fail':
+      throw new AnsweredFail(decision.reason)
+    case 'settled':
+    case 'wait':
+      return
+  }
+}
+
+/** The rules decide; what they leave to the tool's own `settle` or to a person is asked here. */
+async function decide(item: Item, callable: Callable | undefined): Promise<Settled> {
+  const { life, call, attempt, key, input, task } = item
+  // a call that may have happened stays in doubt, even when today's code has no such tool or refuses its input
+  const once = callable ? callable.tool.effect === 'once' : call.effect === 'once' && call.calledAt !== undefined
+  const approval = callable !== undefined && (await needsApproval(callable))
+  if (!once && !approval && call.questions.length === 0) return { act: 'call' }
+  const asked = { task: task.name, key, occurrence: occurrenceIn(item), input, approval }
+  const byRules = (settles: boolean): Decision =>
+    once
+      ? decideOnce(life.state, attempt, call, { ...asked, settles })
+      : decideApproval(life.state, call, { ...asked, settles: false })
+  let decision = byRules(callable?.tool.settles ?? false)
+  if (decision.act === 'settle') {
+    // what still runs here may yet happen: only a person can say what to do about it
+    const settled = callable && !lingers(life, decision.of) ? await settle(callable) : 'cannot tell'
+    if (settled === 'done') return { act: 'settled' }
+    if (settled === 'not happened') return { act: 'call', allowedBy: 'settle' }
+    decision = { act: 'ask', question: decision.question }
+  }
+  if (decision.act === 'ask') {
+    const question = { ...decision.question, id: life.questionId() }
+    await life.append([{ type: 'question.asked', path: question.path, question }])
+    decision = { act: 'wait' }
+  }
+  if (decision.act === 'wait') {
+    const open = life.state.questions.get(call.questions.at(-1) ?? '')
+    if (open) await putToCaller(life, open.question, item.signal)
+    decision = byRules(false)
+  }
+  return decision.act === 'settle' || decision.act === 'ask' ? { act: 'wait' } : decision
+}
+
+/** What is left when nobody needs to be asked any more; `settled`: the tool itself knew how it ended. */
+type Settled = Exclude<Decision, { act: 'settle' | 'ask' }> | { readonly act: 'settled' }
+
+/** A call that is made anew after a crash was approved before. */
+async function needsApproval({ tool, call, parsed }: Callable): Promise<boolean> {
+  return call.calledAt === undefined && (await tool.approval(parsed as never))
+}
+
+async function settle(item: Callable): Promise<'done' | 'not happened' | 'cannot tell'> {
+  await item.life.ready()
+  const settling = Promise.try(() => item.tool.settle(idempotencyKeyOf(item), item.parsed as never))
+  const settlement = await unlessAborted(
+    settling.catch(() => undefined),
+    item.signal,
+  )
+  if (settlement?.happened === false) return 'not happened'
+  if (settlement?.happened !== true) return 'cannot tell'
+  await give(item, toOutcome(settlement.result, item.tool.name), { source: 'settled' })
+  return 'done'
+}
+
+/** The work of another agent within this call; without an outcome while a question is open there. */
+async function handOn(item: Callable): Promise<void> {
+  const { life, call, tool, key, parsed } = item
+  if (call.calledAt === undefined) {
+    const called = { tool: tool.name, effect: tool.effect, key, idempotencyKey: idempotencyKeyOf(item) }
+    const entry: NewEntry = { type: 'tool.called', path: call.path, ...called }
+    await life.append([entry])
+  }
+  const result = await item.delegate?.(item, call.path, tool.name, parsed)
+  if (result !== undefined) await give(item, { result })
+}
+
+/** In a run that does nothing to the world: the recorded result of an equal call, or a refusal. */
+async function withhold(item: Callable): Promise<void> {
+  const { life, task, tool, key } = item
+  const occurrence = occurrenceIn(item)
+  const recorded = life.state.inheritedCalls.findLast(
+    (call) => call.task === task.name && call.tool === tool.name && call.key === key && call.occurrence === occurrence,
+  )?.outcome
+  if (typeof recorded === 'object' && 'result' in recorded) return give(item, recorded, { source: 'recorded' })
+  const words = `${tool.name} was not called: this is a trial, in which nothing is changed; go on as well as you can`
+  return give(item, { error: words }, { source: 'withheld' })
+}

@@ -1,0 +1,52 @@
+// What this process is at, by store and run. A store lets an owner take over its own lease, so that two calls in one process would
+// both advance a run: here the second one is refused.
+import { RepriseError } from '../../errors.ts'
+import type { Owner } from '../../journal/entries.ts'
+import { seriallyByName } from '../../serially.ts'
+import type { Engine } from '../definition.ts'
+
+const heldHere = new Set<string>()
+
+/** RUN_HELD when this process executes the run already. To be called before the lease is taken; the result gives it up. */
+export function reserve(engine: Engine, run: string): () => void {
+  const name = runHere(engine, run)
+  if (heldHere.has(name)) {
+    const words = `run ${run} is already being executed by this process; await that call, or cancel it first`
+    throw new RepriseError('RUN_HELD', words, { runId: run })
+  }
+  heldHere.add(name)
+  return () => void heldHere.delete(name)
+}
+
+/** Who executes a run now. A lease that this process holds for a run that it does not execute is a leftover. */
+export async function executorOf(engine: Engine, run: string): Promise<Owner | undefined> {
+  const owner = await engine.store.holder(run)
+  const ours = owner && JSON.stringify(owner) === JSON.stringify(engine.world.owner)
+  return ours && !heldHere.has(runHere(engine, run)) ? undefined : owner
+}
+
+const brief = seriallyByName()
+
+/** Work on a run that is over in a moment: one after another, and resumes wait for it instead of being refused. */
+export function briefly(engine: Engine, run: string, work: () => Promise<void>): Promise<void> {
+  return brief(runHere(engine, run), work)
+}
+
+export function whenNotBriefly(engine: Engine, run: string): Promise<void> {
+  return brief.idle(runHere(engine, run))
+}
+
+/** A name for a run that no run of another store has. */
+export function runHere({ store }: Pick<Engine, 'store'>, run: string): string {
+  return `${storeId(store)} ${run}`
+}
+
+/** Handles of one place share its URL; stores in memory without a name are told apart by themselves. */
+function storeId(store: Engine['store']): string {
+  if (store.url !== 'memory:') return store.url
+  let id = unnamed.get(store)
+  if (id === undefined) unnamed.set(store, (id = `memory:${++unnamedCount}`))
+  return id
+}
+const unnamed = new WeakMap<Engine['store'], string>()
+let unnamedCount = 0

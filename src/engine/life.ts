@@ -1,0 +1,84 @@
+// A life is one process's work on a run: the right to append to it, the crew as the code has it now, what the caller said, and all that
+// is remembered no longer than that. A piece of work in it is an attempt at a task that is under way.
+import type { Question } from '../journal/entries.ts'
+import type { AttemptState, RunState } from '../journal/state/state.ts'
+import { serially, seriallyByName, type Queue, type Queues } from '../serially.ts'
+import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
+import type { Hold } from './lease/hold.ts'
+import type { RunTracing } from './tracing.ts'
+import { newWaker, type Waker } from './run/waker.ts'
+
+export interface Life extends Hold {
+  readonly crew: CrewDefinition
+  readonly options: ExecuteOptions
+  readonly tracing: RunTracing | undefined
+  /** What the run works for, when it is that of a task which is a crew. */
+  readonly outer: Outer | undefined
+  /** Executes the run of a task which is a crew. */
+  readonly executeRun: ExecuteRun
+  /** Of the first task that failed: no other is begun, and those under way end after their current step. */
+  failure: { readonly error: unknown } | undefined
+  /** Wakes the one that waits for something to begin. */
+  readonly waker: Waker
+  /** Questions that were put to the caller, by id. */
+  readonly asked: Map<string, Question>
+  /** Idempotency keys that were given out and are not recorded yet, by the path of the call: two calls may be made at once. */
+  readonly keys: Map<string, { readonly attempt: string; readonly key: string }>
+  /** The runs within, at every depth, by id: as they are executed here, or as they stood when they were read. */
+  readonly within: Map<string, RunState>
+  /** What was logged as a warning of models. */
+  readonly warned: Set<string>
+  /** The last step that the caller was told of. One that threw is the last for good: the run fails. */
+  readonly told: { seq: number; failed?: { readonly error: unknown } }
+  readonly queue: {
+    /** Telling of steps. */
+    readonly steps: Queue
+    /** Asking for a higher budget: several branches may come there at once, and one question is enough. */
+    readonly budget: Queue
+    /** Equal calls of tools whose results are kept. */
+    readonly equalCalls: Queues
+  }
+}
+
+/** The run that another one works for, as that sees it. */
+export interface Outer {
+  /** The crew of the task, and those that it works for. */
+  readonly crews: readonly CrewDefinition[]
+  readonly within: Life['within']
+  /** Rejects with LimitReached when that run, or one that it works for, has used up what it may take. */
+  checkBudget(): Promise<void>
+}
+
+/** The state of the run when it is completed or suspended; rejects when it failed, was cancelled or was lost. */
+export type ExecuteRun = (hold: Hold, crew: CrewDefinition, options: ExecuteOptions, outer?: Outer) => Promise<RunState>
+
+/** An attempt at a task that is under way. */
+export interface Work {
+  readonly life: Life
+  readonly task: TaskDefinition
+  readonly attempt: AttemptState
+  /** Aborts with the life, or when the time for the attempt is up. */
+  readonly signal: AbortSignal
+  /** Does what the agent hands to another one. */
+  readonly delegate?: Delegate
+}
+
+/** The work of another agent within a call of this one; undefined while a question is open there. */
+export type Delegate = (work: Work, call: string, tool: string, input: unknown) => Promise<string | undefined>
+
+type Given = Pick<Life, 'crew' | 'options' | 'tracing' | 'outer' | 'executeRun'>
+
+export function newLife(hold: Hold, given: Given): Life {
+  return {
+    ...hold,
+    ...given,
+    failure: undefined,
+    waker: newWaker(),
+    asked: new Map(),
+    warned: new Set(),
+    keys: new Map(),
+    within: given.outer?.within ?? new Map(),
+    told: { seq: hold.state.told ?? 0 },
+    queue: { steps: serially(), budget: serially(), equalCalls: seriallyByName() },
+  }
+}

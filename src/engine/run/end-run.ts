@@ -1,0 +1,94 @@
+// How a process's work on a run ends: it says so in the journal, unless the hold is lost, in which case nothing more may be said.
+import { messageOf, RepriseError } from '../../errors.ts'
+import { defined } from '../../defined.ts'
+import type { RunState } from '../../journal/state/state.ts'
+import { redact } from '../../secrets/redact.ts'
+import type { Life } from '../life.ts'
+import { resumeCommand } from '../people/commands.ts'
+import { runCancelled } from '../people/inbox.ts'
+import { cancelChildren, recordMessages } from '../people/tell.ts'
+import { readRun } from '../read/read-run.ts'
+
+/** The reason of a hold that ends without failing the run: Ctrl-C, or the caller's signal. */
+export const stopped: unique symbol = Symbol('stopped')
+
+/** The state of the run; rejects when it failed, was cancelled or was lost. `watching` ends with the hold. */
+export async function endRun(
+  life: Life,
+  failure: { readonly error: unknown } | undefined,
+  watching: Promise<void>,
+): Promise<RunState> {
+  let failed: RepriseError | undefined
+  try {
+    failed = failure && (await recordEnd(life, failure.error))
+  } finally {
+    await life.release()
+    await watching
+    if (isCancelled(life.signal.reason)) await cancelChildren(life.engine, life.state)
+  }
+  const state = await recordLate(life)
+  // read back, it is what the journal says; the hold's own may have run ahead of a store that failed
+  if (state.status === 'cancelled' && (state !== life.state || !failed)) throw runCancelled(state.run)
+  if (failed) throw failed
+  return state
+}
+
+async function recordEnd(life: Life, error: unknown): Promise<RepriseError | undefined> {
+  if (life.signal.reason !== stopped) return recordFailure(life, error)
+  try {
+    await life.append([{ type: 'run.suspended', reason: 'stopped' }])
+    return undefined
+  } catch (cause) {
+    return recordFailure(life, cause)
+  }
+}
+
+/** The failure, with the words that go to the caller. A hold that is lost, or a run that is cancelled, records nothing. */
+async function recordFailure(life: Life, error: unknown): Promise<RepriseError> {
+  const { state, signal, options } = life
+  const { run } = state
+  if (isCancelled(signal.reason)) return runCancelled(run)
+  const known = RepriseError.isInstance(error) ? error : undefined
+  const code = known?.code ?? 'TASK_FAILED'
+  const task = known?.task ?? [...state.tasks.values()].find((candidate) => candidate.status === 'running')?.name
+  const message = redact(messageOf(error))
+  const goOn = options.goOn === false ? '' : `; the run is kept, go on with: ${options.goOn ?? resumeCommand(run)}`
+  const details = { runId: run, task, cause: known?.cause ?? error }
+  if (code === 'LEASE_LOST') return new RepriseError(code, message, details)
+  if (code === 'RUN_ENDED') return runCancelled(run)
+  if (signal.aborted) return new RepriseError(code, `${message}${goOn}`, details)
+  try {
+    await life.append([{ type: 'run.failed', error: { code, message }, ...defined({ task }) }])
+  } catch (cause) {
+    // a cancellation came first
+    if (RepriseError.isInstance(cause) && cause.code === 'RUN_ENDED') return runCancelled(run)
+    const words = `${message} (and the store could not record it: ${redact(messageOf(cause))})${goOn}`
+    return new RepriseError('STORE_FAILED', words, { ...details, cause })
+  }
+  return new RepriseError(code, `${message}${goOn}`, details)
+}
+
+/** Whoever posted while the lease was still held could not record it, and relies on the holder. Gives the state after that. */
+async function recordLate({ engine, state }: Life): Promise<RunState> {
+  if (state.status !== 'suspended' && state.status !== 'failed') return state
+  const messages = await engine.store.inbox(state.run).catch(() => [])
+  if (messages.length === 0) return state
+  try {
+    await recordMessages(engine, state.run)
+    return (await readRun(engine.store, state.run)).state
+  } catch {
+    return state
+  }
+}
+
+function isCancelled(reason: unknown): boolean {
+  return RepriseError.isInstance(reason) && reason.code === 'RUN_CANCELLED'
+}
+
+/** Says at which task it happened: others may be under way. */
+export function failedAt(error: unknown, task: string): RepriseError {
+  if (!RepriseError.isInstance(error))
+    return new RepriseError('TASK_FAILED', redact(messageOf(error)), { task, cause: error })
+  if (error.task !== undefined) return error
+  return new RepriseError(error.code, error.message, { runId: error.runId, task, cause: error.cause ?? error })
+}

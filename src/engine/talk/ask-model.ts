@@ -1,0 +1,91 @@
+// One model call of an attempt, from its recorded conversation to its recorded reply. Before it, the caller is told of the steps so far,
+// the inbox is read, and budget and rate are looked at: this is where a run can stop without losing anything that was paid for.
+import { defined } from '../../defined.ts'
+import { turnPath } from '../../journal/paths.ts'
+import type { SentRequest } from '../../journal/state/state.ts'
+import { callModel, type ModelRequest } from '../../models/call-model.ts'
+import { isModelFailure } from '../../models/model-failure.ts'
+import { checkModel, modelName } from '../../models/resolve/resolve-model.ts'
+import type { TaskDefinition } from '../definition.ts'
+import type { Work } from '../life.ts'
+import { checkBudget } from '../limits/budget.ts'
+import { waitForTurn } from '../limits/rate.ts'
+import { drainInbox } from '../people/inbox.ts'
+import { filesOf } from '../read/run-files.ts'
+import { tellOfSteps } from '../run/call-back.ts'
+import { conversation } from './conversation.ts'
+import { lastTurn } from './engine-prompts.ts'
+
+/** LimitReached before anything is sent; MODEL_FAILED, which is recorded. */
+export async function askModel(work: Work): Promise<void> {
+  const { life, task, attempt, signal } = work
+  await tellOfSteps(life, signal)
+  await drainInbox(life, { edits: false })
+  await checkBudget(life)
+  await waitForTurn(task, [life.crew, ...(life.outer?.crews ?? [])], life.engine.world, signal)
+  await life.ready()
+  const path = turnPath(attempt.path, attempt.turns.length + 1)
+  const last = attempt.turns.length + 1 === task.agent.maxIterations
+  using listener = life.engine.listeners?.speaker(path, life.state.seq)
+  try {
+    const request = await requestOf(work, last, listener)
+    const reply = await (life.tracing?.model(path, attempt, request, () => callModel(request)) ?? callModel(request))
+    const { parts, usage, finish, startedAt, tries, model } = reply
+    const extra = defined({
+      tries: tries.length > 0 ? tries : undefined,
+      model,
+      last: last && request.tools.length > 0 ? true : undefined,
+    })
+    await life.append([{ type: 'model.replied', path, startedAt, parts, usage, finish, ...extra }])
+  } catch (error) {
+    if (!isModelFailure(error)) throw error
+    const { code, message, startedAt, tries } = error
+    await life.append([{ type: 'model.failed', path, startedAt, tries, error: { code, message } }])
+    throw error
+  }
+  await tellOfSteps(life, signal)
+}
+
+async function requestOf(work: Work, last: boolean, listener: ModelRequest['listener']): Promise<ModelRequest> {
+  const { life, task, attempt, signal } = work
+  const { request } = attempt
+  const { store, world } = life.engine
+  const messages = conversation(life.state, attempt)
+  return {
+    model: modelFor(task, request),
+    instructions: request.instructions,
+    messages: last && attempt.turns.length > 0 ? [...messages, { role: 'user', text: lastTurn }] : messages,
+    files: await filesOf(store, life.state.run, messages),
+    tools: request.tools,
+    toolChoice: last ? 'none' : 'auto',
+    output: request.output,
+    settings: request.settings,
+    maxRetries: task.agent.maxRetries,
+    signal,
+    listener,
+    now: () => world.now().getTime(),
+    sleep: (ms, aborted) => world.sleep(ms, aborted ?? signal),
+    warn: (warning) => warnOnce(work, warning),
+  }
+}
+
+/** What a provider cannot do of what was asked, it says with every reply. */
+function warnOnce({ life, task }: Work, warning: string): void {
+  const words = `task ${task.name}: ${warning}`
+  if (life.warned.has(words)) return
+  life.warned.add(words)
+  life.crew.logger.warn(words)
+}
+
+/** The code's own model, or, where the code has changed and the attempt continues as it was, the one that was pinned. */
+function modelFor(task: TaskDefinition, request: SentRequest): TaskDefinition['agent']['model'] {
+  const { model } = task.agent
+  if (modelName(model) === request.model) return model
+  try {
+    checkModel(request.model)
+    return request.model
+  } catch {
+    // a model object that only the old code had
+    return model
+  }
+}

@@ -1,0 +1,130 @@
+// The two tools by which an agent hands work to others, or asks them.
+import type { AnswerSchema } from '../../schema/answer-schema.ts'
+import type { Tool } from '../../tools/tool.ts'
+import type { CoworkerDefinition, Inputs, TaskDefinition } from '../definition.ts'
+
+const names = { work: 'delegate_work', question: 'ask_coworker' } as const
+/** An agent that hands work on has these beside its own. */
+export const delegationTools: readonly string[] = Object.values(names)
+
+/** Whether a call of this tool is work for another agent. */
+export function isDelegation({ coworkers }: TaskDefinition, tool: string): boolean {
+  return coworkers.length > 0 && delegationTools.includes(tool)
+}
+
+/** What an agent hands to a coworker, as its model gave it. */
+export interface Handed {
+  readonly coworker: CoworkerDefinition
+  readonly is: keyof typeof names
+  readonly text: string
+  readonly context: string | undefined
+}
+
+/** The input of such a call, as its schema gave it. */
+export function readHanded({ coworkers }: TaskDefinition, tool: string, input: unknown): Handed {
+  const { coworker = '', task, question = '', context } = input as { readonly [name: string]: string | undefined }
+  const is = tool === names.work ? 'work' : 'question'
+  const found = findCoworker(coworkers, coworker) as CoworkerDefinition
+  return { coworker: found, is, text: task ?? question, context }
+}
+
+/** The task with the tools that its agent hands work on by. */
+export function withDelegation(task: TaskDefinition, inputs: Inputs): TaskDefinition {
+  if (task.coworkers.length === 0) return task
+  const coworkers = task.coworkers.map((coworker) => titled(coworker, inputs))
+  const there = coworkers.map(({ agent, goal }) => `${agent.role} (${goal(inputs)})`).join('; ')
+  const described = (what: string): string => `${what} Coworkers: ${there}`
+  return {
+    ...task,
+    coworkers,
+    tools: [
+      ...task.tools,
+      delegationTool(
+        names.work,
+        described(
+          'Hand a piece of work to a coworker, who does it and reports back. They know nothing but what you tell them.',
+        ),
+        schemaFor(coworkers, 'task', 'What is to be done, with everything that is needed for it'),
+      ),
+      delegationTool(
+        names.question,
+        described('Ask a coworker a question. They know nothing but what you tell them.'),
+        schemaFor(coworkers, 'question', 'The question, with everything that is needed to answer it'),
+      ),
+    ],
+  }
+}
+
+/** By the name that others know it by in this run. */
+function titled(coworker: CoworkerDefinition, inputs: Inputs): CoworkerDefinition {
+  const { agent, goal, tools, guardrails, instructions } = coworker
+  return {
+    agent: { ...agent, role: agent.title(inputs) },
+    goal,
+    tools,
+    guardrails,
+    instructions,
+    // made when they are asked for, as they are there
+    get coworkers() {
+      return coworker.coworkers
+    },
+  }
+}
+
+function delegationTool(name: string, description: string, schema: AnswerSchema): Tool {
+  return {
+    name,
+    description,
+    // again is harmless: what was done within is recorded
+    effect: 'read',
+    schema,
+    settles: false,
+    approval: () => false,
+    run: () => undefined,
+    key: () => undefined,
+    settle: () => undefined,
+  }
+}
+
+function schemaFor(coworkers: readonly CoworkerDefinition[], what: string, description: string): AnswerSchema {
+  const roles = coworkers.map(({ agent }) => agent.role)
+  const json = {
+    type: 'object',
+    properties: {
+      coworker: { type: 'string', enum: roles },
+      [what]: { type: 'string', description },
+      context: { type: 'string', description: 'What they need to know' },
+    },
+    required: ['coworker', what],
+    additionalProperties: false,
+  }
+  return {
+    json,
+    asked: json,
+    unwrap: (answer) => answer,
+    async parse(value) {
+      const { coworker, [what]: text, context = '' } = (value ?? {}) as { [name: string]: unknown }
+      const found = typeof coworker === 'string' && findCoworker(coworkers, coworker)
+      if (!found) return { ok: false, reason: `coworker: there is ${roles.join(', ')}` }
+      if (typeof text !== 'string' || text.trim() === '') return { ok: false, reason: `${what}: say what it is` }
+      return { ok: true, value: { coworker: found.agent.role, [what]: text, context: String(context) } }
+    },
+  }
+}
+
+/** Models do not always spell a role as it was given. */
+function findCoworker(coworkers: readonly CoworkerDefinition[], role: string): CoworkerDefinition | undefined {
+  return (
+    coworkers.find(({ agent }) => agent.role === role) ?? coworkers.find(({ agent }) => slug(agent.role) === slug(role))
+  )
+}
+
+/** A role as it can stand in a path. */
+export function slug(role: string): string {
+  return (
+    role
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}]+/gu, '-')
+      .replaceAll(/^-|-$/g, '') || 'coworker'
+  )
+}

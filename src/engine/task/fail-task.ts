@@ -1,0 +1,33 @@
+// A task that fails ends its attempt, and the journal says so before anybody hears of it: a resume starts a new one.
+import { RepriseError, type ErrorCode } from '../../errors.ts'
+import type { NewEntry } from '../../journal/entries.ts'
+import type { TaskDefinition } from '../definition.ts'
+import type { Work } from '../life.ts'
+
+export interface TaskFailure {
+  readonly code: ErrorCode
+  readonly message: string
+  readonly cause?: unknown
+  /** Entries that belong before the failure. */
+  readonly entries?: readonly NewEntry[]
+}
+
+/** The error to throw, once the failure is recorded. */
+export async function failTask(
+  { life, task }: Pick<Work, 'life' | 'task'>,
+  { code, message, cause, entries = [] }: TaskFailure,
+): Promise<RepriseError> {
+  const path = life.state.tasks.get(task.name)?.attempts.at(-1) ?? task.name
+  await life.append([...entries, { type: 'task.failed', path, error: { code, message } }])
+  return new RepriseError(code, message, { runId: life.state.run, task: task.name, cause })
+}
+
+export function failByPerson(work: Pick<Work, 'life' | 'task'>, reason: string): Promise<RepriseError> {
+  const message = `task ${work.task.name} was failed by a person's answer: ${reason}`
+  return failTask(work, { code: 'TASK_FAILED', message })
+}
+
+/** Of a function or a crew, which nobody can ask for another output. */
+export function unfitting({ name }: TaskDefinition, reason: string): TaskFailure {
+  return { code: 'OUTPUT_REFUSED', message: `what task ${name} gave does not fit its schema: ${reason}` }
+}

@@ -1,0 +1,35 @@
+// Work that must not overlap, one piece after another in the order in which it was handed in. A piece that fails fails only whoever
+// handed it in.
+
+export type Queue = <Result>(work: () => Promise<Result>) => Promise<Result>
+
+export function serially(): Queue {
+  let last: Promise<unknown> = Promise.resolve()
+  return (work) => {
+    const mine = last.then(work)
+    last = mine.catch(() => undefined)
+    return mine
+  }
+}
+
+export interface Queues {
+  /** The queue of this name; those of other names do not wait for it. */
+  <Result>(name: string, work: () => Promise<Result>): Promise<Result>
+  /** Resolves when nothing is under way under this name. */
+  idle(name: string): Promise<void>
+}
+
+/** As many queues as there are names. One that has run empty is forgotten. */
+export function seriallyByName(): Queues {
+  const last = new Map<string, Promise<void>>()
+  const add = <Result>(name: string, work: () => Promise<Result>): Promise<Result> => {
+    const mine = (last.get(name) ?? Promise.resolve()).then(work)
+    const over = mine.then(forget, forget)
+    last.set(name, over)
+    function forget(): void {
+      if (last.get(name) === over) last.delete(name)
+    }
+    return mine
+  }
+  return Object.assign(add, { idle: async (name: string) => last.get(name) })
+}

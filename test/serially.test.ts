@@ -1,0 +1,47 @@
+// Queues of work: order, failures, and what is kept of them.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { defined } from '../src/defined.ts'
+import { serially, seriallyByName } from '../src/serially.ts'
+
+const later = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+test('pieces of a queue never overlap and keep their order', async () => {
+  const queue = serially()
+  const seen: string[] = []
+  const piece = (name: string) => async () => {
+    seen.push(`${name} begins`)
+    await later()
+    seen.push(`${name} ends`)
+    return name
+  }
+  assert.deepEqual(await Promise.all([queue(piece('a')), queue(piece('b'))]), ['a', 'b'])
+  assert.deepEqual(seen, ['a begins', 'a ends', 'b begins', 'b ends'])
+})
+
+test('a piece that fails fails nobody else', async () => {
+  const queue = serially()
+  const failing = queue(() => Promise.reject(new Error('broken')))
+  const next = queue(async () => 'fine')
+  await assert.rejects(failing, /broken/)
+  assert.equal(await next, 'fine')
+})
+
+test('queues of different names do not wait for one another, and one that ran empty is idle', async () => {
+  const queues = seriallyByName()
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const held = queues('a', () => promise)
+  assert.equal(await queues('b', async () => 'b'), 'b')
+  let idle = false
+  const waiting = queues.idle('a').then(() => (idle = true))
+  await later()
+  assert.equal(idle, false)
+  resolve('a')
+  assert.equal(await held, 'a')
+  await waiting
+  assert.equal(idle, true)
+})
+
+test('an object without its undefined fields has no such keys', () => {
+  assert.deepEqual(Object.keys(defined({ a: 1, b: undefined, c: null, d: false })), ['a', 'c', 'd'])
+})
