@@ -1,5 +1,6 @@
 // A reply that is streamed, put together into what the same model gives in one piece, while somebody hears it. All that follows,
 // from calls that are no JSON to usage and failures, is then the same code for both, and so is what gets recorded.
+import { defined } from '../defined.ts'
 import { isCommentary } from './messages.ts'
 import { unfinishedStream } from './model-failure.ts'
 import type { LanguageModelV4 } from './resolve/resolve-model.ts'
@@ -88,8 +89,7 @@ export async function streamedReply(
     usage,
     warnings,
     response: metadata,
-    ...(request === undefined ? {} : { request }),
-    ...(providerMetadata === undefined ? {} : { providerMetadata }),
+    ...defined({ request, providerMetadata }),
   }
 }
 

@@ -1,5 +1,6 @@
 // The rules for tools that must not run twice. A `once` call is known by task, tool, key and occurrence within its attempt.
 // Whatever is not clearly the first and only time is settled by the tool's own code or by a person, never by guessing.
+import { defined } from '../../defined.ts'
 import type { Answers, OnceCall, Question } from '../../journal/entries.ts'
 import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'
@@ -140,7 +141,7 @@ function decideAnswered(question: Question, answer: Answers['call' | 'doubt']): 
     case 'happened':
       return { act: 'return', outcome: { result: answer.result }, source: 'answered', by: answer.by }
     case 'approve':
-      return { act: 'call', allowedBy: question.id, ...(answer.input === undefined ? {} : { input: answer.input }) }
+      return { act: 'call', allowedBy: question.id, ...defined({ input: answer.input }) }
     case 'run':
       return { act: 'call', allowedBy: question.id }
   }
@@ -196,8 +197,7 @@ function counts({ effect, source, outcome }: CallState): boolean {
 
 export function toOnceCall(call: FoundCall): OnceCall {
   const { task, tool, key, occurrence, input, calledAt, outcome, given, idempotencyKey } = call
-  const extra = { ...(given ? { given } : {}), ...(idempotencyKey === undefined ? {} : { idempotencyKey }) }
-  return { task, tool, key, occurrence, input, calledAt, outcome, ...extra }
+  return { task, tool, key, occurrence, input, calledAt, outcome, ...defined({ given, idempotencyKey }) }
 }
 
 /**
@@ -280,8 +280,7 @@ function describeCall(
     attempt: attempt.path,
     inherited: false,
     made: call.effect === 'once' || call.effect === 'idempotent',
-    ...(given ? { given: true } : {}),
-    ...(call.idempotencyKey === undefined ? {} : { idempotencyKey: call.idempotencyKey }),
+    ...defined({ given: given ? true : undefined, idempotencyKey: call.idempotencyKey }),
   }
 }
 

@@ -4,6 +4,7 @@
 import type { Entry, RunStatus } from '../../journal/entries.ts'
 import type { Engine } from '../definition.ts'
 import type { Listener, RunEvent } from './listeners.ts'
+import { createBell, type Bell } from './bell.ts'
 import { readEntries } from '../read/read-run.ts'
 
 export interface FollowOptions {
@@ -126,26 +127,6 @@ function watchFor({ store }: Engine, run: string, { until, bell, signal }: Follo
     [Symbol.dispose]() {
       signal.removeEventListener('abort', unwatch)
       unwatch()
-    },
-  }
-}
-
-/** Many rings before somebody waits are one. One promise at a time, so that a long run leaves no trail of them. */
-interface Bell {
-  ring(): void
-  rung(): Promise<void>
-}
-
-function createBell(): Bell {
-  let { promise, resolve } = Promise.withResolvers<void>()
-  return {
-    ring: () => resolve(),
-    async rung() {
-      // hints do not keep a process alive; somebody who waits for the next entry does
-      const alive = setInterval(() => {}, 60_000)
-      await promise
-      clearInterval(alive)
-      ;({ promise, resolve } = Promise.withResolvers<void>())
     },
   }
 }

@@ -1,4 +1,5 @@
 // Every row that a filter finds, newest first, page by page: runs that come or go under way make nobody else skipped.
+import { defined } from '../../defined.ts'
 import type { RunFilter, RunRow, Store } from '../../stores/store.ts'
 
 const pageSize = 100
@@ -6,7 +7,7 @@ const pageSize = 100
 export async function* allRows(store: Store, filter: RunFilter): AsyncGenerator<RunRow> {
   let before: string | undefined
   do {
-    const page = await store.list(filter, { limit: pageSize, ...(before === undefined ? {} : { before }) })
+    const page = await store.list(filter, { limit: pageSize, ...defined({ before }) })
     yield* page.rows
     before = page.next
   } while (before !== undefined)

@@ -1,4 +1,5 @@
 // A guardrail that is a sentence: the agent's model judges by it.
+import { defined } from '../../defined.ts'
 import { RepriseError } from '../../errors.ts'
 import type { PinnedRequest } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
@@ -21,7 +22,7 @@ export async function askJudge(work: Work, sentence: string, index: number, raw:
     const request: PinnedRequest = {
       instructions: judgeInstructions,
       message: judgeMessage(sentence, attempt.pinned?.message ?? [], raw),
-      ...(attempt.request.files ? { files: attempt.request.files } : {}),
+      ...defined({ files: attempt.request.files }),
       tools: [],
       model: modelName(task.agent.model),
       settings: task.agent.settings,

@@ -1,5 +1,6 @@
 // What stands between a model's last words and a task's output: the schema, guardrails in their order, and a person. Each may
 // send the answer back. A guardrail's verdict is asked for until it is in the journal, and never after.
+import { defined } from '../../defined.ts'
 import type { NewEntry } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'
 import type { GuardrailDefinition } from '../definition.ts'
@@ -28,13 +29,12 @@ export async function judge(work: Work, text: string, finish: string): Promise<J
     if (!verdict.accepted) return { is: 'refused', by: guardrail.name, reason: verdict.reason, entries }
     raw = verdict.raw ?? raw
     if (known) continue
-    const made = verdict.raw === undefined ? {} : { raw: verdict.raw }
     entries.push({
       type: 'guardrail.judged',
       path: attempt.path,
       guardrail: guardrail.name,
       verdict: 'accepted',
-      ...made,
+      ...defined({ raw: verdict.raw }),
     })
   }
   return task.humanInput ? askPerson(work, raw, entries) : { is: 'accepted', raw, entries }

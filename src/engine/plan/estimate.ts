@@ -1,5 +1,6 @@
 // What executing a task may take, judged by what it took: the medians over its newest executions. A task that was never executed
 // has no estimate, which is not the same as one of nothing.
+import { defined } from '../../defined.ts'
 import type { Estimate, PlannedTask, Usage } from '../../journal/entries.ts'
 import { addUsage, modelCalls, noUsage, type ModelCalls, type RunState } from '../../journal/state/state.ts'
 import { addCost, costOf } from '../../models/cost.ts'
@@ -33,7 +34,7 @@ export async function withEstimates(
       const known = costs.filter((cost) => cost !== undefined)
       const cost = known.length === costs.length ? median(known) : undefined
       const usage = medianUsage(earlier.map((calls) => calls.map(({ usage: used }) => used).reduce(addUsage, noUsage)))
-      const estimate: Estimate = { usage, ...(cost === undefined ? {} : { cost }), samples: earlier.length }
+      const estimate: Estimate = { usage, ...defined({ cost }), samples: earlier.length }
       return { ...planned, estimate }
     }),
   )

@@ -1,5 +1,6 @@
 // An output that makes executing a task needless, looked for when the task's turn comes and everything that it is given is known:
 // the one that its parent offered, or, where the run is to reuse what there is, one of any run of the crew.
+import { defined } from '../../defined.ts'
 import { edited } from '../../journal/state/hand-edits.ts'
 import type { Conversation, NewEntry, OutputPlace, StoredOutput } from '../../journal/entries.ts'
 import { digest } from '../../journal/hash.ts'
@@ -17,7 +18,7 @@ export async function inheritance({ engine, state, crew }: Life, task: TaskDefin
   const found = await stored(engine, crew, task, state, outputsIn(state))
   if (!found) return undefined
   const { from, output, conversation, offered, reasons } = found
-  const made = { output, ...(conversation ? { conversation } : {}) }
+  const made = { output, ...defined({ conversation }) }
   const condition = sightOf(crew, task, state)
   return { type: 'task.inherited', path: task.name, from, reasons, ...condition, ...(offered ? {} : made) }
 }

@@ -4,6 +4,7 @@
 // - what depends on a person's value, and what has no output that could be inherited;
 // - what is stale, if the policy says so; else it is kept and reported, or the whole plan is refused.
 // A task that is executed only because of another one is offered its old output: it is taken when the other's comes out equal.
+import { defined } from '../../defined.ts'
 import { RepriseError } from '../../errors.ts'
 import type { Fingerprint, NewEntry, OnceCall, PlannedTask, StoredOutput } from '../../journal/entries.ts'
 import type { RunState, TaskState } from '../../journal/state/state.ts'
@@ -134,7 +135,7 @@ function inheritOrExecute(scene: Scene, task: TaskDefinition, stored: TaskState,
   const reached = task.context.some((name) => touched.has(name))
   const upstream = output.fingerprint ? task.context.filter((name) => open.has(name)) : []
   const conversation = conversationFor(scene.parent, stored, scene.places)
-  const inherited = { path: task.name, from, output, ...(conversation ? { conversation } : {}) }
+  const inherited = { path: task.name, from, output, ...defined({ conversation }) }
   const offer: NewEntry = { type: 'task.offered', ...inherited }
   if ((request.stale === 'rerun' || reached) && made.fields.length > 0) {
     touched.add(task.name)

@@ -1,5 +1,6 @@
 // The messages of an attempt, made from its pinned request, its recorded turns and its recorded summaries alone: the same in every
 // process.
+import { defined } from '../../defined.ts'
 import type {
   AttemptState,
   CallState,
@@ -60,7 +61,7 @@ export function conversationFor(
   if (!attempt?.pinned) return undefined
   const { message, files } = attempt.pinned
   const [, ...rest] = wholeConversation(state, attempt)
-  return { first: movePinned(message, state, places), ...(files ? { files } : {}), rest }
+  return { first: movePinned(message, state, places), ...defined({ files }), rest }
 }
 
 /** The same text in the other run. What no entry of that holds is written out. */
@@ -84,7 +85,7 @@ export function messagesOf(state: RunState, task: TaskState): ChatMessage[] {
 }
 
 function opened(text: string, { files }: Pick<Whole, 'files'>): ChatMessage {
-  return { role: 'user', text, ...(files ? { files } : {}) }
+  return { role: 'user', text, ...defined({ files }) }
 }
 
 /** The newest summary covers what the older ones did. One whose last turn was removed by hand counts for nothing. */

@@ -1,5 +1,6 @@
 // What an attempt is pinned to. Outputs of earlier tasks that stand in its first message are referred to by their entry and a digest, so
 // that a run of many tasks does not write each output again for every task that follows.
+import { defined } from '../../defined.ts'
 import type { OutputReference, PinnedRequest } from '../../journal/entries.ts'
 import { digest } from '../../journal/hash.ts'
 import type { RunState } from '../../journal/state/state.ts'
@@ -16,7 +17,7 @@ export function pinRequest(task: TaskDefinition, state: RunState): PinnedRequest
     tools: toolDefinitions(task.tools),
     model: modelName(task.agent.model),
     settings: task.agent.settings,
-    ...(task.schema ? { output: task.schema.asked } : {}),
+    ...defined({ output: task.schema?.asked }),
   }
 }
 

@@ -3,6 +3,7 @@
 // - nobody is left behind: close() asks (stdin ends), tells (SIGTERM) and forces (SIGKILL) the server and all that it started, and
 //   a guard does the same when this process is gone, however it went;
 // - an idle server does not keep this process alive, one with a request under way does.
+import { defined } from '../../defined.ts'
 import { spawn, type ChildProcess } from 'node:child_process'
 import type { Socket } from 'node:net'
 import { StringDecoder } from 'node:string_decoder'
@@ -94,7 +95,7 @@ export function cancelled(requestId: string | number): Message {
 
 function start({ command, args = [], env = {}, cwd, stderr = 'ignore' }: StdioServer): ChildProcess {
   return spawn(command, args, {
-    ...(cwd === undefined ? {} : { cwd }),
+    ...defined({ cwd }),
     env: { ...plainVariables(), ...env },
     stdio: ['pipe', 'pipe', stderr === 'inherit' ? 'inherit' : 'pipe'],
     // a group of its own, so that what the server starts can be ended with it; npx is a chain of three processes
