@@ -16,7 +16,10 @@ export interface StoreInspection {
   readonly newest: number
 }
 
-/** Of a path that `storePath` gave for this scheme. Rejects with what the file system or SQLite says when it cannot be read at all. */
+/**
+ * Of a path that `storePath` gave for this scheme. Rejects with what the file system or SQLite says when it cannot be read at all, and
+ * with STORE_INVALID when another build made it.
+ */
 export async function inspectStore(scheme: 'sqlite' | 'file', path: string): Promise<StoreInspection> {
   const newest = scheme === 'sqlite' ? sqliteFormat : fileFormat
   const exists = existsSync(path)
@@ -33,7 +36,7 @@ async function readLayout(scheme: 'sqlite' | 'file', path: string): Promise<numb
   // not read-only: a connection like that leaves its -wal and -shm files behind
   const db = new DatabaseSync(path, { timeout: 1_000 })
   try {
-    if (scheme === 'sqlite') return layoutOf(db)
+    if (scheme === 'sqlite') return layoutOf(db, path)
     return Number(db.prepare('pragma user_version').get()?.['user_version'])
   } finally {
     db.close()

@@ -48,7 +48,7 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     assert.equal(found['abandoned']?.state, 'warn')
     assert.match(found['abandoned']?.says ?? '', /^1 run whose process is gone: killed$/)
     assert.match(found['abandoned']?.next ?? '', /reprise resume killed, .*reprise cancel killed/)
-    assert.match(found['layout']?.says ?? '', /^2, as this version writes it$/)
+    assert.match(found['layout']?.says ?? '', /^1, as this version writes it$/)
     assert.match(found['store']?.says ?? '', /the default: \d+ kB, can be written$/)
     // a run that works for another is gone on with by that one
     const within = `export const outer = new Crew({ name: 'outer', tasks: [new Task({ name: 'inner', crew })] })`
@@ -124,7 +124,13 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     newer.exec(`insert into migrations values (99, 'later', 'x', '')`)
     newer.close()
     const late = checks(await folder.reprise('doctor', '--store', 'sqlite:newer.db', '--json'))
-    assert.match(late['layout']?.says ?? '', /^99, of a newer version; this one writes 2$/)
+    assert.match(late['layout']?.says ?? '', /^99, of a newer version; this one writes 1$/)
+    const another = new DatabaseSync(join(folder.path, 'newer.db'))
+    another.exec(`update migrations set checksum = 'x'`)
+    another.close()
+    const made = checks(await folder.reprise('doctor', '--store', 'sqlite:newer.db', '--json'))
+    assert.match(made['store']?.says ?? '', /newer\.db was made by another build of reprise/)
+    assert.equal(made['store']?.state, 'fail')
     const nowhere = checks(await folder.reprise('doctor', '--store', 'sqlite:package.json/runs.db', '--json'))
     assert.equal(nowhere['store']?.state, 'fail')
     await writeFile(join(folder.path, '.env'), 'REPRISE_STORE=file:runs\n')

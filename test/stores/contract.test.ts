@@ -15,7 +15,7 @@ storeContract('sqlite', {
   reopen: (closed, { now }) => sqliteStore(closed.url.slice('sqlite:'.length), { now }),
 })
 
-// what one connection remembers must not outlive what another one does
+// what one connection does, the other knows
 storeContract('sqlite, its calls shared by two connections', {
   async open({ now, onEnd }) {
     const { path } = await temporaryFolder()

@@ -43,8 +43,6 @@ const garbage: { readonly [what: string]: string } = {
   'times that are no text': "update runs set created_at = x'00', updated_at = x'00' where run = 'r'",
   'an owner that is no JSON': "update runs set owner = 'x', expires_at = 9e15 where run = 'r'",
   'an owner of another shape': `update runs set owner = '{"pid":"x"}', expires_at = 9e15 where run = 'r'`,
-  'places that are no JSON': `insert into places values (${ofR}, 1, 3, 'x'); update noted set upto = (select max(id) from entries), changes = changes + 1`,
-  'places of another shape': `insert into places values (${ofR}, 1, 3, '{}'); update noted set upto = (select max(id) from entries), changes = changes + 1`,
 }
 for (const [what, sql] of Object.entries(garbage)) {
   test(`a run with ${what} is damaged at most, and hides no other`, async () => {

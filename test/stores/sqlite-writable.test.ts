@@ -1,4 +1,4 @@
-// A connection remembers what its last append found out about a run. These are the ways in which that can stop being true.
+// The ways in which a run that a connection has just appended to takes no more of its appends.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'

@@ -55,13 +55,13 @@ test('refuses a database that only newer code may write, and names both formats'
   await using folder = await temporaryFolder()
   const path = await closedDatabase(folder.path)
   change(path, 'update oldest_writer set format = 99')
-  await refused(sqliteStore(path), 'STORE_NEWER', /runs\.db .*format 99 .*format 2\b/)
+  await refused(sqliteStore(path), 'STORE_NEWER', /runs\.db .*format 99 .*format 1\b/)
 })
 
 test('writes a database with later migrations that still allow this code', async () => {
   await using folder = await temporaryFolder()
   const path = await closedDatabase(folder.path)
-  change(path, "insert into migrations values (3, '0003-later', 'x', 'now'); alter table runs add column later text")
+  change(path, "insert into migrations values (2, '0002-later', 'x', 'now'); alter table runs add column later text")
   const store = await sqliteStore(path)
   await started(store, 'another')
   await store.close()
@@ -255,27 +255,17 @@ test('notices that the last entry was removed or changed, and gives no number ag
   await store.close()
 })
 
-test('reads on behind lines that were removed, however many, noted or not', async () => {
+test('reads on behind lines that were removed, however many', async () => {
   await using folder = await temporaryFolder()
   const path = join(folder.path, 'runs.db')
-  for (const noted of [false, true]) {
-    const run = `r${noted}`
-    const writer = await sqliteStore(path)
-    const lease = await started(writer, run)
-    await writer.append(lease, 1, batch(2, 299, { row: row(run, { status: 'suspended' }) }))
-    // deleting a run notes the places of all others
-    if (noted) {
-      await writer.create(row('other'), batch(1))
-      await writer.delete('other')
-    }
-    await writer.close()
-    const db = new DatabaseSync(path)
-    db.exec(`delete from entries where run_id = (select id from runs where run = '${run}') and seq between 3 and 298`)
-    db.close()
-    const store = await sqliteStore(path)
-    assert.deepEqual(await seqsOf(store, run), [1, 2, 299, 300])
-    await store.append(lease, 300, batch(301))
-    assert.deepEqual(await seqsOf(store, run, 299), [300, 301])
-    await store.close()
-  }
+  const writer = await sqliteStore(path)
+  const lease = await started(writer, 'r')
+  await writer.append(lease, 1, batch(2, 299, { row: row('r', { status: 'suspended' }) }))
+  await writer.close()
+  change(path, 'delete from entries where seq between 3 and 298')
+  const store = await sqliteStore(path)
+  assert.deepEqual(await seqsOf(store, 'r'), [1, 2, 299, 300])
+  await store.append(lease, 300, batch(301))
+  assert.deepEqual(await seqsOf(store, 'r', 299), [300, 301])
+  await store.close()
 })

@@ -15,7 +15,11 @@ create table runs (
   summary text not null,
   token integer not null,
   owner text,
-  expires_at integer
+  expires_at integer,
+  -- The last entry when the row was last written, with its hash: in the same transaction as its line, so that a line which somebody
+  -- took away since, or changed, is noticed. Steps in between do not write the row, and so are not noted.
+  last_seq integer not null,
+  last_hash text
 );
 create unique index runs_by_run on runs (run);
 -- Listings come newest first. There is no index without a status: a list that asks for none is merged from one ordered piece per
@@ -29,35 +33,14 @@ create index runs_by_root on runs (root);
 -- What a worker may claim: small, since ended runs are not in it.
 create index runs_waiting on runs (crew, version, created_at, run) where status in ('queued', 'running', 'suspended');
 
--- Entries in the order in which they were committed, whatever their run, so that a commit of a hundred runs writes the pages of a
--- hundred lines and not one page or more for each run.
+-- A run's lines. The index finds them and guards the journal: whatever a program gets wrong, no number is there twice.
 create table entries (
   id integer primary key,
-  run_id integer not null,
+  run_id integer not null references runs (id) on delete cascade,
   seq integer not null,
   line blob not null
 );
-
--- Where the entries of a run are. An index on entries would have a page for each run, and a commit of a hundred runs would write a
--- hundred of them. Places are noted now and then instead, in bulk, for all entries up to a number; the few thousand behind it say
--- themselves whose they are. A row is for entries that follow each other; `entries` are their ids, as JSON.
-create table places (
-  run_id integer not null,
-  first integer not null,
-  last integer not null,
-  entries text not null,
-  primary key (run_id, first)
-) without rowid;
--- `changes` counts notes, and deletions, after which ids of entries may be given again: what a process remembers is then no longer so.
-create table noted (upto integer not null, changes integer not null);
-insert into noted (upto, changes) values (0, 0);
--- In place of the cascade that the other tables have, which would need the index on entries.
-create trigger delete_entries before delete on runs begin
-  delete from entries where id > (select upto from noted) and run_id = old.id;
-  delete from entries where id in (select value from places, json_each(places.entries) where run_id = old.id);
-  delete from places where run_id = old.id;
-  update noted set upto = min(upto, coalesce((select max(id) from entries), 0)), changes = changes + 1;
-end;
+create unique index entries_by_seq on entries (run_id, seq);
 
 create table blobs (
   id integer primary key,

@@ -8,9 +8,7 @@ import { sameFile } from '../same-file.ts'
 import { groupCommit } from './group-commit.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open-database.ts'
-import { openPlaces, type Places } from './places.ts'
 import { whileBusy } from './sqlite-errors.ts'
-import type { WritableRuns } from './writable-runs.ts'
 
 /**
  * Twice SQLite's own: of steps of 1 KB (1.4 KB as a line) often only two fit into 4 KB, and the file has twice their size. Counts
@@ -23,9 +21,7 @@ export interface Connection {
   readonly path: string
   readonly now: () => number
   readonly sql: (text: string) => StatementSync
-  readonly places: Places
-  readonly writable: WritableRuns
-  /** Synchronous; all that it reads is of one moment, whatever others commit meanwhile. */
+  /** Synchronous, and one statement: what others commit meanwhile is in all of it or in none. */
   read<T>(work: () => T): Promise<T>
   /** Synchronous, in a shared transaction; resolves when it is on disk. STORE_FAILED when the file was removed or replaced. */
   write<T>(work: () => T): Promise<T>
@@ -70,30 +66,12 @@ export async function openConnection(path: string, now: () => number): Promise<C
     return statement
   }
 
-  function readAtOnce<T>(work: () => T): T {
-    // Left open only when a rollback failed: what was not committed is not to be read.
-    if (db.isTransaction) sql('rollback').run()
-    sql('begin').run()
-    try {
-      return work()
-    } finally {
-      if (db.isTransaction) sql('rollback').run()
-    }
-  }
-
-  const writable: WritableRuns = new Map()
-  const places = openPlaces(sql, () => writable.clear())
   const writes = groupCommit(path, {
     sql,
     isTransaction: () => db.isTransaction,
     begun() {
       isChecked = false
       if (performance.now() - looked > lookMs) lookAtFiles()
-      places.refresh()
-    },
-    undone() {
-      writable.clear()
-      places.undone()
     },
   })
 
@@ -106,12 +84,12 @@ export async function openConnection(path: string, now: () => number): Promise<C
     path,
     now,
     sql,
-    places,
-    writable,
     async read(work) {
       return whileBusy(path, () => {
         if (closed) throw storeClosed(url)
-        return readAtOnce(work)
+        // Left open only when a rollback failed: what was not committed is not to be read.
+        if (db.isTransaction) sql('rollback').run()
+        return work()
       })
     },
     write: (work) =>

@@ -27,8 +27,6 @@ export interface Transactions {
   readonly isTransaction: () => boolean
   /** Called when a transaction has begun. */
   readonly begun?: () => void
-  /** Called when work was rolled back, by us or by SQLite, or when nobody knows. */
-  readonly undone?: () => void
 }
 
 export function groupCommit(path: string, database: Transactions): GroupCommit {
@@ -142,7 +140,6 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
     try {
       value = job.work()
     } catch (error) {
-      database.undone?.()
       if (database.isTransaction()) {
         sql('rollback to job').run()
         sql('release job').run()
@@ -154,7 +151,6 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
   }
 
   function rollBack(): void {
-    database.undone?.()
     try {
       if (database.isTransaction()) sql('rollback').run()
     } catch {

@@ -4,7 +4,7 @@ import { oldestFirst } from '../cursor.ts'
 import { checkFree, isLive, rememberGone, runNotFound } from '../refusals.ts'
 import type { CrewVersion, Lease, Owner, RunId } from '../store.ts'
 import type { Connection } from './connection.ts'
-import { findLease, holdingOf, type LeaseRecord } from './records.ts'
+import { findLease, holdingOf, leaseColumns, type LeaseRecord } from './records.ts'
 
 export function acquireLease(connection: Connection, run: RunId, owner: Owner, ttlMs: number): Promise<Lease> {
   return connection.write(() => {
@@ -54,7 +54,6 @@ export function releaseLease(connection: Connection, lease: Lease): Promise<bool
     const release = connection.sql(
       'update runs set owner = null, expires_at = null where run = ? and token = ? and owner is not null',
     )
-    connection.writable.delete(lease.run)
     return Number(release.run(lease.run, lease.token).changes) === 1
   })
 }
@@ -73,19 +72,10 @@ export function deleteRun(connection: Connection, run: RunId): Promise<RunId[]> 
     const unit = ids.map((row) => String(row['run'])).filter((id) => worksFor(id, run))
     const records = unit.map((id) => findLease(connection, id) as LeaseRecord)
     for (const record of records) checkFree(record.run, holdingOf(record), connection.now())
-    // so that the deletion need not look through the newest entries
-    if (records.length > 0) connection.places.note()
-    for (const { id, run: gone, token } of records) {
-      connection.writable.delete(gone)
+    for (const { id, token } of records) {
       sql('update tokens set floor = max(floor, ?)').run(token)
-      // places that cannot be read do not say which entries to delete: then all are looked through
-      if (sql('select 1 from places where run_id = ? and not json_valid(entries)').get(id) !== undefined) {
-        sql('delete from entries where run_id = ?').run(id)
-        sql('delete from places where run_id = ?').run(id)
-      }
       sql('delete from runs where id = ?').run(id)
     }
-    if (records.length > 0) connection.places.undone()
     return unit
   })
 }
@@ -104,7 +94,7 @@ function waitingRuns(
   // The first condition repeats the index's own word for word: only then does SQLite use it.
   return connection
     .sql(
-      `select id, run, crew, status, token, owner, expires_at, last_seq, last_hash, created_at from runs
+      `select ${leaseColumns}, created_at from runs
        where status in ('queued', 'running', 'suspended') and crew = ? and version = ?
          and (status <> 'suspended' or exists (select 1 from messages where run_id = runs.id and taken = 0))
        order by created_at, run`,
@@ -114,7 +104,6 @@ function waitingRuns(
 
 function take(connection: Connection, record: LeaseRecord, owner: Owner, ttlMs: number): Lease {
   const token = record.token + 1
-  connection.writable.delete(record.run)
   connection
     .sql('update runs set token = ?, owner = ?, expires_at = ? where id = ?')
     .run(token, JSON.stringify(owner), connection.now() + ttlMs, record.id)

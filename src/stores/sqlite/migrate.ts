@@ -25,10 +25,13 @@ export function migrate(db: DatabaseSync, path: string): void {
   }
 }
 
-/** Which migrations a database of ours has seen, as the number of the last; undefined for one that is empty or of another program. */
-export function layoutOf(db: DatabaseSync): number | undefined {
+/**
+ * Which migrations a database of ours has seen, as the number of the last; undefined for one that is empty or of another program.
+ * STORE_INVALID when they are not the ones of this code.
+ */
+export function layoutOf(db: DatabaseSync, path: string): number | undefined {
   if (numberOf(db, 'pragma application_id') !== applicationId) return undefined
-  return numberOf(db, 'select max(number) from migrations')
+  return Math.max(...appliedTo(db, path))
 }
 
 function upToDate(db: DatabaseSync, path: string): boolean {
@@ -42,22 +45,20 @@ function upToDate(db: DatabaseSync, path: string): boolean {
   }
   const oldest = numberOf(db, 'select format from oldest_writer')
   if (oldest > formatNumber) throw storeNewer(path, oldest, formatNumber)
-  const applied = new Map(
-    db
-      .prepare('select number, checksum from migrations')
-      .all()
-      .map((row) => [row['number'], row['checksum']]),
+  const applied = appliedTo(db, path)
+  return migrations.every(({ number }) => applied.has(number))
+}
+
+/** The numbers of the migrations that the database has seen. STORE_INVALID when one of ours was another then. */
+function appliedTo(db: DatabaseSync, path: string): Set<number> {
+  const rows = db.prepare('select number, checksum from migrations').all()
+  const applied = new Map(rows.map((row) => [Number(row['number']), row['checksum']]))
+  const other = migrations.find(({ number, checksum }) => applied.has(number) && applied.get(number) !== checksum)
+  if (other === undefined) return new Set(applied.keys())
+  throw new RepriseError(
+    'STORE_INVALID',
+    `${path} was made by another build of reprise (migration ${other.name} differs): use the build that made it, or move the file aside`,
   )
-  for (const { number, name, checksum } of migrations) {
-    const found = applied.get(number)
-    if (found === undefined) return false
-    if (found === checksum) continue
-    throw new RepriseError(
-      'STORE_INVALID',
-      `${path} was made by another build of reprise (migration ${name} differs): use the build that made it, or move the file aside`,
-    )
-  }
-  return true
 }
 
 function apply(db: DatabaseSync): void {

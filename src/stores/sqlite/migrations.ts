@@ -12,7 +12,7 @@ export const migrations: readonly Migration[] = [
   {
     number: 1,
     name: '0001-runs-and-entries',
-    checksum: 'ea2dc3da158454387a3a301020099d87eb241c361cd43b13a3e68ab500fa91ad',
+    checksum: 'b5f6792fec7de17875809c1672c5fa87856182f97ff1d1da778a7dce32ea1daf',
     sql: `-- One row per run: what a listing shows, and the lease. The lease stays beside the row since each is checked with the other;
 -- token only grows, owner is null when nobody holds the run. An id is never given again: whoever reads a run while it is deleted
 -- finds nothing more of it, and not the entries of the run that was made next.
@@ -30,7 +30,11 @@ create table runs (
   summary text not null,
   token integer not null,
   owner text,
-  expires_at integer
+  expires_at integer,
+  -- The last entry when the row was last written, with its hash: in the same transaction as its line, so that a line which somebody
+  -- took away since, or changed, is noticed. Steps in between do not write the row, and so are not noted.
+  last_seq integer not null,
+  last_hash text
 );
 create unique index runs_by_run on runs (run);
 -- Listings come newest first. There is no index without a status: a list that asks for none is merged from one ordered piece per
@@ -44,35 +48,14 @@ create index runs_by_root on runs (root);
 -- What a worker may claim: small, since ended runs are not in it.
 create index runs_waiting on runs (crew, version, created_at, run) where status in ('queued', 'running', 'suspended');
 
--- Entries in the order in which they were committed, whatever their run, so that a commit of a hundred runs writes the pages of a
--- hundred lines and not one page or more for each run.
+-- A run's lines. The index finds them and guards the journal: whatever a program gets wrong, no number is there twice.
 create table entries (
   id integer primary key,
-  run_id integer not null,
+  run_id integer not null references runs (id) on delete cascade,
   seq integer not null,
   line blob not null
 );
-
--- Where the entries of a run are. An index on entries would have a page for each run, and a commit of a hundred runs would write a
--- hundred of them. Places are noted now and then instead, in bulk, for all entries up to a number; the few thousand behind it say
--- themselves whose they are. A row is for entries that follow each other; \`entries\` are their ids, as JSON.
-create table places (
-  run_id integer not null,
-  first integer not null,
-  last integer not null,
-  entries text not null,
-  primary key (run_id, first)
-) without rowid;
--- \`changes\` counts notes, and deletions, after which ids of entries may be given again: what a process remembers is then no longer so.
-create table noted (upto integer not null, changes integer not null);
-insert into noted (upto, changes) values (0, 0);
--- In place of the cascade that the other tables have, which would need the index on entries.
-create trigger delete_entries before delete on runs begin
-  delete from entries where id > (select upto from noted) and run_id = old.id;
-  delete from entries where id in (select value from places, json_each(places.entries) where run_id = old.id);
-  delete from places where run_id = old.id;
-  update noted set upto = min(upto, coalesce((select max(id) from entries), 0)), changes = changes + 1;
-end;
+create unique index entries_by_seq on entries (run_id, seq);
 
 create table blobs (
   id integer primary key,
@@ -114,16 +97,6 @@ insert into tokens (floor) values (0);
 -- The oldest code, by the number of the last migration that it knows, that may write this database.
 create table oldest_writer (format integer not null);
 insert into oldest_writer (format) values (1);
-`,
-  },
-  {
-    number: 2,
-    name: '0002-last-entry',
-    checksum: '5756ee37eaf7ac2d5081746e7f7dce1c6380cdde08e657462fb38226895e0fa8',
-    sql: `-- The last entry when the row was last written, with its hash: in the same transaction as its line, so that a line which somebody took
--- away since, or changed, is noticed. Steps in between do not write the row, and so are not noted.
-alter table runs add column last_seq integer not null default 0;
-alter table runs add column last_hash text;
 `,
   },
 ]

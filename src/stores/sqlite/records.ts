@@ -22,14 +22,13 @@ export interface RunRecord {
 export interface LeaseRecord {
   readonly id: number
   readonly run: string
-  readonly crew: string
   readonly status: RunStatus
   readonly token: number
   readonly owner: string | null
   readonly expires_at: number | null
-  readonly last_seq: number
-  readonly last_hash: string | null
 }
+
+export const leaseColumns = 'id, run, status, token, owner, expires_at'
 
 /** The columns that a new listing row replaces, in the order of `rowValues`. */
 export const rowColumns: readonly (keyof RunRecord)[] = [
@@ -97,10 +96,7 @@ export function damagedRow(what: string): RepriseError {
 }
 
 export function findLease(connection: Connection, run: RunId): LeaseRecord | undefined {
-  const statement = connection.sql(
-    'select id, run, crew, status, token, owner, expires_at, last_seq, last_hash from runs where run = ?',
-  )
-  return statement.get(run) as unknown as LeaseRecord | undefined
+  return connection.sql(`select ${leaseColumns} from runs where run = ?`).get(run) as LeaseRecord | undefined
 }
 
 export function holdingOf(record: LeaseRecord): Holding | undefined {
