@@ -27,12 +27,27 @@ test('installs at most 20 packages and 40 MB', async () => {
   assert.ok(bytes > 1e6 && bytes <= 40e6, `${bytes} bytes`)
 })
 
-test('holds JavaScript, declarations and what people read: no sources, no source maps, no tests', () => {
+test('holds JavaScript, declarations, templates and what people read: no sources, no source maps, no tests', () => {
   const expected = /^(dist\/.+\.(js|d\.ts)|docs\/.+\.md|package\.json|[A-Z]+\.md|LICENSE)$/
   assert.deepEqual(
-    installed.files.filter((file) => !expected.test(file) || /\.(test|spec)\./.test(file)),
+    installed.files
+      .filter((file) => !file.startsWith('templates/'))
+      .filter((file) => !expected.test(file) || /\.(test|spec)\./.test(file)),
     [],
   )
+})
+
+test('holds every file of the templates, as it is in the checkout', async () => {
+  const templates = await filesIn(join(checkout, 'templates'))
+  assert.ok(templates.length > 5)
+  assert.deepEqual(
+    installed.files.filter((file) => file.startsWith('templates/')).toSorted(),
+    templates.map((file) => `templates/${file}`).toSorted(),
+  )
+  for (const file of templates) {
+    const packed = await readFile(join(installed.app, 'node_modules/reprise/templates', file), 'utf8')
+    assert.equal(packed, await readFile(join(checkout, 'templates', file), 'utf8'), file)
+  }
 })
 
 test('has the files that its exports lead to', async () => {

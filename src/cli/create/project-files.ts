@@ -1,10 +1,11 @@
 // The files of a new project: those of templates/, as they are but for the name, and the ones that depend on the model and on
 // the version of Reprise that makes them.
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, relative, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { parseModel } from '../../models/resolve/resolve-model.ts'
 import { UsageError } from '../exit-codes.ts'
 import { defaultName } from './project-name.ts'
-import { typescript, yaml, type Template } from './templates.ts'
 
 export interface ProjectOptions {
   readonly name: string
@@ -12,10 +13,16 @@ export interface ProjectOptions {
   readonly yaml: boolean
 }
 
+/** A path within the project, with slashes. */
+export interface ProjectFile {
+  readonly path: string
+  readonly text: string
+}
+
 /** Sorted by path; no two have the same. */
-export function projectFiles(options: ProjectOptions): readonly Template[] {
+export function projectFiles(options: ProjectOptions): readonly ProjectFile[] {
   // what is in YAML takes the place of the same in TypeScript
-  const templates = new Map([...typescript, ...(options.yaml ? yaml : [])].map(({ path, text }) => [path, text]))
+  const templates = new Map([...readTemplates('typescript'), ...(options.yaml ? readTemplates('yaml') : [])])
   const named = [...templates].map(([path, text]) => ({ path, text: text.replaceAll(defaultName, options.name) }))
   const variables = environmentFile(options.model)
   return [
@@ -25,6 +32,18 @@ export function projectFiles(options: ProjectOptions): readonly Template[] {
     { path: 'package.json', text: json(manifestOf(options)) },
     { path: 'tsconfig.json', text: json(compilerSettings) },
   ].toSorted((a, b) => (a.path < b.path ? -1 : 1))
+}
+
+/** The texts by path. The folder is as far above src/, in the checkout, as above dist/, in the package. */
+function readTemplates(kind: 'typescript' | 'yaml'): [path: string, text: string][] {
+  const folder = fileURLToPath(new URL(`../../../templates/${kind}`, import.meta.url))
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  return files.map((file) => {
+    const place = join(file.parentPath, file.name)
+    const path = relative(folder, place).replaceAll(sep, '/')
+    // npm packs no file of that name
+    return [path === 'gitignore' ? '.gitignore' : path, readFileSync(place, 'utf8')]
+  })
 }
 
 /** MODEL_INVALID for a provider that Reprise does not know; a usage error for what a .env file cannot hold as it is. */

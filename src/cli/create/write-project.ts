@@ -3,7 +3,7 @@ import { lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmdirSync, 
 import { dirname, join } from 'node:path'
 import { messageOf } from '../../errors.ts'
 import { UsageError } from '../exit-codes.ts'
-import type { Template } from './templates.ts'
+import type { ProjectFile } from './project-files.ts'
 
 /** A usage error that says what is there, unless nothing is, or an empty folder. */
 export function checkPlace(folder: string): void {
@@ -19,7 +19,7 @@ export function checkPlace(folder: string): void {
 }
 
 /** A usage error when the folder cannot be made; then nothing is left. */
-export function writeProject(folder: string, files: readonly Template[]): void {
+export function writeProject(folder: string, files: readonly ProjectFile[]): void {
   checkPlace(folder)
   let beside: string | undefined
   try {
