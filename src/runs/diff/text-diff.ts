@@ -25,29 +25,18 @@ const pairedLength = 50_000
 export function textDiff(a: string, b: string): TextDiff | undefined {
   if (a === b) return undefined
   const [linesA, linesB] = [linesOf(a), linesOf(b)]
-  // equal lines get equal numbers, which compare at once however long the lines are
-  const numbers = new Map<string, number>()
-  const numbered = (lines: readonly string[]): number[] => lines.map((line) => numberOf(numbers, line))
-  const found = diffArrays(numbered(linesA), numbered(linesB), { maxEditLength: lineLimit })
+  const found = diffArrays(linesA, linesB, { maxEditLength: lineLimit })
   if (!found) return { parts: replaced(linesA, linesB), coarse: true }
   const parts: TextPart[] = []
-  let [nextA, nextB] = [0, 0]
-  let [removed, added]: [string[], string[]] = [[], []]
-  const close = (): void => {
-    parts.push(...paired(removed, added))
-    removed = []
-    added = []
-  }
+  const [removed, added]: [string[], string[]] = [[], []]
+  const close = (): void => void parts.push(...paired(removed.splice(0), added.splice(0)))
   for (const part of found) {
-    const { count } = part
-    if (part.removed) removed.push(...linesA.slice(nextA, nextA + count))
-    else if (part.added) added.push(...linesB.slice(nextB, nextB + count))
+    if (part.removed) removed.push(...part.value)
+    else if (part.added) added.push(...part.value)
     else {
       close()
-      parts.push({ kind: 'same', lines: linesA.slice(nextA, nextA + count) })
+      parts.push({ kind: 'same', lines: part.value })
     }
-    if (!part.added) nextA += count
-    if (!part.removed) nextB += count
   }
   close()
   return { parts }
@@ -56,12 +45,6 @@ export function textDiff(a: string, b: string): TextDiff | undefined {
 /** An empty text has no line, not an empty one: against it, a text is added and nothing else. */
 function linesOf(text: string): string[] {
   return text === '' ? [] : text.split('\n')
-}
-
-function numberOf(numbers: Map<string, number>, line: string): number {
-  const number = numbers.get(line) ?? numbers.size
-  numbers.set(line, number)
-  return number
 }
 
 /** Finds for each removed line the next added one that is still alike. */

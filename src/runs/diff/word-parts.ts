@@ -21,25 +21,21 @@ export function wordParts(a: string, b: string): WordPart[] | undefined {
 
 /** From 0, no word in common, to 1, the same words. */
 export function likeness(a: string, b: string): number {
-  const [wordsA, wordsB] = [wordsOf(a), wordsOf(b)].map((words) => words.map((word) => word.trim()).filter(isWord)) as [
-    string[],
-    string[],
-  ]
-  const counts = new Map<string, number>()
-  for (const word of wordsA) counts.set(word, (counts.get(word) ?? 0) + 1)
+  const [wordsA, wordsB] = [plainWords(a), plainWords(b)]
+  const left = new Map<string, number>()
+  for (const word of wordsA) left.set(word, (left.get(word) ?? 0) + 1)
   let common = 0
   for (const word of wordsB) {
-    const left = counts.get(word) ?? 0
-    if (left === 0) continue
-    common++
-    counts.set(word, left - 1)
+    const count = left.get(word) ?? 0
+    if (count > 0) common++
+    left.set(word, count - 1)
   }
-  const all = wordsA.length + wordsB.length
-  return all === 0 ? 0 : (2 * common) / all
+  return (2 * common) / Math.max(1, wordsA.length + wordsB.length)
 }
 
-function isWord(text: string): boolean {
-  return /[\p{L}\p{N}]/u.test(text)
+/** Without punctuation and white space. */
+function plainWords(line: string): string[] {
+  return Array.from(segmenter.segment(line)).flatMap(({ segment, isWordLike }) => (isWordLike ? [segment] : []))
 }
 
 /** With the white space behind them: as words of their own, spaces would be kept and the words around them torn apart. */
