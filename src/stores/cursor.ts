@@ -19,9 +19,9 @@ export function decodeCursor(cursor: Cursor): Position {
       return { createdAt: value[0], run: value[1] }
     }
   } catch {
-    // Told below, like any other text that is no cursor.
+    // Told below, like any other text that isn't a cursor.
   }
-  throw new RepriseError('OPTION_UNKNOWN', `"${cursor}" is no cursor of a listing: pass \`next\` of the page before`)
+  throw new RepriseError('OPTION_UNKNOWN', `"${cursor}" isn't a cursor of a listing: pass \`next\` of the page before`)
 }
 
 /** The order of listings: newest first, then by id descending. */

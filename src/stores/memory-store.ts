@@ -50,7 +50,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const url = options.url ?? 'memory:'
   const runs = new Map<RunId, StoredRun>()
   let outputs: StoredOutput[] = []
-  // The highest token of any deleted run: a new run of an old id goes on behind it, so that an old holder stays fenced out.
+  // The highest token of any deleted run: a new run of an old id continues after it, so that an old holder stays fenced out.
   let tokenFloor = 0
   let closed = false
   const watchers = createWatchers()

@@ -54,7 +54,7 @@ export function checkStore(what: string, store: unknown): void {
   throw new RepriseError('STORE_INVALID', words)
 }
 
-/** The file or folder that a URL names; undefined where it names none (`memory:`), or is no URL of a store. Nothing is opened. */
+/** The file or folder that a URL names; undefined where it names none (`memory:`), or isn't the URL of a store. Nothing is opened. */
 export function storePath(url: string): string | undefined {
   const [, scheme = '', rest = ''] = /^([a-z][a-z+.-]*):(.*)$/is.exec(url) ?? []
   return ['sqlite', 'file'].includes(scheme.toLowerCase()) ? pathOf(url, rest) : undefined

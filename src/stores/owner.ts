@@ -106,7 +106,7 @@ function processState(pid: number): { start: string; ended: boolean } | undefine
       const start = execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim()
       return { start, ended: false }
     }
-    // The name in parentheses may hold spaces and parentheses itself: count fields behind the last one (state is field 3).
+    // The name in parentheses may hold spaces and parentheses itself: count fields after the last one (state is field 3).
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return { start: fields[19] ?? '', ended: fields[0] === 'Z' || fields[0] === 'X' }

@@ -22,7 +22,7 @@ export async function makePrivateFolder(folder: string): Promise<void> {
   }
 }
 
-/** Node's own way to make several, `recursive`, goes on for ever where a folder is there and takes no other, as below /proc. */
+/** Node's own way to make several, `recursive`, never ends where a folder is there and takes no other, as below /proc. */
 async function makeFolders(folder: string): Promise<void> {
   if (await isFolder(folder)) return
   const make = (): Promise<unknown> => mkdir(folder, { mode: 0o700 })

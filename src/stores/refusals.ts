@@ -60,10 +60,10 @@ export function checkNumbers(run: RunId, after: number, batch: Batch): void {
   const wrong = batch.lines.findIndex((line, index) => line.seq !== after + 1 + index)
   if (wrong === -1 && batch.lines.length > 0) return
   const found = wrong === -1 ? 'no line at all' : `line ${batch.lines[wrong]?.seq} where ${after + 1 + wrong} belongs`
-  throw new RepriseError('SEQ_CONFLICT', `a batch for run ${run} behind entry ${after} has ${found}`, { runId: run })
+  throw new RepriseError('SEQ_CONFLICT', `a batch for run ${run} after entry ${after} has ${found}`, { runId: run })
 }
 
-/** RUN_ENDED unless the run goes on, or is a completed one that the batch's row opens again. */
+/** RUN_ENDED unless the run is open, or is a completed one that the batch's row opens again. */
 export function checkOpen(run: RunId, status: RunStatus | undefined, batch: Batch): void {
   if (!isEnded(status)) return
   if (status === 'completed' && batch.row !== undefined && !isEnded(batch.row.status)) return

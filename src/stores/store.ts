@@ -61,7 +61,7 @@ export interface OutputKey {
   readonly completedAt?: number
 }
 
-/** All or nothing. `lines` go behind the last entry without a gap; a batch has at least one line. */
+/** All or nothing. `lines` go after the last entry without a gap; a batch has at least one line. */
 export interface Batch {
   readonly lines: readonly Line[]
   /** The new listing row; left out, the stored one stays as it is. */
@@ -119,12 +119,12 @@ export interface Store {
   ): Promise<{ created: boolean; lease?: Lease }>
 
   /**
-   * Appends behind entry `after`, which is the last that is there, or the last that is noted where lines were lost behind it: no
+   * Appends after entry `after`, which is the last that is there, or the last that is noted where lines were lost after it: no
    * number is given twice. LEASE_LOST when the lease's token is not the newest or the lease was released (an expired
    * lease that nobody took still appends: fencing, not time, protects the journal). SEQ_CONFLICT when the journal does not end
    * at `after`. OUTCOME_UNKNOWN when the store cannot tell whether the batch was written: read the tail and see. RUN_ENDED when
    * the stored row says that the run is cancelled, or that it is completed and the batch does not open it again: by a row of its
-   * own whose status is neither, which is how a completed run goes on whose journal a person edited. INBOX_WAITING when the batch
+   * own whose status is neither, which is how a completed run continues whose journal a person edited. INBOX_WAITING when the batch
    * completes the run and leaves a message in its inbox: whoever posted it was told that it was in time.
    */
   append(lease: Lease, after: number, batch: Batch): Promise<void>
@@ -190,7 +190,7 @@ export interface Store {
 
   /**
    * Removes a run with the runs that work for it, and all that belongs to them. RUN_HELD while one of them is leased: then all of them
-   * stay. An unknown run is no error.
+   * stay. An unknown run isn't an error.
    */
   delete(run: RunId): Promise<void>
 

@@ -89,7 +89,11 @@ test('refuses a file that is no database, and says what to do', async () => {
   await using folder = await temporaryFolder()
   const path = join(folder.path, 'runs.db')
   await writeFile(path, 'this is a text and not a database at all\n'.repeat(100))
-  await refused(sqliteStore(path), 'STORE_INVALID', /runs\.db is damaged or no SQLite database.*move it aside.*backup/)
+  await refused(
+    sqliteStore(path),
+    'STORE_INVALID',
+    /runs\.db is damaged or isn't a SQLite database.*move it aside.*backup/,
+  )
 })
 
 test('refuses a damaged database, and says what to do', async () => {

@@ -6,7 +6,7 @@ import { messageOf, RepriseError } from '../../errors.ts'
 
 /** The good part of a file that is appended to. */
 export interface Tail {
-  /** Bytes behind it are what a crash left of an unfinished write. */
+  /** Bytes after it are what a crash left of an unfinished write. */
   readonly goodLength: number
   /** False when a person's editor left the last line without its newline. */
   readonly endsLine: boolean

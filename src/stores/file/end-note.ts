@@ -1,5 +1,5 @@
 // The number and the hash of a run's last line, in a file beside its journal: a journal whose last lines were lost looks whole by itself.
-// It is written when the lines are on disk, and is not synced: a note that a crash took away, or left behind the lines, only makes
+// It is written when the lines are on disk, and is not synced: a note that a crash took away, or left older than the lines, only makes
 // less be noticed. A note that is ahead of the lines means that lines are gone. In the table of leases each append would sync four
 // times as often, and take four times as long.
 import { constants } from 'node:fs'
@@ -20,7 +20,7 @@ export async function readNote(path: string): Promise<Required<NotedEnd> | undef
     : { seq: Number(seq), hash }
 }
 
-/** A note that cannot be written is no failure: the lines are on disk. */
+/** A note that cannot be written isn't a failure: the lines are on disk. */
 export async function writeNote(path: string, { seq, hash }: Required<NotedEnd>): Promise<void> {
   const handle = await open(path, constants.O_WRONLY | constants.O_CREAT, 0o600).catch(() => undefined)
   try {

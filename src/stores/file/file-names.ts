@@ -14,7 +14,7 @@ export const leasesName = 'leases.db'
 /** File systems take 255 bytes; endings and temporary names need some of them. */
 const longest = 150
 
-/** A long name is cut and told apart by a hash behind `~`; the id is then found in the file itself. */
+/** A long name is cut and told apart by a hash after `~`; the id is then found in the file itself. */
 export function encodeName(id: string): string {
   const encoded = Buffer.from(id)
     .toString('latin1')

@@ -1,5 +1,5 @@
 // For people who read and edit state by hand: a folder with one JSON-lines file per run. A line that somebody removed is a gap,
-// and the run goes on behind it; everything else that the store says of a run is folded from the lines that are left.
+// and the run continues after it; everything else that the store says of a run is folded from the lines that are left.
 // Changes are made under the lock of leases.db, reads without it: a file only grows, and what is unfinished at its end is not seen.
 import { join, resolve } from 'node:path'
 import { worksFor } from '../../journal/paths.ts'
@@ -240,7 +240,7 @@ export async function fileStore(path: string, options: FileStoreOptions = {}): P
         for (const id of unit) {
           await files.remove(id)
           const { token, holding } = leases.get(id)
-          // The token stays, so that a new run of this id goes on behind it and an old holder stays fenced out.
+          // The token stays, so that a new run of this id continues after it and an old holder stays fenced out.
           if (holding !== undefined) leases.put(id, token, undefined)
         }
         return unit

@@ -7,7 +7,7 @@ import { appendDurably, isMissing, syncFolder } from './durable-files.ts'
 import { scanLines, type Scanned } from './json-lines.ts'
 import { dirname } from 'node:path'
 
-/** JOURNAL_DAMAGED, naming the line. No file is no messages. */
+/** JOURNAL_DAMAGED, naming the line. Without a file there are no messages. */
 export async function loadInbox(path: string): Promise<Message[]> {
   return messagesOf(path, await scanInbox(path))
 }
@@ -40,7 +40,7 @@ function messagesOf(path: string, scanned: Scanned<Message>): Message[] {
   if (scanned.damagedLine === undefined) return scanned.lines.map((line) => line.value)
   throw new RepriseError(
     'JOURNAL_DAMAGED',
-    `line ${scanned.damagedLine} of ${path} is no message: mend or remove that line`,
+    `line ${scanned.damagedLine} of ${path} isn't a message: mend or remove that line`,
   )
 }
 

@@ -99,7 +99,7 @@ export async function appendLines(
   state.noted = { seq, hash: hashBytes(bytes) }
 }
 
-/** The lines behind `after`, as they were when `state` was loaded. */
+/** The lines after `after`, as they were when `state` was loaded. */
 export async function* readLines(state: JournalState, after: number): AsyncIterable<Line> {
   const { seqs, starts } = state
   const end = seqs.length
@@ -129,7 +129,7 @@ export async function* readLines(state: JournalState, after: number): AsyncItera
   }
 }
 
-/** The last number that was given: the lines behind the last that is there may be lost. */
+/** The last number that was given: the lines after the last that is there may be lost. */
 export function lastSeq(state: JournalState): number {
   return Math.max(state.seqs.at(-1) ?? 0, state.noted?.seq ?? 0)
 }

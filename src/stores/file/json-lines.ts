@@ -24,7 +24,7 @@ export interface Scanned<T> extends Tail {
 const turnBytes = 1024 * 1024
 const newline = 0x0a
 
-/** `unfinished` says of a readable last line that it is not there without one behind it. */
+/** `unfinished` says of a readable last line that it is not there without one after it. */
 export async function scanLines<T>(
   bytes: Uint8Array,
   decode: (line: Uint8Array) => T | undefined,

@@ -11,15 +11,16 @@ create table runs (
   updated_at text not null,
   parent text,
   root text not null,
-  inputs text not null,
-  summary text not null,
   token integer not null,
   owner text,
   expires_at integer,
   -- The last entry when the row was last written, with its hash: in the same transaction as its line, so that a line which somebody
   -- took away since, or changed, is noticed. Steps in between do not write the row, and so are not noted.
   last_seq integer not null,
-  last_hash text
+  last_hash text,
+  -- Last, since they may be long: what an append asks for is found before them.
+  inputs text not null,
+  summary text not null
 );
 create unique index runs_by_run on runs (run);
 -- Listings come newest first. There is no index without a status: a list that asks for none is merged from one ordered piece per
@@ -75,7 +76,7 @@ create table messages (
 create unique index messages_by_id on messages (run_id, message);
 create index messages_waiting on messages (run_id) where taken = 0;
 
--- The highest token of any deleted run: a new run of an old id goes on behind it, so that an old holder stays fenced out.
+-- The highest token of any deleted run: a new run of an old id continues after it, so that an old holder stays fenced out.
 create table tokens (floor integer not null);
 insert into tokens (floor) values (0);
 

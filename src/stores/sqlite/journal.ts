@@ -110,7 +110,7 @@ export function findNoted(connection: Connection, run: RunId): Promise<NotedEnd 
 }
 
 export async function* readLines(connection: Connection, run: RunId, after: number): AsyncIterable<Line> {
-  // The end is fixed when the read begins; a journal only grows, so what lies before it cannot change under way.
+  // The end is fixed when the read begins; a journal only grows, so what lies before it cannot change meanwhile.
   const end = await connection.read(() => findEnd(connection, run))
   if (end === undefined) return
   let read = after

@@ -38,7 +38,7 @@ export function storeError(error: unknown, path: string): RepriseError {
     case notDatabase:
       return new RepriseError(
         'STORE_INVALID',
-        `${path} is damaged or no SQLite database (${messageOf(error)}): move it aside to start afresh, or put a copy from a backup in its place`,
+        `${path} is damaged or isn't a SQLite database (${messageOf(error)}): move it aside to start afresh, or put a copy from a backup in its place`,
         { cause: error },
       )
     case cannotOpen:
