@@ -1,14 +1,14 @@
 // The one file of the library that reads the environment. It reads at use, never at import, so that a program may load its
 // own `.env` first and a test may change a variable. Nothing is remembered: reading again is cheap and never out of date.
 import { RepriseError } from './errors.ts'
-import { longestSeconds } from './options.ts'
+import { longestSeconds } from './checks.ts'
 
 export interface Environment {
   /** REPRISE_MODEL: the model of agents that name none. */
   readonly model: string | undefined
   /** REPRISE_STORE: the store of crews that name none. */
   readonly store: string | undefined
-  /** REPRISE_LEASE_SECONDS. Reading it throws OPTION_UNKNOWN when it is not a positive number. */
+  /** REPRISE_LEASE_SECONDS. Reading it throws OPTION_INVALID when it is not a positive number. */
   readonly leaseSeconds: number | undefined
   readonly openaiKey: string | undefined
   readonly openaiBaseUrl: string | undefined
@@ -99,7 +99,7 @@ function positiveNumber(name: string): number | undefined {
   const number = Number(value)
   if (number > 0 && number <= longestSeconds) return number
   throw new RepriseError(
-    'OPTION_UNKNOWN',
+    'OPTION_INVALID',
     `the environment variable ${name} is ${JSON.stringify(value)}, not a number of seconds from 0.001 to ${longestSeconds}: set it to seconds, such as 30`,
   )
 }

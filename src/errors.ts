@@ -29,10 +29,8 @@ export const errorCodes = {
   MODEL_FAILED: { retry: true, meaning: 'a model call failed after all its tries' },
   MODEL_INVALID: { retry: false, meaning: 'a model id names no provider that is known or installed' },
   MODEL_KEY_MISSING: { retry: false, meaning: 'the API key of a provider is not set' },
-  OPTION_UNKNOWN: {
-    retry: false,
-    meaning: 'an options object has a key that does not exist, or a value of the wrong kind',
-  },
+  OPTION_INVALID: { retry: false, meaning: 'an option has a value that it does not take' },
+  OPTION_UNKNOWN: { retry: false, meaning: 'an options object has a name that does not exist' },
   OUTCOME_UNKNOWN: {
     retry: true,
     meaning: 'a store could not tell whether an append was written, or a tool whether its call happened',

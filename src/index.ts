@@ -1,15 +1,15 @@
 // The public root: what `import { … } from 'reprise'` gives.
 import './node-version.ts'
 
-export { Agent, type AgentOptions } from './crew/agent.ts'
+export { Agent } from './crew/agent.ts'
 export type { Backtest, BacktestCase, BacktestOutput } from './crew/verbs/backtest-task.ts'
 export type { CallbackPlace, CrewCallbacks, CrewStep } from './crew/callbacks.ts'
-export type { CodeTaskOptions } from './crew/code-task.ts'
-export type { CrewTaskOptions } from './crew/crew-task.ts'
 export { Crew } from './crew/crew.ts'
+export type { AgentOptions } from './crew/options/agent-options.ts'
+export type { CrewOptions } from './crew/options/crew-options.ts'
+export type { CodeTaskOptions, CrewTaskOptions, TaskOptions } from './crew/options/task-options.ts'
 export type {
   BacktestOptions,
-  CrewOptions,
   ForEachOptions,
   ForkOptions,
   KickoffOptions,
@@ -18,7 +18,7 @@ export type {
   PlanOptions,
   ReplayOptions,
   ResumeOptions,
-} from './crew/options/crew-options.ts'
+} from './crew/options/verb-options.ts'
 export { file, type FileOptions, type InputFile } from './crew/file.ts'
 export type { Guardrail, Verdict } from './crew/guardrails.ts'
 export type { EventsOptions, EventsRequest, ResponseOptions } from './crew/result/event-stream.ts'
@@ -28,7 +28,7 @@ export type { CompletedResult, RunResult, SuspendedResult, TaskOutput, TaskRefer
 export { Run } from './crew/run.ts'
 export type { RunSummary } from './crew/result/list-runs.ts'
 export type { RunView } from './crew/result/view-run.ts'
-export { Task, type TaskOptions } from './crew/task.ts'
+export { Task } from './crew/task.ts'
 export type { TelemetryOptions } from './crew/telemetry/telemetry.ts'
 export type { Span, SpanAttributes, Tracer } from './crew/telemetry/tracer.ts'
 export type { ImportedRun, ImportOptions } from './engine/history/import-run.ts'
@@ -63,6 +63,6 @@ export {
   type Settlement,
   type Tool,
   type ToolContext,
-  type ToolOptions,
   type Tools,
 } from './tools/tool.ts'
+export type { ToolOptions } from './tools/tool-options.ts'

@@ -1,13 +1,13 @@
 // Options objects refuse keys that they do not have, since a misspelt one would otherwise be ignored in silence.
-import { RepriseError, type ErrorCode } from './errors.ts'
+import { RepriseError } from './errors.ts'
 
 /**
- * OPTION_UNKNOWN, with a suggestion, when `options` has a key that is not among `keys`. `inside` names an option that holds
- * the caller's own names: `replay(id, { topic })` is answered with "did you mean { inputs: { topic } }?".
+ * OPTION_INVALID for what isn't an object. OPTION_UNKNOWN, with a suggestion, when it has a key that is not among `keys`. `inside` names
+ * an option that holds the caller's own names: `replay(id, { topic })` is answered with "did you mean { inputs: { topic } }?".
  */
 export function checkKeys(what: string, options: unknown, keys: readonly string[], inside?: string): void {
   if (!isRecord(options)) {
-    throw new RepriseError('OPTION_UNKNOWN', `${what} takes an object of options, not ${describe(options)}`)
+    throw new RepriseError('OPTION_INVALID', `${what} takes an object of options, not ${describe(options)}`)
   }
   for (const key of Object.keys(options)) {
     if (keys.includes(key)) continue
@@ -19,63 +19,6 @@ export function checkKeys(what: string, options: unknown, keys: readonly string[
     )
   }
 }
-
-/** Refuses anything but a string with something in it. */
-export function checkText(code: ErrorCode, what: string, value: unknown): void {
-  if (typeof value !== 'string') throw new RepriseError(code, `${what} must be a string, not ${describe(value)}`)
-  if (value.trim() === '') throw new RepriseError(code, `${what} is empty; give it a text`)
-}
-
-/** Refuses anything but a string; undefined is fine. */
-export function checkString(code: ErrorCode, what: string, value: unknown): void {
-  if (value === undefined || typeof value === 'string') return
-  throw new RepriseError(code, `${what} must be a string, not ${describe(value)}`)
-}
-
-/** Refuses a number outside its range; undefined is fine. */
-export function checkNumber(what: string, value: unknown, least: number, most: number = Number.MAX_SAFE_INTEGER): void {
-  if (value === undefined) return
-  if (typeof value !== 'number' || !(value >= least && value <= most)) {
-    throw new RepriseError('OPTION_UNKNOWN', `${what} is ${describe(value)}; give a number ${range(least, most)}`)
-  }
-}
-
-/** Refuses anything but a whole number in its range; undefined is fine. */
-export function checkWhole(what: string, value: unknown, least: number, most: number = Number.MAX_SAFE_INTEGER): void {
-  checkNumber(what, value, least, most)
-  if (value === undefined || Number.isInteger(value)) return
-  throw new RepriseError('OPTION_UNKNOWN', `${what} is ${describe(value)}; give a whole number ${range(least, most)}`)
-}
-
-function range(least: number, most: number): string {
-  return most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`
-}
-
-/** Refuses anything but true or false; undefined is fine. */
-export function checkFlag(what: string, value: unknown): void {
-  if (value === undefined || typeof value === 'boolean') return
-  throw new RepriseError('OPTION_UNKNOWN', `${what} is ${describe(value)}; give true or false`)
-}
-
-/** Refuses anything but an AbortSignal; undefined is fine. */
-export function checkSignal(value: AbortSignal | undefined): AbortSignal | undefined {
-  if (value === undefined || typeof (value as AbortSignal | null)?.addEventListener === 'function') return value
-  const words = `signal is ${describe(value)}; give an AbortSignal, such as controller.signal`
-  throw new RepriseError('OPTION_UNKNOWN', words)
-}
-
-/** A moment as stores compare it, from a Date or an ISO 8601 text. OPTION_UNKNOWN. */
-export function readTime(what: string, value: unknown): string {
-  const time = value instanceof Date ? value : new Date(isoDate.test(String(value)) ? String(value) : Number.NaN)
-  if (!Number.isNaN(time.getTime())) return time.toISOString()
-  const found = value instanceof Date ? 'a Date without a time' : describe(value)
-  throw new RepriseError('OPTION_UNKNOWN', `${what} is ${found}; give a Date, or a text such as 2026-01-31T12:00:00Z`)
-}
-/** What else Date takes ("1", "May") is seldom what was meant. */
-const isoDate = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}\S*)?$/
-
-/** The longest time that a timer takes, in seconds: 24 days. A longer one would go off at once. */
-export const longestSeconds = 2_147_483
 
 /** A value as a message shows it: short, on one line. */
 export function describe(value: unknown): string {

@@ -29,6 +29,7 @@ const byError: { readonly [code in ErrorCode]?: ExitCode } = {
   INPUTS_DIFFER: exitCodes.usage,
   MODEL_INVALID: exitCodes.usage,
   MODEL_KEY_MISSING: exitCodes.usage,
+  OPTION_INVALID: exitCodes.usage,
   OPTION_UNKNOWN: exitCodes.usage,
   OUTPUT_STALE: exitCodes.usage,
   SCHEMA_INVALID: exitCodes.usage,

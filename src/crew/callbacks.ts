@@ -9,7 +9,6 @@ import { parentPath, taskOf } from '../journal/paths.ts'
 import { callAt } from '../journal/state/at-path.ts'
 import { replyText, type RunState, type ToolOutcome } from '../journal/state/state.ts'
 import { redact } from '../secrets/redact.ts'
-import { describe } from '../options.ts'
 import type { ReadFile } from '../tools/tool.ts'
 import { readInputs, settled } from './verbs/given-inputs.ts'
 import type { InputValue } from './verbs/inputs.ts'
@@ -68,17 +67,6 @@ export type CrewStep = {
       readonly source: EntryBodies['tool.returned']['source']
     }
 )
-
-export const callbackKeys = ['beforeKickoff', 'afterKickoff', 'onTask', 'onStep'] as const
-
-/** CREW_INVALID for one that is no function. */
-export function checkCallbacks(options: CrewCallbacks): void {
-  for (const key of callbackKeys) {
-    const given: unknown = options[key]
-    if (given === undefined || typeof given === 'function') continue
-    throw new RepriseError('CREW_INVALID', `${key} of a crew is ${describe(given)}; give a function`)
-  }
-}
 
 /** `crew` is asked for when something is to be said: it is made with these callbacks. */
 export function callbacksOf(options: CrewCallbacks, tasks: readonly Task[], crew: () => CrewDefinition): Callbacks {

@@ -14,25 +14,25 @@ import { readRun } from '../engine/read/read-run.ts'
 import { checkNewRunId, checkRunId } from '../engine/read/run-id.ts'
 import type { RunDiff } from '../runs/diff/diff-runs.ts'
 import type { Answer } from '../journal/entries.ts'
-import { checkPrices, type Prices } from '../models/prices.ts'
+import type { Prices } from '../models/prices.ts'
 import { checkModelKind, type LanguageModel } from '../models/resolve/resolve-model.ts'
-import { checkKeys, checkSignal, checkText, checkWhole } from '../options.ts'
+import { abortSignal, oneOf, optional, text, whole } from '../checks.ts'
+import { readOptions } from '../option-table.ts'
+import { checkKeys } from '../options.ts'
 import type { Store } from '../stores/store.ts'
 import { toolList, type Tools } from '../tools/tool.ts'
 import type { Agent } from './agent.ts'
 import { backtest, type Backtest } from './verbs/backtest-task.ts'
 import { callbacksOf } from './callbacks.ts'
+import { crewTable, type CrewOptions } from './options/crew-options.ts'
 import {
-  checkCrewOptions,
-  checkLimit,
-  checkOneOf,
   checkPlanOptions,
   executeKeys,
+  limitCheck,
   makeKeys,
   readFilter,
   readReuse,
   type BacktestOptions,
-  type CrewOptions,
   type ForEachOptions,
   type ForkOptions,
   type Kickoff,
@@ -42,7 +42,7 @@ import {
   type PlanOptions,
   type ReplayOptions,
   type ResumeOptions,
-} from './options/crew-options.ts'
+} from './options/verb-options.ts'
 import { modelsOf } from './define/crew-models.ts'
 import { crewRuns, type CrewRuns } from './verbs/crew-runs.ts'
 import { defineTasks, type Overrides } from './define/define-tasks.ts'
@@ -74,9 +74,9 @@ export class Crew<const T extends Tasks = Tasks> {
   readonly #definition: CrewDefinition
   readonly #runs: CrewRuns
 
-  /** CREW_INVALID, OPTION_UNKNOWN: at once, naming what is wrong. Nothing is opened before a run is started or looked up. */
+  /** CREW_INVALID, OPTION_INVALID, OPTION_UNKNOWN: at once, naming what is wrong. Nothing is opened before a run is started or looked up. */
   constructor(options: CrewOptions<T>) {
-    checkCrewOptions(options)
+    const kept = readOptions(crewTable, options)
     this.tasks = options.tasks
     this.agents = options.agents ?? [...new Set(options.tasks.flatMap((task) => task.agent ?? []))]
     this.#options = options
@@ -87,14 +87,14 @@ export class Crew<const T extends Tasks = Tasks> {
     const logger = guarded(options.logger ?? (verbose ? verboseLogger : quietLogger))
     this.#definition = {
       name: this.name,
-      version: options.version ?? '',
+      version: kept.version,
       tasks,
-      process: options.process ?? 'sequential',
-      concurrency: Math.floor(options.concurrency ?? 4),
+      process: kept.process,
+      concurrency: kept.concurrency,
       budget: options.budget,
       maxRpm: options.maxRpm,
       logger,
-      prices: options.prices === undefined ? undefined : checkPrices(options.prices),
+      prices: kept.prices,
       callbacks: callbacksOf(options, options.tasks, () => this.#definition),
     }
     this.#runs = crewRuns(this.#definition, options, options.name !== undefined)
@@ -177,8 +177,8 @@ export class Crew<const T extends Tasks = Tasks> {
   async startResume(run?: string, options: ResumeOptions<T> = {}): Promise<Run<T>> {
     checkKeys('resume', options, [...executeKeys, 'changed', 'budget'])
     const { budget } = options
-    checkLimit('budget', budget)
-    const changed = checkOneOf('changed', options.changed, changedPolicies)
+    optional('budget', budget, limitCheck)
+    const changed = optional('changed', options.changed, oneOf(changedPolicies))
     const choices = { ...readChoices(this.#definition, options), changed, budget }
     const id = run === undefined ? undefined : checkRunId(run)
     return (await this.#runs.resume(id, choices)) as unknown as Run<T>
@@ -215,8 +215,8 @@ export class Crew<const T extends Tasks = Tasks> {
     checkPlanOptions(options)
     return this.#runs.plan({
       ...(await readMake(this.#definition, options)),
-      of: checkOneOf('of', options.of, ['fork', 'resume', 'kickoff']),
-      changed: checkOneOf('changed', options.changed, changedPolicies),
+      of: optional('of', options.of, oneOf(['fork', 'resume', 'kickoff'])),
+      changed: optional('changed', options.changed, oneOf(changedPolicies)),
       reuse: readReuse(options.reuse),
     })
   }
@@ -232,13 +232,13 @@ export class Crew<const T extends Tasks = Tasks> {
     checkKeys('backtest', options, ['runs', 'concurrency', 'id', 'signal'])
     const { runs = 20, id, signal } = options
     if (Array.isArray(runs)) runs.forEach(checkRunId)
-    else checkWhole('runs', runs, 1, 10_000)
+    else whole(1, 10_000).read('runs', runs)
     return backtest(await this.#runs.open(), this.#definition, {
       task: this.#find(task),
       runs,
       concurrency: readConcurrency(options.concurrency),
       id: id === undefined ? undefined : checkNewRunId(id),
-      signal: checkSignal(signal),
+      signal: optional('signal', signal, abortSignal),
     })
   }
 
@@ -333,13 +333,13 @@ export class Crew<const T extends Tasks = Tasks> {
   async exportRun(run: string, file: string): Promise<void> {
     const engine = await this.#runs.open()
     await this.#checkOwn(engine, checkRunId(run))
-    checkText('OPTION_UNKNOWN', 'the file to export to', file)
+    text.read('the file to export to', file)
     await exportRunToFile(engine.store, run, file)
   }
 
   /** Puts an exported run into this crew's store, under another id with `as`. JOURNAL_DAMAGED, RUN_EXISTS. */
   async importRun(file: string, options: ImportOptions = {}): Promise<ImportedRun> {
-    checkText('OPTION_UNKNOWN', 'the file to import', file)
+    text.read('the file to import', file)
     return importRunFromFile(await this.#runs.open(), file, options)
   }
 
@@ -350,8 +350,8 @@ export class Crew<const T extends Tasks = Tasks> {
     readonly tools?: Tools
   }): Crew<T> {
     checkKeys('with', changes, ['model', 'store', 'tools'])
-    checkModelKind('the model of with', changes.model)
-    const given = toolList(changes.tools, 'with')
+    checkModelKind('model of with', changes.model)
+    const given = changes.tools === undefined ? [] : toolList('tools of with', changes.tools)
     checkStandIns(this.#definition, this.agents, given)
     const tools = new Map(given.map((tool) => [tool.name, tool]))
     const store = changes.store === undefined ? {} : { store: changes.store }

@@ -9,7 +9,8 @@ import type { StoredFile } from '../journal/entries.ts'
 import { hashBytes } from '../journal/hash.ts'
 import type { Json } from '../journal/json.ts'
 import { isTextType, mediaTypeOf } from '../media-types.ts'
-import { checkKeys, checkText, checkWhole, describe } from '../options.ts'
+import { optional, text, whole, wrong } from '../checks.ts'
+import { checkKeys, describe } from '../options.ts'
 
 export interface FileOptions {
   /** Left out, the end of the name says it, else the first bytes. */
@@ -34,18 +35,17 @@ const keys = ['mediaType', 'name', 'maxBytes']
 
 /**
  * A file as an input, at the top or inside lists and objects. A path is read when the run is made, against the working folder of
- * then. INPUT_INVALID, OPTION_UNKNOWN: at once for what is wrong in the call; when the run is made for the file itself.
+ * then. INPUT_INVALID, OPTION_INVALID, OPTION_UNKNOWN: at once for what is wrong in the call; when the run is made for the file itself.
  */
 export function file(source: string | URL, options?: FileOptions): InputFile
 export function file(bytes: Uint8Array, options: FileOptions & { readonly name: string }): InputFile
 export function file(source: unknown, options: FileOptions = {}): InputFile {
   checkKeys('file', options, keys)
   const { mediaType, maxBytes = defaultMaxBytes } = options
-  checkWhole('maxBytes of a file', maxBytes, 1, Number.MAX_SAFE_INTEGER)
-  if (options.name !== undefined) checkText('INPUT_INVALID', 'the name of a file', options.name)
+  whole(1).read('maxBytes of a file', maxBytes)
+  optional('name of a file', options.name, text)
   if (mediaType !== undefined && !(typeof mediaType === 'string' && /^[\w.+-]+\/[\w.+-]+$/.test(mediaType))) {
-    const words = `the mediaType of a file is ${describe(mediaType)}; give one such as application/pdf`
-    throw new RepriseError('INPUT_INVALID', words)
+    throw wrong('mediaType of a file', mediaType, 'one such as application/pdf')
   }
   const from = sourceOf(source)
   if (typeof from !== 'string' && options.name === undefined) {

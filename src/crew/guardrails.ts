@@ -3,6 +3,7 @@ import type { GuardrailDefinition, GuardrailInput } from '../engine/definition.t
 import { messageOf, RepriseError } from '../errors.ts'
 import { strictJson, type Json } from '../journal/json.ts'
 import { redact } from '../secrets/redact.ts'
+import { listOf, type Check } from '../checks.ts'
 import { describe } from '../options.ts'
 import type { AnswerSchema } from '../schema/answer-schema.ts'
 
@@ -12,18 +13,16 @@ export type Verdict = true | string | { readonly output: unknown }
 /** A function that judges, or a sentence that a model judges by: "The note is polite and names no amount". */
 export type Guardrail<Output = unknown> = string | ((answer: GuardrailInput<Output>) => Verdict | Promise<Verdict>)
 
-export function guardrailList(what: string, guardrails: unknown): readonly Guardrail<never>[] {
-  if (guardrails === undefined) return []
-  const list = Array.isArray(guardrails) ? (guardrails as readonly unknown[]) : [guardrails]
-  for (const [index, guardrail] of list.entries()) {
-    if (typeof guardrail === 'function' || (typeof guardrail === 'string' && guardrail.trim() !== '')) continue
-    throw new RepriseError(
-      'CREW_INVALID',
-      `guardrail ${index + 1} of ${what} is ${describe(guardrail)}; give a function, or a sentence`,
-    )
-  }
-  return list as readonly Guardrail<never>[]
+export const guardrailsCheck: Check<readonly Guardrail<never>[]> = {
+  expected: 'a function or a sentence, or a list of them',
+  read: (what, value) => itemsCheck.read(what, Array.isArray(value) ? value : [value]),
 }
+
+const itemsCheck = listOf<Guardrail<never>>(
+  guardrailsCheck.expected,
+  'a function, or a sentence',
+  (item) => typeof item === 'function' || (typeof item === 'string' && item.trim() !== ''),
+)
 
 /** What a function does is not seen. */
 export function guardrailIdentity(guardrail: Guardrail<never>): Json {

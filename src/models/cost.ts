@@ -6,7 +6,7 @@ import type { Usage } from '../journal/entries.ts'
 import { givenPrice, type Price, type Prices } from './prices.ts'
 
 export interface CostOptions {
-  /** The user's own, as `checkPrices` gives them; an entry wins over the built-in data. */
+  /** The user's own, as `pricesCheck` keeps them; an entry wins over the built-in data. */
   readonly prices?: Prices | undefined
   /** When the tokens were used, since prices change. Now, when left out. A user's own price has no date. */
   readonly at?: Date | undefined

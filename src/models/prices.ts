@@ -1,6 +1,7 @@
 // Prices that a user gives: data, keyed by the model as it is written. What is wrong with them is said before anything is spent,
 // since a bad price would show as a wrong bill and never as an error.
 import { RepriseError } from '../errors.ts'
+import { wrong, type Check } from '../checks.ts'
 import { checkKeys, describe, isRecord } from '../options.ts'
 import { findProvider } from './resolve/providers.ts'
 
@@ -32,12 +33,13 @@ export function givenPrice(model: string, prices: Prices | undefined): Price | u
   return !isName && Object.hasOwn(prices, id) ? prices[id] : undefined
 }
 
-/** A copy of the prices; OPTION_UNKNOWN, with the model and the value, for what is no price. */
-export function checkPrices(value: unknown): Prices {
-  if (!isRecord(value)) {
-    throw refusal(`prices is ${describe(value)}; give an object of models, such as { 'openai/gpt-5-mini': ${example} }`)
-  }
-  return Object.fromEntries(Object.entries(value).map(([model, price]) => [model, checkPrice(model, price)]))
+/** Keeps a copy; OPTION_INVALID, with the model and the value, for what is no price; OPTION_UNKNOWN. */
+export const pricesCheck: Check<Prices> = {
+  expected: `an object of models, such as { 'openai/gpt-5-mini': ${example} }`,
+  read(what, value) {
+    if (!isRecord(value)) throw wrong(what, value, pricesCheck.expected)
+    return Object.fromEntries(Object.entries(value).map(([model, price]) => [model, checkPrice(model, price)]))
+  },
 }
 
 function checkPrice(model: string, price: unknown): Price {
@@ -59,5 +61,5 @@ function checkPrice(model: string, price: unknown): Price {
 }
 
 function refusal(message: string): RepriseError {
-  return new RepriseError('OPTION_UNKNOWN', message)
+  return new RepriseError('OPTION_INVALID', message)
 }

@@ -21,7 +21,7 @@ export function decodeCursor(cursor: Cursor): Position {
   } catch {
     // Told below, like any other text that isn't a cursor.
   }
-  throw new RepriseError('OPTION_UNKNOWN', `"${cursor}" isn't a cursor of a listing: pass \`next\` of the page before`)
+  throw new RepriseError('OPTION_INVALID', `"${cursor}" isn't a cursor of a listing: pass \`next\` of the page before`)
 }
 
 /** The order of listings: newest first, then by id descending. */

@@ -4,6 +4,7 @@ import { realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { RepriseError } from '../errors.ts'
+import type { Check } from '../checks.ts'
 import { describe } from '../options.ts'
 import { redact } from '../secrets/redact.ts'
 import { makePrivateFolder } from './private-folder.ts'
@@ -21,7 +22,7 @@ const shared = new Map<string, Shared>()
  * known or the place cannot be written; STORE_NEWER.
  */
 export async function openStore(url: string | Store): Promise<Store> {
-  checkStore('the store', url)
+  storeCheck.read('the store', url)
   if (typeof url !== 'string') return url
   const [, scheme = '', rest = ''] = /^([a-z][a-z+.-]*):(.*)$/is.exec(url) ?? []
   switch (scheme.toLowerCase()) {
@@ -47,11 +48,14 @@ export async function openStore(url: string | Store): Promise<Store> {
   }
 }
 
-/** STORE_INVALID for what is neither a URL nor an open store. */
-export function checkStore(what: string, store: unknown): void {
-  if (typeof store === 'string' || typeof (store as Partial<Store> | null | undefined)?.append === 'function') return
-  const words = `${what} is ${describe(store)}; give a URL, such as sqlite:path/to/runs.db, or an open store: await openStore(…)`
-  throw new RepriseError('STORE_INVALID', words)
+/** STORE_INVALID for anything else. */
+export const storeCheck: Check<string | Store> = {
+  expected: 'a URL, such as sqlite:path/to/runs.db, or an open store: await openStore(…)',
+  read(what, value) {
+    if (typeof value === 'string' || typeof (value as Partial<Store> | null)?.append === 'function')
+      return value as string | Store
+    throw new RepriseError('STORE_INVALID', `${what} is ${describe(value)}; give ${storeCheck.expected}`)
+  },
 }
 
 /** The file or folder that a URL names; undefined where it names none (`memory:`), or isn't the URL of a store. Nothing is opened. */

@@ -53,7 +53,7 @@ export type ScriptedModel = LanguageModelV4 & { readonly calls: readonly Scripte
  */
 export function scriptedModel(script: readonly ScriptEntry[], options: { readonly name?: string } = {}): ScriptedModel {
   if (!Array.isArray(script))
-    throw new RepriseError('OPTION_UNKNOWN', `a script is ${describe(script)}; give a list of entries`)
+    throw new RepriseError('OPTION_INVALID', `a script is ${describe(script)}; give a list of entries`)
   script.forEach(checkEntry)
   const calls: ScriptedCall[] = []
   const modelId = options.name ?? 'script'
@@ -89,7 +89,7 @@ type StreamPart =
 function checkEntry(entry: ScriptEntry, index: number): void {
   if (entry.calls !== undefined || entry.reply !== undefined || entry.error !== undefined) return
   throw new RepriseError(
-    'OPTION_UNKNOWN',
+    'OPTION_INVALID',
     `entry ${index} of a script has no calls, reply or error: give it one of them`,
   )
 }

@@ -194,8 +194,8 @@ describe('cache', () => {
       make({ ...(effect ? { effect } : {}), cache: false })()
     }
     assert.throws(make({ effect: 'read', cache: 'yes' }), {
-      code: 'OPTION_UNKNOWN',
-      message: /cache of tool pay is "yes"/,
+      code: 'OPTION_INVALID',
+      message: /cache of tool "pay" is "yes"/,
     })
   })
 

@@ -195,12 +195,12 @@ describe('callbacks', () => {
 
   test('that are no functions are refused', () => {
     assert.throws(() => reporting({ onTask: 'log' as never }), {
-      code: 'CREW_INVALID',
-      message: /onTask of a crew is "log"/,
+      code: 'OPTION_INVALID',
+      message: /onTask of crew "reporting" is "log"; give a function/,
     })
     assert.throws(() => new Task({ description: 'x', callback: 1 as never }), {
-      code: 'CREW_INVALID',
-      message: /callback of task/,
+      code: 'OPTION_INVALID',
+      message: /callback of a task is 1; give a function/,
     })
   })
 })

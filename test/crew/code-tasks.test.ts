@@ -209,10 +209,10 @@ describe('a task that is a function', () => {
   test('is refused with what an agent’s task has, or without a name or a function', () => {
     const bad = (options: object, message: RegExp) =>
       assert.throws(() => new Task({ name: 'x', run: () => 1, ...options } as never), { name: 'RepriseError', message })
-    bad({ guardrails: [] }, /a task with run has no option "guardrails"/)
-    bad({ name: undefined }, /name/)
-    bad({ run: 'x' }, /run of task x is "x"; give a function/)
-    bad({ effect: 'twice' }, /the effect of task x is "twice"/)
-    bad({ maxSeconds: 0 }, /maxSeconds of task x/)
+    bad({ guardrails: [] }, /task "x" with run has no option "guardrails"/)
+    bad({ name: undefined }, /a task has no name; give up to 100 characters/)
+    bad({ run: 'x' }, /run of task "x" is "x"; give a function/)
+    bad({ effect: 'twice' }, /effect of task "x" is "twice"/)
+    bad({ maxSeconds: 0 }, /maxSeconds of task "x"/)
   })
 })

@@ -84,7 +84,7 @@ describe('a task with a condition', () => {
       code: 'CREW_INVALID',
       message: /one is the first and has a condition/,
     })
-    assert.throws(() => new Task({ description: 'One', agent, when: 'yes' as never }), { code: 'CREW_INVALID' })
+    assert.throws(() => new Task({ description: 'One', agent, when: 'yes' as never }), { code: 'OPTION_INVALID' })
   })
 
   test('is asked again by a refresh, and stays skipped in a replay of what follows', async () => {

@@ -381,8 +381,8 @@ describe('a task that is a crew', () => {
 
   test('is refused with what is no crew', () => {
     assert.throws(() => new Task({ name: 'x', crew: {} } as never), {
-      code: 'CREW_INVALID',
-      message: /the crew of task x is an object/,
+      code: 'OPTION_INVALID',
+      message: /crew of task "x" is an object; give a crew made with new Crew/,
     })
     assert.throws(() => nested({ sub: { agent: 1 } as never }), { code: 'OPTION_UNKNOWN' })
   })

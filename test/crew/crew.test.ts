@@ -477,18 +477,22 @@ describe('putting a crew together', () => {
     ],
     ['an unknown option', () => new Agent({ role: 'A', gaol: 'g' } as never), /no option "gaol"; did you mean goal\?/],
     ['a name with a slash', () => new Task({ name: 'a/b', description: 'x' }), /contains "\/"/],
-    ['a tool that is none', () => new Agent({ role: 'A', goal: 'g', tools: [{}] as never }), /tool 1 of agent A/],
+    [
+      'a tool that is none',
+      () => new Agent({ role: 'A', goal: 'g', tools: [{}] as never }),
+      /item 1 of tools of agent "A" is an object/,
+    ],
     [
       'a tool whose input is no object',
       () => tool({ name: 't', description: 'd', input: z.string(), run: () => 1 }),
       /not an object/,
     ],
     ['no options at all', () => new Task(undefined as never), /takes an object of options/],
-    ['a task that is none', () => new Crew({ tasks: [{}] as never }), /tasks\[0\] of a crew is an object/],
+    ['a task that is none', () => new Crew({ tasks: [{}] as never }), /item 1 of tasks of a crew is an object/],
     [
       'another process',
       () => new Crew({ tasks: [], process: 'swarm' as never }),
-      /"swarm"; there is 'sequential', 'parallel' and 'hierarchical'/,
+      /"swarm"; give 'sequential', 'parallel' or 'hierarchical'/,
     ],
   ] as const) {
     test(`refuses ${what}`, () => {

@@ -82,10 +82,10 @@ test('whatever is wrong with one of the inputs is said before the first run is s
     message: /^inputs\[1\]: inputs\.topic is a Date/,
   })
   await bad({ topic: 'a' }, { code: 'INPUT_INVALID', message: /give a list of inputs/ })
-  await bad([{ topic: 'a' }], { code: 'OPTION_UNKNOWN', message: /concurrency is 0/ }, { concurrency: 0 })
+  await bad([{ topic: 'a' }], { code: 'OPTION_INVALID', message: /concurrency is 0/ }, { concurrency: 0 })
   await bad(
     [{ topic: 'a' }, { topic: 'b' }],
-    { code: 'OPTION_UNKNOWN', message: /both get the run id "same"/ },
+    { code: 'OPTION_INVALID', message: /both get the run id "same"/ },
     { id: () => 'same' },
   )
   assert.equal(model.calls.length, 0)

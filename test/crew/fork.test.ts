@@ -282,10 +282,10 @@ describe('a call with what cannot be', () => {
     await refused(() => crew.replay(42 as never), 'TASK_NOT_FOUND', /the task is 42/)
     await refused(
       () => crew.replay('end', { through: 'start' }),
-      'OPTION_UNKNOWN',
+      'OPTION_INVALID',
       /through is start, which stands before end/,
     )
-    await refused(() => crew.fork({ by: 5 as never }), 'OPTION_UNKNOWN', /by must be a string, not 5/)
+    await refused(() => crew.fork({ by: 5 as never }), 'OPTION_INVALID', /by is 5; give a text/)
     await refused(
       () => crew.fork({ outputs: { left: new Date() as never } }),
       'INPUT_INVALID',
@@ -297,12 +297,20 @@ describe('a call with what cannot be', () => {
       /the plan of a resume has no option "inputs"/,
     )
     await refused(() => crew.plan({ of: 'fork', reuse: true } as never), 'OPTION_UNKNOWN', /no option "reuse"/)
-    await refused(() => crew.listRuns({ limit: 1.5 }), 'OPTION_UNKNOWN', /limit is 1.5; give a whole number/)
-    await refused(() => crew.backtest('left', { runs: 1.5 }), 'OPTION_UNKNOWN', /runs is 1.5/)
-    await refused(() => crew.backtest('left', { runs: 'one' as never }), 'OPTION_UNKNOWN', /runs is "one"/)
-    await refused(() => crew.prune({ status: 'done' as never }), 'OPTION_UNKNOWN', /status has "done"/)
-    await refused(() => crew.prune({ keep: 1, dryRun: 'no' as never }), 'OPTION_UNKNOWN', /dryRun is "no"/)
-    await refused(() => crew.importRun(undefined as never), 'OPTION_UNKNOWN', /the file to import must be a string/)
+    await refused(() => crew.listRuns({ limit: 1.5 }), 'OPTION_INVALID', /limit is 1.5; give a whole number/)
+    await refused(() => crew.backtest('left', { runs: 1.5 }), 'OPTION_INVALID', /runs is 1.5/)
+    await refused(() => crew.backtest('left', { runs: 'one' as never }), 'OPTION_INVALID', /runs is "one"/)
+    await refused(
+      () => crew.prune({ status: 'done' as never }),
+      'OPTION_INVALID',
+      /status is "done"; give 'queued', 'running'/,
+    )
+    await refused(() => crew.prune({ keep: 1, dryRun: 'no' as never }), 'OPTION_INVALID', /dryRun is "no"/)
+    await refused(
+      () => crew.importRun(undefined as never),
+      'OPTION_INVALID',
+      /the file to import is undefined; give a text/,
+    )
     assert.equal((await crew.listRuns()).length, 1)
     await refused(() => diamond().crew.plan({ from: 'end' }), 'RUN_NOT_FOUND', /kick it off first/)
   })

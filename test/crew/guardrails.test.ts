@@ -118,8 +118,8 @@ describe('a guardrail that is a function', () => {
     const vague = noting({ task: { guardrails: (() => 7) as never } })
     await assert.rejects(vague.crew.kickoff(), { message: /gave 7; give true, a reason, or \{ output \}/ })
     assert.throws(() => noting({ task: { guardrails: [7 as never] } }), {
-      code: 'CREW_INVALID',
-      message: /guardrail 1 of task note is 7/,
+      code: 'OPTION_INVALID',
+      message: /item 1 of guardrails of task "note" is 7; give a function, or a sentence/,
     })
   })
 

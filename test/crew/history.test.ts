@@ -22,7 +22,7 @@ describe('a list of runs', () => {
     assert.ok(!(await ids({ createdTo: createdAt })).includes('c'))
     assert.deepEqual(await ids({ createdTo: new Date('2020-01-01') }), [])
     await assert.rejects(crew.listRuns({ createdFrom: 'May' }), {
-      code: 'OPTION_UNKNOWN',
+      code: 'OPTION_INVALID',
       message: /createdFrom is "May"/,
     })
   })
@@ -96,7 +96,7 @@ describe('retention', () => {
       ['c'],
     )
     assert.equal((await other.crew.listRuns()).length, 1)
-    await assert.rejects(crew.prune({}), { code: 'OPTION_UNKNOWN' })
+    await assert.rejects(crew.prune({}), { code: 'OPTION_INVALID' })
     await assert.rejects(crew.deleteRun('theirs'), { code: 'RUN_NOT_FOUND', message: /belongs to crew another/ })
   })
 })

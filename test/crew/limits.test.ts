@@ -248,7 +248,7 @@ describe('a run over its budget', () => {
     assert.equal(model.calls.length, 2)
     const unknown = spending({ budget: { cost: 1 } })
     await assert.rejects(unknown.crew.kickoff(), {
-      code: 'OPTION_UNKNOWN',
+      code: 'OPTION_INVALID',
       message: /the price of model scripted\/script of task a is not known; give it: prices/,
     })
     assert.equal(unknown.model.calls.length, 0)
@@ -372,7 +372,7 @@ describe('a run over its budget', () => {
     const helper = new Agent({ role: 'Helper', goal: 'g', model: { ...scriptedModel([]), modelId: 'nobody-knows' } })
     const tasks = [new Task({ name: 'a', description: 'a', agent: lead })]
     const crew = new Crew({ name: 'c', agents: [lead, helper], tasks, store: 'memory:', prices, budget: { cost: 1 } })
-    const refused = { code: 'OPTION_UNKNOWN', message: /model scripted\/nobody-knows of task a/ }
+    const refused = { code: 'OPTION_INVALID', message: /model scripted\/nobody-knows of task a/ }
     await assert.rejects(crew.kickoff(), refused)
     // the manager has one coworker, who hands work on to the other
     const manager = new Agent({ role: 'Manager', goal: 'g', model: scriptedModel([]) })
@@ -391,15 +391,15 @@ describe('a run over its budget', () => {
 
   test('is refused when it is none', async () => {
     assert.throws(() => spending({ budget: { tokens: 0 } }), {
-      code: 'OPTION_UNKNOWN',
-      message: /the budget of a crew has 0 as tokens/,
+      code: 'OPTION_INVALID',
+      message: /budget of crew "spending" has 0 as tokens/,
     })
     assert.throws(() => spending({ budget: { euros: 5 } as never }), {
       message: /has "euros"; there are tokens, cost, seconds/,
     })
     await assert.rejects(spending().crew.resume('r', { budget: 5 as never }), {
-      code: 'OPTION_UNKNOWN',
-      message: /the budget is 5/,
+      code: 'OPTION_INVALID',
+      message: /^budget is 5/,
     })
   })
 })

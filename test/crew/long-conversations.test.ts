@@ -194,8 +194,8 @@ describe('a conversation longer than contextTokens', () => {
   test('is refused as an option that makes no sense', () => {
     for (const contextTokens of [0, 99, 1000.5, '1000' as never]) {
       assert.throws(() => new Agent({ role: 'A', goal: 'g', contextTokens }), {
-        code: 'OPTION_UNKNOWN',
-        message: /contextTokens of agent A/,
+        code: 'OPTION_INVALID',
+        message: /contextTokens of agent "A"/,
       })
     }
   })

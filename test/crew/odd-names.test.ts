@@ -135,7 +135,7 @@ test('a hole in a list of tools is named, not stumbled over', () => {
   const tools = [look]
   tools[2] = look
   assert.throws(() => new Agent({ role: 'A', goal: 'g', tools }), {
-    code: 'CREW_INVALID',
-    message: /tool 2 of agent A is undefined/,
+    code: 'OPTION_INVALID',
+    message: /item 2 of tools of agent "A" is undefined/,
   })
 })

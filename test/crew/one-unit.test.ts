@@ -302,7 +302,7 @@ describe('the run of a crew that is a task', () => {
 
   test('has a name that nobody can give a run', async () => {
     const { crew } = claims()
-    const taken = { code: 'OPTION_UNKNOWN', message: /"claim\/settle#1" is one for a run that works for run claim/ }
+    const taken = { code: 'OPTION_INVALID', message: /"claim\/settle#1" is one for a run that works for run claim/ }
     await assert.rejects(crew.kickoff({ id: 'claim/settle#1', inputs }), taken)
     await crew.kickoff({ id: 'claim', inputs })
     await assert.rejects(crew.fork({ run: 'claim', id: 'claim/settle#1' }), taken)
@@ -325,7 +325,7 @@ describe('the run of a crew that is a task', () => {
     await crew.kickoff({ id: 'claim', inputs })
     const file = join(folder.path, 'settle.jsonl')
     await within.exportRun('claim/settle#1', file)
-    await assert.rejects(within.importRun(file), { code: 'OPTION_UNKNOWN', message: /works for run claim/ })
+    await assert.rejects(within.importRun(file), { code: 'OPTION_INVALID', message: /works for run claim/ })
     await within.importRun(file, { as: 'alone' })
     assert.equal((await within.getRun('alone')).caller, undefined)
     await within.deleteRun('alone')

@@ -176,7 +176,7 @@ describe('a path that leaves the working folder', () => {
   ] as const) {
     test(`is refused when the task is made: ${JSON.stringify(outputFile.slice(0, 30))}`, async () => {
       const { code, message } = await refusal(() => new Task({ name: 't', description: 'd', outputFile }))
-      assert.equal(code, 'CREW_INVALID')
+      assert.equal(code, 'OPTION_INVALID')
       assert.match(message, says)
     })
   }

@@ -205,10 +205,10 @@ describe('a plan', () => {
   test('refuses what the call itself would refuse', async () => {
     const { crew } = diamond()
     await crew.kickoff({ inputs })
-    await assert.rejects(crew.plan({ only: 'descendants' }), { code: 'OPTION_UNKNOWN', message: /give from/ })
+    await assert.rejects(crew.plan({ only: 'descendants' }), { code: 'OPTION_INVALID', message: /give from/ })
     await assert.rejects(crew.plan({ from: 'lef' }), { code: 'TASK_NOT_FOUND', message: /did you mean left/ })
     await assert.rejects(crew.plan({ run: 'gone' }), { code: 'RUN_NOT_FOUND' })
-    await assert.rejects(crew.plan({ of: 'replay' as never }), { code: 'OPTION_UNKNOWN', message: /'fork', 'resume'/ })
+    await assert.rejects(crew.plan({ of: 'replay' as never }), { code: 'OPTION_INVALID', message: /'fork', 'resume'/ })
     await assert.rejects(crew.plan({ outputs: 'x' as never }), { code: 'INPUT_INVALID', message: /outputs is "x"/ })
     await assert.rejects(crew.plan({ outputs: { left: 7 as never } }), {
       code: 'INPUT_INVALID',

@@ -76,7 +76,7 @@ describe('a kickoff that reuses outputs', () => {
     assert.equal(model.calls.length, 12)
     await crew.kickoff({ inputs, reuse: { maxAgeSeconds: 7300 } })
     assert.equal(model.calls.length, 12)
-    await assert.rejects(crew.kickoff({ inputs, reuse: { maxAgeSeconds: -1 } }), { code: 'OPTION_UNKNOWN' })
+    await assert.rejects(crew.kickoff({ inputs, reuse: { maxAgeSeconds: -1 } }), { code: 'OPTION_INVALID' })
     await assert.rejects(crew.kickoff({ inputs, reuse: { maxAge: 1 } as never }), {
       code: 'OPTION_UNKNOWN',
       message: /did you mean maxAgeSeconds/,

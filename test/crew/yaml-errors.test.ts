@@ -137,16 +137,16 @@ const errors: {
   },
   'a text where a number is expected': {
     files: agent('  max_iter: many\n'),
-    says: /^config\/agents\.yaml:4:3: agent a: max_iter is "many"; write a number of at least 1$/,
+    says: /^config\/agents\.yaml:4:3: agent a: max_iter is "many"; give a whole number of at least 1$/,
   },
   'a number out of range': {
     files: agent('  maxIterations: 0\n'),
-    says: /^config\/agents\.yaml:4:3: agent a: maxIterations is 0; write a number of at least 1$/,
+    says: /^config\/agents\.yaml:4:3: agent a: maxIterations is 0; give a whole number of at least 1$/,
   },
-  'a number without end': { files: agent('  max_iter: .inf\n'), says: /max_iter is \.inf; write a number/ },
+  'a number without end': { files: agent('  max_iter: .inf\n'), says: /max_iter is Infinity; give a whole number/ },
   'a text where a boolean is expected': {
     files: agent('  verbose: loud\n'),
-    says: /^config\/agents\.yaml:4:3: agent a: verbose is "loud"; write true or false$/,
+    says: /^config\/agents\.yaml:4:3: agent a: verbose is "loud"; give true or false$/,
   },
   'a text where a list is expected': {
     files: task('  context: other\n'),
@@ -200,7 +200,7 @@ const errors: {
   'a tool twice': {
     files: agent('  tools: [search, search]\n'),
     options: { tools: [search] },
-    says: /^config\/agents\.yaml:1:1: agent R has two tools named search/,
+    says: /^config\/agents\.yaml:4:3: agent a: tools has two tools named search; rename one$/,
   },
   'an unknown provider': {
     files: agent('  llm: azure/gpt-4o\n'),
@@ -226,7 +226,7 @@ const errors: {
   },
   'a name that no task can have': {
     files: { ...small, tasks: 'a/b:\n  description: D\n' },
-    says: /^config\/tasks\.yaml:1:1: the name "a\/b" of a task contains "\/"/,
+    says: /^config\/tasks\.yaml:1:1: task a\/b: name is "a\/b", which contains "\/"; give up to 100 characters/,
   },
 }
 for (const [what, { files, options, says }] of Object.entries(errors)) {
@@ -250,7 +250,7 @@ for (const [kind, line, value] of [
     const at = kind === 'agents' ? 'config/agents.yaml:4:3: agent a' : 'config/tasks.yaml:3:3: task t'
     assert.equal(code, 'CREW_INVALID')
     assert.ok(
-      message.startsWith(`${at}: ${field} is ${value}, which this version of Reprise does not have; leave it out`),
+      message.startsWith(`${at}: ${field} is ${value}: this version of Reprise does not have it; leave it out`),
       message,
     )
   })
@@ -262,9 +262,9 @@ test('lines are counted behind a byte order mark and Windows line ends', async (
 })
 
 test('options that are not there, and names that are not in the files, are refused', async () => {
-  const said = async (options: object): Promise<string> => {
+  const said = async (options: object, expected = 'OPTION_UNKNOWN'): Promise<string> => {
     const { code, message } = await refusal(small, options)
-    assert.equal(code, 'OPTION_UNKNOWN')
+    assert.equal(code, expected)
     return message
   }
   assert.match(await said({ tols: [] }), /^crewFromYaml has no option "tols"; did you mean tools\?/)
@@ -273,9 +273,9 @@ test('options that are not there, and names that are not in the files, are refus
     await said({ agentOptions: { clerk: {} } }),
     /^agentOptions has clerk, which is not in config\/agents\.yaml; it has a$/,
   )
-  assert.match(await said({ taskOptions: { t: [] } }), /^taskOptions\.t is a list; give an object/)
-  assert.match(await said({ taskOptions: 7 }), /^taskOptions is 7; give an object/)
-  assert.match(await said({ models: 'gpt-4o' }), /^models is "gpt-4o"; give an object/)
+  assert.match(await said({ taskOptions: { t: [] } }, 'OPTION_INVALID'), /^taskOptions\.t is a list; give an object/)
+  assert.match(await said({ taskOptions: 7 }, 'OPTION_INVALID'), /^taskOptions is 7; give an object/)
+  assert.match(await said({ models: 'gpt-4o' }, 'OPTION_INVALID'), /^models is "gpt-4o"; give an object/)
   for (const file of [7, '', {}, undefined, new URL('https://example.com/agents.yaml')])
     assert.throws(() => loadAgents(file as string), { code: 'CREW_INVALID' })
 })

@@ -341,7 +341,7 @@ test('a run imported under another id is a run of its own, with the journal of t
   assert.equal((await stateOf(store, 'copy')).run, 'copy')
   assert.equal((await store.row('copy'))?.run, 'copy')
   assert.equal((await importRun(engineOn(store), [await textOf(store, 'copy')])).existed, true)
-  await refused(importRun(engineOn(store), [text], { as: '' }), 'OPTION_UNKNOWN', /the run id is ""/)
+  await refused(importRun(engineOn(store), [text], { as: '' }), 'OPTION_INVALID', /the run id is ""/)
   await refused(importRun(engineOn(store), [text], { id: 'x' } as never), 'OPTION_UNKNOWN', /"id"/)
 })
 

@@ -193,7 +193,8 @@ for (const [what, limits, message] of [
 ] as const) {
   test(`pruning with ${what} is refused and deletes nothing`, async () => {
     const engine = await storeWith({ run: 'a', day: 1 })
-    await refused(prune(engine, {}, limits as never), 'OPTION_UNKNOWN', message)
+    const code = 'older' in limits ? 'OPTION_UNKNOWN' : 'OPTION_INVALID'
+    await refused(prune(engine, {}, limits as never), code, message)
     assert.deepEqual(await left(engine), ['a'])
   })
 }

@@ -11,7 +11,7 @@ import { noUsage } from '../../src/journal/state/state.ts'
 import { dollars } from '../../src/text/words.ts'
 import { callModel } from '../../src/models/call-model.ts'
 import { addCost, costOf } from '../../src/models/cost.ts'
-import { checkPrices } from '../../src/models/prices.ts'
+import { pricesCheck } from '../../src/models/prices.ts'
 import { defaultModel, modelName } from '../../src/models/resolve/resolve-model.ts'
 import { chatReply, environmentOf, openServer, requestOf, sendJson } from './support.ts'
 
@@ -196,9 +196,9 @@ test('the package of prices is loaded when a built-in price is first needed, not
     registerHooks({ load(url, context, next) { loaded ||= url.includes('genai-prices'); return next(url, context) } })
     await import('reprise')
     const { costOf } = await import('./src/models/cost.ts')
-    const { checkPrices } = await import('./src/models/prices.ts')
+    const { pricesCheck } = await import('./src/models/prices.ts')
     const usage = { calls: 1, input: 1, output: 1 }
-    await costOf('acme/x', usage, { prices: checkPrices({ 'acme/x': { input: 1, output: 1 } }) })
+    await costOf('acme/x', usage, { prices: pricesCheck.read('prices', { 'acme/x': { input: 1, output: 1 } }) })
     await costOf('ollama/llama3', usage)
     const before = loaded
     const cost = await costOf('${known}', usage)
@@ -251,7 +251,7 @@ for (const value of [-1, Number.NaN, Infinity, '0.25', null, true, 1n]) {
 
 test('good prices come back as a copy that the caller cannot change any more', () => {
   const given = { 'acme/large': { ...price }, free: { input: 0, output: 0 } }
-  const checked = checkPrices(given)
+  const checked = pricesCheck.read('prices', given)
   assert.deepEqual(checked, given)
   given['acme/large'].input = 99
   assert.equal(checked['acme/large']?.input, 2)
@@ -324,10 +324,11 @@ function tierOf({ prices }: ModelInfo): number | undefined {
 
 function refusal(value: unknown): string {
   try {
-    checkPrices(value)
+    pricesCheck.read('prices', value)
   } catch (error) {
-    assert.equal((error as RepriseError).code, 'OPTION_UNKNOWN')
-    return (error as RepriseError).message
+    const { code, message } = error as RepriseError
+    assert.equal(code, message.includes('has no option') ? 'OPTION_UNKNOWN' : 'OPTION_INVALID')
+    return message
   }
   return assert.fail('it was taken')
 }

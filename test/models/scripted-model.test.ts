@@ -111,5 +111,5 @@ test('streams the same answer in pieces', async () => {
 })
 
 test('refuses an entry that answers nothing', () => {
-  assert.throws(() => scriptedModel([{ when: 'hello' }]), { code: 'OPTION_UNKNOWN', message: /entry 0/ })
+  assert.throws(() => scriptedModel([{ when: 'hello' }]), { code: 'OPTION_INVALID', message: /entry 0/ })
 })

@@ -48,7 +48,7 @@ test('refuses lease seconds that are no positive number, and nothing else becaus
   for (const value of ['soon', '0', '-1', 'Infinity']) {
     using _ = environmentOf({ REPRISE_LEASE_SECONDS: value, REPRISE_STORE: 'memory:' })
     assert.equal(environment().store, 'memory:')
-    assert.throws(() => environment().leaseSeconds, { code: 'OPTION_UNKNOWN', message: /REPRISE_LEASE_SECONDS is "/ })
+    assert.throws(() => environment().leaseSeconds, { code: 'OPTION_INVALID', message: /REPRISE_LEASE_SECONDS is "/ })
   }
   using _ = environmentOf({ REPRISE_LEASE_SECONDS: '2.5' })
   assert.equal(environment().leaseSeconds, 2.5)

@@ -220,7 +220,7 @@ test('credentials that a server repeats in a result are not in the journal', asy
 
 test('refuses an address that is none', async () => {
   for (const url of ['localhost:80', 'ftp://example.com', 'http://'])
-    await assert.rejects(mcpTools({ url }), { code: 'OPTION_UNKNOWN', message: /url of mcpTools/ })
+    await assert.rejects(mcpTools({ url }), { code: 'OPTION_INVALID', message: /url of mcpTools/ })
 })
 
 test('speaks to old servers over SSE; a stream that ends in the middle of a call leaves a doubt, and is opened again', async () => {

@@ -1,9 +1,6 @@
 // Names and ids that are the same in every process. A task is known by its name; one without a name is known by its texts, and
 // so becomes another task when they change.
 import { createHash } from 'node:crypto'
-import { RepriseError } from '../../errors.ts'
-import { nameProblem } from '../../journal/paths.ts'
-import { describe } from '../../options.ts'
 
 /** A UUID (version 8: by our own rule) from words; equal words, equal id. */
 export function stableId(...words: readonly string[]): string {
@@ -22,14 +19,4 @@ export function derivedName(description: string, id: string): string {
     if ([...kept, word].join('-').length <= 32) kept.push(word)
     else break
   return `${kept.join('-') || 'task'}-${id.slice(0, 4)}`
-}
-
-export function checkName(what: string, name: unknown): asserts name is string {
-  const problem = typeof name === 'string' ? nameProblem(name) : 'is not a string'
-  if (problem) {
-    throw new RepriseError(
-      'CREW_INVALID',
-      `the name ${describe(name)} of ${what} ${problem}; use up to 100 characters without / and #`,
-    )
-  }
 }

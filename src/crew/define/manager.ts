@@ -1,7 +1,8 @@
 // The manager of a hierarchical crew: given as an agent or as a model for one.
 import { RepriseError } from '../../errors.ts'
 import { describe } from '../../options.ts'
-import { Agent, isAgent } from '../agent.ts'
+import { Agent } from '../agent.ts'
+import { isAgent } from '../options/crew-checks.ts'
 import type { CrewOptions } from '../options/crew-options.ts'
 
 /** CREW_INVALID when a hierarchical crew has no manager that can be one, or another crew has one. */

@@ -4,19 +4,23 @@ import type { Inputs, TaskDefinition } from '../../engine/definition.ts'
 import { RepriseError } from '../../errors.ts'
 import { fileOf } from '../../journal/files.ts'
 import type { Json } from '../../journal/json.ts'
-import { checkText, describe, own } from '../../options.ts'
+import { text, type Check } from '../../checks.ts'
+import { describe, own } from '../../options.ts'
 import { interpolate, placeholders } from './placeholders.ts'
 import type { Task } from '../task.ts'
 
-/** CREW_INVALID for a template that cannot give a path inside the working folder, whatever the inputs. */
-export function checkTemplate(what: string, template: unknown): string | undefined {
-  if (template === undefined) return undefined
-  checkText('CREW_INVALID', `outputFile of ${what}`, template)
-  const text = template as string
-  const filled = interpolate(text, Object.fromEntries(placeholders(text).map((name) => [name, 'x'])), what)
-  const problem = problemOf(filled)
-  if (problem === undefined) return text
-  throw new RepriseError('CREW_INVALID', `outputFile of ${what} is ${describe(text)}, which ${problem}; ${advice}`)
+/** OPTION_INVALID for a template that cannot give a path inside the working folder, whatever the inputs. */
+export const outputFileCheck: Check<string> = {
+  expected: 'a path inside the working folder, such as reports/{topic}.md',
+  read(what, value) {
+    const template = text.read(what, value)
+    const problem = problemOf(
+      interpolate(template, Object.fromEntries(placeholders(template).map((name) => [name, 'x'])), what),
+    )
+    if (problem === undefined) return template
+    const words = `${what} is ${describe(template)}, which ${problem}; give ${outputFileCheck.expected}`
+    throw new RepriseError('OPTION_INVALID', words)
+  },
 }
 
 /** The path, with `/` between its parts. INPUT_MISSING; INPUT_INVALID when an input leads it out of the working folder. */
@@ -29,11 +33,9 @@ function outputPath(template: string, inputs: Inputs, task: string): string {
   const path = interpolate(template, Object.fromEntries(used) as Inputs, where)
   const problem = problemOf(path)
   if (problem === undefined) return partsOf(path).join('/')
-  const words = `${where}, ${describe(template)}, becomes ${describe(path)} with these inputs, which ${problem}; ${advice}`
+  const words = `${where}, ${describe(template)}, becomes ${describe(path)} with these inputs, which ${problem}; give ${outputFileCheck.expected}`
   throw new RepriseError('INPUT_INVALID', words)
 }
-
-const advice = 'give a path inside the working folder, such as reports/{topic}.md'
 
 /** A text or number stands for itself, a file for its name. */
 function pathText(value: Json, what: string): string {

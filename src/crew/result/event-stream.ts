@@ -6,7 +6,8 @@ import type { RunEvent } from '../../engine/follow/listeners.ts'
 import { messageOf, RepriseError } from '../../errors.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
 import { redact } from '../../secrets/redact.ts'
-import { checkKeys, checkNumber, describe } from '../../options.ts'
+import { number, optional } from '../../checks.ts'
+import { checkKeys, describe } from '../../options.ts'
 
 export interface EventsOptions {
   /** Only entries after this one. */
@@ -33,15 +34,14 @@ export interface ServedRun {
 
 const pingMs = 15_000
 
-/** OPTION_UNKNOWN. */
+/** OPTION_INVALID, OPTION_UNKNOWN. */
 export function readAfter(options: EventsOptions): number {
   checkKeys('events', options, ['after'])
-  checkNumber('after', options.after, 0)
-  return options.after ?? 0
+  return optional('after', options.after, number(0)) ?? 0
 }
 
 /**
- * OPTION_UNKNOWN. With neither a `Last-Event-ID` nor `after`, from the first entry on. A client that has everything of a run that has
+ * OPTION_INVALID, OPTION_UNKNOWN. With neither a `Last-Event-ID` nor `after`, from the first entry on. A client that has everything of a run that has
  * ended is answered with 204, which is how a browser's EventSource is told not to come back.
  */
 export function eventResponse(
@@ -50,8 +50,8 @@ export function eventResponse(
   options: ResponseOptions,
 ): Response {
   checkKeys('toResponse', options, ['after', 'headers'])
-  checkNumber('after', options.after, 0)
-  const after = lastEventId(request) ?? options.after ?? 0
+  const asked = optional('after', options.after, number(0))
+  const after = lastEventId(request) ?? asked ?? 0
   const { seq, status } = source.state
   const headers = readHeaders(options.headers)
   if (isEnded(status) && after >= seq) return new Response(null, { status: 204, headers })
@@ -67,7 +67,7 @@ function readHeaders(headers: ResponseOptions['headers']): Headers {
     return new Headers(headers)
   } catch (error) {
     const words = `headers of toResponse is ${describe(headers)}, which cannot be used: ${messageOf(error)}`
-    throw new RepriseError('OPTION_UNKNOWN', words)
+    throw new RepriseError('OPTION_INVALID', words)
   }
 }
 
@@ -76,7 +76,7 @@ function lastEventId(request: EventsRequest | undefined): number | undefined {
   if (!request) return undefined
   const { headers } = request
   if (typeof headers !== 'object' || headers === null) {
-    throw new RepriseError('OPTION_UNKNOWN', `toResponse takes a request with headers, not ${describe(request)}`)
+    throw new RepriseError('OPTION_INVALID', `toResponse takes a request with headers, not ${describe(request)}`)
   }
   const said =
     typeof headers.get === 'function'

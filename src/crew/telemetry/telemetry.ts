@@ -1,8 +1,8 @@
 // Telemetry as users ask for it. The package of OpenTelemetry is loaded when a crew that wants it is first used, and by nobody else.
 import { whenMissing } from '../../optional-package.ts'
 import type { Tracing } from '../../engine/tracing.ts'
-import { RepriseError } from '../../errors.ts'
-import { checkFlag, checkKeys, describe } from '../../options.ts'
+import { check, flag, optional, wrong, type Check } from '../../checks.ts'
+import { checkKeys } from '../../options.ts'
 import type { Contexts, Tracer } from './tracer.ts'
 
 export interface TelemetryOptions {
@@ -12,23 +12,25 @@ export interface TelemetryOptions {
   readonly captureContent?: boolean
 }
 
-/** OPTION_UNKNOWN. */
-export function checkTelemetry(telemetry: unknown): void {
-  if (telemetry === undefined || telemetry === true) return
-  if (typeof telemetry !== 'object' || telemetry === null)
-    throw new RepriseError(
-      'OPTION_UNKNOWN',
-      `telemetry of a crew is ${describe(telemetry)}; give true or { tracer, captureContent }, or leave it out`,
-    )
-  checkKeys('telemetry', telemetry, ['tracer', 'captureContent'])
-  const { tracer, captureContent } = telemetry as { tracer?: { startSpan?: unknown } | null; captureContent?: unknown }
-  checkFlag('captureContent of telemetry', captureContent)
-  if (tracer === undefined || typeof tracer?.startSpan === 'function') return
-  throw new RepriseError(
-    'OPTION_UNKNOWN',
-    `tracer of telemetry is ${describe(tracer)}; give one of OpenTelemetry, such as trace.getTracer('my-service')`,
-  )
+/** OPTION_INVALID, OPTION_UNKNOWN. */
+export const telemetryCheck: Check<true | TelemetryOptions> = {
+  expected: 'true or { tracer, captureContent }',
+  read(what, value) {
+    if (value === true) return true
+    if (typeof value !== 'object' || value === null)
+      throw wrong(what, value, `${telemetryCheck.expected}, or leave it out`)
+    checkKeys('telemetry', value, ['tracer', 'captureContent'])
+    const given = value as { readonly [name: string]: unknown }
+    optional('captureContent of telemetry', given['captureContent'], flag)
+    optional('tracer of telemetry', given['tracer'], tracerCheck)
+    return value
+  },
 }
+
+const tracerCheck: Check<Tracer> = check(
+  "one of OpenTelemetry, such as trace.getTracer('my-service')",
+  (value) => typeof (value as Partial<Tracer> | null)?.startSpan === 'function',
+)
 
 /** CREW_INVALID when the package is not installed. */
 export async function openTracing(telemetry: true | TelemetryOptions | undefined): Promise<Tracing | undefined> {

@@ -290,14 +290,14 @@ function namesIn({ tasks }: CrewDefinition): string[] {
   return [...new Set(tasks.flatMap((task) => [...task.inputs, ...(task.child ? namesIn(task.child.crew) : [])]))]
 }
 
-/** OPTION_UNKNOWN when money is limited and nobody knows what a model costs. */
+/** OPTION_INVALID when money is limited and nobody knows what a model costs. */
 async function checkBudgetPrices(crew: CrewDefinition, budget = crew.budget): Promise<void> {
   if (budget?.cost === undefined) return
   for (const { model: asked, task } of modelsOf(crew)) {
     const model = modelName(asked)
     if ((await costOf(model, { calls: 1, input: 1, output: 1 }, { prices: crew.prices })) !== undefined) continue
     const words = `the budget has a cost, but the price of model ${model} of task ${task} is not known; give it: prices: { '${model}': { input: …, output: … } }`
-    throw new RepriseError('OPTION_UNKNOWN', words)
+    throw new RepriseError('OPTION_INVALID', words)
   }
 }
 

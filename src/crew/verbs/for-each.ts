@@ -93,7 +93,7 @@ async function idsOf(id: unknown, all: readonly Inputs[]): Promise<(string | und
     const before = known.get(one)
     if (before !== undefined) {
       const words = `inputs[${before}] and inputs[${index}] both get the run id ${describe(one)}; give each its own`
-      throw new RepriseError('OPTION_UNKNOWN', words)
+      throw new RepriseError('OPTION_INVALID', words)
     }
     known.set(one, index)
   }

@@ -1,5 +1,5 @@
 // Many pieces of work, a few at a time, with their results in the order of the pieces.
-import { checkWhole } from '../../options.ts'
+import { optional, whole } from '../../checks.ts'
 
 const usualConcurrency = 4
 
@@ -22,8 +22,7 @@ export async function pooled<Item, Result>(
   return results
 }
 
-/** How many at once. OPTION_UNKNOWN. */
+/** How many at once. OPTION_INVALID. */
 export function readConcurrency(concurrency: unknown): number {
-  checkWhole('concurrency', concurrency, 1, 10_000)
-  return (concurrency as number | undefined) ?? usualConcurrency
+  return optional('concurrency', concurrency, whole(1, 10_000)) ?? usualConcurrency
 }

@@ -1,12 +1,12 @@
 // A crew from the two files that CrewAI users have. The objects are those of TypeScript crews; only where they are described differs.
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { checkKeys } from '../../options.ts'
-import { crewKeys, type CrewOptions } from '../options/crew-options.ts'
+import { checkNames } from '../../option-table.ts'
 import { Crew } from '../crew.ts'
-import { invalid, locate, type FileReference } from './document.ts'
+import { crewTable, type CrewOptions } from '../options/crew-options.ts'
 import { readAgents, type AgentsOfFile, type LoadAgentsOptions } from './load-agents.ts'
 import { readTasks, type LoadTasksOptions, type TasksOfFile } from './load-tasks.ts'
+import { invalid, locate, type FileReference } from './yaml-file.ts'
 
 /** What a crew may be told beside its agents and tasks, and what stands behind the names in its files. */
 export type YamlCrewOptions = Omit<CrewOptions, 'agents' | 'tasks'> &
@@ -22,7 +22,7 @@ const ownKeys = ['tools', 'models', 'agentOptions', 'taskOptions']
 
 /**
  * A crew from a folder with agents.yaml and tasks.yaml, or from two files. Paths are relative to the working folder; with
- * `new URL('config/', import.meta.url)` they are to the module. CREW_INVALID with file, line and field; OPTION_UNKNOWN.
+ * `new URL('config/', import.meta.url)` they are to the module. CREW_INVALID with file, line and field; OPTION_INVALID, OPTION_UNKNOWN.
  */
 export function crewFromYaml(folder: FileReference, options?: YamlCrewOptions): Crew
 export function crewFromYaml(options: YamlCrewOptions & YamlCrewFiles): Crew
@@ -33,8 +33,9 @@ export function crewFromYaml(
   const inFolder = typeof first === 'string' || first instanceof URL
   const given: YamlCrewOptions = inFolder ? second : first
   // of the crew's own options, agents and tasks are not to be had beside a folder
-  const crewOnly = crewKeys.filter((key) => key !== 'agents' && key !== 'tasks')
-  checkKeys('crewFromYaml', given, [...(inFolder ? [] : ['agents', 'tasks']), ...ownKeys, ...crewOnly])
+  const keys = [...ownKeys, ...Object.keys(crewTable.options)]
+  const allowed = keys.filter((key) => !inFolder || (key !== 'agents' && key !== 'tasks'))
+  checkNames('crewFromYaml', given, crewTable, allowed)
   const files = inFolder ? filesIn(first) : first
   const { agentOptions, models, taskOptions, tools, ...rest } = given
   const shared = tools === undefined ? {} : { tools }

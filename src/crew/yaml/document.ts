@@ -1,14 +1,9 @@
 // One YAML file as what a loader needs: mappings with their merges done, aliases followed, and a place (file, line, column) for
 // everything that can be wrong. The parser's nodes are read directly, since its plain values no longer know where they stood.
-import { readFileSync } from 'node:fs'
-import { relative, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
 import type { Alias, Node, Scalar, YAMLError, YAMLMap, YAMLSeq } from 'yaml'
 import { messageOf, RepriseError } from '../../errors.ts'
-
-/** A path, relative to the working folder, or a URL: `new URL('config/agents.yaml', import.meta.url)`. */
-export type FileReference = string | URL
+import { invalid, locate, readText, type FileReference } from './yaml-file.ts'
 
 /** A value with its alias followed; undefined where there is none: `role:` and `role: null`. */
 export type Value = Scalar | YAMLMap | YAMLSeq | undefined
@@ -42,44 +37,6 @@ export function openYaml(reference: FileReference, kind: 'agent' | 'task'): Yaml
     if (RepriseError.isInstance(error)) throw error
     // whatever the parser cannot take, deep nesting for one
     throw invalid(`${file}: this file cannot be read as YAML: ${messageOf(error)}`, error)
-  }
-}
-
-export function invalid(message: string, cause?: unknown): RepriseError {
-  return new RepriseError('CREW_INVALID', message, { cause })
-}
-
-/** The path to open, and its name in messages: a path as it was given, a URL relative to the working folder. */
-export function locate(reference: unknown): { readonly path: string; readonly file: string; readonly isUrl: boolean } {
-  const isUrl = reference instanceof URL || (typeof reference === 'string' && reference.startsWith('file:'))
-  if (!isUrl && (typeof reference !== 'string' || reference === '')) {
-    throw invalid(`a YAML file is given as a path or a URL, such as 'config/agents.yaml'`)
-  }
-  if (!isUrl) return { path: reference, file: reference, isUrl }
-  try {
-    const path = fileURLToPath(reference)
-    const near = relative(resolve(), path)
-    return { path, file: near.startsWith('..') ? path : near, isUrl }
-  } catch (error) {
-    throw invalid(`${String(reference)} is not the URL of a file on this machine: ${messageOf(error)}`, error)
-  }
-}
-
-function readText(path: string, file: string): string {
-  let bytes: Uint8Array
-  try {
-    bytes = readFileSync(path)
-  } catch (error) {
-    const { code } = error as { readonly code?: string }
-    const where = `the working folder is ${resolve()}; for a path beside the module use new URL('…', import.meta.url)`
-    if (code === 'ENOENT') throw invalid(`there is no file ${file}; ${where}`, error)
-    throw invalid(`${file} cannot be read: ${messageOf(error)}`, error)
-  }
-  try {
-    // takes a byte order mark off
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch (error) {
-    throw invalid(`${file} is not text in UTF-8; save it in that encoding`, error)
   }
 }
 

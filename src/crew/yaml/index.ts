@@ -2,6 +2,6 @@
 import '../../node-version.ts'
 
 export { crewFromYaml, type YamlCrewFiles, type YamlCrewOptions } from './crew-from-yaml.ts'
-export type { FileReference } from './document.ts'
+export type { FileReference } from './yaml-file.ts'
 export { loadAgents, type LoadAgentsOptions } from './load-agents.ts'
 export { loadTasks, type LoadTasksOptions } from './load-tasks.ts'

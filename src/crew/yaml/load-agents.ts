@@ -1,12 +1,14 @@
 // agents.yaml: a name for each agent, and below it CrewAI's fields.
+import { optional } from '../../checks.ts'
 import { checkKeys } from '../../options.ts'
-import { toolList, type Tools } from '../../tools/tool.ts'
-import { Agent, type AgentOptions } from '../agent.ts'
-import { openYaml, type FileReference, type YamlDocument } from './document.ts'
-import { agentFields } from './fields.ts'
+import type { Tools } from '../../tools/tool.ts'
+import { Agent } from '../agent.ts'
+import { agentTable, type AgentOptions } from '../options/agent-options.ts'
+import { openYaml, type YamlDocument } from './document.ts'
 import { placed, readFields, type Reading } from './read-fields.ts'
-import { checkModels, toolsByName, type Models } from './references.ts'
+import { modelsCheck, toolsByName, type Models } from './references.ts'
 import { checkCode, namedEntries } from './sections.ts'
+import type { FileReference } from './yaml-file.ts'
 
 export interface LoadAgentsOptions {
   /** Those that the file names: by their own names, or by those of a record. */
@@ -31,19 +33,13 @@ export interface AgentsOfFile {
 }
 
 export function readAgents(file: FileReference, options: LoadAgentsOptions): AgentsOfFile {
-  checkModels(options.models)
-  const tools = toolsByName(toolList(options.tools, 'the YAML files'), options.tools)
+  const models = optional('models', options.models, modelsCheck) ?? {}
+  const tools = toolsByName(options.tools)
   const document = openYaml(file, 'agent')
   const entries = namedEntries(document, 'agent')
   const code = checkCode('agentOptions', options.agentOptions, document, entries)
-  const reading: Reading = {
-    document,
-    kind: 'agent',
-    fields: agentFields,
-    required: ['role', 'goal'],
-    inCode: 'agentOptions',
-  }
-  const known = { models: options.models ?? {}, tools, agents: none, agentsFrom: '', earlier: none, taskNames: [] }
+  const reading: Reading = { document, table: agentTable, inCode: 'agentOptions' }
+  const known = { models, tools, agents: none, agentsFrom: '', earlier: none, taskNames: [] }
   const agents = entries.map((entry): [string, Agent] => {
     const read = readFields(reading, entry, { ...known, self: entry.name }, code(entry.name))
     return [entry.name, placed(reading, entry, () => new Agent(read as unknown as AgentOptions))]

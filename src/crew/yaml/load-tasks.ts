@@ -1,13 +1,15 @@
 // tasks.yaml: a name for each task, and below it CrewAI's fields. The order of the file is the order of the crew.
 import { checkKeys } from '../../options.ts'
-import { toolList, type Tools } from '../../tools/tool.ts'
+import type { Tools } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'
-import { Task, type TaskOptions } from '../task.ts'
-import { openYaml, type Entry, type FileReference, type YamlDocument } from './document.ts'
-import { taskFields } from './fields.ts'
+import type { TaskOptions } from '../options/task-options.ts'
+import { taskTables } from '../options/task-table.ts'
+import { Task } from '../task.ts'
+import { openYaml, type Entry, type YamlDocument } from './document.ts'
 import { placed, readFields, type Reading } from './read-fields.ts'
 import { toolsByName } from './references.ts'
 import { checkCode, namedEntries } from './sections.ts'
+import type { FileReference } from './yaml-file.ts'
 
 export interface LoadTasksOptions {
   /** By the names that the file uses for them: what `loadAgents` gives, or your own. */
@@ -37,17 +39,11 @@ export interface ReadTasksOptions extends Omit<LoadTasksOptions, 'agents'> {
 }
 
 export function readTasks(file: FileReference, options: ReadTasksOptions): TasksOfFile {
-  const tools = toolsByName(toolList(options.tools, 'the YAML files'), options.tools)
+  const tools = toolsByName(options.tools)
   const document = openYaml(file, 'task')
   const entries = namedEntries(document, 'task')
   const code = checkCode('taskOptions', options.taskOptions, document, entries)
-  const reading: Reading = {
-    document,
-    kind: 'task',
-    fields: taskFields,
-    required: ['description'],
-    inCode: 'taskOptions',
-  }
+  const reading: Reading = { document, table: taskTables.agent, inCode: 'taskOptions' }
   const { agents, agentsFrom } = options
   const earlier = new Map<string, Task>()
   const known = { models: {}, tools, agents, agentsFrom, earlier, taskNames: entries.map((entry) => entry.name) }

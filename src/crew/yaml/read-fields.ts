@@ -1,49 +1,72 @@
-// From one entry of a file to the options of an agent or task: each field by its line in the table, everything else refused.
-import type { Node } from 'yaml'
-import { isMap } from 'yaml'
+// From one entry of a file to the options of an agent or task. Its fields are the options of their tables, under CrewAI's names or ours, and
+// what CrewAI has beside them; everything else is refused.
+import { isMap, type Node } from 'yaml'
 import { RepriseError } from '../../errors.ts'
-import { nearest } from '../../options.ts'
-import { invalid, type Entry, type YamlDocument } from './document.ts'
-import type { Field } from './fields.ts'
-import type { Known } from './references.ts'
-import { booleanOf, isOff, shown, type FieldValue } from './values.ts'
+import { settingNames } from '../../models/resolve/settings.ts'
+import { lacking, snakeCase, type Lack, type Names, type Option } from '../../option-table.ts'
+import { nearest, own } from '../../options.ts'
+import type { FromYaml } from '../options/crew-checks.ts'
+import type { Entry, YamlDocument } from './document.ts'
+import { agent, context, model, sameName, tools, type Known } from './references.ts'
+import { boolean, booleanOf, isOff, mapping, number, sentences, shown, text, type FieldValue } from './values.ts'
+import { invalid } from './yaml-file.ts'
+
+type Row = Option & { readonly yaml: FromYaml }
 
 export interface Reading {
   readonly document: YamlDocument
-  readonly kind: 'agent' | 'task'
-  readonly fields: readonly Field[]
-  readonly required: readonly string[]
+  readonly table: Names & { readonly object: string; readonly options: { readonly [name: string]: Row } }
   /** The name of the option of crewFromYaml that holds what is given in TypeScript. */
   readonly inCode: string
 }
 
 type Options = { readonly [option: string]: unknown }
+type Refuse = (problem: string, at: Node) => RepriseError
+
+const readers: { readonly [Kind in FromYaml & string]: (field: FieldValue, known: Known) => unknown } = {
+  text,
+  flag: boolean,
+  number,
+  sentences,
+  settings: mapping(settingNames),
+  model,
+  tools,
+  agent,
+  context,
+  key: sameName,
+}
 
 /** The options, with those of the code in place of the file's. CREW_INVALID names file, line, field and value. */
 export function readFields(reading: Reading, entry: Entry, known: Known, code: Options): Options {
-  const { document, kind, required } = reading
-  const what = `${kind} ${entry.name}`
-  const refuse = (problem: string, at: Node): RepriseError => invalid(`${document.place(at)}: ${what}: ${problem}`)
+  const { document, table } = reading
+  const refuse: Refuse = (problem, at) => invalid(`${document.place(at)}: ${table.object} ${entry.name}: ${problem}`)
+  const required = Object.keys(table.options).filter((name) => table.options[name]?.required)
   const { value } = entry
   if (!isMap(value)) {
-    throw refuse(
-      `it is ${shown(value)}, but must have fields: write ${required.join(': and ')}: indented below`,
-      entry.key,
-    )
+    const words = `it is ${shown(value)}, but must have fields: write ${required.join(': and ')}: indented below`
+    throw refuse(words, entry.key)
   }
+  const key = Object.values(table.options).find((row) => row.yaml === 'key')
+  if (key) checked(key, 'name', entry.name, (problem) => refuse(problem, entry.key))
   const options: { [option: string]: unknown } = {}
   const seen = new Map<string, Entry>()
   for (const field of document.entries(value)) {
-    const row = rowOf(reading, field, refuse)
-    const twin = seen.get(row.option)
+    const found = findField(table, field, refuse)
     // all that says nothing is as if it were left out
     if (field.value === undefined) continue
+    const given = { ...field, value: field.value }
+    if ('lack' in found) {
+      refuseLack(found.lack, given, refuse)
+      continue
+    }
+    const { name, row } = found
+    const twin = seen.get(name)
     if (twin) throw refuse(`${twin.name} and ${field.name} say the same thing; keep one`, field.key)
     // what the code says is not read from the file, so it need not be right there
-    if (code[row.option] !== undefined) continue
-    const read = readField(reading, row, { ...field, value: field.value }, known, refuse)
-    if (row.is === 'taken') seen.set(row.option, field)
-    if (read !== undefined) options[row.option] = read
+    if (code[name] !== undefined) continue
+    const read = readField(reading, row, given, known, refuse)
+    if (typeof row.yaml === 'string') seen.set(name, field)
+    if (read !== undefined) options[name] = read
   }
   const said = Object.entries(code).filter(([, given]) => given !== undefined)
   const all: Options = { ...options, ...Object.fromEntries(said) }
@@ -52,52 +75,63 @@ export function readFields(reading: Reading, entry: Entry, known: Known, code: O
     const empty = seen.get(option)
     throw empty
       ? refuse(`${empty.name} is empty; give it a text`, empty.key)
-      : refuse(`${option} is missing; every ${kind} needs ${required.join(' and ')}`, entry.key)
+      : refuse(`${option} is missing; every ${table.object} needs ${required.join(' and ')}`, entry.key)
   }
   return all
 }
 
-type Refuse = (problem: string, at: Node) => RepriseError
+type Field = { readonly name: string; readonly row: Row } | { readonly lack: Lack }
 
-function rowOf({ fields, kind }: Reading, { name, key }: Entry, refuse: Refuse): Field {
-  // CrewAI's names first: `guardrails` is one of them, and also what `guardrail` is called here
-  const found = fields.find((field) => field.names[0] === name) ?? fields.find((field) => field.names.includes(name))
+function findField({ options, lacks, object }: Reading['table'], { name, key }: Entry, refuse: Refuse): Field {
+  const rows = Object.entries(options).map(([option, row]) => {
+    const names = [...(row.crewai ?? []), snakeCase(option)]
+    return { name: option, row, names }
+  })
+  const snake = snakeCase(name)
+  const found = rows.find((row) => row.names.includes(snake))
   if (found) return found
-  const near = nearest(
-    name,
-    fields.flatMap((field) => field.names),
-  )
-  const usual = fields.flatMap((field) => (field.is === 'taken' ? [field.names[0]] : [])).join(', ')
+  const lack = own(lacks, snake)
+  if (lack) return { lack }
+  const near = nearest(name, [...rows.flatMap((row) => [...row.names, row.name]), ...Object.keys(lacks)])
   const meant = near === undefined ? '' : `; did you mean ${near}?`
-  const one = kind === 'agent' ? 'an agent' : 'a task'
+  const usual = rows.flatMap(({ row, names }) => (typeof row.yaml === 'string' ? [names[0]] : [])).join(', ')
+  const one = object === 'agent' ? 'an agent' : 'a task'
   throw refuse(`there is no field ${JSON.stringify(name)}${meant} (${one} has ${usual})`, key)
 }
 
 type Given = Omit<Entry, 'value'> & Pick<FieldValue, 'value'>
 
-function readField(reading: Reading, row: Field, given: Given, known: Known, refuse: Refuse): unknown {
+/** Only a value that does not ask for it is taken. */
+function refuseLack(lack: Lack, { name, key, value }: Given, refuse: Refuse): void {
+  if (lack.detail || (lack.harmless === undefined ? isOff(value) : booleanOf(value) === lack.harmless)) return
+  throw refuse(`${name} is ${shown(value)}: ${lacking(lack)}`, key)
+}
+
+function readField(reading: Reading, row: Row, given: Given, known: Known, refuse: Refuse): unknown {
   const { name, key, value } = given
-  switch (row.is) {
-    case 'taken':
-      return row.read(
-        { document: reading.document, value, refuse: (problem, at = key) => refuse(`${name} ${problem}`, at) },
-        known,
-      )
-    case 'lacking': {
-      if (row.harmless === undefined ? isOff(value) : booleanOf(value) === row.harmless) return undefined
-      const instead = row.instead === undefined ? 'leave it out' : `leave it out, and ${row.instead}`
-      throw refuse(`${name} is ${shown(value)}, which this version of Reprise does not have; ${instead}`, key)
-    }
-    case 'code': {
-      if (isOff(value)) return undefined
-      const where = `${reading.inCode}: { ${known.self}: { ${row.give} } }`
-      throw refuse(
-        `${name} is ${shown(value)}, but what it needs cannot be written in YAML; give it in the code: ${where}`,
-        key,
-      )
-    }
-    case 'detail':
-      return undefined
+  if (typeof row.yaml !== 'string') {
+    if (isOff(value)) return undefined
+    const where = `${reading.inCode}: { ${known.self}: { ${row.yaml.code} } }`
+    const words = `${name} is ${shown(value)}, but what it needs cannot be written in YAML; give it in the code: ${where}`
+    throw refuse(words, key)
+  }
+  const field: FieldValue = {
+    document: reading.document,
+    value,
+    expected: row.takes.expected,
+    refuse: (problem, at = key) => refuse(`${name} ${problem}`, at),
+  }
+  const read = readers[row.yaml](field, known)
+  if (read !== undefined) checked(row, name, read, (problem) => refuse(problem, key))
+  return read
+}
+
+/** What the option's own check refuses, with the place of the field. */
+function checked(row: Row, name: string, value: unknown, refuse: (problem: string) => RepriseError): void {
+  try {
+    row.takes.read(name, value)
+  } catch (error) {
+    throw RepriseError.isInstance(error) ? refuse(error.message) : error
   }
 }
 

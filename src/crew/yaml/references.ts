@@ -1,10 +1,10 @@
 // Names in a file that stand for something else: a model, a tool, an agent, an earlier task. One that stands for nothing is
 // refused with what there is.
-import { RepriseError } from '../../errors.ts'
+import { check, type Check } from '../../checks.ts'
 import { findProvider, providerNames } from '../../models/resolve/providers.ts'
 import type { LanguageModel } from '../../models/resolve/resolve-model.ts'
-import { describe, nearest } from '../../options.ts'
-import type { Tool } from '../../tools/tool.ts'
+import { describe, isRecord, nearest } from '../../options.ts'
+import { toolList, type Tool } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'
 import type { Task } from '../task.ts'
 import { names, shown, text, textOf, type FieldValue } from './values.ts'
@@ -103,15 +103,13 @@ function guess(word: string, candidates: readonly string[]): string {
 }
 
 /** By the names that the tools have, and by those that a record gives them. */
-export function toolsByName(list: readonly Tool[], given: unknown): ReadonlyMap<string, Tool> {
-  const keys = Array.isArray(given) || typeof given !== 'object' || given === null ? [] : Object.keys(given)
+export function toolsByName(given: unknown): ReadonlyMap<string, Tool> {
+  const list = given === undefined ? [] : toolList('tools', given)
+  const keys = isRecord(given) ? Object.keys(given) : []
   return new Map([
     ...list.map((tool): [string, Tool] => [tool.name, tool]),
     ...keys.flatMap((key, index): [string, Tool][] => (list[index] ? [[key, list[index]]] : [])),
   ])
 }
 
-export function checkModels(models: unknown): asserts models is Models | undefined {
-  if (models === undefined || (typeof models === 'object' && models !== null && !Array.isArray(models))) return
-  throw new RepriseError('OPTION_UNKNOWN', `models is ${describe(models)}; give an object: models: { name: model }`)
-}
+export const modelsCheck: Check<Models> = check('an object: models: { name: model }', isRecord)

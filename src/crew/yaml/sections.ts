@@ -1,7 +1,9 @@
 // The names at the top of a file, and what the code says about them.
 import { RepriseError } from '../../errors.ts'
-import { describe, nearest } from '../../options.ts'
-import { invalid, type Entry, type YamlDocument } from './document.ts'
+import { wrong } from '../../checks.ts'
+import { isRecord, nearest, own } from '../../options.ts'
+import type { Entry, YamlDocument } from './document.ts'
+import { invalid } from './yaml-file.ts'
 
 /** All but those that begin with `x-`: places for what others merge. CREW_INVALID when nothing is left. */
 export function namedEntries(document: YamlDocument, kind: 'agent' | 'task'): readonly Entry[] {
@@ -12,22 +14,15 @@ export function namedEntries(document: YamlDocument, kind: 'agent' | 'task'): re
 
 type Options = { readonly [option: string]: unknown }
 
-/** What the code says about one name. OPTION_UNKNOWN when it says something about a name that the file does not have. */
+/** What the code says about one name. OPTION_INVALID; OPTION_UNKNOWN when it says something about a name that the file does not have. */
 export function checkCode(
   option: string,
   given: unknown,
   document: YamlDocument,
   entries: readonly Entry[],
 ): (name: string) => Options {
-  const isObject = (value: unknown): value is object =>
-    typeof value === 'object' && value !== null && !Array.isArray(value)
   if (given === undefined) return () => ({})
-  if (!isObject(given)) {
-    throw new RepriseError(
-      'OPTION_UNKNOWN',
-      `${option} is ${describe(given)}; give an object: ${option}: { name: { … } }`,
-    )
-  }
+  if (!isRecord(given)) throw wrong(option, given, `an object: ${option}: { name: { … } }`)
   const there = entries.map((entry) => entry.name)
   for (const [name, options] of Object.entries(given)) {
     if (!there.includes(name)) {
@@ -35,9 +30,7 @@ export function checkCode(
       const meant = near === undefined ? `; it has ${there.join(', ')}` : `; did you mean ${near}?`
       throw new RepriseError('OPTION_UNKNOWN', `${option} has ${name}, which is not in ${document.file}${meant}`)
     }
-    if (isObject(options)) continue
-    throw new RepriseError('OPTION_UNKNOWN', `${option}.${name} is ${describe(options)}; give an object of options`)
+    if (!isRecord(options)) throw wrong(`${option}.${name}`, options, 'an object of options')
   }
-  return (name) =>
-    (Object.hasOwn(given, name) ? (given as { readonly [name: string]: Options })[name] : undefined) ?? {}
+  return (name) => own(given as { readonly [name: string]: Options }, name) ?? {}
 }

@@ -9,6 +9,8 @@ import type { Value, YamlDocument } from './document.ts'
 export interface FieldValue {
   readonly document: YamlDocument
   readonly value: NonNullable<Value>
+  /** What the option takes, in words. */
+  readonly expected: string
   /** CREW_INVALID at the field, or at a node within it. */
   refuse(problem: string, at?: Node): Error
 }
@@ -26,16 +28,14 @@ export function text(field: FieldValue): string | undefined {
 export function boolean(field: FieldValue): boolean {
   const found = booleanOf(field.value)
   if (found !== undefined) return found
-  throw field.refuse(`is ${shown(field.value)}; write true or false`)
+  throw field.refuse(`is ${shown(field.value)}; give ${field.expected}`)
 }
 
-export function number(least: number, most: number = Number.MAX_SAFE_INTEGER): (field: FieldValue) => number {
-  return (field) => {
-    const found = numberOf(field.value)
-    if (found !== undefined && found >= least && found <= most) return found
-    const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`
-    throw field.refuse(`is ${shown(field.value)}; write a number ${range}`)
-  }
+/** Whether it is in its range, the option's own check says. */
+export function number(field: FieldValue): number {
+  const found = numberOf(field.value)
+  if (found !== undefined) return found
+  throw field.refuse(`is ${shown(field.value)}; give ${field.expected}`)
 }
 
 /** A list of names, each with the node to blame. */
@@ -53,7 +53,6 @@ export function names(field: FieldValue): readonly { readonly name: string; read
   })
 }
 
-/** A mapping with these names as plain JSON. Aliases are followed, so it is bounded: few lines could stand for billions of values. */
 /** One sentence, or a list of them. */
 export function sentences(field: FieldValue): readonly string[] | undefined {
   if (isSeq(field.value)) {
@@ -64,6 +63,7 @@ export function sentences(field: FieldValue): readonly string[] | undefined {
   return one === undefined ? undefined : [one]
 }
 
+/** A mapping with these names as plain JSON. Aliases are followed, so it is bounded: few lines could stand for billions of values. */
 export function mapping(allowed: readonly string[]): (field: FieldValue) => { readonly [name: string]: Json } {
   return (field) => {
     const { document, value } = field

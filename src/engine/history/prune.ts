@@ -2,7 +2,8 @@
 // were made from it carry copies of all that they inherited, so deleting it breaks none of them.
 import { RepriseError } from '../../errors.ts'
 import { runStatuses, type RunStatus } from '../../journal/entries.ts'
-import { checkFlag, checkKeys, checkWhole, describe, readTime } from '../../options.ts'
+import { flag, oneOf, optional, time, whole } from '../../checks.ts'
+import { checkKeys } from '../../options.ts'
 import { rootRun, worksFor } from '../../journal/paths.ts'
 import { newestFirst, type Position } from '../../stores/cursor.ts'
 import type { RunFilter, RunRow, Store } from '../../stores/store.ts'
@@ -58,7 +59,7 @@ export async function deleteRun(engine: Engine, run: string): Promise<void> {
   await remove(engine, run)
 }
 
-/** OPTION_UNKNOWN when no limit is given or one is of the wrong kind: before anything is deleted. */
+/** OPTION_INVALID when no limit is given or one is of the wrong kind: before anything is deleted. */
 export async function prune(engine: Engine, filter: Omit<RunFilter, 'status'>, limits: PruneLimits): Promise<Pruned> {
   const { store } = engine
   const { olderThan, keep, status, dryRun } = readLimits(limits)
@@ -174,19 +175,12 @@ function readLimits(limits: PruneLimits): ReadLimits {
   const { olderThan, keep, status, dryRun = false } = limits
   if (olderThan === undefined && keep === undefined && status === undefined) {
     const words = 'prune was not told what to delete; give it olderThan, keep or status, and dryRun to see first'
-    throw new RepriseError('OPTION_UNKNOWN', words)
-  }
-  checkWhole('keep', keep, 0, Number.MAX_SAFE_INTEGER)
-  checkFlag('dryRun', dryRun)
-  const statuses = status === undefined ? prunable : [status].flat()
-  for (const name of statuses) {
-    if (runStatuses.includes(name)) continue
-    throw new RepriseError('OPTION_UNKNOWN', `status has ${describe(name)}; there are ${runStatuses.join(', ')}`)
+    throw new RepriseError('OPTION_INVALID', words)
   }
   return {
-    olderThan: olderThan === undefined ? undefined : readTime('olderThan', olderThan),
-    keep,
-    status: statuses,
-    dryRun,
+    olderThan: optional('olderThan', olderThan, time),
+    keep: optional('keep', keep, whole(0)),
+    status: status === undefined ? prunable : [status].flat().map((one) => oneOf(runStatuses).read('status', one)),
+    dryRun: flag.read('dryRun', dryRun),
   }
 }

@@ -3,7 +3,7 @@ import { RepriseError } from '../../errors.ts'
 import { callerOf, rootRun } from '../../journal/paths.ts'
 import { describe } from '../../options.ts'
 
-/** The id of a run that is there, as a caller names it. OPTION_UNKNOWN. */
+/** The id of a run that is there, as a caller names it. OPTION_INVALID. */
 export function checkRunId(id: unknown): string {
   const fine =
     typeof id === 'string' &&
@@ -15,18 +15,18 @@ export function checkRunId(id: unknown): string {
     id.isWellFormed()
   if (fine) return id
   throw new RepriseError(
-    'OPTION_UNKNOWN',
+    'OPTION_INVALID',
     `the run id is ${describe(id)}; give a text of 1 to 200 characters that does not begin with - and has no control characters`,
   )
 }
 
-/** The id of a run that is to be made: any text of up to 200 characters, but none that the run of a task which is a crew has. OPTION_UNKNOWN. */
+/** The id of a run that is to be made: any text of up to 200 characters, but none that the run of a task which is a crew has. OPTION_INVALID. */
 export function checkNewRunId(id: unknown): string {
   const fine = checkRunId(id)
   const caller = callerOf(fine)
   if (caller === undefined) return fine
   throw new RepriseError(
-    'OPTION_UNKNOWN',
+    'OPTION_INVALID',
     `the run id ${describe(fine)} is one for a run that works for run ${caller}, as a task of it; give one that does not end like ${fine.slice(caller.length)}`,
   )
 }

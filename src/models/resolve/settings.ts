@@ -1,8 +1,9 @@
 // The settings of an agent that reach the model. They are JSON, since a started task keeps them in the journal.
 import type { LanguageModelCallOptions, generateText } from 'ai'
 import { RepriseError } from '../../errors.ts'
-import type { Json } from '../../journal/json.ts'
-import { checkKeys, checkNumber, checkText, checkWhole, describe, isRecord, longestSeconds } from '../../options.ts'
+import { check, listOf, number, optional, seconds, text, whole, type Check } from '../../checks.ts'
+import { strictJson, type Json } from '../../journal/json.ts'
+import { checkKeys, isRecord } from '../../options.ts'
 import { redact } from '../../secrets/redact.ts'
 
 // A type and not an interface, so that it passes for the JSON that the journal keeps.
@@ -23,56 +24,56 @@ export type ModelSettings = {
   readonly providerOptions?: { readonly [provider: string]: { readonly [option: string]: Json } }
 }
 
-const passedOn = [
-  'temperature',
-  'maxOutputTokens',
-  'topP',
-  'topK',
-  'presencePenalty',
-  'frequencyPenalty',
-  'stopSequences',
-  'seed',
-  'reasoning',
-] as const
+const checks: { readonly [Name in keyof ModelSettings]-?: Check } = {
+  temperature: number(0),
+  maxOutputTokens: whole(1),
+  topP: number(0, 1),
+  topK: number(0),
+  presencePenalty: number(-100, 100),
+  frequencyPenalty: number(-100, 100),
+  stopSequences: listOf('a list of texts', 'a text', (item) => typeof item === 'string'),
+  seed: whole(Number.MIN_SAFE_INTEGER),
+  reasoning: text,
+  timeoutSeconds: seconds,
+  providerOptions: check(
+    "an object of options by provider: { openai: { reasoningEffort: 'low' } }",
+    (value) => isRecord(value) && Object.values(value).every(isRecord),
+  ),
+}
+const ours = ['timeoutSeconds', 'providerOptions']
+const passedOn = Object.keys(checks).filter((name) => !ours.includes(name))
 
 /** Every name that `settings` may have, for whoever refuses the others. */
-export const settingNames: readonly string[] = [...passedOn, 'timeoutSeconds', 'providerOptions']
+export const settingNames: readonly string[] = Object.keys(checks)
 
-/** OPTION_UNKNOWN: a model would refuse it too, but only when the run is under way. */
-export function checkSettings(who: string, settings: ModelSettings): void {
-  checkKeys(`settings of ${who}`, settings, settingNames)
-  const what = (name: keyof ModelSettings): string => `settings.${name} of ${who}`
-  for (const name of ['temperature', 'topK'] as const) checkNumber(what(name), settings[name], 0)
-  for (const name of ['presencePenalty', 'frequencyPenalty'] as const)
-    checkNumber(what(name), settings[name], -100, 100)
-  checkNumber(what('topP'), settings.topP, 0, 1)
-  checkWhole(what('maxOutputTokens'), settings.maxOutputTokens, 1)
-  checkWhole(what('seed'), settings.seed, Number.MIN_SAFE_INTEGER)
-  checkNumber(what('timeoutSeconds'), settings.timeoutSeconds, 0.001, longestSeconds)
-  const { stopSequences: stops = [], reasoning, providerOptions: options = {} } = settings
-  if (reasoning !== undefined) checkText('OPTION_UNKNOWN', what('reasoning'), reasoning)
-  if (!Array.isArray(stops) || stops.some((stop) => typeof stop !== 'string')) {
-    throw new RepriseError('OPTION_UNKNOWN', `${what('stopSequences')} is ${describe(stops)}; give a list of texts`)
-  }
-  if (isRecord(options) && Object.values(options).every(isRecord)) return
-  const words = `${what('providerOptions')} is not an object of objects; give the options by provider: { openai: { reasoningEffort: 'low' } }`
-  throw new RepriseError('OPTION_UNKNOWN', words)
+/** OPTION_UNKNOWN, OPTION_INVALID: a model would refuse it too, but only when the run is under way. */
+export const settingsCheck: Check<{ readonly [name: string]: Json }> = {
+  expected: `an object with any of ${settingNames.map((name) => `\`${name}\``).join(', ')}`,
+  read(what, value) {
+    checkKeys(what, value, settingNames)
+    const given = value as { readonly [name: string]: unknown }
+    const whose = what.replace(/^settings/, '')
+    for (const [name, by] of Object.entries(checks)) optional(`settings.${name}${whose}`, given[name], by)
+    const json = strictJson(given, 'settings')
+    if (!json.ok) {
+      throw new RepriseError('OPTION_INVALID', `${json.path}${whose} is ${json.found}, which JSON does not carry`)
+    }
+    const kept = json.value as { readonly [name: string]: Json }
+    refuseSecrets(whose, kept['providerOptions'] ?? null, ['settings', 'providerOptions'])
+    return kept
+  },
 }
 
-/** OPTION_UNKNOWN: the journal keeps the settings of a started task, and must not keep a key. */
-export function refuseSecrets(who: string, settings: { readonly [name: string]: Json }): void {
-  refuse(who, settings['providerOptions'] ?? null, ['settings', 'providerOptions'])
-}
-
-function refuse(who: string, value: Json, path: readonly string[]): void {
+/** OPTION_INVALID: the journal keeps the settings of a started task, and must not keep a key. */
+function refuseSecrets(whose: string, value: Json, path: readonly string[]): void {
   if (typeof value === 'string') {
     const named = `${path.at(-1)}=${value}`
     if (redact(named) === named) return
-    const words = `${path.join('.')} of ${who} is a credential, and settings are kept in the journal; give it to the model object instead, as in createOpenAI({ apiKey })`
-    throw new RepriseError('OPTION_UNKNOWN', words)
+    const words = `${path.join('.')}${whose} is a credential, and settings are kept in the journal; give it to the model object instead, as in createOpenAI({ apiKey })`
+    throw new RepriseError('OPTION_INVALID', words)
   }
   if (typeof value !== 'object' || value === null) return
-  for (const [name, member] of Object.entries(value)) refuse(who, member, [...path, name])
+  for (const [name, member] of Object.entries(value)) refuseSecrets(whose, member, [...path, name])
 }
 
 type Settings = { readonly [name: string]: Json } | undefined

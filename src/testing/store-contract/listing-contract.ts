@@ -139,7 +139,7 @@ export function listingContract(under: StoreUnderTest): void {
   })
 
   claim('refuses a cursor that is none', under, async ({ store }) => {
-    await refused(store.list({}, { limit: 1, before: 'nonsense' }), 'OPTION_UNKNOWN', /nonsense/)
+    await refused(store.list({}, { limit: 1, before: 'nonsense' }), 'OPTION_INVALID', /nonsense/)
   })
 
   claim('finds an output by crew, task and fingerprint', under, async ({ store }) => {

@@ -2,7 +2,7 @@
 // anything that may be secret: an address may carry a key in its path, and a command in its arguments.
 import { basename } from 'node:path'
 import { RepriseError } from '../../errors.ts'
-import { checkText, describe } from '../../options.ts'
+import { listOf, oneOf, optional, text, wrong } from '../../checks.ts'
 
 /** A server that is started as a child process and spoken to over its standard input and output. */
 export interface StdioServer {
@@ -30,25 +30,23 @@ export function isStdio(server: StdioServer | HttpServer): server is StdioServer
   return (server as Partial<StdioServer>).command !== undefined
 }
 
-/** OPTION_UNKNOWN names what is wrong. */
+/** OPTION_INVALID names what is wrong. */
 export function checkServer(server: StdioServer | HttpServer): void {
   if (isStdio(server)) {
-    checkText('OPTION_UNKNOWN', 'command of mcpTools', server.command)
-    if (server.cwd !== undefined) checkText('OPTION_UNKNOWN', 'cwd of mcpTools', server.cwd)
-    if (
-      server.args !== undefined &&
-      !(Array.isArray(server.args) && server.args.every((arg) => typeof arg === 'string'))
-    )
-      throw invalid('args', server.args, 'a list of strings')
+    text.read('command of mcpTools', server.command)
+    optional('cwd of mcpTools', server.cwd, text)
+    optional('args of mcpTools', server.args, textsCheck)
     checkTexts('env', server.env)
-    checkOneOf('stderr', server.stderr, ['ignore', 'inherit'])
+    optional('stderr of mcpTools', server.stderr, oneOf(['ignore', 'inherit']))
     return
   }
   if (!/^https?:\/\//.test(server.url) || !URL.canParse(server.url))
-    throw new RepriseError('OPTION_UNKNOWN', 'url of mcpTools is not an http: or https: address')
+    throw new RepriseError('OPTION_INVALID', 'url of mcpTools is not an http: or https: address')
   checkTexts('headers', server.headers)
-  checkOneOf('type', server.type, ['http', 'sse'])
+  optional('type of mcpTools', server.type, oneOf(['http', 'sse']))
 }
+
+const textsCheck = listOf('a list of texts', 'a text', (item) => typeof item === 'string')
 
 /** `the MCP server npx @example/files`, `the MCP server at https://example.com`. */
 export function nameOf(server: StdioServer | HttpServer): string {
@@ -64,17 +62,8 @@ const launchers = new Set(['bun', 'bunx', 'deno', 'node', 'npx', 'pipx', 'python
 function checkTexts(option: string, record: unknown): void {
   if (record === undefined) return
   if (typeof record !== 'object' || record === null || Array.isArray(record))
-    throw invalid(option, record, 'an object of strings')
+    throw wrong(`${option} of mcpTools`, record, 'an object of texts')
   for (const [name, value] of Object.entries(record)) {
-    if (typeof value !== 'string') throw invalid(`${option}.${name}`, value, 'a string')
+    if (typeof value !== 'string') throw wrong(`${option}.${name} of mcpTools`, value, 'a text')
   }
-}
-
-function checkOneOf(option: string, value: unknown, values: readonly string[]): void {
-  if (value === undefined || values.includes(value as string)) return
-  throw invalid(option, value, values.map((one) => `'${one}'`).join(' or '))
-}
-
-function invalid(option: string, value: unknown, wanted: string): RepriseError {
-  return new RepriseError('OPTION_UNKNOWN', `${option} of mcpTools is ${describe(value)}; give ${wanted}`)
 }

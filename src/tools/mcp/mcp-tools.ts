@@ -1,8 +1,10 @@
 // The tools of an MCP server as tools of Reprise: names, effects and schemas from what the server lists, results through JSON.
 import { RepriseError } from '../../errors.ts'
 import { strictJson, type Json } from '../../journal/json.ts'
-import { checkKeys, checkNumber, describe, longestSeconds, nearest, own } from '../../options.ts'
+import { anyText, check, optional, seconds, wrong } from '../../checks.ts'
+import { checkKeys, describe, isRecord, nearest, own } from '../../options.ts'
 import type { AnswerSchema } from '../../schema/answer-schema.ts'
+import { effectCheck } from '../tool-options.ts'
 import type { Effect, Tool } from '../tool.ts'
 import type { McpToolDefinition } from './mcp-client.ts'
 import { openConnection, type Connection } from './mcp-connection.ts'
@@ -46,7 +48,7 @@ const keys = ['only', 'prefix', 'effects', 'cache', 'version', 'maxSeconds', 'co
  * `idempotent`, all others are `once`; `effects` overrides. Annotations are the server's word: use them for servers that you trust.
  *
  * MCP_FAILED when the server cannot be started or reached, CREW_INVALID when `@ai-sdk/mcp` is not installed or a tool's name is
- * not one that models take, OPTION_UNKNOWN for options that are not right or name tools that are not there.
+ * not one that models take, OPTION_INVALID, OPTION_UNKNOWN for options that are not right or name tools that are not there.
  */
 export async function mcpTools(options: McpServer & McpOptions): Promise<McpTools> {
   checkOptions(options)
@@ -147,41 +149,38 @@ function schemaOf({ name, inputSchema }: McpToolDefinition, options: McpServer):
   }
 }
 
+const choiceCheck = check(
+  'a list of names or a function',
+  (value) => typeof value === 'function' || Array.isArray(value),
+)
+const cachedCheck = check('true or a list of names', (value) => typeof value === 'boolean' || Array.isArray(value))
+
 function checkOptions(options: McpServer & McpOptions): void {
   checkKeys('mcpTools', options, [...new Set([...stdioKeys, ...httpKeys]), ...keys])
   const both = options as Partial<StdioServer & HttpServer>
   if ((both.command === undefined) === (both.url === undefined))
-    throw new RepriseError('OPTION_UNKNOWN', 'mcpTools takes a server: give either command (and args) or url')
+    throw new RepriseError('OPTION_INVALID', 'mcpTools takes a server: give either command (and args) or url')
   checkKeys(`mcpTools with ${isStdio(options) ? 'command' : 'url'}`, options, [
     ...(isStdio(options) ? stdioKeys : httpKeys),
     ...keys,
   ])
   checkServer(options)
   const { only, prefix, effects = {}, cache, version } = options
-  if (only !== undefined && typeof only !== 'function' && !Array.isArray(only))
-    throw invalid('only', only, 'a list of names or a function')
-  if (cache !== undefined && typeof cache !== 'boolean' && !Array.isArray(cache))
-    throw invalid('cache', cache, 'true or a list of names')
-  if (prefix !== undefined && typeof prefix !== 'string') throw invalid('prefix', prefix, 'a string')
-  if (version !== undefined && typeof version !== 'string') throw invalid('version', version, 'a string')
-  if (typeof effects !== 'object' || effects === null) throw invalid('effects', effects, 'an object of effects by name')
-  for (const [name, effect] of Object.entries(effects)) {
-    if (!['read', 'idempotent', 'once'].includes(effect))
-      throw invalid(`effects.${name}`, effect, "'read', 'idempotent' or 'once'")
-  }
-  checkNumber('maxSeconds of mcpTools', options.maxSeconds, 0.001, longestSeconds)
-  checkNumber('connectSeconds of mcpTools', options.connectSeconds, 0.001, longestSeconds)
+  optional('only of mcpTools', only, choiceCheck)
+  optional('cache of mcpTools', cache, cachedCheck)
+  optional('prefix of mcpTools', prefix, anyText)
+  optional('version of mcpTools', version, anyText)
+  if (!isRecord(effects)) throw wrong('effects of mcpTools', effects, 'an object of effects by name')
+  for (const [name, one] of Object.entries(effects)) effectCheck.read(`effects.${name} of mcpTools`, one)
+  optional('maxSeconds of mcpTools', options.maxSeconds, seconds)
+  optional('connectSeconds of mcpTools', options.connectSeconds, seconds)
 }
 
 function notThere(option: string, name: string, names: readonly string[], server: McpServer): RepriseError {
   const near = nearest(name, names)
   const meant = near === undefined ? '' : `; did you mean ${near}?`
   return new RepriseError(
-    'OPTION_UNKNOWN',
+    'OPTION_INVALID',
     `${option} names ${name}, which ${nameOf(server)} does not have${meant} (it has ${names.join(', ')})`,
   )
-}
-
-function invalid(option: string, value: unknown, wanted: string): RepriseError {
-  return new RepriseError('OPTION_UNKNOWN', `${option} of mcpTools is ${describe(value)}; give ${wanted}`)
 }

@@ -1,5 +1,5 @@
 // `reprise plan`: what a fork, a resume or a kickoff would execute, and why. Nothing is written and no model is asked.
-import type { PlanOptions } from '../../../crew/options/crew-options.ts'
+import type { PlanOptions } from '../../../crew/options/verb-options.ts'
 import type { ChangedPolicy } from '../../../engine/definition.ts'
 import { withCrewStore } from './execute.ts'
 import { exitCodes } from '../../exit-codes.ts'

@@ -1,0 +1,162 @@
+// What an agent may be told: the interface that editors show, and the table that everything else is made from.
+import { anyText, flag, seconds, text, whole } from '../../checks.ts'
+import type { LanguageModel } from '../../models/resolve/resolve-model.ts'
+import { settingsCheck, type ModelSettings } from '../../models/resolve/settings.ts'
+import type { Table } from '../../option-table.ts'
+import type { Tools } from '../../tools/tool.ts'
+import type { Agent } from '../agent.ts'
+import { guardrailsCheck, type Guardrail } from '../guardrails.ts'
+import { modelCheck, toolsCheck, type FromYaml } from './crew-checks.ts'
+
+export interface AgentOptions<
+  Role extends string = string,
+  Goal extends string = string,
+  Backstory extends string = string,
+> {
+  readonly role: Role
+  readonly goal: Goal
+  readonly backstory?: Backstory
+  /** An AI SDK language model, or `provider/model`; else REPRISE_MODEL, else the default model. */
+  readonly model?: LanguageModel | string
+  readonly tools?: Tools
+  /** Log every step of its crew, as `verbose` of the crew does. */
+  readonly verbose?: boolean
+  /** Model calls per attempt at a task; in the last one it must answer. Default 20. */
+  readonly maxIterations?: number
+  /** Tries after the first one when a model call fails in passing. Default 2. */
+  readonly maxRetries?: number
+  /** Time for one attempt at a task, in this process; as a coworker, for what it is handed. */
+  readonly maxSeconds?: number
+  /**
+   * When the conversation of an attempt is longer, in tokens as the provider counts or Reprise estimates them, its older part is summarised
+   * before the next model call. Without it, that is done only when the provider says that the conversation is too long.
+   */
+  readonly contextTokens?: number
+  /** Requests per minute, in this process. */
+  readonly maxRpm?: number
+  /** Whether it may hand work to the crew's other agents, and ask them; as a coworker too, up to three deep and to nobody above it. */
+  readonly allowDelegation?: boolean
+  /** What all answers of this agent must pass: to a task, after the guardrails of that; and as a coworker, where the output is a text. */
+  readonly guardrails?: Guardrail | readonly Guardrail[]
+  readonly settings?: ModelSettings
+}
+
+export const agentTable: Table<AgentOptions, Agent, { readonly yaml: FromYaml }> = {
+  object: 'agent',
+  called: 'role',
+  options: {
+    role: {
+      takes: text,
+      required: true,
+      yaml: 'text',
+      does: 'who it is. `{name}` stands for an input, as in all texts',
+    },
+    goal: { takes: text, required: true, yaml: 'text', does: 'what it is after' },
+    backstory: { takes: anyText, yaml: 'text', does: 'more about who it is' },
+    model: {
+      takes: modelCheck,
+      leftOut: '`REPRISE_MODEL`, else `openai/gpt-5-mini`',
+      crewai: ['llm'],
+      yaml: 'model',
+      does: 'the model that speaks for it',
+    },
+    tools: {
+      takes: toolsCheck,
+      default: [],
+      yaml: 'tools',
+      does: 'what it may call; a record may hold plain tools of the AI SDK',
+    },
+    settings: { takes: settingsCheck, default: {}, yaml: 'settings', does: 'for the model: temperature and the like' },
+    guardrails: {
+      takes: guardrailsCheck,
+      default: [],
+      crewai: ['guardrail'],
+      yaml: 'sentences',
+      does: 'what all its answers must pass, after the guardrails of the task',
+    },
+    allowDelegation: {
+      takes: flag,
+      default: false,
+      yaml: 'flag',
+      does: "whether it may hand work to the crew's other agents, and ask them",
+    },
+    maxIterations: {
+      takes: whole(1),
+      default: 20,
+      crewai: ['max_iter'],
+      yaml: 'number',
+      does: 'model calls in one attempt at a task; in the last one it must answer',
+    },
+    maxRetries: {
+      takes: whole(0),
+      default: 2,
+      crewai: ['max_retry_limit'],
+      yaml: 'number',
+      does: 'further tries when a model call fails for a reason that may pass',
+    },
+    maxSeconds: {
+      takes: seconds,
+      leftOut: 'no limit',
+      crewai: ['max_execution_time'],
+      yaml: 'number',
+      does: 'time for one attempt at a task, in this process, or for what a coworker is handed',
+    },
+    maxRpm: {
+      takes: whole(1, 1_000_000),
+      leftOut: 'no limit',
+      yaml: 'number',
+      does: 'requests per minute, in this process',
+    },
+    contextTokens: {
+      takes: whole(100, 1_000_000_000),
+      leftOut: 'when the provider says that it is too long',
+      yaml: 'number',
+      does: 'length at which a conversation is summarised',
+    },
+    verbose: {
+      takes: flag,
+      default: false,
+      yaml: 'flag',
+      does: 'log every step of its crew, as `verbose` of the crew does',
+    },
+  },
+  lacks: {
+    cache: { instead: 'give cache: true to the tools that only read' },
+    memory: {},
+    respect_context_window: { harmless: true },
+    max_tokens: { instead: 'give settings: { maxOutputTokens: … }' },
+    function_calling_llm: { instead: 'let its one model call the tools' },
+    use_system_prompt: { harmless: true },
+    system_template: {},
+    prompt_template: {},
+    response_template: {},
+    allow_code_execution: {},
+    allow_unsafe_code_execution: {},
+    multimodal: { instead: 'give files as inputs' },
+    reasoning: { instead: 'for a reasoning model give settings: { reasoning: medium }' },
+    planning: {},
+    planning_config: {},
+    inject_date: { instead: 'give the date as an input: {date}' },
+    knowledge: {},
+    knowledge_sources: {},
+    knowledge_storage: {},
+    apps: {},
+    mcps: { instead: 'give its tools in the code: tools' },
+    skills: {},
+    a2a: {},
+    from_repository: {},
+    security_config: {},
+    step_callback: { instead: 'use onStep of the crew' },
+    callbacks: { instead: 'use onTask of the crew' },
+    guardrail_max_retries: { detail: true, instead: 'use retries of the task' },
+    code_execution_mode: { detail: true },
+    max_reasoning_attempts: { detail: true },
+    date_format: { detail: true },
+    knowledge_config: { detail: true },
+    embedder: { detail: true },
+    agent_knowledge_context: { detail: true },
+    crew_knowledge_context: { detail: true },
+    knowledge_search_query: { detail: true },
+    cache_handler: { detail: true },
+  },
+}

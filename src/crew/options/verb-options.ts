@@ -1,0 +1,179 @@
+// What may be said to the methods of a crew, and the checks that come before anything else.
+import { flag, number, oneOf, optional, time, whole, wrong, type Check } from '../../checks.ts'
+import type { ChangedPolicy, OnQuestion } from '../../engine/definition.ts'
+import { limitProblem } from '../../engine/people/questions.ts'
+import type { EffectsPolicy, StalePolicy } from '../../engine/plan/plan-fork.ts'
+import { checkRunId } from '../../engine/read/run-id.ts'
+import { RepriseError } from '../../errors.ts'
+import { runStatuses, type Limit, type RunStatus } from '../../journal/entries.ts'
+import type { Json } from '../../journal/json.ts'
+import { checkKeys, isRecord } from '../../options.ts'
+import type { RunFilter } from '../../stores/store.ts'
+import type { TaskReference, Tasks } from '../result/result.ts'
+import type { InputsFor, NeedsInputs } from '../verbs/inputs.ts'
+
+export interface ExecuteChoices<T extends Tasks = Tasks> {
+  /** Stop after this task; a resume goes on after it. */
+  readonly through?: TaskReference<T>
+  /** Answers questions as they come up; undefined leaves one open and suspends the run. */
+  readonly onQuestion?: OnQuestion
+  /** Stops the work in this process and suspends the run. */
+  readonly signal?: AbortSignal
+}
+
+/** Take outputs that any run of the crew has made from the same texts, code, inputs and context; none older than `maxAgeSeconds`. */
+export type Reuse = boolean | { readonly maxAgeSeconds: number }
+
+export type KickoffOptions<T extends Tasks = Tasks, Names extends string = string> = ExecuteChoices<T> & {
+  /** The caller's own run id: new, it starts; unfinished or failed, it resumes; completed, its stored result is given. */
+  readonly id?: string
+  readonly reuse?: Reuse
+} & InputsOption<Names>
+
+type InputsOption<Names extends string> =
+  NeedsInputs<Names> extends true ? { readonly inputs: InputsFor<Names> } : { readonly inputs?: InputsFor<Names> }
+
+/** The arguments of kickoff: options may be left out where no input must be given. */
+export type Kickoff<T extends Tasks, Names extends string> =
+  NeedsInputs<Names> extends true ? [options: KickoffOptions<T, Names>] : [options?: KickoffOptions<T, Names>]
+
+export interface ForEachOptions<T extends Tasks = Tasks> extends ExecuteChoices<T> {
+  /** The beginning of each run's id (`nightly` gives `nightly-1`, `nightly-2`), or a function that makes them. See `id` of kickoff. */
+  readonly id?: string | ((inputs: { readonly [name: string]: Json }, index: number) => string)
+  /** How many runs at once. Default 4. */
+  readonly concurrency?: number
+  readonly reuse?: Reuse
+}
+
+export interface BacktestOptions {
+  /** How many of the latest runs that have what the task needs, or which. Default 20. */
+  readonly runs?: number | readonly string[]
+  /** How many at once. Default 4. */
+  readonly concurrency?: number
+  /** Of the backtest: give it again to go on with one that was cut off. */
+  readonly id?: string
+  readonly signal?: AbortSignal
+}
+
+export interface ListOptions {
+  readonly status?: RunStatus | readonly RunStatus[]
+  /** Only runs that were made from this one. */
+  readonly parent?: string
+  /** Only runs that were created at this time or later, and before that one: a Date, or a text in ISO 8601. */
+  readonly createdFrom?: Date | string
+  readonly createdTo?: Date | string
+  readonly limit?: number
+  /** The last run of the page before, or its id. */
+  readonly before?: string | { readonly id: string; readonly createdAt: string }
+  /** The runs of backtests instead of the crew's own. */
+  readonly backtests?: boolean
+}
+
+export interface ResumeOptions<T extends Tasks = Tasks> extends ExecuteChoices<T> {
+  /** What to do about a started task whose code has changed: start it anew (the default), go on as it was, or refuse. */
+  readonly changed?: ChangedPolicy
+  /** In place of the one that the run has used up. */
+  readonly budget?: Limit
+}
+
+/** What a new run that is made from an old one may be told. */
+export interface MakeOptions<T extends Tasks = Tasks, Names extends string = string> extends ExecuteChoices<T> {
+  /** The run that it is made from: the latest of the crew if none is named. */
+  readonly run?: string
+  /** The caller's own id for the new run. When a run of that id is there, it goes on, or its result is given. */
+  readonly id?: string
+  /** Merged over the run's own. */
+  readonly inputs?: Partial<InputsFor<Names>>
+  /** What happens to the `once` calls that the run made: use their results (the default), make them again, or ask. */
+  readonly effects?: EffectsPolicy
+}
+
+export interface ReplayOptions<T extends Tasks = Tasks, Names extends string = string> extends MakeOptions<T, Names> {
+  /** Execute just what depends on the task, and not everything after it. */
+  readonly only?: 'descendants'
+  /** Restored outputs that were made from something else: keep and report them (the default), execute them too, or refuse. */
+  readonly stale?: StalePolicy
+}
+
+export interface ForkOptions<T extends Tasks = Tasks, Names extends string = string> extends ReplayOptions<T, Names> {
+  /** Execute this task and all after it. Left out, nothing is executed but what is stale or has no output. */
+  readonly from?: TaskReference<T>
+  /** By task: your value in place of its output. What depends on it is executed. */
+  readonly outputs?: OutputsFor<T>
+  /** Who gives these outputs. */
+  readonly by?: string
+}
+
+/** Values as they are before the schemas' transforms. */
+export type OutputsFor<T extends Tasks> = {
+  readonly [K in T[number] as K['name']]?: K extends { readonly '~raw'?: infer Raw } ? Raw : unknown
+}
+
+export interface PlanOptions<T extends Tasks = Tasks, Names extends string = string> extends Omit<
+  ForkOptions<T, Names>,
+  'id' | 'onQuestion' | 'signal' | 'by'
+> {
+  /** Of what: a new run from an old one (the default where there is a run), a resume, or a kickoff. */
+  readonly of?: 'fork' | 'resume' | 'kickoff'
+  /** Of a resume. */
+  readonly changed?: ChangedPolicy
+  /** Of a kickoff. */
+  readonly reuse?: Reuse
+}
+
+export const executeKeys: readonly string[] = ['through', 'onQuestion', 'signal']
+export const makeKeys: readonly string[] = ['run', 'id', 'inputs', 'effects', ...executeKeys]
+
+const planKeys = {
+  fork: ['run', 'inputs', 'effects', 'through', 'only', 'stale', 'from', 'outputs', 'of'],
+  resume: ['run', 'through', 'changed', 'of'],
+  kickoff: ['inputs', 'through', 'reuse', 'of'],
+}
+
+/** OPTION_UNKNOWN, also for an option that means nothing for what is planned. */
+export function checkPlanOptions(options: PlanOptions): void {
+  const of: unknown = isRecord(options) ? options.of : undefined
+  const known = Object.entries(planKeys).find(([what]) => what === of)
+  const keys = known?.[1] ?? Object.values(planKeys).flat()
+  checkKeys(known ? `the plan of a ${known[0]}` : 'plan', options, [...new Set(keys)], 'inputs')
+}
+
+/** As the store takes it. OPTION_INVALID, OPTION_UNKNOWN. */
+export function readFilter(options: ListOptions): RunFilter {
+  checkKeys('listRuns', options, ['status', 'parent', 'createdFrom', 'createdTo', 'limit', 'before', 'backtests'])
+  const { status, parent, createdFrom, createdTo, before } = options
+  const known =
+    typeof before === 'string' ||
+    (isRecord(before) && typeof before.id === 'string' && typeof before.createdAt === 'string')
+  if (before !== undefined && !known) {
+    throw wrong('before', before, 'a run of the page before, or its id')
+  }
+  for (const one of status === undefined ? [] : [status].flat()) oneOf(runStatuses).read('status', one)
+  optional('limit', options.limit, whole(1, 10_000))
+  optional('backtests', options.backtests, flag)
+  return {
+    ...(status === undefined ? {} : { status: [status].flat() }),
+    ...(parent === undefined ? {} : { parent: checkRunId(parent) }),
+    ...(createdFrom === undefined ? {} : { createdFrom: time.read('createdFrom', createdFrom) }),
+    ...(createdTo === undefined ? {} : { createdTo: time.read('createdTo', createdTo) }),
+  }
+}
+
+/** What a run may take. */
+export const limitCheck: Check<Limit> = {
+  expected: '`{ tokens, cost, seconds }`',
+  read(what, value) {
+    const problem = limitProblem(value)
+    if (problem !== undefined) throw new RepriseError('OPTION_INVALID', `${what} ${problem}`)
+    return value as Limit
+  },
+}
+
+/** As the journal keeps it. OPTION_INVALID, OPTION_UNKNOWN. */
+export function readReuse(reuse: unknown): { readonly maxAgeSeconds?: number } | undefined {
+  if (reuse === undefined || reuse === false) return undefined
+  if (reuse === true) return {}
+  checkKeys('reuse', reuse, ['maxAgeSeconds'])
+  const { maxAgeSeconds } = reuse as { maxAgeSeconds?: unknown }
+  return maxAgeSeconds === undefined ? {} : { maxAgeSeconds: number(0).read('maxAgeSeconds of reuse', maxAgeSeconds) }
+}
