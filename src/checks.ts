@@ -57,7 +57,9 @@ export function whole(least: number, most: number = Number.MAX_SAFE_INTEGER): Ch
 /** The longest time that a timer takes, in seconds: 24 days. A longer one would go off at once. */
 export const longestSeconds = 2_147_483
 
-export const seconds: Check<number> = number(0.001, longestSeconds)
+export const seconds: Check<number> = check(`seconds, from 0.001 to ${longestSeconds}`, (value) =>
+  within(value, 0.001, longestSeconds),
+)
 
 export function oneOf<Value extends string>(values: readonly Value[]): Check<Value> {
   const quoted = values.map((value) => `'${value}'`)

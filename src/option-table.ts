@@ -12,7 +12,7 @@ export interface Option<Kept = unknown> {
   readonly default?: Kept
   /** What holds when it is left out, where that is not a value. */
   readonly leftOut?: string
-  /** CrewAI's names for it, where they are not this one in snake_case. */
+  /** CrewAI's names for it, where they are not this one. */
   readonly crewai?: readonly string[]
 }
 
@@ -20,8 +20,8 @@ export interface Option<Kept = unknown> {
 export interface Lack {
   /** What to do instead. */
   readonly instead?: string
-  /** The value that asks for nothing, where that is not false. */
-  readonly harmless?: boolean
+  /** It cannot be switched off here; so false is what is refused, and not true. */
+  readonly alwaysOn?: true
   /** It says how another option works, and asks for nothing by itself. */
   readonly detail?: true
 }
@@ -46,12 +46,16 @@ export interface Table<Options, Made = unknown, More = unknown> extends Names {
   /** The option that tells one object from another. */
   readonly called: keyof Options & string
   readonly options: {
-    readonly [Name in keyof Options]-?: Option<KeptOptions<Options, Made>[Name]> & Required<Options, Name> & More
+    readonly [Name in keyof Options]-?: Option<KeptOptions<Options, Made>[Name]> &
+      ({} extends Pick<Options, Name>
+        ? { readonly required?: false } & Filled<KeptOptions<Options, Made>[Name]>
+        : { readonly required: true }) &
+      More
   }
 }
 
-type Required<Options, Name extends keyof Options> =
-  {} extends Pick<Options, Name> ? { readonly required?: false } : { readonly required: true }
+/** Where an object always has the option, its table has the default. */
+export type Filled<Kept> = undefined extends Kept ? unknown : { readonly default: Kept }
 
 /**
  * The options as they are kept, with their defaults. OPTION_UNKNOWN says what a name may have meant; OPTION_INVALID, or the code of what
@@ -110,7 +114,8 @@ function meantBy(key: string, { options, lacks }: Names, allowed: readonly strin
 }
 
 /** What to say of something that Reprise does not have. */
-export function lacking({ instead }: Lack): string {
+export function lacking({ alwaysOn, instead }: Lack): string {
+  if (alwaysOn) return 'it is always on here; leave it out'
   return `this version of Reprise does not have it; leave it out${instead === undefined ? '' : `, and ${instead}`}`
 }
 

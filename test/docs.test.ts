@@ -4,7 +4,8 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { Agent, Crew, errorCodes, Run, Task, tool } from 'reprise'
+import { Crew, errorCodes, Run } from 'reprise'
+import { optionRows, withOptionTables } from '../scripts/option-tables.ts'
 
 const pages = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', ...globSync('docs/**/*.md')]
 const textOf = (file: string): string => readFileSync(file, 'utf8')
@@ -46,31 +47,19 @@ test('the page of the library names every export of the package', () => {
   )
 })
 
-test('the page of the library names every option and every method', () => {
+test('the tables of options on the page of the library are those of the code', () => {
   const page = textOf('docs/reference/library.md')
-  const optionsOf = (make: () => unknown): string[] => {
-    try {
-      make()
-    } catch (error) {
-      return / \(it has ([^)]*)\)/.exec((error as Error).message)![1]!.split(', ')
-    }
-    throw new Error('an option that does not exist was taken')
-  }
-  const unknown = { nope: 1 } as never
-  const run = (): void => {}
-  const options = [
-    () => new Agent(unknown),
-    () => new Agent({ role: 'a', goal: 'b', settings: unknown }),
-    () => new Task(unknown),
-    () => new Task({ name: 'a', run, nope: 1 } as never),
-    () => new Task({ name: 'a', crew: {}, nope: 1 } as never),
-    () => new Crew(unknown),
-    () => tool({ name: 'a', nope: 1 } as never),
-  ].flatMap(optionsOf)
+  assert.equal(page, withOptionTables(page), 'run node scripts/option-tables.ts')
+  const there = [...page.matchAll(/<!-- options of (\w+) -->/g)].map((match) => match[1]!)
+  assert.deepEqual(new Set(there), new Set(Object.keys(optionRows)))
+})
+
+test('the page of the library names every method', () => {
+  const page = textOf('docs/reference/library.md')
   const methods = [Crew, Run].flatMap(({ prototype }) => Object.getOwnPropertyNames(prototype))
   const named = new Set([...page.matchAll(/`([^`]+)`/g)].flatMap(([, code]) => code!.match(/\w+/g) ?? []))
   assert.deepEqual(
-    [...options, ...methods].filter((name) => /^\w+$/.test(name) && name !== 'constructor' && !named.has(name)),
+    methods.filter((name) => /^\w+$/.test(name) && name !== 'constructor' && !named.has(name)),
     [],
   )
 })

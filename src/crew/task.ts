@@ -17,7 +17,7 @@ import type {
   OutputFor,
   TaskOptions,
 } from './options/task-options.ts'
-import { readTaskOptions } from './options/task-table.ts'
+import { readTaskOptions } from './options/task-kinds.ts'
 import type { OutputOfLast, TaskOutput, Tasks } from './result/result.ts'
 
 /** A piece of work with an output of type `Output`, which is written as `Raw` before its schema's transforms. */

@@ -84,7 +84,7 @@ export const toolTable: Table<ToolOptions<SchemaInput, unknown>, Kept> = {
     maxSeconds: {
       takes: seconds,
       leftOut: 'no limit',
-      does: 'past this a call is given up; of a `once` call nobody knows then',
+      does: 'past this a call is given up: an error, or for `once` a doubt',
     },
     cache: {
       takes: flag,

@@ -2,11 +2,12 @@
 // docs/explanation/stale.md.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { Agent, Crew, file, Task, tool } from 'reprise'
 import { z } from 'zod'
+import { optionRows } from '../../scripts/option-tables.ts'
 import { memoryStore } from '../../src/stores/memory-store.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
@@ -499,6 +500,15 @@ describe('of files among the inputs', () => {
       ],
     ],
     given,
+  )
+})
+
+test('the page has every option of agents, tasks, crews and tools', async () => {
+  const page = await readFile('docs/explanation/stale.md', 'utf8')
+  const options = new Set(Object.values(optionRows).flatMap((rows) => Object.keys(rows)))
+  assert.deepEqual(
+    [...options].filter((name) => !page.includes(`\`${name}\``)),
+    [],
   )
 })
 

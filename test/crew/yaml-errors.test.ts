@@ -240,7 +240,6 @@ for (const [what, { files, options, says }] of Object.entries(errors)) {
 for (const [kind, line, value] of [
   ['agents', '  cache: true', 'true'],
   ['agents', '  knowledge_sources: [a]', 'a list'],
-  ['agents', '  use_system_prompt: false', 'false'],
   ['tasks', '  input_files: [a]', 'a list'],
 ] as const) {
   test(`${line.trim()} is refused: this version does not have it`, async () => {
@@ -255,6 +254,14 @@ for (const [kind, line, value] of [
     )
   })
 }
+
+test('what Reprise always does cannot be switched off in a file', async () => {
+  const { message } = await refusal(agent('  use_system_prompt: false\n'))
+  assert.match(
+    message,
+    /^config\/agents\.yaml:4:3: agent a: use_system_prompt is false: it is always on here; leave it out$/,
+  )
+})
 
 test('lines are counted behind a byte order mark and Windows line ends', async () => {
   const { message } = await refusal({ ...small, agents: '\ufeffa:\r\n  role: R\r\n  goal: G\r\n  colour: red\r\n' })

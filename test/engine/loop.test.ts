@@ -116,7 +116,7 @@ test('does not run a tool in the last turn, where nobody would see its result', 
 test('refuses a time that no timer can keep', () => {
   assert.throws(() => new Agent({ role: 'W', goal: 'g', maxSeconds: 30 * 24 * 3600 }), {
     code: 'OPTION_INVALID',
-    message: /maxSeconds of agent "W" is 2592000; give a number from 0.001 to 2147483/,
+    message: /maxSeconds of agent "W" is 2592000; give seconds, from 0.001 to 2147483/,
   })
 })
 

@@ -6,7 +6,7 @@ import type { Table } from '../../option-table.ts'
 import type { Tools } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'
 import { guardrailsCheck, type Guardrail } from '../guardrails.ts'
-import { modelCheck, toolsCheck, type FromYaml } from './crew-checks.ts'
+import { modelCheck, none, toolsCheck, type FromYaml } from './crew-checks.ts'
 
 export interface AgentOptions<
   Role extends string = string,
@@ -41,6 +41,8 @@ export interface AgentOptions<
   readonly settings?: ModelSettings
 }
 
+const noSettings = Object.freeze({})
+
 export const agentTable: Table<AgentOptions, Agent, { readonly yaml: FromYaml }> = {
   object: 'agent',
   called: 'role',
@@ -62,14 +64,19 @@ export const agentTable: Table<AgentOptions, Agent, { readonly yaml: FromYaml }>
     },
     tools: {
       takes: toolsCheck,
-      default: [],
+      default: none,
       yaml: 'tools',
       does: 'what it may call; a record may hold plain tools of the AI SDK',
     },
-    settings: { takes: settingsCheck, default: {}, yaml: 'settings', does: 'for the model: temperature and the like' },
+    settings: {
+      takes: settingsCheck,
+      default: noSettings,
+      yaml: 'settings',
+      does: 'for the model: temperature and the like',
+    },
     guardrails: {
       takes: guardrailsCheck,
-      default: [],
+      default: none,
       crewai: ['guardrail'],
       yaml: 'sentences',
       does: 'what all its answers must pass, after the guardrails of the task',
@@ -77,6 +84,7 @@ export const agentTable: Table<AgentOptions, Agent, { readonly yaml: FromYaml }>
     allowDelegation: {
       takes: flag,
       default: false,
+      crewai: ['allow_delegation'],
       yaml: 'flag',
       does: "whether it may hand work to the crew's other agents, and ask them",
     },
@@ -104,6 +112,7 @@ export const agentTable: Table<AgentOptions, Agent, { readonly yaml: FromYaml }>
     maxRpm: {
       takes: whole(1, 1_000_000),
       leftOut: 'no limit',
+      crewai: ['max_rpm'],
       yaml: 'number',
       does: 'requests per minute, in this process',
     },
@@ -123,10 +132,10 @@ export const agentTable: Table<AgentOptions, Agent, { readonly yaml: FromYaml }>
   lacks: {
     cache: { instead: 'give cache: true to the tools that only read' },
     memory: {},
-    respect_context_window: { harmless: true },
+    respect_context_window: { alwaysOn: true },
     max_tokens: { instead: 'give settings: { maxOutputTokens: … }' },
     function_calling_llm: { instead: 'let its one model call the tools' },
-    use_system_prompt: { harmless: true },
+    use_system_prompt: { alwaysOn: true },
     system_template: {},
     prompt_template: {},
     response_template: {},

@@ -23,6 +23,9 @@ export type FromYaml =
   | 'key'
   | { readonly code: string }
 
+/** The default of a list. Frozen, since all share it. */
+export const none: readonly never[] = Object.freeze([])
+
 export const nameCheck: Check<string> = {
   expected: 'up to 100 characters without / and #',
   read(what, value) {

@@ -98,6 +98,7 @@ export const crewTable: Table<CrewOptions, Kept> = {
     maxRpm: {
       takes: whole(1, 1_000_000),
       leftOut: 'no limit',
+      crewai: ['max_rpm'],
       does: 'requests per minute of all its runs in this process',
     },
     prices: {
@@ -107,12 +108,12 @@ export const crewTable: Table<CrewOptions, Kept> = {
     },
     beforeKickoff: {
       takes: func,
-      crewai: ['before_kickoff_callbacks'],
+      crewai: ['before_kickoff', 'before_kickoff_callbacks'],
       does: 'called before a run is made; what it gives are the inputs',
     },
     afterKickoff: {
       takes: func,
-      crewai: ['after_kickoff_callbacks'],
+      crewai: ['after_kickoff', 'after_kickoff_callbacks'],
       does: 'called with the result when all tasks are done',
     },
     onTask: { takes: func, crewai: ['task_callback'], does: 'called after each task that was executed' },

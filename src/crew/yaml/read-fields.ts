@@ -103,7 +103,7 @@ type Given = Omit<Entry, 'value'> & Pick<FieldValue, 'value'>
 
 /** Only a value that does not ask for it is taken. */
 function refuseLack(lack: Lack, { name, key, value }: Given, refuse: Refuse): void {
-  if (lack.detail || (lack.harmless === undefined ? isOff(value) : booleanOf(value) === lack.harmless)) return
+  if (lack.detail || (lack.alwaysOn ? booleanOf(value) === true : isOff(value))) return
   throw refuse(`${name} is ${shown(value)}: ${lacking(lack)}`, key)
 }
 

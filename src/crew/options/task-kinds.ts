@@ -1,0 +1,63 @@
+// The three kinds of tasks: which options each has, by the one table of them all. The compiler holds that equal to their interfaces.
+import { readOptions, type Filled, type KeptOptions, type Option, type Table } from '../../option-table.ts'
+import { isRecord, own } from '../../options.ts'
+import type { AnswerSchema } from '../../schema/answer-schema.ts'
+import type { Task } from '../task.ts'
+import type { FromYaml } from './crew-checks.ts'
+import type { CodeTaskOptions, CrewTaskOptions, TaskOptions } from './task-options.ts'
+import { taskLacks, taskRows } from './task-table.ts'
+
+interface Kinds {
+  readonly agent: TaskOptions
+  readonly run: CodeTaskOptions
+  readonly crew: CrewTaskOptions
+}
+type Kind = keyof Kinds
+type All = Partial<TaskOptions & CodeTaskOptions & CrewTaskOptions>
+/** As a task keeps them. */
+type Made = Omit<Task, 'name' | 'description'> & {
+  readonly output: AnswerSchema | undefined
+  readonly effect: CodeTaskOptions['effect'] & {}
+}
+
+/** The kinds that have an option, with whether they need it. */
+type Of<Name extends keyof All> = {
+  readonly [K in Kind as Name extends keyof Kinds[K] ? K : never]: Name extends keyof Kinds[K]
+    ? {} extends Pick<Kinds[K], Name>
+      ? 'may'
+      : 'must'
+    : never
+}
+
+type Row<Name extends keyof All> = Option<KeptOptions<All, Made>[Name]> &
+  Filled<KeptOptions<All, Made>[Name]> & {
+    readonly of: Of<Name>
+  } & (Name extends keyof TaskOptions ? { readonly yaml: FromYaml } : {})
+
+export type TaskRows = { readonly [Name in keyof All]-?: Row<Name> }
+
+type TaskTable = Table<All, Made, { readonly yaml: FromYaml }>
+
+/** Each has the rows of its kind alone; those of a function or a crew say nothing of YAML, which has only tasks for agents. */
+export const taskTables: { readonly [K in Kind]: TaskTable } = {
+  agent: tableOf('agent'),
+  run: tableOf('run', 'with run'),
+  crew: tableOf('crew', 'with a crew'),
+}
+
+/** All options as they are kept; those that tasks of this kind do not have are as if they were left out. */
+export function readTaskOptions(options: unknown): KeptOptions<All, Made> {
+  const kind = isRecord(options) && 'crew' in options ? 'crew' : isRecord(options) && 'run' in options ? 'run' : 'agent'
+  const defaults = Object.entries<Option>(taskRows).map(([key, row]) => [key, row.default])
+  return { ...Object.fromEntries(defaults), ...readOptions(taskTables[kind], options) } as KeptOptions<All, Made>
+}
+
+function tableOf(kind: Kind, words?: string): TaskTable {
+  const rows = Object.entries<Option & { readonly of: { readonly [kind: string]: 'may' | 'must' } }>(taskRows)
+  const options = rows.flatMap(([key, row]) => {
+    const has = own(row.of, kind)
+    return has === undefined ? [] : [[key, { ...row, required: has === 'must' }]]
+  })
+  const named = words === undefined ? {} : { kind: words }
+  return { object: 'task', called: 'name', ...named, options: Object.fromEntries(options) as never, lacks: taskLacks }
+}
