@@ -19,6 +19,8 @@ export interface Environment {
   readonly ollamaBaseUrl: string | undefined
   /** TERM=dumb: a terminal on which lines cannot be changed once they are printed. */
   readonly dumbTerminal: boolean
+  /** npm_lifecycle_event: the script of a package.json that npm runs. */
+  readonly npmScript: string | undefined
 }
 
 const keyVariables = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY']
@@ -39,6 +41,7 @@ export function environment(): Environment {
     googleKey: read('GOOGLE_GENERATIVE_AI_API_KEY') ?? read('GEMINI_API_KEY'),
     ollamaBaseUrl: read('OLLAMA_BASE_URL'),
     dumbTerminal: read('TERM') === 'dumb',
+    npmScript: read('npm_lifecycle_event'),
   }
 }
 

@@ -1,5 +1,7 @@
 // One error class and one closed table of codes. The code is the contract; messages may be reworded. Each code knows
-// whether trying the same thing again can help, so callers need not guess from the text.
+// whether trying the same thing again can help, so callers need not guess from the text. What happened and what can be done
+// next are data; the message puts both into the library's words.
+import { nextWords, type Next } from './next.ts'
 
 /** Every code, with whether the same call may succeed when it is simply made again. */
 export const errorCodes = {
@@ -67,23 +69,42 @@ export type ErrorCode = keyof typeof errorCodes
 export interface ErrorDetails {
   readonly runId?: string | undefined
   readonly task?: string | undefined
+  /** The tasks that failed, from the outermost inwards: what happened is told as theirs. */
+  readonly tasks?: readonly string[] | undefined
+  readonly next?: Next | undefined
   readonly cause?: unknown
 }
 
 const brand: unique symbol = Symbol.for('reprise.error') as never
 
-/** What every failure of Reprise is. `code` is the contract; `runId` and `task` say where it happened. */
+/**
+ * What every failure of Reprise is. `code` is the contract; `runId` and `task` say where it happened, `next` what can be done about
+ * it. `message` is `facts` with that in the library's words.
+ */
 export class RepriseError extends Error {
   readonly code: ErrorCode
+  /** What happened, without where and without advice: `the net is down`. */
+  readonly reason: string
+  /** Where and what, without advice: `task research/fetch failed: the net is down`. */
+  readonly facts: string
   readonly runId: string | undefined
   readonly task: string | undefined
+  /** Of a run that failed in a task: its name, and after it those of the tasks within it that failed, where it is a crew. */
+  readonly tasks: readonly string[] | undefined
+  readonly next: Next | undefined
 
-  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+  constructor(code: ErrorCode, reason: string, details: ErrorDetails = {}) {
+    const { tasks, next, cause } = details
+    const facts = tasks === undefined ? reason : `task ${tasks.join('/')} failed: ${reason}`
+    super(next === undefined ? facts : `${facts}; ${nextWords(next)}`, cause === undefined ? undefined : { cause })
     this.name = 'RepriseError'
     this.code = code
+    this.reason = reason
+    this.facts = facts
     this.runId = details.runId
-    this.task = details.task
+    this.task = details.task ?? tasks?.[0]
+    this.tasks = tasks
+    this.next = next
   }
 
   /** Whether the same call may succeed when it is simply made again. */
@@ -99,8 +120,12 @@ export class RepriseError extends Error {
 // On the prototype, since isolatedDeclarations refuses a computed member in the class itself.
 Object.defineProperty(RepriseError.prototype, brand, { value: true })
 
-/** The text of anything that was thrown: also of what is no Error, has a message that is no text, or cannot be made a string. */
+/**
+ * What anything that was thrown says happened, to be told within another sentence: of an error of ours without advice, which only its
+ * own message ends with. Also of what isn't an Error, has a message that isn't a text, or cannot be made a string.
+ */
 export function messageOf(error: unknown): string {
+  if (RepriseError.isInstance(error)) return error.facts
   try {
     return error instanceof Error && typeof error.message === 'string' ? error.message : String(error)
   } catch {
@@ -111,4 +136,10 @@ export function messageOf(error: unknown): string {
 /** What was thrown, as an error of ours. */
 export function asRepriseError(error: unknown): RepriseError {
   return RepriseError.isInstance(error) ? error : new RepriseError('TASK_FAILED', messageOf(error), { cause: error })
+}
+
+/** The same error, told in other words. */
+export function reworded(error: RepriseError, reason: string, details: ErrorDetails = {}): RepriseError {
+  const { code, runId, task, next } = error
+  return new RepriseError(code, reason, { runId, task, next, cause: error, ...details })
 }

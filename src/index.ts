@@ -34,11 +34,12 @@ export type { Span, SpanAttributes, Tracer } from './crew/telemetry/tracer.ts'
 export type { ImportedRun, ImportOptions } from './engine/history/import-run.ts'
 export type { DeletedMember, Descendant, Family, FamilyMember } from './engine/history/lineage.ts'
 export type { Pruned, PrunedRun, PruneLimits } from './engine/history/prune.ts'
-export type { CodeScene, Condition, GuardrailInput, Logger, OnQuestion, SoFar } from './engine/definition.ts'
+export type { CodeScene, Condition, GuardrailInput, Logger, OnQuestion, SoFar, Told } from './engine/definition.ts'
 export type { Delta, RunEvent } from './engine/follow/listeners.ts'
 export type { EffectsPolicy, StalePolicy } from './engine/plan/plan-fork.ts'
 export type { Stale } from './engine/plan/stale-tasks.ts'
 export { errorCodes, RepriseError, type ErrorCode } from './errors.ts'
+export type { Act, Next } from './next.ts'
 export type {
   Answer,
   Answers,

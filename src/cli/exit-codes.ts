@@ -1,5 +1,6 @@
 // What the process says to its caller when it ends. Documented in docs/reference/cli.md; a test holds the two equal.
 import { RepriseError, type ErrorCode } from '../errors.ts'
+import type { CommandNext } from './write-command.ts'
 
 export const exitCodes = {
   /** Done: the run is completed, or what was asked for was printed. */
@@ -41,10 +42,27 @@ const byError: { readonly [code in ErrorCode]?: ExitCode } = {
   TASK_NOT_FOUND: exitCodes.notFound,
 }
 
-/** The command line was given something that it cannot use. The message says what to give instead. */
-export class UsageError extends Error {}
+export interface UsageDetails {
+  /** Where one of the library's codes says what is missing. */
+  readonly code?: ErrorCode
+  readonly next?: CommandNext
+  readonly cause?: unknown
+}
+
+/** The command line was given something that it cannot use. The message says what to give instead, `next` with which command. */
+export class UsageError extends Error {
+  readonly code: ErrorCode | 'USAGE'
+  readonly next: CommandNext | undefined
+
+  constructor(message: string, { code, next, cause }: UsageDetails = {}) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.code = code ?? 'USAGE'
+    this.next = next
+  }
+}
 
 export function exitCodeOf(error: unknown): ExitCode {
-  if (error instanceof UsageError) return exitCodes.usage
+  if (error instanceof UsageError)
+    return error.code === 'USAGE' ? exitCodes.usage : (byError[error.code] ?? exitCodes.usage)
   return (RepriseError.isInstance(error) ? byError[error.code] : undefined) ?? exitCodes.failed
 }

@@ -3,11 +3,13 @@
 import { existsSync } from 'node:fs'
 import { Command as Program, CommanderError } from 'commander'
 import { exitCodes } from './exit-codes.ts'
-import { completeCommands, type Command, type GlobalOptions, type Invocation, type Place } from './invocation.ts'
+import type { Command, GlobalOptions, Invocation } from './invocation.ts'
+import { runnerOf } from './runner.ts'
 import { example, type Lazily } from './table/shared-options.ts'
 import { plain } from '../text/plain-text.ts'
 import { endWithReader, flush, openTerminal } from './terminal/terminal.ts'
 import { version } from './version.ts'
+import { writeCommands, type Place } from './write-command.ts'
 
 interface Group {
   readonly title: string
@@ -45,12 +47,18 @@ export const groups: readonly Group[] = [
 ]
 
 /**
- * `finished` hears the exit code of the command that was called. Of a command that is `wanted`, only its own group is there: making all of
- * them takes longer than many a command.
+ * `finished` hears the exit code of the command that was called. Of the command that `argv` names, only its own group is there: making
+ * all of them takes longer than many a command.
  */
-export async function createProgram(finished: (code: number) => void, wanted?: string): Promise<Program> {
+export async function createProgram(
+  finished: (code: number) => void,
+  argv: readonly string[] = ['node', 'reprise'],
+): Promise<Program> {
   const program = new Program('reprise')
-  const lazily: Lazily = (load) => actionOf(load, finished)
+  const [, script = '', ...words] = argv
+  const [wanted] = words
+  const runner = runnerOf(script)
+  const lazily: Lazily = (load) => actionOf(load, { finished, runner, words })
   program
     .description('Runs crews of AI agents whose every step is journaled, and resumes or replays them from any task.')
     .version(version(), '-V, --version', 'print the version')
@@ -63,7 +71,7 @@ export async function createProgram(finished: (code: number) => void, wanted?: s
     .configureHelp({ showGlobalOptions: true })
     // what cannot be understood is quoted, and may hold anything
     .configureOutput({ writeErr: (text) => void process.stderr.write(plain(text)) })
-    .showHelpAfterError('(see: reprise --help)')
+    .showHelpAfterError(`(see: ${runner} --help)`)
     .exitOverride()
   example(program, 'reprise run claims.ts --input notes="Water in the cellar"')
   const called = groups.filter(({ names }) => wanted !== undefined && names.includes(wanted))
@@ -72,6 +80,7 @@ export async function createProgram(finished: (code: number) => void, wanted?: s
     const add = await load()
     add(program, lazily)
   }
+  for (const command of program.commands) command.showHelpAfterError(`(see: ${runner} ${command.name()} --help)`)
   return program
 }
 
@@ -80,7 +89,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   let code: number = exitCodes.done
   endWithReader()
   try {
-    const program = await createProgram((ended) => (code = ended), argv[2])
+    const program = await createProgram((ended) => (code = ended), argv)
     await program.parseAsync(argv)
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
@@ -98,11 +107,17 @@ function recordUsageError({ code, message }: CommanderError): void {
   terminal.record({ error: { code: 'USAGE', message: said.replaceAll('\n', ' ') } })
 }
 
-function actionOf<Options extends object>(load: () => Promise<Command<Options>>, finished: (code: number) => void) {
-  return async function action(this: Program, ...words: unknown[]): Promise<void> {
-    const options: Options & GlobalOptions & Place = this.optsWithGlobals()
+interface Started {
+  readonly finished: (code: number) => void
+  readonly runner: string
+  readonly words: readonly string[]
+}
+
+function actionOf<Options extends object>(load: () => Promise<Command<Options>>, { finished, runner, words }: Started) {
+  return async function action(this: Program, ...given: unknown[]): Promise<void> {
+    const options: Options & GlobalOptions & Place & { inputs?: string } = this.optsWithGlobals()
     // behind the positional arguments commander hands over the options and the command
-    const args = words.slice(0, -2) as (string | undefined)[]
+    const args = given.slice(0, -2) as (string | undefined)[]
     // where there is no --file, --crew is the name of a crew and not of an export
     const loads = this.options.some((option) => option.long === '--file')
     const file = this.name() === 'run' ? args[0] : options.file
@@ -116,7 +131,7 @@ function actionOf<Options extends object>(load: () => Promise<Command<Options>>,
       terminal,
       args,
       options,
-      complete: (text) => completeCommands(text, place, process.argv.slice(2)),
+      commands: writeCommands({ runner, words, inputs: inputWords(options), ...place }),
     }
     try {
       if (existsSync('.env')) process.loadEnvFile('.env')
@@ -127,4 +142,10 @@ function actionOf<Options extends object>(load: () => Promise<Command<Options>>,
       finished(reportFailure(error, invocation))
     }
   }
+}
+
+/** Those of a crew, as they were typed; the one of an answer is a text. */
+function inputWords({ input, inputs }: { readonly input?: unknown; readonly inputs?: string }): string[] {
+  const pairs = Array.isArray(input) ? (input as string[]).flatMap((pair) => ['--input', pair]) : []
+  return [...pairs, ...(inputs === undefined ? [] : ['--inputs', inputs])]
 }

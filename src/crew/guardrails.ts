@@ -39,7 +39,7 @@ export function defineGuardrail(
   const name = guardrail.name === '' ? `guardrail ${index + 1}` : guardrail.name
   const called = guardrail.name === '' ? name : `guardrail ${name}`
   const fail = (what: string, cause?: unknown): RepriseError =>
-    new RepriseError('TASK_FAILED', `${called} of task ${task} ${what}`, { task, cause })
+    new RepriseError('TASK_FAILED', `${called} ${what}`, { task, cause })
   return {
     name,
     async judge(answer) {

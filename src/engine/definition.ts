@@ -5,6 +5,7 @@ import type { EntryOf, StoredFile, StoredOutput, Limit } from '../journal/entrie
 import type { Files } from '../journal/files.ts'
 import type { Answers, Entry, Fingerprint, Json, Owner, Question } from '../journal/index.ts'
 import type { RunState } from '../journal/state/state.ts'
+import type { Next } from '../next.ts'
 import type { AnswerSchema } from '../schema/answer-schema.ts'
 import type { Store } from '../stores/store.ts'
 import type { Effect, ReadFile, Settlement, Tool, ToolContext } from '../tools/tool.ts'
@@ -190,10 +191,17 @@ export type StepEntry = EntryOf<'model.replied' | 'tool.returned'>
 
 export type Inputs = { readonly [name: string]: Json }
 
+/** What a message says: what is the case, and what can be done about it. */
+export interface Told {
+  readonly facts: string
+  readonly next: Next
+}
+
 /** Where a crew's messages go. Without one, only warnings are printed. */
 export interface Logger {
   info(message: string): void
-  warn(message: string): void
+  /** `told`: the same as data, of a warning about which something can be done. */
+  warn(message: string, told?: Told): void
 }
 
 export type OnQuestion = (
@@ -210,8 +218,8 @@ export interface ExecuteOptions {
   readonly signal?: AbortSignal | undefined
   /** Of a resume: in place of the budget that the run had. */
   readonly budget?: Limit | undefined
-  /** How to go on with a run that failed, for its error; else the command that resumes it. False: the run that it works for says so. */
-  readonly goOn?: string | false | undefined
+  /** What its error says to do next when the run fails, unless that is to resume it. Null: the run that it works for says so. */
+  readonly next?: Next | null | undefined
 }
 
 export const changedPolicies = ['restart', 'continue', 'refuse'] as const

@@ -24,7 +24,7 @@ export function checkFree(run: RunId, holding: Holding | undefined, now: number,
   throw new RepriseError(
     'RUN_HELD',
     `run ${run} is held by ${describeOwner(holding.owner)} until ${until} unless renewed: wait until it is done, or stop that process`,
-    { runId: run },
+    { runId: run, next: { act: 'show', runId: run } },
   )
 }
 
@@ -87,9 +87,7 @@ export function checkInbox(run: RunId, batch: Batch, waiting: () => readonly str
 }
 
 export function runNotFound(run: RunId, url: string): RepriseError {
-  return new RepriseError('RUN_NOT_FOUND', `there is no run ${run} in ${url}: list the runs to see which there are`, {
-    runId: run,
-  })
+  return new RepriseError('RUN_NOT_FOUND', `there is no run ${run} in ${url}`, { runId: run, next: { act: 'runs' } })
 }
 
 export function storeClosed(url: string): RepriseError {

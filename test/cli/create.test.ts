@@ -209,12 +209,12 @@ describe('reprise create', { concurrency: 4 }, () => {
 test('a name is one that npm takes, of one folder; a bad one is named, with the nearest good one', () => {
   for (const good of ['a', 'my-crew', 'crew_2.0', '7']) assert.equal(checkName(good), good)
   for (const [bad, words] of [
-    ['../out', /^"\.\.\/out" cannot be the name .*; for instance: reprise create out$/],
-    ['/tmp/out', /; for instance: reprise create tmp-out$/],
+    ['../out', /^"\.\.\/out" cannot be the name .*; for instance, out is fine$/],
+    ['/tmp/out', /; for instance, tmp-out is fine$/],
     ['..', /^"\.\." cannot be the name of a project: .* begins with a letter or digit$/],
-    ['My Crew', /; for instance: reprise create my-crew$/],
+    ['My Crew', /; for instance, my-crew is fine$/],
     ['', /^"" cannot be/],
-    ['@acme/crew', /; for instance: reprise create acme-crew$/],
+    ['@acme/crew', /; for instance, acme-crew is fine$/],
     ['x'.repeat(101), /cannot be/],
     ['Zod', /begins with a letter or digit$/],
     ['reprise', /^a project cannot be named reprise; choose another name$/],

@@ -14,7 +14,7 @@ describe('the file of a crew', { concurrency: 4 }, () => {
     assert.equal(ended.code, 5)
     assert.match(
       ended.stderr,
-      /^error: crew\.ts exports 2 crews, crew and letters; choose one with: reprise run .*--crew crew\n$/,
+      /^error: crew\.ts exports 2 crews, crew and letters; choose one with: npx reprise run .*--crew crew\n$/,
     )
     assert.equal((await folder.reprise('run', '--crew', 'letters', ...inputs)).code, 0)
     assert.match((await folder.reprise('run', '--crew', 'leters', ...inputs)).stderr, /did you mean --crew letters\?/)
@@ -49,7 +49,7 @@ describe('the file of a crew', { concurrency: 4 }, () => {
     assert.equal(ended.code, 5)
     assert.match(
       ended.stderr,
-      /^error: crew\.ts exports nothing; add: export const crew = new Crew\({ … }\), and check/,
+      /^error: crew\.ts exports nothing; add: export const crew = new Crew\({ … }\); check it with: npx reprise doctor\n$/,
     )
     assert.match(
       (await folder.reprise('run', '--crew', 'crew')).stderr,
@@ -61,7 +61,10 @@ describe('the file of a crew', { concurrency: 4 }, () => {
     await using folder = await project()
     const missing = await folder.reprise('run', ...inputs)
     assert.equal(missing.code, 5)
-    assert.match(missing.stderr, /^error: there is no crew\.ts, crew\.mts, .*src\/crew\.js in .*reprise run <file>/)
+    assert.match(
+      missing.stderr,
+      /^error: there is no crew\.ts, crew\.mts, .*src\/crew\.js in .*name the crew's file.*with: npx reprise create/,
+    )
     await mkdir(join(folder.path, 'src'))
     await folder.write('src/crew.ts', claims)
     assert.equal((await folder.reprise('run', ...inputs)).code, 0)
@@ -97,7 +100,10 @@ describe('the file of a crew', { concurrency: 4 }, () => {
     await using folder = await project()
     const ended = await folder.reprise('run', '.')
     assert.equal(ended.code, 5)
-    assert.match(ended.stderr, /^error: \. is a folder; name the file that exports the crew, as in: reprise run .*\n$/)
+    assert.match(
+      ended.stderr,
+      /^error: \. is a folder; name the file in it that exports the crew; .*npx reprise create\n$/,
+    )
   })
 
   test('is named before what is wrong with the crew in it', async () => {

@@ -47,7 +47,10 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     assert.equal(found['runs']?.says, '1')
     assert.equal(found['abandoned']?.state, 'warn')
     assert.match(found['abandoned']?.says ?? '', /^1 run whose process is gone: killed$/)
-    assert.match(found['abandoned']?.next ?? '', /reprise resume killed, .*reprise cancel killed/)
+    assert.match(
+      found['abandoned']?.next ?? '',
+      /^continue with: npx reprise resume killed, or end it with: npx reprise cancel killed$/,
+    )
     assert.match(found['layout']?.says ?? '', /^1, as this version writes it$/)
     assert.match(found['store']?.says ?? '', /the default: \d+ kB, can be written$/)
     // a run that works for another is gone on with by that one
@@ -105,7 +108,7 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     await using empty = await project()
     const none = await empty.reprise('doctor')
     assert.equal(none.code, 0)
-    assert.match(none.stdout, /^warn {2}crew .*\n +make one with: reprise create/m)
+    assert.match(none.stdout, /^warn {2}crew .*\n +name one with --file .*npx reprise create/ms)
   })
 
   test('fails for a store of another program, of a newer version, and in a place that cannot be written; and changes none', async () => {

@@ -98,7 +98,7 @@ describe('the history of runs', { concurrency: 4 }, () => {
     const store = ['--store', 'file:elsewhere']
     const imported = await folder.reprise('import', 'run.jsonl', ...store)
     assert.equal(imported.stdout, 'first\n')
-    assert.match(imported.stderr, /look at it with: reprise show --store file:elsewhere first\n$/)
+    assert.match(imported.stderr, /look at it with: npx reprise show first --store file:elsewhere\n$/)
     const [copy] = records(await folder.reprise('import', 'run.jsonl', '--as', 'copy', '--json', ...store))
     assert.deepEqual([copy?.['id'], copy?.['status'], copy?.['existed']], ['copy', 'completed', false])
     assert.equal(
@@ -127,7 +127,7 @@ describe('the history of runs', { concurrency: 4 }, () => {
       edited.stdout,
       /^edited +by hand or by damage: 1 entry removed \(10\), 1 entry changed \(5\); not recorded yet$/m,
     )
-    assert.match(edited.stderr, /reprise resume --store file:runs first; or restore/)
+    assert.match(edited.stderr, /; continue with: npx reprise resume first --store file:runs\n$/)
     assert.equal((await folder.reprise('resume', 'first', ...store)).code, 0)
     const [check] = records(await folder.reprise('verify', 'first', '--json', ...store))
     assert.equal(check?.['whole'], true)
@@ -156,7 +156,7 @@ describe('runs under way', { concurrency: 4 }, () => {
     // what it says to type deletes no more than what was asked for
     const store = ['--store', 'sqlite:.reprise/runs.db']
     const ofCrew = await folder.reprise('reset', '--crew', 'claims', ...store)
-    const next = `say so with: reprise reset --crew claims ${store.join(' ')} --yes, or see: reprise runs ${store.join(' ')}\n`
+    const next = `say so with: npx reprise reset --crew claims ${store.join(' ')} --yes\n`
     assert.ok(ofCrew.stderr.startsWith('error: 3 runs of crew claims in sqlite:') && ofCrew.stderr.endsWith(next))
     const asked = await folder.press(['reset', '--crew', 'claims'], ['Delete 3 runs of crew claims in', 'no\r'])
     assert.equal(asked.code, 2)
@@ -167,7 +167,7 @@ describe('runs under way', { concurrency: 4 }, () => {
     const rest = await folder.reprise('reset', '--yes', '--json')
     assert.equal(rest.code, 4)
     assert.deepEqual(records(rest), [{ deleted: 0, held: ['held'] }])
-    assert.match(rest.stderr, /left alone, .*: held; end one with: reprise cancel held\n$/)
+    assert.match(rest.stderr, /left alone, .*: held; end one with: npx reprise cancel held\n$/)
     started.child.kill('SIGINT')
     await started.ended()
     assert.equal((await folder.reprise('reset', '--yes')).code, 0)
@@ -182,7 +182,7 @@ describe('runs under way', { concurrency: 4 }, () => {
     const output = '{"policy":"P-9","issue":"escape"}'
     const edited = await folder.reprise('edit', 'open', 'facts', '--output', output, '--by', 'ada')
     assert.equal(edited.code, 0)
-    assert.match(edited.stderr, /go on with: reprise resume open\n$/)
+    assert.match(edited.stderr, /continue with: npx reprise resume open\n$/)
     assert.match((await folder.reprise('show', 'open')).stdout, /^facts {2}edited/m)
     assert.equal((await folder.reprise('edit', 'open', 'facts')).code, 2)
     const typo = await folder.reprise('invalidate', 'open', 'fats')
@@ -228,6 +228,6 @@ describe('runs under way', { concurrency: 4 }, () => {
     await started.ended()
     const ended = await folder.reprise('tail', 'claim')
     assert.equal(ended.code, 3)
-    assert.match(ended.stderr, /^run claim abandoned: its process is gone; go on with: reprise resume claim\n$/)
+    assert.match(ended.stderr, /^run claim abandoned: its process is gone; continue with: npx reprise resume claim\n$/)
   })
 })

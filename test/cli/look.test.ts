@@ -35,7 +35,7 @@ describe('looking at runs', { concurrency: 4 }, () => {
     await using folder = await project()
     const ended = await folder.reprise('runs')
     assert.deepEqual({ code: ended.code, stdout: ended.stdout }, { code: 0, stdout: '' })
-    assert.match(ended.stderr, /reprise run <file>/)
+    assert.match(ended.stderr, /start one with: npx reprise run <file>\n$/)
     assert.equal((await folder.reprise('show', 'latest')).code, 5)
     assert.ok(!existsSync(join(folder.path, '.reprise')))
   })
@@ -93,7 +93,7 @@ describe('looking at runs', { concurrency: 4 }, () => {
     )
     const short = await folder.reprise('show', 'cla')
     assert.equal(short.code, 5)
-    assert.match(short.stderr, /at least 4 characters; see: reprise runs\n$/)
+    assert.match(short.stderr, /at least 4 characters; list the runs with: npx reprise runs\n$/)
     assert.match(
       (await folder.reprise('show', 'nothing')).stderr,
       /^error: there is no run nothing in .*reprise runs\n$/,

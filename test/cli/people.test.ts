@@ -30,7 +30,10 @@ describe('people and runs', { concurrency: 4 }, () => {
     const stopped = await stopInTool(folder, 'SIGINT')
     const run = runIn(stopped)
     assert.equal(stopped.code, 3)
-    assert.ok(stopped.stderr.endsWith(`Run ${run} was stopped; go on with: reprise resume ${run}\n`), stopped.stderr)
+    assert.ok(
+      stopped.stderr.endsWith(`Run ${run} was stopped; continue with: npx reprise resume ${run}\n`),
+      stopped.stderr,
+    )
     assert.equal(records(await folder.reprise('runs', '--json'))[0]?.['status'], 'suspended')
   })
 
@@ -41,7 +44,7 @@ describe('people and runs', { concurrency: 4 }, () => {
     assert.equal(asked.code, 3)
     assert.equal(asked.stdout, '')
     assert.ok(asked.stderr.includes(`Did file_claim({"policy":"P-77"}) happen?`))
-    const command = `reprise answer ${run} q1, in scripts with --decision run or happened or fail`
+    const command = `  decide run or happened or fail, in scripts by --decision, with:\n  npx reprise answer ${run} q1\n`
     assert.ok(asked.stderr.includes(command))
     assert.ok((await folder.reprise('show', run)).stdout.includes(command))
 
@@ -55,7 +58,7 @@ describe('people and runs', { concurrency: 4 }, () => {
       '{"claim":"C-42"}',
     )
     assert.equal(answered.code, 0)
-    assert.ok(answered.stderr.endsWith(`go on with: reprise resume ${run}\n`))
+    assert.ok(answered.stderr.endsWith(`continue with: npx reprise resume ${run}\n`))
     const resumed = await folder.reprise('resume', run)
     assert.deepEqual({ code: resumed.code, stdout: resumed.stdout }, { code: 0, stdout: 'Filed: C-42\n' })
     const entries = records(await folder.reprise('show', run, '--steps', '--json'))
@@ -67,7 +70,7 @@ describe('people and runs', { concurrency: 4 }, () => {
     await using folder = await project(within)
     const asked = await folder.reprise('run', '--id', 'r1')
     assert.equal(asked.code, 3)
-    const shown = /question .+ \(result\), task .*\n {2}│ found\n {2}reprise answer r1 /
+    const shown = /question .+ \(result\), task .*\n {2}│ found\n {2}decide approve .*\n {2}npx reprise answer r1 /
     assert.match(asked.stderr, shown)
     assert.match((await folder.reprise('show', 'r1')).stdout, shown)
     assert.match((await folder.reprise('tail', 'r1')).stderr, shown)
@@ -76,15 +79,16 @@ describe('people and runs', { concurrency: 4 }, () => {
   test('a run that waits ends with its question, broken at words, and each command on a line of its own', async () => {
     await using folder = await project(filing)
     const run = runIn(await stopInTool(folder, 'SIGINT'))
-    const answer = `  reprise answer ${run} q1, in scripts with --decision run or happened or fail`
+    const decide = '  decide run or happened or fail, in scripts by --decision, with:'
+    const answer = `  npx reprise answer ${run} q1`
     for (const command of ['resume', 'tail']) {
       const { stderr } = await folder.start([command, run], {}, screen).ended()
       const lines = stderr.slice(stderr.indexOf(`run ${run} waits`)).split('\n')
-      const [first = '', ...rows] = lines.slice(2, -4)
+      const [first = '', ...rows] = lines.slice(2, -5)
       assert.deepEqual(lines.slice(0, 2), [`run ${run} waits for 1 answer`, ''])
       assert.match(first, /^question q1 \(doubt\), task file: Did file_claim/)
       assert.ok(rows.length > 0 && rows.every((row) => /^ {2}\S/.test(row) && row.length <= 80), stderr)
-      assert.deepEqual(lines.slice(-4), [answer, '', `then go on with: reprise resume ${run}`, ''])
+      assert.deepEqual(lines.slice(-5), [decide, answer, '', `then continue with: npx reprise resume ${run}`, ''])
     }
   })
 
@@ -92,7 +96,7 @@ describe('people and runs', { concurrency: 4 }, () => {
     await using folder = await project(within)
     const asked = await folder.reprise('run')
     const run = runIn(asked)
-    const command = `reprise answer ${run} 'the research/q1', in scripts with --decision`
+    const command = `npx reprise answer ${run} 'the research/q1'\n`
     assert.equal(asked.code, 3)
     assert.ok(asked.stderr.includes(command), asked.stderr)
     const shown = await folder.reprise('show', run)
@@ -135,7 +139,7 @@ describe('people and runs', { concurrency: 4 }, () => {
     const [latest] = records(await folder.reprise('show', 'latest', '--json'))
     assert.equal(latest?.['id'], run)
     const answered = await folder.reprise('answer', `${run}/the research#1`, 'q1', '--decision', 'approve')
-    assert.ok(answered.stderr.endsWith(`go on with: reprise resume ${run}\n`), answered.stderr)
+    assert.ok(answered.stderr.endsWith(`continue with: npx reprise resume ${run}\n`), answered.stderr)
     assert.equal((await folder.reprise('resume', 'latest')).stdout, 'found\n')
   })
 

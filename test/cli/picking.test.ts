@@ -24,7 +24,11 @@ describe('what is left out or fits several', { concurrency: 3 }, () => {
     for (const command of ['show', 'tail', 'lineage', 'verify', 'cancel', 'delete', 'answer', 'invalidate', 'diff']) {
       const refused = await folder.reprise(command)
       assert.equal(refused.code, 2, command)
-      assert.match(refused.stderr, /^error: no run is named; .*latest; see: reprise runs\n$/, command)
+      assert.match(
+        refused.stderr,
+        /^error: no run is named; .*latest; list the runs with: npx reprise runs\n$/,
+        command,
+      )
     }
   })
 
@@ -112,7 +116,7 @@ describe('what is left out or fits several', { concurrency: 3 }, () => {
     assert.equal(unsaid.code, 2)
     assert.match(
       unsaid.stderr,
-      /^error: --decision is missing; question q1 takes run, happened, fail: reprise answer asks q1/,
+      /^error: --decision is missing; question q1 takes run, happened, fail; look at it with: npx reprise show asks\n$/,
     )
     const unnamed = await folder.reprise('answer', 'asks', '--decision', 'run')
     assert.equal(unnamed.code, 2)
@@ -126,7 +130,7 @@ describe('what is left out or fits several', { concurrency: 3 }, () => {
     )
     assert.equal(answered.code, 0, answered.stderr)
     assert.doesNotMatch(answered.stderr, /quiet/)
-    assert.match(answered.stderr, /answered q1 of run asks\ngo on with: reprise resume asks\n$/)
+    assert.match(answered.stderr, /answered q1 of run asks\ncontinue with: npx reprise resume asks\n$/)
     assert.equal((await folder.reprise('resume', 'asks')).stdout, 'Filed: C-42\n')
   })
 

@@ -21,7 +21,10 @@ describe('reprise run', { concurrency: 4 }, () => {
     await using folder = await project(claims)
     const ended = await folder.reprise('run', '--input', 'notes=x')
     assert.equal(ended.code, 2)
-    assert.match(ended.stderr, /^error: .*no input tone.*--input notes=x --input tone=value\)\n$/)
+    assert.match(
+      ended.stderr,
+      /^error: .*no input tone.*; give it with: npx reprise run --input notes=x --input tone=value\n$/,
+    )
     assert.equal(ended.stdout, '')
     assert.equal((await folder.reprise('runs', '--json')).stdout, '')
   })
@@ -97,7 +100,10 @@ describe('reprise run', { concurrency: 4 }, () => {
     assert.match(second.stderr, /^run claim-1 completed before; this is its stored result\n$/)
     const other = await folder.reprise('run', '--id', 'claim-1', '--input', 'notes=other')
     assert.equal(other.code, 2)
-    assert.match(other.stderr, /^error: run claim-1 was started with other inputs: .*another --id/)
+    assert.match(
+      other.stderr,
+      /^error: run claim-1 was started with other inputs: .*; use another id, or make a new run from it with: npx reprise fork --run claim-1 --input notes=other\n$/,
+    )
   })
 
   test('stops after the task of --through with code 3, and resume goes on behind it', async () => {
@@ -106,7 +112,7 @@ describe('reprise run', { concurrency: 4 }, () => {
     const run = runIn(stopped)
     assert.equal(stopped.code, 3)
     assert.equal(stopped.stdout, '')
-    assert.match(stopped.stderr, new RegExp(`go on with: reprise resume ${run}\n$`))
+    assert.match(stopped.stderr, new RegExp(`continue with: npx reprise resume ${run}\n$`))
     const resumed = await folder.reprise('resume')
     assert.equal(resumed.code, 0)
     assert.equal(resumed.stdout, 'Urgentcalm\nSecond line\n')
@@ -125,7 +131,7 @@ describe('reprise run', { concurrency: 4 }, () => {
       assert.equal(ended.code, 5)
       assert.match(
         ended.stderr,
-        /^error: crew claims has no task "nte"; did you mean note\?; it has facts \(\S+\), note \(\S+\) \(see: reprise tasks\)\n$/,
+        /^error: crew claims has no task "nte"; did you mean note\?; it has facts \(\S+\), note \(\S+\); see them with: npx reprise tasks\n$/,
       )
     }
   })
@@ -145,8 +151,8 @@ describe('reprise run', { concurrency: 4 }, () => {
     )
     assert.equal(ended.code, 1)
     const run = runIn(ended)
-    const command = `reprise resume --file other.ts --store 'file:my state' ${run}`
-    assert.ok(ended.stderr.endsWith(`go on with: ${command}\n`), ended.stderr)
+    const command = `npx reprise resume ${run} --file other.ts --store 'file:my state'`
+    assert.ok(ended.stderr.endsWith(`continue with: ${command}\n`), ended.stderr)
     const again = await folder.reprise('resume', '--file', 'other.ts', '--store', 'file:my state', run, '--json')
     assert.equal(again.code, 1)
     const error = records(again)[0]?.['error'] as { code: string } | undefined
@@ -185,7 +191,7 @@ describe('reprise run', { concurrency: 4 }, () => {
       const ended = await folder.reprise(...args)
       assert.equal(ended.code, 2)
       assert.ok(ended.stderr.includes(`(Did you mean ${meant}?)`), ended.stderr)
-      assert.match(ended.stderr, /\(see: reprise .*--help\)\n$/)
+      assert.match(ended.stderr, /\(see: npx reprise .*--help\)\n$/)
     }
   })
 
@@ -222,7 +228,7 @@ describe('reprise replay', { concurrency: 4 }, () => {
     for (const command of [['replay', '-t', 'note'], ['resume']]) {
       const ended = await folder.reprise(...command)
       assert.equal(ended.code, 5)
-      assert.match(ended.stderr, /^error: there are no runs in .* yet; start one with: reprise run <file>\n$/)
+      assert.match(ended.stderr, /^error: there are no runs in .* yet; start one with: npx reprise run\n$/)
     }
     assert.equal(existsSync(join(folder.path, '.reprise')), false)
   })

@@ -20,7 +20,7 @@ describe('looking into a task', { concurrency: 3 }, () => {
     const note = await folder.reprise('show', 'first', '--task', 'note')
     assert.equal(note.stdout.match(/^│ line$/gm)?.length, 20)
     assert.doesNotMatch(note.stdout, /lookup {2}read/)
-    assert.match(note.stderr, /\nexecute it again from here with: reprise replay --run first -t note\n$/)
+    assert.match(note.stderr, /\nmake a new run from it with: npx reprise replay --run first -t note\n$/)
   })
 
   test('show --task --json gives the same as one object, and --steps only the entries of the task', async () => {

@@ -1,8 +1,8 @@
 // What the tests of the command line share: a folder with a crew, and the real program in a child process.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
 
@@ -96,9 +96,13 @@ export async function project(crew?: string): Promise<Project> {
   const write = (name: string, text: string): Promise<void> => writeFile(join(folder.path, name), text)
   await write('package.json', '{ "type": "module" }')
   if (crew !== undefined) await write('crew.ts', crew)
+  // where npm puts it, so that what it prints is what somebody in a project types: npx reprise
+  const command = join(folder.path, 'node_modules/.bin/reprise')
+  await mkdir(dirname(command), { recursive: true })
+  await symlink(main, command)
   const start: Project['start'] = (args, environment = {}, nodeOptions = []) => {
     const kept = Object.entries(process.env).filter(([name]) => !/^(REPRISE_|NO_COLOR$|FORCE_COLOR$|NODE_)/.test(name))
-    const child = spawn(process.execPath, ['--conditions=reprise-source', ...nodeOptions, main, ...args], {
+    const child = spawn(process.execPath, ['--conditions=reprise-source', ...nodeOptions, command, ...args], {
       cwd: folder.path,
       env: { ...Object.fromEntries(kept), ...environment },
       stdio: ['pipe', 'pipe', 'pipe'],

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { completeCommands } from '../../src/cli/invocation.ts'
 import { readMoment } from '../../src/cli/input/read-moment.ts'
 import { columns, plain, shorten } from '../../src/text/plain-text.ts'
 import { printTable } from '../../src/cli/terminal/print-table.ts'
@@ -43,14 +42,6 @@ test('a table cuts only the columns that may shrink, and fits the terminal', () 
     rows,
   )
   assert.deepEqual(lines, ['id          text', '0123456789  a long text…'])
-})
-
-test('commands in a text get the options that found the crew and the store, quoted for a shell', () => {
-  const place = { file: 'my crew.ts', crew: 'b', store: 'sqlite:x.db' }
-  assert.equal(
-    completeCommands('go on with: reprise resume r1; or reprise answer r1 q1', place),
-    `go on with: reprise resume --file 'my crew.ts' --crew b --store sqlite:x.db r1; or reprise answer --store sqlite:x.db r1 q1`,
-  )
 })
 
 test('durations and amounts stay short', () => {

@@ -417,7 +417,7 @@ describe('what a function of the user gives wrongly is said by its name', () => 
 
   test('a guardrail without a name is counted, once', async () => {
     const crew = crewOf({ tasks: [task({ guardrails: [() => false] })] })
-    await assert.rejects(crew.kickoff(), { message: /^guardrail 1 of task a gave false; give true, a reason/ })
+    await assert.rejects(crew.kickoff(), { message: /^task a failed: guardrail 1 gave false; give true, a reason/ })
   })
 
   test('a guardrail that refuses without a reason', async () => {
@@ -466,7 +466,7 @@ test('a store that the environment names wrongly is refused with the name of the
   using _ = environmentOf({ REPRISE_STORE: 'mongo://here' })
   await assert.rejects(crewOf({ store: undefined }).kickoff(), {
     code: 'STORE_INVALID',
-    message: /mongo:\/\/here.*REPRISE_STORE names it/,
+    message: /^the store that REPRISE_STORE names: .*mongo:\/\/here/,
   })
 })
 

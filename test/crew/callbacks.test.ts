@@ -105,7 +105,7 @@ describe('callbacks', () => {
     await assert.rejects(crew.kickoff({ id: 'r', inputs }), {
       code: 'CALLBACK_FAILED',
       task: 'count',
-      message: /the callback of task count threw: onTask is down; .*reprise resume r/,
+      message: /the callback of task count threw: onTask is down; .*crew\.run\('r'\)\.resume\(\)/,
     })
     broken = false
     await crew.resume('r')
@@ -315,7 +315,7 @@ describe('onStep', () => {
     await assert.rejects(flaky.kickoff({ id: 'r' }), {
       code: 'CALLBACK_FAILED',
       task: 'length',
-      message: /onStep at length#1\/1\.0 threw: the pager is down; .*reprise resume r/,
+      message: /onStep at length#1\/1\.0 threw: the pager is down; .*crew\.run\('r'\)\.resume\(\)/,
     })
     broken = false
     assert.equal((await flaky.resume('r')).status, 'completed')

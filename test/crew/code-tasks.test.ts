@@ -57,7 +57,10 @@ describe('what JSON would silently make nothing of', () => {
       const job = new Task({ name: 'count', effect: 'read', run: () => ({ rows: [value] }) as never })
       const error = await refusal(() => new Crew({ tasks: [job] }).kickoff())
       assert.equal(error.code, 'TASK_FAILED')
-      assert.match(error.message, new RegExp(`what task count gave is not JSON at count\\.rows\\[0\\]: ${found};`))
+      assert.match(
+        error.message,
+        new RegExp(`^task count failed: what it gave is not JSON at count\\.rows\\[0\\]: ${found};`),
+      )
     })
   }
 })
@@ -134,7 +137,7 @@ describe('a task that is a function', () => {
     await assert.rejects(reading.crew.kickoff({ id: 'r', inputs }), {
       code: 'TASK_FAILED',
       task: 'fetch',
-      message: /task fetch failed: the net is down; .*reprise resume r/,
+      message: /task fetch failed: the net is down; .*crew\.run\('r'\)\.resume\(\)/,
     })
     const saving = reports({ run: flaky('the disk') })
     await assert.rejects(saving.crew.kickoff({ id: 'r', inputs }), { task: 'save' })
@@ -165,7 +168,7 @@ describe('a task that is a function', () => {
     const { crew } = reports({ output: z.object({ id: z.number() }) })
     await assert.rejects(crew.kickoff({ inputs }), {
       code: 'OUTPUT_REFUSED',
-      message: /what task save gave does not fit its schema/,
+      message: /^task save failed: what it gave does not fit its schema/,
     })
   })
 
@@ -174,7 +177,7 @@ describe('a task that is a function', () => {
     await assert.rejects(crew.kickoff({ inputs }), {
       code: 'TASK_FAILED',
       message:
-        /^what task save gave is not JSON at save\.rows\[0\]\.count: a bigint; give text, numbers, lists or plain objects;/,
+        /^task save failed: what it gave is not JSON at save\.rows\[0\]\.count: a bigint; give text, numbers, lists or plain objects;/,
     })
   })
 

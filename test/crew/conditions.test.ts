@@ -70,7 +70,7 @@ describe('a task with a condition', () => {
     await assert.rejects(crew.kickoff({ id: 'r', inputs }), {
       code: 'TASK_FAILED',
       task: 'check',
-      message: /the condition of task check threw: no idea; .*reprise resume r/,
+      message: /the condition of task check threw: no idea; .*crew\.run\('r'\)\.resume\(\)/,
     })
     const vague = conditional((() => 'maybe') as never, { store })
     await assert.rejects(vague.crew.resume('r'), { message: /gave "maybe"; it must give true or false/ })

@@ -122,7 +122,7 @@ describe('a task that is a crew', () => {
     assert.deepEqual([question?.id, question?.path, question?.kind], ['research/q1', 'research#1/find#1', 'result'])
     assert.match(
       String(waiting),
-      /^Run r waits for an answer to research\/q1: Is this result of task find good\?.* \(reprise answer r research\/q1, in scripts with --decision/,
+      /^Run r waits for an answer to research\/q1: Is this result of task find good\?.* \(answer with crew\.run\('r'\)\.answer\('research\/q1', \{ decision: 'approve' \| /,
     )
     assert.deepEqual((await crew.getRun('r')).questions, [question])
     const answer = (id: string): Promise<void> => crew.answer('r', id, { decision: 'replace', output: 'mine' })
@@ -179,7 +179,7 @@ describe('a task that is a crew', () => {
       code: 'MODEL_FAILED',
       task: 'research',
       runId: 'r',
-      message: /task research failed in run r\/research#1: .*no power.*reprise resume r$/,
+      message: /^task research\/sum failed: .*no power; continue with crew\.run\('r'\)\.resume\(\)$/,
     })
     const { crew, model } = nested({ store })
     await crew.resume('r')
@@ -193,9 +193,9 @@ describe('a task that is a crew', () => {
     const outer = new Task({ name: 'all', crew: nested({ script: [{ when: 'Task: Sum', error: 'no power' }] }).crew })
     const crew = new Crew({ name: 'outer', tasks: [outer], store: memoryStore(), logger: { info() {}, warn() {} } })
     const failed = await crew.kickoff({ id: 'r', inputs }).catch((error: unknown) => error)
-    assert.deepEqual(String(failed).match(/reprise resume .*/g), ['reprise resume r'])
+    assert.deepEqual(String(failed).match(/crew\.run.*/g), ["crew.run('r').resume()"])
     // what is recorded is read later, next to commands of its own
-    assert.doesNotMatch((await crew.getRun('r')).error?.message ?? '', /reprise resume/)
+    assert.doesNotMatch((await crew.getRun('r')).error?.message ?? '', /continue with/)
   })
 
   test('does not repeat its once calls in a run that is made from its, unless told to', async () => {
@@ -371,7 +371,7 @@ describe('a task that is a crew', () => {
       throw new Error('no topic')
     }
     const { crew } = nested({ sub: { inputs: () => give() } })
-    const threw = { code: 'TASK_FAILED', message: /^the inputs of task research threw: no topic; the run is kept/ }
+    const threw = { code: 'TASK_FAILED', message: /^task research failed: its inputs threw: no topic; continue/ }
     await assert.rejects(crew.kickoff({ id: 'r', inputs }), threw)
     give = () => ({})
     await assert.rejects(crew.resume('r'), { code: 'INPUT_MISSING', task: 'research' })

@@ -205,7 +205,7 @@ describe('replay', () => {
       code: 'TASK_NOT_FOUND',
       message: new RegExp(`did you mean note.*facts \\(${facts.id}\\)`),
     })
-    await assert.rejects(crew.replay('note'), { code: 'RUN_NOT_FOUND', message: /kick it off first/ })
+    await assert.rejects(crew.replay('note'), { code: 'RUN_NOT_FOUND', message: /start one with crew\.kickoff\(\)$/ })
     await assert.rejects(crew.replay('note', { topic: 'x' } as never), {
       code: 'OPTION_UNKNOWN',
       message: /did you mean \{ inputs: \{ topic \} \}\?/,
@@ -220,7 +220,7 @@ describe('resume', () => {
     await assert.rejects(outage.crew.kickoff({ id: 'r', inputs }), {
       code: 'MODEL_FAILED',
       runId: 'r',
-      message: /reprise resume r$/,
+      message: /; continue with crew\.run\('r'\)\.resume\(\)$/,
     })
     const { crew, model } = claims(standard, store)
     assert.equal(String(await crew.resume()), 'the note')
@@ -237,7 +237,8 @@ describe('resume', () => {
       if (changed === 'refuse') {
         const refused = {
           code: 'DEFINITION_CHANGED',
-          message: /facts has changed since it was started: agent goal changed/,
+          message:
+            /^task facts failed: it has changed since it was started: agent goal changed; .*\{ changed: 'restart' \}/,
         }
         await assert.rejects(later.crew.resume('r', { changed }), refused)
         continue
@@ -319,7 +320,10 @@ describe('people', () => {
     const { crew, store } = claims()
     await crew.kickoff({ id: 'r', inputs })
     const before = await entriesOf(store, 'r')
-    await assert.rejects(crew.edit('r', 'assess', 'x'), { code: 'RUN_ENDED', message: /reprise replay --run r/ })
+    await assert.rejects(crew.edit('r', 'assess', 'x'), {
+      code: 'RUN_ENDED',
+      message: /never changed; make a new run from it with crew\.run\('r'\)\.replay\('assess'\)$/,
+    })
     await assert.rejects(crew.cancel('r'), { code: 'RUN_ENDED' })
     assert.deepEqual(await entriesOf(store, 'r'), before)
   })

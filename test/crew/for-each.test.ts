@@ -40,7 +40,7 @@ test('a run that fails fails no other, and its place says so', async () => {
     results.map(({ status, runId }) => `${runId} ${status}`),
     ['night-1 completed', 'night-2 failed', 'night-3 completed'],
   )
-  assert.match(String(results[1]), /no power.*reprise resume night-2/)
+  assert.match(String(results[1]), /no power.*crew\.run\('night-2'\)\.resume\(\)/)
   assert.ok(results[1]?.status === 'failed' && results[1].error.code === 'MODEL_FAILED')
   // the same again does what is left, and pays for nothing that is done
   const later = topics([], store)

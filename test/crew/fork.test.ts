@@ -312,7 +312,7 @@ describe('a call with what cannot be', () => {
       /the file to import is undefined; give a text/,
     )
     assert.equal((await crew.listRuns()).length, 1)
-    await refused(() => diamond().crew.plan({ from: 'end' }), 'RUN_NOT_FOUND', /kick it off first/)
+    await refused(() => diamond().crew.plan({ from: 'end' }), 'RUN_NOT_FOUND', /start one with crew\.kickoff\(\)$/)
   })
 })
 

@@ -42,7 +42,7 @@ for (const kind of ['sqlite', 'file']) {
       await assert.rejects(crew.kickoff({ id: 'r' }), {
         code: 'STORE_FAILED',
         runId: 'r',
-        message: /(full|no space|ENOSPC).*reprise resume r/i,
+        message: /(full|no space|ENOSPC).*crew\.run\('r'\)\.resume\(\)/i,
       })
       const asked = model.calls.length
       assert.ok(asked > 1 && asked < steps)

@@ -112,7 +112,7 @@ describe('a guardrail that is a function', () => {
     })
     await assert.rejects(thrown.crew.kickoff(), {
       code: 'TASK_FAILED',
-      message: /guardrail checks of task note threw: oops; to refuse/,
+      message: /^task note failed: guardrail checks threw: oops; to refuse/,
     })
     assert.equal(thrown.model.calls.length, 1)
     const vague = noting({ task: { guardrails: (() => 7) as never } })
@@ -266,7 +266,7 @@ describe('a task with human input', () => {
     await failing.crew.answer('r', 'q1', { decision: 'fail', reason: 'nonsense' })
     await assert.rejects(failing.crew.resume('r'), {
       code: 'TASK_FAILED',
-      message: /failed by a person's answer: nonsense/,
+      message: /^task note failed: a person's answer failed it: nonsense;/,
     })
   })
 

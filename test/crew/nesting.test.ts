@@ -93,7 +93,10 @@ for (const levels of [2_000, 100_000]) {
       const job = new Task({ name: 'compute', effect: 'read', run: () => nested(levels) })
       const error = await refusal(() => new Crew({ tasks: [job] }).kickoff())
       assert.equal(error.code, 'TASK_FAILED')
-      assert.match(error.message, /compute gave is not JSON at compute\.a\.a.*: nested more than 256 levels deep/)
+      assert.match(
+        error.message,
+        /compute failed: what it gave is not JSON at compute\.a\.a.*: nested more than 256 levels deep/,
+      )
     })
 
     test('among inputs, edits and answers is refused with its place, and the run takes another', async () => {

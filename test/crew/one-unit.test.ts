@@ -314,7 +314,10 @@ describe('the run of a crew that is a task', () => {
   test('is not deleted without the run that it works for, and is never the latest of its crew', async () => {
     const { crew, within, store } = claims()
     await crew.kickoff({ id: 'claim', inputs })
-    await assert.rejects(within.deleteRun('claim/settle#1'), { code: 'RUN_NEEDED', message: /delete run claim$/ })
+    await assert.rejects(within.deleteRun('claim/settle#1'), {
+      code: 'RUN_NEEDED',
+      message: /delete that run with crew\.run\('claim'\)\.delete\(\)$/,
+    })
     await assert.rejects(within.refresh(), { code: 'RUN_NOT_FOUND' })
     assert.equal(await store.row('claim/settle#1').then((row) => row?.status), 'completed')
   })

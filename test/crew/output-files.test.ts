@@ -151,7 +151,10 @@ describe('an output file', () => {
       reporting({ outputFile: 'reports/out.md', guardrails }, store).crew.kickoff({ id: 'r', inputs }),
     )
     assert.deepEqual([code, task], ['OUTPUT_FILE_FAILED', 'report'])
-    assert.match(message, /output file reports\/out\.md of task report has a file for a folder, .*reprise resume r/s)
+    assert.match(
+      message,
+      /output file reports\/out\.md of task report has a file for a folder, .*crew\.run\('r'\)\.resume\(\)/s,
+    )
     rmSync(join(folder.path, 'reports'))
     const { crew, model } = reporting({ outputFile: 'reports/out.md', guardrails }, store)
     await crew.resume('r')

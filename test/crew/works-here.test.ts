@@ -209,7 +209,7 @@ describe('new inputs over outputs that were made from old ones', () => {
       kept.stale.map(({ task, reasons }) => `${task}: ${reasons.join()}`),
       ['a: input topic changed'],
     )
-    const next = `execute what is stale with: reprise refresh --run ${kept.runId}`
+    const next = `execute what is stale or missing in a new run with crew.run('${kept.runId}').refresh()`
     assert.deepEqual(warnings, [`run ${kept.runId}: task a is stale: input topic changed; ${next}`])
     // still so when it is only read, or replayed again
     assert.equal((await crew.getRun(kept.runId)).stale.length, 1)

@@ -294,7 +294,7 @@ test('an append that fails ends the hold: nothing more runs, and the error names
   })
   await assert.rejects(crew.with({ store: broken }).kickoff({ id: 'r' }), {
     code: 'STORE_FAILED',
-    message: /the disk is full.*reprise resume r/,
+    message: /the disk is full.*crew\.run\('r'\)\.resume\(\)/,
   })
   assert.deepEqual(ran, [], 'no effect without its entry')
   assert.equal(String(await crew.resume('r')), 'x')

@@ -67,7 +67,7 @@ test('a replay before any kickoff says to kick off first', async () => {
   const { code, stderr } = await run(example, ['replay'], folder.path, model.environment)
   assert.notEqual(code, 0)
   assert.match(stderr, /RUN_NOT_FOUND/)
-  assert.match(stderr, /kick it off first/)
+  assert.match(stderr, /start one with crew\.kickoff\(\)/)
 })
 
 test('an id works in every process, any number of times, and the first run stays as it is, byte for byte', async () => {

@@ -110,7 +110,7 @@ test('a script whose second task failed goes on with that task', async () => {
 
   const failed = await run(script, [], folder.path, model.environment)
   assert.notEqual(failed.code, 0)
-  assert.match(failed.stderr, /reprise resume case-1/)
+  assert.match(failed.stderr, /continue with crew\.run\('case-1'\)\.resume\(\)/)
   const state = await crew.getRun(id)
   assert.equal(state.status, 'failed')
   assert.match(state.error?.message ?? '', /401|revoked|key/)

@@ -105,7 +105,7 @@ const plain = [
   'eyJhIjoxLCJiIjoyLCJjIjozfQ== is JSON in base64',
   'npm_config_registry and npm_lifecycle_event; ASIA-PACIFIC-REGION-1234',
   'at Object.<anonymous> (file:///home/ada/project/node_modules/x/dist/index.js:11210:38)',
-  'run 2026-01-31-brave-otter cannot be found; the run is kept, go on with: reprise resume r42',
+  'run 2026-01-31-brave-otter cannot be found; continue with: npx reprise resume r42',
 ]
 
 test('leaves ordinary texts, hashes, ids, addresses and files in base64 as they are', () => {

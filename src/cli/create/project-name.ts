@@ -20,5 +20,5 @@ function suggestion(name: string): string {
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^-+|-+$/g, '')
     .slice(0, 100)
-  return near === '' || taken.includes(near) ? '' : `; for instance: reprise create ${near}`
+  return near === '' || taken.includes(near) ? '' : `; for instance, ${near} is fine`
 }

@@ -4,17 +4,21 @@ import { defaultStoreUrl } from '../../crew/verbs/default-store.ts'
 import { environment } from '../../environment.ts'
 import { messageOf } from '../../errors.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
-import { resumeCommand, shellWord } from '../../engine/people/commands.ts'
 import { inspectStore } from '../../stores/inspect-store.ts'
 import { openStore, storePath } from '../../stores/open-store.ts'
 import type { Store } from '../../stores/store.ts'
 import { worksForAnother } from '../find/find-run.ts'
 import { plural } from '../terminal/entries-word.ts'
+import type { Commands } from '../write-command.ts'
 import { ok, warn, fail, type Check } from './check.ts'
 
 const instead = 'name another with --store, REPRISE_STORE or the store of the crew'
 
-export async function checkStore(given: string | undefined, crewStore: string | Store | undefined): Promise<Check[]> {
+export async function checkStore(
+  given: string | undefined,
+  crewStore: string | Store | undefined,
+  commands: Commands,
+): Promise<Check[]> {
   const { url, from } = whichStore(given, crewStore)
   const scheme = /^(sqlite|file):/i.exec(url)?.[1]?.toLowerCase() as 'sqlite' | 'file' | undefined
   try {
@@ -31,7 +35,7 @@ export async function checkStore(given: string | undefined, crewStore: string | 
     if (!exists) return [ok('store', `${place}: not there yet, the first run makes it`)]
     const found = ok('store', `${place}: ${sizeWords(bytes)}, can be written`)
     return layout === newest
-      ? [found, ok('layout', `${layout}, as this version writes it`), ...(await checkRuns(url))]
+      ? [found, ok('layout', `${layout}, as this version writes it`), ...(await checkRuns(url, commands))]
       : [found, otherLayout(layout, newest)]
   } catch (error) {
     return [fail('store', `${url}, ${from}: ${messageOf(error)}`, instead)]
@@ -62,7 +66,7 @@ function otherLayout(layout: number | undefined, newest: number): Check {
   )
 }
 
-async function checkRuns(url: string): Promise<Check[]> {
+async function checkRuns(url: string, commands: Commands): Promise<Check[]> {
   const store = await openStore(url)
   try {
     let count = 0
@@ -78,17 +82,11 @@ async function checkRuns(url: string): Promise<Check[]> {
     const runs = ok('runs', `${count}${running}`)
     const [first] = abandoned
     if (first === undefined) return [runs]
-    const names = abandoned.slice(0, 5).map(shellWord).join(', ')
+    const names = abandoned.slice(0, 5).join(', ')
     const more = abandoned.length > 5 ? ` and ${abandoned.length - 5} more` : ''
     const words = `${plural(abandoned.length, 'run')} whose process is gone: ${names}${more}`
-    return [
-      runs,
-      warn(
-        'abandoned',
-        words,
-        `go on with: ${resumeCommand(first)}, or end it with: reprise cancel ${shellWord(first)}`,
-      ),
-    ]
+    const next = (['resume', 'cancel'] as const).map((act) => commands.advice({ act, runId: first }))
+    return [runs, warn('abandoned', words, next.join(', or '))]
   } finally {
     await store.close()
   }

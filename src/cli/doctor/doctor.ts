@@ -5,6 +5,7 @@ import { checkStore } from './check-store.ts'
 import { checkSurroundings } from './check-surroundings.ts'
 import type { Check } from './check.ts'
 import { exitCodes } from '../exit-codes.ts'
+import { storeOutside } from '../find/open-runs.ts'
 import type { Invocation } from '../invocation.ts'
 import type { Channel, Format } from '../terminal/terminal.ts'
 import { wrap } from '../../text/wrap.ts'
@@ -14,12 +15,13 @@ export interface DoctorOptions {
   readonly crew?: string
 }
 
-export async function doctor({ terminal, options, complete }: Invocation<DoctorOptions>): Promise<number> {
-  const { crew, checks } = await checkCrew(options.file, options.crew)
-  const all = [...checkSurroundings(), ...checks, ...(await checkStore(options.store, crew?.store))]
+export async function doctor({ terminal, options, commands }: Invocation<DoctorOptions>): Promise<number> {
+  const { crew, checks } = await checkCrew(options.file, options.crew, commands)
+  commands.keptIn(storeOutside(crew?.store))
+  const all = [...checkSurroundings(), ...checks, ...(await checkStore(options.store, crew?.store, commands))]
   for (const check of all) {
     if (terminal.json) terminal.record(check)
-    else print(terminal.out, check, complete)
+    else print(terminal.out, check)
   }
   const failed = all.filter(({ state }) => state === 'fail').length
   const warned = all.filter(({ state }) => state === 'warn').length
@@ -30,12 +32,12 @@ export async function doctor({ terminal, options, complete }: Invocation<DoctorO
 const formats: { readonly [state in Check['state']]: Format } = { ok: 'green', warn: 'yellow', fail: 'red' }
 const column = 18
 
-function print(channel: Channel, { check, state, says, next }: Check, complete: (text: string) => string): void {
+function print(channel: Channel, { check, state, says, next }: Check): void {
   const head = `${state.padEnd(5)} ${check.padEnd(11)} `
   const [first = '', ...rows] = wrap(head + says, channel.width, column)
   channel.line({ text: first.slice(0, 5), format: formats[state] }, first.slice(5))
   for (const row of rows) channel.line(row)
   if (next !== undefined)
-    for (const row of wrap(`${' '.repeat(column)}${complete(next)}`, channel.width, column))
+    for (const row of wrap(`${' '.repeat(column)}${next}`, channel.width, column))
       channel.line({ text: row, format: 'dim' })
 }

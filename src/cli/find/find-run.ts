@@ -36,8 +36,8 @@ async function namedRun(store: Store, name: string): Promise<RunRow> {
   const exact = await store.row(name)
   if (exact) return exact
   if (name.length < shortest) {
-    const message = `there is no run ${name}, and the beginning of an id has at least ${shortest} characters; see: reprise runs`
-    throw new RepriseError('RUN_NOT_FOUND', message, { runId: name })
+    const message = `there is no run ${name}, and the beginning of an id has at least ${shortest} characters`
+    throw new RepriseError('RUN_NOT_FOUND', message, { runId: name, next: { act: 'runs' } })
   }
   const matches: RunRow[] = []
   for await (const row of allRows(store, {})) if (row.run.startsWith(name)) matches.push(row)
@@ -50,21 +50,22 @@ async function namedRun(store: Store, name: string): Promise<RunRow> {
   if (canAsk()) return pickRun(`Which of the runs that begin with ${name}?`, matches)
   const shown = matches.slice(0, 10).map((row) => `${row.run} (${row.crew}, ${row.status})`)
   const more = matches.length > shown.length ? ` and ${matches.length - shown.length} more` : ''
-  throw new UsageError(
-    `${matches.length} runs begin with ${name}: ${shown.join(', ')}${more}; give more of the id, or see: reprise runs`,
-  )
+  throw new UsageError(`${matches.length} runs begin with ${name}: ${shown.join(', ')}${more}; give more of the id`, {
+    next: { act: 'runs' },
+  })
 }
 
 /** A usage error where nobody can be asked; RUN_NOT_FOUND when there is none to pick. */
 async function anyRun(store: Store, crew: string | undefined, fits: (row: RunRow) => boolean): Promise<RunRow> {
-  if (!canAsk()) throw new UsageError('no run is named; give its id, the beginning of it, or latest; see: reprise runs')
+  if (!canAsk())
+    throw new UsageError('no run is named; give its id, the beginning of it, or latest', { next: { act: 'runs' } })
   const rows: RunRow[] = []
   for await (const row of allRows(store, crew === undefined ? {} : { crew })) {
     if (!isBacktest(row.crew) && fits(row)) rows.push(row)
     if (rows.length === mostListed) break
   }
   if (rows.length === 0)
-    throw new RepriseError('RUN_NOT_FOUND', `there is no such run in ${store.url}; see: reprise runs`)
+    throw new RepriseError('RUN_NOT_FOUND', `there is no such run in ${store.url}`, { next: { act: 'runs' } })
   return pickRun('Which run?', rows)
 }
 
@@ -90,15 +91,15 @@ async function pickRun(title: string, rows: readonly RunRow[]): Promise<RunRow> 
   const { pick } = await import('../terminal/pick.ts')
   const picked = await pick(title, choices, thePerson())
   if (picked) return picked
-  throw new UsageError('no run was picked; name one, or see: reprise runs')
+  throw new UsageError('no run was picked; name one', { next: { act: 'runs' } })
 }
 
 /** For what cannot be undone: the beginning of an id is enough only where a person is asked whether that run is meant. */
 export async function findWhole(store: Store, name: string | undefined, asked: boolean): Promise<RunRow> {
   const row = await findRun(store, name)
   if (asked || name === undefined || row.run === name || name === 'latest') return row
-  const words = `there is no run ${name}; for run ${row.run}, give its whole id, since nobody is asked; see: reprise runs`
-  throw new RepriseError('RUN_NOT_FOUND', words, { runId: name })
+  const words = `there is no run ${name}; for run ${row.run}, give its whole id, since nobody is asked`
+  throw new RepriseError('RUN_NOT_FOUND', words, { runId: name, next: { act: 'runs' } })
 }
 
 /** Of the runs that can go on. */
@@ -137,7 +138,7 @@ async function latestRun(store: Store, crew: string | undefined): Promise<RunRow
   for await (const row of allRows(store, { roots: true, ...(crew === undefined ? {} : { crew }) }))
     if (crew !== undefined || mayBeLatest(row)) return row
   const what = crew === undefined ? 'there are no runs' : `crew ${crew} has no runs`
-  throw new RepriseError('RUN_NOT_FOUND', `${what} in ${store.url} yet; start one with: reprise run <file>`)
+  throw new RepriseError('RUN_NOT_FOUND', `${what} in ${store.url} yet`, { next: { act: 'kickoff' } })
 }
 
 function shared(a: string, b: string): number {

@@ -4,6 +4,7 @@ import type { Crew } from '../../crew/crew.ts'
 import { findTask } from '../../crew/result/result.ts'
 import type { Task } from '../../crew/task.ts'
 import { UsageError } from '../exit-codes.ts'
+import { seeTasks } from '../write-command.ts'
 import { canAsk, thePerson } from '../terminal/ask-line.ts'
 import { pick } from '../terminal/pick.ts'
 
@@ -31,7 +32,7 @@ export async function chooseTask<T extends Named>(
   const names = matches.map(({ name }) => name).join(', ')
   if (!canAsk()) {
     const what = begin === '' ? 'no task is named' : `${matches.length} tasks of ${where} begin with ${begin}`
-    throw new UsageError(`${what}; give the name of one: ${names}; see: reprise tasks`)
+    throw new UsageError(`${what}; give the name of one: ${names}`, { next: seeTasks })
   }
   const choices = matches.map((task) => ({ value: task, label: task.name, note: task.description ?? '' }))
   const picked = await pick(`Which task of ${where}?`, choices, thePerson())
@@ -52,5 +53,5 @@ export async function taskNameOf(crew: Crew, reference: string | undefined): Pro
 /** Before a crew is loaded for a task that nobody has named. */
 export function checkTaskNamed(reference: string | undefined): void {
   if (reference === undefined && !canAsk())
-    throw new UsageError('no task is named; give it with -t, by its name or id; see: reprise tasks')
+    throw new UsageError('no task is named; give it with -t, by its name or id', { next: seeTasks })
 }

@@ -1,13 +1,13 @@
 // Finding the crew that a command is about: the module, and the one export of it that is a crew.
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Crew } from '../../crew/crew.ts'
-import { RepriseError, messageOf } from '../../errors.ts'
+import { RepriseError, messageOf, reworded } from '../../errors.ts'
 import { nearest } from '../../options.ts'
 import { UsageError } from '../exit-codes.ts'
-
-const usualPlaces = ['crew.ts', 'crew.mts', 'crew.js', 'src/crew.ts', 'src/crew.js']
+import type { CommandNext } from '../write-command.ts'
+import { usualFile, usualPlaces } from './usual-file.ts'
 
 /** CREW_NOT_FOUND says what there is instead; a usage error when the module itself cannot be loaded. */
 export async function loadCrew(file: string | undefined, wanted: string | undefined): Promise<Crew> {
@@ -20,52 +20,36 @@ export async function loadCrew(file: string | undefined, wanted: string | undefi
   if (first && crews.every(([, crew]) => crew === first[1])) return first[1]
   const names = crews.map(([name]) => name)
   if (first)
-    throw notFound(
-      `${path} exports ${names.length} crews, ${names.join(' and ')}; choose one with: reprise … --crew ${names[0]}`,
-    )
-  throw notFound(
-    `${path} exports ${crewless(module)}; add: export const crew = new Crew({ … }), and check it with: reprise doctor`,
-  )
-}
-
-/** Where the crew of this folder is looked for: what package.json says, else the first usual place that has a file. */
-export function usualFile(): string | undefined {
-  return declaredFile() ?? usualPlaces.find((place) => existsSync(place))
+    throw notFound(`${path} exports ${names.length} crews, ${names.join(' and ')}`, {
+      act: 'again',
+      to: 'choose one',
+      words: ['--crew', first[0]],
+    })
+  throw notFound(`${path} exports ${crewless(module)}; add: export const crew = new Crew({ … })`, {
+    act: 'command',
+    to: 'check it',
+    words: ['doctor'],
+    takes: 'crew',
+  })
 }
 
 function nowhere(): never {
   throw notFound(
     `there is no ${usualPlaces.slice(0, -1).join(', ')} or ${usualPlaces.at(-1)} in ${process.cwd()}; ` +
-      `name the file (reprise run <file>, or --file <file> with other commands), or put "reprise": { "crew": "path" } into package.json`,
+      `name the crew's file, or put "reprise": { "crew": "path" } into package.json`,
+    newProject,
   )
-}
-
-function declaredFile(): string | undefined {
-  if (!existsSync('package.json')) return undefined
-  let declared: unknown
-  try {
-    declared = (JSON.parse(readFileSync('package.json', 'utf8')) as { reprise?: { crew?: unknown } } | null)?.reprise
-      ?.crew
-  } catch (error) {
-    throw new UsageError(`package.json cannot be read: ${messageOf(error)}; correct it, or name the crew's file`)
-  }
-  if (declared === undefined || typeof declared === 'string') return declared
-  throw new UsageError(`"reprise": { "crew" } in package.json is ${JSON.stringify(declared)}; give the path of a file`)
 }
 
 async function load(path: string): Promise<{ readonly [name: string]: unknown }> {
   const found = statSync(path, { throwIfNoEntry: false })
-  if (found?.isDirectory())
-    throw notFound(`${path} is a folder; name the file that exports the crew, as in: reprise run src/crew.ts`)
+  if (found?.isDirectory()) throw notFound(`${path} is a folder; name the file in it that exports the crew`, newProject)
   if (!found)
-    throw notFound(
-      `there is no file ${path} in ${process.cwd()}; name the file that exports the crew, or make a project with: reprise create`,
-    )
+    throw notFound(`there is no file ${path} in ${process.cwd()}; name the file that exports the crew`, newProject)
   try {
     return await importWhole(pathToFileURL(resolve(path)).href)
   } catch (error) {
-    if (RepriseError.isInstance(error))
-      throw new RepriseError(error.code, `${path}: ${error.message}`, { cause: error })
+    if (RepriseError.isInstance(error)) throw reworded(error, `${path}: ${error.facts}`)
     throw new UsageError(`${path} cannot be loaded: ${messageOf(error)}; correct it and run the command again`, {
       cause: error,
     })
@@ -121,6 +105,8 @@ function kindOf(value: unknown): string {
   return value === null ? 'null' : `a ${typeof value}`
 }
 
-function notFound(message: string): RepriseError {
-  return new RepriseError('CREW_NOT_FOUND', message)
+const newProject: CommandNext = { act: 'command', to: 'or make a project', words: ['create'], takes: 'nothing' }
+
+function notFound(message: string, next?: CommandNext): UsageError {
+  return new UsageError(message, { code: 'CREW_NOT_FOUND', ...(next ? { next } : {}) })
 }

@@ -1,5 +1,6 @@
 // The store that a command works on: `--store`, else REPRISE_STORE, else the default beside package.json.
 import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { defaultStoreUrl, openCrewStore } from '../../crew/verbs/default-store.ts'
 import type { Engine } from '../../engine/definition.ts'
 import { realWorld } from '../../engine/world.ts'
@@ -19,7 +20,7 @@ export async function openRuns(store: string | undefined): Promise<OpenEngine> {
 
 export function noRunsYet(store?: string): RepriseError {
   const place = storeUrl(store)
-  return new RepriseError('RUN_NOT_FOUND', `there are no runs in ${place} yet; start one with: reprise run <file>`)
+  return new RepriseError('RUN_NOT_FOUND', `there are no runs in ${place} yet`, { next: { act: 'kickoff' } })
 }
 
 /** For commands that go on from a run: RUN_NOT_FOUND where there was never one, before a store is made. */
@@ -40,6 +41,16 @@ export async function openExistingRuns(store: string | undefined): Promise<OpenE
 
 function storeUrl(store: string | undefined): string {
   return store ?? environment().store ?? defaultStoreUrl(process.cwd())
+}
+
+/** The store that a crew names, where commands that do not load the crew would look in another one. */
+export function storeOutside(store: string | Store | undefined): string | undefined {
+  const url = typeof store === 'object' ? store.url : store
+  const path = url === undefined ? undefined : storePath(url)
+  // one without a place is gone with its process
+  if (path === undefined) return undefined
+  const found = storePath(storeUrl(undefined))
+  return found !== undefined && resolve(found) === resolve(path) ? undefined : url
 }
 
 /** False where a run would be the first: nothing is made by asking. STORE_INVALID. */

@@ -1,14 +1,14 @@
 // The open questions of a run for people who answer them later: the text, and below it the command, on a line of its own to be copied.
-import { resumeCommand } from '../../engine/people/commands.ts'
-import { howToAnswer } from '../../engine/people/questions.ts'
+import { answering } from '../../engine/people/questions.ts'
 import type { Question } from '../../journal/entries.ts'
 import { taskOf } from '../../journal/paths.ts'
 import type { Channel } from '../terminal/terminal.ts'
 import { plural } from '../terminal/entries-word.ts'
 import { wrap } from '../../text/wrap.ts'
+import type { Commands } from '../write-command.ts'
 import { printBlock, readable } from './text-block.ts'
 
-export function printOpenQuestion(channel: Channel, question: Question, command: string): void {
+export function printOpenQuestion(channel: Channel, commands: Commands, run: string, question: Question): void {
   const { id, kind, path, text } = question
   const head = `question ${id}`
   const [first = '', ...rows] = wrap(`${head} (${kind}), task ${taskOf(path)}: ${text}`, channel.width, 2)
@@ -16,7 +16,9 @@ export function printOpenQuestion(channel: Channel, question: Question, command:
   channel.line({ text: head, format: 'bold' }, first.slice(head.length))
   for (const row of rows) channel.line(row)
   printSubject(channel, question)
-  channel.line(`  ${command}`)
+  const next = answering(run, question)
+  channel.line(`  decide ${next.decisions.join(' or ')}, in scripts by --decision, with:`)
+  channel.line(`  ${commands.command(next)}`)
 }
 
 /** What the question is about, as far as its own text does not show it. */
@@ -25,14 +27,9 @@ export function printSubject(channel: Channel, question: Question): void {
 }
 
 /** Of a run that cannot go on without them. */
-export function sayWaiting(
-  channel: Channel,
-  complete: (text: string) => string,
-  run: string,
-  questions: readonly Question[],
-): void {
+export function sayWaiting(channel: Channel, commands: Commands, run: string, questions: readonly Question[]): void {
   channel.line({ text: `run ${run} waits for ${plural(questions.length, 'answer')}`, format: 'yellow' })
-  for (const question of questions) printOpenQuestion(channel, question, complete(howToAnswer(run, question)))
+  for (const question of questions) printOpenQuestion(channel, commands, run, question)
   channel.line()
-  channel.line(complete(`then go on with: ${resumeCommand(run)}`))
+  channel.line(`then ${commands.advice({ act: 'resume', runId: run })}`)
 }

@@ -60,7 +60,6 @@ export function changedOption(): Option {
 
 export function example(command: Program, line: string): void {
   command.addHelpText('after', `\nExample:\n  ${line}`)
-  if (command.name() !== 'reprise') command.showHelpAfterError(`(see: reprise ${command.name()} --help)`)
 }
 
 export function collect(value: string, before: readonly string[] = []): readonly string[] {

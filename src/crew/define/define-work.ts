@@ -122,7 +122,7 @@ async function callFor<Made>(task: Task, make: () => Made | Promise<Made>): Prom
   try {
     return await make()
   } catch (error) {
-    const words = `the inputs of task ${task.name} threw: ${redact(messageOf(error))}`
+    const words = `its inputs threw: ${redact(messageOf(error))}`
     throw new RepriseError('TASK_FAILED', words, { task: task.name, cause: error })
   }
 }

@@ -34,7 +34,8 @@ export function interpolate(text: string, inputs: { readonly [name: string]: Jso
 function missing(name: string, where: string): RepriseError {
   return new RepriseError(
     'INPUT_MISSING',
-    `${where} uses {${name}}, but there is no input ${name}; give inputs: { ${name}: … }, or write {{${name}}} for a literal brace`,
+    `${where} uses {${name}}, but there is no input ${name} (a literal brace is written {{${name}}})`,
+    { next: { act: 'give', inputs: [name] } },
   )
 }
 

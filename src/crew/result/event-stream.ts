@@ -162,6 +162,6 @@ function frame({
 
 /** Errors that are not ours may quote addresses and queries, so they are only said to have happened. */
 function safeError(error: unknown, run: string): { readonly code: string; readonly message: string } {
-  if (RepriseError.isInstance(error)) return { code: error.code, message: redact(error.message) }
+  if (RepriseError.isInstance(error)) return { code: error.code, message: redact(error.facts) }
   return { code: 'STORE_FAILED', message: `the events of run ${run} cannot be read any further` }
 }

@@ -1,24 +1,35 @@
 // What a crew says about its work: nothing but warnings, unless it is verbose or has a logger.
-import type { Logger } from '../../engine/definition.ts'
+import type { Logger, Told } from '../../engine/definition.ts'
 import { messageOf } from '../../errors.ts'
 import type { Entry } from '../../journal/entries.ts'
 import { isNested, taskOf } from '../../journal/paths.ts'
 import { replyText } from '../../journal/state/state.ts'
+import { nextWords, type Next } from '../../next.ts'
 import { redact } from '../../secrets/redact.ts'
 
 // what a model or a tool said must not steer the terminal
 const print = (message: string): void => void process.stderr.write(`${message.replaceAll(/[\p{Cc}]+/gu, ' ')}\n`)
 
-export const verboseLogger: Logger = { info: print, warn: (message) => print(`warning: ${message}`) }
+let advice: (next: Next) => string = nextWords
+
+/** The command line names its commands where the library names methods, also in what crews without a logger of their own print. */
+export function adviseWith(words: (next: Next) => string): void {
+  advice = words
+}
+
+const warn = (message: string, told?: Told): void =>
+  print(`warning: ${told ? `${told.facts}; ${advice(told.next)}` : message}`)
+
+export const verboseLogger: Logger = { info: print, warn }
 export const quietLogger: Logger = { info: () => {}, warn: verboseLogger.warn }
 
 /** A logger that throws must not be taken for a store or a run that fails. */
 export function guarded(logger: Logger): Logger {
   const guard =
     (level: keyof Logger) =>
-    (message: string): void => {
+    (message: string, told?: Told): void => {
       try {
-        logger[level](message)
+        logger[level](message, told)
       } catch (error) {
         process.emitWarning(`the logger of a crew threw: ${redact(messageOf(error))}`)
       }
@@ -37,7 +48,7 @@ export function describeEntry(entry: Entry): string | undefined {
     case 'run.completed':
       return 'completed'
     case 'run.failed':
-      return `failed: ${entry.error.message}`
+      return `failed${entry.task === undefined ? '' : ` in task ${entry.task}`}: ${entry.error.message}`
     case 'run.cancelled':
       return `cancelled${entry.by === undefined ? '' : ` by ${entry.by}`}`
     case 'task.inherited': {

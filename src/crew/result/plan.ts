@@ -115,24 +115,37 @@ function sumOf(executed: readonly PlannedTask[]): Expected {
 
 const headlines = { fork: 'A new run from run', resume: 'A resume of run', kickoff: 'A new run' }
 
-function planText({ of, run, tasks, execute, estimate, warnings }: Plan): string {
+/** A line for people; each surface colours it in its own way. The text of a task's line begins with its action. */
+export interface PlanLine {
+  readonly is: 'title' | 'task' | 'expected' | 'warning'
+  readonly text: string
+  readonly action?: PlannedTask['action']
+}
+
+const planText = (plan: Plan): string =>
+  planLines(plan)
+    .map(({ is, text }) => (is === 'task' ? `  ${text}` : text))
+    .join('\n')
+
+export function planLines({ of, run, tasks, execute, estimate, warnings }: Plan): PlanLine[] {
   const count =
     execute.length === 0
       ? 'nothing is'
       : `${execute.length} of ${tasks.length} tasks ${execute.length === 1 ? 'is' : 'are'}`
   const width = Math.max(...tasks.map((planned) => planned.task.length))
-  const lines = tasks.map((planned) => {
+  const lines = tasks.map((planned): PlanLine => {
+    const { action, task } = planned
     const expected = execute.includes(planned.task) ? `; ${estimateWords(planned.estimate)}` : ''
     const [why, ...more] = planned.reasons
     const reasons = [`${why}${unlessWords(planned)}`, ...more].join('; ')
-    return `  ${planned.action.padEnd(7)}  ${planned.task.padEnd(width)}  ${reasons}${expected}`
+    return { is: 'task', action, text: `${action.padEnd(7)}  ${task.padEnd(width)}  ${reasons}${expected}` }
   })
   return [
-    `${headlines[of]}${run === undefined ? '' : ` ${run}`}: ${count} executed`,
+    { is: 'title', text: `${headlines[of]}${run === undefined ? '' : ` ${run}`}: ${count} executed` },
     ...lines,
-    ...(execute.length > 0 ? [`Expected: ${expectedWords(estimate)}`] : []),
-    ...warnings.map((warning) => `Warning: ${warning}`),
-  ].join('\n')
+    ...(execute.length > 0 ? [{ is: 'expected', text: `Expected: ${expectedWords(estimate)}` } as const] : []),
+    ...warnings.map((warning) => ({ is: 'warning', text: `Warning: ${warning}` }) as const),
+  ]
 }
 
 function unlessWords({ unless = [] }: PlannedTask): string {

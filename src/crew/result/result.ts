@@ -1,17 +1,15 @@
 // What a call gives back, folded from the journal alone: a run that has just ended and one read back from the store give the same.
 import type { ChatMessage } from '../../journal/entries.ts'
 import type { CrewDefinition, TaskDefinition } from '../../engine/definition.ts'
-import { howToAnswer } from '../../engine/people/questions.ts'
-import { resumeCommand, shellWord } from '../../engine/people/commands.ts'
 import { messagesOf } from '../../engine/talk/conversation.ts'
 import { outputOf } from '../../engine/run/so-far.ts'
 import type { Stale } from '../../engine/plan/stale-tasks.ts'
 import { RepriseError } from '../../errors.ts'
 import type { Question, Usage } from '../../journal/entries.ts'
-import { childRun } from '../../journal/paths.ts'
 import { addUsage, noUsage, spentOn, type RunState, type TaskState } from '../../journal/state/state.ts'
 import { describe, nearest } from '../../options.ts'
 import { outcomesOf, type PlannedOutcome } from './plan.ts'
+import { suspensionOf, suspensionWords, type Suspension } from './suspension.ts'
 import type { Task } from '../task.ts'
 
 export interface TaskOutput<Output = unknown> {
@@ -63,7 +61,7 @@ interface ResultBase<T extends Tasks> {
   readonly plan: readonly PlannedOutcome[] | undefined
   /** Open ones; those of a task that is a crew under its name: `research/q1`. */
   readonly questions: readonly Question[]
-  /** On a completed run its text; on a suspended one, a sentence that says what it waits for. */
+  /** On a completed run its text; on a suspended one, a sentence that says what it waits for and which call is next. */
   toString(): string
 }
 
@@ -74,7 +72,7 @@ export type CompletedResult<T extends Tasks = Tasks> = ResultBase<T> & {
 export type SuspendedResult<T extends Tasks = Tasks> = ResultBase<T> & {
   readonly status: 'suspended'
   readonly output: undefined
-}
+} & Suspension
 export type RunResult<T extends Tasks = Tasks> = CompletedResult<T> | SuspendedResult<T>
 
 export async function toResult<T extends Tasks>(
@@ -86,7 +84,7 @@ export async function toResult<T extends Tasks>(
   const tasks = await taskOutputs(state, crew)
   const last = tasks.at(-1)
   const completed = state.status === 'completed'
-  const sentence = suspensionSentence(state, questions)
+  const suspension = completed ? undefined : suspensionOf(state, questions)
   const kept = tasks.filter((task) => task.status === 'inherited')
   const result = {
     runId: state.run,
@@ -99,7 +97,8 @@ export async function toResult<T extends Tasks>(
     stale,
     plan: await outcomesOf(state, crew),
     questions,
-    toString: () => (completed ? (last?.raw ?? '') : sentence),
+    ...suspension,
+    toString: () => (suspension ? suspensionWords(state.run, suspension, questions) : (last?.raw ?? '')),
   }
   // console.log(result) prints what String(result) gives, as print does for CrewAI's; not enumerable, so that it is no data
   Object.defineProperty(result, Symbol.for('nodejs.util.inspect.custom'), { value: () => result.toString() })
@@ -168,31 +167,4 @@ async function toTaskOutput(state: RunState, task: TaskState, code: TaskDefiniti
 function firstWords(text: string, count: number): string {
   const words = text.trim().split(/\s+/)
   return words.length <= count ? words.join(' ') : `${words.slice(0, count).join(' ')}…`
-}
-
-function suspensionSentence(state: RunState, questions: readonly Question[]): string {
-  const resume = `go on with: ${resumeCommand(state.run)}`
-  switch (state.suspended?.reason) {
-    case 'questions':
-    case 'limit':
-    case 'child': {
-      const asked = questions.map(
-        (question) => `${question.id}: ${question.text} (${howToAnswer(state.run, question)})`,
-      )
-      if (asked.length > 0) return `Run ${state.run} waits for an answer to ${asked.join(' and ')}; then ${resume}`
-      const runs = (state.suspended.children ?? []).map((attempt) => childRun(state.run, attempt))
-      if (runs.length === 0) return `Run ${state.run} has its answers; ${resume}`
-      return `Run ${state.run} waited for ${runs.join(' and ')}; see: ${runs.map((run) => `reprise show ${shellWord(run)}`).join(', ')}; ${resume}`
-    }
-    case 'parent':
-      return `Run ${state.run} works for another one that has used up its budget; go on with that one`
-    case 'through':
-      return `Run ${state.run} stopped after task ${state.suspended.through}, as asked; ${resume}`
-    case 'takeovers':
-      return `Run ${state.run} was taken up five times without a new step, so it is left alone; find out what ends its processes, then ${resume}`
-    case 'edited':
-      return `Run ${state.run} lacks entries, or some were changed, and it has tasks to do; ${resume}`
-    default:
-      return `Run ${state.run} was stopped; ${resume}`
-  }
 }

@@ -12,6 +12,7 @@ import { digest } from '../../journal/hash.ts'
 import { canonicalJson, type Json } from '../../journal/json.ts'
 import { callerOf } from '../../journal/paths.ts'
 import { addUsage, noUsage, type RunState } from '../../journal/state/state.ts'
+import { nextWords } from '../../next.ts'
 import { dollars, plural } from '../../text/words.ts'
 import { addCost } from '../../models/cost.ts'
 import type { Store } from '../../stores/store.ts'
@@ -74,8 +75,8 @@ export async function backtest(engine: Engine, crew: CrewDefinition, request: Ba
   const { runs, passed } = await storedCases(engine, crew, task, request.runs)
   if (runs.length === 0) {
     const why = passed.map(({ run, reason }) => `${run}: ${reason}`).slice(0, 3)
-    const words = `crew ${crew.name} has no run in ${engine.store.url} with an output of ${task.name} and all that it is given; kick it off first`
-    throw new RepriseError('RUN_NOT_FOUND', [words, ...why].join('; '))
+    const words = `crew ${crew.name} has no run in ${engine.store.url} with an output of ${task.name} and all that it is given`
+    throw new RepriseError('RUN_NOT_FOUND', [words, ...why].join('; '), { next: { act: 'kickoff' } })
   }
   const tried = await pooled(
     runs,
@@ -109,8 +110,8 @@ async function tryCase(
     changes,
   }
   try {
-    const goOn = `the same backtest, with id ${JSON.stringify(id)}`
-    const state = await backtestCase(engine, crew, task, stored, trial, { signal, goOn })
+    const next = { act: 'backtest', task: task.name, id } as const
+    const state = await backtestCase(engine, crew, task, stored, trial, { signal, next })
     const made = state.tasks.get(task.name)?.output
     if (!made) return undefined
     const equal = sameOutput(stored.output, made)
@@ -188,24 +189,48 @@ function summary(
   return data
 }
 
-function backtestText(data: Omit<Backtest, 'toString'>): string {
-  const { task, id, cases, equal, different, failed, pending, usage, cost, passed } = data
+/** A line for people; each surface indents and colours it in its own way. */
+export interface BacktestLine {
+  readonly is: 'title' | 'case' | 'old' | 'new' | 'sum' | 'pending'
+  readonly text: string
+}
+
+export function backtestLines(data: Omit<Backtest, 'toString'>): BacktestLine[] {
+  const { task, cases, equal, different, failed, pending, usage, cost, passed } = data
   const tokens = ({ input, output }: Usage): string => (input + output).toLocaleString('en')
-  const lines = cases.map((one) => {
-    const verdict = one.error ? `failed: ${one.error.message}` : one.equal ? 'equal' : 'different'
+  const lines = cases.flatMap((one): BacktestLine[] => {
+    const verdict = one.error ? `failed: ${one.error.facts}` : one.equal ? 'equal' : 'different'
     const withheld = one.withheld.length > 0 ? ` (not called: ${one.withheld.join(', ')})` : ''
-    const sides = one.equal || !one.new ? [] : [`    old: ${oneLine(one.old.raw)}`, `    new: ${oneLine(one.new.raw)}`]
-    return [`  ${one.run}  ${oneLine(verdict)}${withheld}`, ...sides].join('\n')
+    const whole: BacktestLine = { is: 'case', text: `${one.run}  ${oneLine(verdict)}${withheld}` }
+    if (one.equal || !one.new) return [whole]
+    return [whole, { is: 'old', text: oneLine(one.old.raw) }, { is: 'new', text: oneLine(one.new.raw) }]
   })
+  const counts = `${equal} equal, ${different} different, ${failed} failed`
+  const spent = `Tokens: ${tokens(usage.old)} then, ${tokens(usage.new)} now`
+  const over = `Passed over: ${plural(passed.length, 'run')} without an output of its own that could be compared`
   return [
-    `Backtest of ${task} on ${plural(cases.length, 'run')}: ${equal} equal, ${different} different, ${failed} failed`,
+    { is: 'title', text: `Backtest of ${task} on ${plural(cases.length, 'run')}: ${counts}` },
     ...lines,
-    `Tokens: ${tokens(usage.old)} then, ${tokens(usage.new)} now; cost: ${dollars(cost.old)} then, ${dollars(cost.new)} now`,
-    ...(pending > 0 ? [`Not tried yet: ${pending}; go on with id ${JSON.stringify(id)}`] : []),
-    ...(passed.length > 0
-      ? [`Passed over: ${plural(passed.length, 'run')} without an output of its own that could be compared`]
-      : []),
-  ].join('\n')
+    { is: 'sum', text: `${spent}; cost: ${dollars(cost.old)} then, ${dollars(cost.new)} now` },
+    ...(pending > 0 ? [{ is: 'pending', text: `Not tried yet: ${pending}` } as const] : []),
+    ...(passed.length > 0 ? [{ is: 'sum', text: over } as const] : []),
+  ]
+}
+
+/** What stands before the text of a line. */
+export const backtestIndents: { readonly [is in BacktestLine['is']]: string } = {
+  title: '',
+  case: '  ',
+  old: '    old: ',
+  new: '    new: ',
+  sum: '',
+  pending: '',
+}
+
+function backtestText(data: Omit<Backtest, 'toString'>): string {
+  const advice = `; ${nextWords({ act: 'backtest', task: data.task, id: data.id })}`
+  const whole = ({ is, text }: BacktestLine): string => backtestIndents[is] + text + (is === 'pending' ? advice : '')
+  return backtestLines(data).map(whole).join('\n')
 }
 
 /** What a model said must not steer a terminal, nor fill it. */

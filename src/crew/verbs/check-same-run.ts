@@ -16,11 +16,10 @@ export function checkSameInputs(state: RunState, given: GivenInputs): void {
   if (digest(inputs) === digest(before)) return
   const names = [...new Set([...Object.keys(before), ...Object.keys(inputs)])]
   const words = differences(before, inputs, names)
-  throw new RepriseError(
-    'INPUTS_DIFFER',
-    `run ${state.run} was started with other inputs: ${words}; use another id, or replay it with new inputs`,
-    { runId: state.run },
-  )
+  throw new RepriseError('INPUTS_DIFFER', `run ${state.run} was started with other inputs: ${words}`, {
+    runId: state.run,
+    next: { act: 'fork', runId: state.run },
+  })
 }
 
 /** A run that is to be made under an id that is taken must be the one that was made by the same call. */

@@ -1,6 +1,5 @@
 // What a crew does with its runs, without the types of the user's tasks: start, resume, make one from another, plan. Everything is
 // checked before anything is spent; the engine does the rest.
-import { refreshCommand } from '../../engine/people/commands.ts'
 import type {
   ChangedPolicy,
   CrewDefinition,
@@ -24,7 +23,7 @@ import { planKickoff, planResume } from '../../engine/plan/plan-run.ts'
 import { readRun } from '../../engine/read/read-run.ts'
 import { staleTasks } from '../../engine/plan/stale-tasks.ts'
 import { realWorld } from '../../engine/world.ts'
-import { RepriseError } from '../../errors.ts'
+import { RepriseError, reworded } from '../../errors.ts'
 import { lostEntries } from '../../journal/state/hand-edits.ts'
 import type { Entry, Limit, RunStatus } from '../../journal/entries.ts'
 import { noFiles, type Files } from '../../journal/files.ts'
@@ -32,6 +31,7 @@ import { digest } from '../../journal/hash.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { costOf } from '../../models/cost.ts'
 import { checkModel, modelName } from '../../models/resolve/resolve-model.ts'
+import { nextWords } from '../../next.ts'
 import { nearest } from '../../options.ts'
 import { agentsFor, modelsOf } from '../define/crew-models.ts'
 import type { CrewOptions } from '../options/crew-options.ts'
@@ -102,9 +102,9 @@ export function crewRuns(
     if (found !== undefined) return found
     const unnamed = named ? '' : ' (it has no name, so it is known by its tasks)'
     const words = status ? 'no unfinished run' : 'no run'
-    const over = status && (await latestRun(engine, crew.name)) !== undefined
-    const next = over ? 'replay, fork or refresh one that is over, or kick it off again' : 'kick it off first'
-    throw new RepriseError('RUN_NOT_FOUND', `crew ${crew.name}${unnamed} has ${words} in ${engine.store.url}; ${next}`)
+    const over = status && (await latestRun(engine, crew.name))
+    const next = over ? ({ act: 'refresh', runId: over } as const) : ({ act: 'kickoff' } as const)
+    throw new RepriseError('RUN_NOT_FOUND', `crew ${crew.name}${unnamed} has ${words} in ${engine.store.url}`, { next })
   }
 
   async function take(
@@ -131,9 +131,10 @@ export function crewRuns(
   async function execute({ store }: Engine, taken: Hold | RunState, choices: ExecuteOptions): Promise<RunResult> {
     const state = 'append' in taken ? await countChildren(store, await executeRun(taken, crew, choices)) : taken
     const stale = staleTasks(crew, state)
+    const next = { act: 'refresh', runId: state.run } as const
     for (const { task, reasons } of stale) {
-      const next = `execute what is stale with: ${refreshCommand(state.run)}`
-      crew.logger.warn(`run ${state.run}: task ${task} is stale: ${reasons.join('; ')}; ${next}`)
+      const facts = `run ${state.run}: task ${task} is stale: ${reasons.join('; ')}`
+      crew.logger.warn(`${facts}; ${nextWords(next)}`, { facts, next })
     }
     return toResult(state, crew, stale, await questionsOf(store, state))
   }
@@ -165,7 +166,7 @@ export function crewRuns(
     const owner = await executorOf(engine, run)
     if (!owner) return run
     const words = `the latest run of crew ${crew.name}, ${run}, is being executed by process ${owner.pid} on host ${owner.host}; wait for it, or name a run`
-    throw new RepriseError('RUN_HELD', words, { runId: run })
+    throw new RepriseError('RUN_HELD', words, { runId: run, next: { act: 'show', runId: run } })
   }
 
   return {
@@ -320,7 +321,7 @@ function checkModelOf({ model, role }: TaskDefinition['agent'], task: string): v
     checkModel(model)
   } catch (error) {
     if (!RepriseError.isInstance(error)) throw error
-    throw new RepriseError(error.code, `${error.message} (agent ${role}, task ${task})`, { task, cause: error.cause })
+    throw reworded(error, `${error.facts} (agent ${role}, task ${task})`, { task, cause: error.cause })
   }
 }
 

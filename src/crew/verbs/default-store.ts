@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { environment } from '../../environment.ts'
-import { RepriseError } from '../../errors.ts'
+import { RepriseError, reworded } from '../../errors.ts'
 import { openStore } from '../../stores/open-store.ts'
 import type { Store } from '../../stores/store.ts'
 
@@ -12,8 +12,8 @@ export async function openCrewStore(store: string | Store | undefined): Promise<
   const { store: place } = environment()
   if (place === undefined) return openStore(defaultStoreUrl(process.cwd()))
   return openStore(place).catch((error: unknown) => {
-    if (!RepriseError.isInstance(error) || error.message.includes('REPRISE_STORE')) throw error
-    throw new RepriseError(error.code, `${error.message} (REPRISE_STORE names it)`, { cause: error.cause })
+    if (!RepriseError.isInstance(error)) throw error
+    throw reworded(error, `the store that REPRISE_STORE names: ${error.facts}`, { cause: error.cause })
   })
 }
 

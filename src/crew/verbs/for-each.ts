@@ -1,7 +1,7 @@
 // A crew kicked off for each of many inputs, some at a time. Every run is a run of its own: one that fails fails no other.
 import type { ExecuteOptions, Inputs } from '../../engine/definition.ts'
 import { checkNewRunId } from '../../engine/read/run-id.ts'
-import { asRepriseError, messageOf, RepriseError } from '../../errors.ts'
+import { asRepriseError, messageOf, RepriseError, reworded } from '../../errors.ts'
 import { noFiles, plainInputs } from '../../journal/files.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { describe } from '../../options.ts'
@@ -115,6 +115,6 @@ async function naming<T>(index: number, work: () => T | Promise<T>): Promise<T> 
     return await work()
   } catch (error) {
     if (!RepriseError.isInstance(error)) throw error
-    throw new RepriseError(error.code, `inputs[${index}]: ${error.message}`, { cause: error })
+    throw reworded(error, `inputs[${index}]: ${error.facts}`)
   }
 }

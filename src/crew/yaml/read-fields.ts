@@ -1,7 +1,7 @@
 // From one entry of a file to the options of an agent or task. Its fields are the options of their tables, under CrewAI's names or ours, and
 // what CrewAI has beside them; everything else is refused.
 import { isMap, type Node } from 'yaml'
-import { RepriseError } from '../../errors.ts'
+import { RepriseError, reworded } from '../../errors.ts'
 import { settingNames } from '../../models/resolve/settings.ts'
 import { lacking, snakeCase, type Lack, type Names, type Option } from '../../option-table.ts'
 import { nearest, own } from '../../options.ts'
@@ -131,7 +131,7 @@ function checked(row: Row, name: string, value: unknown, refuse: (problem: strin
   try {
     row.takes.read(name, value)
   } catch (error) {
-    throw RepriseError.isInstance(error) ? refuse(error.message) : error
+    throw RepriseError.isInstance(error) ? refuse(error.facts) : error
   }
 }
 
@@ -141,6 +141,6 @@ export function placed<T>({ document }: Reading, entry: Entry, make: () => T): T
     return make()
   } catch (error) {
     if (!RepriseError.isInstance(error)) throw error
-    throw new RepriseError(error.code, `${document.place(entry.key)}: ${error.message}`, { cause: error })
+    throw reworded(error, `${document.place(entry.key)}: ${error.facts}`)
   }
 }

@@ -117,7 +117,7 @@ async function foldExport({ lines, blobs }: ExportedRun, run: string, name: stri
 /** Of a text that is to be whole, a missing value is damage. */
 function notWhole(error: unknown): never {
   const missing = RepriseError.isInstance(error) && error.code === 'BLOB_MISSING'
-  throw missing ? new RepriseError('JOURNAL_DAMAGED', error.message, { cause: error }) : error
+  throw missing ? new RepriseError('JOURNAL_DAMAGED', error.facts, { cause: error }) : error
 }
 
 /** When the output was made, not when it came here: its age counts for whoever looks it up. */
@@ -140,7 +140,7 @@ async function isKnown(store: Store, run: string, lines: readonly Line[]): Promi
   if (same === lines.length && !longer) return true
   throw new RepriseError(
     'RUN_EXISTS',
-    `${store.url} has a run ${run} already, and the two differ from entry ${same + 1} on; import it under another id, or delete that one first`,
-    { runId: run },
+    `${store.url} has a run ${run} already, and the two differ from entry ${same + 1} on`,
+    { runId: run, next: { act: 'import', as: `${run}-copy` } },
   )
 }

@@ -51,8 +51,8 @@ export async function deleteRun(engine: Engine, run: string): Promise<void> {
   const { store } = engine
   const root = rootRun(run)
   if (root !== run && (await isThere(store, root))) {
-    const words = `run ${run} works for run ${root} and goes with it; delete run ${root}`
-    throw new RepriseError('RUN_NEEDED', words, { runId: run })
+    const words = `run ${run} works for run ${root} and goes with it`
+    throw new RepriseError('RUN_NEEDED', words, { runId: run, next: { act: 'delete', runId: root } })
   }
   const unit = await unitOf(store, root)
   if (unit.every((row) => !worksFor(row.run, run)) && !(await isThere(store, run))) throw runNotFound(store, run)

@@ -38,7 +38,7 @@ export async function askJudge(work: Work, sentence: string, index: number, raw:
   if (verdict) return verdict
   throw new RepriseError(
     'OUTPUT_REFUSED',
-    `the guardrail ${JSON.stringify(sentence)} of task ${task.name} got no verdict from the model; use a stronger model, or a function`,
+    `the guardrail ${JSON.stringify(sentence)} got no verdict from the model; use a stronger model, or a function`,
     { runId: life.state.run, task: task.name },
   )
 }

@@ -12,7 +12,7 @@ export function reserve(engine: Engine, run: string): () => void {
   const name = runHere(engine, run)
   if (heldHere.has(name)) {
     const words = `run ${run} is already being executed by this process; await that call, or cancel it first`
-    throw new RepriseError('RUN_HELD', words, { runId: run })
+    throw new RepriseError('RUN_HELD', words, { runId: run, next: { act: 'show', runId: run } })
   }
   heldHere.add(name)
   return () => void heldHere.delete(name)

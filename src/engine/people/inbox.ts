@@ -7,7 +7,6 @@ import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import type { Message } from '../../stores/store.ts'
-import { replayCommand } from './commands.ts'
 import type { Engine } from '../definition.ts'
 import type { Hold } from '../lease/hold.ts'
 import { alreadyAnswered, checkAnswer } from './questions.ts'
@@ -33,7 +32,7 @@ export async function post(engine: Engine, run: string, message: InboxMessage): 
   const id = answers ? `answer:${message.question}:${message.about}` : `${message.kind}:${engine.world.newRunId()}`
   const at = engine.world.now().toISOString()
   const posted = await engine.store.post(run, { id, at, body: JSON.stringify(message) })
-  if (posted === 'ended') throw await runEnded(engine, run)
+  if (posted === 'ended') throw await runEnded(engine, run, 'task' in message ? message.task : undefined)
   if (posted === 'exists') throw alreadyAnswered(run, answers ? message.question : id)
   return id
 }
@@ -81,18 +80,20 @@ function isEdit(content: InboxMessage | undefined): boolean {
 }
 
 export function runCancelled(run: string): RepriseError {
-  return new RepriseError(
-    'RUN_CANCELLED',
-    `run ${run} was cancelled; kick off a new one, or make one from it with: ${replayCommand(run)}`,
-    { runId: run },
-  )
+  return new RepriseError('RUN_CANCELLED', `run ${run} was cancelled`, {
+    runId: run,
+    next: { act: 'refresh', runId: run },
+  })
 }
 
-export async function runEnded({ store }: Engine, run: string): Promise<RepriseError> {
+/** `task`: the one that was to be changed. */
+export async function runEnded({ store }: Engine, run: string, task?: string): Promise<RepriseError> {
   const row = await store.row(run)
   if (!row) return runNotFound(store, run)
-  const words = `run ${run} is ${row.status} and is never changed; make a new one from it with: ${replayCommand(run)}`
-  return new RepriseError('RUN_ENDED', words, { runId: run })
+  return new RepriseError('RUN_ENDED', `run ${run} is ${row.status} and is never changed`, {
+    runId: run,
+    next: task === undefined ? { act: 'show', runId: run } : { act: 'replay', runId: run, task },
+  })
 }
 
 /** Whoever can write to the store can leave anything: what is no entry, or no answer, must not come into the journal. */

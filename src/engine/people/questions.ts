@@ -4,10 +4,10 @@ import { RepriseError } from '../../errors.ts'
 import type { Answer, OnceCall, Question } from '../../journal/entries.ts'
 import { canonicalJson, strictJson, type Json } from '../../journal/json.ts'
 import type { RunState } from '../../journal/state/state.ts'
+import type { Next } from '../../next.ts'
 import { rangesOf } from '../../text/words.ts'
 import { describe } from '../../options.ts'
 import { describeOwner } from '../../stores/owner.ts'
-import { answerCommand } from './commands.ts'
 
 export interface DecisionForm {
   readonly must: readonly string[]
@@ -91,12 +91,16 @@ export function openQuestion(state: RunState, id: string, open: readonly Questio
     const there = open.length > 0 ? `open are ${open.map((question) => question.id).join(', ')}` : 'none is open'
     throw new RepriseError('QUESTION_NOT_FOUND', `run ${state.run} has no question ${JSON.stringify(id)}; ${there}`, {
       runId: state.run,
+      next: { act: 'show', runId: state.run },
     })
   }
   if (asked.answer) throw alreadyAnswered(state.run, id)
   if (asked.withdrawn) {
     const words = `question ${id} of run ${state.run} was withdrawn: its task is done or is executed anew`
-    throw new RepriseError('QUESTION_NOT_FOUND', words, { runId: state.run })
+    throw new RepriseError('QUESTION_NOT_FOUND', words, {
+      runId: state.run,
+      next: { act: 'show', runId: state.run },
+    })
   }
   return asked.question
 }
@@ -105,15 +109,13 @@ export function alreadyAnswered(run: string, id: string): RepriseError {
   return new RepriseError(
     'QUESTION_ANSWERED',
     `question ${id} of run ${run} was answered before: the first answer counts, this one came late`,
-    {
-      runId: run,
-    },
+    { runId: run, next: { act: 'resume', runId: run } },
   )
 }
 
-/** How to answer, for people at a terminal. */
-export function howToAnswer(run: string, question: Question): string {
-  return answerCommand(run, question, Object.keys(decisions[question.kind]))
+/** How to answer. */
+export function answering(runId: string, { id, kind }: Question): Next<'answer'> {
+  return { act: 'answer', runId, question: id, decisions: Object.keys(decisions[kind]) }
 }
 
 export function doubtText(

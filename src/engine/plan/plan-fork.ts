@@ -253,8 +253,12 @@ function whyMissing(stored: TaskState | undefined, run: string): string {
 
 function staleRefused({ run }: RunState, stale: readonly Pick<PlannedTask, 'task' | 'reasons'>[]): RepriseError {
   const what = stale.map(({ task, reasons }) => `${task} (${reasons.join('; ')})`).join(', ')
-  const words = `outputs of run ${run} were made from something else: ${what}; nothing was executed; use stale: 'rerun' to execute them anew, or 'keep'`
-  return new RepriseError('OUTPUT_STALE', words, { runId: run, task: stale[0]?.task })
+  const words = `outputs of run ${run} were made from something else: ${what}; nothing was executed`
+  return new RepriseError('OUTPUT_STALE', words, {
+    runId: run,
+    task: stale[0]?.task,
+    next: { act: 'refresh', runId: run },
+  })
 }
 
 function listOf(names: readonly string[]): string {

@@ -3,13 +3,8 @@ import { RepriseError } from '../../errors.ts'
 import type { Store } from '../../stores/store.ts'
 
 export function runNotFound(store: Store, run: string): RepriseError {
-  return new RepriseError(
-    'RUN_NOT_FOUND',
-    `there is no run ${run} in ${store.url}; list the runs there with: reprise runs`,
-    {
-      runId: run,
-    },
-  )
+  const words = `there is no run ${run} in ${store.url}`
+  return new RepriseError('RUN_NOT_FOUND', words, { runId: run, next: { act: 'runs' } })
 }
 
 export function ofOtherCrew(run: string, owner: string, crew: string): RepriseError {

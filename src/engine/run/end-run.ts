@@ -4,7 +4,6 @@ import { defined } from '../../defined.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { redact } from '../../secrets/redact.ts'
 import type { Life } from '../life.ts'
-import { resumeCommand } from '../people/commands.ts'
 import { runCancelled } from '../people/inbox.ts'
 import { cancelChildren, recordMessages } from '../people/tell.ts'
 import { readRun } from '../read/read-run.ts'
@@ -51,21 +50,25 @@ async function recordFailure(life: Life, error: unknown): Promise<RepriseError> 
   const known = RepriseError.isInstance(error) ? error : undefined
   const code = known?.code ?? 'TASK_FAILED'
   const task = known?.task ?? [...state.tasks.values()].find((candidate) => candidate.status === 'running')?.name
-  const message = redact(messageOf(error))
-  const goOn = options.goOn === false ? '' : `; the run is kept, go on with: ${options.goOn ?? resumeCommand(run)}`
-  const details = { runId: run, task, cause: known?.cause ?? error }
-  if (code === 'LEASE_LOST') return new RepriseError(code, message, details)
+  const tasks = known?.tasks
+  const reason = redact(known?.reason ?? messageOf(error))
+  const next = options.next === null ? undefined : (options.next ?? known?.next ?? { act: 'resume', runId: run })
+  const details = { runId: run, task, tasks, next, cause: known?.cause ?? error }
+  if (code === 'LEASE_LOST') return new RepriseError(code, reason, { ...details, next: undefined })
   if (code === 'RUN_ENDED') return runCancelled(run)
-  if (signal.aborted) return new RepriseError(code, `${message}${goOn}`, details)
+  if (signal.aborted) return new RepriseError(code, reason, details)
+  // the entry names its task apart; what failed within that is part of what happened
+  const within = (tasks ?? []).slice(1)
+  const message = within.length === 0 ? reason : `its task ${within.join('/')} failed: ${reason}`
   try {
     await life.append([{ type: 'run.failed', error: { code, message }, ...defined({ task }) }])
   } catch (cause) {
     // a cancellation came first
     if (RepriseError.isInstance(cause) && cause.code === 'RUN_ENDED') return runCancelled(run)
-    const words = `${message} (and the store could not record it: ${redact(messageOf(cause))})${goOn}`
+    const words = `${reason} (and the store could not record it: ${redact(messageOf(cause))})`
     return new RepriseError('STORE_FAILED', words, { ...details, cause })
   }
-  return new RepriseError(code, `${message}${goOn}`, details)
+  return new RepriseError(code, reason, details)
 }
 
 /** Whoever posted while the lease was still held could not record it, and relies on the holder. Gives the state after that. */
@@ -85,10 +88,10 @@ function isCancelled(reason: unknown): boolean {
   return RepriseError.isInstance(reason) && reason.code === 'RUN_CANCELLED'
 }
 
-/** Says at which task it happened: others may be under way. */
+/** Says in which task it happened, which is said nowhere else: what happened is told without it, through crews within crews. */
 export function failedAt(error: unknown, task: string): RepriseError {
   if (!RepriseError.isInstance(error))
-    return new RepriseError('TASK_FAILED', redact(messageOf(error)), { task, cause: error })
-  if (error.task !== undefined) return error
-  return new RepriseError(error.code, error.message, { runId: error.runId, task, cause: error.cause ?? error })
+    return new RepriseError('TASK_FAILED', redact(messageOf(error)), { tasks: [task], cause: error })
+  const { code, reason, runId, next, cause = error } = error
+  return new RepriseError(code, reason, { runId, tasks: [task, ...(error.tasks ?? [])], next, cause })
 }

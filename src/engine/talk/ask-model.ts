@@ -39,7 +39,7 @@ export async function askModel(work: Work): Promise<void> {
     await life.append([{ type: 'model.replied', path, startedAt, parts, usage, finish, ...extra }])
   } catch (error) {
     if (!isModelFailure(error)) throw error
-    const { code, message, startedAt, tries } = error
+    const { code, facts: message, startedAt, tries } = error
     await life.append([{ type: 'model.failed', path, startedAt, tries, error: { code, message } }])
     throw error
   }

@@ -73,7 +73,7 @@ export async function summarise(work: Work, through: TurnState): Promise<void> {
       return
     }
     if (number < mostTries) continue
-    const words = `task ${work.task.name} has a conversation that is too long, and the model gave no summary of it; use another model`
+    const words = `its conversation is too long, and the model gave no summary of it; use another model`
     throw await failTask(work, { code: 'TASK_FAILED', message: words })
   }
 }

@@ -29,14 +29,12 @@ export function currentAttempt({ state, crew, options }: Life, task: TaskDefinit
   const last = state.attempts.get(known.at(-1) ?? '')
   const underWay = last?.status === 'open' || last?.status === 'refused' ? last : undefined
   const reasons = underWay ? explainChange(underWay.fingerprint, fingerprint) : []
-  const words = `task ${task.name} has changed since it was started: ${reasons.join('; ')}`
+  const words = `has changed since it was started: ${reasons.join('; ')}`
   if (reasons.length > 0 && changed === 'refuse') {
-    throw new RepriseError('DEFINITION_CHANGED', `${words}; resume with changed: 'restart' or 'continue'`, {
-      runId: state.run,
-      task: task.name,
-    })
+    const next = { act: 'resume', runId: state.run, changed: 'restart' } as const
+    throw new RepriseError('DEFINITION_CHANGED', `it ${words}`, { runId: state.run, task: task.name, next })
   }
-  if (reasons.length > 0) crew.logger.warn(`${words} (${changed})`)
+  if (reasons.length > 0) crew.logger.warn(`task ${task.name} ${words} (${changed})`)
   const keeps = reasons.length === 0 || changed === 'continue'
   return {
     kept: keeps ? underWay : undefined,

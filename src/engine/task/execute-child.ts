@@ -1,8 +1,8 @@
 // A task that is a crew: its work is a run of its own, in the same store, known by the attempt that made it. Killed, it is resumed where
 // it stands; suspended or failed, so is the run that waits for it. Its calls that must not be repeated are copied up when it is done.
-import { asRepriseError, RepriseError } from '../../errors.ts'
+import { RepriseError } from '../../errors.ts'
 import type { Question } from '../../journal/entries.ts'
-import { attemptNumber, attemptPath, childRun } from '../../journal/paths.ts'
+import { attemptNumber, attemptPath, childRun, taskOf } from '../../journal/paths.ts'
 import { spentByModel, type AttemptState, type RunState } from '../../journal/state/state.ts'
 import type { ChildDefinition, TaskDefinition } from '../definition.ts'
 import type { Life, Outer, Work } from '../life.ts'
@@ -26,11 +26,11 @@ export async function executeChild(
   if (state?.status !== 'completed') return 'suspended'
   const last = state.tasks.get(child.crew.tasks.at(-1)?.name ?? '')?.output
   if (!last) {
-    const message = `the last task of run ${run}, which task ${task.name} made, gave nothing`
+    const message = `the last task of its run ${run} gave nothing`
     throw await failTask({ life, task }, { code: 'TASK_FAILED', message })
   }
   const parsed = last.structured && task.schema ? await task.schema.parse(JSON.parse(last.raw) as never) : undefined
-  if (parsed?.ok === false) throw await failTask({ life, task }, unfitting(task, parsed.reason))
+  if (parsed?.ok === false) throw await failTask({ life, task }, unfitting(parsed.reason))
   const before = (await runsSinceDone(engine, life.state, task.name)).filter((one) => one.run !== run)
   const calls = await callsUnder(engine, task.name, [...before, state])
   await life.append([
@@ -102,13 +102,7 @@ async function advance(
   const { onQuestion: ask } = life.options
   life.within.set(run, taken.state)
   const onQuestion = ask && ((question: Question) => ask(fromChild(asked, question)))
-  try {
-    return await life.executeRun(taken, child.crew, { onQuestion, signal, goOn: false }, outer)
-  } catch (error) {
-    const { code, message } = asRepriseError(error)
-    const words = `task ${task.name} failed in run ${run}: ${message}`
-    throw new RepriseError(code, words, { runId: state.run, task: task.name, cause: error })
-  }
+  return life.executeRun(taken, child.crew, { onQuestion, signal, next: null }, outer)
 }
 
 /** The attempt to continue, or a new one whose run's name is free: what a deleted run left is not taken for its work. */
@@ -123,6 +117,7 @@ async function takeAttempt(life: Life, task: TaskDefinition): Promise<AttemptSta
 /** RUN_EXISTS when a run that has the name of the attempt's was made by somebody else. */
 function checkOwn(run: string, attempt: AttemptState, found: RunState): void {
   if (found.caller?.path === attempt.path && found.caller.after === attempt.after) return
-  const words = `run ${found.run} is not the work of ${attempt.path} of run ${run}, although it is named so; invalidate the task, so that the next resume makes another`
-  throw new RepriseError('RUN_EXISTS', words, { runId: found.run })
+  const words = `run ${found.run} is not the work of ${attempt.path} of run ${run}, although it is named so`
+  const next = { act: 'invalidate', runId: run, task: taskOf(attempt.path) } as const
+  throw new RepriseError('RUN_EXISTS', words, { runId: found.run, next })
 }

@@ -37,7 +37,7 @@ export async function executeCode(
   } catch (error) {
     if (error instanceof AnsweredFail) throw await failByPerson(work, error.message)
     if (!time.over || life.signal.aborted) throw error
-    const message = `task ${task.name} took longer than its maxSeconds, ${code.maxSeconds} s`
+    const message = `it took longer than its maxSeconds, ${code.maxSeconds} s`
     throw await failTask(work, { code: 'TIME_EXHAUSTED', message })
   }
   const outcome = turn.calls[0]?.outcome
@@ -45,13 +45,13 @@ export async function executeCode(
     const why = !outcome ? 'nothing' : Object.values(outcome).join('')
     const message =
       outcome && 'unreadable' in outcome
-        ? `what task ${task.name} gave is not JSON at ${why}; give text, numbers, lists or plain objects`
-        : `task ${task.name} failed: ${why}`
+        ? `what it gave is not JSON at ${why}; give text, numbers, lists or plain objects`
+        : why
     throw await failTask(work, { code: 'TASK_FAILED', message, cause: thrown })
   }
   const { result } = outcome
   const parsed = await task.schema?.parse(result)
-  if (parsed?.ok === false) throw await failTask(work, unfitting(task, parsed.reason))
+  if (parsed?.ok === false) throw await failTask(work, unfitting(parsed.reason))
   const structured = task.schema !== undefined || typeof result !== 'string'
   const raw = structured ? JSON.stringify(result) : result
   await life.append([{ type: 'task.completed', path: attempt.path, structured, raw }])

@@ -84,7 +84,7 @@ async function tryAttempt(life: Life, task: TaskDefinition, attempt: AttemptStat
   } catch (error) {
     const failedAlready = RepriseError.isInstance(error) && error.task === task.name
     if (!time.over || life.signal.aborted || failedAlready) throw error
-    const message = `task ${task.name} took longer than maxSeconds of agent ${role}, ${maxSeconds} s`
+    const message = `it took longer than maxSeconds of agent ${role}, ${maxSeconds} s`
     throw await failTask(work, { code: 'TIME_EXHAUSTED', message })
   }
 }
@@ -137,12 +137,12 @@ async function settle(
     await life.append(entries)
     return false
   }
-  const message = `task ${task.name} gave no acceptable answer in ${triesWord(before + 1)}: ${reason}`
+  const message = `it gave no acceptable answer in ${triesWord(before + 1)}: ${reason}`
   throw await failTask({ life, task }, { code: 'OUTPUT_REFUSED', message, entries })
 }
 
 function exhausted(work: Work): Promise<RepriseError> {
-  const { name, agent } = work.task
-  const message = `task ${name} still called tools in turn ${agent.maxIterations}, its last; raise maxIterations of agent ${agent.role}`
+  const { agent } = work.task
+  const message = `it still called tools in turn ${agent.maxIterations}, its last; raise maxIterations of agent ${agent.role}`
   return failTask(work, { code: 'ITERATIONS_EXHAUSTED', message })
 }

@@ -1,11 +1,11 @@
 // A task that fails ends its attempt, and the journal says so before anybody hears of it: a resume starts a new one.
 import { RepriseError, type ErrorCode } from '../../errors.ts'
 import type { NewEntry } from '../../journal/entries.ts'
-import type { TaskDefinition } from '../definition.ts'
 import type { Work } from '../life.ts'
 
 export interface TaskFailure {
   readonly code: ErrorCode
+  /** What happened, without the task's name: whoever tells it says where. */
   readonly message: string
   readonly cause?: unknown
   /** Entries that belong before the failure. */
@@ -23,11 +23,10 @@ export async function failTask(
 }
 
 export function failByPerson(work: Pick<Work, 'life' | 'task'>, reason: string): Promise<RepriseError> {
-  const message = `task ${work.task.name} was failed by a person's answer: ${reason}`
-  return failTask(work, { code: 'TASK_FAILED', message })
+  return failTask(work, { code: 'TASK_FAILED', message: `a person's answer failed it: ${reason}` })
 }
 
 /** Of a function or a crew, which nobody can ask for another output. */
-export function unfitting({ name }: TaskDefinition, reason: string): TaskFailure {
-  return { code: 'OUTPUT_REFUSED', message: `what task ${name} gave does not fit its schema: ${reason}` }
+export function unfitting(reason: string): TaskFailure {
+  return { code: 'OUTPUT_REFUSED', message: `what it gave does not fit its schema: ${reason}` }
 }

@@ -1,8 +1,7 @@
 // `reprise answer`: a person's decision on an open question, from whatever process. What is not said is asked for at a terminal.
 import { questionsOf } from '../../../engine/task/children.ts'
-import { resumeCommand, shellWord } from '../../../engine/people/commands.ts'
 import { answerQuestion, findQuestion } from '../../../engine/people/tell.ts'
-import { decisions, howToAnswer } from '../../../engine/people/questions.ts'
+import { answering, decisions } from '../../../engine/people/questions.ts'
 import { readRun } from '../../../engine/read/read-run.ts'
 import { RepriseError } from '../../../errors.ts'
 import type { Question } from '../../../journal/entries.ts'
@@ -32,7 +31,7 @@ export interface AnswerOptions {
   readonly note?: string
 }
 
-export async function answer({ terminal, args, options, complete }: Invocation<AnswerOptions>): Promise<number> {
+export async function answer({ terminal, args, options, commands }: Invocation<AnswerOptions>): Promise<number> {
   const { decision, by, note } = options
   const fields = fieldsOf(options)
   await using engine = await openRuns(options.store)
@@ -51,12 +50,14 @@ export async function answer({ terminal, args, options, complete }: Invocation<A
   const held = (await engine.store.holder(run)) !== undefined
   if (terminal.json) terminal.record({ run, question: question.id, answer: given, questions: open })
   terminal.err.line(`answered ${question.id} of run ${run}`)
-  for (const other of open)
-    terminal.err.line(complete(`still open: ${other.id}: ${other.text}\n  ${howToAnswer(run, other)}`))
+  for (const other of open) {
+    terminal.err.line(`still open: ${other.id}: ${other.text}`)
+    terminal.err.line(`  ${commands.advice(answering(run, other))}`)
+  }
   const next = held
-    ? `its process goes on with it; look with: reprise show ${shellWord(run)}`
-    : `go on with: ${resumeCommand(await outermost(engine.store, run))}`
-  terminal.err.line(complete(next))
+    ? `its process takes that up by itself; ${commands.advice({ act: 'show', runId: run })}`
+    : commands.advice({ act: 'resume', runId: await outermost(engine.store, run) })
+  terminal.err.line(next)
   return exitCodes.done
 }
 
@@ -73,14 +74,12 @@ async function chooseQuestion(store: Store, run: string, id: string | undefined)
   const [first] = open
   if (id !== undefined) return findQuestion(store, run, id)
   if (!first) {
-    const none = `run ${run} has no open question; look at it with: reprise show ${shellWord(run)}`
-    throw new RepriseError('QUESTION_NOT_FOUND', none, { runId: run })
+    const next = { act: 'show', runId: run } as const
+    throw new RepriseError('QUESTION_NOT_FOUND', `run ${run} has no open question`, { runId: run, next })
   }
   const words = open.map((question) => `${question.id}: ${question.text}`).join('; ')
   if (!canAsk())
-    throw new UsageError(
-      `no question is named; open in run ${state.run} are ${words}; see: reprise show ${shellWord(state.run)}`,
-    )
+    throw new UsageError(`no question is named; open in run ${run} are ${words}`, { next: answering(run, first) })
   // one needs no list: it is shown with its decisions, and can still be left open
   if (open.length === 1) return first
   const choices = open.map((question) => ({ value: question, label: question.id, note: question.text }))
@@ -97,7 +96,9 @@ async function askFor(
 ): Promise<object | undefined> {
   const taken = Object.keys(decisions[question.kind]).join(', ')
   if (!canAsk())
-    throw new UsageError(`--decision is missing; question ${question.id} takes ${taken}: ${howToAnswer(run, question)}`)
+    throw new UsageError(`--decision is missing; question ${question.id} takes ${taken}`, {
+      next: { act: 'show', runId: run },
+    })
   const [field] = Object.keys(fields)
   if (field !== undefined) throw new UsageError(`--${field} goes with a --decision; give one of ${taken}`)
   return askQuestion(terminal, question)

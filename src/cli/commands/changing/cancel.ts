@@ -1,5 +1,4 @@
 // `reprise cancel`: ends a run for good, in whatever process it is executed.
-import { replayCommand, shellWord } from '../../../engine/people/commands.ts'
 import { tell } from '../../../engine/people/tell.ts'
 import { isEnded } from '../../../journal/state/state.ts'
 import { exitCodes } from '../../exit-codes.ts'
@@ -16,7 +15,7 @@ export interface CancelOptions {
 }
 
 export async function cancel(invocation: Invocation<CancelOptions>): Promise<number> {
-  const { terminal, args, options, complete } = invocation
+  const { terminal, args, options, commands } = invocation
   await using engine = await openRuns(options.store)
   const { yes = false } = options
   const { run, crew, status } = await findWhole(engine.store, args[0], !yes && canAsk())
@@ -32,9 +31,8 @@ export async function cancel(invocation: Invocation<CancelOptions>): Promise<num
   await tell(engine, run, { kind: 'cancel', ...signed })
   const cancelled = (await engine.store.row(run))?.status === 'cancelled'
   if (terminal.json) terminal.record({ run, cancelled, ...signed })
-  const next = cancelled
-    ? `cancelled run ${run}; make a new one from it with: ${replayCommand(run)}`
-    : `told the process that executes run ${run} to stop; look with: reprise show ${shellWord(run)}`
-  terminal.err.line(complete(next))
+  const done = cancelled ? `cancelled run ${run}` : `told the process that executes run ${run} to stop`
+  const next = commands.advice({ act: cancelled ? 'refresh' : 'show', runId: run })
+  terminal.err.line(`${done}; ${next}`)
   return exitCodes.done
 }

@@ -19,7 +19,7 @@ export interface EditOptions {
 }
 
 export async function edit(invocation: Invocation<EditOptions>): Promise<number> {
-  const { terminal, args, options, complete } = invocation
+  const { terminal, args, options, commands } = invocation
   const found = await loadCrew(options.file, options.crew)
   return withCrewStore(invocation, found, async ({ crew, store }) => {
     const { run } = await findRun(store, args[0], crew.name, isUnfinished)
@@ -38,7 +38,7 @@ export async function edit(invocation: Invocation<EditOptions>): Promise<number>
     }
     if (terminal.json) terminal.record({ run, task: task.name, edited: true, by })
     terminal.err.line(`edited task ${task.name} of run ${run}; outputs that were made from the old one are kept`)
-    terminal.err.line(complete(await whatNext(store, run)))
+    terminal.err.line(commands.advice(await whatNext(store, run)))
     return exitCodes.done
   })
 }

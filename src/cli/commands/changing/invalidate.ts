@@ -10,7 +10,7 @@ import { openRuns } from '../../find/open-runs.ts'
 import { whatNext } from './what-next.ts'
 
 export async function invalidate(invocation: Invocation<{ readonly by?: string }>): Promise<number> {
-  const { terminal, args, options, complete } = invocation
+  const { terminal, args, options, commands } = invocation
   await using engine = await openRuns(options.store)
   const { run } = await findRun(engine.store, args[0], undefined, isUnfinished)
   const { state } = await readRun(engine.store, run)
@@ -20,6 +20,6 @@ export async function invalidate(invocation: Invocation<{ readonly by?: string }
   await tell(engine, run, { kind: 'invalidate', task, ...signed })
   if (terminal.json) terminal.record({ run, task, invalidated: true, ...signed })
   terminal.err.line(`task ${task} of run ${run} is to be executed again`)
-  terminal.err.line(complete(await whatNext(engine.store, run)))
+  terminal.err.line(commands.advice(await whatNext(engine.store, run)))
   return exitCodes.done
 }

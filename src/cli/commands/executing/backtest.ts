@@ -1,8 +1,7 @@
 // `reprise backtest`: one task, with the code as it is now, on what it was given in earlier runs.
-import type { Backtest } from '../../../crew/verbs/backtest-task.ts'
+import { backtestIndents, backtestLines, type Backtest, type BacktestLine } from '../../../crew/verbs/backtest-task.ts'
 import type { Crew } from '../../../crew/crew.ts'
 import { openCrewStore } from '../../../crew/verbs/default-store.ts'
-import { shellWord } from '../../../engine/people/commands.ts'
 import type { Estimate } from '../../../journal/entries.ts'
 import { stopOnInterrupt } from './execute.ts'
 import { callerOf } from '../../../journal/paths.ts'
@@ -11,6 +10,7 @@ import { findRun } from '../../find/find-run.ts'
 import { checkTaskNamed, findCrewTask } from '../../find/find-task.ts'
 import type { Invocation } from '../../invocation.ts'
 import { loadCrew } from '../../find/load-crew.ts'
+import { storeOutside } from '../../find/open-runs.ts'
 import { observe } from '../../show/observe.ts'
 import { confirm } from '../../terminal/confirm.ts'
 import type { Channel, Format } from '../../terminal/terminal.ts'
@@ -28,11 +28,12 @@ export interface BacktestCommandOptions {
 }
 
 export async function backtest(invocation: Invocation<BacktestCommandOptions>): Promise<number> {
-  const { terminal, options, complete } = invocation
+  const { terminal, options, commands } = invocation
   if (options.run && options.last !== undefined) throw new UsageError('--run and --last exclude one another; give one')
   checkTaskNamed(options.task)
   const found = await loadCrew(options.file, options.crew)
   const task = (await findCrewTask(found, options.task)).name
+  commands.keptIn(storeOutside(found.store))
   const store = await openCrewStore(options.store ?? found.store)
   let begin = performance.now()
   const origins = new Map<string, string>()
@@ -64,10 +65,10 @@ export async function backtest(invocation: Invocation<BacktestCommandOptions>): 
     if (terminal.json) terminal.record(asData(report))
     else print(terminal.out, report)
     if (report.pending === 0) return report.failed > 0 ? exitCodes.failed : exitCodes.done
-    const which = options.run?.map((run) => ` --run ${shellWord(run)}`).join('') ?? ''
-    const last = options.last === undefined ? '' : ` --last ${options.last}`
-    const next = `reprise backtest -t ${shellWord(task)} --id ${shellWord(report.id)}${which}${last}`
-    terminal.err.line(complete(`go on with: ${next}`))
+    const which = options.run?.flatMap((run) => ['--run', run]) ?? []
+    const last = options.last === undefined ? [] : ['--last', String(options.last)]
+    const words = ['backtest', '-t', task, '--id', report.id, ...which, ...last]
+    terminal.err.line(commands.advice({ act: 'command', to: 'continue', words, takes: 'crew' }))
     return exitCodes.suspended
   } finally {
     await observed.heard()
@@ -96,20 +97,17 @@ function expectation(task: string, count: number, latest: boolean, estimate: Est
 function asData(report: Backtest): object {
   const cases = report.cases.map(({ error, ...one }) => ({
     ...one,
-    ...(error ? { error: { code: error.code, message: error.message } } : {}),
+    ...(error ? { error: { code: error.code, message: error.facts } } : {}),
   }))
   return { ...report, cases }
 }
 
 function print(channel: Channel, report: Backtest): void {
-  for (const [index, line] of String(report).split('\n').entries()) {
-    const format = index === 0 ? 'bold' : formatOf(line)
-    for (const row of wrap(line, channel.width, /^ +(old: |new: )?/.exec(line)?.[0].length ?? 2))
-      channel.line({ text: row, format })
+  for (const { is, text } of backtestLines(report)) {
+    const indent = backtestIndents[is]
+    for (const row of wrap(indent + text, channel.width, indent.length || 2))
+      channel.line({ text: row, format: formats[is] })
   }
 }
 
-function formatOf(line: string): Format | undefined {
-  if (line.startsWith('    old: ')) return 'red'
-  return line.startsWith('    new: ') ? 'green' : undefined
-}
+const formats: { readonly [is in BacktestLine['is']]?: Format } = { title: 'bold', old: 'red', new: 'green' }

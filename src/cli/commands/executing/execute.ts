@@ -1,6 +1,7 @@
 // What the commands that execute have in common: a crew on its store, progress while it works, Ctrl-C, and what is said at the end.
 import type { Crew } from '../../../crew/crew.ts'
 import { openCrewStore } from '../../../crew/verbs/default-store.ts'
+import { adviseWith } from '../../../crew/result/log.ts'
 import type { RunResult } from '../../../crew/result/result.ts'
 import type { Run } from '../../../crew/run.ts'
 import { countChildren } from '../../../engine/task/children.ts'
@@ -17,7 +18,7 @@ import { observe } from '../../show/observe.ts'
 import { openProgress, type Progress } from '../../show/progress.ts'
 import { recordOf } from '../../show/run-record.ts'
 import { sayWaiting } from '../../show/print-question.ts'
-import { noRunsYet, storeExists } from '../../find/open-runs.ts'
+import { noRunsYet, storeExists, storeOutside } from '../../find/open-runs.ts'
 import { canAsk, thePerson } from '../../terminal/ask-line.ts'
 import type { Channel, Terminal } from '../../terminal/terminal.ts'
 import { usageWords } from '../../terminal/entries-word.ts'
@@ -32,10 +33,11 @@ export interface Execution {
 
 /** A crew on the store that the command is to use, without executing anything. Where there is no store yet, none is made. */
 export async function withCrewStore(
-  { options }: Invocation,
+  { options, commands }: Invocation,
   crew: Crew,
   work: (execution: Pick<Execution, 'crew' | 'store'>) => Promise<ExitCode>,
 ): Promise<ExitCode> {
+  commands.keptIn(storeOutside(crew.store))
   const given = options.store ?? crew.store
   const named = typeof given === 'object' ? given.url : given
   const fresh = typeof given !== 'object' && !storeExists(given)
@@ -55,7 +57,9 @@ export async function execute(
   crew: Crew,
   work: (execution: Execution) => Promise<Run | undefined>,
 ): Promise<ExitCode> {
-  const { terminal, options, complete } = invocation
+  const { terminal, options, commands } = invocation
+  commands.keptIn(storeOutside(crew.store))
+  adviseWith(commands.advice)
   const store = await openCrewStore(options.store ?? crew.store)
   using interrupt = stopOnInterrupt(terminal.err)
   let steps = 0
@@ -70,8 +74,8 @@ export async function execute(
       terminal.record(recordOf(state, false, result.questions))
     }
     if (result.status === 'suspended') {
-      if (result.questions.length > 0) sayWaiting(terminal.loud, complete, result.runId, result.questions)
-      else terminal.loud.line({ text: complete(String(result)), format: 'yellow' })
+      if (result.questions.length > 0) sayWaiting(terminal.loud, commands, result.runId, result.questions)
+      else terminal.loud.line({ text: `${result.facts}; ${commands.advice(result.next)}`, format: 'yellow' })
       return exitCodes.suspended
     }
     const words = steps > 0 ? usageWords(result.usage.spent) : 'before; this is its stored result'

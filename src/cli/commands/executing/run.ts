@@ -1,7 +1,6 @@
 // `reprise run`: kicks a crew off. What it needs and was not given is asked for, where somebody is there to ask.
 import type { Run } from '../../../crew/run.ts'
-import { shellWord } from '../../../engine/people/commands.ts'
-import { RepriseError } from '../../../errors.ts'
+import { RepriseError, reworded } from '../../../errors.ts'
 import { askInputs } from '../../input/ask-inputs.ts'
 import { execute } from './execute.ts'
 import { taskNameOf } from '../../find/find-task.ts'
@@ -48,7 +47,6 @@ export async function run(invocation: Invocation<RunOptions>): Promise<number> {
 }
 
 /** The library names the first one that it comes upon; a command is to be typed once. */
-function allMissing({ message, cause }: RepriseError, names: readonly string[]): RepriseError {
-  const pairs = names.map((name) => `--input ${shellWord(`${name}=value`)}`).join(' ')
-  return new RepriseError('INPUT_MISSING', `${message} (on the command line: reprise … ${pairs})`, { cause })
+function allMissing(error: RepriseError, inputs: readonly string[]): RepriseError {
+  return reworded(error, error.facts, { next: { act: 'give', inputs } })
 }

@@ -1,6 +1,5 @@
 // `reprise export`: one run as one text, for a file or a pipe.
 import { existsSync } from 'node:fs'
-import { shellWord } from '../../../engine/people/commands.ts'
 import { exportRun as linesOf, exportRunToFile } from '../../../engine/history/export-run.ts'
 import { exitCodes, UsageError } from '../../exit-codes.ts'
 import { findRun } from '../../find/find-run.ts'
@@ -11,6 +10,7 @@ export async function exportRun({
   terminal,
   args,
   options,
+  commands,
 }: Invocation<{ readonly force?: boolean }>): Promise<number> {
   await using engine = await openRuns(options.store)
   const { run } = await findRun(engine.store, args[0] ?? '')
@@ -23,6 +23,7 @@ export async function exportRun({
     throw new UsageError(`${file} is there already; name another file, or give --force to put the run in its place`)
   await exportRunToFile(engine.store, run, file)
   if (terminal.json) terminal.record({ run, file })
-  terminal.err.line(`exported run ${run}; take it in with: reprise import ${shellWord(file)}`)
+  const next = { act: 'command', to: 'take it in', words: ['import', file], takes: 'nothing' } as const
+  terminal.err.line(`exported run ${run}; ${commands.advice(next)}`)
   return exitCodes.done
 }

@@ -1,6 +1,5 @@
 // `reprise import`: an exported run becomes one of this store, and is looked at, resumed and replayed like any other.
 import { existsSync } from 'node:fs'
-import { shellWord } from '../../../engine/people/commands.ts'
 import { importRun as take, importRunFromFile } from '../../../engine/history/import-run.ts'
 import { exitCodes, UsageError } from '../../exit-codes.ts'
 import type { Invocation } from '../../invocation.ts'
@@ -8,10 +7,12 @@ import { openStoreFor } from '../../find/open-runs.ts'
 import { entriesWord } from '../../terminal/entries-word.ts'
 
 export async function importRun(invocation: Invocation<{ readonly as?: string }>): Promise<number> {
-  const { terminal, args, options, complete } = invocation
+  const { terminal, args, options, commands } = invocation
   const file = args[0] ?? '-'
   if (file !== '-' && !existsSync(file))
-    throw new UsageError(`there is no file ${file}; name one that was written with: reprise export <run> <file>`)
+    throw new UsageError(`there is no file ${file}`, {
+      next: { act: 'command', to: 'write one', words: ['export', 'latest', file], takes: 'nothing' },
+    })
   await using engine = await openStoreFor(options.store)
   const renamed = options.as === undefined ? {} : { as: options.as }
   const imported =
@@ -22,6 +23,6 @@ export async function importRun(invocation: Invocation<{ readonly as?: string }>
   if (terminal.json) terminal.record(imported)
   else terminal.out.line(id)
   const words = existed ? 'was there already, just like that' : `imported: ${status}, ${entriesWord(entries)}`
-  terminal.err.line(complete(`run ${id} of crew ${crew} ${words}; look at it with: reprise show ${shellWord(id)}`))
+  terminal.err.line(`run ${id} of crew ${crew} ${words}; ${commands.advice({ act: 'show', runId: id })}`)
   return exitCodes.done
 }

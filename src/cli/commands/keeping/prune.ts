@@ -26,7 +26,9 @@ export async function prune({ terminal, options }: Invocation<PruneOptions>): Pr
   const { olderThan, keep, status, crew, dryRun = false, yes = false } = options
   if (olderThan === undefined && keep === undefined && status === undefined) {
     const words = 'prune was not told what to delete; give it --older-than, --keep or --status'
-    throw new UsageError(`${words}, and see first with: reprise prune --older-than 30d --dry-run`)
+    throw new UsageError(words, {
+      next: { act: 'command', to: 'see first', words: ['prune', '--older-than', '30d', '--dry-run'] },
+    })
   }
   const limits = {
     olderThan: olderThan === undefined ? undefined : readMoment('--older-than', olderThan),

@@ -1,5 +1,4 @@
 // `reprise reset`: a store without runs, or without those of a crew. Nothing is deleted that nobody said yes to.
-import { shellWord } from '../../../engine/people/commands.ts'
 import { runStatuses } from '../../../journal/entries.ts'
 import { exitCodes, UsageError } from '../../exit-codes.ts'
 import type { Invocation } from '../../invocation.ts'
@@ -14,7 +13,7 @@ export interface ResetOptions {
   readonly yes?: boolean
 }
 
-export async function reset({ terminal, options, complete }: Invocation<ResetOptions>): Promise<number> {
+export async function reset({ terminal, options, commands }: Invocation<ResetOptions>): Promise<number> {
   const { crew, yes = false } = options
   await using engine = await openExistingRuns(options.store)
   const whose = crew === undefined ? '' : ` of crew ${crew}`
@@ -27,7 +26,9 @@ export async function reset({ terminal, options, complete }: Invocation<ResetOpt
   }
   const what = `${plural(found.runs.length, 'run')}${whose} in ${engine.store.url}`
   if (found.runs.length > 0 && !yes && !canAsk())
-    throw new UsageError(`${what} would be deleted for good; say so with: reprise … --yes, or see: reprise runs`)
+    throw new UsageError(`${what} would be deleted for good`, {
+      next: { act: 'again', to: 'say so', words: ['--yes'] },
+    })
   if (found.runs.length > 0 && !(await confirm(`Delete ${what} for good?`, { yes, err: terminal.err }))) {
     terminal.err.line('nothing was deleted')
     return exitCodes.usage
@@ -36,10 +37,7 @@ export async function reset({ terminal, options, complete }: Invocation<ResetOpt
   if (terminal.json) terminal.record({ deleted: runs.length, held })
   terminal.err.line(`deleted ${plural(runs.length, 'run')}${whose}`)
   if (held.length === 0) return exitCodes.done
-  terminal.loud.line(
-    complete(
-      `left alone, since somebody executes them: ${held.join(', ')}; end one with: reprise cancel ${shellWord(held[0] ?? '')}`,
-    ),
-  )
+  const next = commands.command({ act: 'cancel', runId: held[0] ?? '' })
+  terminal.loud.line(`left alone, since somebody executes them: ${held.join(', ')}; end one with: ${next}`)
   return exitCodes.held
 }

@@ -24,7 +24,7 @@ export interface RunsOptions {
   readonly limit: number
 }
 
-export async function runs({ terminal, options, complete }: Invocation<RunsOptions>): Promise<number> {
+export async function runs({ terminal, options, commands }: Invocation<RunsOptions>): Promise<number> {
   await using engine = await openExistingRuns(options.store)
   const found = engine ? await matching(engine, await filterOf(engine, options), options) : []
   if (terminal.json) {
@@ -34,8 +34,8 @@ export async function runs({ terminal, options, complete }: Invocation<RunsOptio
   if (!engine || found.length === 0) {
     const { status, crew, parent, since, until, backtests } = options
     const narrowed = [status, crew, parent, since, until, backtests].some((given) => given !== undefined)
-    const next = narrowed ? 'see all with: reprise runs' : 'start one with: reprise run <file>'
-    terminal.err.line(complete(`no runs${narrowed ? ' like that' : ''}; ${next}`))
+    const next = commands.advice({ act: narrowed ? 'runs' : 'kickoff' })
+    terminal.err.line(`no runs${narrowed ? ' like that' : ''}; ${next}`)
     return exitCodes.done
   }
   const whole = table({

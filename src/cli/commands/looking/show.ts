@@ -2,12 +2,11 @@
 import { describeEntry } from '../../../crew/result/log.ts'
 import { listRuns } from '../../../crew/result/list-runs.ts'
 import { countChildren, questionsOf } from '../../../engine/task/children.ts'
-import { replayCommand, resumeCommand } from '../../../engine/people/commands.ts'
-import { howToAnswer } from '../../../engine/people/questions.ts'
 import { readEntries, readRun } from '../../../engine/read/read-run.ts'
 import type { Entry } from '../../../journal/entries.ts'
 import { taskOf } from '../../../journal/paths.ts'
 import type { RunState } from '../../../journal/state/state.ts'
+import type { Next } from '../../../next.ts'
 import type { Store } from '../../../stores/store.ts'
 import { exitCodes, UsageError } from '../../exit-codes.ts'
 import { findRun } from '../../find/find-run.ts'
@@ -31,7 +30,7 @@ export interface ShowOptions {
 }
 
 export async function show(invocation: Invocation<ShowOptions>): Promise<number> {
-  const { terminal, args, options, complete } = invocation
+  const { terminal, args, options, commands } = invocation
   const { steps = false, prompts = false } = options
   if (terminal.json && steps && prompts)
     throw new UsageError('--steps and --prompts print different objects; with --json, give one of them')
@@ -61,9 +60,9 @@ export async function show(invocation: Invocation<ShowOptions>): Promise<number>
   if (steps) await printSteps(terminal.out, entriesOf(engine.store, run, task))
   if (prompts) await printPrompts(terminal, engine.store, run, task)
   const asked = record.questions.filter(({ path }) => task === undefined || taskOf(path) === task)
-  for (const question of asked) printOpenQuestion(terminal.out, question, complete(howToAnswer(run, question)))
-  const next = nextCommand(record, task)
-  if (next !== undefined) terminal.err.line(complete(`\n${next}`))
+  for (const question of asked) printOpenQuestion(terminal.out, commands, run, question)
+  const next = nextOf(record, task)
+  if (next) terminal.err.line(`\n${commands.advice(next)}`)
   return exitCodes.done
 }
 
@@ -107,9 +106,9 @@ async function printPrompts(
   if (count === 0) err.line('no model was asked')
 }
 
-function nextCommand({ id, status, abandoned, questions }: RunRecord, task: string | undefined): string | undefined {
+/** Of a run that is over: from the task that is looked at, or from the last one, on which the least is spent. */
+function nextOf({ id, status, abandoned, questions, tasks }: RunRecord, task = tasks.at(-1)?.name): Next | undefined {
   if (questions.length > 0 || status === 'queued' || status === 'cancelled') return undefined
-  if (status === 'completed')
-    return `execute it again from ${task === undefined ? 'a task' : 'here'} with: ${replayCommand(id, task)}`
-  return status === 'running' && !abandoned ? undefined : `go on with: ${resumeCommand(id)}`
+  if (status === 'completed') return task === undefined ? undefined : { act: 'replay', runId: id, task }
+  return status === 'running' && !abandoned ? undefined : { act: 'resume', runId: id }
 }

@@ -1,7 +1,6 @@
 // `reprise tail`: a run's entries as they come, whoever writes them. Nothing that happens here touches the run.
 import { describeEntry } from '../../../crew/result/log.ts'
 import { questionsOf } from '../../../engine/task/children.ts'
-import { resumeCommand, shellWord } from '../../../engine/people/commands.ts'
 import { follow } from '../../../engine/follow/follow.ts'
 import { readRun } from '../../../engine/read/read-run.ts'
 import type { Store } from '../../../stores/store.ts'
@@ -63,16 +62,17 @@ function watchHolder(store: Store, run: string, gone: () => void): NodeJS.Timeou
   }, lookMs)
 }
 
-async function sayEnd({ terminal, complete }: Invocation, store: Store, run: string, end: End): Promise<ExitCode> {
+async function sayEnd({ terminal, commands }: Invocation, store: Store, run: string, end: End): Promise<ExitCode> {
   const say = (word: string, next: string): void =>
-    terminal.err.line({ text: `run ${run} ${word}`, format: formatOf(word.split(' ')[0] ?? '') }, complete(next))
+    terminal.err.line({ text: `run ${run} ${word}`, format: formatOf(word) }, next)
   if (end === 'left') {
-    terminal.err.line(complete(`left run ${run} as it is; look at it with: reprise show ${shellWord(run)}`))
+    terminal.err.line(`left run ${run} as it is; ${commands.advice({ act: 'show', runId: run })}`)
     return exitCodes.interrupted
   }
   const { state } = await readRun(store, run)
+  const resume = commands.advice({ act: 'resume', runId: run })
   if (end === 'abandoned') {
-    say('abandoned', `: its process is gone; go on with: ${resumeCommand(run)}`)
+    say('abandoned', `: its process is gone; ${resume}`)
     return exitCodes.suspended
   }
   switch (state.status) {
@@ -81,12 +81,12 @@ async function sayEnd({ terminal, complete }: Invocation, store: Store, run: str
       return exitCodes.done
     case 'suspended': {
       const questions = await questionsOf(store, state)
-      if (questions.length > 0) sayWaiting(terminal.err, complete, run, questions)
-      else say('suspended', `; go on with: ${resumeCommand(run)}`)
+      if (questions.length > 0) sayWaiting(terminal.err, commands, run, questions)
+      else say('suspended', `; ${resume}`)
       return exitCodes.suspended
     }
     default:
-      say(state.status, state.status === 'failed' ? `; go on with: ${resumeCommand(run)}` : '')
+      say(state.status, state.status === 'failed' ? `; ${resume}` : '')
       return exitCodes.failed
   }
 }

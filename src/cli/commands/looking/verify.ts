@@ -1,6 +1,5 @@
 // `reprise verify`: reads a journal line by line and checks each against the hash that the next one names, and stored values against
 // their own. A person's edit is no fault, but it is said, as is what was lost: whether a resume has recorded it, and what that executed again.
-import { resumeCommand } from '../../../engine/people/commands.ts'
 import { rangesOf } from '../../../text/words.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { checkJournal, type Check } from './check-journal.ts'
@@ -10,7 +9,7 @@ import { openRuns } from '../../find/open-runs.ts'
 import type { Channel, Piece } from '../../terminal/terminal.ts'
 import { entriesWord } from '../../terminal/entries-word.ts'
 
-export async function verify({ terminal, args, options, complete }: Invocation): Promise<number> {
+export async function verify({ terminal, args, options, commands }: Invocation): Promise<number> {
   await using engine = await openRuns(options.store)
   const { run } = await findRun(engine.store, args[0])
   const check = await checkJournal(engine.store, run)
@@ -22,9 +21,7 @@ export async function verify({ terminal, args, options, complete }: Invocation):
     terminal.err.line('values that the journal refers to are not there any more; restore the store from a copy')
   else if (missing.length + changed.length > 0)
     terminal.err.line(
-      complete(
-        `a resume records it and executes what it left undone: ${resumeCommand(run)}; or restore the journal from a copy`,
-      ),
+      `a resume records it and executes what it left undone, unless you restore the journal from a copy; ${commands.advice({ act: 'resume', runId: run })}`,
     )
   return check.whole ? exitCodes.done : exitCodes.failed
 }

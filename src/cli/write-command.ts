@@ -1,0 +1,126 @@
+// What can be done next, as commands that work as printed: with what this program was started by, and the options that this call
+// needed to find its store and crew.
+import { purposes, type Act, type Next } from '../next.ts'
+import { usualFile } from './find/usual-file.ts'
+import { shellWord } from './shell-word.ts'
+
+/** What only the command line can say: the same command with more words, or any other. */
+export type CommandNext =
+  | Next
+  | { readonly act: 'again'; readonly to: string; readonly words: readonly string[] }
+  | ({ readonly act: 'command'; readonly to: string } & Typed)
+
+/** For those who name no task, or one that isn't there. */
+export const seeTasks: CommandNext = { act: 'command', to: 'see them', words: ['tasks'] }
+
+interface Typed {
+  readonly words: readonly string[]
+  /** Which of this call's options it takes: those of its crew and its store, of its store alone (the default), or none. */
+  readonly takes?: 'crew' | 'store' | 'nothing'
+}
+
+/** The options that say where a crew and its store are, as they were given. */
+export interface Place {
+  readonly file?: string | undefined
+  readonly crew?: string | undefined
+  readonly store?: string | undefined
+}
+
+export interface Call extends Place {
+  /** What commands begin with here: `npx reprise`. */
+  readonly runner: string
+  /** The words of this call, the command's name first. */
+  readonly words: readonly string[]
+  /** Those of them that give inputs. */
+  readonly inputs: readonly string[]
+}
+
+export interface Commands {
+  /** `npx reprise resume claim-1` */
+  command(next: CommandNext): string
+  /** `continue with: npx reprise resume claim-1` */
+  advice(next: CommandNext): string
+  /** The store that the crew of this call names, where that isn't the one that commands find without the crew. */
+  keptIn(store: string | undefined): void
+}
+
+export function writeCommands(call: Call): Commands {
+  let crewStore: string | undefined
+  const again = (more: readonly string[]): string => [call.runner, ...[...call.words, ...more].map(shellWord)].join(' ')
+
+  function whole({ words, takes = 'store' }: Typed): string {
+    const [name = '', ...rest] = words
+    const crew = takes === 'crew' ? [...fileWords(name, call.file), ...flag('--crew', call.crew)] : []
+    // the crew's own file says where its runs are
+    const store = takes === 'nothing' ? [] : flag('--store', call.store ?? (takes === 'crew' ? undefined : crewStore))
+    return [call.runner, name, ...rest.map(shellWord), ...crew, ...store].join(' ')
+  }
+
+  function command(next: CommandNext): string {
+    switch (next.act) {
+      case 'command':
+        return whole(next)
+      case 'again':
+        return again(next.words)
+      case 'give':
+        return again(next.inputs.flatMap((name) => ['--input', `${name}=value`]))
+      case 'import':
+        return again(['--as', next.as])
+      case 'fork':
+        return whole({ words: ['fork', '--run', next.runId, ...call.inputs], takes: 'crew' })
+      default:
+        return whole(typedFor(next))
+    }
+  }
+
+  return {
+    command,
+    advice: (next) =>
+      `${next.act === 'again' || next.act === 'command' ? next.to : purposes[next.act]} with: ${command(next)}`,
+    keptIn: (store) => void (crewStore = store),
+  }
+}
+
+type Plain = Exclude<Act, 'give' | 'import' | 'fork'>
+
+const typed: { readonly [A in Plain]: (next: Next<A>) => Typed } = {
+  resume: ({ runId, changed }) => ({
+    words: ['resume', runId, ...(changed === undefined ? [] : ['--changed', changed])],
+    takes: 'crew',
+  }),
+  replay: ({ runId, task }) => ({ words: ['replay', '--run', runId, '-t', task], takes: 'crew' }),
+  refresh: ({ runId }) => ({ words: ['refresh', '--run', runId], takes: 'crew' }),
+  // asks at a terminal; with one of the decisions in it, somebody would give that as the answer
+  answer: ({ runId, question }) => ({ words: ['answer', runId, question] }),
+  invalidate: ({ runId, task }) => ({ words: ['invalidate', runId, task] }),
+  cancel: ({ runId }) => ({ words: ['cancel', runId] }),
+  delete: ({ runId }) => ({ words: ['delete', runId] }),
+  show: ({ runId }) => ({ words: ['show', runId] }),
+  runs: () => ({ words: ['runs'] }),
+  kickoff: () => ({ words: ['run'], takes: 'crew' }),
+  backtest: ({ task, id }) => ({ words: ['backtest', '-t', task, '--id', id], takes: 'crew' }),
+}
+
+function typedFor<A extends Plain>(next: Next<A>): Typed {
+  return typed[next.act](next)
+}
+
+/** Where nobody has said it and no usual place has one, a file has to be put in. */
+function fileWords(command: string, given: string | undefined): string[] {
+  if (given === undefined && hasUsualFile()) return []
+  const file = given === undefined ? '<file>' : shellWord(given)
+  return command === 'run' ? [file] : ['--file', file]
+}
+
+function hasUsualFile(): boolean {
+  try {
+    return usualFile() !== undefined
+  } catch {
+    // what is wrong with package.json is said by the command that needs it
+    return true
+  }
+}
+
+function flag(name: string, value: string | undefined): string[] {
+  return value === undefined ? [] : [name, shellWord(value)]
+}

@@ -1,0 +1,86 @@
+// What can be done next, as data. Errors and results carry it; words are made of it where somebody reads them: the library names a
+// method, the command line a command that works as printed (src/cli/write-command.ts).
+
+/** Every act, with what it needs. */
+interface Acts {
+  /** `changed`: what the resume must say about a task whose code has changed. */
+  resume: { readonly runId: string; readonly changed?: 'restart' }
+  replay: { readonly runId: string; readonly task: string }
+  /** With other inputs. */
+  fork: { readonly runId: string }
+  refresh: { readonly runId: string }
+  answer: { readonly runId: string; readonly question: string; readonly decisions: readonly string[] }
+  invalidate: { readonly runId: string; readonly task: string }
+  cancel: { readonly runId: string }
+  delete: { readonly runId: string }
+  show: { readonly runId: string }
+  runs: object
+  kickoff: object
+  /** The same call, with inputs that were missing. */
+  give: { readonly inputs: readonly string[] }
+  /** The same import, under an id that is free. */
+  import: { readonly as: string }
+  backtest: { readonly task: string; readonly id: string }
+}
+
+export type Act = keyof Acts
+
+/** One act, with what it needs. `Next` without a type argument is any of them. */
+export type Next<A extends Act = Act> = { [K in A]: { readonly act: K } & Acts[K] }[A]
+
+/** What an act is for: `continue` with a method, or with a command. */
+export const purposes: { readonly [A in Act]: string } = {
+  resume: 'continue',
+  replay: 'make a new run from it',
+  fork: 'use another id, or make a new run from it',
+  refresh: 'execute what is stale or missing in a new run',
+  answer: 'answer',
+  invalidate: 'have it done anew',
+  cancel: 'end it',
+  delete: 'delete that run',
+  show: 'look at it',
+  runs: 'list the runs',
+  kickoff: 'start one',
+  give: 'give it',
+  import: 'import it under another id',
+  backtest: 'continue',
+}
+
+const calls: { readonly [A in Act]: (next: Next<A>) => string } = {
+  resume: ({ runId, changed }) => `${run(runId)}.resume(${changed === undefined ? '' : `{ changed: '${changed}' }`})`,
+  replay: ({ runId, task }) => `${run(runId)}.replay(${quoted(task)})`,
+  fork: ({ runId }) => `${run(runId)}.fork({ inputs })`,
+  refresh: ({ runId }) => `${run(runId)}.refresh()`,
+  answer: ({ runId, question, decisions }) =>
+    `${run(runId)}.answer(${quoted(question)}, { decision: ${decisions.map(quoted).join(' | ')} })`,
+  invalidate: ({ runId, task }) => `${run(runId)}.invalidate(${quoted(task)})`,
+  cancel: ({ runId }) => `${run(runId)}.cancel()`,
+  delete: ({ runId }) => `${run(runId)}.delete()`,
+  show: ({ runId }) => `${run(runId)}.view()`,
+  runs: () => 'crew.runs()',
+  kickoff: () => 'crew.kickoff()',
+  give: ({ inputs }) => `inputs: { ${inputs.map((name) => `${key(name)}: …`).join(', ')} }`,
+  import: ({ as }) => `{ as: ${quoted(as)} }`,
+  backtest: ({ task, id }) => `crew.backtest(${quoted(task)}, { id: ${quoted(id)} })`,
+}
+
+/** In the library's words: `continue with crew.run('claim-1').resume()`. */
+export function nextWords(next: Next): string {
+  return `${purposes[next.act]} with ${callOf(next)}`
+}
+
+function callOf<A extends Act>(next: Next<A>): string {
+  return calls[next.act](next)
+}
+
+function run(id: string): string {
+  return `crew.run(${quoted(id)})`
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll(/[\\']/g, String.raw`\$&`)}'`
+}
+
+function key(name: string): string {
+  return /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(name) ? name : quoted(name)
+}
