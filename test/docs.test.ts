@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { Crew, errorCodes, Run } from 'reprise'
 import { optionRows, withOptionTables } from '../scripts/option-tables.ts'
+import { purposes } from '../src/next.ts'
 
 const pages = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', ...globSync('docs/**/*.md')]
 const textOf = (file: string): string => readFileSync(file, 'utf8')
@@ -16,6 +17,12 @@ test('the page of errors says what the table of codes says', () => {
     rows.map(([, code, meaning, again]) => [code, { retry: again === 'yes', meaning }]),
   )
   assert.deepEqual(documented, errorCodes)
+})
+
+test('the page of errors has every act that can be next', () => {
+  const [, section = ''] = textOf('docs/reference/errors.md').split(/^## .*$/m)
+  const acts = [...section.matchAll(/^\| `(\w+)` \| .*\| .+ \|$/gm)].flatMap(([, act]) => (act === 'act' ? [] : act))
+  assert.deepEqual(acts, Object.keys(purposes))
 })
 
 test('every code of an error is used', () => {

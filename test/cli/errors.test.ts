@@ -69,7 +69,7 @@ const mistakes: readonly {
     args: ['edit', 'claim-1', 'note', '--output', 'x', '--file', 'filing.ts'],
     code: exitCodes.notFound,
     error: 'RUN_NOT_FOUND',
-    next: /^error: run claim-1 belongs to crew claims, not to filing; use that crew; list the runs with: npx reprise runs\n$/,
+    next: /^error: run claim-1 belongs to crew claims, not to filing; name the file of that crew with --file; look at it with: npx reprise show claim-1\n$/,
   },
   {
     what: 'an answer to nothing',

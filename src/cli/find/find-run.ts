@@ -2,7 +2,7 @@
 // the terminal picks one.
 import { isBacktest } from '../../engine/history/backtest-name.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
-import { ofOtherCrew, runNotFound } from '../../engine/read/run-not-found.ts'
+import { runNotFound } from '../../engine/read/run-not-found.ts'
 import { summaryOf } from '../../engine/read/row-summary.ts'
 import { RepriseError } from '../../errors.ts'
 import { callerOf } from '../../journal/paths.ts'
@@ -28,7 +28,10 @@ export async function findRun(
   if (name === undefined) return anyRun(store, crew, fits)
   if (name === 'latest') return latestRun(store, crew)
   const row = await namedRun(store, name)
-  if (crew !== undefined && row.crew !== crew) throw ofOtherCrew(row.run, row.crew, crew)
+  if (crew !== undefined && row.crew !== crew) {
+    const words = `run ${row.run} belongs to crew ${row.crew}, not to ${crew}; name the file of that crew with --file`
+    throw new UsageError(words, { code: 'RUN_NOT_FOUND', next: { act: 'show', runId: row.run } })
+  }
   return row
 }
 

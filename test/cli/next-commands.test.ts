@@ -1,0 +1,260 @@
+// What the command line tells people to type next: each command is taken from what was printed, read as a shell reads it, and run.
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { describe, test } from 'node:test'
+import { exitCodes } from '../../src/cli/exit-codes.ts'
+import { imports, project, records, type Ended } from './support.ts'
+
+/** Two functions: `fetch`, which fails until there is a file net, and `note`, which uses an input. */
+const fetching = `${imports}
+import { existsSync } from 'node:fs'
+const fetch = new Task({ name: 'fetch it', effect: 'read', version: process.env.VERSION ?? '1', run() {
+  if (!existsSync('net')) throw new Error('the net is down')
+  return 'facts'
+} })
+const note = new Task({ name: 'note', effect: 'read', run: ({ inputs }) => 'note for ' + (inputs.reader ?? 'nobody') })
+export const crew = new Crew({ name: 'fetching', tasks: [fetch, note] })
+`
+
+/** A result that a person has to approve. */
+const asking = `${imports}
+const model = scriptedModel([{ when: 'Write', reply: 'a note' }])
+const agent = new Agent({ role: 'Writer', goal: process.env.GOAL ?? 'Help', model })
+const note = new Task({ name: 'note', description: 'Write it', agent, humanInput: true })
+export const crew = new Crew({ name: 'asking', tasks: [note] })
+`
+
+/** One task that takes an input from its text. */
+const reading = `${imports}
+const model = scriptedModel([{ when: 'Write', reply: (text) => text.includes('for Ada') ? 'Dear Ada' : 'Dear you' }])
+const agent = new Agent({ role: 'Writer', goal: 'Help', model })
+export const crew = new Crew({ name: 'reading', tasks: [new Task({ name: 'note', description: 'Write for {reader}', agent })] })
+`
+
+/** As a shell reads them. */
+function wordsOf(line: string): string[] {
+  return execFileSync('sh', ['-c', `set -- ${line}; printf '%s\\n' "$@"`], { encoding: 'utf8' })
+    .trimEnd()
+    .split('\n')
+}
+
+/** The words of the commands that were printed, without `npx reprise`. */
+function printed({ stderr }: Ended): string[][] {
+  return [...stderr.matchAll(/(?:^ *|with: )npx reprise (.*)$/gm)].map(([, words = '']) => wordsOf(words))
+}
+
+interface Case {
+  readonly what: string
+  readonly crew: string
+  /** Commands that lead there, of which the last one tells what to do next. `+net` makes the file, `+GOAL=other` sets the variable. */
+  readonly steps: readonly string[]
+  /** A line of what it says: facts and advice. */
+  readonly says: RegExp
+  /** What the command that was printed then prints. */
+  readonly prints: RegExp
+  /** That it ends with, unless it does all. */
+  readonly code?: number
+}
+
+const cases: readonly Case[] = [
+  {
+    what: 'a task that fails',
+    crew: fetching,
+    steps: [`run --id 'claim 1'`],
+    says: /^error: task fetch it failed: the net is down; continue with: npx reprise resume 'claim 1'$/,
+    prints: /^note for nobody\n$/,
+  },
+  {
+    what: 'a resume that refuses changed code',
+    crew: asking,
+    steps: ['run --id r', '+GOAL=other', 'resume r --changed refuse'],
+    says: /^error: task note failed: it has changed since it was started: agent goal changed; continue with: npx reprise resume r --changed restart$/,
+    prints: /^$/,
+    code: exitCodes.suspended,
+  },
+  {
+    what: 'a run that stopped where it was asked to',
+    crew: fetching,
+    steps: ['+net', `run --id r --through 'fetch it'`],
+    says: /^Run r stopped after task fetch it, as asked; continue with: npx reprise resume r$/,
+    prints: /^note for nobody\n$/,
+  },
+  {
+    what: 'a run that was cancelled',
+    crew: fetching,
+    steps: ['+net', `run --id r --through 'fetch it'`, 'cancel r'],
+    says: /^cancelled run r; execute what is stale or missing in a new run with: npx reprise refresh --run r$/,
+    prints: /^note for nobody\n$/,
+  },
+  {
+    what: 'a resume of a run that was cancelled',
+    crew: fetching,
+    steps: ['+net', `run --id r --through 'fetch it'`, 'cancel r', 'resume r'],
+    says: /^error: run r was cancelled; execute what is stale or missing in a new run with: npx reprise refresh --run r$/,
+    prints: /^note for nobody\n$/,
+  },
+  {
+    what: 'a task of a completed run that is to be done again',
+    crew: fetching,
+    steps: ['+net', 'run --id r', `invalidate r 'fetch it'`],
+    says: /^error: run r is completed and is never changed; make a new run from it with: npx reprise replay --run r -t 'fetch it'$/,
+    prints: /^note for nobody\n$/,
+  },
+  {
+    what: 'a look at a completed run',
+    crew: fetching,
+    steps: ['+net', 'run --id r', 'show r'],
+    says: /^make a new run from it with: npx reprise replay --run r -t note$/,
+    prints: /^note for nobody\n$/,
+  },
+  {
+    what: 'an answer to nothing',
+    crew: fetching,
+    steps: ['+net', 'run --id r', 'answer r'],
+    says: /^error: run r has no open question; look at it with: npx reprise show r$/,
+    prints: /^run {6}r\n/,
+  },
+  {
+    what: 'a run that is not there',
+    crew: fetching,
+    steps: ['+net', 'run --id r', 'show nothing'],
+    says: /^error: there is no run nothing in \S+; list the runs with: npx reprise runs$/,
+    prints: /^r +fetching +completed/m,
+  },
+  {
+    what: 'a store without runs',
+    crew: fetching,
+    steps: ['+net', 'show latest'],
+    says: /^error: there are no runs in \S+ yet; start one with: npx reprise run$/,
+    prints: /^note for nobody\n$/,
+  },
+  {
+    what: 'a resume where every run is over',
+    crew: fetching,
+    steps: ['+net', 'run --id r', 'resume'],
+    says: /^error: crew fetching has no unfinished run in \S+; execute what .* with: npx reprise refresh --run r$/,
+    prints: /^note for nobody\n$/,
+  },
+  {
+    what: 'an input that is missing',
+    crew: reading,
+    steps: ['run --id r'],
+    says: /^error: .*there is no input reader .*; give it with: npx reprise run --id r --input reader=value$/,
+    prints: /^Dear you\n$/,
+  },
+  {
+    what: 'other inputs under the same id',
+    crew: reading,
+    steps: ['run --id r --input reader=Bob', `run --id r --input 'reader=Ada Lovelace'`],
+    says: /^error: run r was started with other inputs: .*; use another id, or make a new run from it with: npx reprise fork --run r --input 'reader=Ada Lovelace'$/,
+    prints: /^Dear Ada\n$/,
+  },
+  {
+    what: 'another run under the id of an import',
+    crew: reading,
+    steps: [
+      'run --id r --input reader=Ada --store file:a',
+      'run --id r --input reader=Bob --store file:b',
+      'export r r.jsonl --store file:a',
+      'import r.jsonl --store file:b',
+    ],
+    says: /^error: \S+ has a run r already, .*; import it under another id with: npx reprise import r\.jsonl --store file:b --as r-copy$/,
+    prints: /^r-copy\n$/,
+  },
+  {
+    what: 'outputs that are stale, and a call that refuses them',
+    crew: fetching,
+    steps: ['+net', 'run --id r', '+VERSION=2', 'replay --run r -t note --stale refuse'],
+    says: /^error: outputs of run r were made from something else: .*; nothing was executed; execute what is stale or missing in a new run with: npx reprise refresh --run r$/,
+    prints: /^note for nobody\n$/,
+  },
+  {
+    what: 'an output that has become stale',
+    crew: fetching,
+    steps: ['+net', `run --id r --through 'fetch it'`, '+VERSION=2', 'resume r'],
+    says: /^warning: run r: task fetch it is stale: version changed; execute what is stale or missing in a new run with: npx reprise refresh --run r$/m,
+    prints: /^note for nobody\n$/,
+  },
+  {
+    what: 'a reset that nobody confirmed',
+    crew: fetching,
+    steps: ['+net', 'run --id r', 'reset --crew fetching'],
+    says: /^error: 1 run of crew fetching in \S+ would be deleted for good; say so with: npx reprise reset --crew fetching --yes$/,
+    prints: /^$/,
+  },
+  {
+    what: 'a file of several crews',
+    crew: `${fetching}export const other = crew.with({})\n`,
+    steps: ['+net', 'run --id r'],
+    says: /^error: crew\.ts exports 2 crews, crew and other; choose one with: npx reprise run --id r --crew crew$/,
+    prints: /^note for nobody\n$/,
+  },
+]
+
+describe('what to type next', { concurrency: 2 }, () => {
+  for (const { what, crew, steps, says, prints, code = exitCodes.done } of cases)
+    test(`after ${what} works as printed`, async () => {
+      await using folder = await project(crew)
+      const variables: { [name: string]: string } = {}
+      let said: Ended | undefined
+      for (const step of steps) {
+        const [, name, value] = /^\+(\w+)(?:=(.*))?$/.exec(step) ?? []
+        if (name !== undefined && value !== undefined) variables[name] = value
+        else if (name !== undefined) await folder.write(name, '')
+        else said = await folder.start(wordsOf(step), variables).ended()
+      }
+      assert.ok(said)
+      assert.match(said.stderr, new RegExp(says.source, 'm'))
+      const next = printed(said)
+      assert.equal(next.length, 1, said.stderr)
+      await folder.write('net', '')
+      const ended = await folder.start(next[0] ?? [], variables).ended()
+      assert.equal(ended.code, code, ended.stderr)
+      assert.match(ended.stdout, prints)
+    })
+
+  for (const { what, file, crew, place } of [
+    { what: 'of a crew in crew.ts', file: 'crew.ts', crew: asking, place: [] },
+    { what: 'with a file and a store', file: 'my crew.ts', crew: asking, place: ['--store', 'file:my runs'] },
+    {
+      what: 'of a crew that names its own store',
+      file: 'own.ts',
+      crew: asking.replace(`'asking',`, `'asking', store: 'sqlite:elsewhere/runs.db',`),
+      place: [],
+    },
+  ])
+    test(`a run ${what} that waits prints how to answer and how to continue, and both work`, async () => {
+      await using folder = await project()
+      await folder.write(file, crew)
+      const asked = await folder.reprise('run', file, '--id', 'the claim', ...place)
+      assert.equal(asked.code, exitCodes.suspended, asked.stderr)
+      const [answer = [], resume = []] = printed(asked)
+      assert.deepEqual([answer[0], resume[0]], ['answer', 'resume'])
+      const shown = await folder.reprise('show', ...answer.slice(1, 2), ...answer.slice(3))
+      assert.match(shown.stdout, /^question q1 /m)
+      const answered = await folder.reprise(...answer, '--decision', 'approve')
+      assert.equal(answered.code, exitCodes.done, answered.stderr)
+      const done = await folder.reprise(...resume)
+      assert.deepEqual(
+        { code: done.code, stdout: done.stdout },
+        { code: exitCodes.done, stdout: 'a note\n' },
+        done.stderr,
+      )
+    })
+
+  test('an error as JSON has the facts, what can be done as data, and the command', async () => {
+    await using folder = await project(fetching)
+    const { stdout } = await folder.reprise('run', '--id', 'r', '--json')
+    const { error } = records({ code: 1, stderr: '', stdout: stdout.trimEnd().split('\n').at(-1) ?? '' })[0] as {
+      error: unknown
+    }
+    assert.deepEqual(error, {
+      code: 'TASK_FAILED',
+      message: 'task fetch it failed: the net is down',
+      runId: 'r',
+      task: 'fetch it',
+      next: { act: 'resume', runId: 'r' },
+      command: 'npx reprise resume r',
+    })
+  })
+})

@@ -1,0 +1,131 @@
+// What can be done next, in the words of the library and as commands.
+import assert from 'node:assert/strict'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { runnerOf } from '../../src/cli/runner.ts'
+import { writeCommands, type Call } from '../../src/cli/write-command.ts'
+import { nextWords, purposes, type Next } from '../../src/next.ts'
+import { temporaryFolder } from '../stores/temporary-folder.ts'
+
+const runId = "ada's claim"
+
+/** Every act, as a call and as a command. */
+const table: readonly (readonly [next: Next, call: string, command: string])[] = [
+  [{ act: 'resume', runId }, `continue with crew.run('ada\\'s claim').resume()`, `resume 'ada'\\''s claim' CREW`],
+  [
+    { act: 'resume', runId: 'r', changed: 'restart' },
+    `continue with crew.run('r').resume({ changed: 'restart' })`,
+    'resume r --changed restart CREW',
+  ],
+  [
+    { act: 'replay', runId: 'r', task: 'the note' },
+    `make a new run from it with crew.run('r').replay('the note')`,
+    `replay --run r -t 'the note' CREW`,
+  ],
+  [
+    { act: 'fork', runId: 'r' },
+    `use another id, or make a new run from it with crew.run('r').fork({ inputs })`,
+    `fork --run r --input 'tone=very calm' CREW`,
+  ],
+  [
+    { act: 'refresh', runId: 'r' },
+    `execute what is stale or missing in a new run with crew.run('r').refresh()`,
+    'refresh --run r CREW',
+  ],
+  [
+    { act: 'answer', runId: 'r', question: 'a/q1', decisions: ['approve', 'fail'] },
+    `answer with crew.run('r').answer('a/q1', { decision: 'approve' | 'fail' })`,
+    'answer r a/q1 STORE',
+  ],
+  [
+    { act: 'invalidate', runId: 'r', task: 'note' },
+    `have it done anew with crew.run('r').invalidate('note')`,
+    'invalidate r note STORE',
+  ],
+  [{ act: 'cancel', runId: 'r' }, `end it with crew.run('r').cancel()`, 'cancel r STORE'],
+  [{ act: 'delete', runId: 'r' }, `delete that run with crew.run('r').delete()`, 'delete r STORE'],
+  [{ act: 'show', runId: 'r' }, `look at it with crew.run('r').view()`, 'show r STORE'],
+  [{ act: 'runs' }, 'list the runs with crew.runs()', 'runs STORE'],
+  [{ act: 'kickoff' }, 'start one with crew.kickoff()', 'run CREW'],
+  [
+    { act: 'give', inputs: ['notes', 'the tone'] },
+    `give it with inputs: { notes: …, 'the tone': … }`,
+    `plan --input notes=value --input 'the tone=value'`,
+  ],
+  [{ act: 'import', as: 'r-copy' }, `import it under another id with { as: 'r-copy' }`, 'plan --as r-copy'],
+  [
+    { act: 'backtest', task: 'note', id: 'b' },
+    `continue with crew.backtest('note', { id: 'b' })`,
+    'backtest -t note --id b CREW',
+  ],
+]
+
+const call: Call = { runner: 'npx reprise', words: ['plan'], inputs: ['--input', 'tone=very calm'] }
+
+test('every act has its words in the library, and its command with the file, export and store of this call', () => {
+  const given = writeCommands({ ...call, file: 'my crew.ts', crew: 'b', store: 'file:a b' })
+  assert.deepEqual(new Set(table.map(([{ act }]) => act)), new Set(Object.keys(purposes)))
+  for (const [next, words, command] of table) {
+    assert.equal(nextWords(next), words)
+    const file = next.act === 'kickoff' ? `'my crew.ts'` : `--file 'my crew.ts'`
+    const whole = command.replace('CREW', `${file} --crew b --store 'file:a b'`).replace('STORE', `--store 'file:a b'`)
+    assert.equal(given.command(next), `npx reprise ${whole}`)
+    assert.equal(given.advice(next), `${purposes[next.act]} with: npx reprise ${whole}`)
+  }
+})
+
+test('the store that the crew names is told to commands that do not load the crew, unless another was given', () => {
+  const place = { ...call, file: 'crew.ts' }
+  const plain = writeCommands(place)
+  plain.keptIn('sqlite:elsewhere.db')
+  assert.equal(plain.command({ act: 'show', runId: 'r' }), 'npx reprise show r --store sqlite:elsewhere.db')
+  assert.equal(plain.command({ act: 'resume', runId: 'r' }), 'npx reprise resume r --file crew.ts')
+  const given = writeCommands({ ...place, store: 'file:other' })
+  given.keptIn('sqlite:elsewhere.db')
+  assert.equal(given.command({ act: 'show', runId: 'r' }), 'npx reprise show r --store file:other')
+})
+
+test('a file has to be put in only where no usual place has one', async () => {
+  await using folder = await temporaryFolder()
+  const before = process.cwd()
+  const commands = writeCommands(call)
+  try {
+    process.chdir(folder.path)
+    assert.equal(commands.command({ act: 'kickoff' }), 'npx reprise run <file>')
+    assert.equal(commands.command({ act: 'resume', runId: 'r' }), 'npx reprise resume r --file <file>')
+    await writeFile('crew.ts', '')
+    assert.equal(commands.command({ act: 'kickoff' }), 'npx reprise run')
+    assert.equal(commands.command({ act: 'resume', runId: 'r' }), 'npx reprise resume r')
+    // a package.json that cannot be read is told of by the command that needs it
+    await writeFile('package.json', '{')
+    assert.equal(commands.command({ act: 'kickoff' }), 'npx reprise run')
+  } finally {
+    process.chdir(before)
+  }
+})
+
+test('commands begin with what the program was started by', async () => {
+  await using folder = await temporaryFolder()
+  const main = join(folder.path, 'my checkout', 'main.js')
+  const bin = join(folder.path, 'bin')
+  for (const path of [bin, join(main, '..')]) await mkdir(path)
+  await writeFile(main, '')
+  await symlink(main, join(bin, 'reprise'))
+  assert.equal(runnerOf('reprise'), 'reprise')
+  assert.equal(runnerOf(join(bin, 'reprise')), 'reprise')
+  assert.equal(runnerOf('/home/ada/claims/node_modules/.bin/reprise'), 'npx reprise')
+  assert.equal(runnerOf('/home/ada/claims/node_modules/reprise/dist/cli/main.js'), 'npx reprise')
+  const [script, options] = [process.env['npm_lifecycle_event'], process.execArgv]
+  try {
+    process.execArgv = ['--conditions=reprise-source']
+    process.env['npm_lifecycle_event'] = 'test'
+    assert.equal(runnerOf(main), `node --conditions=reprise-source '${main}'`)
+    process.env['npm_lifecycle_event'] = 'reprise'
+    assert.equal(runnerOf(main), 'npm run -s reprise --')
+  } finally {
+    process.execArgv = options
+    if (script === undefined) delete process.env['npm_lifecycle_event']
+    else process.env['npm_lifecycle_event'] = script
+  }
+})

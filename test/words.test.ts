@@ -1,0 +1,27 @@
+// Facts below, words above: commands are written by the command line alone, and there by one file, from data.
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { groups } from '../src/cli/program.ts'
+
+const names = groups.flatMap((group) => group.names).join('|')
+/** `reprise resume`, wherever it stands in a line that is not a comment. */
+const command = new RegExp(String.raw`^(?! *(?://|/?\*)).*\breprise (?:${names}|…)`, 'm')
+
+const writing = (pattern: string, apart: RegExp): string[] =>
+  globSync(pattern).filter((file) => !apart.test(file) && command.test(readFileSync(file, 'utf8')))
+
+test('no message below the command line names a command', () => {
+  assert.deepEqual(writing('src/**/*.ts', /^src\/cli\//), [])
+})
+
+test('no message of the command line spells a command out: examples, templates and scripts for shells apart', () => {
+  assert.deepEqual(writing('src/cli/**/*.ts', /^src\/cli\/(table|create|completion)\/|program\.ts$/), [])
+})
+
+test('nothing looks into the message of an error', () => {
+  const looks =
+    /(?:\.message|\.facts|\.reason|messageOf\([^)]*\))\.(?:includes|startsWith|endsWith|match|replace|split|search|slice)\(/
+  const looking = globSync('src/**/*.ts').filter((file) => looks.test(readFileSync(file, 'utf8')))
+  assert.deepEqual(looking, [])
+})
