@@ -2,7 +2,7 @@
 // files and the reference page; the compiler holds it equal to the interface of its options.
 import type { Check } from './checks.ts'
 import { RepriseError } from './errors.ts'
-import { describe, isRecord, nearest, own } from './options.ts'
+import { describe, isRecord, nearest, own, refuseUnknown } from './options.ts'
 
 export interface Option<Kept = unknown> {
   readonly takes: Check<Exclude<Kept, undefined>>
@@ -78,45 +78,49 @@ export function readOptions<Options, Made>(table: Table<Options, Made>, options:
   return Object.fromEntries(kept) as KeptOptions<Options, Made>
 }
 
-/** OPTION_UNKNOWN for a name that is not among `allowed`, with what it is called here. */
+/** OPTION_INVALID for what isn't an object; OPTION_UNKNOWN for a name that is not among `allowed`, with what it is called here. */
 export function checkNames(
   what: string,
   given: unknown,
   names: Names,
   allowed: readonly string[] = Object.keys(names.options),
 ): void {
-  if (!isRecord(given)) {
-    throw new RepriseError('OPTION_INVALID', `${what} takes an object of options, not ${describe(given)}`)
-  }
-  const unknown = Object.keys(given).find((key) => !allowed.includes(key))
-  if (unknown === undefined) return
-  throw new RepriseError(
-    'OPTION_UNKNOWN',
-    `${what} has no option ${describe(unknown)}${meantBy(unknown, names, allowed)}`,
-  )
+  refuseUnknown(what, given, allowed, (key) => {
+    const found = findOption(names, key, allowed)
+    if (found) return 'lack' in found ? `: ${lacking(found.lack)}` : `: it's ${describe(found.name)} here`
+    const words = new Map(allowed.flatMap((name) => spellings(names, name).map((word) => [word, name])))
+    const meant = words.get(nearest(key, [...words.keys()]) ?? '')
+    return `${meant === undefined ? '' : `; did you mean ${meant}?`} (it has ${allowed.join(', ')})`
+  })
 }
 
-function meantBy(key: string, { options, lacks }: Names, allowed: readonly string[]): string {
+/** What a name stands for: an option, under CrewAI's name or ours in whatever case, or something that Reprise lacks. */
+export function findOption(
+  names: Names,
+  key: string,
+  allowed: readonly string[] = Object.keys(names.options),
+): { readonly name: string } | { readonly lack: Lack } | undefined {
   const snake = snakeCase(key)
-  const spellings = allowed.flatMap((name) =>
-    [...new Set([name, snakeCase(name), ...(own(options, name)?.crewai ?? [])])].map((word) => ({ word, name })),
-  )
-  const same = spellings.find(({ word }) => word === snake)
-  if (same) return `: it's ${describe(same.name)} here`
-  const lack = own(lacks, snake)
-  if (lack) return `: ${lacking(lack)}`
-  const near = nearest(
-    key,
-    spellings.map(({ word }) => word),
-  )
-  const meant = spellings.find(({ word }) => word === near)?.name
-  return `${meant === undefined ? '' : `; did you mean ${meant}?`} (it has ${allowed.join(', ')})`
+  const name = allowed.find((one) => spellings(names, one).includes(snake))
+  if (name !== undefined) return { name }
+  const lack = own(names.lacks, snake)
+  return lack && { lack }
+}
+
+/** How an option may be written in a file: CrewAI's names first. */
+export function spellings({ options }: Names, name: string): readonly string[] {
+  return [...new Set([...(own(options, name)?.crewai ?? []), snakeCase(name), name])]
 }
 
 /** What to say of something that Reprise does not have. */
 export function lacking({ alwaysOn, instead }: Lack): string {
   if (alwaysOn) return 'it is always on here; leave it out'
   return `this version of Reprise does not have it; leave it out${instead === undefined ? '' : `, and ${instead}`}`
+}
+
+/** Names for which there is nothing to do instead. */
+export function nothingFor(...names: readonly string[]): Names['lacks'] {
+  return Object.fromEntries(names.map((name) => [name, {}]))
 }
 
 /** `maxIterations` as CrewAI would write it: `max_iterations`. */

@@ -6,18 +6,25 @@ import { RepriseError } from './errors.ts'
  * an option that holds the caller's own names: `replay(id, { topic })` is answered with "did you mean { inputs: { topic } }?".
  */
 export function checkKeys(what: string, options: unknown, keys: readonly string[], inside?: string): void {
+  refuseUnknown(what, options, keys, (key) => {
+    const within = inside === undefined || key.length > 80 ? '' : `; did you mean { ${inside}: { ${key} } }?`
+    return `${guess(key, keys) || within} (it has ${keys.join(', ')})`
+  })
+}
+
+/** As `checkKeys`, with the caller's own words about a key that is not there. */
+export function refuseUnknown(
+  what: string,
+  options: unknown,
+  keys: readonly string[],
+  about: (key: string) => string,
+): void {
   if (!isRecord(options)) {
     throw new RepriseError('OPTION_INVALID', `${what} takes an object of options, not ${describe(options)}`)
   }
-  for (const key of Object.keys(options)) {
-    if (keys.includes(key)) continue
-    const near = nearest(key, keys)
-    const meant = near ?? (inside === undefined || key.length > 80 ? undefined : `{ ${inside}: { ${key} } }`)
-    throw new RepriseError(
-      'OPTION_UNKNOWN',
-      `${what} has no option ${describe(key)}${meant === undefined ? '' : `; did you mean ${meant}?`} (it has ${keys.join(', ')})`,
-    )
-  }
+  const unknown = Object.keys(options).find((key) => !keys.includes(key))
+  if (unknown === undefined) return
+  throw new RepriseError('OPTION_UNKNOWN', `${what} has no option ${describe(unknown)}${about(unknown)}`)
 }
 
 /** A value as a message shows it: short, on one line. */
@@ -44,6 +51,12 @@ export function isRecord(value: unknown): value is { readonly [key: string]: unk
 /** The member of that name which the record itself has: `constructor` and its kin are found on every object. */
 export function own<Value>(record: { readonly [name: string]: Value }, name: string): Value | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined
+}
+
+/** The candidate that was most likely meant, as the end of a message; empty if there is none. */
+export function guess(word: string, candidates: readonly string[]): string {
+  const near = nearest(word, candidates)
+  return near === undefined ? '' : `; did you mean ${near}?`
 }
 
 /** The candidate that a typing mistake most likely meant. */

@@ -2,7 +2,7 @@
 import { anyText, flag, seconds, text, whole } from '../../checks.ts'
 import type { LanguageModel } from '../../models/resolve/resolve-model.ts'
 import { settingsCheck, type ModelSettings } from '../../models/resolve/settings.ts'
-import type { Table } from '../../option-table.ts'
+import { nothingFor, type Table } from '../../option-table.ts'
 import type { Tools } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'
 import { guardrailsCheck, type Guardrail } from '../guardrails.ts'
@@ -130,42 +130,29 @@ export const agentTable: Table<AgentOptions, Agent, { readonly yaml: FromYaml }>
     },
   },
   lacks: {
-    cache: { instead: 'give cache: true to the tools that only read' },
-    memory: {},
+    ...nothingFor('memory', 'knowledge', 'knowledge_sources', 'knowledge_storage', 'planning', 'planning_config'),
+    ...nothingFor('system_template', 'prompt_template', 'response_template', 'security_config', 'from_repository'),
+    ...nothingFor('allow_code_execution', 'allow_unsafe_code_execution', 'apps', 'skills', 'a2a'),
     respect_context_window: { alwaysOn: true },
+    use_system_prompt: { alwaysOn: true },
+    cache: { instead: 'give cache: true to the tools that only read' },
     max_tokens: { instead: 'give settings: { maxOutputTokens: … }' },
     function_calling_llm: { instead: 'let its one model call the tools' },
-    use_system_prompt: { alwaysOn: true },
-    system_template: {},
-    prompt_template: {},
-    response_template: {},
-    allow_code_execution: {},
-    allow_unsafe_code_execution: {},
     multimodal: { instead: 'give files as inputs' },
     reasoning: { instead: 'for a reasoning model give settings: { reasoning: medium }' },
-    planning: {},
-    planning_config: {},
     inject_date: { instead: 'give the date as an input: {date}' },
-    knowledge: {},
-    knowledge_sources: {},
-    knowledge_storage: {},
-    apps: {},
     mcps: { instead: 'give its tools in the code: tools' },
-    skills: {},
-    a2a: {},
-    from_repository: {},
-    security_config: {},
     step_callback: { instead: 'use onStep of the crew' },
     callbacks: { instead: 'use onTask of the crew' },
     guardrail_max_retries: { detail: true, instead: 'use retries of the task' },
-    code_execution_mode: { detail: true },
     max_reasoning_attempts: { detail: true },
+    code_execution_mode: { detail: true },
     date_format: { detail: true },
-    knowledge_config: { detail: true },
     embedder: { detail: true },
+    knowledge_config: { detail: true },
+    knowledge_search_query: { detail: true },
     agent_knowledge_context: { detail: true },
     crew_knowledge_context: { detail: true },
-    knowledge_search_query: { detail: true },
     cache_handler: { detail: true },
   },
 }

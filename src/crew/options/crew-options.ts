@@ -4,7 +4,7 @@ import type { Logger } from '../../engine/definition.ts'
 import type { Limit } from '../../journal/entries.ts'
 import { pricesCheck, type Prices } from '../../models/prices.ts'
 import type { LanguageModel } from '../../models/resolve/resolve-model.ts'
-import type { Table } from '../../option-table.ts'
+import { nothingFor, type Table } from '../../option-table.ts'
 import { storeCheck } from '../../stores/open-store.ts'
 import type { Store } from '../../stores/store.ts'
 import type { Agent } from '../agent.ts'
@@ -128,22 +128,13 @@ export const crewTable: Table<CrewOptions, Kept> = {
     version: { takes: anyText, default: '', does: 'recorded with each run; nothing depends on it yet' },
   },
   lacks: {
+    ...nothingFor('memory', 'embedder', 'knowledge', 'knowledge_sources', 'planning', 'planning_llm', 'chat_llm'),
+    ...nothingFor('prompt_file', 'share_crew', 'skills', 'security_config'),
     cache: { instead: 'give cache: true to the tools that only read' },
-    memory: {},
-    embedder: {},
-    knowledge: {},
-    knowledge_sources: {},
-    planning: {},
-    planning_llm: {},
-    chat_llm: {},
     function_calling_llm: { instead: 'let the one model of each agent call the tools' },
     config: { instead: 'use crewFromYaml of reprise/yaml' },
     stream: { instead: 'follow the events of its runs' },
     output_log_file: { instead: 'give a logger' },
-    prompt_file: {},
-    share_crew: {},
-    skills: {},
-    security_config: {},
     usage_metrics: { instead: 'read usage of the result' },
     token_usage: { instead: 'read usage of the result' },
     task_execution_output_json_files: { instead: 'use outputFile of the tasks' },

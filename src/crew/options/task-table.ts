@@ -1,6 +1,6 @@
 // The options of tasks, in one table for the three kinds: each row says which of them have it.
 import { anyText, check, flag, func, seconds, text, whole, type Check } from '../../checks.ts'
-import type { Lack } from '../../option-table.ts'
+import { nothingFor, type Names } from '../../option-table.ts'
 import { isRecord } from '../../options.ts'
 import { effectCheck } from '../../tools/tool-options.ts'
 import { outputFileCheck } from '../define/output-path.ts'
@@ -142,10 +142,8 @@ export const taskRows: TaskRows = {
   version: { takes: anyText, of: all, yaml: 'text', does: 'change it with code that Reprise cannot see' },
 }
 
-export const taskLacks: { readonly [crewai: string]: Lack } = {
+export const taskLacks: Names['lacks'] = {
+  ...nothingFor('prompt_context', 'allow_crewai_trigger_context', 'security_config'),
   input_files: { instead: 'give files as inputs' },
-  prompt_context: {},
-  allow_crewai_trigger_context: {},
-  security_config: {},
   config: { instead: 'use loadTasks of reprise/yaml' },
 }

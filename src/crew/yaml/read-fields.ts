@@ -3,8 +3,8 @@
 import { isMap, type Node } from 'yaml'
 import { RepriseError, reworded } from '../../errors.ts'
 import { settingNames } from '../../models/resolve/settings.ts'
-import { lacking, snakeCase, type Lack, type Names, type Option } from '../../option-table.ts'
-import { nearest, own } from '../../options.ts'
+import { findOption, lacking, spellings, type Lack, type Names, type Option } from '../../option-table.ts'
+import { guess } from '../../options.ts'
 import type { FromYaml } from '../options/crew-checks.ts'
 import type { Entry, YamlDocument } from './document.ts'
 import { agent, context, model, sameName, tools, type Known } from './references.ts'
@@ -82,20 +82,13 @@ export function readFields(reading: Reading, entry: Entry, known: Known, code: O
 
 type Field = { readonly name: string; readonly row: Row } | { readonly lack: Lack }
 
-function findField({ options, lacks, object }: Reading['table'], { name, key }: Entry, refuse: Refuse): Field {
-  const rows = Object.entries(options).map(([option, row]) => {
-    const names = [...(row.crewai ?? []), snakeCase(option)]
-    return { name: option, row, names }
-  })
-  const snake = snakeCase(name)
-  const found = rows.find((row) => row.names.includes(snake))
-  if (found) return found
-  const lack = own(lacks, snake)
-  if (lack) return { lack }
-  const near = nearest(name, [...rows.flatMap((row) => [...row.names, row.name]), ...Object.keys(lacks)])
-  const meant = near === undefined ? '' : `; did you mean ${near}?`
-  const usual = rows.flatMap(({ row, names }) => (typeof row.yaml === 'string' ? [names[0]] : [])).join(', ')
-  const one = object === 'agent' ? 'an agent' : 'a task'
+function findField(table: Reading['table'], { name, key }: Entry, refuse: Refuse): Field {
+  const found = findOption(table, name)
+  if (found) return 'lack' in found ? found : { ...found, row: table.options[found.name] as Row }
+  const known = Object.entries(table.options).map(([option, row]) => ({ row, words: spellings(table, option) }))
+  const meant = guess(name, [...known.flatMap(({ words }) => words), ...Object.keys(table.lacks)])
+  const usual = known.flatMap(({ row, words }) => (typeof row.yaml === 'string' ? [words[0]] : [])).join(', ')
+  const one = table.object === 'agent' ? 'an agent' : 'a task'
   throw refuse(`there is no field ${JSON.stringify(name)}${meant} (${one} has ${usual})`, key)
 }
 

@@ -3,7 +3,7 @@
 import { check, type Check } from '../../checks.ts'
 import { findProvider, providerNames } from '../../models/resolve/providers.ts'
 import type { LanguageModel } from '../../models/resolve/resolve-model.ts'
-import { describe, isRecord, nearest } from '../../options.ts'
+import { describe, guess, isRecord } from '../../options.ts'
 import { toolList, type Tool } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'
 import type { Task } from '../task.ts'
@@ -95,11 +95,6 @@ export function sameName(field: FieldValue, { self }: Known): undefined {
   const name = text(field)
   if (name === undefined || name === self) return undefined
   throw field.refuse(`is ${describe(name)}, but a task's name is its key; rename ${self}, or leave name out`)
-}
-
-function guess(word: string, candidates: readonly string[]): string {
-  const near = nearest(word, candidates)
-  return near === undefined ? '' : `; did you mean ${near}?`
 }
 
 /** By the names that the tools have, and by those that a record gives them. */

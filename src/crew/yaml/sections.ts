@@ -1,7 +1,7 @@
 // The names at the top of a file, and what the code says about them.
 import { RepriseError } from '../../errors.ts'
 import { wrong } from '../../checks.ts'
-import { isRecord, nearest, own } from '../../options.ts'
+import { guess, isRecord, own } from '../../options.ts'
 import type { Entry, YamlDocument } from './document.ts'
 import { invalid } from './yaml-file.ts'
 
@@ -26,8 +26,7 @@ export function checkCode(
   const there = entries.map((entry) => entry.name)
   for (const [name, options] of Object.entries(given)) {
     if (!there.includes(name)) {
-      const near = nearest(name, there)
-      const meant = near === undefined ? `; it has ${there.join(', ')}` : `; did you mean ${near}?`
+      const meant = guess(name, there) || `; it has ${there.join(', ')}`
       throw new RepriseError('OPTION_UNKNOWN', `${option} has ${name}, which is not in ${document.file}${meant}`)
     }
     if (!isRecord(options)) throw wrong(`${option}.${name}`, options, 'an object of options')

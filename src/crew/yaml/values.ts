@@ -2,7 +2,7 @@
 // YAML 1.1 that CrewAI reads, and a text where a text is; "3" is a number where a number is.
 import { isMap, isScalar, isSeq, type Node, type Scalar } from 'yaml'
 import type { Json } from '../../journal/json.ts'
-import { describe, nearest } from '../../options.ts'
+import { describe, guess } from '../../options.ts'
 import type { Value, YamlDocument } from './document.ts'
 
 /** One field of an agent or task, and how to refuse it. */
@@ -70,9 +70,7 @@ export function mapping(allowed: readonly string[]): (field: FieldValue) => { re
     if (!isMap(value)) throw field.refuse(`is ${shown(value)}; write a mapping: names and values, indented below`)
     for (const { name, key } of document.entries(value)) {
       if (allowed.includes(name)) continue
-      const near = nearest(name, allowed)
-      const meant = near === undefined ? '' : `; did you mean ${near}?`
-      throw field.refuse(`has no ${JSON.stringify(name)}${meant} (it has ${allowed.join(', ')})`, key)
+      throw field.refuse(`has no ${JSON.stringify(name)}${guess(name, allowed)} (it has ${allowed.join(', ')})`, key)
     }
     let left = 10_000
     const convert = (node: Value, depth: number): Json => {

@@ -2,7 +2,7 @@
 import { RepriseError } from '../../errors.ts'
 import { strictJson, type Json } from '../../journal/json.ts'
 import { anyText, check, optional, seconds, wrong } from '../../checks.ts'
-import { checkKeys, describe, isRecord, nearest, own } from '../../options.ts'
+import { checkKeys, describe, guess, isRecord, own } from '../../options.ts'
 import type { AnswerSchema } from '../../schema/answer-schema.ts'
 import { effectCheck } from '../tool-options.ts'
 import type { Effect, Tool } from '../tool.ts'
@@ -177,10 +177,8 @@ function checkOptions(options: McpServer & McpOptions): void {
 }
 
 function notThere(option: string, name: string, names: readonly string[], server: McpServer): RepriseError {
-  const near = nearest(name, names)
-  const meant = near === undefined ? '' : `; did you mean ${near}?`
   return new RepriseError(
     'OPTION_INVALID',
-    `${option} names ${name}, which ${nameOf(server)} does not have${meant} (it has ${names.join(', ')})`,
+    `${option} names ${name}, which ${nameOf(server)} does not have${guess(name, names)} (it has ${names.join(', ')})`,
   )
 }
