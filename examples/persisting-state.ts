@@ -51,7 +51,7 @@ if (import.meta.main) {
 
   // Step 6: status, timestamps, ids.
   const state = await crew.getRun(id)
-  console.log(`Run ${state.id} is ${state.status} after ${state.lives} lives, last changed at ${state.updatedAt}`)
+  console.log(`Run ${state.runId} is ${state.status} after ${state.lives} lives, last changed at ${state.updatedAt}`)
   for (const task of state.tasks) console.log(`${task.name} (${task.id}) ${task.status} at ${task.completedAt}`)
 }
 

@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { Crew, errorCodes, Run } from 'reprise'
 import { optionRows, withOptionTables } from '../scripts/option-tables.ts'
 import { purposes } from '../src/next.ts'
+import { runViewStatuses, taskViewStatuses } from '../src/runs/status.ts'
 
 const pages = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', ...globSync('docs/**/*.md')]
 const textOf = (file: string): string => readFileSync(file, 'utf8')
@@ -23,6 +24,15 @@ test('the page of errors has every act that can be next', () => {
   const [, section = ''] = textOf('docs/reference/errors.md').split(/^## .*$/m)
   const acts = [...section.matchAll(/^\| `(\w+)` \| .*\| .+ \|$/gm)].flatMap(([, act]) => (act === 'act' ? [] : act))
   assert.deepEqual(acts, Object.keys(purposes))
+})
+
+test('the page of the library says of each status of a run and of a task what its table says', () => {
+  const page = textOf('docs/reference/library.md')
+  for (const [what, table] of [['run', runViewStatuses] as const, ['task', taskViewStatuses] as const]) {
+    const [, below = ''] = page.split(`\n### The status of a ${what}\n`)
+    const rows = [...(below.split(/\n##+ /)[0] ?? '').matchAll(/^\| `(\w+)` \| (.*) \|$/gm)]
+    assert.deepEqual(Object.fromEntries(rows.map(([, status, meaning]) => [status, meaning])), table)
+  }
 })
 
 test('every code of an error is used', () => {

@@ -31,7 +31,7 @@ export const groups: readonly Group[] = [
   },
   {
     title: 'Look:',
-    names: ['runs', 'show', 'tasks', 'log-tasks-outputs', 'diff', 'lineage', 'tail', 'verify', 'doctor'],
+    names: ['runs', 'show', 'questions', 'tasks', 'log-tasks-outputs', 'diff', 'lineage', 'tail', 'verify', 'doctor'],
     load: async () => (await import('./table/looking.ts')).addLooking,
   },
   {

@@ -4,7 +4,6 @@ import { changedPolicies, type CrewDefinition, type Engine, type TaskDefinition 
 import { backtestName } from '../engine/history/backtest-name.ts'
 import { exportRunToFile } from '../engine/history/export-run.ts'
 import { importRunFromFile, type ImportedRun, type ImportOptions } from '../engine/history/import-run.ts'
-import { familyOf, type Family } from '../engine/history/lineage.ts'
 import { deleteRun, prune, type Pruned, type PruneLimits } from '../engine/history/prune.ts'
 import type { InboxMessage } from '../engine/people/inbox.ts'
 import { ofOtherCrew } from '../engine/read/run-not-found.ts'
@@ -13,6 +12,9 @@ import { costOfRun } from '../engine/plan/estimate.ts'
 import { readRun } from '../engine/read/read-run.ts'
 import { checkNewRunId, checkRunId } from '../engine/read/run-id.ts'
 import type { RunDiff } from '../runs/diff/diff-runs.ts'
+import { lineageOf, type Lineage } from '../runs/lineage.ts'
+import { listRuns } from '../runs/list.ts'
+import type { RunSummary } from '../runs/summary.ts'
 import type { Answer } from '../journal/entries.ts'
 import type { Prices } from '../models/prices.ts'
 import { checkModelKind, type LanguageModel } from '../models/resolve/resolve-model.ts'
@@ -57,7 +59,6 @@ import { readChoices, readMake, signed } from './verbs/read-request.ts'
 import { readConcurrency } from './verbs/pool.ts'
 import { findTask, type RunResult, type TaskReference, type Tasks } from './result/result.ts'
 import type { Run } from './run.ts'
-import { listRuns, type RunSummary } from './result/list-runs.ts'
 import { viewRun, type RunView } from './result/view-run.ts'
 import { checkStandIns, standInsOf, withStandIns } from './define/stand-ins.ts'
 import type { InputsOf, Task } from './task.ts'
@@ -276,7 +277,7 @@ export class Crew<const T extends Tasks = Tasks> {
     const filter = readFilter(options)
     const { limit, before, backtests } = options
     const crew = backtests ? backtestName(this.name) : this.name
-    return listRuns(await this.#runs.open(), { crew, ...filter }, limit ?? 20, before)
+    return listRuns(await this.#runs.open(), { crew, ...filter }, { limit: limit ?? 20, before })
   }
 
   /** One run as it stands. RUN_NOT_FOUND. */
@@ -287,10 +288,10 @@ export class Crew<const T extends Tasks = Tasks> {
   }
 
   /** The runs that a run comes from, and the tree of those that were made from it. RUN_NOT_FOUND. */
-  async lineage(run: string): Promise<Family> {
+  async lineage(run: string): Promise<Lineage> {
     const engine = await this.#runs.open()
     await this.#checkOwn(engine, checkRunId(run))
-    return familyOf(engine.store, run)
+    return lineageOf(engine.store, run)
   }
 
   /** What differs between two runs: inputs, definitions, prompts, steps, outputs; `String()` of it is for people. RUN_NOT_FOUND. */

@@ -5,6 +5,7 @@ export {
   openQuestions,
   type AttemptState,
   type CallState,
+  type OpenQuestion,
   type RunState,
   type TaskState,
   type TurnState,

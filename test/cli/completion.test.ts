@@ -57,9 +57,9 @@ describe('completion', { concurrency: 3, skip: has('bash') ? false : 'there is n
     const expected = {
       'reprise sho': ['show'],
       'reprise --json replay --dr': ['--dry-run'],
-      'reprise runs --status su': ['suspended'],
+      'reprise runs --status st': ['stopped'],
       // bash itself has cut the word at the sign
-      'reprise runs --status=su': ['suspended'],
+      'reprise runs --status=st': ['stopped'],
       'reprise completion z': ['zsh'],
       'reprise nothing ': [],
     }

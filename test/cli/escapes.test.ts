@@ -74,6 +74,7 @@ const calls: { readonly [command: string]: readonly (readonly string[])[] } = {
     ['asks', '--prompts', '--json'],
     ['asks', '--task', 'pay', '--json'],
   ],
+  questions: [[], ['--json']],
   tasks: [[id], [id, '--json']],
   diff: [[id, 'asks']],
   lineage: [[id]],

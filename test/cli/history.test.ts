@@ -34,7 +34,7 @@ describe('the history of runs', { concurrency: 4 }, () => {
     )
     const children = records(await folder.reprise('runs', '--parent', 'first', '--since', '1h', '--json'))
     assert.deepEqual(
-      children.map((run) => run['id']),
+      children.map((run) => run['runId']),
       ['third', 'second'],
     )
     assert.equal(records(await folder.reprise('runs', '--until', '2020-01-31', '--json')).length, 0)
@@ -44,8 +44,8 @@ describe('the history of runs', { concurrency: 4 }, () => {
     )
     assert.equal((await folder.reprise('delete', 'third')).code, 0)
     assert.match((await folder.reprise('lineage', 'fourth')).stdout, /^third +deleted\n└─ fourth +completed/)
-    const [family] = records(await folder.reprise('lineage', 'fourth', '--json'))
-    assert.deepEqual(family?.['ancestors'], [{ id: 'third', deleted: true }])
+    const [found] = records(await folder.reprise('lineage', 'fourth', '--json'))
+    assert.deepEqual(found?.['ancestors'], [{ runId: 'third', deleted: true }])
   })
 
   test('delete takes no beginning of an id where nobody is asked', async () => {
@@ -78,7 +78,7 @@ describe('the history of runs', { concurrency: 4 }, () => {
       [{ id: 'old', deleted: true }],
     )
     assert.deepEqual(
-      records(await folder.reprise('runs', '--json')).map((run) => run['id']),
+      records(await folder.reprise('runs', '--json')).map((run) => run['runId']),
       ['new', 'open'],
     )
   })

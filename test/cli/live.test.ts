@@ -61,10 +61,10 @@ describe('the tree of a run', () => {
 
 describe('its lines', () => {
   const tasks = [
-    task({ name: 'facts', mark: 'executed', agent: 'Analyst', ms: 3200, tokens: 12_345, cost: 0.0123 }),
+    task({ name: 'facts', status: 'executed', agent: 'Analyst', ms: 3200, tokens: 12_345, cost: 0.0123 }),
     task({
       name: 'decide',
-      mark: 'running',
+      status: 'running',
       agent: 'Clerk',
       doing: 'writes',
       ms: 900,
@@ -72,7 +72,7 @@ describe('its lines', () => {
     }),
     task({ name: 'note' }),
   ]
-  const run = { run: 'r1', crew: 'claims', tasks, ms: 4100, tokens: 12_345, cost: 0.0123 }
+  const run = { runId: 'r1', crew: 'claims', tasks, ms: 4100, tokens: 12_345, cost: 0.0123 }
 
   test('are aligned, with the words of the model below its task, and a sum', () => {
     assert.deepEqual(text(treeLines(run, { width: 64, height: 24 }, 0)), [
@@ -97,7 +97,7 @@ describe('its lines', () => {
         const many = Array.from({ length: 30 }, (_, index) =>
           task({
             name: `task-${index}-${'x'.repeat(index)}`,
-            mark: index < 20 ? 'executed' : index === 20 ? 'running' : 'pending',
+            status: index < 20 ? 'executed' : index === 20 ? 'running' : 'pending',
             agent: 'An agent with a long 役割',
             doing: 'calls a tool',
             ms: 100,
@@ -118,16 +118,16 @@ describe('its lines', () => {
 })
 
 describe('of more tasks than there are rows, the lines', () => {
-  const at = (index: number, mark: LiveTask['mark'], said: string) =>
+  const at = (index: number, status: LiveTask['status'], said: string) =>
     Array.from({ length: 40 }, (_, each) =>
       task({
         name: `task-${each}`,
-        mark: each < index ? 'executed' : each > index ? 'pending' : mark,
+        status: each < index ? 'executed' : each > index ? 'pending' : status,
         said: each === index ? said : '',
       }),
     )
   const lines = (tasks: readonly LiveTask[], frame: number | undefined) =>
-    text(treeLines({ run: 'r1', crew: 'many', tasks, ms: 0, tokens: 0, cost: 0 }, { width: 80, height: 12 }, frame))
+    text(treeLines({ runId: 'r1', crew: 'many', tasks, ms: 0, tokens: 0, cost: 0 }, { width: 80, height: 12 }, frame))
 
   test('have what the model of the running one says', () => {
     const seen = lines(at(20, 'running', 'Once upon a time.'), 0)
@@ -137,7 +137,7 @@ describe('of more tasks than there are rows, the lines', () => {
   })
 
   test('end where the run was stopped', () => {
-    const [, above, done, stopped] = lines(at(20, 'stopped', ''), undefined)
+    const [, above, done, stopped] = lines(at(20, 'started', ''), undefined)
     assert.deepEqual([above, done?.trim(), stopped?.trim()], ['  … 19 tasks above', '✔ task-19', '◌ task-20'])
     assert.ok(lines(at(20, 'pending', ''), undefined).includes('  ○ task-20'))
   })
@@ -240,8 +240,8 @@ function nested({ store = newStore(), hang }: Scene = {}) {
 const signs = {
   pending: '○',
   running: '●',
-  asking: '?',
-  stopped: '◌',
+  waiting: '?',
+  started: '◌',
   executed: '✔',
   inherited: '↺',
   edited: '✎',
@@ -249,16 +249,16 @@ const signs = {
   failed: '✖',
 }
 
-function shown({ mark, name, agent, doing, tokens }: LiveTask): string {
+function shown({ status, name, agent, doing, tokens }: LiveTask): string {
   const who = [agent, doing].filter(Boolean).join(agent ? ' · ' : '')
   const words = agent || doing === '' ? who : `· ${doing}`
-  return [signs[mark], name, words, tokens || ''].filter((part) => part !== '').join(' ')
+  return [signs[status], name, words, tokens || ''].filter((part) => part !== '').join(' ')
 }
 
 function task(fields: Partial<LiveTask>): LiveTask {
   return {
     name: 'x',
-    mark: 'pending',
+    status: 'pending',
     agent: undefined,
     doing: '',
     ms: undefined,

@@ -15,7 +15,7 @@ describe('looking at runs', { concurrency: 4 }, () => {
     assert.match(head ?? '', /^run +crew +status +tasks +tokens +lives +created +parent$/)
     assert.equal(rows.length, 2)
     assert.match(rows[0] ?? '', new RegExp(`^${child} +claims +completed +2/2 +\\d+ +1 +\\S+ \\S+ +first$`))
-    assert.match(rows[1] ?? '', /^first +claims +suspended +1\/2 +\d+ +1 +\S+ \S+$/)
+    assert.match(rows[1] ?? '', /^first +claims +stopped +1\/2 +\d+ +1 +\S+ \S+$/)
   })
 
   test('runs keeps to a status, a crew and a number', async () => {
@@ -23,8 +23,8 @@ describe('looking at runs', { concurrency: 4 }, () => {
     await folder.reprise('run', '--id', 'open', '--through', 'facts', ...inputs)
     await folder.reprise('run', '--id', 'done', ...inputs)
     const ids = async (...args: string[]): Promise<unknown[]> =>
-      records(await folder.reprise('runs', '--json', ...args)).map((run) => run['id'])
-    assert.deepEqual(await ids('--status', 'suspended'), ['open'])
+      records(await folder.reprise('runs', '--json', ...args)).map((run) => run['runId'])
+    assert.deepEqual(await ids('--status', 'stopped'), ['open'])
     assert.deepEqual(await ids('--limit', '1'), ['done'])
     assert.deepEqual(await ids('--crew', 'other'), [])
     assert.equal((await folder.reprise('runs', '--status', 'lost')).code, 2)

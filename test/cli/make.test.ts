@@ -115,7 +115,7 @@ describe('runs made from runs', { concurrency: 4 }, () => {
     )
     assert.equal(report?.['different'], 1)
     const ids = async (...args: string[]): Promise<unknown[]> =>
-      records(await folder.reprise('runs', '--json', ...args)).map((run) => run['id'])
+      records(await folder.reprise('runs', '--json', ...args)).map((run) => run['runId'])
     assert.deepEqual(await ids(), ['first'])
     assert.deepEqual(await ids('--backtests'), ['trial:first'])
     assert.deepEqual(await ids('--backtests', '--crew', 'claims'), ['trial:first'])

@@ -34,7 +34,7 @@ describe('people and runs', { concurrency: 4 }, () => {
       stopped.stderr.endsWith(`Run ${run} was stopped; continue with: npx reprise resume ${run}\n`),
       stopped.stderr,
     )
-    assert.equal(records(await folder.reprise('runs', '--json'))[0]?.['status'], 'suspended')
+    assert.equal(records(await folder.reprise('runs', '--json'))[0]?.['status'], 'stopped')
   })
 
   test('a call that may have happened is asked about with code 3, answered, and the run goes on', async () => {
@@ -112,32 +112,103 @@ describe('people and runs', { concurrency: 4 }, () => {
     const run = runIn(await folder.reprise('run'))
     const listed = records(await folder.reprise('runs', '--json'))
     assert.deepEqual(
-      listed.map(({ id, caller, questions }) => [id, caller, questions]),
+      listed.map(({ runId, caller, openQuestions }) => [runId, caller, openQuestions]),
       [[run, undefined, 1]],
     )
     assert.equal(callsOf(listed[0]), 1)
     assert.deepEqual(
-      records(await folder.reprise('runs', '--within', '--json')).map(({ id, caller }) => [id, caller]),
+      records(await folder.reprise('runs', '--within', '--json')).map(({ runId, caller }) => [runId, caller]),
       [
         [`${run}/the research#1`, run],
         [run, undefined],
       ],
     )
     const short = run.slice(0, 13)
-    assert.equal(records(await folder.reprise('show', short, '--json'))[0]?.['id'], run)
+    assert.equal(records(await folder.reprise('show', short, '--json'))[0]?.['runId'], run)
     const narrow = await folder.start(['runs'], {}, screen).ended()
     assert.match(narrow.stdout, new RegExp(`^.*${run.slice(0, 8)} `, 'm'))
     await folder.reprise('answer', run, 'the research/q1', '--decision', 'approve')
     await folder.reprise('resume', run)
     const [done] = records(await folder.reprise('runs', '--json'))
-    assert.deepEqual([done?.['questions'], callsOf(done)], [0, 1])
+    assert.deepEqual([done?.['openQuestions'], callsOf(done)], [0, 1])
+  })
+
+  test('what the run of a task that is a crew has taken so far is said alike by runs, show and tasks', async () => {
+    await using folder = await project(within)
+    await folder.reprise('run', '--id', 'r1')
+    const [listed] = records(await folder.reprise('runs', '--json'))
+    const [shown] = records(await folder.reprise('show', 'r1', '--json'))
+    const [task] = records(await folder.reprise('tasks', 'r1', '--json'))
+    assert.equal(callsOf(shown), 1)
+    assert.deepEqual([listed?.['usage'], task?.['usage']], [shown?.['usage'], shown?.['usage']])
+    assert.equal(task?.['status'], 'waiting')
+  })
+
+  test('questions lists once what waits for a person in any run, longest first, with the command that answers it', async () => {
+    await using folder = await project(within)
+    await folder.write('filing.ts', filing)
+    assert.equal((await folder.reprise('questions')).stderr, 'no run waits for a person\n')
+    await folder.reprise('run', '--id', 'first')
+    await folder.reprise('run', '--id', 'second')
+    const started = folder.start(['run', 'filing.ts', '--id', 'filed'], { HANG: '1' })
+    await started.says('file_claim called')
+    started.child.kill('SIGINT')
+    await started.ended()
+    await folder.reprise('resume', 'filed', '--file', 'filing.ts')
+    const [one, two, three, ...more] = records(await folder.reprise('questions', '--json'))
+    assert.deepEqual(
+      [one, two, three].map((asked) => [
+        asked?.['runId'],
+        asked?.['crew'],
+        asked?.['id'],
+        asked?.['kind'],
+        asked?.['task'],
+      ]),
+      [
+        ['first', 'outer', 'the research/q1', 'result', 'the research'],
+        ['second', 'outer', 'the research/q1', 'result', 'the research'],
+        ['filed', 'filing', 'q1', 'doubt', 'file'],
+      ],
+    )
+    assert.deepEqual(more, [])
+    assert.equal(one?.['command'], "npx reprise answer first 'the research/q1'")
+    assert.deepEqual(three?.['decisions'], ['run', 'happened', 'fail'])
+    assert.match(String(one?.['askedAt']), /^\d{4}-\d\d-\d\dT/)
+    const { stdout } = await folder.reprise('questions', '--crew', 'outer')
+    assert.match(
+      stdout,
+      /^the research\/q1 {2}result, task the research of run first of crew outer, since \d{4}-.*\n {2}\S.*\n {2}decide .*\n {2}npx reprise answer first /,
+    )
+    assert.equal(stdout.match(/npx reprise answer/g)?.length, 2)
+    await folder.reprise('answer', 'first', 'the research/q1', '--decision', 'approve')
+    await folder.reprise('cancel', 'second', '--yes')
+    assert.deepEqual(
+      records(await folder.reprise('questions', '--json')).map(({ runId }) => runId),
+      ['filed'],
+    )
+  })
+
+  test('runs tells a run that waits for a person from one that was stopped', async () => {
+    await using folder = await project(within)
+    await folder.reprise('run', '--id', 'asking')
+    await folder.reprise('run', '--id', 'answered')
+    await folder.reprise('answer', 'answered', 'the research/q1', '--decision', 'approve')
+    const { stdout } = await folder.reprise('runs')
+    assert.match(stdout, /^answered +outer +stopped .*\nasking +outer +waiting /m)
+    for (const [status, run] of [['waiting', 'asking'] as const, ['stopped', 'answered'] as const])
+      assert.deepEqual(
+        records(await folder.reprise('runs', '--json', '--status', status)).map(({ runId }) => runId),
+        [run],
+      )
+    const [stopped] = records(await folder.reprise('show', 'answered', '--json'))
+    assert.deepEqual([stopped?.['status'], stopped?.['why']], ['stopped', 'it waited for answered/the research#1'])
   })
 
   test('a run that works for another is nobody’s latest, and who answers it is told to go on with the other', async () => {
     await using folder = await project(within)
     const run = runIn(await folder.reprise('run'))
     const [latest] = records(await folder.reprise('show', 'latest', '--json'))
-    assert.equal(latest?.['id'], run)
+    assert.equal(latest?.['runId'], run)
     const answered = await folder.reprise('answer', `${run}/the research#1`, 'q1', '--decision', 'approve')
     assert.ok(answered.stderr.endsWith(`continue with: npx reprise resume ${run}\n`), answered.stderr)
     assert.equal((await folder.reprise('resume', 'latest')).stdout, 'found\n')

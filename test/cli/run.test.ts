@@ -165,7 +165,7 @@ describe('reprise run', { concurrency: 4 }, () => {
     await folder.reprise('run', '--id', 'from-file', ...inputs)
     await folder.start(['run', '--id', 'from-shell', ...inputs], { REPRISE_STORE: 'file:from-shell' }).ended()
     const ids = async (store: string): Promise<unknown[]> =>
-      records(await folder.reprise('runs', '--json', '--store', store)).map((run) => run['id'])
+      records(await folder.reprise('runs', '--json', '--store', store)).map((run) => run['runId'])
     assert.deepEqual(await ids('file:from-env-file'), ['from-file'])
     assert.deepEqual(await ids('file:from-shell'), ['from-shell'])
   })
@@ -219,7 +219,7 @@ describe('reprise replay', { concurrency: 4 }, () => {
     await folder.reprise('run', '--id', 'second', '--input', 'notes=x', '--input', 'tone=rude')
     const note = records(await folder.reprise('tasks', '--json')).find((task) => task['name'] === 'note')
     const [record] = records(await folder.reprise('replay', '--json', '-t', String(note?.['id']), '--run', 'firs'))
-    assert.deepEqual(record?.['parent'], { run: 'first', from: 'note' })
+    assert.deepEqual(record?.['parent'], { runId: 'first', from: 'note' })
     assert.equal(record?.['raw'], 'Urgentcalm\nSecond line')
   })
 

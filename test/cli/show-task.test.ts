@@ -27,7 +27,7 @@ describe('looking into a task', { concurrency: 3 }, () => {
     await using folder = await project(claims)
     await folder.reprise('run', '--id', 'first', ...inputs)
     const [task] = records(await folder.reprise('show', 'first', '--task', 'facts', '--json'))
-    assert.equal(task?.['run'], 'first')
+    assert.equal(task?.['runId'], 'first')
     const [attempt] = (task?.['history'] ?? []) as {
       path: string
       turns: { calls: { tool: string; outcome: unknown }[] }[]

@@ -342,8 +342,8 @@ describe('a call with something wrong in it is refused, and nothing is spent or 
       )
       assert.equal(model.calls.length, asked)
       assert.deepEqual(
-        (await crew.listRuns()).map(({ id, status }) => `${id} ${status}`),
-        ['half suspended'],
+        (await crew.listRuns()).map(({ runId, status }) => `${runId} ${status}`),
+        ['half stopped'],
       )
     })
   }

@@ -349,17 +349,17 @@ describe('looking at runs', () => {
     const replayed = await crew.replay('note', { run: 'a' })
     const all = await crew.listRuns()
     assert.deepEqual(
-      all.map((run) => run.id),
+      all.map((run) => run.runId),
       [replayed.runId, 'b', 'a'],
     )
-    assert.equal(all[0]?.parent, 'a')
+    assert.deepEqual(all[0]?.parent, { runId: 'a', from: 'note' })
     assert.equal(JSON.stringify(all[1]?.inputs['notes']).length, 5_002)
     assert.deepEqual(
-      (await crew.listRuns({ status: 'suspended' })).map((run) => run.id),
+      (await crew.listRuns({ status: 'stopped' })).map((run) => run.runId),
       ['b'],
     )
     assert.deepEqual(
-      (await crew.listRuns({ limit: 2, before: all[0]?.id ?? '' })).map((run) => run.id),
+      (await crew.listRuns({ limit: 2, before: all[0]?.runId ?? '' })).map((run) => run.runId),
       ['b', 'a'],
     )
   })

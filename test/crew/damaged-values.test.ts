@@ -62,8 +62,8 @@ for (const [kind, { url, change }] of Object.entries(stores)) {
       const exported = await refusal(() => later.exportRun('r', join(folder.path, 'out')))
       assert.equal(exported.code, 'JOURNAL_DAMAGED')
       assert.deepEqual(
-        (await later.listRuns()).map(({ id, inputs }) => ({ id, inputs })),
-        [{ id: 'r', inputs: { topic: 'rain' } }],
+        (await later.listRuns()).map(({ runId, inputs }) => ({ runId, inputs })),
+        [{ runId: 'r', inputs: { topic: 'rain' } }],
       )
       await later.deleteRun('r')
       assert.deepEqual(await later.listRuns(), [])
@@ -77,8 +77,8 @@ for (const [kind, { url, change }] of Object.entries(stores)) {
     await crew.kickoff({ id: 'r', inputs: { topic: 'rain'.repeat(20_000) } })
     await change(folder.path, (text) => text.replace('rain', 'hail'))
     assert.deepEqual(
-      (await crew.listRuns()).map(({ id, inputs }) => ({ id, inputs })),
-      [{ id: 'r', inputs: {} }],
+      (await crew.listRuns()).map(({ runId, inputs }) => ({ runId, inputs })),
+      [{ runId: 'r', inputs: {} }],
     )
     await crew.deleteRun('r')
     assert.deepEqual(await crew.listRuns(), [])

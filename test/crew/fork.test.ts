@@ -35,7 +35,7 @@ describe('replay', () => {
       const { crew, model } = diamond({ store, answers: { join: `join ${word}` } })
       const again = await crew.replay('join')
       assert.deepEqual(asked(model), ['join', 'end'])
-      assert.equal((await crew.getRun(again.runId)).parent, runs.at(-1))
+      assert.equal((await crew.getRun(again.runId)).parent?.runId, runs.at(-1))
       assert.equal(again.task('join').raw, `join ${word}`)
       assert.deepEqual(await Promise.all(runs.map((run) => bytesOf(store, run))), before)
       runs.push(again.runId)

@@ -12,8 +12,8 @@ describe('a list of runs', () => {
     await crew.kickoff({ id: 'half', inputs, through: 'left' })
     await crew.replay('end', { id: 'child', run: 'a' })
     const ids = async (options: Parameters<typeof crew.listRuns>[0]) =>
-      (await crew.listRuns(options)).map(({ id }) => id)
-    assert.deepEqual(await ids({ status: 'suspended' }), ['half'])
+      (await crew.listRuns(options)).map(({ runId }) => runId)
+    assert.deepEqual(await ids({ status: 'stopped' }), ['half'])
     assert.deepEqual(await ids({ parent: 'a' }), ['child'])
     assert.deepEqual(await ids({ limit: 2 }), ['child', 'half'])
     assert.deepEqual(await ids({ limit: 2, before: 'half' }), ['c', 'b'])
@@ -32,11 +32,11 @@ describe('a list of runs', () => {
     await crew.kickoff({ id: 'a', inputs })
     const { cases } = await crew.backtest('left')
     assert.deepEqual(
-      (await crew.listRuns()).map(({ id }) => id),
+      (await crew.listRuns()).map(({ runId }) => runId),
       ['a'],
     )
     assert.deepEqual(
-      (await crew.listRuns({ backtests: true })).map(({ id }) => id),
+      (await crew.listRuns({ backtests: true })).map(({ runId }) => runId),
       [cases[0]?.trial],
     )
   })
@@ -49,9 +49,9 @@ test('lineage names what a run comes from and what was made from it, also of a d
   await crew.replay('end', { id: 'c', run: 'b' })
   await crew.deleteRun('a')
   const { ancestors, run } = await crew.lineage('b')
-  assert.deepEqual(ancestors, [{ id: 'a', deleted: true }])
+  assert.deepEqual(ancestors, [{ runId: 'a', deleted: true }])
   assert.deepEqual(
-    run.children.map(({ id }) => id),
+    run.children.map(({ runId }) => runId),
     ['c'],
   )
   // nothing is missing in what was made from it
@@ -92,7 +92,7 @@ describe('retention', () => {
     assert.equal((await crew.listRuns()).length, 3)
     await crew.prune({ keep: 1 })
     assert.deepEqual(
-      (await crew.listRuns()).map(({ id }) => id),
+      (await crew.listRuns()).map(({ runId }) => runId),
       ['c'],
     )
     assert.equal((await other.crew.listRuns()).length, 1)

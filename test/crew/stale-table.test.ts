@@ -450,7 +450,7 @@ describe('of an answer that was forced in the last turn', () => {
     await crew(store, { of, ...was }).kickoff()
     const changed = crew(store, { of, ...now })
     const reused = await changed.kickoff({ reuse: true, id: 'reused' })
-    const { fields } = (await changed.plan({ run: (await changed.listRuns()).at(-1)?.id as string })).tasks[0] ?? {}
+    const { fields } = (await changed.plan({ run: (await changed.listRuns()).at(-1)?.runId as string })).tasks[0] ?? {}
     assert.equal(reused.task('task').status, fields ? 'executed' : 'inherited')
     return fields ?? []
   }

@@ -124,7 +124,7 @@ test('a run whose process died is abandoned where it is imported, and goes on th
   const target = newStore()
   assert.equal((await importRun(engineOn(target), exportRun(source, 'r'))).status, 'running')
   const { crew, model } = oneTask({ script, store: target })
-  assert.equal((await crew.getRun('r')).abandoned, true)
+  assert.equal((await crew.getRun('r')).status, 'abandoned')
   assert.equal((await crew.resume()).raw, 'done')
   assert.equal(model.calls.length, 0, 'the reply that was recorded is read back')
 })
@@ -140,7 +140,7 @@ test('a run that waits for an answer takes it where it is imported', async () =>
   await there.answer('r', waiting.questions[0]?.id ?? '', { decision: 'happened', result: { paid: 5 } })
   assert.equal((await there.resume('r')).raw, 'paid')
   assert.deepEqual(pay.done, [])
-  assert.equal((await crew.getRun('r')).status, 'suspended')
+  assert.equal((await crew.getRun('r')).status, 'waiting')
 })
 
 test('an export of a run under way is a run as it was at one moment', async () => {

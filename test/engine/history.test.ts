@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { sqliteStore } from 'reprise/stores'
-import { familyOf, type Descendant } from '../../src/engine/history/lineage.ts'
+import { lineageOf, type Descendant } from '../../src/runs/lineage.ts'
 import type { RunFilter, Store } from '../../src/stores/store.ts'
 import { batch, refused, row } from '../../src/testing/store-contract/harness.ts'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
@@ -69,71 +69,71 @@ test('a sqlite store searches an index for a row and for an output', async () =>
   await store.close()
 })
 
-test('a family names the ancestors, oldest first, and the tree of runs made from a run', async () => {
+test('a lineage names the ancestors, oldest first, and the tree of runs made from a run', async () => {
   const store = newStore()
   await made(store, ['root'], ['middle', 'root'], ['aunt', 'root'], ['run', 'middle'])
   await made(store, ['first', 'run'], ['second', 'run'], ['grandchild', 'first'])
-  const { ancestors, run, cut } = await familyOf(store, 'run')
+  const { ancestors, run, cut } = await lineageOf(store, 'run')
   assert.deepEqual(
-    ancestors.map(({ id }) => id),
+    ancestors.map(({ runId }) => runId),
     ['root', 'middle'],
   )
   assert.deepEqual(treeOf(run), ['run', ['first', ['grandchild']], ['second']])
   assert.equal(cut, false)
   assert.equal(ancestors[0]?.deleted, undefined)
-  assert.equal(run.children[0]?.status, 'running')
+  assert.equal(run.children[0]?.status, 'abandoned')
 })
 
 test('a deleted ancestor is named as deleted, and ends the walk', async () => {
   const store = newStore()
   await made(store, ['root'], ['middle', 'root'], ['run', 'middle'])
   await store.delete('middle')
-  assert.deepEqual((await familyOf(store, 'run')).ancestors, [{ id: 'middle', deleted: true }])
-  assert.deepEqual(treeOf((await familyOf(store, 'root')).run), ['root'])
+  assert.deepEqual((await lineageOf(store, 'run')).ancestors, [{ runId: 'middle', deleted: true }])
+  assert.deepEqual(treeOf((await lineageOf(store, 'root')).run), ['root'])
 })
 
-test('a family of runs that name one another as parent ends', async () => {
+test('a lineage of runs that name one another as parent ends', async () => {
   const store = newStore()
   await made(store, ['a', 'c'], ['b', 'a'], ['c', 'b'], ['own', 'own'])
-  const family = await familyOf(store, 'a')
+  const found = await lineageOf(store, 'a')
   assert.deepEqual(
-    family.ancestors.map(({ id }) => id),
+    found.ancestors.map(({ runId }) => runId),
     ['b', 'c'],
   )
-  assert.deepEqual(treeOf(family.run), ['a', ['b', ['c']]])
-  const own = await familyOf(store, 'own')
+  assert.deepEqual(treeOf(found.run), ['a', ['b', ['c']]])
+  const own = await lineageOf(store, 'own')
   assert.deepEqual([own.ancestors, treeOf(own.run)], [[], ['own']])
 })
 
-test('a large family is read in pages, and one past the limit is cut off at its farthest', async () => {
+test('a large lineage is read in pages, and one past the limit is cut off at its farthest', async () => {
   const store = newStore()
   await made(store, ['root'])
   await made(store, ...Array.from({ length: 250 }, (_, index) => [`child ${index}`, 'root'] as const))
   await made(store, ['far', 'child 7'])
-  const whole = await familyOf(store, 'root')
+  const whole = await lineageOf(store, 'root')
   assert.equal(whole.run.children.length, 250)
-  assert.equal(whole.run.children[0]?.id, 'child 0')
+  assert.equal(whole.run.children[0]?.runId, 'child 0')
   assert.deepEqual(treeOf(whole.run.children[7] as Descendant), ['child 7', ['far']])
   assert.equal(whole.cut, false)
-  const nearest = await familyOf(store, 'root', 250)
+  const nearest = await lineageOf(store, 'root', 250)
   assert.equal(nearest.cut, true)
   assert.equal(nearest.run.children.length, 250)
   assert.deepEqual(treeOf(nearest.run.children[7] as Descendant), ['child 7'])
-  const few = await familyOf(store, 'root', 2)
+  const few = await lineageOf(store, 'root', 2)
   assert.deepEqual(treeOf(few.run), ['root', ['child 248'], ['child 249']])
-  const chain = await familyOf(store, 'far', 1)
-  assert.deepEqual([chain.ancestors.map(({ id }) => id), chain.cut], [['child 7'], true])
+  const chain = await lineageOf(store, 'far', 1)
+  assert.deepEqual([chain.ancestors.map(({ runId }) => runId), chain.cut], [['child 7'], true])
 })
 
-test('a chain of a thousand runs has a family', async () => {
+test('a chain of a thousand runs has a lineage', async () => {
   const store = newStore()
   await made(store, ...Array.from({ length: 1_000 }, (_, index) => [`r${index}`, `r${index - 1}`] as const))
-  assert.equal((await familyOf(store, 'r999')).ancestors.length, 1_000)
-  assert.equal((await familyOf(store, 'r0')).cut, false)
+  assert.equal((await lineageOf(store, 'r999')).ancestors.length, 1_000)
+  assert.equal((await lineageOf(store, 'r0')).cut, false)
 })
 
 test('a run that is not there has no family', async () => {
-  await refused(familyOf(newStore(), 'nobody'), 'RUN_NOT_FOUND', /nobody/)
+  await refused(lineageOf(newStore(), 'nobody'), 'RUN_NOT_FOUND', /nobody/)
 })
 
 let second = 0
@@ -145,8 +145,8 @@ async function made(store: Store, ...runs: (readonly [run: string, parent?: stri
 }
 
 type Tree = (string | Tree)[]
-function treeOf({ id, children }: Descendant): Tree {
-  return [id, ...children.map(treeOf)]
+function treeOf({ runId, children }: Descendant): Tree {
+  return [runId, ...children.map(treeOf)]
 }
 
 /** How SQLite answers the questions that `work` asks. */

@@ -1,7 +1,7 @@
 // Invariant 3, rule by rule: a `once` call is started a second time only when `settle` or a person says so.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Agent, Crew, RepriseError, Task, type Answer, type Question, type Tool } from 'reprise'
+import { Agent, Crew, RepriseError, Task, type Answer, type OpenQuestion, type Tool } from 'reprise'
 import { z } from 'zod'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { inDoubt, keyedPayment, payment, payOnce } from './payments.ts'
@@ -273,7 +273,7 @@ describe('a task that is sent back', () => {
     const pay = payment()
     const { crew } = sentBack(pay, 6)
     const result = await crew.kickoff({ id: 'r' })
-    const [question] = result.questions as [Extract<Question, { kind: 'call' }>]
+    const [question] = result.questions as [Extract<OpenQuestion, { kind: 'call' }>]
     assert.equal(question.kind, 'call')
     assert.deepEqual(question.input, { amount: 6 })
     assert.deepEqual(
@@ -703,7 +703,7 @@ test('a question tells only of calls that were made, also in a replay of a repla
   for (let replays = 0; replays < 3; replays++) run = (await crew.replay('job', { run })).runId
   amount = 6
   const { questions } = await crew.replay('job', { run, inputs: { amount } })
-  const [question] = questions as [Extract<Question, { kind: 'call' }>]
+  const [question] = questions as [Extract<OpenQuestion, { kind: 'call' }>]
   assert.deepEqual(
     question.earlier.map(({ input, outcome }) => ({ input, outcome })),
     [{ input: { amount: 5 }, outcome: { result: { paid: 5 } } }],

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Engine } from '../../src/engine/definition.ts'
-import { familyOf } from '../../src/engine/history/lineage.ts'
+import { lineageOf } from '../../src/runs/lineage.ts'
 import { deleteRun, prune } from '../../src/engine/history/prune.ts'
 import { realWorld } from '../../src/engine/world.ts'
 import { openStore } from '../../src/stores/open-store.ts'
@@ -247,9 +247,9 @@ for (const kind of ['memory', 'sqlite', 'file']) {
       replayed.tasks.map(({ raw }) => raw),
       expected.tasks.map(({ raw }) => raw),
     )
-    const { ancestors } = await familyOf(store, replayed.runId)
+    const { ancestors } = await lineageOf(store, replayed.runId)
     assert.deepEqual(
-      ancestors.map(({ id, deleted }) => [id, deleted]),
+      ancestors.map(({ runId, deleted }) => [runId, deleted]),
       [
         [second.runId, true],
         [third.runId, undefined],

@@ -47,7 +47,7 @@ test('the state of every step is on disk before the next one begins', async () =
   assert.equal(state.status, 'running')
   assert.deepEqual(
     state.tasks.map((task) => task.status),
-    ['executed', 'pending'],
+    ['executed', 'running'],
   )
   assert.match(state.task(analyzeTask).raw, /P-77/)
   child.kill('SIGKILL')
@@ -156,7 +156,7 @@ test('a run tells its status, timestamps, ids and how many lives it has had', as
   await using crew = crewOn(stateIn(folder.path))
   const { status, lives, createdAt, updatedAt, done, total, tasks, ...state } = await crew.getRun(id)
   assert.deepEqual(
-    { status, lives, done, total, id: state.id, inputs: state.inputs },
+    { status, lives, done, total, id: state.runId, inputs: state.inputs },
     { status: 'completed', lives: 2, done: 2, total: 2, id, inputs },
   )
   const times = [createdAt, ...tasks.flatMap((task) => [task.startedAt ?? '', task.completedAt ?? '']), updatedAt]
@@ -167,7 +167,7 @@ test('a run tells its status, timestamps, ids and how many lives it has had', as
     [analyzeTask.id, draftTask.id],
   )
   assert.deepEqual(
-    (await crew.listRuns()).map((summary) => [summary.id, summary.status, summary.lives]),
+    (await crew.listRuns()).map((summary) => [summary.runId, summary.status, summary.lives]),
     [[id, 'completed', 2]],
   )
 })
@@ -192,7 +192,7 @@ test('with an earlier completion taken out, only that task runs again, and later
 
   using _ = environmentOf(model.environment)
   await using crew = crewOn(stateIn(folder.path))
-  assert.equal((await crew.getRun(id)).status, 'suspended')
+  assert.equal((await crew.getRun(id)).status, 'stopped')
   const result = await crew.kickoff({ id, inputs })
   assert.deepEqual(model.asked(), [analyze, draft, analyze])
   assert.equal(result.task(analyzeTask).raw, '- policy number: P-78')

@@ -137,7 +137,7 @@ for (const [kind, [what, damage]] of Object.entries(damages).entries()) {
         [Symbol.asyncDispose]: () => store.close(),
       })
       const name = `${what}, round ${round}, ${file}`
-      const ids = (await crew.listRuns()).map(({ id }) => id)
+      const ids = (await crew.listRuns()).map(({ runId }) => runId)
       assert.ok(ids.includes('whole'), `${name}: the other run is listed`)
       await allowed(name, () => crew.getRun('r'))
       await allowed(name, () => Array.fromAsync(readEntries(store, 'r')))

@@ -1,14 +1,15 @@
 // The runs, tasks, questions and crews that a store has, for the word that somebody types. The crew's own code is not loaded for it.
 import { existsSync } from 'node:fs'
-import { questionsOf } from '../../engine/task/children.ts'
 import { isBacktest } from '../../engine/history/backtest-name.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
 import { decisions } from '../../engine/people/questions.ts'
-import { readRun } from '../../engine/read/read-run.ts'
 import { runStatuses } from '../../journal/entries.ts'
-import type { RunState } from '../../journal/state/state.ts'
+import { isUnfinished, latestRun, runsNamed } from '../../runs/find.ts'
+import { asksPeople } from '../../runs/questions.ts'
+import { rowStatus } from '../../runs/summary.ts'
+import { tasksOf } from '../../runs/task-view.ts'
+import { readUnit, type Unit } from '../../runs/unit.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
-import { hasQuestions, isUnfinished, mayBeLatest } from '../find/find-run.ts'
 import { openExistingRuns } from '../find/open-runs.ts'
 import { shortTime } from '../terminal/entries-word.ts'
 import type { Candidate, Typed } from './complete.ts'
@@ -40,12 +41,16 @@ const sources: { readonly [kind: string]: Source } = {
 }
 
 /** The runs that a command can do something with, where that is not any. */
-const fitting: { readonly [command: string]: (row: RunRow) => boolean } = {
-  answer: hasQuestions,
-  cancel: isUnfinished,
-  edit: isUnfinished,
-  invalidate: isUnfinished,
-  resume: isUnfinished,
+const fitting: { readonly [command: string]: (store: Store, row: RunRow) => boolean | Promise<boolean> } = {
+  answer: asksPeople,
+  cancel: canGoOn,
+  edit: canGoOn,
+  invalidate: canGoOn,
+  resume: canGoOn,
+}
+
+function canGoOn(_: Store, row: RunRow): boolean {
+  return isUnfinished(row)
 }
 
 async function runs(store: Store, { command }: Typed): Promise<readonly Candidate[]> {
@@ -53,29 +58,27 @@ async function runs(store: Store, { command }: Typed): Promise<readonly Candidat
   const found: Candidate[] = []
   const fits = fitting[command.name()] ?? (() => true)
   for await (const row of allRows(store, {})) {
-    const { run, crew, status, createdAt } = row
-    if (!fits(row)) continue
-    found.push({ value: run, note: `${crew}, ${status}, ${shortTime(createdAt, now)}` })
+    if (!(await fits(store, row))) continue
+    const { run, crew, createdAt } = row
+    found.push({ value: run, note: `${crew}, ${await rowStatus(store, row)}, ${shortTime(createdAt, now)}` })
     if (found.length === mostRuns) break
   }
   return found.length === 0 ? [] : [{ value: 'latest', note: 'the newest run' }, ...found]
 }
 
 async function tasks(store: Store, typed: Typed): Promise<readonly Candidate[]> {
-  const state = await stateOf(store, typed)
-  const there = [...(state?.tasks.values() ?? [])].filter((task) => !task.removed)
-  return there.map(({ name, description }) => ({ value: name, note: description }))
+  const unit = await unitOf(store, typed)
+  return unit ? tasksOf(unit.state).map(({ name, description }) => ({ value: name, note: description })) : []
 }
 
 async function questions(store: Store, typed: Typed): Promise<readonly Candidate[]> {
-  const state = await stateOf(store, typed)
-  return state ? (await questionsOf(store, state)).map(({ id, text }) => ({ value: id, note: text })) : []
+  const unit = await unitOf(store, typed)
+  return unit?.questions.map(({ id, text }) => ({ value: id, note: text })) ?? []
 }
 
 /** Those of the question that is named; else of all kinds. */
 async function decisionNames(store: Store, typed: Typed): Promise<readonly Candidate[]> {
-  const state = await stateOf(store, typed)
-  const open = state ? await questionsOf(store, state) : []
+  const open = (await unitOf(store, typed))?.questions ?? []
   const kind = open.find(({ id }) => id === typed.positionals[1])?.kind
   const forms = kind === undefined ? Object.values(decisions) : [decisions[kind]]
   return [...new Set(forms.flatMap((form) => Object.keys(form)))].map((value) => ({ value }))
@@ -90,17 +93,13 @@ async function crews(store: Store, typed: Typed): Promise<readonly Candidate[]> 
 }
 
 /** Of the run that was named, else of the latest: a task has its name in every run. */
-async function stateOf(store: Store, { command, given, positionals }: Typed): Promise<RunState | undefined> {
+async function unitOf(store: Store, { command, given, positionals }: Typed): Promise<Unit | undefined> {
   const first = command.registeredArguments[0]?.name() === 'run' ? positionals[0] : undefined
   const row = await rowOf(store, first ?? given.get('--run') ?? 'latest')
-  return row && (await readRun(store, row.run)).state
+  return row && readUnit(store, row.run)
 }
 
 /** The first that begins like this: nobody can be asked which one is meant. */
 async function rowOf(store: Store, name: string): Promise<RunRow | undefined> {
-  const exact = name === 'latest' ? undefined : await store.row(name)
-  if (exact) return exact
-  for await (const row of allRows(store, {}))
-    if (name === 'latest' ? mayBeLatest(row) : row.run.startsWith(name)) return row
-  return undefined
+  return name === 'latest' ? latestRun(store) : (await runsNamed(store, name))[0]
 }

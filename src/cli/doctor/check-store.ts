@@ -4,10 +4,11 @@ import { defaultStoreUrl } from '../../crew/verbs/default-store.ts'
 import { environment } from '../../environment.ts'
 import { messageOf } from '../../errors.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
+import { worksForAnother } from '../../runs/find.ts'
+import { isAbandoned } from '../../runs/status.ts'
 import { inspectStore } from '../../stores/inspect-store.ts'
 import { openStore, storePath } from '../../stores/open-store.ts'
 import type { Store } from '../../stores/store.ts'
-import { worksForAnother } from '../find/find-run.ts'
 import { plural } from '../terminal/entries-word.ts'
 import type { Commands } from '../write-command.ts'
 import { ok, warn, fail, type Check } from './check.ts'
@@ -75,7 +76,7 @@ async function checkRuns(url: string, commands: Commands): Promise<Check[]> {
     for await (const row of allRows(store, {})) {
       count++
       if (row.status !== 'running' || worksForAnother(row)) continue
-      if ((await store.holder(row.run)) === undefined) abandoned.push(row.run)
+      if (await isAbandoned(store, row.run)) abandoned.push(row.run)
       else held++
     }
     const running = held === 0 ? '' : `, ${held} in a process that is alive`

@@ -4,15 +4,16 @@ import { plain, shorten } from '../../text/plain-text.ts'
 import type { Format, Piece } from '../terminal/terminal.ts'
 import { amount, dollars, duration, plural } from '../terminal/entries-word.ts'
 import { wrap } from '../../text/wrap.ts'
-import type { LiveRun, LiveTask, Mark } from './tree.ts'
+import type { TaskViewStatus } from '../../runs/status.ts'
+import type { LiveRun, LiveTask } from './tree.ts'
 
 export type Line = readonly Piece[]
 
-const marks: { readonly [K in Mark]: { readonly sign: string; readonly format?: Format } } = {
+const marks: { readonly [K in TaskViewStatus]: { readonly sign: string; readonly format?: Format } } = {
   pending: { sign: '○', format: 'dim' },
   running: { sign: '●', format: 'cyan' },
-  asking: { sign: '?', format: 'yellow' },
-  stopped: { sign: '◌', format: 'yellow' },
+  waiting: { sign: '?', format: 'yellow' },
+  started: { sign: '◌', format: 'yellow' },
   executed: { sign: '✔', format: 'green' },
   inherited: { sign: '↺', format: 'blue' },
   edited: { sign: '✎', format: 'blue' },
@@ -50,7 +51,7 @@ export function treeLines(run: LiveRun, size: Size, frame: number | undefined): 
   const crew = shorten(run.crew, widestName)
   const head: Line = [
     { text: crew, format: 'bold' },
-    { text: `  ${shorten(`run ${run.run}`, width - 3 - columns(crew))}`, format: 'dim' },
+    { text: `  ${shorten(`run ${run.runId}`, width - 3 - columns(crew))}`, format: 'dim' },
   ]
   const foot = frame === undefined ? [] : [footLine(run, width)]
   return [head, ...fit(blocks, size.height - 2 - foot.length), ...foot]
@@ -74,8 +75,8 @@ interface Layout {
 }
 
 function taskLine(task: LiveTask, depth: number, { width, name, priced, frame }: Layout): Line {
-  const { sign, format } = marks[task.mark]
-  const turning = task.mark === 'running' && frame !== undefined
+  const { sign, format } = marks[task.status]
+  const turning = task.status === 'running' && frame !== undefined
   const head = `  ${'  '.repeat(depth)}`
   const shown = shorten(task.name, name - 2 * depth)
   const right = [
@@ -92,9 +93,9 @@ function taskLine(task: LiveTask, depth: number, { width, name, priced, frame }:
     head,
     { text: turning ? (spinner[frame % spinner.length] ?? sign) : sign, ...(format ? { format } : {}) },
     ' ',
-    { text: shown, ...(task.mark === 'pending' || task.mark === 'skipped' ? { format: 'dim' as const } : {}) },
+    { text: shown, ...(task.status === 'pending' || task.status === 'skipped' ? { format: 'dim' as const } : {}) },
     ' '.repeat(Math.max(0, name - 2 * depth - columns(shown)) + 2),
-    { text: words, format: task.mark === 'failed' ? 'red' : 'dim' },
+    { text: words, format: task.status === 'failed' ? 'red' : 'dim' },
     numbers === '' ? '' : ' '.repeat(room - columns(words)) + numbers,
   ]
 }
@@ -150,10 +151,10 @@ function fit(groups: readonly Group[], room: number): Line[] {
 function whereItIs(groups: readonly Group[]): number {
   const busy = groups.findIndex(({ task }) => isUnderWay(task))
   if (busy >= 0) return busy
-  const next = groups.findIndex(({ task }) => task.mark === 'stopped' || task.mark === 'pending')
+  const next = groups.findIndex(({ task }) => task.status === 'started' || task.status === 'pending')
   return next < 0 ? groups.length - 1 : next
 }
 
-function isUnderWay({ mark }: LiveTask): boolean {
-  return mark === 'running' || mark === 'asking' || mark === 'failed'
+function isUnderWay({ status }: LiveTask): boolean {
+  return status === 'running' || status === 'waiting' || status === 'failed'
 }

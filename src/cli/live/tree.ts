@@ -9,23 +9,13 @@ import { isNested, parentPath, taskOf } from '../../journal/paths.ts'
 import { openQuestions, spentOn, type RunState, type TaskState } from '../../journal/state/state.ts'
 import { addCost } from '../../models/cost.ts'
 import type { Prices } from '../../models/prices.ts'
+import { taskViewStatus, type TaskViewStatus } from '../../runs/status.ts'
+import { tasksOf } from '../../runs/task-view.ts'
 import type { Store } from '../../stores/store.ts'
-
-/** `stopped`: begun, and nobody is at it any more. */
-export type Mark =
-  | 'pending'
-  | 'running'
-  | 'asking'
-  | 'stopped'
-  | 'executed'
-  | 'inherited'
-  | 'edited'
-  | 'skipped'
-  | 'failed'
 
 export interface LiveTask {
   readonly name: string
-  readonly mark: Mark
+  readonly status: TaskViewStatus
   readonly agent: string | undefined
   /** What it is at, or why it is where it is. */
   readonly doing: string
@@ -39,7 +29,7 @@ export interface LiveTask {
 }
 
 export interface LiveRun {
-  readonly run: string
+  readonly runId: string
   readonly crew: string
   readonly tasks: readonly LiveTask[]
   readonly ms: number
@@ -88,31 +78,30 @@ export function createTree(store: Store, prices: Prices | undefined, clock: () =
   }
 
   function lookAt({ state, doing, since, took, costs }: Watched, now: number, main: boolean): LiveTask[] {
-    const waiting = new Set(openQuestions(state).map(({ path }) => taskOf(path)))
-    return [...state.tasks.values()]
-      .filter((task) => !task.removed)
-      .map((task): LiveTask => {
-        const mark = markOf(state, task, waiting.has(task.name))
-        const child = task.attempts.map((path) => state.attempts.get(path)?.child).at(-1)
-        const work = child === undefined ? undefined : runs.get(child)
-        const tasks = work ? lookAt(work, now, false) : []
-        const { input, output } = spentOn(state, task)
-        const own = input + output
-        const started = since.get(task.name)
-        const said = main && mark === 'running' ? saidBy(task.name) : ''
-        return {
-          name: task.name,
-          mark,
-          agent: task.output?.agent ?? task.agent,
-          doing: wordsOf(state, task, mark, said === '' ? doing.get(task.name) : 'writes'),
-          ms: took.get(task.name) ?? (started === undefined ? storedTime(task) : now - started),
-          // what a crew's run spends is known to its own run until it is done
-          tokens: own === 0 ? tasks.reduce((sum, { tokens }) => sum + tokens, 0) : own,
-          cost: tasks.length === 0 ? costs.get(task.name) : tasks.map(({ cost }) => cost).reduce(addCost, 0),
-          said,
-          tasks,
-        }
-      })
+    const open = openQuestions(state)
+    return tasksOf(state).map((task): LiveTask => {
+      const child = task.attempts.map((path) => state.attempts.get(path)?.child).at(-1)
+      const work = child === undefined ? undefined : runs.get(child)
+      const tasks = work ? lookAt(work, now, false) : []
+      const asked = tasks.some((inner) => inner.status === 'waiting') ? [...open, { path: task.name }] : open
+      const status = taskViewStatus(state, task, true, asked)
+      const { input, output } = spentOn(state, task)
+      const own = input + output
+      const started = since.get(task.name)
+      const said = main && status === 'running' ? saidBy(task.name) : ''
+      return {
+        name: task.name,
+        status,
+        agent: task.output?.agent ?? task.agent,
+        doing: wordsOf(state, task, status, said === '' ? doing.get(task.name) : 'writes'),
+        ms: took.get(task.name) ?? (started === undefined ? storedTime(task) : now - started),
+        // what a crew's run spends is known to its own run until it is done
+        tokens: own === 0 ? tasks.reduce((sum, { tokens }) => sum + tokens, 0) : own,
+        cost: tasks.length === 0 ? costs.get(task.name) : tasks.map(({ cost }) => cost).reduce(addCost, 0),
+        said,
+        tasks,
+      }
+    })
   }
 
   function saidBy(task: string): string {
@@ -147,7 +136,7 @@ export function createTree(store: Store, prices: Prices | undefined, clock: () =
       if (!root) return undefined
       const tasks = lookAt(root, now, true)
       return {
-        run: root.state.run,
+        runId: root.state.run,
         crew: root.state.crew,
         tasks,
         ms: now - (begin ?? now),
@@ -168,26 +157,19 @@ function keepTime({ state, since, took }: Watched, task: string, now: number): v
   }
 }
 
-function markOf(state: RunState, task: TaskState, waiting: boolean): Mark {
-  if (task.status === 'completed') return task.source ?? 'executed'
-  if (task.status === 'pending' || task.status === 'skipped') return task.status
-  if (task.status === 'failed' || state.error?.task === task.name) return 'failed'
-  if (waiting) return 'asking'
-  return state.status === 'running' ? 'running' : 'stopped'
-}
-
-function wordsOf(state: RunState, task: TaskState, mark: Mark, doing: string | undefined): string {
-  switch (mark) {
+function wordsOf(state: RunState, task: TaskState, status: TaskViewStatus, doing: string | undefined): string {
+  switch (status) {
     case 'running':
       return doing ?? 'goes on'
-    case 'asking':
+    case 'waiting':
       return 'waits for a person'
     case 'inherited':
       return task.stale ? 'restored, stale' : 'restored'
+    case 'started':
+      return 'stopped'
     case 'edited':
     case 'skipped':
-    case 'stopped':
-      return mark
+      return status
     case 'failed':
       return (task.error ?? state.error)?.message ?? 'failed'
     default:

@@ -1,10 +1,5 @@
-// The words for how a run or task stands, and their colours.
-import type { RunStatus } from '../../journal/entries.ts'
+// The colours of the words for how a run or task stands.
 import type { Format } from '../terminal/terminal.ts'
-
-export function runWord({ status, abandoned }: { readonly status: RunStatus; readonly abandoned: boolean }): string {
-  return abandoned ? 'abandoned' : status
-}
 
 export function formatOf(word: string): Format | undefined {
   switch (word) {
@@ -14,6 +9,8 @@ export function formatOf(word: string): Format | undefined {
     case 'failed':
     case 'cancelled':
       return 'red'
+    case 'waiting':
+    case 'stopped':
     case 'suspended':
     case 'abandoned':
     case 'started':

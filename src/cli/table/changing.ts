@@ -1,6 +1,6 @@
 // Commands with which people change a run from outside, and those that keep or remove whole runs.
 import { InvalidArgumentError, type Command as Program } from 'commander'
-import { statuses } from './looking.ts'
+import { runStatuses } from '../../journal/entries.ts'
 import { collect, example, runArgument, wholeNumberOrZero, withCrew, type Lazily } from './shared-options.ts'
 
 const taskArgument = 'name or id of the task'
@@ -57,7 +57,7 @@ export function addKeeping(program: Program, lazily: Lazily): void {
     .option('--keep <number>', 'spare so many of the newest runs of each crew', wholeNumberOrZero)
     .option(
       '--status <status>',
-      `one of ${statuses.join(', ')}; once for each (default: completed, cancelled and failed)`,
+      `one of ${runStatuses.join(', ')}; once for each (default: completed, cancelled and failed)`,
       collectStatus,
     )
     .option('--crew <name>', 'only runs of this crew, and its backtests')
@@ -97,6 +97,6 @@ export function addKeeping(program: Program, lazily: Lazily): void {
 }
 
 function collectStatus(value: string, before?: readonly string[]): readonly string[] {
-  if (statuses.includes(value)) return collect(value, before)
-  throw new InvalidArgumentError(`Allowed choices are ${statuses.join(', ')}.`)
+  if (runStatuses.some((status) => status === value)) return collect(value, before)
+  throw new InvalidArgumentError(`Allowed choices are ${runStatuses.join(', ')}.`)
 }

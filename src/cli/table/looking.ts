@@ -1,13 +1,12 @@
 // Commands that look at runs. They need a store and no code.
 import { Option, type Command as Program } from 'commander'
+import { runViewStatuses } from '../../runs/status.ts'
 import { example, runArgument, wholeNumber, wholeNumberOrZero, withCrew, type Lazily } from './shared-options.ts'
-
-export const statuses: readonly string[] = ['queued', 'running', 'suspended', 'completed', 'failed', 'cancelled']
 
 export function addLooking(program: Program, lazily: Lazily): void {
   const runs = program.command('runs').description('list runs, newest first')
   runs
-    .addOption(new Option('--status <status>', 'only runs of this status').choices([...statuses, 'abandoned']))
+    .addOption(new Option('--status <status>', 'only runs of this status').choices(Object.keys(runViewStatuses)))
     .option('--crew <name>', 'only runs of this crew')
     .option('--parent <run>', `only runs that were made from this one: ${runArgument}`)
     .option('--since <time>', 'created then or later: 2026-01-31, 2026-01-31T12:00, or an age such as 12h or 30d')
@@ -16,7 +15,7 @@ export function addLooking(program: Program, lazily: Lazily): void {
     .option('--within', 'also the runs of tasks that are crews')
     .option('--limit <number>', 'how many', wholeNumber, 20)
     .action(lazily(async () => (await import('../commands/looking/runs.ts')).runs))
-  example(runs, 'reprise runs --status suspended')
+  example(runs, 'reprise runs --status waiting')
 
   const show = program.command('show').description('show one run: its tasks, outputs and open questions')
   show
@@ -26,6 +25,14 @@ export function addLooking(program: Program, lazily: Lazily): void {
     .option('--prompts', 'what was sent to the model, step by step')
     .action(lazily(async () => (await import('../commands/looking/show.ts')).show))
   example(show, 'reprise show latest --task note --prompts')
+
+  const questions = program
+    .command('questions')
+    .description('list everything that waits for a person, over all runs, what has waited longest first')
+  questions
+    .option('--crew <name>', 'only those of runs of this crew')
+    .action(lazily(async () => (await import('../commands/looking/questions.ts')).questions))
+  example(questions, 'reprise questions')
 
   const tasks = program.command('tasks').alias('log-tasks-outputs').description("list a run's tasks with their ids")
   tasks

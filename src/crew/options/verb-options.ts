@@ -5,10 +5,11 @@ import { limitProblem } from '../../engine/people/questions.ts'
 import type { EffectsPolicy, StalePolicy } from '../../engine/plan/plan-fork.ts'
 import { checkRunId } from '../../engine/read/run-id.ts'
 import { RepriseError } from '../../errors.ts'
-import { runStatuses, type Limit, type RunStatus } from '../../journal/entries.ts'
+import type { Limit } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import { checkKeys, isRecord } from '../../options.ts'
-import type { RunFilter } from '../../stores/store.ts'
+import type { RunPosition, RunsFilter } from '../../runs/list.ts'
+import { runViewStatuses, type RunViewStatus } from '../../runs/status.ts'
 import type { TaskReference, Tasks } from '../result/result.ts'
 import type { InputsFor, NeedsInputs } from '../verbs/inputs.ts'
 
@@ -56,7 +57,8 @@ export interface BacktestOptions {
 }
 
 export interface ListOptions {
-  readonly status?: RunStatus | readonly RunStatus[]
+  /** As a summary says it. */
+  readonly status?: RunViewStatus | readonly RunViewStatus[]
   /** Only runs that were made from this one. */
   readonly parent?: string
   /** Only runs that were created at this time or later, and before that one: a Date, or a text in ISO 8601. */
@@ -64,7 +66,7 @@ export interface ListOptions {
   readonly createdTo?: Date | string
   readonly limit?: number
   /** The last run of the page before, or its id. */
-  readonly before?: string | { readonly id: string; readonly createdAt: string }
+  readonly before?: RunPosition
   /** The runs of backtests instead of the crew's own. */
   readonly backtests?: boolean
 }
@@ -138,17 +140,19 @@ export function checkPlanOptions(options: PlanOptions): void {
   checkKeys(known ? `the plan of a ${known[0]}` : 'plan', options, [...new Set(keys)], 'inputs')
 }
 
-/** As the store takes it. OPTION_INVALID, OPTION_UNKNOWN. */
-export function readFilter(options: ListOptions): RunFilter {
+const statuses = oneOf(Object.keys(runViewStatuses) as RunViewStatus[])
+
+/** OPTION_INVALID, OPTION_UNKNOWN. */
+export function readFilter(options: ListOptions): RunsFilter {
   checkKeys('listRuns', options, ['status', 'parent', 'createdFrom', 'createdTo', 'limit', 'before', 'backtests'])
   const { status, parent, createdFrom, createdTo, before } = options
   const known =
     typeof before === 'string' ||
-    (isRecord(before) && typeof before.id === 'string' && typeof before.createdAt === 'string')
+    (isRecord(before) && typeof before.runId === 'string' && typeof before.createdAt === 'string')
   if (before !== undefined && !known) {
     throw wrong('before', before, 'a run of the page before, or its id')
   }
-  for (const one of status === undefined ? [] : [status].flat()) oneOf(runStatuses).read('status', one)
+  for (const one of status === undefined ? [] : [status].flat()) statuses.read('status', one)
   optional('limit', options.limit, whole(1, 10_000))
   optional('backtests', options.backtests, flag)
   return {

@@ -1,9 +1,8 @@
-// A plan as callers see it: what a call would do with each task and why, what that may take, and, once it is done, what it took.
+// A plan as callers see it: what a call would do with each task and why, and what that may take.
 import type { CrewDefinition, Inputs } from '../../engine/definition.ts'
-import { costOfTask } from '../../engine/plan/estimate.ts'
 import type { Estimate, PlannedTask, Usage } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'
-import { addUsage, noUsage, spentOn, type RunState } from '../../journal/state/state.ts'
+import { addUsage, noUsage } from '../../journal/state/state.ts'
 import { dollars } from '../../text/words.ts'
 import { addCost } from '../../models/cost.ts'
 
@@ -29,13 +28,6 @@ export interface Expected {
   readonly cost: number | undefined
   /** Tasks that were never completed before. */
   readonly unknown: readonly string[]
-}
-
-/** What was planned for a task, and what became of it. */
-export interface PlannedOutcome extends PlannedTask {
-  readonly did: 'executed' | 'inherited' | 'edited' | 'skipped' | 'pending'
-  /** What executing it took in this run. */
-  readonly actual: { readonly usage: Usage; readonly cost?: number } | undefined
 }
 
 export interface PlanParts {
@@ -65,27 +57,6 @@ export function toPlan(crew: CrewDefinition, { of, run, inputs, tasks, through, 
   Object.defineProperty(plan, 'toString', { value: () => planText(plan) })
   Object.defineProperty(plan, Symbol.for('nodejs.util.inspect.custom'), { value: () => planText(plan) })
   return plan
-}
-
-/** Undefined for a run that was not planned: a kickoff. */
-export async function outcomesOf(
-  state: RunState,
-  crew: CrewDefinition | undefined,
-): Promise<readonly PlannedOutcome[] | undefined> {
-  return (
-    state.plan &&
-    Promise.all(
-      state.plan.map(async (planned): Promise<PlannedOutcome> => {
-        const task = state.tasks.get(planned.task)
-        const done = task?.status === 'completed' ? (task.source ?? 'executed') : undefined
-        const did = task?.status === 'skipped' ? 'skipped' : (done ?? 'pending')
-        if (!task || task.attempts.length === 0) return { ...planned, did, actual: undefined }
-        const cost = await costOfTask(state, planned.task, crew?.prices)
-        const actual = { usage: spentOn(state, task), ...(cost === undefined ? {} : { cost }) }
-        return { ...planned, did, actual }
-      }),
-    )
-  )
 }
 
 function unnamed(crew: CrewDefinition): string[] {

@@ -1,39 +1,17 @@
 // What a call gives back, folded from the journal alone: a run that has just ended and one read back from the store give the same.
-import type { ChatMessage } from '../../journal/entries.ts'
-import type { CrewDefinition, TaskDefinition } from '../../engine/definition.ts'
-import { messagesOf } from '../../engine/talk/conversation.ts'
-import { outputOf } from '../../engine/run/so-far.ts'
+import type { CrewDefinition } from '../../engine/definition.ts'
 import type { Stale } from '../../engine/plan/stale-tasks.ts'
 import { RepriseError } from '../../errors.ts'
-import type { Question, Usage } from '../../journal/entries.ts'
-import { addUsage, noUsage, spentOn, type RunState, type TaskState } from '../../journal/state/state.ts'
+import type { Usage } from '../../journal/entries.ts'
+import { addUsage, noUsage, openQuestions, type OpenQuestion, type RunState } from '../../journal/state/state.ts'
 import { describe, nearest } from '../../options.ts'
-import { outcomesOf, type PlannedOutcome } from './plan.ts'
+import { planOutcomes, type PlannedOutcome } from '../../runs/plan-outcomes.ts'
+import { taskViews, type TaskView } from '../../runs/task-view.ts'
 import { suspensionOf, suspensionWords, type Suspension } from './suspension.ts'
 import type { Task } from '../task.ts'
 
-export interface TaskOutput<Output = unknown> {
-  readonly name: string
-  readonly id: string
-  readonly description: string
-  readonly expectedOutput: string | undefined
-  /** The first words of the description. */
-  readonly summary: string
-  /** The text that the task gave; empty while it has none. */
-  readonly raw: string
-  /** The answer as its schema gives it, or the text of a task without a schema; undefined while there is none. */
-  readonly output: Output | undefined
-  readonly agent: string | undefined
-  /** What making this output took, in whatever run it was made. */
-  readonly usage: Usage
-  readonly startedAt: string | undefined
-  readonly completedAt: string | undefined
-  /** What was said to make it, in whatever run that was; empty where no model was asked. */
-  readonly messages: readonly ChatMessage[]
-  /** The file below the working folder that its output was written to in this run. */
-  readonly outputFile: string | undefined
-  readonly status: 'executed' | 'inherited' | 'skipped' | 'edited' | 'pending'
-}
+/** A task of a run, with the type of its output. */
+export type TaskOutput<Output = unknown> = TaskView<Output>
 
 export type Tasks = readonly Task[]
 type OutputOf<T> = T extends { readonly '~output'?: infer Output } ? Output : unknown
@@ -60,7 +38,7 @@ interface ResultBase<T extends Tasks> {
   /** For a run that was made from another: what was planned for each task, and what became of it. */
   readonly plan: readonly PlannedOutcome[] | undefined
   /** Open ones; those of a task that is a crew under its name: `research/q1`. */
-  readonly questions: readonly Question[]
+  readonly questions: readonly OpenQuestion[]
   /** On a completed run its text; on a suspended one, a sentence that says what it waits for and which call is next. */
   toString(): string
 }
@@ -79,9 +57,9 @@ export async function toResult<T extends Tasks>(
   state: RunState,
   crew: CrewDefinition,
   stale: readonly Stale[],
-  questions: readonly Question[] = [],
+  questions: readonly OpenQuestion[] = [],
 ): Promise<RunResult<T>> {
-  const tasks = await taskOutputs(state, crew)
+  const tasks = await taskOutputs(state, crew, questions)
   const last = tasks.at(-1)
   const completed = state.status === 'completed'
   const suspension = completed ? undefined : suspensionOf(state, questions)
@@ -95,7 +73,7 @@ export async function toResult<T extends Tasks>(
     task: (reference: Task | string) => findTask(tasks, reference, `run ${state.run}`),
     usage: { spent: { ...state.spent }, inherited: kept.reduce((sum, task) => addUsage(sum, task.usage), noUsage) },
     stale,
-    plan: await outcomesOf(state, crew),
+    plan: await planOutcomes(state, crew.prices),
     questions,
     ...suspension,
     toString: () => (suspension ? suspensionWords(state.run, suspension, questions) : (last?.raw ?? '')),
@@ -105,19 +83,13 @@ export async function toResult<T extends Tasks>(
   return result as unknown as RunResult<T>
 }
 
-/** In the order of the crew, also of tasks that the run does not have (yet); without the crew's code, in that of the run. */
-export async function taskOutputs(state: RunState, crew?: CrewDefinition): Promise<TaskOutput[]> {
-  if (!crew) {
-    const tasks = [...state.tasks.values()].filter((task) => !task.removed)
-    return Promise.all(tasks.map((task) => toTaskOutput(state, task, undefined)))
-  }
-  return Promise.all(
-    crew.tasks.map((task) => toTaskOutput(state, state.tasks.get(task.name) ?? unknownTask(task), task)),
-  )
-}
-
-function unknownTask({ name, id, description }: TaskDefinition): TaskState {
-  return { name, id, description, status: 'pending', attempts: [], nested: [] }
+/** Of a run that this process has just executed, or is executing. */
+export function taskOutputs(
+  state: RunState,
+  crew: CrewDefinition,
+  questions: readonly OpenQuestion[] = openQuestions(state),
+): Promise<TaskOutput[]> {
+  return taskViews({ state, questions, held: true }, crew)
 }
 
 /** By object, name or id. TASK_NOT_FOUND names the tasks that there are. */
@@ -141,30 +113,4 @@ export function findTask<T extends { readonly name: string; readonly id: string 
     'TASK_NOT_FOUND',
     `${where} has no task ${describe(wanted)}${near === undefined ? '' : `; did you mean ${near}?`}; it has ${there}`,
   )
-}
-
-async function toTaskOutput(state: RunState, task: TaskState, code: TaskDefinition | undefined): Promise<TaskOutput> {
-  const { output: stored } = task
-  return {
-    name: task.name,
-    id: task.id,
-    description: task.description,
-    expectedOutput: task.expectedOutput,
-    summary: firstWords(task.description, 10),
-    raw: stored?.raw ?? '',
-    output: stored && (await outputOf(stored, code)),
-    agent: stored?.agent ?? task.agent,
-    usage: stored?.usage ?? spentOn(state, task),
-    startedAt: stored?.startedAt ?? task.startedAt,
-    completedAt: stored?.completedAt,
-    messages: messagesOf(state, task),
-    outputFile: stored && task.written?.of === task.seq ? task.written?.file : undefined,
-    status:
-      task.status === 'skipped' ? 'skipped' : task.status === 'completed' && task.source ? task.source : 'pending',
-  }
-}
-
-function firstWords(text: string, count: number): string {
-  const words = text.trim().split(/\s+/)
-  return words.length <= count ? words.join(' ') : `${words.slice(0, count).join(' ')}…`
 }

@@ -1,12 +1,9 @@
-// Looking at one run as a whole without executing it.
-import { countChildren, questionsOf } from '../../engine/task/children.ts'
+// A run as it stands, with what can be followed of it.
 import type { CrewDefinition, Engine } from '../../engine/definition.ts'
 import { follow } from '../../engine/follow/follow.ts'
-import { readRun } from '../../engine/read/read-run.ts'
-import { staleTasks, type Stale } from '../../engine/plan/stale-tasks.ts'
-import type { Entry, Question } from '../../journal/entries.ts'
-import { plainInputs } from '../../journal/files.ts'
-import { callerOf } from '../../journal/paths.ts'
+import type { Entry } from '../../journal/entries.ts'
+import { viewOf, type RunView as RunData } from '../../runs/run-view.ts'
+import { readUnit } from '../../runs/unit.ts'
 import {
   eventResponse,
   readAfter,
@@ -14,17 +11,10 @@ import {
   type EventsRequest,
   type ResponseOptions,
 } from './event-stream.ts'
-import { isAbandoned, type RunSummary } from './list-runs.ts'
-import { outcomesOf, type PlannedOutcome } from './plan.ts'
-import { findTask, taskOutputs, type TaskOutput } from './result.ts'
+import { findTask, type TaskOutput } from './result.ts'
 import type { Task } from '../task.ts'
 
-export interface RunView extends Omit<RunSummary, 'questions'> {
-  readonly tasks: readonly TaskOutput[]
-  readonly plan: readonly PlannedOutcome[] | undefined
-  readonly stale: readonly Stale[]
-  /** Open ones; those of a task that is a crew under its name: `research/q1`. */
-  readonly questions: readonly Question[]
+export interface RunView extends RunData {
   /** TASK_NOT_FOUND names the tasks that there are. */
   task<Output>(task: Task<string, Output>): TaskOutput<Output>
   task(task: string): TaskOutput
@@ -34,34 +24,18 @@ export interface RunView extends Omit<RunSummary, 'questions'> {
   toResponse(request?: EventsRequest, options?: ResponseOptions): Response
 }
 
-/** `crew` is undefined where the code is not at hand: then outputs are plain JSON and nothing is compared. */
-export async function viewRun(engine: Engine, run: string, crew?: CrewDefinition): Promise<RunView> {
-  const state = await countChildren(engine.store, (await readRun(engine.store, run)).state)
-  const tasks = await taskOutputs(state, crew)
+/** RUN_NOT_FOUND. */
+export async function viewRun(engine: Engine, run: string, crew: CrewDefinition): Promise<RunView> {
+  const unit = await readUnit(engine.store, run)
+  const view = await viewOf(unit, crew)
   return {
-    id: state.run,
-    crew: state.crew,
-    status: state.status,
-    abandoned: await isAbandoned(engine, run, state.status),
-    inputs: plainInputs(state.inputs),
-    parent: state.parent?.run,
-    caller: callerOf(run),
-    createdAt: state.createdAt,
-    updatedAt: state.updatedAt,
-    lives: state.lives,
-    done: tasks.filter((task) => task.status !== 'pending').length,
-    total: tasks.length,
-    usage: { ...state.spent },
-    error: state.error,
-    tasks,
-    plan: await outcomesOf(state, crew),
-    stale: crew ? staleTasks(crew, state) : [],
-    questions: await questionsOf(engine.store, state),
-    task: (reference: Task | string) => findTask(tasks, reference, `run ${run}`),
+    ...view,
+    task: (reference: Task | string) => findTask(view.tasks, reference, `run ${run}`),
     events: (options = {}) => follow(engine, run, { after: readAfter(options) }),
     toResponse(request, options = {}) {
       const { world } = engine
-      return eventResponse({ follow: (after) => follow(engine, run, { after }), world, state }, request, options)
+      const events = { follow: (after: number) => follow(engine, run, { after }), world, state: unit.state }
+      return eventResponse(events, request, options)
     },
   }
 }

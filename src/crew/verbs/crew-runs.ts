@@ -8,7 +8,6 @@ import type {
   Inputs,
   TaskDefinition,
 } from '../../engine/definition.ts'
-import { countChildren, questionsOf } from '../../engine/task/children.ts'
 import { withEstimates } from '../../engine/plan/estimate.ts'
 import { callsOfOpenChildren } from '../../engine/task/child-calls.ts'
 import { executeRun } from '../../engine/run/execute-run.ts'
@@ -33,6 +32,7 @@ import { costOf } from '../../models/cost.ts'
 import { checkModel, modelName } from '../../models/resolve/resolve-model.ts'
 import { nextWords } from '../../next.ts'
 import { nearest } from '../../options.ts'
+import { unitOf } from '../../runs/unit.ts'
 import { agentsFor, modelsOf } from '../define/crew-models.ts'
 import type { CrewOptions } from '../options/crew-options.ts'
 import { openCrewStore } from './default-store.ts'
@@ -129,14 +129,14 @@ export function crewRuns(
   }
 
   async function execute({ store }: Engine, taken: Hold | RunState, choices: ExecuteOptions): Promise<RunResult> {
-    const state = 'append' in taken ? await countChildren(store, await executeRun(taken, crew, choices)) : taken
+    const { state, questions } = await unitOf(store, 'append' in taken ? await executeRun(taken, crew, choices) : taken)
     const stale = staleTasks(crew, state)
     const next = { act: 'refresh', runId: state.run } as const
     for (const { task, reasons } of stale) {
       const facts = `run ${state.run}: task ${task} is stale: ${reasons.join('; ')}`
       crew.logger.warn(`${facts}; ${nextWords(next)}`, { facts, next })
     }
-    return toResult(state, crew, stale, await questionsOf(store, state))
+    return toResult(state, crew, stale, questions)
   }
 
   async function planMake(engine: Engine, request: MakeRequest): Promise<Made> {

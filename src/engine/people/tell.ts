@@ -12,7 +12,7 @@ import { answerTo, drainInbox, post, runEnded, type InboxMessage } from './inbox
 import { momentOf } from '../lease/lease-keeper.ts'
 import { checkReadable } from '../run/lifecycle.ts'
 import { checkAnswer, checkQuestionId, openQuestion } from './questions.ts'
-import { readRun } from '../read/read-run.ts'
+import { readIfThere, readRun } from '../read/read-run.ts'
 
 /** `crew` is left out where only the store is at hand. The answer to a question of a task that is a crew goes to the run of that. */
 export async function answerQuestion(
@@ -29,7 +29,7 @@ export async function answerQuestion(
     checkReadable(state, crew)
     return answerQuestion(engine, child.run, child.id, answer)
   }
-  const question = openQuestion(state, id, await questionsOf(engine.store, state))
+  const question = openQuestion(state, id, await openIn(engine.store, state))
   await leave(engine, state, answerTo(question, checkAnswer(question, answer)), crew)
 }
 
@@ -37,8 +37,12 @@ export async function answerQuestion(
 export async function findQuestion(store: Store, run: string, id: string): Promise<Question> {
   const { state } = await readRun(store, run)
   const child = askedByChild(state, id)
-  if (!child) return openQuestion(state, id, await questionsOf(store, state))
+  if (!child) return openQuestion(state, id, await openIn(store, state))
   return { ...(await findQuestion(store, child.run, child.id)), id }
+}
+
+function openIn(store: Store, state: RunState): Promise<Question[]> {
+  return questionsOf(state, (run) => readIfThere(store, run))
 }
 
 /** For those that have not read the run yet. */

@@ -17,8 +17,8 @@ export interface ReadRun {
   readonly hash: string
 }
 
-/** RUN_NOT_FOUND when the store has no such run. */
-export async function readRun(store: Store, run: string): Promise<ReadRun> {
+/** RUN_NOT_FOUND when the store has no such run. `hear` gets each entry. */
+export async function readRun(store: Store, run: string, hear?: (entry: Entry) => void): Promise<ReadRun> {
   const state = emptyState(run)
   let hash = ''
   const decode = lineDecoder(store, run)
@@ -33,6 +33,7 @@ export async function readRun(store: Store, run: string): Promise<ReadRun> {
       if (state.seq > 0 && entry.seq === state.seq + 1 && entry.prev !== hash) state.changed.push(state.seq)
       applyEntry(state, entry)
       if (entry.type === 'task.started') checkPinned(entry.path ?? '')
+      hear?.(entry)
     } catch (error) {
       throw asDamage(error, run, line.seq)
     }

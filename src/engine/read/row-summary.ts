@@ -1,7 +1,7 @@
 // What the row of a run says beside its columns, for lists. Apart from what writes it, since the command line reads it at every start.
-import type { Failure, Usage } from '../../journal/entries.ts'
+import type { Usage } from '../../journal/entries.ts'
 import { parseObject } from '../../journal/json.ts'
-import { noUsage } from '../../journal/state/state.ts'
+import { noUsage, type RunState } from '../../journal/state/state.ts'
 import type { RunRow } from '../../stores/store.ts'
 
 export interface RowSummary {
@@ -10,9 +10,16 @@ export interface RowSummary {
   readonly lives: number
   readonly usage: Usage
   readonly questions: number
-  /** The attempts at tasks that are crews and not done yet: what their runs have taken is not in `usage`, nor are their questions. */
+  /** The last entry that it tells of. */
+  readonly seq?: number
+  /** The attempts at tasks that are crews and not done yet: what their runs have taken is not in `usage`. */
   readonly children?: readonly string[]
-  readonly error?: Failure
+  /** Those of them that are under way: the open questions of their runs are not among `questions`, but are the run's. */
+  readonly open?: readonly string[]
+  /** The task from which on the run that it was made from was executed again. */
+  readonly from?: string
+  readonly suspended?: RunState['suspended']
+  readonly error?: RunState['error']
 }
 
 /** What a row says of its run. One that cannot be read shows as an error of the run, so that the others are listed all the same. */

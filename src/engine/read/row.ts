@@ -1,10 +1,11 @@
 // The listing row of a run: what a list shows without reading journals. It changes with the entries, in the same append.
+import { defined } from '../../defined.ts'
 import type { Entry } from '../../journal/entries.ts'
 import { digest } from '../../journal/hash.ts'
-import { isNested, taskOf } from '../../journal/paths.ts'
+import { attemptNumber, isNested, taskOf } from '../../journal/paths.ts'
 import { openQuestions, type CallState, type RunState, type TaskState } from '../../journal/state/state.ts'
 import type { OutputKey, RunRow } from '../../stores/store.ts'
-import { attemptsSinceDone } from '../task/children.ts'
+import { attemptsSinceDone, childOf } from '../task/children.ts'
 import type { RowSummary } from './row-summary.ts'
 
 /** Larger inputs are left out of the row, and a listing that shows them reads the journal instead. */
@@ -13,15 +14,17 @@ const inputsLimit = 2_048
 export function rowOf(state: RunState): RunRow {
   const tasks = [...state.tasks.values()].filter((task) => !task.removed)
   const inputs = JSON.stringify(state.inputs)
-  const children = tasks.flatMap((task) => attemptsSinceDone(state, task)).map((attempt) => attempt.path)
+  const children = [...state.tasks.values()].flatMap((task) => attemptsSinceDone(state, task))
+  const open = tasks.flatMap((task) => childOf(state, task.name)?.path ?? [])
   const summary: RowSummary = {
     done: tasks.filter((task) => task.status === 'completed' || task.status === 'skipped').length,
     total: tasks.length,
     lives: state.lives,
     usage: { ...state.spent },
     questions: openQuestions(state).length,
-    ...(children.length === 0 ? {} : { children }),
-    ...(state.error ? { error: state.error } : {}),
+    seq: state.seq,
+    ...(children.length === 0 ? {} : { children: children.map((attempt) => attempt.path), open }),
+    ...defined({ from: state.parent?.from, suspended: state.suspended, error: state.error }),
   }
   return {
     run: state.run,
@@ -36,12 +39,20 @@ export function rowOf(state: RunState): RunRow {
   }
 }
 
-/** Whether an entry shows in a listing. Steps do not: a row per step would double what a run writes. */
+/**
+ * Whether an entry shows in a listing. Steps do not: a row per step would double what a run writes. What they change (tokens and the time
+ * of the last entry) a list finds after the entry that the row names, and only while the run is running.
+ */
 export function changesRow(entry: Entry): boolean {
-  const { type } = entry
-  return (
-    type.startsWith('run.') || type.startsWith('question.') || (type.startsWith('task.') && type !== 'task.started')
-  )
+  switch (entry.type) {
+    case 'task.started':
+      // a child that is to be counted, or questions of the attempt before that need no answer any more
+      return entry.child === true || (!isNested(entry.path ?? '') && attemptNumber(entry.path ?? '') > 1)
+    case 'message.refused':
+      return true
+    default:
+      return /^(run|question|task)\./.test(entry.type)
+  }
 }
 
 /** An output is looked up by what it depends on only when making it did nothing to the world. */

@@ -2,17 +2,16 @@
 // name of the task (`research/q1`), so that nobody needs to know of them to answer.
 import type { Question } from '../../journal/entries.ts'
 import {
-  addTo,
   isEnded,
   openQuestions,
-  spentByModel,
   type AttemptState,
+  type OpenQuestion,
   type RunState,
   type TaskState,
 } from '../../journal/state/state.ts'
 import type { Store } from '../../stores/store.ts'
 import { childRun } from '../../journal/paths.ts'
-import { readIfThere, readRun } from '../read/read-run.ts'
+import { readRun } from '../read/read-run.ts'
 
 export interface Child {
   readonly task: string
@@ -37,39 +36,23 @@ export function attemptsSinceDone(state: RunState, task: TaskState): ChildAttemp
   return attempts.slice(done + 1).filter((attempt): attempt is ChildAttempt => attempt.child !== undefined)
 }
 
-/**
- * Counts what the runs of its tasks have taken so far as taken by those tasks, which the journal does only when they are done. For who looks
- * at a run: one that goes on would count it twice.
- */
-export async function countChildren(store: Store, state: RunState): Promise<RunState> {
-  for (const task of state.tasks.values()) {
-    for (const attempt of attemptsSinceDone(state, task)) {
-      const child = await readIfThere(store, attempt.child)
-      // one that was never made, or was deleted, has taken nothing
-      if (!child) continue
-      attempt.spent = spentByModel(await countChildren(store, child))
-      for (const usage of Object.values(attempt.spent)) addTo(state.spent, usage)
-    }
-  }
-  return state
-}
+/** Gives undefined for a run that was never made, or was deleted. */
+export type ReadChild = (run: string) => Promise<RunState | undefined>
 
 /** All that are open, of the run and of the runs of its tasks. */
-export async function questionsOf(store: Store, state: RunState): Promise<Question[]> {
+export async function questionsOf(state: RunState, read: ReadChild): Promise<OpenQuestion[]> {
   if (isEnded(state.status)) return []
   const open = openQuestions(state)
-  for (const task of state.tasks.keys()) {
-    const child = childOf(state, task)
-    if (!child) continue
-    const read = await readIfThere(store, child.run)
-    // one that was never made, or was deleted, asks nothing
-    const asked = read ? await questionsOf(store, read) : []
-    open.push(...asked.map((question) => fromChild(child, question)))
+  for (const { name, removed } of state.tasks.values()) {
+    // nobody needs an answer for a task that the crew no longer has
+    const child = removed ? undefined : childOf(state, name)
+    const found = child && (await read(child.run))
+    if (child && found) open.push(...(await questionsOf(found, read)).map((question) => fromChild(child, question)))
   }
   return open
 }
 
-export function fromChild({ task, path }: Child, question: Question): Question {
+export function fromChild<Q extends Question>({ task, path }: Child, question: Q): Q {
   return { ...question, id: `${task}/${question.id}`, path: `${path}/${question.path}` }
 }
 

@@ -323,7 +323,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     for (const earlier of state.questions.values()) {
       if (earlier.answer && earlier.question.path === entry.question.path) earlier.used = true
     }
-    state.questions.set(entry.question.id, { question: entry.question })
+    state.questions.set(entry.question.id, { question: entry.question, askedAt: entry.at })
     callAt(state, entry.question.path)?.questions.push(entry.question.id)
   },
   'question.answered': (state, entry) => {

@@ -90,6 +90,7 @@ export interface RunState {
 
 export interface AskedQuestion {
   readonly question: Question
+  readonly askedAt: string
   answer?: Answer
   /** The answer has allowed its one call. */
   used?: boolean
@@ -284,8 +285,11 @@ export function isEnded(status: RunStatus | undefined): boolean {
   return status === 'completed' || status === 'cancelled'
 }
 
-export function openQuestions(state: RunState): Question[] {
+/** A question that has no answer yet, and since when. */
+export type OpenQuestion = Question & { readonly askedAt: string }
+
+export function openQuestions(state: RunState): OpenQuestion[] {
   return [...state.questions.values()]
     .filter(({ answer, withdrawn }) => !answer && !withdrawn)
-    .map(({ question }) => question)
+    .map(({ question, askedAt }) => ({ ...question, askedAt }))
 }

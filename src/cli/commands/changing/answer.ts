@@ -1,15 +1,15 @@
 // `reprise answer`: a person's decision on an open question, from whatever process. What is not said is asked for at a terminal.
-import { questionsOf } from '../../../engine/task/children.ts'
 import { answerQuestion, findQuestion } from '../../../engine/people/tell.ts'
 import { answering, decisions } from '../../../engine/people/questions.ts'
-import { readRun } from '../../../engine/read/read-run.ts'
 import { RepriseError } from '../../../errors.ts'
 import type { Question } from '../../../journal/entries.ts'
 import { rootRun } from '../../../journal/paths.ts'
+import { asksPeople } from '../../../runs/questions.ts'
+import { readUnit } from '../../../runs/unit.ts'
 import type { Store } from '../../../stores/store.ts'
 import { askQuestion } from '../../input/ask-question.ts'
 import { exitCodes, UsageError } from '../../exit-codes.ts'
-import { findRun, hasQuestions } from '../../find/find-run.ts'
+import { findRun } from '../../find/find-run.ts'
 import { parseJson } from '../../input/typed-inputs.ts'
 import type { Invocation } from '../../invocation.ts'
 import { readLimit } from '../../input/read-limit.ts'
@@ -35,7 +35,7 @@ export async function answer({ terminal, args, options, commands }: Invocation<A
   const { decision, by, note } = options
   const fields = fieldsOf(options)
   await using engine = await openRuns(options.store)
-  const { run } = await findRun(engine.store, args[0], undefined, hasQuestions)
+  const { run } = await findRun(engine.store, args[0], undefined, (row) => asksPeople(engine.store, row))
   const question = await chooseQuestion(engine.store, run, args[1])
   const decided = decision === undefined ? await askFor(terminal, run, question, fields) : { decision, ...fields }
   if (!decided) {
@@ -44,11 +44,11 @@ export async function answer({ terminal, args, options, commands }: Invocation<A
   }
   const given = { ...decided, ...signedBy(by), ...(note === undefined ? {} : { note }) }
   await answerQuestion(engine, run, question.id, given)
-  const { state } = await readRun(engine.store, run)
+  const { questions } = await readUnit(engine.store, run)
   // an answer to a run that another process executes is recorded by that process, in its own time
-  const open = (await questionsOf(engine.store, state)).filter(({ id }) => id !== question.id)
+  const open = questions.filter(({ id }) => id !== question.id)
   const held = (await engine.store.holder(run)) !== undefined
-  if (terminal.json) terminal.record({ run, question: question.id, answer: given, questions: open })
+  if (terminal.json) terminal.record({ runId: run, question: question.id, answer: given, questions: open })
   terminal.err.line(`answered ${question.id} of run ${run}`)
   for (const other of open) {
     terminal.err.line(`still open: ${other.id}: ${other.text}`)
@@ -69,10 +69,10 @@ async function outermost(store: Store, run: string): Promise<string> {
 
 /** QUESTION_NOT_FOUND, QUESTION_ANSWERED; a usage error when none is named and nobody can be asked. */
 async function chooseQuestion(store: Store, run: string, id: string | undefined): Promise<Question> {
-  const { state } = await readRun(store, run)
-  const open = await questionsOf(store, state)
+  const { questions: open } = await readUnit(store, run)
   const [first] = open
-  if (id !== undefined) return findQuestion(store, run, id)
+  // what is not open is looked up to say why
+  if (id !== undefined) return open.find((question) => question.id === id) ?? findQuestion(store, run, id)
   if (!first) {
     const next = { act: 'show', runId: run } as const
     throw new RepriseError('QUESTION_NOT_FOUND', `run ${run} has no open question`, { runId: run, next })

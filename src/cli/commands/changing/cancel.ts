@@ -1,6 +1,7 @@
 // `reprise cancel`: ends a run for good, in whatever process it is executed.
 import { tell } from '../../../engine/people/tell.ts'
 import { isEnded } from '../../../journal/state/state.ts'
+import { rowStatus } from '../../../runs/summary.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { findWhole } from '../../find/find-run.ts'
 import type { Invocation } from '../../invocation.ts'
@@ -18,10 +19,12 @@ export async function cancel(invocation: Invocation<CancelOptions>): Promise<num
   const { terminal, args, options, commands } = invocation
   await using engine = await openRuns(options.store)
   const { yes = false } = options
-  const { run, crew, status } = await findWhole(engine.store, args[0], !yes && canAsk())
+  const row = await findWhole(engine.store, args[0], !yes && canAsk())
+  const { run, crew } = row
+  const status = await rowStatus(engine.store, row)
   // of a run that is over the library says so
   if (
-    !isEnded(status) &&
+    !isEnded(row.status) &&
     !(await confirm(`Cancel run ${run} of crew ${crew} (${status}) for good?`, { yes, err: terminal.err }))
   ) {
     terminal.err.line('nothing was cancelled')
@@ -30,7 +33,7 @@ export async function cancel(invocation: Invocation<CancelOptions>): Promise<num
   const signed = signedBy(options.by)
   await tell(engine, run, { kind: 'cancel', ...signed })
   const cancelled = (await engine.store.row(run))?.status === 'cancelled'
-  if (terminal.json) terminal.record({ run, cancelled, ...signed })
+  if (terminal.json) terminal.record({ runId: run, cancelled, ...signed })
   const done = cancelled ? `cancelled run ${run}` : `told the process that executes run ${run} to stop`
   const next = commands.advice({ act: cancelled ? 'refresh' : 'show', runId: run })
   terminal.err.line(`${done}; ${next}`)

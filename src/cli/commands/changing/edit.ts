@@ -1,9 +1,10 @@
 // `reprise edit`: a person's value in place of a task's output, in a run that is not finished. The crew's code is loaded: its
 // schema says what fits.
+import { isUnfinished } from '../../../runs/find.ts'
 import { editOutput, keptWords } from '../../input/editor.ts'
 import { withCrewStore } from '../executing/execute.ts'
 import { exitCodes } from '../../exit-codes.ts'
-import { findRun, isUnfinished } from '../../find/find-run.ts'
+import { findRun } from '../../find/find-run.ts'
 import { findCrewTask } from '../../find/find-task.ts'
 import type { Invocation } from '../../invocation.ts'
 import { loadCrew } from '../../find/load-crew.ts'
@@ -36,7 +37,7 @@ export async function edit(invocation: Invocation<EditOptions>): Promise<number>
       }
       edited.discard()
     }
-    if (terminal.json) terminal.record({ run, task: task.name, edited: true, by })
+    if (terminal.json) terminal.record({ runId: run, task: task.name, edited: true, by })
     terminal.err.line(`edited task ${task.name} of run ${run}; outputs that were made from the old one are kept`)
     terminal.err.line(commands.advice(await whatNext(store, run)))
     return exitCodes.done

@@ -1,8 +1,10 @@
 // `reprise invalidate`: has a task of an unfinished run executed again.
 import { tell } from '../../../engine/people/tell.ts'
 import { readRun } from '../../../engine/read/read-run.ts'
+import { isUnfinished } from '../../../runs/find.ts'
+import { tasksOf } from '../../../runs/task-view.ts'
 import { exitCodes } from '../../exit-codes.ts'
-import { findRun, isUnfinished } from '../../find/find-run.ts'
+import { findRun } from '../../find/find-run.ts'
 import { chooseTask } from '../../find/find-task.ts'
 import type { Invocation } from '../../invocation.ts'
 import { signedBy } from '../../input/login-name.ts'
@@ -14,11 +16,10 @@ export async function invalidate(invocation: Invocation<{ readonly by?: string }
   await using engine = await openRuns(options.store)
   const { run } = await findRun(engine.store, args[0], undefined, isUnfinished)
   const { state } = await readRun(engine.store, run)
-  const tasks = [...state.tasks.values()].filter((task) => !task.removed)
-  const { name: task } = await chooseTask(tasks, args[1], `run ${run}`)
+  const { name: task } = await chooseTask(tasksOf(state), args[1], `run ${run}`)
   const signed = signedBy(options.by)
   await tell(engine, run, { kind: 'invalidate', task, ...signed })
-  if (terminal.json) terminal.record({ run, task, invalidated: true, ...signed })
+  if (terminal.json) terminal.record({ runId: run, task, invalidated: true, ...signed })
   terminal.err.line(`task ${task} of run ${run} is to be executed again`)
   terminal.err.line(commands.advice(await whatNext(engine.store, run)))
   return exitCodes.done

@@ -4,11 +4,10 @@ import { openCrewStore } from '../../../crew/verbs/default-store.ts'
 import { adviseWith } from '../../../crew/result/log.ts'
 import type { RunResult } from '../../../crew/result/result.ts'
 import type { Run } from '../../../crew/run.ts'
-import { countChildren } from '../../../engine/task/children.ts'
 import type { OnQuestion } from '../../../engine/definition.ts'
-import { readRun } from '../../../engine/read/read-run.ts'
 import { RepriseError } from '../../../errors.ts'
 import type { Answer } from '../../../journal/entries.ts'
+import { viewRun } from '../../../runs/run-view.ts'
 import type { Store } from '../../../stores/store.ts'
 import { askQuestion } from '../../input/ask-question.ts'
 import { exitCodes, type ExitCode } from '../../exit-codes.ts'
@@ -16,7 +15,6 @@ import type { Invocation } from '../../invocation.ts'
 import { signedBy } from '../../input/login-name.ts'
 import { observe } from '../../show/observe.ts'
 import { openProgress, type Progress } from '../../show/progress.ts'
-import { recordOf } from '../../show/run-record.ts'
 import { sayWaiting } from '../../show/print-question.ts'
 import { noRunsYet, storeExists, storeOutside } from '../../find/open-runs.ts'
 import { canAsk, thePerson } from '../../terminal/ask-line.ts'
@@ -69,10 +67,7 @@ export async function execute(
       terminal.err.line('nothing was started')
       return exitCodes.usage
     }
-    if (terminal.json) {
-      const state = await countChildren(store, (await readRun(store, result.runId)).state)
-      terminal.record(recordOf(state, false, result.questions))
-    }
+    if (terminal.json) terminal.record(await viewRun({ store }, result.runId))
     if (result.status === 'suspended') {
       if (result.questions.length > 0) sayWaiting(terminal.loud, commands, result.runId, result.questions)
       else terminal.loud.line({ text: `${result.facts}; ${commands.advice(result.next)}`, format: 'yellow' })

@@ -1,6 +1,7 @@
 // `reprise delete`: removes a run for good. The runs that were made from it miss nothing.
 import { deleteRun as remove } from '../../../engine/history/prune.ts'
 import { RepriseError } from '../../../errors.ts'
+import { rowStatus } from '../../../runs/summary.ts'
 import type { Store } from '../../../stores/store.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { findWhole } from '../../find/find-run.ts'
@@ -18,7 +19,7 @@ export async function deleteRun(invocation: Invocation<{ readonly yes?: boolean 
     return exitCodes.usage
   }
   await remove(engine, run)
-  if (terminal.json) terminal.record({ run, deleted: true })
+  if (terminal.json) terminal.record({ runId: run, deleted: true })
   terminal.err.line(`deleted run ${run}`)
   return exitCodes.done
 }
@@ -26,8 +27,8 @@ export async function deleteRun(invocation: Invocation<{ readonly yes?: boolean 
 /** A run that cannot be read any more can still be deleted, by its whole id. */
 async function nameOf(store: Store, name: string | undefined, asked: boolean): Promise<{ run: string; words: string }> {
   try {
-    const { run, crew, status } = await findWhole(store, name, asked)
-    return { run, words: ` of crew ${crew} (${status})` }
+    const row = await findWhole(store, name, asked)
+    return { run: row.run, words: ` of crew ${row.crew} (${await rowStatus(store, row)})` }
   } catch (error) {
     if (name !== undefined && RepriseError.isInstance(error) && error.code === 'JOURNAL_DAMAGED')
       return { run: name, words: ', which is damaged,' }

@@ -11,7 +11,7 @@ import { parseObject } from '../../../journal/json.ts'
 import type { Store } from '../../../stores/store.ts'
 
 export interface Check {
-  readonly run: string
+  readonly runId: string
   /** Nothing was edited but what a resume has recorded, and every value is there. */
   readonly whole: boolean
   readonly entries: number
@@ -64,7 +64,7 @@ export async function checkJournal(store: Store, run: string): Promise<Check> {
   if (noted?.seq === last && noted.hash !== undefined && noted.hash !== hash) changed.add(last)
   const values = await checkValues(store, run, hashes)
   const whole = missing.size + changed.size + values.missing.length + values.changed.length === 0
-  return { run, whole, entries, missing: [...missing], changed: [...changed], recorded, values }
+  return { runId: run, whole, entries, missing: [...missing], changed: [...changed], recorded, values }
 }
 
 /** `hashes` grows under way: a value may refer to others. */

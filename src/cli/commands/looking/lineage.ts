@@ -1,13 +1,8 @@
 // `reprise lineage`: where a run comes from, and the tree of the runs that were made from it.
-import {
-  familyOf,
-  type DeletedMember,
-  type Descendant,
-  type Family,
-  type FamilyMember,
-} from '../../../engine/history/lineage.ts'
+import { prefixLength } from '../../../runs/find.ts'
+import { lineageOf, type DeletedRun, type Descendant, type Lineage, type RelatedRun } from '../../../runs/lineage.ts'
 import { exitCodes } from '../../exit-codes.ts'
-import { findRun, prefixLength } from '../../find/find-run.ts'
+import { findRun } from '../../find/find-run.ts'
 import type { Invocation } from '../../invocation.ts'
 import { formatOf } from '../../show/run-words.ts'
 import { openRuns } from '../../find/open-runs.ts'
@@ -18,31 +13,31 @@ import { longTime } from '../../terminal/entries-word.ts'
 interface Row {
   /** The lines of the tree before it. */
   readonly branch: string
-  readonly member: FamilyMember | DeletedMember
+  readonly run: RelatedRun | DeletedRun
   readonly self: boolean
 }
 
 export async function lineage({ terminal, args, options }: Invocation): Promise<number> {
   await using engine = await openRuns(options.store)
   const { run, crew } = await findRun(engine.store, args[0])
-  const family = await familyOf(engine.store, run)
+  const found = await lineageOf(engine.store, run)
   if (terminal.json) {
-    terminal.record(family)
+    terminal.record(found)
     return exitCodes.done
   }
   terminal.err.line(`lineage of run ${run} of crew ${crew}`)
-  const rows = rowsOf(family)
+  const rows = rowsOf(found)
   const whole = widthOf(rows, (id) => id) <= terminal.out.width
-  const length = whole ? Infinity : await prefixLength(engine.store, new Set(rows.map(({ member }) => member.id)))
+  const length = whole ? Infinity : await prefixLength(engine.store, new Set(rows.map((row) => row.run.runId)))
   print(terminal.out, rows, (id) => id.slice(0, length))
-  if (family.cut) terminal.err.line('there are more relatives than are shown; look at the lineage of a nearer one')
+  if (found.cut) terminal.err.line('there are more relatives than are shown; look at the lineage of a nearer one')
   return exitCodes.done
 }
 
-function rowsOf({ ancestors, run }: Family): Row[] {
-  const above = ancestors.map((member, depth) => ({ branch: branchAt(depth), member, self: false }))
+function rowsOf({ ancestors, run }: Lineage): Row[] {
+  const above = ancestors.map((ancestor, depth) => ({ branch: branchAt(depth), run: ancestor, self: false }))
   const below = (node: Descendant, branch: string, inner: string, self: boolean): Row[] => [
-    { branch, member: node, self },
+    { branch, run: node, self },
     ...node.children.flatMap((child, index) => {
       const last = index === node.children.length - 1
       return below(child, inner + (last ? '└─ ' : '├─ '), inner + (last ? '   ' : '│  '), false)
@@ -65,22 +60,22 @@ function widthOf(rows: readonly Row[], shown: (id: string) => string): number {
 }
 
 function headWidth(rows: readonly Row[], shown: (id: string) => string): number {
-  return Math.max(...rows.map(({ branch, member }) => columns(branch + shown(member.id))))
+  return Math.max(...rows.map(({ branch, run }) => columns(branch + shown(run.runId))))
 }
 
 function print(channel: Channel, rows: readonly Row[], shown: (id: string) => string): void {
   const width = headWidth(rows, shown)
-  for (const { branch, member, self } of rows) {
-    const id = shown(member.id)
+  for (const { branch, run, self } of rows) {
+    const id = shown(run.runId)
     const space = ' '.repeat(width - columns(branch + id) + 2)
     const head = [
       { text: branch, format: 'dim' as const },
       { text: id, format: self ? ('bold' as const) : undefined },
       space,
     ]
-    if (member.deleted) channel.line(...head, { text: 'deleted', format: 'dim' })
+    if (run.deleted) channel.line(...head, { text: 'deleted', format: 'dim' })
     else {
-      const { status, createdAt } = member
+      const { status, createdAt } = run
       channel.line(...head, { text: status.padEnd(statusWidth), format: formatOf(status) }, `  ${longTime(createdAt)}`)
     }
   }

@@ -1,20 +1,20 @@
 // `reprise runs`: the runs of a store, newest first.
-import { listRuns, type RunSummary } from '../../../crew/result/list-runs.ts'
 import type { Engine } from '../../../engine/definition.ts'
 import { backtestName, isBacktest } from '../../../engine/history/backtest-name.ts'
 import { RepriseError } from '../../../errors.ts'
-import type { RunStatus } from '../../../journal/entries.ts'
-import type { RunFilter } from '../../../stores/store.ts'
+import { allRuns, type RunsFilter } from '../../../runs/list.ts'
+import type { RunViewStatus } from '../../../runs/status.ts'
+import type { RunSummary } from '../../../runs/summary.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import type { Invocation } from '../../invocation.ts'
 import { readMoment } from '../../input/read-moment.ts'
-import { formatOf, runWord } from '../../show/run-words.ts'
+import { formatOf } from '../../show/run-words.ts'
 import { openExistingRuns } from '../../find/open-runs.ts'
 import { printTable, tableWidth, type Column } from '../../terminal/print-table.ts'
 import { amount, longTime, shortTime } from '../../terminal/entries-word.ts'
 
 export interface RunsOptions {
-  readonly status?: RunStatus | 'abandoned'
+  readonly status?: RunViewStatus
   readonly crew?: string
   readonly parent?: string
   readonly since?: string
@@ -48,8 +48,8 @@ export async function runs({ terminal, options, commands }: Invocation<RunsOptio
     return exitCodes.done
   }
   const now = new Date()
-  const shown = new Set(found.flatMap(({ id, parent }) => (parent === undefined ? [id] : [id, parent])))
-  const { prefixLength } = await import('../../find/find-run.ts')
+  const shown = new Set(found.flatMap(({ runId, parent }) => (parent ? [runId, parent.runId] : [runId])))
+  const { prefixLength } = await import('../../../runs/find.ts')
   const length = await prefixLength(engine.store, shown)
   const withParent = found.some((summary) => summary.parent !== undefined)
   printTable(
@@ -68,23 +68,23 @@ interface Shapes {
 
 function table({ id, time, withParent }: Shapes): Column<RunSummary>[] {
   return [
-    { title: 'run', value: (run) => id(run.id) },
+    { title: 'run', value: (run) => id(run.runId) },
     { title: 'crew', value: (run) => run.crew, shrinkTo: 8 },
-    { title: 'status', value: runWord, format: (run) => formatOf(runWord(run)) },
+    { title: 'status', value: (run) => run.status, format: (run) => formatOf(run.status) },
     { title: 'tasks', value: (run) => `${run.done}/${run.total}`, align: 'right' },
     { title: 'tokens', value: (run) => amount(run.usage.input + run.usage.output), align: 'right' },
     { title: 'lives', value: (run) => String(run.lives), align: 'right' },
     { title: 'created', value: (run) => time(run.createdAt) },
-    ...(withParent ? [{ title: 'parent', value: (run: RunSummary) => id(run.parent ?? ''), shrinkTo: 8 }] : []),
+    ...(withParent ? [{ title: 'parent', value: (run: RunSummary) => id(run.parent?.runId ?? ''), shrinkTo: 8 }] : []),
   ]
 }
 
-async function filterOf(engine: Engine, options: RunsOptions): Promise<RunFilter> {
+async function filterOf(engine: Engine, options: RunsOptions): Promise<RunsFilter> {
   const { status, crew, parent, since, until, backtests, within = false } = options
   return {
     ...(crew === undefined && !within ? { roots: true } : {}),
     ...(crew === undefined ? {} : { crew: backtests ? backtestName(crew) : crew }),
-    ...(status === undefined ? {} : { status: [status === 'abandoned' ? 'running' : status] }),
+    ...(status === undefined ? {} : { status: [status] }),
     ...(parent === undefined ? {} : { parent: await parentId(engine, parent) }),
     ...(since === undefined ? {} : { createdFrom: readMoment('--since', since) }),
     ...(until === undefined ? {} : { createdTo: readMoment('--until', until) }),
@@ -102,17 +102,14 @@ async function parentId({ store }: Engine, name: string): Promise<string> {
   }
 }
 
-/** `abandoned` is no status in the store, nor is being a backtest a column: so pages are read until there are enough. */
-async function matching(engine: Engine, filter: RunFilter, options: RunsOptions): Promise<RunSummary[]> {
-  const { status, crew, backtests = false, limit } = options
-  const fits = (summary: RunSummary): boolean =>
-    (status === undefined || runWord(summary) === status) &&
-    (crew !== undefined || isBacktest(summary.crew) === backtests)
+/** Being a backtest isn't a column of a store: so runs are read until there are enough. */
+async function matching(engine: Engine, filter: RunsFilter, options: RunsOptions): Promise<RunSummary[]> {
+  const { crew, backtests = false, limit } = options
   const found: RunSummary[] = []
-  for (let before: RunSummary | undefined; ;) {
-    const page = await listRuns(engine, filter, limit, before)
-    found.push(...page.filter(fits))
-    before = page.at(-1)
-    if (page.length < limit || found.length >= limit) return found.slice(0, limit)
+  for await (const summary of allRuns(engine, filter)) {
+    if (crew === undefined && isBacktest(summary.crew) !== backtests) continue
+    found.push(summary)
+    if (found.length === limit) break
   }
+  return found
 }

@@ -1,8 +1,11 @@
 // `reprise tail`: a run's entries as they come, whoever writes them. Nothing that happens here touches the run.
 import { describeEntry } from '../../../crew/result/log.ts'
-import { questionsOf } from '../../../engine/task/children.ts'
 import { follow } from '../../../engine/follow/follow.ts'
-import { readRun } from '../../../engine/read/read-run.ts'
+import { applyEntry, emptyState } from '../../../journal/state/fold.ts'
+import { closeFold } from '../../../journal/state/hand-edits.ts'
+import type { RunState } from '../../../journal/state/state.ts'
+import { isAbandoned } from '../../../runs/status.ts'
+import { unitOf } from '../../../runs/unit.ts'
 import type { Store } from '../../../stores/store.ts'
 import { exitCodes, type ExitCode } from '../../exit-codes.ts'
 import { findRun } from '../../find/find-run.ts'
@@ -21,7 +24,9 @@ export async function tail(invocation: Invocation<{ readonly after: number }>): 
   const { terminal, args, options } = invocation
   await using engine = await openRuns(options.store)
   const { run } = await findRun(engine.store, args[0])
-  const entries = follow(engine, run, { after: options.after })
+  // from the first one, so that what it came to is known without reading it again
+  const entries = follow(engine, run)
+  const state = emptyState(run)
   let end: End
   const stop = (why: End): void => {
     end ??= why
@@ -32,6 +37,8 @@ export async function tail(invocation: Invocation<{ readonly after: number }>): 
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, leave)
   try {
     for await (const entry of entries) {
+      applyEntry(state, entry)
+      if (entry.seq <= options.after) continue
       if (terminal.json) terminal.record(entry)
       else
         terminal.out.shortLine(
@@ -45,14 +52,14 @@ export async function tail(invocation: Invocation<{ readonly after: number }>): 
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, leave)
   }
   // awaited, or the store would be closed before it is read
-  return await sayEnd(invocation, engine.store, run, end)
+  return await sayEnd(invocation, engine.store, closeFold(state), end)
 }
 
 function watchHolder(store: Store, run: string, gone: () => void): NodeJS.Timeout {
   let misses = 0
   return setInterval(() => {
     const look = async (): Promise<void> => {
-      const alone = (await store.row(run))?.status === 'running' && (await store.holder(run)) === undefined
+      const alone = await isAbandoned(store, run)
       // a process may just be handing it over
       misses = alone ? misses + 1 : 0
       if (misses > 1) gone()
@@ -62,14 +69,14 @@ function watchHolder(store: Store, run: string, gone: () => void): NodeJS.Timeou
   }, lookMs)
 }
 
-async function sayEnd({ terminal, commands }: Invocation, store: Store, run: string, end: End): Promise<ExitCode> {
+async function sayEnd({ terminal, commands }: Invocation, store: Store, state: RunState, end: End): Promise<ExitCode> {
+  const { run } = state
   const say = (word: string, next: string): void =>
     terminal.err.line({ text: `run ${run} ${word}`, format: formatOf(word) }, next)
   if (end === 'left') {
     terminal.err.line(`left run ${run} as it is; ${commands.advice({ act: 'show', runId: run })}`)
     return exitCodes.interrupted
   }
-  const { state } = await readRun(store, run)
   const resume = commands.advice({ act: 'resume', runId: run })
   if (end === 'abandoned') {
     say('abandoned', `: its process is gone; ${resume}`)
@@ -80,9 +87,9 @@ async function sayEnd({ terminal, commands }: Invocation, store: Store, run: str
       say('completed', '')
       return exitCodes.done
     case 'suspended': {
-      const questions = await questionsOf(store, state)
+      const { questions } = await unitOf(store, state)
       if (questions.length > 0) sayWaiting(terminal.err, commands, run, questions)
-      else say('suspended', `; ${resume}`)
+      else say('stopped', `; ${resume}`)
       return exitCodes.suspended
     }
     default:

@@ -27,11 +27,11 @@ export async function verify({ terminal, args, options, commands }: Invocation):
 }
 
 function print(channel: Channel, check: Check): void {
-  const { run, entries, whole, missing, changed, recorded, values } = check
+  const { runId, entries, whole, missing, changed, recorded, values } = check
   const field = (name: string, ...pieces: Piece[]): void =>
     channel.line({ text: name.padEnd(9), format: 'dim' }, ...pieces)
   const bad = (text: string): Piece => ({ text, format: 'red' })
-  field('run', run)
+  field('run', runId)
   field('journal', whole ? { text: 'whole', format: 'green' } : bad('not as it was written'))
   field('entries', String(entries))
   if (values.count > 0) field('values', `${values.count} stored apart`)

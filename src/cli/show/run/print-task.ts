@@ -11,7 +11,7 @@ export function printWholeTask(channel: Channel, task: WholeTask): void {
     channel.line({ text: name.padEnd(10), format: 'dim' }, ...pieces)
   field('task', { text: task.name, format: 'bold' })
   field('id', task.id)
-  field('run', task.run)
+  field('run', task.runId)
   field('status', { text: task.status, format: formatOf(task.status) })
   if (task.agent !== undefined) field('agent', task.agent)
   if (task.from !== undefined) field('from', `run ${task.from}`)
@@ -23,7 +23,7 @@ export function printWholeTask(channel: Channel, task: WholeTask): void {
   section(channel, 'description', task.description)
   if (task.expectedOutput !== undefined) section(channel, 'expected output', task.expectedOutput)
   for (const attempt of task.history) printAttempt(channel, attempt)
-  if (task.raw !== undefined)
+  if (task.completedAt !== undefined)
     section(channel, 'output', typeof task.output === 'string' ? task.output : JSON.stringify(task.output, null, 2))
 }
 

@@ -1,16 +1,14 @@
 // What each model call of a run was sent, made from the journal as it stood when the call was made: what a later summary leaves out was
 // still in it.
 import { conversation } from '../../../engine/talk/conversation.ts'
-import { readEntries } from '../../../engine/read/read-run.ts'
-import type { Failure, ToolDefinition } from '../../../journal/entries.ts'
+import type { Entry, Failure, ToolDefinition } from '../../../journal/entries.ts'
 import { applyEntry, emptyState } from '../../../journal/state/fold.ts'
 import type { Json } from '../../../journal/json.ts'
 import { parentPath, taskOf } from '../../../journal/paths.ts'
 import type { ChatMessage } from '../../../journal/entries.ts'
-import type { Store } from '../../../stores/store.ts'
 
 export interface SentPrompt {
-  readonly run: string
+  readonly runId: string
   readonly task: string
   /** The path of the model call. */
   readonly step: string
@@ -26,9 +24,9 @@ export interface SentPrompt {
 }
 
 /** Of one task, or of all. */
-export async function* promptsSent(store: Store, run: string, task?: string): AsyncGenerator<SentPrompt> {
+export function* promptsSent(runId: string, entries: readonly Entry[], task?: string): Generator<SentPrompt> {
   const state = emptyState()
-  for await (const { entry } of readEntries(store, run)) {
+  for (const entry of entries) {
     if (entry.type === 'model.replied' || entry.type === 'model.failed') {
       const step = entry.path ?? ''
       const attempt = state.attempts.get(parentPath(step))
@@ -37,7 +35,7 @@ export async function* promptsSent(store: Store, run: string, task?: string): As
         const { model, settings, tools, output, instructions } = attempt.request
         const error = entry.type === 'model.failed' ? entry.error : undefined
         const messages = conversation(state, attempt)
-        yield { run, task: taskOf(step), step, model, settings, tools, output, system: instructions, messages, error }
+        yield { runId, task: taskOf(step), step, model, settings, tools, output, system: instructions, messages, error }
       }
     }
     applyEntry(state, entry)

@@ -10,12 +10,10 @@ import type {
   ToolOutcome,
   TurnState,
 } from '../../../journal/state/state.ts'
-import type { TaskRecord } from '../run-record.ts'
+import type { TaskView } from '../../../runs/task-view.ts'
 
-export interface WholeTask extends TaskRecord {
-  readonly run: string
-  readonly description: string
-  readonly expectedOutput: string | undefined
+export interface WholeTask extends TaskView {
+  readonly runId: string
   readonly history: readonly AttemptRecord[]
 }
 
@@ -61,12 +59,11 @@ export interface CallRecord {
   readonly abandoned: string | undefined
 }
 
-export function wholeTask(state: RunState, task: TaskState, record: TaskRecord): WholeTask {
+export function wholeTask(state: RunState, task: TaskState, view: TaskView): WholeTask {
   const attempts = [...task.attempts, ...task.nested].flatMap((path) => state.attempts.get(path) ?? [])
-  const { description, expectedOutput } = task
   // in the order in which they were started: what is part of a step stands behind what began it
   const history = attempts.toSorted((a, b) => a.seq - b.seq).map(attemptRecord)
-  return { run: state.run, ...record, description, expectedOutput, history }
+  return { runId: state.run, ...view, history }
 }
 
 function attemptRecord(attempt: AttemptState): AttemptRecord {

@@ -1,0 +1,28 @@
+// What was planned for the tasks of a run that was made from another, and what became of it.
+import { costOfTask } from '../engine/plan/estimate.ts'
+import type { PlannedTask, Usage } from '../journal/entries.ts'
+import { spentOn, type RunState } from '../journal/state/state.ts'
+import type { Prices } from '../models/prices.ts'
+
+export interface PlannedOutcome extends PlannedTask {
+  readonly did: 'executed' | 'inherited' | 'edited' | 'skipped' | 'pending'
+  /** What executing it took in this run. */
+  readonly actual: { readonly usage: Usage; readonly cost?: number } | undefined
+}
+
+/** Undefined for a run that was not planned: a kickoff. */
+export async function planOutcomes(state: RunState, prices?: Prices): Promise<readonly PlannedOutcome[] | undefined> {
+  const { plan } = state
+  if (!plan) return undefined
+  return Promise.all(
+    plan.map(async (planned): Promise<PlannedOutcome> => {
+      const task = state.tasks.get(planned.task)
+      const done = task?.status === 'completed' ? (task.source ?? 'executed') : undefined
+      const did = task?.status === 'skipped' ? 'skipped' : (done ?? 'pending')
+      if (!task || task.attempts.length === 0) return { ...planned, did, actual: undefined }
+      const cost = await costOfTask(state, planned.task, prices)
+      const actual = { usage: spentOn(state, task), ...(cost === undefined ? {} : { cost }) }
+      return { ...planned, did, actual }
+    }),
+  )
+}

@@ -1,0 +1,73 @@
+// One run as it stands: the shape that library, command line and page show. Data alone, made from what was read.
+import type { CrewDefinition, Engine } from '../engine/definition.ts'
+import { costOfRun } from '../engine/plan/estimate.ts'
+import { staleTasks, type Stale } from '../engine/plan/stale-tasks.ts'
+import { plainInputs } from '../journal/files.ts'
+import { callerOf } from '../journal/paths.ts'
+import type { OpenQuestion } from '../journal/state/state.ts'
+import { planOutcomes, type PlannedOutcome } from './plan-outcomes.ts'
+import { runViewStatus } from './status.ts'
+import type { RunSummary } from './summary.ts'
+import { isDone, tasksOf, taskViews, type TaskView } from './task-view.ts'
+import { readUnit, type Unit } from './unit.ts'
+import { whyOf } from './why.ts'
+
+export interface RunView extends RunSummary {
+  /** In dollars, with what the runs of its tasks have cost so far; undefined when the price of a model is not known. */
+  readonly cost: number | undefined
+  /** Text and output of the last task, once the run is completed. */
+  readonly raw: string | undefined
+  readonly output: unknown
+  /** Open ones; those of a task that is a crew under its name: `research/q1`. */
+  readonly questions: readonly OpenQuestion[]
+  /** Outputs that today's code would make from something else; empty where the code is not at hand. */
+  readonly stale: readonly Stale[]
+  /** For a run that was made from another: what was planned for each task, and what became of it. */
+  readonly plan: readonly PlannedOutcome[] | undefined
+  readonly tasks: readonly TaskView[]
+}
+
+/** `crew` is undefined where the code is not at hand: then outputs are plain JSON and nothing is compared. RUN_NOT_FOUND. */
+export async function viewRun(
+  { store }: Pick<Engine, 'store'>,
+  runId: string,
+  crew?: CrewDefinition,
+): Promise<RunView> {
+  return viewOf(await readUnit(store, runId), crew)
+}
+
+/** For those that have read the run: nothing more is read. */
+export async function viewOf(unit: Unit, crew?: CrewDefinition): Promise<RunView> {
+  const { state, questions, held } = unit
+  const { run: runId, parent, suspended, error } = state
+  const openQuestions = questions.length
+  const status = runViewStatus(state.status, openQuestions, held)
+  const tasks = await taskViews(unit, crew)
+  const last = status === 'completed' ? tasks.at(-1) : undefined
+  const own = tasksOf(state)
+  return {
+    runId,
+    crew: state.crew,
+    version: state.version,
+    status,
+    why: whyOf({ runId, status, openQuestions, suspended, error }),
+    inputs: plainInputs(state.inputs),
+    parent: parent && { runId: parent.run, from: parent.from },
+    caller: callerOf(runId),
+    createdAt: state.createdAt,
+    updatedAt: state.updatedAt,
+    lives: state.lives,
+    done: own.filter(isDone).length,
+    total: own.length,
+    usage: { ...state.spent },
+    cost: await costOfRun(state, crew?.prices),
+    openQuestions,
+    error,
+    raw: last?.raw,
+    output: last?.output,
+    questions,
+    stale: crew ? staleTasks(crew, state) : [],
+    plan: await planOutcomes(state, crew?.prices),
+    tasks,
+  }
+}

@@ -1,0 +1,67 @@
+// How a run and a task stand, in the words that everything uses which shows them. A journal and the rows of a store have fewer: whether a
+// process still holds a run, and whether it waits for a person or was stopped, is told apart here and nowhere else.
+import type { RunStatus } from '../journal/entries.ts'
+import { taskOf } from '../journal/paths.ts'
+import type { OpenQuestion, RunState, TaskState } from '../journal/state/state.ts'
+import type { Store } from '../stores/store.ts'
+
+/** The status of a run as it is shown. */
+export const runViewStatuses = {
+  queued: 'It is recorded, and nobody has begun it.',
+  running: 'A process is executing it.',
+  abandoned: 'It was being executed, and its process is gone; a resume continues it.',
+  waiting: 'It is suspended until a person answers a question or raises a limit, its own or one of a run of its tasks.',
+  stopped: 'It is suspended for any other reason, as `why` says; a resume continues it.',
+  completed: 'All of its tasks are done.',
+  failed: 'It ended with an error; a resume tries again.',
+  cancelled: 'A person ended it for good.',
+} as const
+
+export type RunViewStatus = keyof typeof runViewStatuses
+
+/** The status of a task as it is shown. */
+export const taskViewStatuses = {
+  pending: 'Its turn has not come.',
+  running: 'A process is at it.',
+  started: 'It was begun, and no process is at it now.',
+  waiting: 'A question of it, or of the run that it is executed by, is open.',
+  failed: 'It ended with an error.',
+  skipped: 'Its condition did not hold.',
+  executed: 'It was executed in this run.',
+  inherited: 'Its output is that of another run.',
+  edited: 'Its output is what a person put there.',
+} as const
+
+export type TaskViewStatus = keyof typeof taskViewStatuses
+
+/** `questions`: how many are open, also of the runs of its tasks. `held`: whether a process has it, of a run that is running. */
+export function runViewStatus(status: RunStatus, questions: number, held: boolean): RunViewStatus {
+  if (status === 'running') return held ? 'running' : 'abandoned'
+  if (status === 'suspended') return questions > 0 ? 'waiting' : 'stopped'
+  return status
+}
+
+/** The statuses that a run may have in a store whose status as it is shown is this one. */
+export function storedStatus(shown: RunViewStatus): RunStatus {
+  if (shown === 'abandoned') return 'running'
+  return shown === 'waiting' || shown === 'stopped' ? 'suspended' : shown
+}
+
+/** `held`: whether somebody is executing the run now. */
+export function taskViewStatus(
+  { status, error }: Pick<RunState, 'status' | 'error'>,
+  task: TaskState,
+  held: boolean,
+  questions: readonly Pick<OpenQuestion, 'path'>[],
+): TaskViewStatus {
+  if (task.status === 'completed') return task.source ?? 'executed'
+  if (task.status !== 'running') return task.status
+  if (error?.task === task.name) return 'failed'
+  if (questions.some(({ path }) => taskOf(path) === task.name)) return 'waiting'
+  return status === 'running' && held ? 'running' : 'started'
+}
+
+/** Whether a run that was read as running has lost its process. One that ended since it was read has no holder either. */
+export async function isAbandoned(store: Store, runId: string): Promise<boolean> {
+  return (await store.holder(runId)) === undefined && (await store.row(runId))?.status === 'running'
+}

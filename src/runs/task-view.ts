@@ -1,0 +1,93 @@
+// A task of a run, as everything shows it that shows tasks: results, views, the command line.
+import type { CrewDefinition, TaskDefinition } from '../engine/definition.ts'
+import { messagesOf } from '../engine/talk/conversation.ts'
+import { outputOf } from '../engine/run/so-far.ts'
+import type { ChatMessage, Failure, Usage } from '../journal/entries.ts'
+import { spentOn, type RunState, type TaskState } from '../journal/state/state.ts'
+import { taskViewStatus, type TaskViewStatus } from './status.ts'
+import type { Unit } from './unit.ts'
+
+export interface TaskView<Output = unknown> {
+  readonly name: string
+  readonly id: string
+  readonly description: string
+  readonly expectedOutput: string | undefined
+  /** The first words of the description. */
+  readonly summary: string
+  readonly agent: string | undefined
+  readonly status: TaskViewStatus
+  /** How many there were in this run. */
+  readonly attempts: number
+  /** What making this output took, in whatever run it was made; of a crew that is under way, what its run has taken so far. */
+  readonly usage: Usage
+  readonly startedAt: string | undefined
+  readonly completedAt: string | undefined
+  /** The text that the task gave; empty while it has none. */
+  readonly raw: string
+  /** The answer as its schema gives it, or the text of a task without a schema; undefined while there is none. Without the code, plain JSON. */
+  readonly output: Output | undefined
+  /** What was said to make it, in whatever run that was; empty where no model was asked. */
+  readonly messages: readonly ChatMessage[]
+  /** The file below the working folder that its output was written to in this run. */
+  readonly outputFile: string | undefined
+  /** The run that an inherited output was made in. */
+  readonly from: string | undefined
+  /** In words: what no longer matched when its output was inherited. */
+  readonly stale: readonly string[] | undefined
+  readonly error: Failure | undefined
+  /** The run that the newest attempt at a task which is a crew is. */
+  readonly child: string | undefined
+}
+
+/** In the order of the crew, also of tasks that the run does not have (yet); without the crew's code, in that of the run. */
+export function taskViews(unit: Unit, crew?: CrewDefinition): Promise<TaskView[]> {
+  const { state } = unit
+  const tasks = crew
+    ? crew.tasks.map((code) => taskView(unit, state.tasks.get(code.name) ?? unknownTask(code), code))
+    : tasksOf(state).map((task) => taskView(unit, task))
+  return Promise.all(tasks)
+}
+
+/** Those that the crew had when the run was last executed. */
+export function tasksOf({ tasks }: RunState): TaskState[] {
+  return [...tasks.values()].filter((task) => !task.removed)
+}
+
+export function isDone({ status }: TaskState): boolean {
+  return status === 'completed' || status === 'skipped'
+}
+
+export async function taskView(unit: Unit, task: TaskState, code?: TaskDefinition): Promise<TaskView> {
+  const { state, held, questions } = unit
+  const { name, id, description, expectedOutput, output: stored } = task
+  return {
+    name,
+    id,
+    description,
+    expectedOutput,
+    summary: firstWords(description, 10),
+    agent: stored?.agent ?? task.agent,
+    status: taskViewStatus(state, task, held, questions),
+    attempts: task.attempts.length,
+    usage: stored && task.source === 'inherited' ? stored.usage : spentOn(state, task),
+    startedAt: stored?.startedAt ?? task.startedAt,
+    completedAt: stored?.completedAt,
+    raw: stored?.raw ?? '',
+    output: stored && (await outputOf(stored, code)),
+    messages: messagesOf(state, task),
+    outputFile: stored && task.written?.of === task.seq ? task.written?.file : undefined,
+    from: task.from?.run,
+    stale: task.stale,
+    error: task.error ?? (state.error?.task === name ? state.error : undefined),
+    child: task.attempts.map((path) => state.attempts.get(path)?.child).at(-1),
+  }
+}
+
+function unknownTask({ name, id, description }: TaskDefinition): TaskState {
+  return { name, id, description, status: 'pending', attempts: [], nested: [] }
+}
+
+function firstWords(text: string, count: number): string {
+  const words = text.trim().split(/\s+/)
+  return words.length <= count ? words.join(' ') : `${words.slice(0, count).join(' ')}…`
+}

@@ -1,0 +1,56 @@
+// A run and the runs that work for it, as they were read: everything that shows a run is made from this, so that each journal is read
+// once, and what a task that is a crew has taken and asks counts for its run wherever that is shown.
+import { attemptsSinceDone, questionsOf, type ReadChild } from '../engine/task/children.ts'
+import { readIfThere, readRun } from '../engine/read/read-run.ts'
+import type { Entry } from '../journal/entries.ts'
+import { addTo, spentByModel, type OpenQuestion, type RunState } from '../journal/state/state.ts'
+import type { Store } from '../stores/store.ts'
+import { isAbandoned } from './status.ts'
+
+export interface Unit {
+  /** What the runs of its tasks have taken so far counts as taken by those tasks, which the journal says only when they are done. */
+  readonly state: RunState
+  /** Open ones; those of a task that is a crew under its name: `research/q1`. */
+  readonly questions: readonly OpenQuestion[]
+  /** Of a run that is running: whether a process has it. */
+  readonly held: boolean
+}
+
+/** RUN_NOT_FOUND. `hear` gets each entry of the run itself. */
+export async function readUnit(store: Store, runId: string, hear?: (entry: Entry) => void): Promise<Unit> {
+  return unitOf(store, (await readRun(store, runId, hear)).state)
+}
+
+/** For those that have the run's own state. It stays as it is: one that is executed would count what its tasks take twice. */
+export async function unitOf(store: Store, state: RunState): Promise<Unit> {
+  const read = readOnce(store)
+  return {
+    state: await withChildren(state, read),
+    questions: await questionsOf(state, read),
+    held: state.status === 'running' && !(await isAbandoned(store, state.run)),
+  }
+}
+
+function readOnce(store: Store): ReadChild {
+  const known = new Map<string, Promise<RunState | undefined>>()
+  return (run) => {
+    const found = known.get(run) ?? readIfThere(store, run)
+    known.set(run, found)
+    return found
+  }
+}
+
+async function withChildren(state: RunState, read: ReadChild): Promise<RunState> {
+  const attempts = new Map(state.attempts)
+  const spent = { ...state.spent }
+  for (const task of state.tasks.values()) {
+    for (const attempt of attemptsSinceDone(state, task)) {
+      const child = await read(attempt.child)
+      if (!child) continue
+      const byModel = spentByModel(await withChildren(child, read))
+      attempts.set(attempt.path, { ...attempt, spent: byModel })
+      for (const usage of Object.values(byModel)) addTo(spent, usage)
+    }
+  }
+  return { ...state, attempts, spent }
+}

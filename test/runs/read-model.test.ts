@@ -1,0 +1,98 @@
+// One read model: what a list says of a run equals what its view says, and what waits for a person is found once, wherever it is asked.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { addUsage, isEnded, noUsage } from '../../src/journal/state/state.ts'
+import { callerOf } from '../../src/journal/paths.ts'
+import { allRuns, listRuns } from '../../src/runs/list.ts'
+import { waitingQuestions } from '../../src/runs/questions.ts'
+import { viewRun, type RunView } from '../../src/runs/run-view.ts'
+import { runViewStatuses, type RunViewStatus } from '../../src/runs/status.ts'
+import { newStore } from '../engine/support.ts'
+import { deeds, history } from './histories.ts'
+
+const seen = new Set<RunViewStatus>()
+
+test('whatever happened to a run, every field of its summary equals that of its view', async () => {
+  await fc.assert(
+    fc.asyncProperty(deeds, async (done) => {
+      const store = newStore()
+      const past = history(store)
+      for (const deed of done) {
+        await past.perform(deed)
+        for await (const summary of allRuns({ store }, {})) {
+          const view = await viewRun({ store }, summary.runId)
+          seen.add(view.status)
+          const common = Object.keys(summary).map((field) => [field, view[field as keyof RunView]])
+          assert.deepEqual(summary, Object.fromEntries(common), JSON.stringify(deed))
+        }
+      }
+    }),
+    { numRuns: 80, seed: 12 },
+  )
+  // or the histories would prove little
+  for (const status of ['completed', 'waiting', 'stopped', 'abandoned', 'failed', 'cancelled'] as const)
+    assert.ok(seen.has(status), `no history has a run that is ${status}`)
+})
+
+test('whatever happened, the questions of all runs are those of the views of the runs that work for no other', async () => {
+  await fc.assert(
+    fc.asyncProperty(deeds, async (done) => {
+      const store = newStore()
+      const past = history(store)
+      for (const deed of done) {
+        await past.perform(deed)
+        const expected: string[] = []
+        for await (const { runId } of allRuns({ store }, { roots: true }))
+          for (const { id, askedAt } of (await viewRun({ store }, runId)).questions)
+            expected.push(`${askedAt} ${runId} ${id}`)
+        const { questions, unreadable } = await waitingQuestions(store)
+        const found = questions.map(({ askedAt, runId, id }) => `${askedAt} ${runId} ${id}`)
+        assert.deepEqual(found.toSorted(), expected.toSorted())
+        assert.deepEqual(unreadable, [])
+        assert.deepEqual(
+          questions.map(({ askedAt }) => askedAt),
+          questions.map(({ askedAt }) => askedAt).toSorted(),
+        )
+        for (const { runId } of questions) {
+          assert.equal(callerOf(runId), undefined)
+          assert.ok(!isEnded((await store.row(runId))?.status))
+        }
+      }
+    }),
+    { numRuns: 50, seed: 7 },
+  )
+})
+
+test('whatever happened, what the tasks of a run have taken adds up to what the run has, also while a crew is under way', async () => {
+  await fc.assert(
+    fc.asyncProperty(deeds, async (done) => {
+      const store = newStore()
+      const past = history(store)
+      for (const deed of done) await past.perform(deed)
+      for await (const { runId, usage } of allRuns({ store }, {})) {
+        const { tasks } = await viewRun({ store }, runId)
+        const own = tasks.filter(({ status }) => status !== 'inherited').map((task) => task.usage)
+        assert.deepEqual(own.reduce(addUsage, noUsage), usage)
+      }
+    }),
+    { numRuns: 50, seed: 5 },
+  )
+})
+
+test('a list that is narrowed by a status has exactly the runs that show it', async () => {
+  await fc.assert(
+    fc.asyncProperty(deeds, async (done) => {
+      const store = newStore()
+      const past = history(store)
+      for (const deed of done) await past.perform(deed)
+      const all = await listRuns({ store }, {}, { limit: 1_000 })
+      for (const status of Object.keys(runViewStatuses) as RunViewStatus[])
+        assert.deepEqual(
+          await listRuns({ store }, { status: [status] }, { limit: 1_000 }),
+          all.filter((run) => run.status === status),
+        )
+    }),
+    { numRuns: 30, seed: 3 },
+  )
+})

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Agent, Crew, Task } from 'reprise'
+import { listRuns } from '../../src/runs/list.ts'
+import { waitingQuestions } from '../../src/runs/questions.ts'
+import { viewRun } from '../../src/runs/run-view.ts'
+import { whyOf } from '../../src/runs/why.ts'
+import type { Store } from '../../src/stores/store.ts'
+import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { dyingStore, newStore, orDeath } from '../engine/support.ts'
+
+const quiet = { info() {}, warn() {} }
+
+/** research, a crew of find and check, of which a person judges the results → write. */
+function crewOn(store: Store, text = 'Check'): { crew: Crew; within: Crew } {
+  const model = scriptedModel([
+    { when: 'Task: Break', error: 'no power' },
+    { when: 'Task:', reply: (said) => `${/Task: (\w+)/.exec(said)?.[1]} is done` },
+  ])
+  const agent = new Agent({ role: 'A', goal: 'g', model })
+  const find = new Task({ name: 'find', description: 'Find', agent, humanInput: true })
+  const check = new Task({ name: 'check', description: text, agent, humanInput: true })
+  const within = new Crew({ name: 'inner', tasks: [find, check], store, logger: quiet })
+  const research = new Task({ name: 'research', crew: within })
+  const write = new Task({ name: 'write', description: 'Write', agent })
+  return { crew: new Crew({ name: 'outer', tasks: [research, write], store, logger: quiet }), within }
+}
+
+/** Which journals were read, in order. */
+function counted(inner: Store): { store: Store; reads: string[] } {
+  const reads: string[] = []
+  const read: Store['read'] = (run, after) => {
+    reads.push(run)
+    return inner.read(run, after)
+  }
+  return { store: { ...inner, read }, reads }
+}
+
+describe('a view of a run', () => {
+  test('reads its journal, and that of each run of its tasks, once', async () => {
+    const inner = newStore()
+    await crewOn(inner).crew.kickoff({ id: 'r' })
+    const { store, reads } = counted(inner)
+    const view = await viewRun({ store }, 'r')
+    assert.deepEqual(
+      view.questions.map(({ id }) => id),
+      ['research/q1'],
+    )
+    assert.deepEqual(reads, ['r', 'r/research#1'])
+  })
+
+  test('has the tasks that the result of the run has', async () => {
+    const store = newStore()
+    const { crew } = crewOn(store)
+    const waiting = await crew.kickoff({ id: 'r' })
+    assert.deepEqual((await crew.getRun('r')).tasks, waiting.tasks)
+    const done = await crew.resume('r', { onQuestion: () => ({ decision: 'approve' }) })
+    assert.deepEqual((await crew.getRun('r')).tasks, done.tasks)
+  })
+
+  test('tells of a task that is a crew what its run asks and has taken', async () => {
+    const store = newStore()
+    const { crew } = crewOn(store)
+    await crew.kickoff({ id: 'r' })
+    const { tasks, usage, why, status, openQuestions } = await viewRun({ store }, 'r')
+    const [research, write] = tasks
+    assert.deepEqual([status, why, openQuestions], ['waiting', 'it waits for 1 answer', 1])
+    assert.deepEqual([research?.status, research?.child, write?.status], ['waiting', 'r/research#1', 'pending'])
+    assert.deepEqual([research?.usage, usage.calls], [usage, 1])
+  })
+
+  test('of a run that was answered says that it is stopped and has what it waited for', async () => {
+    const store = newStore()
+    const { crew, within } = crewOn(store)
+    await crew.kickoff({ id: 'r' })
+    await crew.answer('r', 'research/q1', { decision: 'approve' })
+    const view = await viewRun({ store }, 'r')
+    assert.deepEqual([view.status, view.why], ['stopped', 'it waited for r/research#1'])
+    const child = await within.getRun('r/research#1')
+    assert.deepEqual([child.status, child.why], ['stopped', 'the answers that it waited for are there'])
+    assert.equal(child.task('find').status, 'started')
+  })
+
+  test('of a run whose process is gone says that it is abandoned, and that nobody is at its tasks', async () => {
+    const store = newStore()
+    const dying = dyingStore(store, (types) => types.includes('model.replied'))
+    await orDeath(crewOn(dying).crew.kickoff({ id: 'r' }))
+    const gone = { ...store, holder: async () => undefined }
+    assert.equal((await viewRun({ store }, 'r')).status, 'running')
+    const view = await viewRun({ store: gone }, 'r')
+    assert.deepEqual([view.status, view.why, view.tasks[0]?.status], ['abandoned', undefined, 'started'])
+  })
+
+  test('of a run that ends while it is looked at does not say that it is abandoned', async () => {
+    const store = newStore()
+    const dying = dyingStore(store, (types) => types.includes('model.replied'))
+    await orDeath(crewOn(dying).crew.kickoff({ id: 'r' }))
+    const row = await store.row('r')
+    const ended: Store = {
+      ...store,
+      holder: async () => undefined,
+      row: async () => row && { ...row, status: 'completed' },
+    }
+    assert.equal((await viewRun({ store: ended }, 'r')).status, 'running')
+  })
+})
+
+test('a list does not count questions of an attempt that was given up for another one', async () => {
+  const store = newStore()
+  const { within } = crewOn(store)
+  await within.kickoff({ id: 'r' })
+  await within.answer('r', 'q1', { decision: 'approve' })
+  await within.resume('r')
+  const [before] = await listRuns({ store }, {}, { limit: 1 })
+  assert.deepEqual([before?.openQuestions, before?.status], [1, 'waiting'])
+  const dying = dyingStore(store, (types) => types.includes('task.started'))
+  await orDeath(crewOn(dying, 'Check again').within.resume('r'))
+  const [after] = await listRuns({ store }, {}, { limit: 1 })
+  assert.equal(after?.openQuestions, 0)
+})
+
+describe('what waits for a person', () => {
+  test('is found where a run that works for another is left alone, and once only', async () => {
+    const store = newStore()
+    await crewOn(store).crew.kickoff({ id: 'r' })
+    const orphans: Store = { ...store, row: async (run) => (run === 'r' ? undefined : store.row(run)) }
+    const found = async (at: Store) => (await waitingQuestions(at)).questions.map(({ runId, id }) => [runId, id])
+    assert.deepEqual(await found(store), [['r', 'research/q1']])
+    assert.deepEqual(await found({ ...orphans, list: withoutRoot(store) }), [['r/research#1', 'q1']])
+  })
+
+  test('is not in runs that have ended, nor in backtests, nor in runs of other crews than the one asked for', async () => {
+    const store = newStore()
+    const { crew, within } = crewOn(store)
+    await crew.kickoff({ id: 'r' })
+    await within.kickoff({ id: 'own' })
+    await within.resume('own', { onQuestion: () => ({ decision: 'approve' }) })
+    await within.backtest('check')
+    const [trial] = await listRuns({ store }, { crew: 'inner/backtest' }, { limit: 1 })
+    assert.equal(trial?.openQuestions, 1)
+    const ids = async (name?: string) => (await waitingQuestions(store, name)).questions.map(({ runId }) => runId)
+    assert.deepEqual([await ids(), await ids('outer'), await ids('inner')], [['r'], ['r'], []])
+    await crew.cancel('r')
+    assert.deepEqual(await ids(), [])
+  })
+
+  test('is listed although the journal of another run cannot be read, which is named', async () => {
+    const inner = newStore()
+    const { within } = crewOn(inner)
+    await within.kickoff({ id: 'good' })
+    await within.kickoff({ id: 'bad' })
+    const read: Store['read'] = async function* (run, after) {
+      for await (const line of inner.read(run, after))
+        yield run === 'bad' ? { ...line, bytes: Buffer.from('{"seq":') } : line
+    }
+    const { questions, unreadable } = await waitingQuestions({ ...inner, read })
+    assert.deepEqual([questions.map(({ runId }) => runId), unreadable], [['good'], ['bad']])
+  })
+})
+
+test('every reason to suspend a run is a sentence of its own', () => {
+  const why = (reason: string, more = {}) =>
+    whyOf({
+      runId: 'r',
+      status: 'stopped',
+      openQuestions: 0,
+      suspended: { reason, ...more } as never,
+      error: undefined,
+    })
+  const sentences = [
+    why('questions'),
+    why('child', { children: ['a#1'] }),
+    why('parent'),
+    why('through', { through: 'note' }),
+    why('takeovers'),
+    why('edited'),
+    why('stopped'),
+  ]
+  assert.equal(new Set(sentences).size, sentences.length)
+  assert.equal(why('limit'), why('questions'))
+  assert.equal(why('through', { through: 'note' }), 'it was to stop after task note')
+})
+
+function withoutRoot(store: Store): Store['list'] {
+  return async (filter, page) => {
+    const { rows, ...rest } = await store.list(filter, page)
+    return { ...rest, rows: rows.filter(({ run }) => run !== 'r') }
+  }
+}
