@@ -85,7 +85,7 @@ export class Crew<const T extends Tasks = Tasks> {
     const tasks = defineTasks(options.tasks, this.agents, standInsOf(options), manager)
     this.name = options.name ?? `crew-${stableId('crew', ...tasks.map((task) => task.id)).slice(0, 8)}`
     const verbose = options.verbose ?? this.agents.some((agent) => agent.verbose)
-    const logger = guarded(options.logger ?? (verbose ? verboseLogger : quietLogger))
+    const logger = options.logger ? guarded(options.logger) : verbose ? verboseLogger : quietLogger
     this.#definition = {
       name: this.name,
       version: kept.version,

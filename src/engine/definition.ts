@@ -168,7 +168,7 @@ export interface CrewDefinition {
   readonly budget?: Limit | undefined
   /** Requests per minute, over all runs of the crew in this process. */
   readonly maxRpm?: number | undefined
-  readonly logger: Logger
+  readonly logger: CrewLogger
   /** Over those that are built in. */
   readonly prices?: Prices | undefined
   readonly callbacks?: Callbacks | undefined
@@ -191,17 +191,20 @@ export type StepEntry = EntryOf<'model.replied' | 'tool.returned'>
 
 export type Inputs = { readonly [name: string]: Json }
 
-/** What a message says: what is the case, and what can be done about it. */
-export interface Told {
-  readonly facts: string
-  readonly next: Next
-}
-
 /** Where a crew's messages go. Without one, only warnings are printed. */
 export interface Logger {
   info(message: string): void
-  /** `told`: the same as data, of a warning about which something can be done. */
+  warn(message: string): void
+}
+
+/** Ours gets a warning about which something can be done as data too. Others do not: `console` would print it. */
+export interface CrewLogger extends Logger {
   warn(message: string, told?: Told): void
+}
+
+export interface Told {
+  readonly facts: string
+  readonly next: Next
 }
 
 export type OnQuestion = (

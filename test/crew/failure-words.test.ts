@@ -139,7 +139,7 @@ describe('a suspended result', () => {
   })
 })
 
-test('a warning about which something can be done comes to the logger as text and as data', async () => {
+test('a warning about which something can be done names the method, and comes to the logger as one text', async () => {
   const told: unknown[] = []
   const logger = { info: () => {}, warn: (...words: unknown[]) => void told.push(words) }
   const store = memoryStore()
@@ -151,8 +151,6 @@ test('a warning about which something can be done comes to the logger as text an
   }
   await crewOf('a').kickoff({ id: 'r', through: 't1' })
   await crewOf('b').resume('r')
-  const facts = 'run r: task t1 is stale: version changed'
-  const next = { act: 'refresh', runId: 'r' }
-  const message = `${facts}; execute what is stale or missing in a new run with crew.run('r').refresh()`
-  assert.deepEqual(told, [[message, { facts, next }]])
+  const next = "execute what is stale or missing in a new run with crew.run('r').refresh()"
+  assert.deepEqual(told, [[`run r: task t1 is stale: version changed; ${next}`]])
 })

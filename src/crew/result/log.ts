@@ -1,5 +1,5 @@
 // What a crew says about its work: nothing but warnings, unless it is verbose or has a logger.
-import type { Logger, Told } from '../../engine/definition.ts'
+import type { CrewLogger, Logger, Told } from '../../engine/definition.ts'
 import { messageOf } from '../../errors.ts'
 import type { Entry } from '../../journal/entries.ts'
 import { isNested, taskOf } from '../../journal/paths.ts'
@@ -20,16 +20,16 @@ export function adviseWith(words: (next: Next) => string): void {
 const warn = (message: string, told?: Told): void =>
   print(`warning: ${told ? `${told.facts}; ${advice(told.next)}` : message}`)
 
-export const verboseLogger: Logger = { info: print, warn }
-export const quietLogger: Logger = { info: () => {}, warn: verboseLogger.warn }
+export const verboseLogger: CrewLogger = { info: print, warn }
+export const quietLogger: CrewLogger = { info: () => {}, warn: verboseLogger.warn }
 
-/** A logger that throws must not be taken for a store or a run that fails. */
+/** A logger of somebody else: one that throws must not be taken for a store or a run that fails. */
 export function guarded(logger: Logger): Logger {
   const guard =
     (level: keyof Logger) =>
-    (message: string, told?: Told): void => {
+    (message: string): void => {
       try {
-        logger[level](message, told)
+        logger[level](message)
       } catch (error) {
         process.emitWarning(`the logger of a crew threw: ${redact(messageOf(error))}`)
       }
