@@ -86,8 +86,15 @@ export async function createProgram(
 
 /** Runs the command that argv names and ends the process: what a crew's module left open must not keep it. */
 export async function main(argv: readonly string[]): Promise<void> {
-  let code: number = exitCodes.done
   endWithReader()
+  const code = await runCommand(argv)
+  await flush()
+  process.exit(code)
+}
+
+/** Runs the command that argv names and gives its exit code. */
+export async function runCommand(argv: readonly string[]): Promise<number> {
+  let code: number = exitCodes.done
   try {
     const program = await createProgram((ended) => (code = ended), argv)
     await program.parseAsync(argv)
@@ -97,8 +104,7 @@ export async function main(argv: readonly string[]): Promise<void> {
     // people have read it on the standard error output
     if (code !== exitCodes.done && argv.includes('--json')) recordUsageError(error)
   }
-  await flush()
-  process.exit(code)
+  return code
 }
 
 function recordUsageError({ code, message }: CommanderError): void {

@@ -15,8 +15,8 @@ export async function runsNamed(store: Store, name: string): Promise<RunRow[]> {
   const exact = await store.row(name)
   if (exact) return [exact]
   if (name.length < shortest) {
-    const message = `there is no run ${name}, and the beginning of an id has at least ${shortest} characters; see: reprise runs`
-    throw new RepriseError('RUN_NOT_FOUND', message, { runId: name })
+    const message = `there is no run ${name}, and the beginning of an id has at least ${shortest} characters`
+    throw new RepriseError('RUN_NOT_FOUND', message, { runId: name, next: { act: 'runs' } })
   }
   const matches: RunRow[] = []
   for await (const row of allRows(store, {})) if (row.run.startsWith(name)) matches.push(row)

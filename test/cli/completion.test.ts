@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { claims, filing, project, type Project } from './support.ts'
+import { claims, filing, project, type Ended, type Project } from './support.ts'
 
 const inputs = ['--input', 'notes=Water', '--input', 'tone=calm']
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
@@ -108,10 +108,11 @@ describe('completion', { concurrency: 3, skip: has('bash') ? false : 'there is n
   test('what shells ask is answered without a word when something is wrong', async () => {
     await using folder = await project(claims)
     await folder.write('broken.db', 'this is no database, whatever its name says'.repeat(50))
-    const broken = await folder.reprise('complete', '--', 'show', '--store', 'sqlite:broken.db', '')
+    const asked = (...words: readonly string[]): Promise<Ended> => folder.start(['complete', ...words]).ended()
+    const broken = await asked('--', 'show', '--store', 'sqlite:broken.db', '')
     assert.deepEqual(broken, { code: 0, stdout: '', stderr: '' })
-    assert.deepEqual(await folder.reprise('complete', '--', 'run', ''), { code: 0, stdout: ':files\n', stderr: '' })
-    assert.deepEqual(await folder.reprise('complete'), await folder.reprise('complete', '--', ''))
+    assert.deepEqual(await asked('--', 'run', ''), { code: 0, stdout: ':files\n', stderr: '' })
+    assert.deepEqual(await asked(), await asked('--', ''))
   })
 
   for (const shell of ['zsh', 'fish'])

@@ -8,8 +8,9 @@ import { checkModelName } from '../../src/cli/create/project-files.ts'
 import { checkName } from '../../src/cli/create/project-name.ts'
 import { writeProject } from '../../src/cli/create/write-project.ts'
 import { createProgram } from '../../src/cli/program.ts'
-import { checkout, filesIn, run, type Ended } from '../package/installed-package.ts'
+import { checkout, filesIn, run } from '../package/installed-package.ts'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
+import { callProgram, type Ended } from './call-program.ts'
 import { openCreatedModel } from './created-model.ts'
 import { keys, person } from './person.ts'
 import { records } from './support.ts'
@@ -19,9 +20,9 @@ const source = '--conditions=reprise-source'
 function reprise(
   folder: string,
   args: readonly string[],
-  environment: { [name: string]: string } = {},
+  variables: { readonly [name: string]: string } = {},
 ): Promise<Ended> {
-  return run(process.execPath, [source, join(checkout, 'src/cli/main.ts'), ...args], folder, environment)
+  return callProgram({ folder, args, variables })
 }
 
 /** What npm install would put there, from the checkout. */
@@ -192,11 +193,17 @@ describe('reprise create', { concurrency: 4 }, () => {
     await writeFile(join(bin, 'npm'), '#!/bin/sh\necho "npm $* in ${PWD##*/}"\nexit ${NPM_CODE:-0}\n')
     await chmod(join(bin, 'npm'), 0o755)
     const path = `${bin}${delimiter}${process.env['PATH']}`
-    const done = await reprise(folder.path, ['create', 'good', '--install'], { PATH: path })
+    // npm prints to what the process itself has as its streams
+    const install = (name: string, variables = {}): Promise<Ended> =>
+      run(process.execPath, [source, join(checkout, 'src/cli/main.ts'), 'create', name, '--install'], folder.path, {
+        PATH: path,
+        ...variables,
+      })
+    const done = await install('good')
     assert.equal(done.code, 0)
     assert.equal(done.stdout, '')
     assert.match(done.stderr, /^npm install in good\n {2}cd good\n {2}npm run offline/m)
-    const failed = await reprise(folder.path, ['create', 'bad', '--install'], { PATH: path, NPM_CODE: '7' })
+    const failed = await install('bad', { NPM_CODE: '7' })
     assert.equal(failed.code, 1)
     assert.match(
       failed.stderr,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { createProgram } from '../../src/cli/program.ts'
-import { imports, project, screen, type Ended, type Project } from './support.ts'
+import { imports, project, type Ended, type Project } from './support.ts'
 
 /** Renames the window, turns to red, clears the screen with one character, turns the direction of the text, goes back. */
 const evil = '\u001b]0;owned\u0007\u001b[31m\u009b2J\u202e\u0008\r'
@@ -109,7 +109,7 @@ const calls: { readonly [command: string]: readonly (readonly string[])[] } = {
 
 describe('escapes and control characters', () => {
   let folder: Project
-  const seen = (...args: readonly string[]): Promise<Ended> => folder.start(args, {}, screen).ended()
+  const seen = (...args: readonly string[]): Promise<Ended> => folder.call(args, { seen: true })
   before(async () => {
     folder = await project(crew)
     await folder.write('broken.ts', `throw new Error('broken ' + ${JSON.stringify(evil)})`)

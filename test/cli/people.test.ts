@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { userInfo } from 'node:os'
 import { describe, test } from 'node:test'
-import { filing, imports, project, records, runIn, screen, type Ended, type Project } from './support.ts'
+import { filing, imports, project, records, runIn, type Ended, type Project } from './support.ts'
 
 /** Stops a run with this signal while its tool, which must not run twice, is under way. */
 async function stopInTool(folder: Project, signal: NodeJS.Signals): Promise<Ended> {
@@ -82,7 +82,7 @@ describe('people and runs', { concurrency: 4 }, () => {
     const decide = '  decide run or happened or fail, in scripts by --decision, with:'
     const answer = `  npx reprise answer ${run} q1`
     for (const command of ['resume', 'tail']) {
-      const { stderr } = await folder.start([command, run], {}, screen).ended()
+      const { stderr } = await folder.call([command, run], { seen: true })
       const lines = stderr.slice(stderr.indexOf(`run ${run} waits`)).split('\n')
       const [first = '', ...rows] = lines.slice(2, -5)
       assert.deepEqual(lines.slice(0, 2), [`run ${run} waits for 1 answer`, ''])
@@ -125,7 +125,7 @@ describe('people and runs', { concurrency: 4 }, () => {
     )
     const short = run.slice(0, 13)
     assert.equal(records(await folder.reprise('show', short, '--json'))[0]?.['runId'], run)
-    const narrow = await folder.start(['runs'], {}, screen).ended()
+    const narrow = await folder.call(['runs'], { seen: true })
     assert.match(narrow.stdout, new RegExp(`^.*${run.slice(0, 8)} `, 'm'))
     await folder.reprise('answer', run, 'the research/q1', '--decision', 'approve')
     await folder.reprise('resume', run)

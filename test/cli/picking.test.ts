@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { claims, filing, imports, project, records, type Project } from './support.ts'
+import { claims, filing, imports, project, records, terminal, type Project } from './support.ts'
 
 const inputs = ['--input', 'notes=Water', '--input', 'tone=calm']
 const enter = '\r'
@@ -18,7 +18,11 @@ async function withRuns(): Promise<Project> {
 describe('what is left out or fits several', { concurrency: 3 }, () => {
   test('a run is picked from a list at a terminal, and asked for by name elsewhere', async () => {
     await using folder = await withRuns()
-    const shown = await folder.press(['show'], ['Esc for none', down + enter])
+    // as a process: it must end although its standard input is open
+    const picking = folder.start(['show'], {}, terminal)
+    await picking.says('Esc for none')
+    picking.child.stdin?.write(down + enter)
+    const shown = await picking.ended()
     assert.match(shown.stdout, /^run +claim-b$/m)
     assert.match(shown.stderr, /Which run\? claim-b\n/)
     for (const command of ['show', 'tail', 'lineage', 'verify', 'cancel', 'delete', 'answer', 'invalidate', 'diff']) {

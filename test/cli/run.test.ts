@@ -61,7 +61,7 @@ describe('reprise run', { concurrency: 4 }, () => {
     await using folder = await project(
       `${imports}export const crew = new Crew({ name: 'keyless', tasks: [new Task({ name: 'a', description: 'A', agent: new Agent({ role: 'R', goal: 'g', model: 'openai/gpt-5-mini' }) })] })`,
     )
-    const ended = await folder.start(['run'], { OPENAI_API_KEY: '' }).ended()
+    const ended = await folder.call(['run'], { variables: { OPENAI_API_KEY: '' } })
     assert.equal(ended.code, 2)
     assert.match(ended.stderr, /^error: .*OPENAI_API_KEY/)
   })
@@ -163,7 +163,7 @@ describe('reprise run', { concurrency: 4 }, () => {
     await using folder = await project(claims)
     await folder.write('.env', 'REPRISE_STORE=file:from-env-file\n')
     await folder.reprise('run', '--id', 'from-file', ...inputs)
-    await folder.start(['run', '--id', 'from-shell', ...inputs], { REPRISE_STORE: 'file:from-shell' }).ended()
+    await folder.call(['run', '--id', 'from-shell', ...inputs], { variables: { REPRISE_STORE: 'file:from-shell' } })
     const ids = async (store: string): Promise<unknown[]> =>
       records(await folder.reprise('runs', '--json', '--store', store)).map((run) => run['runId'])
     assert.deepEqual(await ids('file:from-env-file'), ['from-file'])

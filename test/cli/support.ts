@@ -1,19 +1,16 @@
-// What the tests of the command line share: a folder with a crew, and the real program in a child process.
+// What the tests of the command line share: a folder with a crew, and the program, in this process or in one of its own.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
+import { callProgram, surroundings, type Call, type Ended } from './call-program.ts'
 
 const root = new URL('../../', import.meta.url)
 const main = fileURLToPath(new URL('src/cli/main.ts', root))
 
-export interface Ended {
-  readonly code: number | null
-  readonly stdout: string
-  readonly stderr: string
-}
+export type { Ended } from './call-program.ts'
 
 export interface Started {
   readonly child: ChildProcess
@@ -25,9 +22,12 @@ export interface Started {
 export interface Project extends AsyncDisposable {
   readonly path: string
   write(name: string, text: string): Promise<void>
+  /** The program in this process, which takes a fraction of the time that a process takes to start. */
   reprise(...args: string[]): Promise<Ended>
+  call(args: readonly string[], how: Omit<Call, 'folder' | 'args'>): Promise<Ended>
   /** At a terminal: the keys of each pair are pressed when the text before them was printed. */
   press(args: readonly string[], ...pairs: readonly (readonly [text: string, keys: string])[]): Promise<Ended>
+  /** A process of its own: for signals, and for how the process ends. */
   start(
     args: readonly string[],
     environment?: { readonly [name: string]: string },
@@ -41,15 +41,6 @@ export const terminal: readonly string[] = [
   `data:text/javascript,${encodeURIComponent(`
     Object.assign(process.stdin, { isTTY: true, setRawMode() {} })
     Object.assign(process.stderr, { isTTY: true, columns: 80, rows: 24, getColorDepth: () => 1 })`)}`,
-]
-
-/** Has the program believe that what it prints is seen on a terminal that can do nothing, with nobody to ask. */
-export const screen: readonly string[] = [
-  '--import',
-  `data:text/javascript,${encodeURIComponent(`
-    process.env.TERM = 'dumb'
-    for (const stream of [process.stdout, process.stderr])
-      Object.assign(stream, { isTTY: true, columns: 80, rows: 24, getColorDepth: () => 1 })`)}`,
 ]
 
 function atTerminal(nodeOptions: readonly string[]): boolean {
@@ -101,10 +92,9 @@ export async function project(crew?: string): Promise<Project> {
   await mkdir(dirname(command), { recursive: true })
   await symlink(main, command)
   const start: Project['start'] = (args, environment = {}, nodeOptions = []) => {
-    const kept = Object.entries(process.env).filter(([name]) => !/^(REPRISE_|NO_COLOR$|FORCE_COLOR$|NODE_)/.test(name))
     const child = spawn(process.execPath, ['--conditions=reprise-source', ...nodeOptions, command, ...args], {
       cwd: folder.path,
-      env: { ...Object.fromEntries(kept), ...environment },
+      env: { ...surroundings, ...environment },
       stdio: ['pipe', 'pipe', 'pipe'],
     })
     if (!atTerminal(nodeOptions)) child.stdin.end()
@@ -114,15 +104,9 @@ export async function project(crew?: string): Promise<Project> {
     path: folder.path,
     write,
     start,
-    reprise: (...args) => start(args).ended(),
-    async press(args, ...pairs) {
-      const started = start(args, {}, terminal)
-      for (const [text, keys] of pairs) {
-        await started.says(text)
-        started.child.stdin?.write(keys)
-      }
-      return started.ended()
-    },
+    reprise: (...args) => callProgram({ folder: folder.path, args }),
+    call: (args, how) => callProgram({ folder: folder.path, args, ...how }),
+    press: (args, ...presses) => callProgram({ folder: folder.path, args, presses }),
     [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
   }
 }

@@ -1,9 +1,11 @@
 // Invariants 1, 2, 3 and 6: a run killed at any moment goes on in another process, repeats nothing that was recorded, never runs
-// a `once` tool twice, and ends as an undisturbed one. Kills are real; calls are counted at the model server, effects in a file.
+// a `once` tool twice, and ends as an undisturbed one. Every append ends a life here, and many of them a process (matrix.ts); calls are
+// counted at the model server, effects in a file.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { effects } from './effects.ts'
 import { journalOf, openHarness, type Harness, type Life, type Place } from './harness.ts'
+import { isFull, isReal, realKills } from './matrix.ts'
 
 const modelCalls = 8
 const toolCalls = 6
@@ -40,7 +42,7 @@ async function checkDisturbed(at: Place, undisturbed: Life): Promise<void> {
 }
 
 for (const kind of ['sqlite', 'file']) {
-  describe(`a crew on ${kind}`, { concurrency: 2 }, () => {
+  describe(`a crew on ${kind} (${realKills})`, { concurrency: 2 }, () => {
     let undisturbed: Life
     before(async () => {
       const at = await harness.place('claims', `${kind}-undisturbed`, kind)
@@ -51,23 +53,26 @@ for (const kind of ['sqlite', 'file']) {
     })
 
     // the number of appends is checked below, so that none is left out
-    for (let number = 1; number <= 26; number++) {
-      for (const moment of ['before', 'after']) {
-        test(`ends as an undisturbed one when killed ${moment} append ${number}`, async () => {
-          const at = await harness.place('claims', `${kind}-${moment}-${number}`, kind)
-          assert.ok((await harness.start(at, `${moment}:${number}`).ended).killed, 'it was killed')
-          await checkDisturbed(at, undisturbed)
-        })
-      }
+    const points = Array.from({ length: 26 }, (_, index) => [`before:${index + 1}`, `after:${index + 1}`]).flat()
+    for (const [index, point] of points.entries()) {
+      const really = isReal(index)
+      const words = `${really ? 'its process is killed' : 'its life is over'} ${point.replace(':', ' append ')}`
+      test(`ends as an undisturbed one when ${words}`, async () => {
+        const at = await harness.place('claims', `${kind}-${point.replace(':', '-')}`, kind)
+        const { killed } = await (really ? harness.start(at, point).ended : harness.dieHere(at, point))
+        assert.ok(killed, 'it was killed')
+        await checkDisturbed(at, undisturbed)
+      })
     }
 
     test('has been killed at every append there is', () => {
       assert.equal(undisturbed.appends, 26)
     })
 
-    // one random moment in each fiftieth of the time that an undisturbed run takes
-    for (let number = 0; number < 50; number++) {
-      const share = (number + Math.random()) / 50
+    // one random moment in each of so many parts of the time that an undisturbed run takes
+    const moments = isFull ? 50 : 5
+    for (let number = 0; number < moments; number++) {
+      const share = (number + Math.random()) / moments
       test(`ends as an undisturbed one when killed at a random moment (${share.toFixed(3)} of a run)`, async () => {
         const run = `${kind}-random-${number}`
         const fresh = (tries: number): Promise<Place> => harness.place('claims', `${run}-${tries}`, kind)

@@ -13,15 +13,16 @@ import { openStore } from '../../src/stores/open-store.ts'
 import { entriesOf } from '../engine/support.ts'
 import { environmentOf } from '../models/support.ts'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
+import { bundle } from '../support/bundle.ts'
 import { isGone, until } from '../tools/mcp-support.ts'
 import { servers } from './effects.ts'
 import { decide } from './feature-crews.ts'
 import { live, openCrew, type Lived } from './life.ts'
+import type { KillAt } from './killing.ts'
+import { dieAt, type Mortality } from './mortal.ts'
 import { openMcpOverHttp } from './mcp-over-http.ts'
 import { openModelServer, requestsOf, streamedOf } from './model-server.ts'
 
-const child = new URL('child.ts', import.meta.url).pathname
-const personal = new URL('person.ts', import.meta.url).pathname
 const execute = promisify(execFile)
 /** More than any of the crews needs. */
 export const mostLives = 9
@@ -54,10 +55,14 @@ export async function openHarness() {
   const folder = await temporaryFolder()
   const server = await openModelServer(10)
   const mcp = await openMcpOverHttp()
+  const child = await bundle(join(import.meta.dirname, 'child.ts'))
+  const personal = await bundle(join(import.meta.dirname, 'person.ts'))
   const environment = environmentOf({
     OPENAI_API_KEY: 'sk-none',
     OPENAI_BASE_URL: `${server.url}/v1`,
     MCP_URL: mcp.url,
+    // not beside the crews, which are bundled
+    MCP_SCRIPT: join(import.meta.dirname, '../tools/mcp-server.ts'),
   })
   process.env['EFFECTS_FOLDER'] = folder.path
   const before = process.cwd()
@@ -74,9 +79,8 @@ export async function openHarness() {
 
   /** One life in a process of its own. */
   function start({ url, run, crew }: Place, killAt = '', variables: { readonly [name: string]: string } = {}): Started {
-    const process_ = spawn(process.execPath, ['--conditions=reprise-source', child, url, run, crew, killAt], {
-      // most of the time of a small process is spent on reading code
-      env: { ...process.env, NODE_COMPILE_CACHE: join(folder.path, 'code'), ...variables },
+    const process_ = spawn(process.execPath, [child.file, url, run, crew, killAt], {
+      env: { ...process.env, ...child.variables, ...variables },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     children.push(process_)
@@ -103,16 +107,22 @@ export async function openHarness() {
   /** What a person in another process does, `cancel` or the answer to a question, and what they are told. */
   async function person({ url, run, crew }: Place, what: string, answered?: Answer): Promise<string> {
     const said = JSON.stringify(answered ?? '')
-    const { stdout } = await execute(process.execPath, [
-      '--conditions=reprise-source',
-      personal,
-      url,
-      run,
-      crew,
-      what,
-      said,
-    ])
+    const { stdout } = await execute(process.execPath, [personal.file, url, run, crew, what, said], {
+      env: { ...process.env, ...personal.variables },
+    })
     return stdout.trim()
+  }
+
+  /** One life in this process that ends at this append as if the process was killed. */
+  async function dieHere(at: Place, killAt: KillAt): Promise<Mortality> {
+    await using stack = new AsyncDisposableStack()
+    const store = await openStore(at.url)
+    // last: what a process leaves open is closed by its end
+    stack.defer(() => store.close())
+    return await dieAt(store, killAt, async (mortal) => {
+      const opened = stack.use(await openCrew(at.crew, at.run, mortal))
+      await live(opened.crew, at.crew, at.run)
+    })
   }
 
   /** One life in this process, behind which a person answers what is open. */
@@ -172,6 +182,7 @@ export async function openHarness() {
     place,
     start,
     person,
+    dieHere,
     liveHere,
     answer,
     forgetFile,

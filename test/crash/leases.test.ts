@@ -12,8 +12,9 @@ import type { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { openStore } from '../../src/stores/open-store.ts'
 import { chatReply, sendJson } from '../models/support.ts'
+import { bundle } from '../support/bundle.ts'
 
-const holder = new URL('holder.ts', import.meta.url).pathname
+const holder = await bundle(join(import.meta.dirname, 'holder.ts'))
 
 for (const kind of ['sqlite', 'file']) {
   test(`two processes on ${kind}: one executes, the other is refused with who holds the run`, async () => {
@@ -97,8 +98,8 @@ async function openStage(kind: string, variables: Record<string, string> = {}) {
   return {
     requests: () => count,
     spawn(how: string): { process: ChildProcess; ended: Promise<Ended> } {
-      const child = spawn(process.execPath, ['--conditions=reprise-source', holder, url, 'r', how], {
-        env: { ...process.env, OPENAI_API_KEY: 'sk-none', OPENAI_BASE_URL: base, ...variables },
+      const child = spawn(process.execPath, [holder.file, url, 'r', how], {
+        env: { ...process.env, ...holder.variables, OPENAI_API_KEY: 'sk-none', OPENAI_BASE_URL: base, ...variables },
         stdio: ['ignore', 'pipe', 'inherit'],
       })
       processes.push(child)

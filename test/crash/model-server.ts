@@ -84,7 +84,9 @@ const script: readonly (readonly [first: RegExp, { readonly [later: number]: Ste
 ]
 
 export async function openModelServer(latency: number): Promise<LLMock & AsyncDisposable> {
-  const mock = new LLMock({ port: 0, host: '127.0.0.1', logLevel: 'silent', latency, chunkSize: 3 })
+  // nothing of what was asked is forgotten
+  const journalMaxEntries = 0
+  const mock = new LLMock({ port: 0, host: '127.0.0.1', logLevel: 'silent', latency, chunkSize: 3, journalMaxEntries })
   for (const [first, steps] of script) {
     for (const [later, step] of Object.entries(steps)) {
       const predicate = (request: ChatCompletionRequest): boolean =>
@@ -106,9 +108,19 @@ export function streamedOf(mock: LLMock, run: string): number {
   return bodiesOf(mock, run).filter(({ stream }) => stream).length
 }
 
-function bodiesOf(mock: LLMock, run: string): ChatCompletionRequest[] {
-  const bodies = mock.getRequests().map((entry) => entry.body as ChatCompletionRequest)
-  return bodies.filter((body) => JSON.stringify(body).includes(`run:${run};`))
+/** Of every server, how many requests were read, and those of each run. Hundreds of runs ask again and again for theirs. */
+const sorted = new WeakMap<LLMock, { read: number; readonly byRun: Map<string, ChatCompletionRequest[]> }>()
+
+function bodiesOf(mock: LLMock, run: string): readonly ChatCompletionRequest[] {
+  const known = sorted.get(mock) ?? { read: 0, byRun: new Map<string, ChatCompletionRequest[]>() }
+  sorted.set(mock, known)
+  const requests = mock.getRequests()
+  for (const { body } of requests.slice(known.read)) {
+    const named = new Set([...JSON.stringify(body).matchAll(/run:([^;]+);/g)].map(([, name = '']) => name))
+    for (const name of named) known.byRun.set(name, [...(known.byRun.get(name) ?? []), body as ChatCompletionRequest])
+  }
+  known.read = requests.length
+  return known.byRun.get(run) ?? []
 }
 
 /** What a step is known by, on the wire and in a journal: its first message, the corrections, and the turn behind the last of them. */

@@ -65,7 +65,7 @@ export async function served(run: string, stack: AsyncDisposableStack): Promise<
   const { tools } = stack.use(
     await mcpTools({
       command: process.execPath,
-      args: [new URL('../tools/mcp-server.ts', import.meta.url).pathname],
+      args: [process.env['MCP_SCRIPT'] ?? ''],
       env: { MCP_LOG: serverLog(run) },
       only: ['put', 'send'],
     }),

@@ -5,10 +5,9 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openStore } from '../../src/stores/open-store.ts'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
+import { bundle } from '../support/bundle.ts'
 import { bytesOf } from './diamond.ts'
 import type { Order, Report } from './process-crew.ts'
-
-const program = join(import.meta.dirname, 'process-crew.ts')
 
 export interface Started {
   /** Resolves when the process waits where it was told to hold. */
@@ -35,16 +34,14 @@ export async function openStage(kind: 'sqlite' | 'file'): Promise<Stage> {
   const folder = await temporaryFolder()
   const url = kind === 'sqlite' ? `sqlite:${join(folder.path, 'runs.db')}` : `file:${join(folder.path, 'state')}`
   const ledger = join(folder.path, 'filed.log')
+  const program = await bundle(join(import.meta.dirname, 'process-crew.ts'))
   const children: ChildProcess[] = []
 
   function start(order: Order): Started {
-    const child = spawn(
-      process.execPath,
-      ['--conditions=reprise-source', program, url, ledger, JSON.stringify(order)],
-      {
-        stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      },
-    )
+    const child = spawn(process.execPath, [program.file, url, ledger, JSON.stringify(order)], {
+      env: { ...process.env, ...program.variables },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    })
     children.push(child)
     const said = { stdout: '', stderr: '' }
     child.stdout?.on('data', (chunk: Buffer) => (said.stdout += String(chunk)))

@@ -14,10 +14,10 @@ export const crew = new Crew({ name: 'asking', verbose: true, tasks: [new Task({
 test('a run against a server that repeats the key in base64 prints and stores nothing of it', async () => {
   await using server = await serve(misbehaviours['repeats the header in base64'] as Misbehaviour, key)
   await using folder = await project(asking)
-  const environment = { OPENAI_API_KEY: key, OPENAI_BASE_URL: server.url }
-  const run = await folder.start(['run', '--id', 'r'], environment).ended()
+  const variables = { OPENAI_API_KEY: key, OPENAI_BASE_URL: server.url }
+  const run = await folder.call(['run', '--id', 'r'], { variables })
   assert.match(run.stderr, /HTTP 401: seen: /)
-  const shown = await folder.start(['show', 'r', '--json'], environment).ended()
+  const shown = await folder.call(['show', 'r', '--json'], { variables })
   assertNowhere(key, {
     printed: `${run.stdout}${run.stderr}${shown.stdout}${shown.stderr}`,
     stored: await storedIn(folder.path),
@@ -26,7 +26,7 @@ test('a run against a server that repeats the key in base64 prints and stores no
 
 test('a crew file that throws an address with a password is told without it, also in the stack', async () => {
   await using folder = await project(`throw new Error('cannot reach postgres://ada:${key}/@1@db.example/x')`)
-  const ended = await folder.start(['run']).ended()
+  const ended = await folder.reprise('run')
   assert.match(ended.stderr, /cannot reach postgres:\/\/\[redacted\]@db\.example\/x/)
   assertNowhere(key, { printed: `${ended.stdout}${ended.stderr}` })
 })
@@ -34,7 +34,7 @@ test('a crew file that throws an address with a password is told without it, als
 test('the doctor shows addresses without what is secret in them', async () => {
   await using folder = await project(asking)
   const variables = { OPENAI_BASE_URL: `ftp://host/v1?key=${key}`, REPRISE_STORE: `postgres://ada:p/${key}@db/x` }
-  const ended = await folder.start(['doctor'], variables).ended()
+  const ended = await folder.call(['doctor'], { variables })
   assert.match(ended.stdout, /OPENAI_BASE_URL is "ftp:\/\/host/)
   assert.match(ended.stdout, /postgres:\/\/\[redacted\]@db\/x/)
   assertNowhere(key, { printed: `${ended.stdout}${ended.stderr}` })

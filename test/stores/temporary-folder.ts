@@ -1,6 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { quickFolder } from '../support/quick-folder.ts'
 
 export interface TemporaryFolder extends AsyncDisposable {
   readonly path: string
@@ -8,6 +8,6 @@ export interface TemporaryFolder extends AsyncDisposable {
 
 /** A folder that is gone when its `await using` ends. */
 export async function temporaryFolder(): Promise<TemporaryFolder> {
-  const path = await mkdtemp(join(tmpdir(), 'reprise-'))
+  const path = await mkdtemp(join(quickFolder(), 'reprise-'))
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
 }

@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { join } from 'node:path'
-import { stormFolder } from './folder.ts'
+import { quickFolder } from '../support/quick-folder.ts'
 import { stormSeed, type Totals } from './seed.ts'
 import { openWorkers } from './workers.ts'
 
@@ -24,7 +24,7 @@ const first = one ?? Number(values.from)
 const last = one ?? first + Number(values.seeds) - 1
 
 const started = performance.now()
-const folder = await mkdtemp(join(stormFolder(), 'reprise-storm-'))
+const folder = await mkdtemp(join(quickFolder(), 'reprise-storm-'))
 const totals: Totals = {
   seeds: 0,
   steps: 0,
@@ -41,7 +41,7 @@ let failed = 0
 /** By kind, the seeds in which it came up. */
 const kinds = new Map<string, number>()
 {
-  await using workers = await openWorkers(folder, one === undefined ? Number(values.at) + 1 : 1)
+  await using workers = await openWorkers(one === undefined ? Number(values.at) + 1 : 1)
   const tell = one === undefined ? undefined : (line: string) => console.log(line)
   const seeds = Array.from({ length: last - first + 1 }, (_, index) => first + index)[Symbol.iterator]()
   const work = async (): Promise<void> => {

@@ -3,15 +3,15 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { stormFolder } from './folder.ts'
+import { quickFolder } from '../support/quick-folder.ts'
 import { stormSeed } from './seed.ts'
 import { openWorkers, type Workers } from './workers.ts'
 
 let folder: string
 let workers: Workers
 before(async () => {
-  folder = await mkdtemp(join(stormFolder(), 'reprise-storm-'))
-  workers = await openWorkers(folder, 2)
+  folder = await mkdtemp(join(quickFolder(), 'reprise-storm-'))
+  workers = await openWorkers(2)
 })
 after(async () => {
   await workers[Symbol.asyncDispose]()

@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { build } from 'esbuild'
+import { bundle, type Bundle } from '../support/bundle.ts'
 import type { Command, Reply } from './worker.ts'
 
 export type Ended = { readonly killed: true } | ({ readonly killed: false } & Reply)
@@ -13,12 +13,12 @@ export interface Workers extends AsyncDisposable {
   follow(command: Command, killAfter?: number): Promise<Ended>
 }
 
-export async function openWorkers(folder: string, ready: number): Promise<Workers> {
-  const bundle = await bundled(folder)
+export async function openWorkers(ready: number): Promise<Workers> {
+  const program = await bundle(join(import.meta.dirname, 'worker.ts'))
   const idle: Worker[] = []
   const all = new Set<Worker>()
   const start = (): Worker => {
-    const worker = startWorker(bundle, folder)
+    const worker = startWorker(program)
     all.add(worker)
     return worker
   }
@@ -45,9 +45,9 @@ export async function openWorkers(folder: string, ready: number): Promise<Worker
 
 type Worker = ReturnType<typeof startWorker>
 
-function startWorker(bundle: string, folder: string) {
-  const child: ChildProcess = spawn(process.execPath, [bundle], {
-    env: { ...process.env, NODE_COMPILE_CACHE: join(folder, 'code') },
+function startWorker({ file, variables }: Bundle) {
+  const child: ChildProcess = spawn(process.execPath, [file], {
+    env: { ...process.env, ...variables },
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const closed = once(child, 'close')
@@ -74,23 +74,4 @@ function startWorker(bundle: string, folder: string) {
       await closed
     },
   }
-}
-
-async function bundled(folder: string): Promise<string> {
-  await build({
-    entryPoints: [new URL('worker.ts', import.meta.url).pathname],
-    outdir: join(folder, 'bundle'),
-    outExtension: { '.js': '.mjs' },
-    bundle: true,
-    splitting: true,
-    platform: 'node',
-    format: 'esm',
-    conditions: ['reprise-source'],
-    external: ['@opentelemetry/*'],
-    banner: {
-      js: "import { createRequire as require_ } from 'node:module'; const require = require_(import.meta.url);",
-    },
-    logLevel: 'error',
-  })
-  return join(folder, 'bundle', 'worker.mjs')
 }

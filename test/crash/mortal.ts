@@ -1,0 +1,110 @@
+// Lives in the process of the tests that end as those of a killed process do: from one moment on nothing that the life waits for
+// comes, nothing that it asks for is sent, and its leases are those of a process that is gone. Far cheaper than a process, so
+// every append can be the last one of a life. That a real process leaves nothing else behind is for real kills to show.
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { randomUUID } from 'node:crypto'
+import type { Owner } from '../../src/journal/entries.ts'
+import { thisOwner } from '../../src/stores/owner.ts'
+import type { Store } from '../../src/stores/store.ts'
+import { killingAt, type KillAt } from './killing.ts'
+
+interface Mortal {
+  dead: boolean
+  /** What it has sent and has no answer to yet. */
+  readonly requests: Set<Promise<unknown>>
+}
+
+export interface Mortality {
+  /** As the killed process would have left it. */
+  readonly killed: boolean
+  readonly appends: number
+}
+
+const lives = new AsyncLocalStorage<Mortal>()
+const never = new Promise<never>(() => {})
+
+/** Lets `live` live on the store until it is killed or ends. What was sent before the kill has arrived when this resolves. */
+export async function dieAt(
+  inner: Store,
+  killAt: KillAt,
+  live: (store: Store) => Promise<unknown>,
+): Promise<Mortality> {
+  const life: Mortal = { dead: false, requests: new Set() }
+  const { promise: killed, resolve } = Promise.withResolvers<true>()
+  const { store, appends } = killingAt(inner, killAt, () => {
+    life.dead = true
+    resolve(true)
+    return never
+  })
+  using _ = watchRequests()
+  const lived = lives.run(life, () => live(mortalStore(store, life))).then(() => false)
+  const ended = await Promise.race([killed, lived])
+  await Promise.allSettled(life.requests)
+  return { killed: ended, appends: appends() }
+}
+
+/** Under another name, since a process refuses to execute a run twice at once, and under an owner whose process is gone. */
+function mortalStore(inner: Store, life: Mortal): Store {
+  const owner: Owner = { ...thisOwner(), start: 'ended', instance: randomUUID() }
+  const answered = async <R>(answer: () => Promise<R>): Promise<R> => {
+    if (life.dead) return never
+    try {
+      const given = await answer()
+      return life.dead ? await never : given
+    } catch (error) {
+      if (life.dead) return never
+      throw error
+    }
+  }
+  const said = async function* <R>(items: AsyncIterable<R>): AsyncGenerator<R> {
+    const iterator = items[Symbol.asyncIterator]()
+    for (;;) {
+      const next = await answered(() => iterator.next())
+      if (next.done) return
+      yield next.value
+    }
+  }
+  return {
+    url: `${inner.url}#${owner.instance}`,
+    create: (row, batch, lease) => answered(() => inner.create(row, batch, lease && { ...lease, owner })),
+    append: (...given) => answered(() => inner.append(...given)),
+    read: (...given) => said(inner.read(...given)),
+    lastNoted: (...given) => answered(() => inner.lastNoted(...given)),
+    blob: (...given) => answered(() => inner.blob(...given)),
+    row: (...given) => answered(() => inner.row(...given)),
+    list: (...given) => answered(() => inner.list(...given)),
+    findOutput: (...given) => answered(() => inner.findOutput(...given)),
+    acquire: (run, _, ttlMs) => answered(() => inner.acquire(run, owner, ttlMs)),
+    claim: (_, ...given) => answered(() => inner.claim(owner, ...given)),
+    renew: (...given) => answered(() => inner.renew(...given)),
+    release: (...given) => answered(() => inner.release(...given)),
+    holder: (...given) => answered(() => inner.holder(...given)),
+    post: (...given) => answered(() => inner.post(...given)),
+    inbox: (...given) => answered(() => inner.inbox(...given)),
+    // a hint, which ends with the store: whoever follows the run must not keep this process
+    watch: (...given) => inner.watch(...given),
+    delete: (...given) => answered(() => inner.delete(...given)),
+    close: () => inner.close(),
+  }
+}
+
+let watching = 0
+const { fetch } = globalThis
+
+/** While somebody is mortal, what is sent is noted with whoever sends it, and the dead send nothing. */
+function watchRequests(): Disposable {
+  watching += 1
+  globalThis.fetch = (...given) => {
+    const life = lives.getStore()
+    if (life?.dead) return never
+    const sent = fetch(...given)
+    life?.requests.add(sent)
+    return sent
+  }
+  return {
+    [Symbol.dispose]() {
+      watching -= 1
+      if (watching === 0) globalThis.fetch = fetch
+    },
+  }
+}

@@ -1,0 +1,95 @@
+// The tests of `npm test`: the files of a folder share one process, which reads the library once, and as many processes run at a time as
+// there are cores. `--full` is the whole matrix of kills (crash/matrix.ts); REPRISE_TEST_KILLS repeats what another run has tried.
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { globSync, mkdtempSync, rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+const root = join(import.meta.dirname, '..')
+
+/** Each has hooks for the whole process, or a working folder: it cannot share one. */
+const alone = [
+  'test/crash/crash.test.ts',
+  'test/crash/features.test.ts',
+  'test/package/installed.test.ts',
+  'test/storm/storm.test.ts',
+]
+/** What takes longest comes first, so that nobody waits for it at the end. */
+const longest = ['test/crash/features.test.ts', 'test/crew', 'test/cli', 'test/crash/crash.test.ts', 'test/stores']
+
+const counted = ['tests', 'pass', 'fail', 'cancelled', 'skipped'] as const
+type Counts = { [name in (typeof counted)[number]]: number }
+
+interface Group {
+  readonly name: string
+  readonly files: readonly string[]
+}
+
+const full = process.argv.includes('--full')
+const kills = full ? 'all' : (process.env['REPRISE_TEST_KILLS'] ?? thirdOfToday())
+const code = mkdtempSync(join(tmpdir(), 'reprise-tests-'))
+process.once('exit', () => rmSync(code, { recursive: true, force: true }))
+
+const begun = performance.now()
+console.log(`kills of real processes: ${kills === 'all' ? 'all' : `third ${kills} (REPRISE_TEST_KILLS=${kills})`}`)
+const left = groupsOf(globSync('test/**/*.test.ts', { cwd: root }))
+const totals: Counts = { tests: 0, pass: 0, fail: 0, cancelled: 0, skipped: 0 }
+const broken: string[] = []
+await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, work))
+console.log(`${counted.map((name) => `${totals[name]} ${name}`).join(', ')} in ${seconds(begun)}`)
+if (broken.length > 0) console.log(`failed: ${broken.join(', ')}`)
+process.exitCode = broken.length > 0 ? 1 : 0
+
+async function work(): Promise<void> {
+  for (let group = left.shift(); group; group = left.shift()) await run(group)
+}
+
+async function run({ name, files }: Group): Promise<void> {
+  const started = performance.now()
+  const options = ['--conditions=reprise-source', '--test', '--test-isolation=none']
+  const child = spawn(process.execPath, [...options, '--test-reporter=./test/support/failures.ts', ...files], {
+    cwd: root,
+    // what one process has compiled the others read
+    env: { ...process.env, NODE_COMPILE_CACHE: code, REPRISE_TEST_KILLS: kills },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (said += text))
+  const [exitCode] = (await once(child, 'close')) as [number | null]
+  const counts = countsIn(said)
+  for (const each of counted) totals[each] += counts?.[each] ?? 0
+  const ok = exitCode === 0 && counts !== undefined && counts.tests > 0
+  console.log(`${ok ? 'ok' : 'FAILED'} ${name}: ${counts?.tests ?? 0} tests in ${seconds(started)}`)
+  if (ok) return
+  broken.push(name)
+  console.log(`${said}\n${name} ended with code ${exitCode}`)
+}
+
+/** What the reporter says at the end; undefined when it did not get there. */
+function countsIn(said: string): Counts | undefined {
+  const found = counted.map((name) => [name, new RegExp(`^ℹ ${name} (\\d+)$`, 'm').exec(said)?.[1]] as const)
+  if (found.some(([, number]) => number === undefined)) return undefined
+  return Object.fromEntries(found.map(([name, number]) => [name, Number(number)])) as Counts
+}
+
+function groupsOf(files: readonly string[]): Group[] {
+  const byName = Map.groupBy(files.toSorted(), (file) => (alone.includes(file) ? file : dirname(file)))
+  const place = ({ name }: Group): number => (longest.includes(name) ? longest.indexOf(name) : longest.length)
+  return [...byName].map(([name, own]) => ({ name, files: own })).toSorted((a, b) => place(a) - place(b))
+}
+
+/** Another one with every commit; every day, where commits are not known. */
+function thirdOfToday(): string {
+  try {
+    const commits = execFileSync('git', ['rev-list', '--count', 'HEAD'], { cwd: root, encoding: 'utf8', stdio: 'pipe' })
+    return String((Number(commits) % 3) + 1)
+  } catch {
+    return String((Math.floor(Date.now() / 86_400_000) % 3) + 1)
+  }
+}
+
+function seconds(since: number): string {
+  return `${((performance.now() - since) / 1000).toFixed(0)} s`
+}
