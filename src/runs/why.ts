@@ -1,5 +1,5 @@
-// Why a run stands as it does, as a sentence of facts: what to do about it is for those who show it.
-import { childRun } from '../journal/paths.ts'
+// Why a run stands as it does, in facts: what to do about it is for those who show it.
+import { childRun, rootRun } from '../journal/paths.ts'
 import type { RunState } from '../journal/state/state.ts'
 import { plural } from '../text/words.ts'
 import type { RunViewStatus } from './status.ts'
@@ -12,13 +12,13 @@ interface Standing {
   readonly error: RunState['error']
 }
 
-/** Of a run that waits, was stopped or failed. */
+/** Of a run that waits, was stopped or failed: a sentence. */
 export function whyOf({ runId, status, openQuestions, suspended, error }: Standing): string | undefined {
   switch (status) {
     case 'waiting':
       return `it waits for ${plural(openQuestions, 'answer')}`
     case 'stopped':
-      return whyStopped(runId, suspended)
+      return `it ${stoppedWords(runId, suspended)}`
     case 'failed':
       return error?.message
     default:
@@ -26,22 +26,25 @@ export function whyOf({ runId, status, openQuestions, suspended, error }: Standi
   }
 }
 
-function whyStopped(runId: string, suspended: RunState['suspended']): string {
+/** Of a run that is suspended and waits for no answer: `was stopped`. */
+export function stoppedWords(runId: string, suspended: RunState['suspended']): string {
   switch (suspended?.reason) {
     case 'questions':
     case 'limit':
-      return 'the answers that it waited for are there'
-    case 'child':
-      return `it waited for ${(suspended.children ?? []).map((attempt) => childRun(runId, attempt)).join(' and ')}`
+      return 'has its answers'
+    case 'child': {
+      const runs = (suspended.children ?? []).map((attempt) => childRun(runId, attempt))
+      return runs.length === 0 ? 'has its answers' : `waited for ${runs.join(' and ')}`
+    }
     case 'parent':
-      return 'the run that it works for has used up its budget'
+      return `works for run ${rootRun(runId)}, which has used up its budget`
     case 'through':
-      return `it was to stop after task ${suspended.through}`
+      return `stopped after task ${suspended.through}, as asked`
     case 'takeovers':
-      return 'it was taken up five times without a new step'
+      return 'was taken up five times without a new step, so it is left alone until somebody finds out what ends its processes'
     case 'edited':
-      return 'entries of its journal are missing or were changed, and it has tasks to do'
+      return 'lacks entries, or some were changed, and it has tasks to do'
     default:
-      return 'it was stopped'
+      return 'was stopped'
   }
 }

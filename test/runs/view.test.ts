@@ -77,7 +77,7 @@ describe('a view of a run', () => {
     const view = await viewRun({ store }, 'r')
     assert.deepEqual([view.status, view.why], ['stopped', 'it waited for r/research#1'])
     const child = await within.getRun('r/research#1')
-    assert.deepEqual([child.status, child.why], ['stopped', 'the answers that it waited for are there'])
+    assert.deepEqual([child.status, child.why], ['stopped', 'it has its answers'])
     assert.equal(child.task('find').status, 'started')
   })
 
@@ -178,7 +178,7 @@ test('every reason to suspend a run is a sentence of its own', () => {
   ]
   assert.equal(new Set(sentences).size, sentences.length)
   assert.equal(why('limit'), why('questions'))
-  assert.equal(why('through', { through: 'note' }), 'it was to stop after task note')
+  assert.equal(why('through', { through: 'note' }), 'it stopped after task note, as asked')
 })
 
 function withoutRoot(store: Store): Store['list'] {

@@ -2,6 +2,7 @@
 import { answering } from '../../engine/people/questions.ts'
 import type { Question } from '../../journal/entries.ts'
 import { taskOf } from '../../journal/paths.ts'
+import type { Next } from '../../next.ts'
 import type { Channel } from '../terminal/terminal.ts'
 import { plural } from '../terminal/entries-word.ts'
 import { wrap } from '../../text/wrap.ts'
@@ -16,7 +17,10 @@ export function printOpenQuestion(channel: Channel, commands: Commands, run: str
   channel.line({ text: head, format: 'bold' }, first.slice(head.length))
   for (const row of rows) channel.line(row)
   printSubject(channel, question)
-  const next = answering(run, question)
+  printHowToAnswer(channel, commands, answering(run, question))
+}
+
+export function printHowToAnswer(channel: Channel, commands: Commands, next: Next<'answer'>): void {
   channel.line(`  decide ${next.decisions.join(' or ')}, in scripts by --decision, with:`)
   channel.line(`  ${commands.command(next)}`)
 }

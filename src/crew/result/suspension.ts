@@ -1,9 +1,10 @@
 // Why a run is suspended, and what can be done about it. Of a result, and of whatever else tells people of it.
 import { answering } from '../../engine/people/questions.ts'
 import type { Question } from '../../journal/entries.ts'
-import { childRun, rootRun } from '../../journal/paths.ts'
+import { rootRun } from '../../journal/paths.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { nextWords, type Next } from '../../next.ts'
+import { stoppedWords } from '../../runs/why.ts'
 
 export interface Suspension {
   /** Why, in one sentence without advice. */
@@ -15,32 +16,14 @@ export interface Suspension {
 /** `questions`: the open ones, also those of tasks that are crews. */
 export function suspensionOf(state: RunState, questions: readonly Question[]): Suspension {
   const { run, suspended } = state
-  const because = (facts: string, next: Next = { act: 'resume', runId: run }): Suspension => ({ facts, next })
-  switch (suspended?.reason) {
-    case 'questions':
-    case 'limit':
-    case 'child': {
-      const [first] = questions
-      const asked = questions.map(({ id, text }) => `${id}: ${text}`).join(' and ')
-      if (first) return because(`Run ${run} waits for an answer to ${asked}`, answering(run, first))
-      const runs = (suspended.children ?? []).map((attempt) => childRun(run, attempt))
-      return because(`Run ${run} ${runs.length === 0 ? 'has its answers' : `waited for ${runs.join(' and ')}`}`)
-    }
-    case 'parent': {
-      const root = rootRun(run)
-      return because(`Run ${run} works for run ${root}, which has used up its budget`, { act: 'resume', runId: root })
-    }
-    case 'through':
-      return because(`Run ${run} stopped after task ${suspended.through}, as asked`)
-    case 'takeovers':
-      return because(
-        `Run ${run} was taken up five times without a new step, so it is left alone until somebody finds out what ends its processes`,
-      )
-    case 'edited':
-      return because(`Run ${run} lacks entries, or some were changed, and it has tasks to do`)
-    default:
-      return because(`Run ${run} was stopped`)
+  const [first] = questions
+  const waits = ['questions', 'limit', 'child'].includes(suspended?.reason ?? '')
+  if (waits && first) {
+    const asked = questions.map(({ id, text }) => `${id}: ${text}`).join(' and ')
+    return { facts: `Run ${run} waits for an answer to ${asked}`, next: answering(run, first) }
   }
+  const runId = suspended?.reason === 'parent' ? rootRun(run) : run
+  return { facts: `Run ${run} ${stoppedWords(run, suspended)}`, next: { act: 'resume', runId } }
 }
 
 /** In the library's words: one call for each open question, and the one that continues the run. */

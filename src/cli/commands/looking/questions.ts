@@ -5,43 +5,35 @@ import { waitingQuestions, type WaitingQuestion } from '../../../runs/questions.
 import { exitCodes } from '../../exit-codes.ts'
 import { openExistingRuns } from '../../find/open-runs.ts'
 import type { Invocation } from '../../invocation.ts'
-import { longTime } from '../../terminal/entries-word.ts'
+import { printHowToAnswer } from '../../show/print-question.ts'
 import type { Channel } from '../../terminal/terminal.ts'
+import { longTime } from '../../terminal/entries-word.ts'
 
-export async function questions({
-  terminal,
-  options,
-  commands,
-}: Invocation<{ readonly crew?: string }>): Promise<number> {
+export async function questions(invocation: Invocation<{ readonly crew?: string }>): Promise<number> {
+  const { terminal, options, commands } = invocation
   await using engine = await openExistingRuns(options.store)
-  const found = engine && (await waitingQuestions(engine.store, options.crew))
-  const open = found?.questions ?? []
+  const { questions: open, unreadable } = engine
+    ? await waitingQuestions(engine.store, options.crew)
+    : { questions: [], unreadable: [] }
   for (const [index, question] of open.entries()) {
     const next = answering(question.runId, question)
-    const { decisions } = next
-    const command = commands.command(next)
-    if (terminal.json) terminal.record({ ...question, decisions, command })
-    else print(terminal.out, question, decisions, command, index === 0)
+    if (terminal.json) terminal.record({ ...question, decisions: next.decisions, command: commands.command(next) })
+    else {
+      if (index > 0) terminal.out.line()
+      print(terminal.out, question)
+      printHowToAnswer(terminal.out, commands, next)
+    }
   }
   if (open.length === 0) terminal.err.line('no run waits for a person')
-  for (const run of found?.unreadable ?? []) {
+  for (const run of unreadable) {
     const next = { act: 'command', to: 'see why', words: ['verify', run] } as const
     terminal.loud.line(`run ${run} asks something, but cannot be read; ${commands.advice(next)}`)
   }
   return exitCodes.done
 }
 
-function print(
-  channel: Channel,
-  { id, kind, task, runId, crew, askedAt, text }: WaitingQuestion,
-  decisions: readonly string[],
-  command: string,
-  first: boolean,
-): void {
-  if (!first) channel.line()
+function print(channel: Channel, { id, kind, task, runId, crew, askedAt, text }: WaitingQuestion): void {
   const where = `  ${kind}, task ${task} of run ${runId} of crew ${crew}, since ${longTime(askedAt)}`
   channel.line({ text: id, format: 'bold' }, where)
   channel.shortLine('  ', text.trimStart().split('\n', 1)[0] ?? '')
-  channel.line(`  decide ${decisions.join(' or ')}, in scripts by --decision, with:`)
-  channel.line(`  ${command}`)
 }
