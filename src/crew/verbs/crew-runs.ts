@@ -12,9 +12,8 @@ import { withEstimates } from '../../engine/plan/estimate.ts'
 import { callsOfOpenChildren } from '../../engine/task/child-calls.ts'
 import { executeRun } from '../../engine/run/execute-run.ts'
 import { executorOf } from '../../engine/lease/held-here.ts'
-import type { Hold } from '../../engine/lease/hold.ts'
 import { createListeners } from '../../engine/follow/listeners.ts'
-import { checkReadable, checkResumable, createRun, resumeRun } from '../../engine/run/lifecycle.ts'
+import { checkReadable, checkResumable, createRun, resumeRun, type Taken } from '../../engine/run/lifecycle.ts'
 import { checkOutputFile } from '../../engine/run/write-output-files.ts'
 import { onceCalls } from '../../engine/calls/once.ts'
 import { inheritedCalls, planFork, type ForkPlan, type ForkRequest } from '../../engine/plan/plan-fork.ts'
@@ -107,12 +106,7 @@ export function crewRuns(
     throw new RepriseError('RUN_NOT_FOUND', `crew ${crew.name}${unnamed} has ${words} in ${engine.store.url}`, { next })
   }
 
-  async function take(
-    engine: Engine,
-    run: string,
-    check?: (state: RunState) => void,
-    budget?: Limit,
-  ): Promise<Hold | RunState> {
+  async function take(engine: Engine, run: string, check?: (state: RunState) => void, budget?: Limit): Promise<Taken> {
     await checkBudgetPrices(crew, budget)
     const inspect = (state: RunState): void => {
       check?.(state)
@@ -124,12 +118,13 @@ export function crewRuns(
   }
 
   /** Under way when it is given back, unless it was completed before. */
-  function begin(engine: Engine, taken: Hold | RunState, choices: ExecuteOptions): Run {
-    return new Run(engine, 'append' in taken ? taken.state : taken, execute(engine, taken, choices))
+  function begin(engine: Engine, taken: Taken, choices: ExecuteOptions): Run {
+    return new Run(engine, taken.is === 'held' ? taken.hold.state : taken.state, execute(engine, taken, choices))
   }
 
-  async function execute({ store }: Engine, taken: Hold | RunState, choices: ExecuteOptions): Promise<RunResult> {
-    const { state, questions } = await unitOf(store, 'append' in taken ? await executeRun(taken, crew, choices) : taken)
+  async function execute({ store }: Engine, taken: Taken, choices: ExecuteOptions): Promise<RunResult> {
+    const last = taken.is === 'held' ? await executeRun(taken.hold, crew, choices) : taken.state
+    const { state, questions } = await unitOf(store, last)
     const stale = staleTasks(crew, state)
     const next = { act: 'refresh', runId: state.run } as const
     for (const { task, reasons } of stale) {
@@ -195,7 +190,7 @@ export function crewRuns(
         await checkBudgetPrices(crew)
         announce(crew, run, 'kickoff')
         const hold = await createRun(engine, crew, { run, ...made, ...(reuse ? { origin: { reuse } } : {}) })
-        if (hold) return begin(engine, hold, choices)
+        if (hold) return begin(engine, { is: 'held', hold }, choices)
       }
       const taken = await take(engine, run, (state) => given && checkSameInputs(state, given))
       return begin(engine, taken, choices)
@@ -229,8 +224,9 @@ export function crewRuns(
         ...(effects === undefined || effects === 'reuse' ? {} : { effects }),
       }
       const hold = await createRun(engine, crew, { run, inputs, given, files, origin, entries: plan.entries })
+      if (hold) return begin(engine, { is: 'held', hold }, choices)
       // a run of that id came into being just now
-      return begin(engine, hold ?? (await take(engine, run, (state) => checkSameOrigin(state, request))), choices)
+      return begin(engine, await take(engine, run, (state) => checkSameOrigin(state, request)), choices)
     },
 
     async plan(request) {

@@ -124,8 +124,9 @@ export async function backtestCase(
       effects: 'never',
     },
   })
-  const taken = hold ?? (await resumeRun(engine, trial, run, (state) => checkSameCase(state, parent, task)))
-  return 'append' in taken ? executeRun(taken, trial, options) : taken
+  if (hold) return executeRun(hold, trial, options)
+  const taken = await resumeRun(engine, trial, run, (state) => checkSameCase(state, parent, task))
+  return taken.is === 'held' ? executeRun(taken.hold, trial, options) : taken.state
 }
 
 /** What the task's calls gave then, its own and those of the crew that it is: the trial is given it instead of calling. */

@@ -91,6 +91,9 @@ export async function createRun(
   return undefined
 }
 
+/** What a resume finds: a run to go on with, or one that rests and needs nothing more. */
+export type Taken = { readonly is: 'held'; readonly hold: Hold } | { readonly is: 'rest'; readonly state: RunState }
+
 /**
  * Takes a run up again. A completed one, and one that was suspended because every process that took it up died, gives its state
  * instead of a hold. `check` sees the state before anything is written and may refuse. RUN_HELD names who has it; RUN_NOT_FOUND;
@@ -100,9 +103,9 @@ export async function resumeRun(
   engine: Engine,
   crew: CrewDefinition,
   run: string,
-  check: (state: RunState) => void,
+  check: (state: RunState) => void | Promise<void>,
   budget?: Limit,
-): Promise<Hold | RunState> {
+): Promise<Taken> {
   const { store, world } = engine
   const row = await store.row(run)
   if (!row) throw runNotFound(store, run)
@@ -111,8 +114,8 @@ export async function resumeRun(
     const { state } = await readRun(store, run)
     checkResumable(crew, state)
     if (state.status === 'completed') {
-      check(state)
-      return state
+      await check(state)
+      return { is: 'rest', state }
     }
   }
   await whenNotBriefly(engine, run)
@@ -130,10 +133,10 @@ export async function resumeRun(
     }
     const { state } = hold
     checkResumable(crew, state)
-    check(state)
-    if (state.status !== 'completed' && (await enter(hold, crew, budget))) return hold
+    await check(state)
+    if (state.status !== 'completed' && (await enter(hold, crew, budget))) return { is: 'held', hold }
     await hold.release()
-    return state
+    return { is: 'rest', state }
   } catch (error) {
     await hold?.release().catch(() => undefined)
     free()

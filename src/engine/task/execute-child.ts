@@ -96,13 +96,15 @@ async function advance(
           ...(state.effects ? { effects: state.effects } : {}),
         },
       })
-  const taken = made ?? (await resumeRun(engine, child.crew, run, (found) => checkOwn(state.run, attempt, found)))
-  if (!('append' in taken)) return taken
+  const taken = made
+    ? ({ is: 'held', hold: made } as const)
+    : await resumeRun(engine, child.crew, run, (found) => checkOwn(state.run, attempt, found))
+  if (taken.is === 'rest') return taken.state
   const asked = { task: task.name, path: attempt.path, run }
   const { onQuestion: ask } = life.options
-  life.within.set(run, taken.state)
+  life.within.set(run, taken.hold.state)
   const onQuestion = ask && ((question: Question) => ask(fromChild(asked, question)))
-  return life.executeRun(taken, child.crew, { onQuestion, signal, next: null }, outer)
+  return life.executeRun(taken.hold, child.crew, { onQuestion, signal, next: null }, outer)
 }
 
 /** The attempt to continue, or a new one whose run's name is free: what a deleted run left is not taken for its work. */
