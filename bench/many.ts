@@ -21,7 +21,7 @@ export async function benchLive(folder: string): Promise<Figure[]> {
   await benchCrew(`sqlite:${join(folder, 'first.db')}`).kickoff()
   const before = heapInUse()
   const resident = process.memoryUsage.rss()
-  const runs = await Promise.all(Array.from({ length: live }, () => crew.start()))
+  const runs = await Promise.all(Array.from({ length: live }, () => crew.kickoff().started))
   while (gate.waiting < live) await nextTurn()
   const heap = (heapInUse() - before) / live / 1024
   const rss = (process.memoryUsage.rss() - resident) / live / 1024

@@ -27,11 +27,11 @@ if (import.meta.main) {
   await before.kickoffForEach(claims, { id: 'monday', concurrency: 1 })
 
   const crew = crewWith('How urgent is it, and why?')
-  console.log(String(await crew.plan({ run: 'monday-1' })))
+  console.log(String(await crew.plan({ runId: 'monday-1' })))
 
-  const fresh = await crew.refresh({ run: 'monday-1' })
+  const fresh = await crew.refresh({ runId: 'monday-1' })
   console.log(fresh.tasks.map((task) => `${task.name} ${task.status}`).join(', '))
-  console.log(`the first task that differs: ${(await crew.diff('monday-1', fresh.runId)).first}`)
+  console.log(`the first task that differs: ${(await crew.run('monday-1').diff(fresh.runId)).first}`)
 
   console.log(String(await crew.backtest('urgent', { runs: ['monday-1', 'monday-2'] })))
 }

@@ -50,7 +50,7 @@ if (import.meta.main) {
   console.log(final.task(draftTask).raw)
 
   // Step 6: status, timestamps, ids.
-  const state = await crew.getRun(id)
+  const state = await crew.run(id).view()
   console.log(`Run ${state.runId} is ${state.status} after ${state.lives} lives, last changed at ${state.updatedAt}`)
   for (const task of state.tasks) console.log(`${task.name} (${task.id}) ${task.status} at ${task.completedAt}`)
 }

@@ -3,53 +3,52 @@ import './node-version.ts'
 
 export { Agent } from './crew/agent.ts'
 export type { Backtest, BacktestCase, BacktestOutput } from './crew/verbs/backtest-task.ts'
-export type { CallbackPlace, CrewCallbacks, CrewStep } from './crew/callbacks.ts'
+export type { CallbackContext, CrewCallbacks, CrewStep } from './crew/callbacks.ts'
 export { Crew } from './crew/crew.ts'
 export type { AgentOptions } from './crew/options/agent-options.ts'
 export type { CrewOptions } from './crew/options/crew-options.ts'
 export type { CodeTaskOptions, CrewTaskOptions, TaskOptions } from './crew/options/task-options.ts'
 export type {
   BacktestOptions,
+  Decision,
   ForEachOptions,
   ForkOptions,
   KickoffOptions,
-  ListOptions,
-  MakeOptions,
+  NewRunOptions,
   PlanOptions,
   ReplayOptions,
   ResumeOptions,
+  RunsOptions,
+  Signature,
 } from './crew/options/verb-options.ts'
 export { file, type FileOptions, type InputFile } from './crew/file.ts'
 export type { Guardrail, Verdict } from './crew/guardrails.ts'
 export type { EventsOptions, EventsRequest, ResponseOptions } from './crew/result/event-stream.ts'
 export type { ForEachResult } from './crew/verbs/for-each.ts'
-export type { Expected, Plan } from './crew/result/plan.ts'
+export type { OnPlan, Plan, PlanEstimate } from './crew/result/plan.ts'
 export type { CompletedResult, RunResult, SuspendedResult, TaskOutput, TaskReference } from './crew/result/result.ts'
-export { Run } from './crew/run.ts'
+export { Run, type Started } from './crew/run.ts'
+export type { RunList } from './crew/result/run-list.ts'
 export type { RunView } from './crew/result/view-run.ts'
 export { Task } from './crew/task.ts'
 export type { TelemetryOptions } from './crew/telemetry/telemetry.ts'
 export type { Span, SpanAttributes, Tracer } from './crew/telemetry/tracer.ts'
 export type { ImportedRun, ImportOptions } from './engine/history/import-run.ts'
 export type { Pruned, PrunedRun, PruneLimits } from './engine/history/prune.ts'
-export type { CodeScene, Condition, GuardrailInput, Logger, OnQuestion, SoFar } from './engine/definition.ts'
+export type {
+  CodeContext,
+  Condition,
+  GuardrailInput,
+  Logger,
+  OnQuestion,
+  ConditionContext,
+} from './engine/definition.ts'
 export type { Delta, RunEvent } from './engine/follow/listeners.ts'
 export type { EffectsPolicy, StalePolicy } from './engine/plan/plan-fork.ts'
-export type { Stale } from './engine/plan/stale-tasks.ts'
+export type { StaleTask } from './engine/plan/stale-tasks.ts'
 export { errorCodes, RepriseError, type ErrorCode } from './errors.ts'
 export type { Act, Next } from './next.ts'
-export type {
-  Answer,
-  Answers,
-  Entry,
-  Estimate,
-  StoredFile,
-  PlannedTask,
-  Limit,
-  Question,
-  RunStatus,
-  Usage,
-} from './journal/entries.ts'
+export type { Answer, Entry, PlannedTask, Limit, Question, RunStatus, Usage } from './journal/entries.ts'
 export type { RunDiff } from './runs/diff/diff-runs.ts'
 export type { DeletedRun, Descendant, Lineage, RelatedRun } from './runs/lineage.ts'
 export type { PlannedOutcome } from './runs/plan-outcomes.ts'

@@ -42,12 +42,12 @@ const fileClaim = tool({
   description: 'File a claim in the ledger of claims; gives the claim number',
   effect: 'once',
   input: z.object({ policy: z.string(), lossDate: z.string(), issue: z.string() }),
-  async run({ policy, lossDate, issue }, { run }) {
+  async run({ policy, lossDate, issue }, { runId }) {
     const ledger = process.env['CLAIMS_LEDGER'] ?? '.reprise/ledger.txt'
     await mkdir(dirname(ledger), { recursive: true })
     const lines = (await readFile(ledger, 'utf8').catch(() => '')).split('\n').length
     const claim = `CL-${String(lines).padStart(4, '0')}`
-    await appendFile(ledger, `${claim} ${policy} ${lossDate} ${issue} (run ${run}, process ${process.pid})\n`)
+    await appendFile(ledger, `${claim} ${policy} ${lossDate} ${issue} (run ${runId}, process ${process.pid})\n`)
     return { claim }
   },
 })
@@ -95,7 +95,7 @@ if (import.meta.main) {
   const [command, reader = 'the customer'] = process.argv.slice(2)
   const result =
     command === 'replay'
-      ? await crew.replay(note, { run: runId, inputs: { reader } })
+      ? await crew.replay(note, { runId, inputs: { reader } })
       : await crew.kickoff({ id: runId, inputs }) // a new id starts, an unfinished one goes on, a finished one is read back
   console.log(String(result))
 }

@@ -10,14 +10,14 @@ import { callAt } from '../journal/state/at-path.ts'
 import { replyText, type RunState, type ToolOutcome } from '../journal/state/state.ts'
 import { redact } from '../secrets/redact.ts'
 import type { ReadFile } from '../tools/tool.ts'
-import { readInputs, settled } from './verbs/given-inputs.ts'
-import type { InputValue } from './verbs/inputs.ts'
+import { readInputs, settled } from './given/given-inputs.ts'
+import type { InputValue } from './given/inputs.ts'
 import { taskOutputs, toResult, type CompletedResult, type TaskOutput, type Tasks } from './result/result.ts'
 import type { Task } from './task.ts'
 
 /** Where something happened, so that a callback can tell a second call for the same thing from a first one for another. */
-export interface CallbackPlace {
-  readonly run: string
+export interface CallbackContext {
+  readonly runId: string
   /** The entry of the journal. */
   readonly seq: number
   readonly readFile: ReadFile
@@ -35,12 +35,12 @@ export interface CrewCallbacks<T extends Tasks = Tasks> {
   /** Called when all tasks are done, before the run is recorded as completed. At least once: again after a crash in that moment. */
   afterKickoff?(result: CompletedResult<T>): void | Promise<void>
   /** Called after each task that was executed in this run. At least once: again after a crash before it returned. */
-  onTask?(output: TaskOutput, place: CallbackPlace): void | Promise<void>
+  onTask?(output: TaskOutput, context: CallbackContext): void | Promise<void>
   /**
    * Called behind each model call and each tool call of this run, of whatever agent: one at a time, in the order of the journal, before the
    * next model call of the task. At least once: a crash may let the last ones be told again.
    */
-  onStep?(step: CrewStep, place: CallbackPlace): void | Promise<void>
+  onStep?(step: CrewStep, context: CallbackContext): void | Promise<void>
 }
 
 /** One model call or one tool call, as it is recorded. */
@@ -83,17 +83,17 @@ export function callbacksOf(options: CrewCallbacks, tasks: readonly Task[], crew
       onTask || tasks.some((task) => task.callback)
         ? async (state, { name }, readFile) => {
             const output = (await taskOutputs(state, crew())).find((one) => one.name === name)
-            const place = { run: state.run, seq: state.tasks.get(name)?.seq ?? 0, readFile }
+            const context = { runId: state.run, seq: state.tasks.get(name)?.seq ?? 0, readFile }
             if (!output) return
-            await tasks.find((task) => task.name === name)?.callback?.(output as TaskOutput<never>, place)
-            await onTask?.(output, place)
+            await tasks.find((task) => task.name === name)?.callback?.(output as TaskOutput<never>, context)
+            await onTask?.(output, context)
           }
         : undefined,
     step:
       onStep &&
       (async (state, entry, readFile) => {
         const step = toStep(state, entry)
-        if (step) await onStep(step, { run: state.run, seq: entry.seq, readFile })
+        if (step) await onStep(step, { runId: state.run, seq: entry.seq, readFile })
       }),
   }
 }

@@ -1,9 +1,36 @@
-// A run that this process executes: its id is known and the run is on disk before anybody waits for the result.
-import type { Engine } from '../engine/definition.ts'
-import { followLive } from '../engine/follow/follow.ts'
+// One run, in whatever process it is executed, or in none: everything that can be asked of it or done to it. Making a handle looks at
+// nothing; what is wrong with its id shows when it is used.
+import type { CrewDefinition, Engine } from '../engine/definition.ts'
+import { follow, followLive } from '../engine/follow/follow.ts'
 import type { RunEvent } from '../engine/follow/listeners.ts'
-import { tell } from '../engine/people/tell.ts'
-import type { RunState } from '../journal/state/state.ts'
+import { backtestName } from '../engine/history/backtest-name.ts'
+import { exportRunToFile } from '../engine/history/export-run.ts'
+import { deleteRun } from '../engine/history/prune.ts'
+import type { InboxMessage } from '../engine/people/inbox.ts'
+import { answerQuestion, tell } from '../engine/people/tell.ts'
+import { costOfRun } from '../engine/plan/estimate.ts'
+import { readRun } from '../engine/read/read-run.ts'
+import { checkRunId } from '../engine/read/run-id.ts'
+import { ofOtherCrew, runNotFound } from '../engine/read/run-not-found.ts'
+import { executeRun } from '../engine/run/execute-run.ts'
+import { isEnded, type RunState } from '../journal/state/state.ts'
+import { text, wrong } from '../checks.ts'
+import { nextWords } from '../next.ts'
+import type { RunDiff } from '../runs/diff/diff-runs.ts'
+import { lineageOf, type Lineage } from '../runs/lineage.ts'
+import { unitOf, type Unit } from '../runs/unit.ts'
+import type { RunRow } from '../stores/store.ts'
+import type { Begun, OpenCrew, UnderWay } from './open-crew.ts'
+import type {
+  Decision,
+  ForkOptions,
+  NamesOf,
+  NewRunOptions,
+  PlanOptions,
+  ReplayOptions,
+  ResumeOptions,
+  Signature,
+} from './options/verb-options.ts'
 import {
   eventResponse,
   readAfter,
@@ -11,51 +38,293 @@ import {
   type EventsRequest,
   type ResponseOptions,
 } from './result/event-stream.ts'
-import { signed } from './verbs/read-request.ts'
-import type { RunResult, Tasks } from './result/result.ts'
+import { lazily } from './result/lazily.ts'
+import type { Plan } from './result/plan.ts'
+import { findTask, type RunResult, type TaskReference, type Tasks } from './result/result.ts'
+import { resultOf, storedResult } from './result/stored-result.ts'
+import { viewRun, type RunView } from './result/view-run.ts'
+import type { Task } from './task.ts'
+import { readOutput } from './given/inputs.ts'
+import { makeRun } from './verbs/make-run.ts'
+import { plan } from './verbs/plan.ts'
+import { readMake, readPlan, readResume, readSignature } from './given/read-request.ts'
+import { resume } from './verbs/resume.ts'
+
+/** What a verb gives: the promise of its result, and, as soon as the run is on disk, the run itself. */
+export interface Started<T extends Tasks = Tasks> extends Promise<RunResult<T>> {
+  /**
+   * Resolves when the run is on disk and under way; rejects when the call is refused. Whoever takes this is told by the run how it ends:
+   * the result need not be awaited.
+   */
+  readonly started: Promise<Run<T>>
+}
+
+/** For the options of a verb that is called on a run. */
+type OfThisRun<Options> = Omit<Options, 'runId'>
+
+type RunPlanOptions<T extends Tasks> = Omit<PlanOptions<T, NamesOf<T>>, 'runId' | 'of' | 'reuse'> & {
+  readonly of?: 'fork' | 'resume'
+}
 
 export class Run<T extends Tasks = Tasks> {
   readonly id: string
-  readonly #engine: Engine
-  readonly #state: RunState
-  readonly #result: Promise<RunResult<T>>
+  readonly #open: OpenCrew
+  readonly #started: UnderWay | undefined
 
-  constructor(engine: Engine, state: RunState, result: Promise<RunResult<T>>) {
-    this.id = state.run
-    this.#engine = engine
-    this.#state = state
-    this.#result = result
+  /** Not for users: a crew makes it. */
+  constructor(open: OpenCrew, id: string, started?: UnderWay) {
+    this.id = id
+    this.#open = open
+    this.#started = started
     // a caller who only follows the events must not crash the process by not asking for the result
-    result.catch(() => {})
+    started?.result.catch(() => {})
   }
 
-  /** Resolves when the run is completed or suspended; rejects when it failed or was cancelled. */
-  result(): Promise<RunResult<T>> {
-    return this.#result
+  /** The run as it stands, as data. RUN_NOT_FOUND. */
+  async view(): Promise<RunView> {
+    return viewRun(await this.#own(), this.id, this.#crew)
   }
 
   /**
-   * The journal from its first entry on (or after entry `after`), as it grows, and what models say while they say it, until nothing
-   * more can come in this life of the run. Models are streamed to whoever has called this; how fast the events are taken never
-   * holds the run up. Rejects when the run went wrong in a way that the journal could not record.
+   * Resolves when the run is completed or suspended; rejects when it failed or was cancelled. While somebody executes it, in whatever process,
+   * it is waited for. RUN_ABANDONED when it has not ended and nobody executes it.
+   */
+  async result(): Promise<RunResult<T>> {
+    const result = this.#here?.result ?? storedResult(await this.#own(), this.#crew, this.id)
+    return (await result) as unknown as RunResult<T>
+  }
+
+  /**
+   * The journal from its first entry on (or after entry `after`), as it grows, in whatever process it is written, until nothing more can come
+   * in this life of the run. Where the crew of this handle executes it, also what models say while they say it: they are streamed to whoever has
+   * called this. How fast the events are taken never holds the run up. Rejects when the run went wrong in a way that the journal could not
+   * record. RUN_NOT_FOUND.
    */
   events(options: EventsOptions = {}): AsyncIterable<RunEvent> {
-    return followLive(this.#engine, this.id, { after: readAfter(options), until: this.#result })
+    return this.#follow(readAfter(options))
   }
 
   /**
    * The events as server-sent events, for any server that takes a web-standard Response. With the request, a client that comes back
-   * (`Last-Event-ID`) gets only what it has not seen. A client that goes away does not stop the run.
+   * (`Last-Event-ID`) gets only what it has not seen. A client that goes away does not stop the run. RUN_NOT_FOUND.
    */
-  toResponse(request?: EventsRequest, options: ResponseOptions = {}): Response {
-    const { world } = this.#engine
-    const follow = (after: number) => followLive(this.#engine, this.id, { after, until: this.#result })
-    return eventResponse({ follow, world, state: this.#state }, request, options)
+  async toResponse(request?: EventsRequest, options: ResponseOptions = {}): Promise<Response> {
+    const { world } = this.#here?.engine ?? (await this.#atRest()).engine
+    const served = {
+      id: this.id,
+      world,
+      follow: (after: number) => this.#follow(after),
+      isOver: (after: number) => this.#isOver(after),
+    }
+    return eventResponse(served, request, options)
   }
 
-  /** Ends the run for good: model calls and tools stop at once, and the result of a run under way rejects with RUN_CANCELLED. */
-  async cancel(by?: string): Promise<void> {
-    await tell(this.#engine, this.id, { kind: 'cancel', ...signed(by) })
-    await this.#result.catch(() => {})
+  /** Answers an open question, from whatever process. ANSWER_INVALID, QUESTION_NOT_FOUND; QUESTION_ANSWERED when it came late. */
+  async answer(question: string, answer: Decision, options: Signature = {}): Promise<void> {
+    const signed = readSignature('answer', options)
+    const given = typeof answer === 'object' && answer !== null ? { ...answer, ...signed } : answer
+    await answerQuestion(await this.#open.engine(), this.id, question, given, this.#crew.name)
+  }
+
+  /**
+   * Puts a value in place of a task's output in a run that is not over. A run under way takes it between two tasks. RUN_ENDED when it is
+   * over. Later outputs are kept and reported as stale.
+   */
+  async edit<Raw>(
+    task: Task<string, unknown, string, Raw> | string,
+    output: NoInfer<Raw>,
+    options: Signature = {},
+  ): Promise<void> {
+    const definition = this.#find(task)
+    const signed = readSignature('edit', options)
+    await this.#tell({ kind: 'edit', task: definition.name, ...(await readOutput(definition, output)), ...signed })
+  }
+
+  /** Has a task of a run that is not over executed again when it is resumed. RUN_ENDED. */
+  async invalidate(task: TaskReference<T>, options: Signature = {}): Promise<void> {
+    const { name } = this.#find(task)
+    await this.#tell({ kind: 'invalidate', task: name, ...readSignature('invalidate', options) })
+  }
+
+  /**
+   * Ends the run for good, in whatever process it is executed: model calls and tools stop at once, and the result of a run under way rejects with
+   * RUN_CANCELLED. RUN_ENDED when it is over.
+   */
+  async cancel(options: Signature = {}): Promise<void> {
+    const signed = readSignature('cancel', options)
+    const here = this.#here
+    await this.#tell({ kind: 'cancel', ...signed })
+    await here?.result.catch(() => {})
+  }
+
+  /** Continues the run after its last recorded step. */
+  resume(options: ResumeOptions<T> = {}): Started<T> {
+    return startedBy(this.#open, async () => resume(this.#open, readResume(this.#crew, this.id, options)))
+  }
+
+  /** A new run: all before the task is restored from this one, the task and all after it are executed. This run stays as it is. */
+  replay(task: TaskReference<T>, options: OfThisRun<ReplayOptions<T, NamesOf<T>>> = {}): Started<T> {
+    return this.#make('replay', options, task)
+  }
+
+  /**
+   * A new run from this one, with other inputs, your own outputs in place of some, or today's code. With `from`, that task and all after
+   * it are executed; without, just what these changes touch. This run stays as it is.
+   */
+  fork(options: OfThisRun<ForkOptions<T, NamesOf<T>>> = {}): Started<T> {
+    return this.#make('fork', options)
+  }
+
+  /** A new run in which only what is stale is executed: what today's code, the inputs or another stale task have changed. */
+  refresh(options: OfThisRun<NewRunOptions<T, NamesOf<T>>> = {}): Started<T> {
+    return this.#make('refresh', options)
+  }
+
+  /** The dry run of a fork, or of a resume: nothing is written and no model is asked. */
+  async plan(options: RunPlanOptions<T> = {}): Promise<Plan> {
+    return plan(this.#open, await readPlan(this.#crew, options, this.id))
+  }
+
+  /** The runs that it comes from, and the tree of those that were made from it. RUN_NOT_FOUND. */
+  async lineage(): Promise<Lineage> {
+    return lineageOf((await this.#own()).store, this.id)
+  }
+
+  /** What differs in another run of the crew: inputs, definitions, prompts, steps, outputs; `String()` of it is for people. RUN_NOT_FOUND. */
+  async diff(other: Run | string): Promise<RunDiff> {
+    const another = typeof other === 'string' ? new Run(this.#open, checkRunId(other)) : other
+    if (!(another instanceof Run)) throw wrong('the other run', other, 'a run, or the id of one')
+    const [a, b] = await Promise.all([this.#read(), another.#read()])
+    // loaded when it is needed: it brings a package along
+    const { diffRuns } = await import('../runs/diff/diff-runs.ts')
+    return diffRuns(a.state, b.state, { a: a.cost, b: b.cost })
+  }
+
+  /**
+   * Removes the run for good, with the runs that work for it. The runs that were made from it keep all that they inherited. RUN_HELD,
+   * RUN_NOT_FOUND.
+   */
+  async delete(): Promise<void> {
+    await deleteRun(await this.#own(), this.id)
+  }
+
+  /** Writes the run, with the runs that work for it and all that belongs to them, into one file that `crew.import` takes anywhere. RUN_NOT_FOUND. */
+  async export(file: string): Promise<void> {
+    const { store } = await this.#own()
+    text.read('the file to export to', file)
+    await exportRunToFile(store, this.id, file)
+  }
+
+  /** For the command line: the run as this process left it, without reading it again. */
+  async '~unit'(): Promise<Unit | undefined> {
+    return this.#started?.end
+  }
+
+  get #crew(): CrewDefinition {
+    return this.#open.definition
+  }
+
+  /** The run in the hands of this crew, in this process. */
+  get #here(): UnderWay | undefined {
+    return this.#started ?? this.#open.underWay.get(this.id)
+  }
+
+  #follow(after: number): AsyncIterableIterator<RunEvent> {
+    const here = this.#here
+    if (here) return followLive(here.engine, this.id, { after, until: here.result })
+    return lazily(async () => {
+      const { engine } = await this.#atRest()
+      return follow(engine, this.id, { after })
+    })
+  }
+
+  async #isOver(after: number): Promise<boolean> {
+    const here = this.#here
+    if (here) return isEnded(here.state.status) && after >= here.state.seq
+    const { engine, row } = await this.#atRest()
+    if (!isEnded(row.status)) return false
+    for await (const _ of engine.store.read(this.id, after)) return false
+    return true
+  }
+
+  #make(verb: 'replay' | 'fork' | 'refresh', options: object, task?: TaskReference<T>): Started<T> {
+    const fixed = { runId: this.id, ...(task === undefined ? {} : { task }) }
+    return startedBy(this.#open, async () => makeRun(this.#open, await readMake(this.#crew, verb, options, fixed)))
+  }
+
+  async #tell(message: InboxMessage): Promise<void> {
+    await tell(await this.#open.engine(), this.id, message, this.#crew.name)
+  }
+
+  /** RUN_NOT_FOUND when it belongs to another crew. One that cannot be read has none, and can still be deleted. */
+  async #own(): Promise<Engine> {
+    const engine = await this.#open.engine()
+    const row = await engine.store.row(this.id).catch(() => undefined)
+    this.#checkOwner(row)
+    return engine
+  }
+
+  async #atRest(): Promise<{ readonly engine: Engine; readonly row: RunRow }> {
+    const engine = await this.#open.engine()
+    const row = await engine.store.row(this.id)
+    if (!row) throw runNotFound(engine.store, this.id)
+    this.#checkOwner(row)
+    return { engine, row }
+  }
+
+  #checkOwner(row: RunRow | undefined): void {
+    const { name } = this.#crew
+    if (row && row.crew !== name && row.crew !== backtestName(name)) throw ofOtherCrew(this.id, row.crew, name)
+  }
+
+  async #read(): Promise<{ readonly state: RunState; readonly cost: number | undefined }> {
+    const { state } = await readRun((await this.#own()).store, this.id)
+    return { state, cost: await costOfRun(state, this.#crew.prices) }
+  }
+
+  #find(task: Task | string): CrewDefinition['tasks'][number] {
+    return findTask(this.#crew.tasks, task, `crew ${this.#crew.name}`)
+  }
+}
+
+/**
+ * Has what a verb began executed. Of the two promises, whoever uses one is not told by the other: only a call of which nobody uses either
+ * fails loudly.
+ */
+export function startedBy<T extends Tasks>(open: OpenCrew, begin: () => Promise<Begun>): Started<T> {
+  const started = begin().then((begun) => underWay<T>(open, begun))
+  const result = started.then((run) => run.result())
+  return Object.defineProperty(result, 'started', {
+    get() {
+      result.catch(() => {})
+      return started
+    },
+  }) as Started<T>
+}
+
+/** Executed from now on, unless the run has nothing to do. */
+function underWay<T extends Tasks>(open: OpenCrew, { engine, taken, choices }: Begun): Run<T> {
+  const { definition: crew, underWay: here } = open
+  const state = taken.is === 'held' ? taken.hold.state : taken.state
+  const last = taken.is === 'held' ? executeRun(taken.hold, crew, choices) : Promise.resolve(state)
+  // what the runs of its tasks came to is known here, and not read again
+  const end = last.then((left) => unitOf(engine.store, left, engine.within))
+  const result = end.then(async (unit) => {
+    const given = await resultOf(crew, unit)
+    warnOfStale(crew, given)
+    return given
+  })
+  const life = { engine, state, end, result }
+  here.set(state.run, life)
+  const over = (): unknown => here.get(state.run) === life && here.delete(state.run)
+  result.then(over, over)
+  return new Run<T>(open, state.run, life)
+}
+
+function warnOfStale({ logger }: CrewDefinition, { runId, stale }: RunResult): void {
+  const next = { act: 'refresh', runId } as const
+  for (const { task, reasons } of stale) {
+    const facts = `run ${runId}: task ${task} is stale: ${reasons.join('; ')}`
+    logger.warn(`${facts}; ${nextWords(next)}`, { facts, next })
   }
 }

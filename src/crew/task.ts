@@ -1,10 +1,10 @@
 // A task: a description for an agent, a function or a crew. Its name is its identity; its id is a UUID derived from that, equal in every
 // process.
-import type { CodeDefinition, CodeScene, Condition } from '../engine/definition.ts'
+import type { CodeDefinition, CodeContext, Condition } from '../engine/definition.ts'
 import type { AnswerSchema, InferInput, SchemaInput } from '../schema/answer-schema.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Agent } from './agent.ts'
-import type { CallbackPlace } from './callbacks.ts'
+import type { CallbackContext } from './callbacks.ts'
 import { derivedName, stableId } from './define/identity.ts'
 import type { Placeholders, Unknowable } from './define/placeholders.ts'
 import type { Guardrail } from './guardrails.ts'
@@ -48,7 +48,7 @@ export interface Task<
   readonly outputFile: string | undefined
   readonly createDirectory: boolean
   readonly markdown: boolean
-  readonly callback: ((output: TaskOutput<never>, place: CallbackPlace) => unknown) | undefined
+  readonly callback: ((output: TaskOutput<never>, context: CallbackContext) => unknown) | undefined
   readonly version: string | undefined
   /** Only types: nothing is there at run time. */
   readonly '~inputs'?: Inputs
@@ -114,7 +114,7 @@ export const Task: TaskConstructor = class {
       id,
       description,
       schema: output,
-      code: run && { effect, settle, maxSeconds, run: (scene: CodeScene): unknown => run(scene) },
+      code: run && { effect, settle, maxSeconds, run: (context: CodeContext): unknown => run(context) },
       child: crew && ({ crew, inputs } as ChildOf),
     }
     Object.assign(this, made)

@@ -92,7 +92,7 @@ export interface OutputFileDefinition {
  * What a condition sees, of the tasks that its task waits for, and what makes the inputs of a crew, of the tasks in its context: their outputs
  * by name, as their schemas give them. A skipped task has none.
  */
-export interface SoFar {
+export interface ConditionContext {
   readonly inputs: Inputs
   readonly outputs: { readonly [task: string]: unknown }
   /** The output of the last of these tasks in the crew's order; undefined when that was skipped. */
@@ -100,7 +100,7 @@ export interface SoFar {
   readonly readFile: ReadFile
 }
 
-export type Condition = (soFar: SoFar) => boolean | Promise<boolean>
+export type Condition = (context: ConditionContext) => boolean | Promise<boolean>
 
 export interface CoworkerDefinition {
   readonly agent: AgentDefinition
@@ -119,18 +119,18 @@ export interface ChildDefinition {
   /** Those of the child run, as far as they are known before its turn comes. Files may stand there by their names. INPUT_INVALID. */
   known(own: Inputs): Inputs | undefined
   /** Those of the child run; `own` are those of the run that it works for. */
-  inputs(soFar: SoFar, own: Inputs): Promise<{ readonly inputs: Inputs; readonly files: Files }>
+  inputs(context: ConditionContext, own: Inputs): Promise<{ readonly inputs: Inputs; readonly files: Files }>
 }
 
 export interface CodeDefinition {
   readonly effect: Effect
   readonly maxSeconds: number | undefined
-  run(scene: CodeScene): unknown
+  run(context: CodeContext): unknown
   readonly settle: ((idempotencyKey: string) => Settlement | undefined | Promise<Settlement | undefined>) | undefined
 }
 
 /** What the function of a task is given. */
-export interface CodeScene extends ToolContext {
+export interface CodeContext extends ToolContext {
   readonly inputs: Inputs
   /** Of the tasks in its context, by name, as their schemas give them. Without a `context`, all earlier ones. */
   readonly outputs: { readonly [task: string]: unknown }
@@ -235,6 +235,8 @@ export interface Engine {
   readonly appended?: ((run: string, entries: readonly Entry[]) => void) | undefined
   /** Those who hear the models of the one run that is executed with this engine. */
   readonly listeners?: Listeners | undefined
+  /** The runs that work for the one run that is executed with this engine, as far as they are known: nobody reads them again. */
+  readonly within?: Map<string, RunState> | undefined
   readonly tracing?: Tracing | undefined
 }
 

@@ -77,7 +77,7 @@ export function newLife(hold: Hold, given: Given): Life {
     asked: new Map(),
     warned: new Set(),
     keys: new Map(),
-    within: given.outer?.within ?? new Map(),
+    within: given.outer?.within ?? hold.engine.within ?? new Map(),
     told: { seq: hold.state.told ?? 0 },
     queue: { steps: serially(), budget: serially(), equalCalls: seriallyByName() },
   }

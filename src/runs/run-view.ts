@@ -1,7 +1,7 @@
 // One run as it stands: the shape that library, command line and page show. Data alone, made from what was read.
 import type { CrewDefinition, Engine } from '../engine/definition.ts'
 import { costOfRun } from '../engine/plan/estimate.ts'
-import { staleTasks, type Stale } from '../engine/plan/stale-tasks.ts'
+import { staleTasks, type StaleTask } from '../engine/plan/stale-tasks.ts'
 import { plainInputs } from '../journal/files.ts'
 import { callerOf } from '../journal/paths.ts'
 import type { OpenQuestion } from '../journal/state/state.ts'
@@ -21,7 +21,7 @@ export interface RunView extends RunSummary {
   /** Open ones; those of a task that is a crew under its name: `research/q1`. */
   readonly questions: readonly OpenQuestion[]
   /** Outputs that today's code would make from something else; empty where the code is not at hand. */
-  readonly stale: readonly Stale[]
+  readonly stale: readonly StaleTask[]
   /** For a run that was made from another: what was planned for each task, and what became of it. */
   readonly plan: readonly PlannedOutcome[] | undefined
   readonly tasks: readonly TaskView[]

@@ -1,7 +1,7 @@
 // A run and the runs that work for it, as they were read: everything that shows a run is made from this, so that each journal is read
 // once, and what a task that is a crew has taken and asks counts for its run wherever that is shown.
-import { attemptsSinceDone, questionsOf, type ReadChild } from '../engine/task/children.ts'
-import { readIfThere, readRun } from '../engine/read/read-run.ts'
+import { attemptsSinceDone, questionsOf, readOnce, type ReadChild } from '../engine/task/children.ts'
+import { readRun } from '../engine/read/read-run.ts'
 import type { Entry } from '../journal/entries.ts'
 import { addTo, spentByModel, type OpenQuestion, type RunState } from '../journal/state/state.ts'
 import type { Store } from '../stores/store.ts'
@@ -21,22 +21,13 @@ export async function readUnit(store: Store, runId: string, hear?: (entry: Entry
   return unitOf(store, (await readRun(store, runId, hear)).state)
 }
 
-/** For those that have the run's own state. It stays as it is: one that is executed would count what its tasks take twice. */
-export async function unitOf(store: Store, state: RunState): Promise<Unit> {
-  const read = readOnce(store)
+/** For those that have the run's own state, and maybe some of those that work for it. It stays as it is: one that is executed would count what its tasks take twice. */
+export async function unitOf(store: Store, state: RunState, known?: ReadonlyMap<string, RunState>): Promise<Unit> {
+  const read = readOnce(store, known)
   return {
     state: await withChildren(state, read),
     questions: await questionsOf(state, read),
     held: state.status === 'running' && !(await isAbandoned(store, state.run)),
-  }
-}
-
-function readOnce(store: Store): ReadChild {
-  const known = new Map<string, Promise<RunState | undefined>>()
-  return (run) => {
-    const found = known.get(run) ?? readIfThere(store, run)
-    known.set(run, found)
-    return found
   }
 }
 

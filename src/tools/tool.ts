@@ -22,7 +22,7 @@ export interface ToolContext {
   readonly idempotencyKey: string
   /** Aborts when the run is cancelled, the time is up or another process has taken the run over. */
   readonly signal: AbortSignal
-  readonly run: string
+  readonly runId: string
   readonly task: string
   readonly readFile: ReadFile
 }

@@ -47,7 +47,7 @@ describe('the tree of a run', () => {
     const tree = createTree(store, undefined, () => 0)
     const observed = observe(store, (entry, run) => tree.hear(entry, run))
     const model = speakingModel((call) => (call === 1 ? ['Onc', go.wait, busy()] : ['Once more.']))
-    const run = await speakingCrew(model, { store: observed.store }).start()
+    const run = await speakingCrew(model, { store: observed.store }).kickoff().started
     const said: string[] = []
     for await (const event of run.events()) {
       if (!('seq' in event)) tree.said(event)

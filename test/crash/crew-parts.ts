@@ -8,7 +8,7 @@ export const measure = tool({
   description: 'Measure it',
   effect: 'read',
   input: z.object({}),
-  run(_, { run, task }) {
+  run(_, { runId: run, task }) {
     leaveTrace(run, `measure of ${task}`)
     return 'seven'
   },
@@ -26,7 +26,7 @@ export function functionOf(name: string, result: string, effect: 'read' | 'once'
   return new Task({
     name,
     effect,
-    run({ run }) {
+    run({ runId: run }) {
       leaveTrace(run, `${name} of ${name}`)
       return result
     },

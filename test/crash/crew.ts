@@ -4,7 +4,7 @@ import { Agent, Crew, Task, tool, type ToolContext } from 'reprise'
 import { z } from 'zod'
 import { leaveTrace, wasDone } from './effects.ts'
 
-function trace(name: string, { run, idempotencyKey }: ToolContext): void {
+function trace(name: string, { runId: run, idempotencyKey }: ToolContext): void {
   leaveTrace(run, `${name} ${idempotencyKey}`)
 }
 

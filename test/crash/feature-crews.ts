@@ -64,7 +64,7 @@ const payment = (name: string, effect: 'once' | 'idempotent') =>
     effect,
     approval: true,
     input: z.object({ amount: z.number() }),
-    run({ amount }, { run, task }) {
+    run({ amount }, { runId: run, task }) {
       leaveTrace(run, `${name} of ${task}`)
       return `paid ${amount}`
     },
@@ -99,8 +99,8 @@ function callbacks(): Crew {
       leaveTrace(runIn(inputs), 'before')
       return { notes: `${inputs['notes'] as string} made` }
     },
-    onTask: ({ name }, { run }) => leaveTrace(run, `told of ${name}`),
-    onStep: ({ path }, { run }) => leaveTrace(run, `told of ${path}`),
+    onTask: ({ name }, { runId }) => leaveTrace(runId, `told of ${name}`),
+    onStep: ({ path }, { runId }) => leaveTrace(runId, `told of ${path}`),
     afterKickoff: ({ runId }) => leaveTrace(runId, 'after'),
   })
 }
@@ -120,7 +120,7 @@ function busy(): Crew {
     description: 'Wait',
     effect: 'once',
     input: z.object({}),
-    async run(_, { run, signal }) {
+    async run(_, { runId: run, signal }) {
       leaveTrace(run, 'wait begun')
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
       leaveTrace(run, 'wait stopped')

@@ -136,8 +136,8 @@ export async function openHarness() {
   /** A person answers whatever is open, in the run or in that of a task of it. */
   async function answer(at: Place): Promise<void> {
     await using opened = await openCrew(at.crew, at.run, at.url)
-    for (const question of (await opened.crew.getRun(at.run)).questions) {
-      await opened.crew.answer(at.run, question.id, decide(question, at.run))
+    for (const question of (await opened.crew.run(at.run).view()).questions) {
+      await opened.crew.run(at.run).answer(question.id, decide(question, at.run))
     }
   }
 

@@ -8,7 +8,7 @@ const crew = new Crew({ name: 'held', tasks: [new Task({ name: 'job', descriptio
 if (how === 'follow') {
   // says the last entry that it saw, when there are no more
   let raw = ''
-  for await (const entry of (await crew.getRun(run)).events()) {
+  for await (const entry of crew.run(run).events()) {
     if (raw === '') process.stdout.write(' ')
     raw = entry.type
   }

@@ -28,7 +28,7 @@ export async function openCrew(name: string, run: string, store: string | Store)
 }
 
 export async function live(crew: Crew, name: string, id: string): Promise<Lived> {
-  const run = await crew.start({ id, inputs: inputsOf(name, id) })
+  const run = await crew.kickoff({ id, inputs: inputsOf(name, id) }).started
   const heard = name === 'spoken' ? await hear(run.events()) : undefined
   const { status, tasks } = await run.result()
   const outputs = tasks.map((task) => task.output ?? null)

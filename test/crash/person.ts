@@ -6,8 +6,8 @@ const [url = '', run = '', name = '', what = '', answer = ''] = process.argv.sli
 await using opened = await openCrew(name, run, url)
 const { crew } = opened
 try {
-  if (what === 'cancel') await crew.cancel(run, 'ada')
-  else await crew.answer(run, what, JSON.parse(answer) as Answer)
+  if (what === 'cancel') await crew.run(run).cancel({ by: 'ada' })
+  else await crew.run(run).answer(what, JSON.parse(answer) as Answer)
   console.log('done')
 } catch (error) {
   if (!RepriseError.isInstance(error)) throw error

@@ -44,7 +44,7 @@ export function long(): Crew {
     effect: 'read',
     cache: true,
     input: z.object({}),
-    run(_, { run, task }) {
+    run(_, { runId: run, task }) {
       leaveTrace(run, `page of ${task}`)
       return 'word '.repeat(200)
     },

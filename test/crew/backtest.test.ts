@@ -82,12 +82,12 @@ describe('a backtest', () => {
     assert.equal(read.length, 20)
     assert.deepEqual(await Promise.all(ids.map((id) => bytesOf(store, id))), before)
     assert.deepEqual([tested.equal, tested.different, tested.failed], [10, 10, 0])
-    const odd = tested.cases.find(({ run }) => run === 'claim-21')
+    const odd = tested.cases.find(({ runId }) => runId === 'claim-21')
     assert.deepEqual(odd?.old.output, { claim: '21', pay: true })
     assert.deepEqual(odd?.new?.output, { claim: '21', pay: false })
     assert.deepEqual(odd?.changes, ['description changed'])
     // equal in another order of members
-    assert.equal(tested.cases.find(({ run }) => run === 'claim-20')?.equal, true)
+    assert.equal(tested.cases.find(({ runId }) => runId === 'claim-20')?.equal, true)
     assert.ok(tested.usage.old.calls === 60 && tested.usage.new.calls === 60)
   })
 
@@ -95,7 +95,7 @@ describe('a backtest', () => {
     const { store } = await history(2)
     const { crew, model } = claims({ store, prompt: 'Decide kindly' })
     await crew.backtest('decide')
-    assert.equal((await crew.listRuns()).length, 2)
+    assert.equal((await crew.runs().page()).length, 2)
     const calls = model.calls.length
     await crew.kickoff({ inputs: { number: 1 }, reuse: true })
     assert.equal(model.calls.length - calls, 4)
@@ -167,10 +167,10 @@ describe('a backtest', () => {
     await crew.replay('letter', { inputs: { number: 7 } })
     const tested = await crew.backtest('facts')
     assert.deepEqual(
-      tested.cases.map(({ run, equal }) => [run, equal]),
+      tested.cases.map(({ runId, equal }) => [runId, equal]),
       [['claim-0', true]],
     )
-    await crew.deleteRun('claim-0')
+    await crew.run('claim-0').delete()
     await assert.rejects(crew.backtest('facts'), {
       code: 'RUN_NOT_FOUND',
       message: /its facts was made from something else, in a run that is gone/,

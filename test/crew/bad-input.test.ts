@@ -272,7 +272,12 @@ const calls: readonly (readonly [what: string, call: (crew: Crew) => unknown, co
     'OPTION_INVALID',
     /onQuestion is "approve"; give a function/,
   ],
-  ['a list of no status', (crew) => crew.listRuns({ status: any(null) }), 'OPTION_INVALID', /status is null; give '/],
+  [
+    'a list of no status',
+    (crew) => crew.runs({ status: any(null) }).page(),
+    'OPTION_INVALID',
+    /status is null; give '/,
+  ],
   ['a blank run id', (crew) => crew.kickoff({ id: '  ' }), 'OPTION_INVALID', /the run id is "  "/],
   [
     'null for the options of a plan',
@@ -288,19 +293,19 @@ const calls: readonly (readonly [what: string, call: (crew: Crew) => unknown, co
   ],
   [
     'null for the options of a list',
-    (crew) => crew.listRuns(any(null)),
+    (crew) => crew.runs(any(null)).page(),
     'OPTION_INVALID',
-    /listRuns takes an object of options, not null/,
+    /runs takes an object of options, not null/,
   ],
   [
     'a list before nothing',
-    (crew) => crew.listRuns({ before: any(null) }),
+    (crew) => crew.runs({ before: any(null) }).page(),
     'OPTION_INVALID',
     /before is null; give a run of the page before, or its id/,
   ],
   [
     'a question by its number',
-    (crew) => crew.answer('half', any(1), { decision: 'approve' }),
+    (crew) => crew.run('half').answer(any(1), { decision: 'approve' }),
     'QUESTION_NOT_FOUND',
     /the question is 1; give its id/,
   ],
@@ -318,13 +323,13 @@ const calls: readonly (readonly [what: string, call: (crew: Crew) => unknown, co
   ],
   [
     'an answer in place of a request',
-    async (crew) => (await crew.getRun('half')).toResponse(any({ after: 3 })),
+    async (crew) => crew.run('half').toResponse(any({ after: 3 })),
     'OPTION_INVALID',
     /toResponse takes a request with headers, not an object/,
   ],
   [
     'headers that are none',
-    async (crew) => (await crew.getRun('half')).toResponse(undefined, { headers: any('x') }),
+    async (crew) => crew.run('half').toResponse(undefined, { headers: any('x') }),
     'OPTION_INVALID',
     /headers of toResponse is "x", which cannot be used/,
   ],
@@ -342,7 +347,7 @@ describe('a call with something wrong in it is refused, and nothing is spent or 
       )
       assert.equal(model.calls.length, asked)
       assert.deepEqual(
-        (await crew.listRuns()).map(({ runId, status }) => `${runId} ${status}`),
+        (await crew.runs().page()).map(({ runId, status }) => `${runId} ${status}`),
         ['half stopped'],
       )
     })
@@ -353,8 +358,8 @@ describe('a call with something wrong in it is refused, and nothing is spent or 
     const note = (error: unknown): void => void unhandled.push(error)
     process.on('uncaughtException', note)
     try {
-      await assert.rejects(crewOf().importRun('/nowhere/run.jsonl', any({ bogus: 1 })), { code: 'OPTION_UNKNOWN' })
-      await assert.rejects(crewOf().importRun('/nowhere/run.jsonl'), { code: 'STORE_FAILED' })
+      await assert.rejects(crewOf().import('/nowhere/run.jsonl', any({ bogus: 1 })), { code: 'OPTION_UNKNOWN' })
+      await assert.rejects(crewOf().import('/nowhere/run.jsonl'), { code: 'STORE_FAILED' })
     } finally {
       process.off('uncaughtException', note)
     }
@@ -362,15 +367,15 @@ describe('a call with something wrong in it is refused, and nothing is spent or 
   })
 
   test('a cancellation by somebody who is no text', async () => {
-    const run = await crewOf().start()
-    await assert.rejects(run.cancel(any(1n)), { code: 'OPTION_INVALID', message: /by is 1; give a text/ })
+    const run = await crewOf().kickoff().started
+    await assert.rejects(run.cancel({ by: any(1n) }), { code: 'OPTION_INVALID', message: /by is 1; give a text/ })
     assert.equal((await run.result()).status, 'completed')
   })
 
   test('an answer that says nothing where words are needed', async () => {
     const crew = crewOf({ tasks: [task({ humanInput: true })] })
     const { questions } = await crew.kickoff({ id: 'r' })
-    const answer = crew.answer('r', questions[0]?.id ?? '', { decision: 'revise', feedback: ' ' })
+    const answer = crew.run('r').answer(questions[0]?.id ?? '', { decision: 'revise', feedback: ' ' })
     await assert.rejects(answer, { code: 'ANSWER_INVALID', message: /revise needs feedback/ })
   })
 
@@ -438,7 +443,7 @@ test('an address of models that is none is named before a run is made', async ()
     const crew = crewOf({ tasks: [task({ agent: new Agent({ role: 'A', goal: 'g', model: id }) })] })
     const words = new RegExp(`${variable} is "localhost:8080"; .* http:\\/\\/127\\.0\\.0\\.1:8080\\/v1`)
     await assert.rejects(crew.kickoff(), { code: 'MODEL_INVALID', message: words })
-    assert.deepEqual(await crew.listRuns(), [])
+    assert.deepEqual(await crew.runs().page(), [])
   }
 })
 
@@ -459,7 +464,7 @@ test('a key that no request can carry is named before a run is made, and is not 
     assert.doesNotMatch(error.message, /sk-/)
     return true
   })
-  assert.deepEqual(await crew.listRuns(), [])
+  assert.deepEqual(await crew.runs().page(), [])
 })
 
 test('a store that the environment names wrongly is refused with the name of the variable', async () => {

@@ -166,10 +166,10 @@ describe('a read tool with cache', () => {
     const script = ['a', 'b'].flatMap((task) => [asks(task, 0, { number: 1 }), says(task)])
     const { crew } = crewOf(script, { a: [page], b: [page] })
     await crew.kickoff({ id: 'r', through: 'a' })
-    await crew.invalidate('r', 'a')
+    await crew.run('r').invalidate('a')
     assert.equal(String(await crew.resume('r')), 'page 1, read 2')
     assert.deepEqual(read, [1, 1])
-    assert.equal(String(await crew.replay('b', { run: 'r' })), 'page 1, read 3')
+    assert.equal(String(await crew.replay('b', { runId: 'r' })), 'page 1, read 3')
   })
 
   test('leaves an output that it helped to make reusable by other runs', async () => {

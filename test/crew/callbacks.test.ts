@@ -29,7 +29,7 @@ function reporting(options: Partial<CrewOptions> = {}, store = memoryStore()) {
     tasks: [count, write],
     store,
     logger: { info() {}, warn() {} },
-    onTask: ({ name }: TaskOutput, { run }) => heard.push(`task ${name} of ${run}`),
+    onTask: ({ name }: TaskOutput, { runId }) => heard.push(`task ${name} of ${runId}`),
     afterKickoff: (result) => heard.push(`after ${result.runId}: ${result.status} ${String(result)}`),
     ...options,
   } as CrewOptions<readonly [typeof count, typeof write]>)
@@ -130,7 +130,7 @@ describe('callbacks', () => {
       return new Promise(() => {})
     }
     const { crew } = reporting({ onTask: hang })
-    const run = await crew.start({ id: 'r', inputs })
+    const run = await crew.kickoff({ id: 'r', inputs }).started
     await begun.promise
     await run.cancel()
     await assert.rejects(run.result(), { code: 'RUN_CANCELLED' })
@@ -145,7 +145,7 @@ describe('callbacks', () => {
       },
     })
     const slow = new Crew({ name: 'slow', tasks: [first, never], store: memoryStore() })
-    const other = await slow.start({ inputs })
+    const other = await slow.kickoff({ inputs }).started
     await waiting.promise
     await other.cancel()
     await assert.rejects(other.result(), { code: 'RUN_CANCELLED' })
@@ -362,7 +362,7 @@ describe('onStep', () => {
         return new Promise<void>(() => {})
       },
     })
-    const run = await hanging.start()
+    const run = await hanging.kickoff().started
     await begun.promise
     await run.cancel()
     await assert.rejects(run.result(), { code: 'RUN_CANCELLED' })
@@ -374,7 +374,7 @@ describe('beforeKickoff', () => {
     const { crew } = reporting({ beforeKickoff: ({ topic }) => ({ topic: `${topic as string}works` }) })
     const result = await crew.kickoff({ id: 'r', inputs })
     assert.equal(String(result), 'on fireworks')
-    assert.deepEqual((await crew.getRun('r')).inputs, { topic: 'fireworks' })
+    assert.deepEqual((await crew.run('r').view()).inputs, { topic: 'fireworks' })
     // the same call again means the same run
     assert.equal(String(await crew.kickoff({ id: 'r', inputs })), 'on fireworks')
     await assert.rejects(crew.kickoff({ id: 'r', inputs: { topic: 'ice' } }), { code: 'INPUTS_DIFFER' })
@@ -423,6 +423,6 @@ describe('beforeKickoff', () => {
       message: /what beforeKickoff gives\.topic is a Date/,
     })
     assert.equal(model.calls.length + odd.model.calls.length, 0)
-    assert.deepEqual(await crew.listRuns(), [])
+    assert.deepEqual(await crew.runs().page(), [])
   })
 })

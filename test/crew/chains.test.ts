@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Agent, Crew, Task, tool, type ForkOptions, type SoFar } from 'reprise'
+import { Agent, Crew, Task, tool, type ForkOptions, type ConditionContext } from 'reprise'
 import { z } from 'zod'
 import { memoryStore } from '../../src/stores/memory-store.ts'
 import type { Store } from '../../src/stores/store.ts'
@@ -54,7 +54,7 @@ function crewOf(definition: Definition, store: Store, paid: string[]) {
   for (const number of definition.order) {
     const listed = definition.context[number]
     const context = listed ? { context: tasks.filter(({ name }) => listed.includes(Number(name.slice(1)))) } : {}
-    const when = ({ outputs, inputs }: SoFar): boolean => pick(JSON.stringify([outputs, inputs]), 3) !== 0
+    const when = ({ outputs, inputs }: ConditionContext): boolean => pick(JSON.stringify([outputs, inputs]), 3) !== 0
     tasks.push(
       new Task({
         name: `t${number}`,
@@ -147,9 +147,10 @@ test('a chain of runs gives what fresh kickoffs give, does what was planned, pay
 
         const planned = ({ task, action, unless }: (typeof plan.tasks)[number]) => ({ task, action, unless })
         assert.deepEqual(result.plan?.map(planned), plan.tasks.map(planned))
-        for (const { task, action, unless, did } of result.plan ?? []) {
-          if (action === 'inherit') assert.ok(did === 'inherited' || did === 'skipped', `${task} was ${did}`)
-          else if (!unless) assert.ok(did === 'executed' || did === 'skipped', `${task} was ${did}`)
+        for (const { task, action, unless, outcome } of result.plan ?? []) {
+          if (action === 'inherit')
+            assert.ok(outcome === 'inherited' || outcome === 'skipped', `${task} was ${outcome}`)
+          else if (!unless) assert.ok(outcome === 'executed' || outcome === 'skipped', `${task} was ${outcome}`)
         }
         for (const [run, before] of bytes) assert.equal(await bytesOf(store, run), before)
         bytes.set(result.runId, await bytesOf(store, result.runId))

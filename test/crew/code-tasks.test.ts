@@ -1,7 +1,7 @@
 // Tasks that are functions: fetching, saving, computing.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Agent, Crew, Task, type CodeScene, type CodeTaskOptions } from 'reprise'
+import { Agent, Crew, Task, type CodeContext, type CodeTaskOptions } from 'reprise'
 import { z } from 'zod'
 import { memoryStore } from '../../src/stores/memory-store.ts'
 import type { Store } from '../../src/stores/store.ts'
@@ -31,7 +31,7 @@ function reports(
   const note = new Task({ name: 'note', description: 'Note', agent })
   const last = new Task({
     name: 'save',
-    run: ({ outputs, idempotencyKey }: CodeScene) => `saved as ${saved.push({ outputs, idempotencyKey })}`,
+    run: ({ outputs, idempotencyKey }: CodeContext) => `saved as ${saved.push({ outputs, idempotencyKey })}`,
     ...save,
   })
   const crew = new Crew({ name: 'reports', tasks: [first, note, last], store, logger: { info() {}, warn() {} } })
@@ -71,7 +71,7 @@ describe('a task that is a function', () => {
     const result = await crew.kickoff({ inputs })
     assert.equal(String(result), 'saved as 1')
     assert.deepEqual(result.task('fetch').output, { title: 'fire', at: new Date('2020-01-01') })
-    const [{ outputs, idempotencyKey }] = saved as [CodeScene]
+    const [{ outputs, idempotencyKey }] = saved as [CodeContext]
     assert.deepEqual(outputs, { fetch: { title: 'fire', at: new Date('2020-01-01') }, note: 'note on fire' })
     assert.equal(typeof idempotencyKey, 'string')
     assert.equal(model.calls.length, 1)
@@ -82,7 +82,7 @@ describe('a task that is a function', () => {
     const step = (name: string, options: Partial<CodeTaskOptions> = {}) =>
       new Task({ name, effect: 'read', run: () => name, context: [], ...options })
     const [one, two, three] = ['one', 'two', 'three'].map((name) => step(name)) as [Task, Task, Task]
-    const run = ({ outputs }: CodeScene) => Object.keys(outputs).join()
+    const run = ({ outputs }: CodeContext) => Object.keys(outputs).join()
     const tasks = [one, two, three, step('some', { run, context: [three, one] }), step('none', { run, context: [] })]
     const result = await new Crew({ name: 'given', tasks, store: memoryStore() }).kickoff()
     assert.deepEqual([result.task('some').raw, result.task('none').raw], ['one,three', ''])
@@ -110,7 +110,7 @@ describe('a task that is a function', () => {
       if (result.status === 'suspended') {
         assert.ok(cut?.type === 'tool.called' && cut.tool === 'save')
         assert.equal(result.questions[0]?.kind, 'doubt')
-        await crew.answer('r', 'q1', { decision: 'run' })
+        await crew.run('r').answer('q1', { decision: 'run' })
         await crew.resume('r')
       }
       assert.equal(saved.length, 1)
@@ -145,7 +145,7 @@ describe('a task that is a function', () => {
     assert.equal((await reading.crew.resume('r')).task('fetch').raw, 'fine')
     const asking = await saving.crew.resume('r')
     assert.equal(asking.questions[0]?.kind, 'call')
-    await saving.crew.answer('r', 'q1', { decision: 'approve' })
+    await saving.crew.run('r').answer('q1', { decision: 'approve' })
     assert.equal(String(await saving.crew.resume('r')), 'fine')
   })
 
@@ -206,7 +206,7 @@ describe('a task that is a function', () => {
     await crew.kickoff({ id: 'r', inputs })
     const given = await crew.fork({ outputs: { fetch: { title: 'ice' } }, effects: 'again' } as never)
     assert.deepEqual(given.task('fetch').output, { title: 'ice' })
-    assert.deepEqual((saved.at(-1) as CodeScene).outputs['fetch'], { title: 'ice' })
+    assert.deepEqual((saved.at(-1) as CodeContext).outputs['fetch'], { title: 'ice' })
   })
 
   test('is refused with what an agent’s task has, or without a name or a function', () => {

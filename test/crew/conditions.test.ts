@@ -1,7 +1,7 @@
 // Tasks that are executed only when a condition holds.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Agent, Crew, Task, type Condition, type SoFar } from 'reprise'
+import { Agent, Crew, Task, type Condition, type ConditionContext } from 'reprise'
 import { z } from 'zod'
 import { memoryStore } from '../../src/stores/memory-store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
@@ -26,7 +26,7 @@ const large: Condition = ({ outputs }) => (outputs['amount'] as { amount: number
 
 describe('a task with a condition', () => {
   test('sees the inputs and what earlier tasks gave, as their schemas give it', async () => {
-    const seen: Omit<SoFar, 'readFile'>[] = []
+    const seen: Omit<ConditionContext, 'readFile'>[] = []
     const { crew } = conditional(({ readFile, ...soFar }) => seen.push(soFar) > 0 && typeof readFile === 'function')
     await crew.kickoff({ inputs })
     const amount = { amount: 7, day: new Date('2020-01-01') }
@@ -93,7 +93,7 @@ describe('a task with a condition', () => {
     const replayed = await crew.replay('note')
     assert.equal(replayed.task('check').status, 'skipped')
     const { crew: later } = conditional(() => true, { store })
-    assert.equal(String(await later.replay('note', { run: replayed.runId })), 'without a check')
+    assert.equal(String(await later.replay('note', { runId: replayed.runId })), 'without a check')
     const fresh = await later.refresh()
     assert.equal(fresh.task('check').status, 'executed')
     assert.equal(String(fresh), 'after a check')
@@ -103,9 +103,9 @@ describe('a task with a condition', () => {
     const { crew, store } = conditional(large)
     await crew.kickoff({ id: 'first', inputs })
     const now = conditional(large, { store, amount: 700 }).crew
-    assert.equal((await now.replay('amount', { run: 'first', only: 'descendants' })).task('check').status, 'executed')
+    assert.equal((await now.replay('amount', { runId: 'first', only: 'descendants' })).task('check').status, 'executed')
     const given = await crew.fork({
-      run: 'first',
+      runId: 'first',
       from: 'note',
       outputs: { amount: { amount: 700, day: '2020-01-01' } },
     })
@@ -125,7 +125,7 @@ describe('a task with a condition', () => {
     const task = (name: string, options = {}) => new Task({ name, description: name, agent, context: [], ...options })
     const first = task('first')
     const second = task('second')
-    const third = task('third', { when: ({ outputs }: SoFar) => outputs['second'] !== undefined })
+    const third = task('third', { when: ({ outputs }: ConditionContext) => outputs['second'] !== undefined })
     const crewOf = (tasks: Task[]) => new Crew({ name: 'moved', tasks, store })
     assert.equal((await crewOf([first, second, third]).kickoff()).task('third').status, 'executed')
     const moved = await crewOf([first, third, second]).refresh()
@@ -142,7 +142,7 @@ describe('a task with a condition', () => {
 
     const edited = conditional(({ outputs }) => (outputs['amount'] as { amount: number }).amount > 5).crew
     await edited.kickoff({ id: 'edited', inputs, through: 'check' })
-    await edited.edit('edited', 'amount', { amount: 1, day: '2020-01-01' })
+    await edited.run('edited').edit('amount', { amount: 1, day: '2020-01-01' })
     assert.equal((await edited.resume('edited')).task('check').status, 'executed')
     assert.equal((await edited.refresh()).task('check').status, 'skipped')
   })
@@ -169,7 +169,7 @@ describe('a task with a condition', () => {
   test('that saw what a person has changed since is reported as stale', async () => {
     const { crew } = conditional(large, { amount: 700 })
     await crew.kickoff({ id: 'r', inputs, through: 'check' })
-    await crew.edit('r', 'amount', { amount: 1, day: '2020-01-01' })
+    await crew.run('r').edit('amount', { amount: 1, day: '2020-01-01' })
     const { stale } = await crew.resume('r')
     assert.deepEqual(
       stale.map(({ task, fields }) => [task, fields]),
@@ -184,14 +184,14 @@ describe('a task with a condition', () => {
     const task = (name: string, options = {}) => new Task({ name, description: name, agent, context: [], ...options })
     const [first, second] = [task('first'), task('second')]
     const crewOf = (tasks: Task[], held: readonly string[]) => {
-      const when = ({ previous }: SoFar) => held.includes(String(previous))
+      const when = ({ previous }: ConditionContext) => held.includes(String(previous))
       return new Crew({ name: 'moved', tasks: [...tasks, task('third', { when })], store })
     }
     await crewOf([first, second], ['second']).kickoff({ id: 'r' })
-    const kept = await crewOf([second, first], ['first', 'second']).refresh({ run: 'r' })
+    const kept = await crewOf([second, first], ['first', 'second']).refresh({ runId: 'r' })
     assert.equal(kept.task('third').status, 'inherited')
     assert.deepEqual((await crewOf([second, first], ['first', 'second']).plan()).execute, [])
-    const turned = await crewOf([second, first], ['second']).refresh({ run: 'r' })
+    const turned = await crewOf([second, first], ['second']).refresh({ runId: 'r' })
     assert.equal(turned.task('third').status, 'skipped')
     assert.equal(model.calls.length, 3)
   })

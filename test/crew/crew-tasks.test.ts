@@ -105,8 +105,8 @@ describe('a task that is a crew', () => {
     const waiting = await crew.kickoff({ id: 'r', inputs })
     assert.equal(waiting.status, 'suspended')
     await using helper = child.with({ store })
-    await helper.answer('r/research#1', 'q1', { decision: 'approve' })
-    assert.deepEqual((await crew.getRun('r')).questions, [])
+    await helper.run('r/research#1').answer('q1', { decision: 'approve' })
+    assert.deepEqual((await crew.run('r').view()).questions, [])
     assert.equal((await crew.resume('r')).status, 'completed')
     const inline = nested({ humanInput: true })
     assert.equal(
@@ -124,8 +124,8 @@ describe('a task that is a crew', () => {
       String(waiting),
       /^Run r waits for an answer to research\/q1: Is this result of task find good\?.* \(answer with crew\.run\('r'\)\.answer\('research\/q1', \{ decision: 'approve' \| /,
     )
-    assert.deepEqual((await crew.getRun('r')).questions, [question])
-    const answer = (id: string): Promise<void> => crew.answer('r', id, { decision: 'replace', output: 'mine' })
+    assert.deepEqual((await crew.run('r').view()).questions, [question])
+    const answer = (id: string): Promise<void> => crew.run('r').answer(id, { decision: 'replace', output: 'mine' })
     await assert.rejects(answer('q1'), { code: 'QUESTION_NOT_FOUND', message: /open are research\/q1/ })
     await assert.rejects(answer('plan/q1'), { code: 'QUESTION_NOT_FOUND', message: /open are research\/q1/ })
     await assert.rejects(answer('research/q2'), { code: 'QUESTION_NOT_FOUND' })
@@ -145,7 +145,7 @@ describe('a task that is a crew', () => {
     const onQuestion = ({ id }: Question): undefined => void asked.push(id)
     assert.equal((await outer.resume('o', { onQuestion })).status, 'suspended')
     assert.deepEqual(asked, ['all/research/q1'])
-    await outer.answer('o', 'all/research/q1', { decision: 'approve' })
+    await outer.run('o').answer('all/research/q1', { decision: 'approve' })
     assert.equal((await outer.resume('o')).status, 'completed')
   })
 
@@ -163,9 +163,9 @@ describe('a task that is a crew', () => {
     const slow = new Task({ name: 'slow', context: [], effect: 'read', run: () => answered })
     const research = new Task({ name: 'research', crew: child, context: [] })
     const crew = new Crew({ name: 'beside', tasks: [research, slow], process: 'parallel', store })
-    const run = await crew.start({ id: 'r', inputs })
+    const run = await crew.kickoff({ id: 'r', inputs }).started
     await waits.promise
-    await crew.answer('r', 'research/q1', { decision: 'approve' })
+    await crew.run('r').answer('research/q1', { decision: 'approve' })
     resolve()
     const result = await run.result()
     assert.equal(result.status, 'completed')
@@ -195,16 +195,16 @@ describe('a task that is a crew', () => {
     const failed = await crew.kickoff({ id: 'r', inputs }).catch((error: unknown) => error)
     assert.deepEqual(String(failed).match(/crew\.run.*/g), ["crew.run('r').resume()"])
     // what is recorded is read later, next to commands of its own
-    assert.doesNotMatch((await crew.getRun('r')).error?.message ?? '', /continue with/)
+    assert.doesNotMatch((await crew.run('r').view()).error?.message ?? '', /continue with/)
   })
 
   test('does not repeat its once calls in a run that is made from its, unless told to', async () => {
     const { crew, filed } = nested()
     await crew.kickoff({ id: 'one', inputs })
-    await crew.replay('research', { id: 'two', run: 'one' })
-    await crew.replay('research', { id: 'three', run: 'two' })
+    await crew.replay('research', { id: 'two', runId: 'one' })
+    await crew.replay('research', { id: 'three', runId: 'two' })
     assert.equal(filed.length, 1)
-    await crew.replay('research', { run: 'three', effects: 'again' })
+    await crew.replay('research', { runId: 'three', effects: 'again' })
     assert.equal(filed.length, 2)
   })
 
@@ -214,7 +214,7 @@ describe('a task that is a crew', () => {
     await assert.rejects(broken.crew.kickoff({ id: 'one', inputs }))
     assert.equal(broken.filed.length, 1)
     const { crew, filed } = nested({ store })
-    assert.equal((await crew.fork({ run: 'one' })).status, 'completed')
+    assert.equal((await crew.fork({ runId: 'one' })).status, 'completed')
     assert.equal(filed.length, 0)
   })
 
@@ -263,7 +263,7 @@ describe('a task that is a crew', () => {
         })
       },
     }
-    const run = await crew.with({ model: hanging }).start({ id: 'r', inputs })
+    const run = await crew.with({ model: hanging }).kickoff({ id: 'r', inputs }).started
     await asked
     await run.cancel()
     await assert.rejects(run.result(), { code: 'RUN_CANCELLED' })
@@ -274,7 +274,7 @@ describe('a task that is a crew', () => {
   test('is cancelled with it also while it waits for a person, whether somebody executes the other or not', async () => {
     const { crew, child, store } = nested({ humanInput: true })
     await crew.kickoff({ id: 'r', inputs })
-    await crew.cancel('r')
+    await crew.run('r').cancel()
     assert.equal((await stateOf(store, 'r/research#1')).status, 'cancelled')
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
     const tasks = [
@@ -293,7 +293,7 @@ describe('a task that is a crew', () => {
     const wide = new Crew({ name: 'wide', tasks, process: 'parallel', concurrency: 1, store })
     const run = await wide
       .with({ model: scriptedModel([{ when: 'Task: Find', reply: 'facts' }]) })
-      .start({ id: 's', inputs })
+      .kickoff({ id: 's', inputs }).started
     await begun
     await run.cancel()
     await assert.rejects(run.result(), { code: 'RUN_CANCELLED' })
@@ -304,9 +304,9 @@ describe('a task that is a crew', () => {
     const { crew, store } = nested({ humanInput: true, store: newStore() })
     await crew.kickoff({ id: 'r', inputs })
     const dying = dyingStore(store, (types) => types.includes('run.cancelled'))
-    await assert.rejects(crew.with({ store: dying }).cancel('r'), /the process is dead/)
+    await assert.rejects(crew.with({ store: dying }).run('r').cancel(), /the process is dead/)
     assert.equal((await stateOf(store, 'r/research#1')).status, 'suspended')
-    await assert.rejects(crew.cancel('r'), { code: 'RUN_ENDED' })
+    await assert.rejects(crew.run('r').cancel(), { code: 'RUN_ENDED' })
     assert.equal((await stateOf(store, 'r/research#1')).status, 'cancelled')
   })
 
@@ -315,13 +315,13 @@ describe('a task that is a crew', () => {
     const stopped = await crew.kickoff({ id: 'r', inputs })
     assert.equal(model.calls.length, 2)
     assert.equal(stopped.usage.spent.calls, 2)
-    const view = await crew.getRun('r')
+    const view = await crew.run('r').view()
     assert.equal(view.usage.calls, 2)
     assert.equal(view.task('research').usage.calls, 1)
-    await crew.answer('r', 'research/q1', { decision: 'approve' })
+    await crew.run('r').answer('research/q1', { decision: 'approve' })
     const done = await crew.resume('r')
     assert.equal(done.usage.spent.calls, model.calls.length)
-    assert.equal((await crew.getRun('r')).usage.calls, model.calls.length)
+    assert.equal((await crew.run('r').view()).usage.calls, model.calls.length)
   })
 
   test('is not started over with its calls forgotten when the store cannot tell them', async () => {
@@ -336,7 +336,7 @@ describe('a task that is a crew', () => {
       },
     }
     const { crew, filed } = nested({ store: failing })
-    await assert.rejects(crew.replay('research', { run: 'r' }), /the disk does not answer/)
+    await assert.rejects(crew.replay('research', { runId: 'r' }), /the disk does not answer/)
     assert.deepEqual([broken.filed.length, filed.length], [1, 0])
   })
 
@@ -346,7 +346,7 @@ describe('a task that is a crew', () => {
     const outer = (crew: Crew) => new Crew({ name: 'top', tasks: [new Task({ name: 'all', crew })], store })
     await assert.rejects(outer(broken.crew).kickoff({ id: 'r', inputs }), { code: 'MODEL_FAILED' })
     const { crew, filed } = nested({ store })
-    const done = await outer(crew).replay('all', { run: 'r' })
+    const done = await outer(crew).replay('all', { runId: 'r' })
     assert.equal(done.status, 'completed')
     assert.deepEqual([broken.filed.length, filed.length], [1, 0])
   })

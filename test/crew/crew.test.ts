@@ -81,7 +81,7 @@ describe('interpolation', () => {
       message: /task note uses \{reader\}/,
     })
     assert.equal(model.calls.length, 0)
-    assert.deepEqual(await crew.listRuns(), [])
+    assert.deepEqual(await crew.runs().page(), [])
   })
 
   test('refuses inputs that JSON does not carry, with their path', async () => {
@@ -97,7 +97,7 @@ describe('interpolation', () => {
         message,
       })
     }
-    assert.deepEqual(await crew.listRuns(), [])
+    assert.deepEqual(await crew.runs().page(), [])
   })
 })
 
@@ -117,7 +117,7 @@ describe('kickoff with an id', () => {
     await assert.rejects(crew.with({ store: dying }).kickoff({ id: 'mine', inputs }))
     assert.equal((await crew.kickoff({ id: 'mine', inputs })).status, 'completed')
     assert.equal(model.calls.length, 3)
-    assert.equal((await crew.getRun('mine')).lives, 2)
+    assert.equal((await crew.run('mine').view()).lives, 2)
   })
 
   test('refuses other inputs under the same id and leaves the run as it was', async () => {
@@ -145,7 +145,7 @@ describe('kickoff with an id', () => {
 
   test('two at once in one process: one executes, the other is refused', async () => {
     const { crew } = claims()
-    const run = await crew.start({ id: 'mine', inputs })
+    const run = await crew.kickoff({ id: 'mine', inputs }).started
     await assert.rejects(crew.kickoff({ id: 'mine', inputs }), { code: 'RUN_HELD' })
     assert.equal((await run.result()).status, 'completed')
   })
@@ -158,7 +158,7 @@ describe('replay', () => {
     const before = await entriesOf(store, 'first')
     for (const reference of [note, 'note', note.id] as const) {
       const asked = model.calls.length
-      const again = await crew.replay(reference, { run: 'first' })
+      const again = await crew.replay(reference, { runId: 'first' })
       assert.equal(model.calls.length - asked, 1)
       assert.deepEqual(again.task(facts).output, first.task(facts).output)
       assert.deepEqual(
@@ -176,7 +176,7 @@ describe('replay', () => {
     const again = await crew.replay('note', { inputs: { reader: 'Bob', notes: 'fire' } })
     assert.match(model.calls.at(-1)?.lastMessage ?? '', /Note for Bob/)
     assert.deepEqual(again.stale, [{ task: 'facts', reasons: ['input notes changed'], fields: ['input:notes'] }])
-    assert.deepEqual((await crew.getRun(again.runId)).inputs, { notes: 'fire', reader: 'Bob' })
+    assert.deepEqual((await crew.run(again.runId).view()).inputs, { notes: 'fire', reader: 'Bob' })
   })
 
   test('works on a failed run: on the failed task, and on one never reached, whose missing predecessors are executed', async () => {
@@ -189,9 +189,9 @@ describe('replay', () => {
       ['inherited', 'executed', 'executed'],
     )
     const asked = model.calls.length
-    const never = await crew.replay('note', { run: 'failed' })
+    const never = await crew.replay('note', { runId: 'failed' })
     assert.equal(model.calls.length - asked, 2)
-    const plan = (await crew.getRun(never.runId)).plan
+    const plan = (await crew.run(never.runId).view()).plan
     assert.deepEqual(
       plan?.map(({ task, action }) => `${task} ${action}`),
       ['facts inherit', 'assess execute', 'note execute'],
@@ -297,8 +297,11 @@ describe('people', () => {
   test('edit puts a person’s value in place, checked by the schema; later outputs are kept and reported as stale', async () => {
     const { crew, store, facts, assess } = claims()
     await crew.kickoff({ id: 'r', inputs, through: 'assess' })
-    await assert.rejects(crew.edit('r', facts, { policy: 1 } as never), { code: 'INPUT_INVALID', message: /policy/ })
-    await crew.edit('r', facts, { policy: 'P-78', since: '2021-01-01' }, 'ada')
+    await assert.rejects(crew.run('r').edit(facts, { policy: 1 } as never), {
+      code: 'INPUT_INVALID',
+      message: /policy/,
+    })
+    await crew.run('r').edit(facts, { policy: 'P-78', since: '2021-01-01' }, { by: 'ada' })
     const result = await crew.resume('r')
     assert.deepEqual(result.task(facts).output, { policy: 'P-78', since: new Date('2021-01-01') })
     assert.equal(result.task(facts).status, 'edited')
@@ -311,7 +314,7 @@ describe('people', () => {
   test('invalidate has a task executed again', async () => {
     const { crew, model } = claims()
     await crew.kickoff({ id: 'r', inputs, through: 'assess' })
-    await crew.invalidate('r', 'facts')
+    await crew.run('r').invalidate('facts')
     assert.equal((await crew.resume('r')).status, 'completed')
     assert.equal(model.calls.filter((call) => /Task: Facts/.test(call.lastMessage)).length, 2)
   })
@@ -320,18 +323,18 @@ describe('people', () => {
     const { crew, store } = claims()
     await crew.kickoff({ id: 'r', inputs })
     const before = await entriesOf(store, 'r')
-    await assert.rejects(crew.edit('r', 'assess', 'x'), {
+    await assert.rejects(crew.run('r').edit('assess', 'x'), {
       code: 'RUN_ENDED',
       message: /never changed; make a new run from it with crew\.run\('r'\)\.replay\('assess'\)$/,
     })
-    await assert.rejects(crew.cancel('r'), { code: 'RUN_ENDED' })
+    await assert.rejects(crew.run('r').cancel(), { code: 'RUN_ENDED' })
     assert.deepEqual(await entriesOf(store, 'r'), before)
   })
 
   test('a signal stops the work in this process and suspends the run', async () => {
     const { crew, store, facts } = claims()
     const stop = new AbortController()
-    const run = await crew.start({ id: 'r', inputs, signal: stop.signal })
+    const run = await crew.kickoff({ id: 'r', inputs, signal: stop.signal }).started
     for await (const entry of run.events()) if (entry.type === 'task.completed') stop.abort()
     const result = await run.result()
     assert.equal(result.status, 'suspended')
@@ -346,8 +349,8 @@ describe('looking at runs', () => {
     const { crew } = claims()
     await crew.kickoff({ id: 'a', inputs })
     await crew.kickoff({ id: 'b', inputs: { notes: 'n'.repeat(5_000), reader: 'x' }, through: 'facts' })
-    const replayed = await crew.replay('note', { run: 'a' })
-    const all = await crew.listRuns()
+    const replayed = await crew.replay('note', { runId: 'a' })
+    const all = await crew.runs().page()
     assert.deepEqual(
       all.map((run) => run.runId),
       [replayed.runId, 'b', 'a'],
@@ -355,11 +358,11 @@ describe('looking at runs', () => {
     assert.deepEqual(all[0]?.parent, { runId: 'a', from: 'note' })
     assert.equal(JSON.stringify(all[1]?.inputs['notes']).length, 5_002)
     assert.deepEqual(
-      (await crew.listRuns({ status: 'stopped' })).map((run) => run.runId),
+      (await crew.runs({ status: 'stopped' }).page()).map((run) => run.runId),
       ['b'],
     )
     assert.deepEqual(
-      (await crew.listRuns({ limit: 2, before: all[0]?.runId ?? '' })).map((run) => run.runId),
+      (await crew.runs({ before: all[0]?.runId ?? '' }).page(2)).map((run) => run.runId),
       ['b', 'a'],
     )
   })
@@ -367,14 +370,14 @@ describe('looking at runs', () => {
   test('gives status, times, ids, usage and lives of a run, and its tasks typed', async () => {
     const { crew, facts } = claims()
     await crew.kickoff({ id: 'a', inputs })
-    const run = await crew.getRun('a')
+    const run = await crew.run('a').view()
     assert.equal(run.status, 'completed')
     assert.equal(run.lives, 1)
     assert.equal(run.usage.calls, 3)
     assert.ok(run.createdAt <= run.updatedAt)
     const since: Date | undefined = run.task(facts).output?.since
     assert.deepEqual(since, new Date('2020-01-01'))
-    await assert.rejects(crew.getRun('none'), { code: 'RUN_NOT_FOUND' })
+    await assert.rejects(crew.run('none').view(), { code: 'RUN_NOT_FOUND' })
   })
 
   test('two crews in one store keep to themselves', async () => {
@@ -382,7 +385,7 @@ describe('looking at runs', () => {
     const { crew } = claims(standard, store)
     await crew.kickoff({ inputs })
     const other = new Crew({ name: 'other', tasks: crew.tasks, store })
-    assert.deepEqual(await other.listRuns(), [])
+    assert.deepEqual(await other.runs().page(), [])
   })
 })
 
@@ -425,18 +428,18 @@ test('a run that only newer code understands is neither resumed nor replayed', a
   }
   const later = crew.with({ store: newer })
   await assert.rejects(later.resume('r'), { code: 'JOURNAL_DAMAGED', message: /task.dreamt/ })
-  await assert.rejects(later.replay('note', { run: 'r' }), { code: 'JOURNAL_DAMAGED' })
+  await assert.rejects(later.replay('note', { runId: 'r' }), { code: 'JOURNAL_DAMAGED' })
 })
 
 test('an output that was made anew is not said to be inherited from elsewhere', async () => {
   const { crew } = claims()
   await crew.kickoff({ id: 'first', inputs })
-  const second = await crew.replay('assess', { run: 'first', through: 'assess' })
-  await crew.invalidate(second.runId, 'facts')
+  const second = await crew.replay('assess', { runId: 'first', through: 'assess' })
+  await crew.run(second.runId).invalidate('facts')
   await crew.resume(second.runId)
-  const third = await crew.replay('note', { run: second.runId })
+  const third = await crew.replay('note', { runId: second.runId })
   const from: string[] = []
-  for await (const entry of (await crew.getRun(third.runId)).events()) {
+  for await (const entry of crew.run(third.runId).events()) {
     if (entry.type === 'task.inherited' && entry.path === 'facts') from.push(entry.from.run)
   }
   assert.deepEqual(from, [second.runId])
@@ -525,7 +528,7 @@ describe('putting a crew together', () => {
       crew.kickoff(),
       (error: { code?: string }) => error.code === 'MODEL_INVALID' || error.code === 'MODEL_KEY_MISSING',
     )
-    assert.deepEqual(await crew.listRuns(), [])
+    assert.deepEqual(await crew.runs().page(), [])
   })
 
   test('with gives a copy of the same identity with other tools and another model', async () => {

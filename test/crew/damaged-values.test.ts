@@ -59,14 +59,14 @@ for (const [kind, { url, change }] of Object.entries(stores)) {
         /the stored value \S+, which entry 2 of run r refers to, is not as it was written; restore/,
       )
       assert.equal(model.calls.length, 1)
-      const exported = await refusal(() => later.exportRun('r', join(folder.path, 'out')))
+      const exported = await refusal(() => later.run('r').export(join(folder.path, 'out')))
       assert.equal(exported.code, 'JOURNAL_DAMAGED')
       assert.deepEqual(
-        (await later.listRuns()).map(({ runId, inputs }) => ({ runId, inputs })),
+        (await later.runs().page()).map(({ runId, inputs }) => ({ runId, inputs })),
         [{ runId: 'r', inputs: { topic: 'rain' } }],
       )
-      await later.deleteRun('r')
-      assert.deepEqual(await later.listRuns(), [])
+      await later.run('r').delete()
+      assert.deepEqual(await later.runs().page(), [])
       await later.close()
     })
   }
@@ -77,11 +77,11 @@ for (const [kind, { url, change }] of Object.entries(stores)) {
     await crew.kickoff({ id: 'r', inputs: { topic: 'rain'.repeat(20_000) } })
     await change(folder.path, (text) => text.replace('rain', 'hail'))
     assert.deepEqual(
-      (await crew.listRuns()).map(({ runId, inputs }) => ({ runId, inputs })),
+      (await crew.runs().page()).map(({ runId, inputs }) => ({ runId, inputs })),
       [{ runId: 'r', inputs: {} }],
     )
-    await crew.deleteRun('r')
-    assert.deepEqual(await crew.listRuns(), [])
+    await crew.run('r').delete()
+    assert.deepEqual(await crew.runs().page(), [])
     await crew.close()
   })
 

@@ -104,7 +104,7 @@ test('equal calls of coworkers in one attempt have keys of their own, in every l
     await crew.kickoff({ id: 'r' })
     assert.equal(new Set(keys).size, 2)
     const first = new Set(keys)
-    await crew.replay('pay all', { run: 'r' })
+    await crew.replay('pay all', { runId: 'r' })
     assert.deepEqual(new Set(keys), first)
   })
 })
@@ -153,7 +153,7 @@ describe('a hierarchical crew', () => {
     const asking = await crew.resume('r')
     assert.equal(asking.status, 'suspended')
     assert.equal(asking.questions[0]?.path, 'report#1/1.0/researcher#1/1.0')
-    await crew.answer('r', asking.questions[0]?.id ?? '', { decision: 'happened', result: 'fact 7' })
+    await crew.run('r').answer(asking.questions[0]?.id ?? '', { decision: 'happened', result: 'fact 7' })
     assert.equal(String(await crew.resume('r')), 'report: fact 7, 2 pages')
     assert.ok(looked.length <= 1)
   })
@@ -307,11 +307,12 @@ describe('a coworker with guardrails', () => {
       let result = await crew.kickoff({ id: 'r' })
       while (result.status === 'suspended') {
         const [question] = result.questions
-        await crew.answer(
-          'r',
-          question?.id ?? '',
-          paid.length > 0 ? { decision: 'happened', result: 'paid 1' } : { decision: 'run' },
-        )
+        await crew
+          .run('r')
+          .answer(
+            question?.id ?? '',
+            paid.length > 0 ? { decision: 'happened', result: 'paid 1' } : { decision: 'run' },
+          )
         result = await crew.resume('r')
       }
       assert.equal(String(result), 'lead heard: a fine draft')
@@ -394,7 +395,7 @@ describe('a coworker whose maxSeconds are up', () => {
     // nor in another life, nor in a run made from it
     assert.equal((await slow(2, store).crew.resume('r')).questions.length, 1)
     const replayed = slow(1, store)
-    assert.equal((await replayed.crew.replay('report', { run: 'r' })).questions.length, 1)
+    assert.equal((await replayed.crew.replay('report', { runId: 'r' })).questions.length, 1)
     assert.equal(replayed.calls(), 0)
   })
 })

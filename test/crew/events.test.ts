@@ -13,7 +13,7 @@ import { busy, gate, speakingCrew, speakingModel } from './speaking-model.ts'
 describe('a listener', () => {
   test('hears what a model says while it says it, behind the entries before the call', async () => {
     const more = gate()
-    const run = await speakingCrew(speakingModel(() => ['Once ', more.wait, 'upon a time.'])).start()
+    const run = await speakingCrew(speakingModel(() => ['Once ', more.wait, 'upon a time.'])).kickoff().started
     const events: RunEvent[] = []
     for await (const event of run.events()) {
       events.push(event)
@@ -33,7 +33,8 @@ describe('a listener', () => {
   })
 
   test('hears thoughts apart from texts', async () => {
-    const run = await speakingCrew(speakingModel(() => [{ thought: 'Hm.' }, 'Yes.', { thought: 'Or?' }])).start()
+    const run = await speakingCrew(speakingModel(() => [{ thought: 'Hm.' }, 'Yes.', { thought: 'Or?' }])).kickoff()
+      .started
     assert.deepEqual(deltasOf(await eventsOf(run)), ['<Hm.>', 'Yes.', '<Or?>'])
   })
 
@@ -41,7 +42,7 @@ describe('a listener', () => {
     const model = speakingModel((call) => (call === 1 ? ['Once', busy()] : [{ thought: 'Hm.' }, 'Once ', 'more.']))
     const again = speakingModel((call) => (call === 1 ? ['Once', busy()] : [{ thought: 'Hm.' }, 'Once ', 'more.']))
     const [heard, unheard] = [newStore(), newStore()]
-    await eventsOf(await speakingCrew(model, { store: heard }).start({ id: 'r' }))
+    await eventsOf(await speakingCrew(model, { store: heard }).kickoff({ id: 'r' }).started)
     await speakingCrew(again, { store: unheard }).kickoff({ id: 'r' })
     assert.deepEqual(
       [model.asked, again.asked],
@@ -62,7 +63,7 @@ describe('a listener', () => {
       yield go.wait
       yield 'end'
     })
-    const run = await speakingCrew(model).start()
+    const run = await speakingCrew(model).kickoff().started
     const events = run.events()[Symbol.asyncIterator]()
     await said.wait
     const pieces: RunEvent[] = []
@@ -73,7 +74,7 @@ describe('a listener', () => {
   })
 
   test('who takes nothing does not hold the run up', async () => {
-    const run = await speakingCrew(speakingModel(() => ['Done.'])).start()
+    const run = await speakingCrew(speakingModel(() => ['Done.'])).kickoff().started
     const events = run.events()
     assert.equal(String(await run.result()), 'Done.')
     // and what it was late for is still complete
@@ -84,7 +85,7 @@ describe('a listener', () => {
 
   test('who comes in the middle hears it from the beginning', async () => {
     const [first, go] = [gate(), gate()]
-    const run = await speakingCrew(speakingModel(() => ['Once ', 'upon ', go.wait, 'a time.'])).start()
+    const run = await speakingCrew(speakingModel(() => ['Once ', 'upon ', go.wait, 'a time.'])).kickoff().started
     const early = eventsOf(run, (event) => event.type === 'text.delta' && first.open())
     await first.wait
     const late = await eventsOf(run, (event) => event.type === 'text.delta' && go.open())
@@ -93,13 +94,13 @@ describe('a listener', () => {
   })
 
   test('who comes when it is over gets the entries only', async () => {
-    const run = await speakingCrew(speakingModel(() => ['Done.'])).start()
+    const run = await speakingCrew(speakingModel(() => ['Done.'])).kickoff().started
     await run.result()
     assert.deepEqual(deltasOf(await eventsOf(run)), [])
   })
 
   test('who stops listening in the middle leaves the run and the others as they are', async () => {
-    const run = await speakingCrew(speakingModel(() => ['Once ', 'more.'])).start()
+    const run = await speakingCrew(speakingModel(() => ['Once ', 'more.'])).kickoff().started
     const other = eventsOf(run)
     for await (const event of run.events()) if (event.type === 'text.delta') break
     assert.equal(deltasOf(await other).join(''), 'Once more.')
@@ -108,7 +109,7 @@ describe('a listener', () => {
 
   test('can stop at once while nothing comes', async () => {
     const go = gate()
-    const run = await speakingCrew(speakingModel(() => [go.wait, 'Done.'])).start()
+    const run = await speakingCrew(speakingModel(() => [go.wait, 'Done.'])).kickoff().started
     const events = run.events()[Symbol.asyncIterator]()
     await events.next()
     await events.next()
@@ -120,7 +121,7 @@ describe('a listener', () => {
   })
 
   test('gets only entries behind the one that it names', async () => {
-    const run = await speakingCrew(speakingModel(() => ['Done.'])).start()
+    const run = await speakingCrew(speakingModel(() => ['Done.'])).kickoff().started
     await run.result()
     const events: RunEvent[] = []
     for await (const event of run.events({ after: 3 })) events.push(event)
@@ -133,7 +134,7 @@ describe('however quick a listener is', () => {
     test(`${pace}, the pieces of each path make the text of its entry`, async () => {
       const words = (call: number) => Array.from({ length: 50 }, (_, index) => `${call}.${index} `)
       const model = speakingModel((call) => (call === 2 ? [...words(9), busy()] : words(call)))
-      const run = await speakingCrew(model, { tasks: ['one', 'two', 'three'] }).start()
+      const run = await speakingCrew(model, { tasks: ['one', 'two', 'three'] }).kickoff().started
       const said = new Map<string, string>()
       let replies = 0
       for await (const event of run.events()) {
@@ -153,7 +154,7 @@ describe('a try that failed', () => {
   test('is taken back before the next one is heard', async () => {
     const heard = gate()
     const model = speakingModel((call) => (call === 1 ? ['Onc', heard.wait, busy()] : ['Once more.']))
-    const run = await speakingCrew(model).start()
+    const run = await speakingCrew(model).kickoff().started
     const events = await eventsOf(run, (event) => event.type === 'text.delta' && heard.open())
     assert.deepEqual(deltasOf(events), ['Onc', '(reset)', 'Once more.'])
     assert.equal((events.find(isReply)?.tries ?? []).length, 1)
@@ -161,7 +162,7 @@ describe('a try that failed', () => {
 
   test('is no news for who has heard nothing of it', async () => {
     const model = speakingModel((call) => (call === 1 ? ['Onc', busy()] : ['Once more.']))
-    const run = await speakingCrew(model).start()
+    const run = await speakingCrew(model).kickoff().started
     const events = run.events()
     await run.result()
     const late: RunEvent[] = []
@@ -171,7 +172,7 @@ describe('a try that failed', () => {
 
   test('is taken back before the entry that says that the call has failed', async () => {
     const heard = gate()
-    const run = await speakingCrew(speakingModel(() => ['Onc', heard.wait, new Error('no')])).start()
+    const run = await speakingCrew(speakingModel(() => ['Onc', heard.wait, new Error('no')])).kickoff().started
     const events = await eventsOf(run, (event) => event.type === 'text.delta' && heard.open())
     assert.deepEqual(events.slice(2).map(shown), ['Onc', '(reset)', 'model.failed', 'run.failed'])
   })
@@ -182,7 +183,7 @@ describe('a try that failed', () => {
     const append: Store['append'] = (lease, after, batch) =>
       after === 2 ? Promise.reject(new Error('the disk is full')) : inner.append(lease, after, batch)
     const model = speakingModel(() => ['Done.', heard.wait])
-    const run = await speakingCrew(model, { store: { ...inner, append } }).start()
+    const run = await speakingCrew(model, { store: { ...inner, append } }).kickoff().started
     const events: RunEvent[] = []
     const following = async (): Promise<void> => {
       for await (const event of run.events()) {
@@ -196,7 +197,8 @@ describe('a try that failed', () => {
 
   test('is taken back when the run is stopped in the middle of it', async () => {
     const stop = new AbortController()
-    const run = await speakingCrew(speakingModel(() => ['Onc', new Promise(() => {})])).start({ signal: stop.signal })
+    const run = await speakingCrew(speakingModel(() => ['Onc', new Promise(() => {})])).kickoff({ signal: stop.signal })
+      .started
     const events = await eventsOf(run, (event) => event.type === 'text.delta' && stop.abort())
     assert.deepEqual(events.slice(2).map(shown), ['Onc', '(reset)', 'run.suspended'])
   })
@@ -212,7 +214,7 @@ describe('a model', () => {
   test('is not streamed any more when the last listener has gone', async () => {
     const heard = gate()
     const model = speakingModel((call) => (call === 1 ? ['Once', heard.wait] : ['Twice']))
-    const run = await speakingCrew(model, { tasks: ['one', 'two'] }).start()
+    const run = await speakingCrew(model, { tasks: ['one', 'two'] }).kickoff().started
     for await (const event of run.events()) if (event.type === 'text.delta') break
     heard.open()
     await run.result()
@@ -221,7 +223,7 @@ describe('a model', () => {
 
   test('that cannot stream is heard in one piece', async () => {
     const script = scriptedModel([{ when: /./, reply: 'All at once.' }])
-    const run = await speakingCrew({ ...script, doStream: undefined } as unknown as typeof script).start()
+    const run = await speakingCrew({ ...script, doStream: undefined } as unknown as typeof script).kickoff().started
     assert.deepEqual(deltasOf(await eventsOf(run)), ['All at once.'])
   })
 })
@@ -231,9 +233,9 @@ describe('a run that', () => {
     const stop = new AbortController()
     const model = speakingModel(() => (stop.signal.aborted ? ['Once ', 'more.'] : [new Promise(() => {})]))
     const crew = speakingCrew(model)
-    const first = await crew.start({ id: 'r', signal: stop.signal })
+    const first = await crew.kickoff({ id: 'r', signal: stop.signal }).started
     await eventsOf(first, (event) => event.type === 'task.started' && stop.abort())
-    const run = await crew.startResume('r')
+    const run = await crew.resume('r').started
     const events: RunEvent[] = []
     for await (const event of run.events({ after: 3 })) events.push(event)
     assert.equal(deltasOf(events.filter((event) => event.type !== 'text.reset')).join(''), 'Once more.')
@@ -248,7 +250,7 @@ describe('a run that', () => {
       { tasks: ['one', 'two'] },
     )
     const { runId } = await crew.kickoff()
-    const run = await crew.startFork({ run: runId, from: 'two' })
+    const run = await crew.fork({ runId, from: 'two' }).started
     assert.notEqual(run.id, runId)
     assert.deepEqual(deltasOf(await eventsOf(run)), ['call 3'])
   })
@@ -259,7 +261,7 @@ describe('a run that', () => {
     const agent = new Agent({ role: 'Clerk', goal: 'Speak', model: parent })
     const note = new Task({ name: 'note', description: 'Say it', agent })
     const crew = new Crew({ name: 'outer', tasks: [new Task({ name: 'inner', crew: inner }), note], store: newStore() })
-    const run = await crew.start()
+    const run = await crew.kickoff().started
     assert.deepEqual(deltasOf(await eventsOf(run)), ['of the parent'])
     assert.deepEqual(child.asked, ['whole'])
   })
@@ -303,22 +305,28 @@ test('a model that speaks without a pause does not keep other entries waiting', 
   assert.equal(passes, 1)
 })
 
-test('who looks at a run by its id gets entries only, also in the process that executes it', async () => {
+test('who asks the crew that executes a run for it by its id hears its models too; another one gets entries only', async () => {
   const [heard, go] = [gate(), gate()]
-  const crew = speakingCrew(speakingModel(() => ['Once ', heard.wait, 'more.', go.wait]))
-  const run = await crew.start({ id: 'r' })
+  const store = newStore()
+  const crew = speakingCrew(
+    speakingModel(() => ['Once ', heard.wait, 'more.', go.wait]),
+    { store },
+  )
+  const run = await crew.kickoff({ id: 'r' }).started
   const live = eventsOf(run, (event) => event.type === 'text.delta' && heard.open())
+  const byId = eventsOf(crew.run('r'))
   const types: string[] = []
-  for await (const event of (await crew.getRun('r')).events()) {
+  for await (const event of crew.with({ store }).run('r').events()) {
     types.push(event.type)
     if (event.type === 'task.started') go.open()
   }
   assert.deepEqual(types, ['run.created', 'task.started', 'model.replied', 'task.completed', 'run.completed'])
   assert.ok(deltasOf(await live).length > 0)
+  assert.equal(deltasOf(await byId).join(''), 'Once more.')
 })
 
 test('refuses an option that it does not have, with the one that was meant', async () => {
-  const run = await speakingCrew(speakingModel(() => ['Done.'])).start()
+  const run = await speakingCrew(speakingModel(() => ['Done.'])).kickoff().started
   assert.throws(() => run.events({ afer: 3 } as object), { code: 'OPTION_UNKNOWN', message: /did you mean after/ })
   await run.result()
 })

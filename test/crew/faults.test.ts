@@ -39,7 +39,7 @@ for (const [what, fault, message] of faults) {
     const tasks = ['first', 'second'].map((name) => new Task({ name, description: `The ${name}`, agent }))
     const crew = new Crew({ name: 'faults', tasks, store: memoryStore() })
     await assert.rejects(crew.kickoff({ id: 'r' }), { code: 'MODEL_FAILED', runId: 'r', task: 'second', message })
-    const failed = await crew.getRun('r')
+    const failed = await crew.run('r').view()
     assert.equal(failed.status, 'failed')
     assert.equal(failed.task('first').raw, 'reply 1')
     ill = false
@@ -64,7 +64,7 @@ test('a server that is busy for a moment is asked again after the time that it n
   })
   assert.equal(String(await crew.kickoff({ id: 'r' })), 'at last')
   const tries: string[] = []
-  for await (const entry of (await crew.getRun('r')).events()) {
+  for await (const entry of crew.run('r').events()) {
     if (entry.type === 'model.replied') tries.push(...(entry.tries ?? []).map((failed) => failed.error))
   }
   assert.deepEqual(tries, ['HTTP 429: Slow down'])

@@ -59,7 +59,7 @@ describe('a file among the inputs', () => {
       text: 'Task: Read [file claim.pdf]',
       files: [reference],
     })
-    const [summary] = await crew.listRuns()
+    const [summary] = await crew.runs().page()
     assert.deepEqual(summary?.inputs, { claim: { $file: reference } })
   })
 
@@ -202,12 +202,12 @@ for (const kind of ['sqlite', 'file'] as const) {
         const { crew, seen } = fileCrew(store)
         await crew.kickoff({ id: 'first', inputs: { claim: file(claim.path) } })
         rmSync(claim.path)
-        await crew.replay('sum', { run: 'first', id: 'second' })
-        await crew.deleteRun('first')
-        const third = await crew.replay('read', { run: 'second', id: 'third' })
+        await crew.replay('sum', { runId: 'first', id: 'second' })
+        await crew.run('first').delete()
+        const third = await crew.replay('read', { runId: 'second', id: 'third' })
         assert.equal(third.status, 'completed')
         assert.deepEqual(seen.at(-2), [seenPdf])
-        await crew.deleteRun('second')
+        await crew.run('second').delete()
         assert.deepEqual(await crew.backtest('read', { runs: ['third'] }).then(({ equal }) => equal), 1)
         assert.deepEqual(seen.at(-1), [seenPdf])
       } finally {
@@ -229,7 +229,7 @@ describe('a run that is there already', () => {
     const [again] = await crew.kickoffForEach([call.inputs], { id: () => 'r' })
     assert.equal(again?.status, 'completed')
     assert.equal((await refusal(() => crew.kickoff({ ...call, id: 'other' }))).code, 'INPUT_INVALID')
-    assert.equal((await refusal(() => crew.fork({ run: 'r', inputs: call.inputs }))).code, 'INPUT_INVALID')
+    assert.equal((await refusal(() => crew.fork({ runId: 'r', inputs: call.inputs }))).code, 'INPUT_INVALID')
   })
 
   test('is not continued with a file that has changed, and says so by name', async () => {
@@ -247,16 +247,16 @@ describe('a run that is there already', () => {
     await using claim = await claimFile()
     const { crew, seen } = fileCrew(newStore())
     await crew.kickoff({ id: 'a', inputs: { claim: file(claim.path) } })
-    const same = await crew.refresh({ run: 'a', inputs: { claim: file(claim.path) } })
+    const same = await crew.refresh({ runId: 'a', inputs: { claim: file(claim.path) } })
     assert.deepEqual(
       same.tasks.map((task) => task.status),
       ['inherited', 'inherited'],
     )
     writeFileSync(claim.path, '%PDF-1.7 another')
-    const changed = await crew.fork({ run: 'a', id: 'b', inputs: { claim: file(claim.path) } })
+    const changed = await crew.fork({ runId: 'a', id: 'b', inputs: { claim: file(claim.path) } })
     assert.deepEqual(changed.plan?.[0]?.reasons, ['input claim changed'])
     assert.notDeepEqual(seen.at(-1), seen[0])
-    const diff = await crew.diff('a', 'b')
+    const diff = await crew.run('a').diff('b')
     assert.equal(diff.inputs.length, 1)
     assert.match(
       JSON.stringify(diff.inputs[0]),
@@ -267,8 +267,8 @@ describe('a run that is there already', () => {
   test('lends its file to a fork that is given its inputs as they are shown', async () => {
     const { crew, seen } = fileCrew(newStore(), {}, 'Read {claim} for {reader}')
     await crew.kickoff({ id: 'a', inputs: { claim: file(pdf, { name: 'claim.pdf' }), reader: 'Ada' } as never })
-    const { inputs } = await crew.getRun('a')
-    await crew.fork({ run: 'a', inputs: { ...inputs, reader: 'Bob' } as never })
+    const { inputs } = await crew.run('a').view()
+    await crew.fork({ runId: 'a', inputs: { ...inputs, reader: 'Bob' } as never })
     assert.deepEqual(seen[2], [seenPdf])
   })
 })
@@ -280,7 +280,7 @@ test('beforeKickoff may pass files on, and add some', async () => {
   const { crew, seen } = fileCrew(store, { beforeKickoff }, 'Read {claim} and {photo}')
   await crew.kickoff({ id: 'a', inputs: { claim: file(pdf, { name: 'claim.pdf' }) } })
   assert.deepEqual(seen[0], [seenPdf, `photo.png image/png ${hashBytes(extra)}`])
-  await crew.fork({ run: 'a', from: 'read', inputs: {} })
+  await crew.fork({ runId: 'a', from: 'read', inputs: {} })
   assert.deepEqual(seen[2], seen[0])
 })
 
@@ -350,7 +350,7 @@ describe('readFile', () => {
     up = true
     assert.equal((await crew.resume('r')).output, pdf.length)
     const fork = await crew.replay('size')
-    await crew.deleteRun('r')
+    await crew.run('r').delete()
     assert.equal(fork.output, pdf.length)
   })
 
@@ -387,8 +387,8 @@ describe('data that looks like a reference', () => {
     await reading.kickoff({ id: 'r', inputs: { claim: { a: alike, $$file: 1 } } })
     assert.deepEqual(seen, [[], []])
     assert.ok(calls[0]?.lastMessage.includes(JSON.stringify({ a: alike, $$file: 1 })))
-    assert.deepEqual((await reading.getRun('r')).inputs, { claim: { a: alike, $$file: 1 } })
-    assert.deepEqual((await reading.listRuns())[0]?.inputs, { claim: { a: alike, $$file: 1 } })
+    assert.deepEqual((await reading.run('r').view()).inputs, { claim: { a: alike, $$file: 1 } })
+    assert.deepEqual((await reading.runs().page())[0]?.inputs, { claim: { a: alike, $$file: 1 } })
     const look = new Task({ name: 'look', run: ({ inputs }) => void given.push(inputs) })
     await new Crew({ name: 'code', tasks: [look], store }).kickoff({ inputs: { claim: alike } })
     assert.deepEqual(given, [{ claim: alike }])
@@ -417,7 +417,7 @@ test('an exported run brings its files along, whatever they say, and lacks none 
   const elsewhere = newStore()
   await importRun({ store: elsewhere, world: realWorld() }, [text])
   const { crew: there, seen } = fileCrew(elsewhere)
-  await there.replay('read', { run: 'r' })
+  await there.replay('read', { runId: 'r' })
   assert.deepEqual(seen[0], [seenPdf])
   assert.equal((await stateOf(elsewhere, 'r')).status, 'suspended')
 })
@@ -428,7 +428,7 @@ describe('refused before anything is spent', () => {
     const { code, message } = await refusal(() => crew.kickoff({ inputs: { claim: claim as object } }))
     assert.equal(code, 'INPUT_INVALID')
     assert.equal(calls.length, 0)
-    assert.equal((await crew.listRuns()).length, 0)
+    assert.equal((await crew.runs().page()).length, 0)
     return message
   }
 
@@ -516,7 +516,7 @@ test('kinds are told by the name, else by the first bytes', async () => {
   const { crew } = fileCrew(newStore())
   const claim = kinds.map(([name, bytes]) => file(Buffer.from(bytes as string), { name }))
   await crew.kickoff({ id: 'r', inputs: { claim } })
-  const { inputs } = await crew.getRun('r')
+  const { inputs } = await crew.run('r').view()
   assert.deepEqual(
     (inputs['claim'] as unknown as { $file: { mediaType: string } }[]).map(({ $file }) => $file.mediaType),
     kinds.map(([, , type]) => type),

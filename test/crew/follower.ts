@@ -6,5 +6,5 @@ await using crew = speakingCrew(
   speakingModel(() => []),
   { store },
 )
-const response = (await crew.getRun(run)).toResponse()
+const response = await crew.run(run).toResponse()
 for await (const bytes of response.body ?? []) process.stdout.write(bytes)

@@ -27,10 +27,10 @@ test('kickoffForEach gives each its own run, keeps all of them, and answers in t
     results.map((result) => String(result)),
     ['on fire', 'on water', 'on air'],
   )
-  const runs = await crew.listRuns()
+  const runs = await crew.runs().page()
   assert.equal(runs.length, 3)
   const water = results[1]?.runId
-  assert.equal(String(await crew.replay('write', { run: water as string, inputs: { topic: 'ice' } })), 'on ice')
+  assert.equal(String(await crew.replay('write', { runId: water as string, inputs: { topic: 'ice' } })), 'on ice')
 })
 
 test('a run that fails fails no other, and its place says so', async () => {
@@ -89,7 +89,7 @@ test('whatever is wrong with one of the inputs is said before the first run is s
     { id: () => 'same' },
   )
   assert.equal(model.calls.length, 0)
-  assert.deepEqual(await crew.listRuns(), [])
+  assert.deepEqual(await crew.runs().page(), [])
 })
 
 test('a signal suspends what is under way and leaves the rest for later', async () => {

@@ -35,7 +35,7 @@ describe('replay', () => {
       const { crew, model } = diamond({ store, answers: { join: `join ${word}` } })
       const again = await crew.replay('join')
       assert.deepEqual(asked(model), ['join', 'end'])
-      assert.equal((await crew.getRun(again.runId)).parent?.runId, runs.at(-1))
+      assert.equal((await crew.run(again.runId).view()).parent?.runId, runs.at(-1))
       assert.equal(again.task('join').raw, `join ${word}`)
       assert.deepEqual(await Promise.all(runs.map((run) => bytesOf(store, run))), before)
       runs.push(again.runId)
@@ -47,7 +47,7 @@ describe('replay', () => {
     await crew.kickoff({ id: 'first', inputs })
     await crew.replay('end', { id: 'mine' })
     const calls = model.calls.length
-    const later = await crew.replay('end', { id: 'mine', run: 'first' })
+    const later = await crew.replay('end', { id: 'mine', runId: 'first' })
     assert.equal(later.runId, 'mine')
     assert.equal(model.calls.length, calls)
     await assert.rejects(crew.replay('join', { id: 'mine' }), {
@@ -59,13 +59,13 @@ describe('replay', () => {
       message: /reader was "Ada" and is "Bob"/,
     })
     await assert.rejects(crew.replay('end', { id: 'first' }), { code: 'INPUTS_DIFFER', message: /from no other run/ })
-    await crew.fork({ id: 'given', run: 'first', outputs: { left: 'A' } })
-    await assert.rejects(crew.fork({ id: 'given', run: 'first', outputs: { left: 'B' } }), {
+    await crew.fork({ id: 'given', runId: 'first', outputs: { left: 'A' } })
+    await assert.rejects(crew.fork({ id: 'given', runId: 'first', outputs: { left: 'B' } }), {
       code: 'INPUTS_DIFFER',
       message: /was made with other inputs, outputs or policies/,
     })
-    await crew.replay('end', { id: 'bob', run: 'first', inputs: { reader: 'Bob' } })
-    await assert.rejects(crew.replay('end', { id: 'bob', run: 'first' }), { code: 'INPUTS_DIFFER' })
+    await crew.replay('end', { id: 'bob', runId: 'first', inputs: { reader: 'Bob' } })
+    await assert.rejects(crew.replay('end', { id: 'bob', runId: 'first' }), { code: 'INPUTS_DIFFER' })
   })
 })
 
@@ -95,7 +95,7 @@ describe('new inputs over outputs made from old ones', () => {
       message: /start \(input topic changed\); nothing was executed/,
     })
     assert.equal(model.calls.length, 6)
-    assert.equal((await crew.listRuns()).length, 1)
+    assert.equal((await crew.runs().page()).length, 1)
   })
 
   test('have just what they touch executed when told so', async () => {
@@ -114,7 +114,7 @@ describe('new inputs over outputs made from old ones', () => {
     await crew.kickoff({ inputs })
     const again = await crew.fork({ inputs: { reader: 'Bob' } })
     assert.deepEqual(asked(model, 6), ['end'])
-    assert.deepEqual((await crew.getRun(again.runId)).inputs, { topic: 'water', reader: 'Bob' })
+    assert.deepEqual((await crew.run(again.runId).view()).inputs, { topic: 'water', reader: 'Bob' })
   })
 })
 
@@ -188,7 +188,7 @@ describe('fork', () => {
     await crew.kickoff()
     const first = await crew.replay('file')
     // a fork of the replay of the run that made the call
-    const second = await crew.fork({ run: first.runId, from: 'file' })
+    const second = await crew.fork({ runId: first.runId, from: 'file' })
     assert.deepEqual([first.task('file').raw, second.task('file').raw], ['filed 1', 'filed 1'])
     assert.equal(filed.length, 1)
     assert.equal((await crew.replay('file', { effects: 'again' })).task('file').raw, 'filed 2')
@@ -228,7 +228,7 @@ describe('calls that must not be repeated', () => {
       await paying(store).crew.kickoff({ id: 'one' })
       const { crew, keys } = paying(store, 'A, politely')
       await crew.fork({ id: 'two', effects: 'again', ...(through === undefined ? {} : { through }) })
-      await crew.replay('pay', { run: 'two' })
+      await crew.replay('pay', { runId: 'two' })
       assert.deepEqual(keys, [])
     }
   })
@@ -264,7 +264,7 @@ describe('calls that must not be repeated', () => {
     const { promise: hanging, resolve: go } = Promise.withResolvers<void>()
     const model = scriptedModel([{ when: 'Task:', reply: 'x' }])
     const slow = { ...model, doGenerate: async (request: never) => (await hanging, model.doGenerate(request)) }
-    const run = await crew.with({ model: slow }).start({ id: 'busy', inputs })
+    const run = await crew.with({ model: slow }).kickoff({ id: 'busy', inputs }).started
     await assert.rejects(crew.replay('end'), { code: 'RUN_HELD', message: /busy, is being executed by process \d+/ })
     go()
     await run.result()
@@ -297,7 +297,7 @@ describe('a call with what cannot be', () => {
       /the plan of a resume has no option "inputs"/,
     )
     await refused(() => crew.plan({ of: 'fork', reuse: true } as never), 'OPTION_UNKNOWN', /no option "reuse"/)
-    await refused(() => crew.listRuns({ limit: 1.5 }), 'OPTION_INVALID', /limit is 1.5; give a whole number/)
+    await refused(() => crew.runs().page(1.5), 'OPTION_INVALID', /limit is 1.5; give a whole number/)
     await refused(() => crew.backtest('left', { runs: 1.5 }), 'OPTION_INVALID', /runs is 1.5/)
     await refused(() => crew.backtest('left', { runs: 'one' as never }), 'OPTION_INVALID', /runs is "one"/)
     await refused(
@@ -307,11 +307,11 @@ describe('a call with what cannot be', () => {
     )
     await refused(() => crew.prune({ keep: 1, dryRun: 'no' as never }), 'OPTION_INVALID', /dryRun is "no"/)
     await refused(
-      () => crew.importRun(undefined as never),
+      () => crew.import(undefined as never),
       'OPTION_INVALID',
       /the file to import is undefined; give a text/,
     )
-    assert.equal((await crew.listRuns()).length, 1)
+    assert.equal((await crew.runs().page()).length, 1)
     await refused(() => diamond().crew.plan({ from: 'end' }), 'RUN_NOT_FOUND', /start one with crew\.kickoff\(\)$/)
   })
 })

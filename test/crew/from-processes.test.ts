@@ -27,7 +27,7 @@ for (const kind of ['sqlite', 'file'] as const) {
       await using stage = await openStage(kind)
       await failedRun(stage)
 
-      const fromFailed = await step(stage, { act: 'replay', task: 'weigh', options: { run: 'first' } })
+      const fromFailed = await step(stage, { act: 'replay', task: 'weigh', options: { runId: 'first' } })
       assert.deepEqual(fromFailed.asked, ['weigh', 'note'])
       assert.deepEqual(fromFailed.tasks, {
         gather: 'inherited: alpha gather',
@@ -37,11 +37,16 @@ for (const kind of ['sqlite', 'file'] as const) {
       })
 
       const words = { weigh: 'weighed later' }
-      const neverReached = await step(stage, { act: 'replay', task: 'note', options: { run: 'first' }, words })
+      const neverReached = await step(stage, { act: 'replay', task: 'note', options: { runId: 'first' }, words })
       assert.deepEqual(neverReached.asked, ['weigh', 'note'], 'what is missing before it is executed first')
 
       const [run = ''] = [neverReached.runId]
-      const again = await step(stage, { act: 'replay', task: 'note', options: { run }, words: { note: 'another' } })
+      const again = await step(stage, {
+        act: 'replay',
+        task: 'note',
+        options: { runId: run },
+        words: { note: 'another' },
+      })
       assert.deepEqual(again.asked, ['note'])
       assert.equal(again.tasks?.['weigh'], 'inherited: alpha weighed later')
       assert.equal(again.raw, 'alpha another')
@@ -52,15 +57,15 @@ for (const kind of ['sqlite', 'file'] as const) {
       await using stage = await openStage(kind)
       await failedRun(stage)
 
-      const whole = await step(stage, { act: 'fork', options: { run: 'first' } })
+      const whole = await step(stage, { act: 'fork', options: { runId: 'first' } })
       assert.deepEqual(whole.asked, ['weigh', 'note'])
 
       const outputs = { weigh: 'weighed by hand' }
-      const given = await step(stage, { act: 'fork', options: { run: 'first', from: 'note', outputs } })
+      const given = await step(stage, { act: 'fork', options: { runId: 'first', from: 'note', outputs } })
       assert.deepEqual(given.asked, ['note'])
       assert.equal(given.tasks?.['weigh'], 'edited: weighed by hand')
 
-      const again = await step(stage, { act: 'fork', options: { run: given.runId, inputs: { reader: 'Bob' } } })
+      const again = await step(stage, { act: 'fork', options: { runId: given.runId, inputs: { reader: 'Bob' } } })
       assert.deepEqual(again.asked, ['note'])
       assert.equal(again.tasks?.['weigh'], 'inherited: weighed by hand')
     })
@@ -94,7 +99,7 @@ for (const kind of ['sqlite', 'file'] as const) {
       await using stage = await openStage(kind)
       await stage.live({ act: 'kickoff', options: { id: 'first', inputs } })
       const { first } = Object.fromEntries(await stage.bytes())
-      const options = { id: 'forked', run: 'first', from: 'gather', inputs: { topic: 'fire' } }
+      const options = { id: 'forked', runId: 'first', from: 'gather', inputs: { topic: 'fire' } }
       const killed = stage.start({ act: 'fork', options, words: { gather: 'fire' }, hold: 'weigh' })
       await killed.held
       await killed.kill()
@@ -148,7 +153,7 @@ for (const kind of ['sqlite', 'file'] as const) {
     test('two that make the same fork at once make one run: the second is refused until the first is gone', async () => {
       await using stage = await openStage(kind)
       await stage.live({ act: 'kickoff', options: { id: 'first', inputs } })
-      const order: Order = { act: 'fork', options: { id: 'same', run: 'first', from: 'weigh' } }
+      const order: Order = { act: 'fork', options: { id: 'same', runId: 'first', from: 'weigh' } }
       const one = stage.start({ ...order, hold: 'note' })
       await one.held
       const two = await stage.live(order)
@@ -163,7 +168,7 @@ for (const kind of ['sqlite', 'file'] as const) {
       await using stage = await openStage(kind)
       const running = stage.start({ act: 'kickoff', options: { id: 'first', inputs }, hold: 'weigh' })
       await running.held
-      const forked = await step(stage, { act: 'fork', options: { run: 'first' }, words: { weigh: 'forked' } })
+      const forked = await step(stage, { act: 'fork', options: { runId: 'first' }, words: { weigh: 'forked' } })
       assert.deepEqual(forked.asked, ['weigh', 'note'])
       running.goOn()
       const ended = await running.ended
@@ -175,7 +180,7 @@ for (const kind of ['sqlite', 'file'] as const) {
       await using stage = await openStage(kind)
       const running = stage.start({ act: 'kickoff', options: { id: 'first', inputs }, hold: 'tool' })
       await running.held
-      const forked = await step(stage, { act: 'fork', options: { run: 'first' } })
+      const forked = await step(stage, { act: 'fork', options: { runId: 'first' } })
       assert.deepEqual([forked.status, forked.questions], ['suspended', ['call']])
       running.goOn()
       assert.equal((await running.ended).status, 'completed')

@@ -226,7 +226,7 @@ describe('a task with human input', () => {
     const [question] = asking.questions
     assert.ok(question?.kind === 'result' && question.output === 'draft' && question.round === 1)
     assert.match(String(asking), /Is this result of task note good\?/)
-    await crew.answer('r', 'q1', { decision: 'approve', by: 'ada' })
+    await crew.run('r').answer('q1', { decision: 'approve' }, { by: 'ada' })
     assert.equal(String(await crew.resume('r')), 'draft')
     assert.equal(model.calls.length, 1)
   })
@@ -256,14 +256,14 @@ describe('a task with human input', () => {
     const script: ScriptEntry[] = [{ when: 'Task: Note', reply: { sum: 1 } }]
     const { crew } = noting({ task: { humanInput: true, output }, script })
     await crew.kickoff({ id: 'r' })
-    await crew.answer('r', 'q1', { decision: 'replace', output: { sum: 'two' } })
+    await crew.run('r').answer('q1', { decision: 'replace', output: { sum: 'two' } })
     const again = await crew.resume('r')
     assert.match(again.questions[0]?.text ?? '', /What you gave does not fit: sum/)
-    await crew.answer('r', 'q2', { decision: 'replace', output: { sum: 2 } })
+    await crew.run('r').answer('q2', { decision: 'replace', output: { sum: 2 } })
     assert.deepEqual((await crew.resume('r')).output, { sum: 2 })
     const failing = noting({ task: { humanInput: true } })
     await failing.crew.kickoff({ id: 'r' })
-    await failing.crew.answer('r', 'q1', { decision: 'fail', reason: 'nonsense' })
+    await failing.crew.run('r').answer('q1', { decision: 'fail', reason: 'nonsense' })
     await assert.rejects(failing.crew.resume('r'), {
       code: 'TASK_FAILED',
       message: /^task note failed: a person's answer failed it: nonsense;/,
@@ -274,7 +274,7 @@ describe('a task with human input', () => {
     let asked = 0
     const { crew } = noting({ task: { humanInput: true, guardrails: () => (asked++, true) } })
     await crew.kickoff({ id: 'r' })
-    await crew.answer('r', 'q1', { decision: 'approve' })
+    await crew.run('r').answer('q1', { decision: 'approve' })
     await crew.resume('r')
     assert.equal(asked, 1)
   })
@@ -304,7 +304,7 @@ describe('approval of a tool', () => {
       const asking = await crew.kickoff({ id: 'r' })
       assert.equal(asking.questions[0]?.kind, 'call')
       assert.deepEqual(paid, [])
-      await crew.answer('r', 'q1', { decision: 'approve', input: { amount: 5 } })
+      await crew.run('r').answer('q1', { decision: 'approve', input: { amount: 5 } })
       assert.equal(String(await crew.resume('r')), 'paid 1')
       assert.deepEqual(paid, [5])
     }
@@ -316,7 +316,7 @@ describe('approval of a tool', () => {
     assert.equal((await small.crew.kickoff()).status, 'completed')
     const { crew, paid } = paying(large, 'once')
     await crew.kickoff({ id: 'r' })
-    await crew.answer('r', 'q1', { decision: 'deny', reason: 'too much' })
+    await crew.run('r').answer('q1', { decision: 'deny', reason: 'too much' })
     assert.match(String(await crew.resume('r')), /too much/)
     assert.deepEqual(paid, [])
   })
@@ -336,14 +336,14 @@ test('three questions are open in one run, answered in another order, one of the
     ['a#1', 'b#1', 'c#1'],
   )
   const idOf = (path: string): string => asking.questions.find((question) => question.path === path)?.id ?? ''
-  await crew.answer('r', idOf('c#1'), { decision: 'approve' })
+  await crew.run('r').answer(idOf('c#1'), { decision: 'approve' })
   assert.deepEqual((await crew.resume('r')).questions.length, 2)
-  await crew.answer('r', idOf('a#1'), { decision: 'replace', output: 'mine' })
-  await assert.rejects(crew.answer('r', idOf('a#1'), { decision: 'approve' }), {
+  await crew.run('r').answer(idOf('a#1'), { decision: 'replace', output: 'mine' })
+  await assert.rejects(crew.run('r').answer(idOf('a#1'), { decision: 'approve' }), {
     code: 'QUESTION_ANSWERED',
     message: /came late/,
   })
-  await crew.answer('r', idOf('b#1'), { decision: 'approve' })
+  await crew.run('r').answer(idOf('b#1'), { decision: 'approve' })
   const done = await crew.resume('r')
   assert.deepEqual(
     done.tasks.map(({ raw }) => raw),

@@ -94,7 +94,7 @@ test('the copy of a journal is a run of its own', async () => {
   await crew.kickoff({ id: 'r', through: 'a' })
   await cp(join(folder, 'r.jsonl'), join(folder, 'copy.jsonl'))
   await cp(join(folder, 'r.blobs'), join(folder, 'copy.blobs'), { recursive: true })
-  await crew.edit('copy', 'a', 'edited in the copy')
+  await crew.run('copy').edit('a', 'edited in the copy')
   const result = await crew.resume('copy')
   assert.equal(result.runId, 'copy')
   assert.equal(result.task('a').raw, 'edited in the copy')
@@ -110,7 +110,7 @@ test('a structured output that is edited into something else is no output, and i
   await crew.kickoff({ id: 'r' })
   const file = join(folder, 'r.jsonl')
   await writeFile(file, (await readFile(file, 'utf8')).replace('{\\"n\\":1}', 'oops'))
-  assert.equal((await crew.getRun('r')).task(job).output, undefined)
+  assert.equal((await crew.run('r').view()).task(job).output, undefined)
   assert.deepEqual((await crew.kickoff({ id: 'r' })).task(job).output, { n: 1 })
   assert.equal(model.calls.length, 2)
   await rm(folder, { recursive: true, force: true })
@@ -161,7 +161,7 @@ test('an answer from before the journal was set back does not answer another que
   const first = crewFor(5)
   try {
     await first.kickoff({ id: 'r' })
-    await first.answer('r', 'q1', { decision: 'happened', result: 'five was paid' })
+    await first.run('r').answer('q1', { decision: 'happened', result: 'five was paid' })
     await first.resume('r')
     const file = join(folder, 'r.jsonl')
     const lines = (await readFile(file, 'utf8')).trimEnd().split('\n')
@@ -225,7 +225,7 @@ test('a message that somebody wrote into the inbox by hand is refused when it is
   const refused = (await stage.entries()).filter((entry) => entry.type === 'message.refused')
   assert.equal(refused.length, messages.length)
   assert.match(JSON.stringify(refused[0]), /its raw is 5, not a text/)
-  assert.equal((await crew.getRun('r')).status, 'completed')
+  assert.equal((await crew.run('r').view()).status, 'completed')
 })
 
 test('a number that is mistyped by hand is named by verify, which does not count up to it', async () => {

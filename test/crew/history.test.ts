@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import type { RunsOptions } from 'reprise'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
 import { asked, diamond, diamondInputs as inputs } from './diamond.ts'
 
@@ -10,18 +11,18 @@ describe('a list of runs', () => {
     const { crew } = diamond()
     for (const id of ['a', 'b', 'c']) await crew.kickoff({ id, inputs })
     await crew.kickoff({ id: 'half', inputs, through: 'left' })
-    await crew.replay('end', { id: 'child', run: 'a' })
-    const ids = async (options: Parameters<typeof crew.listRuns>[0]) =>
-      (await crew.listRuns(options)).map(({ runId }) => runId)
+    await crew.replay('end', { id: 'child', runId: 'a' })
+    const ids = async (filter: RunsOptions, limit?: number) =>
+      (await crew.runs(filter).page(limit)).map(({ runId }) => runId)
     assert.deepEqual(await ids({ status: 'stopped' }), ['half'])
     assert.deepEqual(await ids({ parent: 'a' }), ['child'])
-    assert.deepEqual(await ids({ limit: 2 }), ['child', 'half'])
-    assert.deepEqual(await ids({ limit: 2, before: 'half' }), ['c', 'b'])
-    const { createdAt } = await crew.getRun('c')
+    assert.deepEqual(await ids({}, 2), ['child', 'half'])
+    assert.deepEqual(await ids({ before: 'half' }, 2), ['c', 'b'])
+    const { createdAt } = await crew.run('c').view()
     assert.ok((await ids({ createdFrom: createdAt })).includes('c'))
     assert.ok(!(await ids({ createdTo: createdAt })).includes('c'))
     assert.deepEqual(await ids({ createdTo: new Date('2020-01-01') }), [])
-    await assert.rejects(crew.listRuns({ createdFrom: 'May' }), {
+    assert.throws(() => crew.runs({ createdFrom: 'May' }), {
       code: 'OPTION_INVALID',
       message: /createdFrom is "May"/,
     })
@@ -32,11 +33,11 @@ describe('a list of runs', () => {
     await crew.kickoff({ id: 'a', inputs })
     const { cases } = await crew.backtest('left')
     assert.deepEqual(
-      (await crew.listRuns()).map(({ runId }) => runId),
+      (await crew.runs().page()).map(({ runId }) => runId),
       ['a'],
     )
     assert.deepEqual(
-      (await crew.listRuns({ backtests: true })).map(({ runId }) => runId),
+      (await crew.runs({ backtests: true }).page()).map(({ runId }) => runId),
       [cases[0]?.trial],
     )
   })
@@ -45,17 +46,17 @@ describe('a list of runs', () => {
 test('lineage names what a run comes from and what was made from it, also of a deleted one', async () => {
   const { crew } = diamond()
   await crew.kickoff({ id: 'a', inputs })
-  await crew.replay('end', { id: 'b', run: 'a' })
-  await crew.replay('end', { id: 'c', run: 'b' })
-  await crew.deleteRun('a')
-  const { ancestors, run } = await crew.lineage('b')
+  await crew.replay('end', { id: 'b', runId: 'a' })
+  await crew.replay('end', { id: 'c', runId: 'b' })
+  await crew.run('a').delete()
+  const { ancestors, run } = await crew.run('b').lineage()
   assert.deepEqual(ancestors, [{ runId: 'a', deleted: true }])
   assert.deepEqual(
     run.children.map(({ runId }) => runId),
     ['c'],
   )
   // nothing is missing in what was made from it
-  assert.equal((await crew.getRun('c')).task('start').raw, 'start')
+  assert.equal((await crew.run('c').view()).task('start').raw, 'start')
 })
 
 test('diff says what differs between two runs, and where it begins', async () => {
@@ -63,7 +64,7 @@ test('diff says what differs between two runs, and where it begins', async () =>
   await first.crew.kickoff({ id: 'a', inputs })
   const { crew } = diamond({ store: first.store, answers: { left: 'other' } })
   await crew.kickoff({ id: 'b', inputs: { ...inputs, topic: 'fire' } })
-  const diff = await crew.diff('a', 'b')
+  const diff = await crew.run('a').diff('b')
   assert.equal(diff.same, false)
   assert.equal(diff.first, 'start')
   assert.deepEqual(
@@ -71,8 +72,8 @@ test('diff says what differs between two runs, and where it begins', async () =>
     ['inputs.topic'],
   )
   assert.match(String(diff), /- left\n.*\+ other/s)
-  assert.equal((await crew.diff('a', 'a')).same, true)
-  await assert.rejects(crew.diff('a', 'gone'), { code: 'RUN_NOT_FOUND' })
+  assert.equal((await crew.run('a').diff('a')).same, true)
+  await assert.rejects(crew.run('a').diff('gone'), { code: 'RUN_NOT_FOUND' })
 })
 
 describe('retention', () => {
@@ -83,21 +84,21 @@ describe('retention', () => {
     const other = diamond({ store, more: { name: 'another' } })
     await other.crew.kickoff({ id: 'theirs', inputs })
     const dry = await crew.prune({ keep: 1, dryRun: true })
-    const gone = dry.runs.map(({ id }) => id)
+    const gone = dry.runs.map(({ runId }) => runId)
     assert.deepEqual(
       gone.filter((id) => !id.startsWith('test:')),
       ['b', 'a'],
     )
     assert.equal(gone.length, 4)
-    assert.equal((await crew.listRuns()).length, 3)
+    assert.equal((await crew.runs().page()).length, 3)
     await crew.prune({ keep: 1 })
     assert.deepEqual(
-      (await crew.listRuns()).map(({ runId }) => runId),
+      (await crew.runs().page()).map(({ runId }) => runId),
       ['c'],
     )
-    assert.equal((await other.crew.listRuns()).length, 1)
+    assert.equal((await other.crew.runs().page()).length, 1)
     await assert.rejects(crew.prune({}), { code: 'OPTION_INVALID' })
-    await assert.rejects(crew.deleteRun('theirs'), { code: 'RUN_NOT_FOUND', message: /belongs to crew another/ })
+    await assert.rejects(crew.run('theirs').delete(), { code: 'RUN_NOT_FOUND', message: /belongs to crew another/ })
   })
 })
 
@@ -106,10 +107,10 @@ test('an exported run is imported elsewhere and replayed there', async () => {
   const file = join(folder.path, 'a.run')
   const here = diamond()
   await here.crew.kickoff({ id: 'a', inputs })
-  await here.crew.exportRun('a', file)
+  await here.crew.run('a').export(file)
   const there = diamond()
-  assert.deepEqual(await there.crew.importRun(file), {
-    id: 'a',
+  assert.deepEqual(await there.crew.import(file), {
+    runId: 'a',
     crew: 'diamond',
     status: 'completed',
     runs: 1,
@@ -118,6 +119,6 @@ test('an exported run is imported elsewhere and replayed there', async () => {
   })
   await there.crew.replay('join')
   assert.deepEqual(asked(there.model), ['join', 'end'])
-  assert.equal((await there.crew.importRun(file, { as: 'copy' })).id, 'copy')
-  await assert.rejects(here.crew.exportRun('gone', file), { code: 'RUN_NOT_FOUND' })
+  assert.equal((await there.crew.import(file, { as: 'copy' })).runId, 'copy')
+  await assert.rejects(here.crew.run('gone').export(file), { code: 'RUN_NOT_FOUND' })
 })

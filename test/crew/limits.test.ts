@@ -57,7 +57,7 @@ describe('a run over its budget within a crew that is its task', () => {
       assert.equal((await stateOf(store, 'r')).suspended?.reason, 'limit')
       assert.equal((await stateOf(store, 'r/inner#1')).suspended?.reason, 'parent')
       assert.equal((await crew.resume('r')).status, 'suspended')
-      await crew.answer('r', 'q1', { decision: 'raise', to })
+      await crew.run('r').answer('q1', { decision: 'raise', to })
       assert.equal((await crew.resume('r')).status, 'completed')
       assert.equal(model.calls.length, 5)
     })
@@ -81,7 +81,7 @@ describe('a run over its budget within a crew that is its task', () => {
   test('is failed by such an answer from elsewhere too, and asks again when it is resumed after all', async () => {
     const { crew, model } = within({ budget: { tokens: 150 } })
     await crew.kickoff({ id: 'r' })
-    await crew.answer('r', 'q1', { decision: 'fail', reason: 'too dear' })
+    await crew.run('r').answer('q1', { decision: 'fail', reason: 'too dear' })
     await assert.rejects(crew.resume('r'), { code: 'TASK_FAILED', task: 'inner', message: /too dear/ })
     assert.equal(model.calls.length, 2)
     const again = await crew.resume('r')
@@ -104,7 +104,7 @@ describe('a run over its budget within a crew that is its task', () => {
       question?.text ?? '',
       /used 100 of 50 tokens\. Answer "raise" with a higher limit, or "fail" with a reason\.$/,
     )
-    await crew.answer('r', 'inner/q1', { decision: 'raise', to: { tokens: 1000 } })
+    await crew.run('r').answer('inner/q1', { decision: 'raise', to: { tokens: 1000 } })
     assert.equal((await crew.resume('r')).status, 'completed')
   })
 
@@ -152,7 +152,7 @@ describe('a run over its budget within a crew that is its task', () => {
   test('counts it also before its turn comes, in another life', async () => {
     const { crew, model } = asking('task')
     await crew.kickoff({ id: 'r' })
-    await crew.invalidate('r', 'other')
+    await crew.run('r').invalidate('other')
     const stopped = await crew.resume('r', { budget: { tokens: 200 } })
     assert.match(String(stopped), /200 of 200 tokens/)
     assert.equal(model.calls.length, 2)
@@ -161,11 +161,11 @@ describe('a run over its budget within a crew that is its task', () => {
   test('knows what the crew has cost when it is done, and a plan of it too', async () => {
     const { crew } = within({ prices })
     await crew.kickoff({ id: 'r' })
-    const plan = await crew.plan({ of: 'fork', run: 'r', from: 'inner' })
+    const plan = await crew.plan({ of: 'fork', runId: 'r', from: 'inner' })
     const { estimate } = plan.tasks.find(({ task }) => task === 'inner') ?? {}
     assert.equal(estimate?.usage.calls, 3)
     assert.equal(estimate?.cost?.toFixed(2), '0.30')
-    const forked = await crew.fork({ run: 'r', from: 'inner' })
+    const forked = await crew.fork({ runId: 'r', from: 'inner' })
     const outcome = forked.plan?.find(({ task }) => task === 'inner')
     assert.equal(outcome?.actual?.cost?.toFixed(2), '0.30')
   })
@@ -207,8 +207,10 @@ describe('a run over its budget', () => {
       stopped.questions.map(({ kind }) => kind),
       ['limit'],
     )
-    await assert.rejects(crew.answer('r', 'q1', { decision: 'raise', to: { tokens: -1 } }), { code: 'ANSWER_INVALID' })
-    await crew.answer('r', 'q1', { decision: 'raise', to: { tokens: 1000 }, by: 'ada' })
+    await assert.rejects(crew.run('r').answer('q1', { decision: 'raise', to: { tokens: -1 } }), {
+      code: 'ANSWER_INVALID',
+    })
+    await crew.run('r').answer('q1', { decision: 'raise', to: { tokens: 1000 } }, { by: 'ada' })
     assert.equal((await crew.resume('r')).status, 'completed')
   })
 
@@ -216,7 +218,7 @@ describe('a run over its budget', () => {
     const { crew, model } = spending({ budget: { tokens: 50, cost: 0.15 }, prices })
     const stopped = await crew.kickoff({ id: 'r' })
     assert.match(String(stopped), /100 of 50 tokens/)
-    await crew.answer('r', 'q1', { decision: 'raise', to: { tokens: 10_000 } })
+    await crew.run('r').answer('q1', { decision: 'raise', to: { tokens: 10_000 } })
     assert.match(String(await crew.resume('r')), /\$0\.2(0+)? of \$0\.15/)
     assert.equal(model.calls.length, 2)
   })
@@ -230,7 +232,7 @@ describe('a run over its budget', () => {
   test('is failed by such an answer from elsewhere too, and asks again when it is resumed after all', async () => {
     const { crew, model } = spending({ budget: { tokens: 50 }, process: 'parallel', concurrency: 1 })
     await crew.kickoff({ id: 'r' })
-    await crew.answer('r', 'q1', { decision: 'fail', reason: 'too dear' })
+    await crew.run('r').answer('q1', { decision: 'fail', reason: 'too dear' })
     await assert.rejects(crew.resume('r'), { code: 'TASK_FAILED', task: 'b', message: /too dear/ })
     const again = await crew.resume('r')
     assert.deepEqual(
@@ -257,7 +259,7 @@ describe('a run over its budget', () => {
   test('asks again when it was raised to money and nobody knows what a model costs', async () => {
     const { crew, model } = spending({ budget: { tokens: 50 } })
     await crew.kickoff({ id: 'r' })
-    await crew.answer('r', 'q1', { decision: 'raise', to: { tokens: 1000, cost: 5 } })
+    await crew.run('r').answer('q1', { decision: 'raise', to: { tokens: 1000, cost: 5 } })
     const stopped = await crew.resume('r')
     assert.match(
       String(stopped),
@@ -290,10 +292,10 @@ describe('a run over its budget', () => {
     const dying = dyingStore(store, (types) => types.includes('question.asked'))
     await orDeath(crew.with({ store: dying }).kickoff({ id: 'r' }))
     days()
-    await crew.answer('r', 'q1', { decision: 'approve' })
+    await crew.run('r').answer('q1', { decision: 'approve' })
     assert.equal((await crew.resume('r', { through: 'asking' })).status, 'suspended')
     days()
-    await crew.edit('r', 'asking', 'better')
+    await crew.run('r').edit('asking', 'better')
     assert.equal((await crew.resume('r')).status, 'completed')
   })
 
@@ -315,11 +317,11 @@ describe('a run over its budget', () => {
     const tasks = [new Task({ name: 'inner', crew: inner })]
     const crew = new Crew({ name: 'outer', tasks, store, budget: { seconds: 90 } })
     await crew.kickoff({ id: 'r' })
-    await crew.answer('r', 'inner/q1', { decision: 'approve' })
+    await crew.run('r').answer('inner/q1', { decision: 'approve' })
     assert.equal((await crew.resume('r')).status, 'completed')
     const strict = new Crew({ name: 'outer', tasks, store, budget: { seconds: 80 } })
     await strict.kickoff({ id: 's' })
-    await strict.answer('s', 'inner/q1', { decision: 'approve' })
+    await strict.run('s').answer('inner/q1', { decision: 'approve' })
     assert.match(String(await strict.resume('s')), /80 of 80 seconds/)
   })
 
@@ -338,7 +340,7 @@ describe('a run over its budget', () => {
     })
     const stopped = await crew.kickoff({ id: 'r' })
     assert.equal(stopped.questions.length, 1)
-    await crew.answer('r', stopped.questions[0]?.id ?? '', { decision: 'raise', to: { tokens: 10_000 } })
+    await crew.run('r').answer(stopped.questions[0]?.id ?? '', { decision: 'raise', to: { tokens: 10_000 } })
     assert.equal((await crew.resume('r')).status, 'completed')
     assert.equal(model.calls.length, 4)
   })

@@ -112,7 +112,7 @@ describe('a conversation longer than contextTokens', () => {
     assert.equal(result.usage.spent.calls, model.calls.length)
     const text = JSON.stringify(result.tasks[0]?.messages)
     for (const number of read8) assert.match(text, new RegExp(`x page ${number} ends`))
-    assert.equal((await crew.diff('r', 'r')).tasks[0]?.steps?.a?.modelCalls, 9)
+    assert.equal((await crew.run('r').diff('r')).tasks[0]?.steps?.a?.modelCalls, 9)
   })
 
   test('is summarised again when it has grown again, from the summary before and what followed', async () => {
@@ -212,7 +212,7 @@ describe('calls that changed something', () => {
       /do not repeat them:\npage\(\{"number":1\}\): \{"result":"x+ … \(\d+ characters left out\) … x+ page 1 ends"\}/,
     )
     // a fork inherits all of them
-    const replay = await crew.replay('book', { run: 'r' })
+    const replay = await crew.replay('book', { runId: 'r' })
     assert.equal(replay.status, 'completed')
     assert.deepEqual(read, read8)
     const first = (await entriesOf(store, replay.runId))[0]

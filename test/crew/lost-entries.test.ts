@@ -107,7 +107,7 @@ for (const [what, from] of Object.entries({
     assert.equal(question?.kind, 'call')
     assert.match(question.text, new RegExp(`Entries of the journal of run r are missing \\(${cut} to ${last}\\)`))
     assert.deepEqual(pay.done, [5])
-    await crew.answer('r', question.id, { decision: 'use', result: { paid: 5 } })
+    await crew.run('r').answer(question.id, { decision: 'use', result: { paid: 5 } })
     assert.equal((await crew.resume('r')).status, 'completed')
     assert.deepEqual(pay.done, [5])
   })
@@ -123,7 +123,7 @@ test('a once call whose entries were removed in the middle is asked about, also 
   assert.equal((await crew.resume('r', { through: 'facts' })).status, 'suspended')
   const result = await crew.resume('r')
   assert.match(result.questions[0]?.text ?? '', new RegExp(`run r are missing \\(${facts} to ${pays}\\)`))
-  await crew.answer('r', result.questions[0]?.id ?? '', { decision: 'approve' })
+  await crew.run('r').answer(result.questions[0]?.id ?? '', { decision: 'approve' })
   assert.equal((await crew.resume('r')).status, 'completed')
   assert.deepEqual(pay.done, [5, 5])
 })
@@ -146,7 +146,7 @@ test('a tool that needs approval is asked for although it could settle, and the 
   await using stage = await openStage({ pay })
   const { crew } = stage
   await crew.kickoff({ id: 'r' })
-  await crew.answer('r', 'q1', { decision: 'approve' })
+  await crew.run('r').answer('q1', { decision: 'approve' })
   await crew.resume('r')
   const cut = await stage.seqOf('question.asked')
   await stage.edit((entry) => entry.seq < cut)
@@ -160,13 +160,13 @@ test('a run that is made from one that lost entries asks before it makes a call 
   await crew.kickoff({ id: 'r' })
   const cut = await stage.seqOf('tool.called')
   await stage.edit((entry) => entry.seq < cut)
-  const [fork] = (await crew.fork({ run: 'r', id: 'made' })).questions
+  const [fork] = (await crew.fork({ runId: 'r', id: 'made' })).questions
   assert.match(fork?.text ?? '', new RegExp(`Entries of run r, which .* are missing \\(${cut} to`))
-  const [replay] = (await crew.replay('pay', { run: 'made', id: 'again' })).questions
+  const [replay] = (await crew.replay('pay', { runId: 'made', id: 'again' })).questions
   assert.match(replay?.text ?? '', new RegExp(`Entries of run r, which .* are missing \\(${cut} to`))
   assert.deepEqual(pay.done, [5])
   // who wants all calls anew is not asked about any
-  await crew.fork({ run: 'r', id: 'anew', effects: 'again' })
+  await crew.fork({ runId: 'r', id: 'anew', effects: 'again' })
   assert.deepEqual(pay.done, [5, 5])
 })
 
@@ -209,7 +209,7 @@ test('a run that is cut off is not exported as if it were whole', async () => {
   await stage.crew.kickoff({ id: 'r' })
   const last = (await stage.entries()).length
   await stage.edit((entry) => entry.seq < last)
-  await assert.rejects(stage.crew.exportRun('r', join(stage.folder, 'out')), {
+  await assert.rejects(stage.crew.run('r').export(join(stage.folder, 'out')), {
     code: 'JOURNAL_DAMAGED',
     message: new RegExp(`entry ${last} of run r is missing`),
   })
@@ -231,7 +231,7 @@ test('a run that is made under the id of a deleted one misses nothing of it', as
   await using stage = await openStage()
   const { crew, store } = stage
   await crew.kickoff({ id: 'r' })
-  await crew.deleteRun('r')
+  await crew.run('r').delete()
   await crew.kickoff({ id: 'r', through: 'facts' })
   assert.deepEqual((await readRun(store, 'r')).state.missing, [])
   // its file was removed by hand

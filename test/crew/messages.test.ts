@@ -49,13 +49,13 @@ describe('the messages of a restored task', () => {
       first.tasks.map(({ messages }) => messages.map(({ role }) => role)),
       [['user', 'assistant', 'tool', 'assistant'], [], ['user', 'assistant'], ['user', 'assistant']],
     )
-    const second = await crew.replay('note', { run: 'one', id: 'two' })
-    const third = await crew.replay('note', { run: 'two', id: 'three' })
+    const second = await crew.replay('note', { runId: 'one', id: 'two' })
+    const third = await crew.replay('note', { runId: 'two', id: 'three' })
     for (const result of [second, third]) {
       assert.deepEqual(result.task('facts').messages, first.task('facts').messages)
       assert.deepEqual(result.task('risk').messages, first.task('risk').messages)
     }
-    assert.deepEqual((await crew.getRun('three')).task('risk').messages, first.task('risk').messages)
+    assert.deepEqual((await crew.run('three').view()).task('risk').messages, first.task('risk').messages)
   })
 
   test('are there when the run that made it is deleted, and where the new one is imported', async () => {
@@ -63,22 +63,22 @@ describe('the messages of a restored task', () => {
     const store = newStore()
     const { crew } = chain(store)
     const first = await crew.kickoff({ id: 'one' })
-    await crew.replay('note', { run: 'one', id: 'two' })
-    await crew.deleteRun('one')
+    await crew.replay('note', { runId: 'one', id: 'two' })
+    await crew.run('one').delete()
     const file = join(folder.path, 'two.jsonl')
-    await crew.exportRun('two', file)
+    await crew.run('two').export(file)
     const elsewhere = chain(newStore())
-    await elsewhere.crew.importRun(file)
-    assert.deepEqual((await elsewhere.crew.getRun('two')).task('risk').messages, first.task('risk').messages)
+    await elsewhere.crew.import(file)
+    assert.deepEqual((await elsewhere.crew.run('two').view()).task('risk').messages, first.task('risk').messages)
   })
 
   test('are what was said then, also where an output before it is another one now', async () => {
     const store = newStore()
     const { crew } = chain(store)
     const first = await crew.kickoff({ id: 'one', through: 'risk' })
-    await crew.edit('one', 'facts', 'other facts')
+    await crew.run('one').edit('facts', 'other facts')
     await crew.resume('one')
-    const forked = await crew.replay('note', { run: 'one', stale: 'keep' })
+    const forked = await crew.replay('note', { runId: 'one', stale: 'keep' })
     assert.deepEqual([forked.task('facts').raw, forked.task('risk').status], ['other facts', 'inherited'])
     assert.deepEqual(forked.task('risk').messages, first.task('risk').messages)
   })
@@ -91,7 +91,7 @@ describe('the messages of a restored task', () => {
     assert.equal(reused.task('risk').status, 'inherited')
     assert.deepEqual(reused.task('risk').messages, first.task('risk').messages)
     // risk comes out equal, so that note keeps its output
-    const offered = await crew.replay('risk', { run: 'one', only: 'descendants' })
+    const offered = await crew.replay('risk', { runId: 'one', only: 'descendants' })
     assert.equal(offered.task('note').status, 'inherited')
     assert.deepEqual(offered.task('note').messages, first.task('note').messages)
   })
@@ -123,7 +123,7 @@ describe('what a task is told', () => {
     const { crew } = chain(store)
     await crew.kickoff({ id: 'r', through: 'risk' })
     const before = (await stateOf(store, 'r')).attempts.get('risk#1')?.request.message
-    await crew.edit('r', 'facts', 'other facts')
+    await crew.run('r').edit('facts', 'other facts')
     await crew.resume('r')
     const state = await stateOf(store, 'r')
     assert.equal(state.attempts.get('risk#1')?.request.message, before)

@@ -40,7 +40,7 @@ describe('an input that no text uses', () => {
     const logger = { info() {}, warn: (words: string) => void warnings.push(words) }
     const crew = new Crew({ name: 'c', tasks: [text(), code], store: newStore(), logger })
     await crew.kickoff({ id: 'r', inputs: { topic: 'x' } })
-    await crew.replay('say', { run: 'r', inputs: { topik: 'y' } })
+    await crew.replay('say', { runId: 'r', inputs: { topik: 'y' } })
     assert.match(warnings.join(), /input topik is used by no text of crew c; did you mean topic\?/)
   })
 })

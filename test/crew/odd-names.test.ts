@@ -19,7 +19,7 @@ for (const name of names) {
       const missing = await refusal(() => crew.kickoff({}))
       assert.equal(missing.code, 'INPUT_MISSING')
       await crew.kickoff({ id: 'r', inputs: JSON.parse(`{"${name}":"x"}`) as never })
-      assert.deepEqual(Object.keys((await crew.getRun('r')).inputs), [name])
+      assert.deepEqual(Object.keys((await crew.run('r').view()).inputs), [name])
       const differ = await refusal(() => crew.kickoff({ id: 'r', inputs: JSON.parse(`{"${name}":"y"}`) as never }))
       assert.match(differ.message, new RegExp(`${name} was "x" and is "y"`))
     })
@@ -126,7 +126,7 @@ test('an output file that an input names is fine on a function of a crew that ge
   // refused when its turn comes, with the name of the input; not before, when nobody knows what it is given
   const error = await refusal(() => crew.kickoff({ id: 'r' }))
   assert.equal(error.code, 'INPUT_MISSING')
-  assert.ok(await crew.getRun('r'))
+  assert.ok(await crew.run('r').view())
   assert.deepEqual(inner.inputs, ['topic'])
 })
 

@@ -94,7 +94,7 @@ describe('the calls of a task that is a crew', () => {
       const { crew, store, paid } = claims({ depth })
       let run = (await crew.kickoff({ id: 'r0', inputs })).runId
       for (let generation = 1; generation <= 6; generation++)
-        run = (await crew.replay('settle', { run, id: `r${generation}` })).runId
+        run = (await crew.replay('settle', { runId: run, id: `r${generation}` })).runId
       assert.equal(paid.length, 1)
       const [created] = await entriesOf(store, run)
       assert.equal(created?.type === 'run.created' && created.calls?.length, 1)
@@ -124,7 +124,7 @@ describe('the calls of a task that is a crew', () => {
     const crew = new Crew({ name: 'mails', tasks, store, logger: quiet })
     await crew.kickoff({ id: 'r0' })
     for (let generation = 1; generation <= 4; generation++)
-      await crew.replay('mail', { run: `r${generation - 1}`, id: `r${generation}` })
+      await crew.replay('mail', { runId: `r${generation - 1}`, id: `r${generation}` })
     assert.equal(sent.length, 10)
     assert.equal(new Set(sent).size, 2)
     const [created] = await entriesOf(store, 'r4')
@@ -136,11 +136,11 @@ describe('the calls of a task that is a crew', () => {
     await assert.rejects(claims({ store, fails: true }).crew.kickoff({ id: 'r', inputs }))
     for (let attempt = 0; attempt < 4; attempt++) {
       const { crew } = claims({ store, fails: true })
-      await crew.invalidate('r', 'settle')
+      await crew.run('r').invalidate('settle')
       await assert.rejects(crew.resume('r'))
     }
     const { crew, paid } = claims({ store })
-    await crew.invalidate('r', 'settle')
+    await crew.run('r').invalidate('settle')
     assert.equal((await crew.resume('r')).status, 'completed')
     assert.equal(paid.length, 0)
     const state = await stateOf(store, 'r')
@@ -153,9 +153,9 @@ describe('the calls of a task that is a crew', () => {
     const store = newStore()
     await assert.rejects(claims({ store, fails: true, depth: 2 }).crew.kickoff({ id: 'r', inputs }))
     const { crew, paid } = claims({ store, depth: 2 })
-    await crew.invalidate('r', 'settle')
+    await crew.run('r').invalidate('settle')
     await crew.resume('r')
-    await crew.replay('settle', { run: 'r', id: 's' })
+    await crew.replay('settle', { runId: 'r', id: 's' })
     assert.equal(paid.length, 0)
     const [created] = await entriesOf(store, 's')
     assert.deepEqual(created?.type === 'run.created' && created.calls?.map(({ task }) => task), ['settle/inner/pay'])
@@ -171,7 +171,7 @@ describe('the calls of a task that is a crew', () => {
     const { crew, paid } = claims({ store })
     assert.equal((await crew.resume('r')).status, 'completed')
     assert.equal(paid.length, 0)
-    await crew.replay('settle', { run: 'r' })
+    await crew.replay('settle', { runId: 'r' })
     assert.equal(paid.length, 0)
     await store.close()
   })
@@ -179,11 +179,11 @@ describe('the calls of a task that is a crew', () => {
   test('are still known when the crew that made them was completed and the task was then executed again', async () => {
     const { crew, store, paid } = claims()
     await crew.kickoff({ id: 'r', inputs, through: 'settle' })
-    await crew.invalidate('r', 'settle')
+    await crew.run('r').invalidate('settle')
     await crew.resume('r', { through: 'settle' })
-    await crew.invalidate('r', 'settle')
+    await crew.run('r').invalidate('settle')
     await crew.resume('r')
-    await crew.replay('settle', { run: 'r', id: 's' })
+    await crew.replay('settle', { runId: 'r', id: 's' })
     assert.equal(paid.length, 1)
     const [created] = await entriesOf(store, 's')
     assert.equal(created?.type === 'run.created' && created.calls?.length, 1)
@@ -198,14 +198,14 @@ for (const [kind, open] of Object.entries(kinds)) {
       const file = join(folder.path, 'claim.jsonl')
       const broken = claims({ store, fails: true, depth: 2 })
       await assert.rejects(broken.crew.kickoff({ id: 'claim', inputs }))
-      await broken.crew.exportRun('claim', file)
+      await broken.crew.run('claim').export(file)
       for (const as of [undefined, 'copy']) {
         const { crew, store: there, paid, model } = claims({ store: newStore(), depth: 2 })
-        const imported = await crew.importRun(file, as === undefined ? {} : { as })
+        const imported = await crew.import(file, as === undefined ? {} : { as })
         assert.deepEqual([imported.runs, imported.existed], [3, false])
         const id = as ?? 'claim'
         assert.deepEqual(await runsIn(there), [id, `${id}/settle#1`, `${id}/settle#1/inner#1`])
-        assert.equal((await crew.importRun(file, as === undefined ? {} : { as })).existed, true)
+        assert.equal((await crew.import(file, as === undefined ? {} : { as })).existed, true)
         assert.equal(String(await crew.resume(id)), 'Note on fire')
         assert.deepEqual([paid.length, model.calls.length], [0, 2])
       }
@@ -218,12 +218,12 @@ for (const [kind, open] of Object.entries(kinds)) {
       const file = join(folder.path, 'claim.jsonl')
       const asking = claims({ store, asks: true })
       await asking.crew.kickoff({ id: 'claim', inputs })
-      await asking.crew.exportRun('claim', file)
+      await asking.crew.run('claim').export(file)
       const { crew, paid } = claims({ store: newStore(), asks: true })
-      await crew.importRun(file, { as: 'copy' })
-      const [summary] = await crew.listRuns()
+      await crew.import(file, { as: 'copy' })
+      const [summary] = await crew.runs().page()
       assert.deepEqual([summary?.runId, summary?.openQuestions], ['copy', 1])
-      await crew.answer('copy', 'settle/q1', { decision: 'approve' })
+      await crew.run('copy').answer('settle/q1', { decision: 'approve' })
       assert.equal((await crew.resume('copy')).status, 'completed')
       assert.equal(paid.length, 0)
       await store.close()
@@ -235,7 +235,7 @@ for (const [kind, open] of Object.entries(kinds)) {
       const first = claims({ store, depth: 2 })
       await first.crew.kickoff({ id: 'claim-1', inputs })
       await first.crew.kickoff({ id: 'claim-10', inputs })
-      await first.crew.deleteRun('claim-1')
+      await first.crew.run('claim-1').delete()
       assert.deepEqual(await runsIn(store), ['claim-10', 'claim-10/settle#1', 'claim-10/settle#1/inner#1'])
       const { crew } = claims({ store, depth: 2 })
       const result = await crew.kickoff({ id: 'claim-1', inputs: { topic: 'water' } })
@@ -257,7 +257,7 @@ for (const [kind, open] of Object.entries(kinds)) {
       assert.equal((await crew.resume('claim')).status, 'completed')
       assert.equal(paid.length, 0)
       assert.deepEqual(
-        (await crew.prune({ keep: 0 })).runs.map(({ id }) => id),
+        (await crew.prune({ keep: 0 })).runs.map(({ runId }) => runId),
         ['claim'],
       )
       assert.deepEqual(await runsIn(store), [])
@@ -271,7 +271,7 @@ describe('the run of a crew that is a task', () => {
     const { crew, store, within } = claims()
     await crew.kickoff({ id: 'claim', inputs })
     // as a version that did not know of units, or a kill within the deletion, leaves it
-    const left = await within.getRun('claim/settle#1')
+    const left = await within.run('claim/settle#1').view()
     const remains = memoryStore()
     for (const { run } of (await store.list({}, { limit: 10 })).rows)
       if (run === left.runId) await remains.create((await store.row(run))!, { lines: await linesOf(store, run) })
@@ -305,16 +305,16 @@ describe('the run of a crew that is a task', () => {
     const taken = { code: 'OPTION_INVALID', message: /"claim\/settle#1" is one for a run that works for run claim/ }
     await assert.rejects(crew.kickoff({ id: 'claim/settle#1', inputs }), taken)
     await crew.kickoff({ id: 'claim', inputs })
-    await assert.rejects(crew.fork({ run: 'claim', id: 'claim/settle#1' }), taken)
+    await assert.rejects(crew.fork({ runId: 'claim', id: 'claim/settle#1' }), taken)
     await assert.rejects(crew.backtest('note', { id: 'claim/settle#1' }), taken)
-    await assert.rejects(crew.importRun('x', { as: 'claim/settle#1' }), taken)
+    await assert.rejects(crew.import('x', { as: 'claim/settle#1' }), taken)
     assert.equal((await crew.kickoff({ id: 'a/b', inputs })).runId, 'a/b')
   })
 
   test('is not deleted without the run that it works for, and is never the latest of its crew', async () => {
     const { crew, within, store } = claims()
     await crew.kickoff({ id: 'claim', inputs })
-    await assert.rejects(within.deleteRun('claim/settle#1'), {
+    await assert.rejects(within.run('claim/settle#1').delete(), {
       code: 'RUN_NEEDED',
       message: /delete that run with crew\.run\('claim'\)\.delete\(\)$/,
     })
@@ -327,11 +327,11 @@ describe('the run of a crew that is a task', () => {
     const { crew, within, store } = claims()
     await crew.kickoff({ id: 'claim', inputs })
     const file = join(folder.path, 'settle.jsonl')
-    await within.exportRun('claim/settle#1', file)
-    await assert.rejects(within.importRun(file), { code: 'OPTION_INVALID', message: /works for run claim/ })
-    await within.importRun(file, { as: 'alone' })
-    assert.equal((await within.getRun('alone')).caller, undefined)
-    await within.deleteRun('alone')
+    await within.run('claim/settle#1').export(file)
+    await assert.rejects(within.import(file), { code: 'OPTION_INVALID', message: /works for run claim/ })
+    await within.import(file, { as: 'alone' })
+    assert.equal((await within.run('alone').view()).caller, undefined)
+    await within.run('alone').delete()
     assert.equal(await store.row('alone'), undefined)
   })
 })
@@ -346,8 +346,8 @@ test('a backtest of a task that is a crew writes no file, tells nobody, and give
     const told: string[] = []
     const trial = claims({ store: newStore(), file: 'trial/sum.md', told })
     const file = join(folder.path, 'run.jsonl')
-    await crew.exportRun((await crew.listRuns())[0]?.runId ?? '', file)
-    await trial.crew.importRun(file)
+    await crew.run((await crew.runs().page())[0]?.runId ?? '').export(file)
+    await trial.crew.import(file)
     const { cases, equal } = await trial.crew.backtest('settle')
     assert.deepEqual([cases.length, equal, cases[0]?.error], [1, 1, undefined])
     assert.deepEqual(cases[0]?.withheld, [])

@@ -73,7 +73,7 @@ describe('a parallel crew', () => {
   test('starts each task as soon as its context is there', async () => {
     const gates = gated()
     const crew = crewOf(diamond, gates.model, { process: 'parallel' })
-    const run = await crew.start({ id: 'r' })
+    const run = await crew.kickoff({ id: 'r' }).started
     await gates.underWay('a')
     gates.let('a')
     await gates.underWay('b', 'c')
@@ -90,7 +90,7 @@ describe('a parallel crew', () => {
   test('has no more tasks under way than its concurrency', async () => {
     const gates = gated()
     const free: Shape = Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [name, { context: [] }]))
-    const run = await crewOf(free, gates.model, { process: 'parallel', concurrency: 2 }).start()
+    const run = await crewOf(free, gates.model, { process: 'parallel', concurrency: 2 }).kickoff().started
     await gates.underWay('a', 'b')
     gates.let('a')
     await gates.underWay('b', 'c')
@@ -111,7 +111,7 @@ describe('a parallel crew', () => {
     const store = memoryStore()
     const failing = gated([{ when: 'Task: b', error: 'no power' }])
     const crew = crewOf(diamond, failing.model, { process: 'parallel', store })
-    const run = await crew.start({ id: 'r' })
+    const run = await crew.kickoff({ id: 'r' }).started
     failing.let('a')
     await failing.underWay('b', 'c')
     failing.let('b')
@@ -134,7 +134,7 @@ describe('a parallel crew', () => {
     const controller = new AbortController()
     const store = memoryStore()
     const crew = crewOf(diamond, gates.model, { process: 'parallel', store })
-    const run = await crew.start({ id: 'r', signal: controller.signal })
+    const run = await crew.kickoff({ id: 'r', signal: controller.signal }).started
     gates.let('a')
     await gates.underWay('b', 'c')
     controller.abort()
@@ -175,16 +175,15 @@ describe('a parallel crew', () => {
     const dying = dyingStore(store, (types) => types.includes('tool.called'))
     const first = crew.with({ store: dying }).kickoff({ id: 'r' })
     await assert.rejects(first)
-    const run = await crew.start({ id: 'r' })
+    const run = await crew.kickoff({ id: 'r' }).started
     const asked = Promise.withResolvers<string>()
     void (async () => {
       for await (const entry of run.events()) if (entry.type === 'question.asked') asked.resolve(entry.question.id)
     })()
     const question = await asked.promise
     await gates.underWay('a')
-    await crew.answer('r', question, { decision: 'happened', result: 'paid' })
-    const events = crew.getRun('r')
-    for await (const entry of (await events).events()) {
+    await crew.run('r').answer(question, { decision: 'happened', result: 'paid' })
+    for await (const entry of crew.run('r').events()) {
       if (entry.type === 'task.completed' && entry.path === 'b#1') break
     }
     gates.let('a')
@@ -197,7 +196,7 @@ describe('an async task', () => {
 
   test('runs beside what follows until a task needs it', async () => {
     const gates = gated()
-    const run = await crewOf(shape, gates.model).start()
+    const run = await crewOf(shape, gates.model).kickoff().started
     await gates.underWay('a', 'b')
     gates.let('b')
     await gates.underWay('a', 'c')
@@ -211,7 +210,7 @@ describe('an async task', () => {
 
   test('that nobody needs is waited for at the end', async () => {
     const gates = gated()
-    const run = await crewOf({ a: { async: true }, b: { context: [] } }, gates.model).start()
+    const run = await crewOf({ a: { async: true }, b: { context: [] } }, gates.model).kickoff().started
     gates.let('b')
     await gates.underWay('a')
     gates.let('a')
@@ -222,7 +221,7 @@ describe('an async task', () => {
   test('that fails fails the run and is named; what ran beside it is kept', async () => {
     const gates = gated([{ when: 'Task: a', error: 'no power' }])
     const store = memoryStore()
-    const run = await crewOf(shape, gates.model, { store }).start({ id: 'r' })
+    const run = await crewOf(shape, gates.model, { store }).kickoff({ id: 'r' }).started
     await gates.underWay('a', 'b')
     gates.let('a')
     await gates.underWay('b')
@@ -255,10 +254,10 @@ test('an edit of a task waits until no task is under way, and then is used by wh
   const gates = gated()
   const store = memoryStore()
   const crew = crewOf(diamond, gates.model, { process: 'parallel', store })
-  const run = await crew.start({ id: 'r' })
+  const run = await crew.kickoff({ id: 'r' }).started
   gates.let('a')
   await gates.underWay('b', 'c')
-  await crew.edit('r', 'b', 'my b')
+  await crew.run('r').edit('b', 'my b')
   gates.let('b', 'c', 'd')
   const result = await run.result()
   assert.equal(result.task('b').status, 'edited')
@@ -294,9 +293,9 @@ describe('what happens while a callback takes its time', () => {
 
   test('does not end the run while a person’s edit waits for it', async () => {
     const { crew, gates } = slowly(memoryStore())
-    const run = await crew.start({ id: 'r' })
+    const run = await crew.kickoff({ id: 'r' }).started
     await gates.underWay('a', 'b')
-    await crew.edit('r', 'c', 'my c')
+    await crew.run('r').edit('c', 'my c')
     gates.let('a', 'c')
     const result = await run.result()
     assert.equal(result.status, 'completed')
@@ -318,7 +317,7 @@ describe('what happens while a callback takes its time', () => {
           },
         },
       })
-      .start({ id: 'r' })
+      .kickoff({ id: 'r' }).started
     gates.let('a', 'c')
     await assert.rejects(run.result(), { code: 'MODEL_FAILED', task: 'c' })
   })

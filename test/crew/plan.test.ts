@@ -87,7 +87,7 @@ describe('a changed prompt in a diamond of six tasks', () => {
   test('has its descendant executed after all when a person has it executed again', async () => {
     const { crew, model } = await changed()
     await crew.fork({ id: 'half', through: 'left' })
-    await crew.invalidate('half', 'join')
+    await crew.run('half').invalidate('join')
     const whole = await crew.resume('half')
     assert.deepEqual(asked(model), ['left', 'join'])
     assert.equal(whole.task('join').status, 'executed')
@@ -125,9 +125,9 @@ describe('estimates', () => {
     const outcome = result.plan?.find(({ task }) => task === 'side')
     assert.deepEqual(outcome?.estimate, planned?.estimate)
     assert.deepEqual(outcome?.actual, { usage: { calls: 1, input: 500, output: 20 }, cost: 0.7 })
-    assert.equal(result.plan?.find(({ task }) => task === 'end')?.did, 'inherited')
+    assert.equal(result.plan?.find(({ task }) => task === 'end')?.outcome, 'inherited')
     // read back by anyone, later
-    assert.deepEqual((await crew.getRun(result.runId)).plan, result.plan)
+    assert.deepEqual((await crew.run(result.runId).view()).plan, result.plan)
   })
 
   test('know what an output took that is only inherited in the newest runs', async () => {
@@ -152,7 +152,7 @@ describe('a plan', () => {
     const { crew, store } = diamond({ script: [{ when: 'Task: Join', error: 'no power' }] })
     await assert.rejects(crew.kickoff({ id: 'r', inputs }))
     const plan = await crew.plan({ of: 'resume' })
-    assert.equal(plan.run, 'r')
+    assert.equal(plan.runId, 'r')
     assert.deepEqual(plan.execute, ['join', 'end'])
     assert.deepEqual(reasonsOf(plan, 'join')?.reasons, ['it goes on as it was begun, with no step recorded'])
     const changed = await diamond({ store, texts: { join: 'Join them' } }).crew.plan({ of: 'resume' })
@@ -164,25 +164,25 @@ describe('a plan', () => {
     await first.crew.kickoff({ inputs })
     const { crew, model, store } = diamond({ store: first.store, texts: { left: 'Go left, slowly' } })
     await crew.fork({ id: 'half', through: 'left' })
-    assert.deepEqual((await crew.plan({ of: 'resume', run: 'half' })).execute, [])
+    assert.deepEqual((await crew.plan({ of: 'resume', runId: 'half' })).execute, [])
     const calls = model.calls.length
     await crew.resume('half')
     assert.equal(model.calls.length, calls)
     await crew.kickoff({ id: 'gone', inputs, through: 'left' })
     const asking = diamond({ store, texts: { end: 'End for {reader} and {boss}' } })
-    await assert.rejects(asking.crew.plan({ of: 'resume', run: 'gone' }), { code: 'INPUT_MISSING' })
-    await crew.cancel('gone')
-    await assert.rejects(crew.plan({ of: 'resume', run: 'gone' }), { code: 'RUN_CANCELLED' })
+    await assert.rejects(asking.crew.plan({ of: 'resume', runId: 'gone' }), { code: 'INPUT_MISSING' })
+    await crew.run('gone').cancel()
+    await assert.rejects(crew.plan({ of: 'resume', runId: 'gone' }), { code: 'RUN_CANCELLED' })
   })
 
   test('takes an upstream task that has no output for one that may give the same', async () => {
     const { crew, model } = diamond()
     await crew.kickoff({ id: 'r', inputs, through: 'join' })
-    await crew.invalidate('r', 'start')
-    const plan = await crew.plan({ run: 'r' })
+    await crew.run('r').invalidate('start')
+    const plan = await crew.plan({ runId: 'r' })
     assert.deepEqual(reasonsOf(plan, 'left')?.unless, ['start'])
     const calls = model.calls.length
-    await crew.fork({ run: 'r' })
+    await crew.fork({ runId: 'r' })
     assert.deepEqual(asked(model, calls), ['start', 'end'])
   })
 
@@ -199,7 +199,7 @@ describe('a plan', () => {
     const { crew } = diamond()
     await crew.kickoff({ inputs })
     for (const kind of ['fork', 'kickoff'] as const) await crew.plan({ of: kind, inputs })
-    assert.equal((await crew.listRuns()).length, 1)
+    assert.equal((await crew.runs().page()).length, 1)
   })
 
   test('refuses what the call itself would refuse', async () => {
@@ -207,7 +207,7 @@ describe('a plan', () => {
     await crew.kickoff({ inputs })
     await assert.rejects(crew.plan({ only: 'descendants' }), { code: 'OPTION_INVALID', message: /give from/ })
     await assert.rejects(crew.plan({ from: 'lef' }), { code: 'TASK_NOT_FOUND', message: /did you mean left/ })
-    await assert.rejects(crew.plan({ run: 'gone' }), { code: 'RUN_NOT_FOUND' })
+    await assert.rejects(crew.plan({ runId: 'gone' }), { code: 'RUN_NOT_FOUND' })
     await assert.rejects(crew.plan({ of: 'replay' as never }), { code: 'OPTION_INVALID', message: /'fork', 'resume'/ })
     await assert.rejects(crew.plan({ outputs: 'x' as never }), { code: 'INPUT_INVALID', message: /outputs is "x"/ })
     await assert.rejects(crew.plan({ outputs: { left: 7 as never } }), {

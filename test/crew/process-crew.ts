@@ -58,7 +58,7 @@ async function carryOut(url: string, ledger: string, order: Order): Promise<Repo
       case 'each':
         return { asked, runs: (await crew.kickoffForEach(options)).map((result) => result.runId ?? '') }
       case 'answer':
-        await crew.answer(order.run ?? '', 'q1', order.answer as Answer)
+        await crew.run(order.run ?? '').answer('q1', order.answer as Answer)
         return { asked }
       case 'kickoff':
         return report(crew, asked, await crew.kickoff(options))

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -15,7 +15,8 @@ import { gate, speakingCrew, speakingModel } from './speaking-model.ts'
 describe('a response', () => {
   test('has each entry with its number, and what models say without one, until the run has ended', async () => {
     const heard = gate()
-    const run = await speakingCrew(speakingModel(() => ['Once\r\n', heard.wait, 'upon\u2028a "time".'])).start()
+    const run = await speakingCrew(speakingModel(() => ['Once\r\n', heard.wait, 'upon\u2028a "time".'])).kickoff()
+      .started
     const sent = run.toResponse()
     await using server = await serve(() => sent)
     const response = await fetch(server.url)
@@ -45,15 +46,15 @@ describe('a response', () => {
     const run = await speakingCrew(
       speakingModel(() => ['Done.']),
       { tasks: ['one', 'two'] },
-    ).start({ through: 'one' })
-    const events = await read(run.toResponse())
+    ).kickoff({ through: 'one' }).started
+    const events = await read(await run.toResponse())
     assert.equal(events.at(-1)?.type, 'run.suspended')
   })
 
   test('goes on behind the last entry that the client has seen', async () => {
     const go = gate()
     const crew = speakingCrew(speakingModel(() => ['Once ', go.wait, 'more.']))
-    const run = await crew.start({ id: 'r' })
+    const run = await crew.kickoff({ id: 'r' }).started
     // somebody listens from the start, or the first call would not be streamed
     run.events()
     await using server = await serve((request) => run.toResponse(request))
@@ -78,7 +79,7 @@ describe('a response', () => {
     const crew = speakingCrew(speakingModel(() => ['Done.']))
     const { runId } = await crew.kickoff()
     const request = new Request('http://localhost/', { headers: { 'Last-Event-ID': '3' } })
-    const events = await read((await crew.getRun(runId)).toResponse(request, { after: 1 }))
+    const events = await read(await crew.run(runId).toResponse(request, { after: 1 }))
     assert.deepEqual(
       events.map(({ id }) => id),
       ['4', '5'],
@@ -88,7 +89,7 @@ describe('a response', () => {
   test('begins behind `after` for a client that says nothing', async () => {
     const crew = speakingCrew(speakingModel(() => ['Done.']))
     const { runId } = await crew.kickoff()
-    const events = await read((await crew.getRun(runId)).toResponse(undefined, { after: 4 }))
+    const events = await read(await crew.run(runId).toResponse(undefined, { after: 4 }))
     assert.deepEqual(
       events.map(({ id }) => id),
       ['5'],
@@ -98,35 +99,34 @@ describe('a response', () => {
   test('begins at the beginning for a client that names no number', async () => {
     const crew = speakingCrew(speakingModel(() => ['Done.']))
     const { runId } = await crew.kickoff()
-    const view = await crew.getRun(runId)
     for (const id of ['', 'x', '-1', '1e3', '9'.repeat(40)]) {
-      const events = await read(view.toResponse({ headers: { 'last-event-id': id } }))
+      const events = await read(await crew.run(runId).toResponse({ headers: { 'last-event-id': id } }))
       assert.equal(events.length, 5, id)
     }
   })
 
   test('tells a client that has everything of an ended run not to come back', async () => {
     const crew = speakingCrew(speakingModel(() => ['Done.']))
-    const run = await crew.start({ id: 'r' })
+    const run = await crew.kickoff({ id: 'r' }).started
     await run.result()
     const request = { headers: { 'last-event-id': '5' } }
-    assert.equal(run.toResponse(request).status, 204)
-    assert.equal((await crew.getRun('r')).toResponse(request).status, 204)
-    assert.equal(run.toResponse({ headers: { 'last-event-id': '4' } }).status, 200)
+    assert.equal((await run.toResponse(request)).status, 204)
+    assert.equal((await crew.run('r').toResponse(request)).status, 204)
+    assert.equal((await run.toResponse({ headers: { 'last-event-id': '4' } })).status, 200)
   })
 
   test('takes headers of the server, but stays an event stream', async () => {
-    const run = await speakingCrew(speakingModel(() => ['Done.'])).start()
+    const run = await speakingCrew(speakingModel(() => ['Done.'])).kickoff().started
     const headers = { 'access-control-allow-origin': '*', 'content-type': 'text/plain' }
-    const response = run.toResponse(undefined, { headers })
+    const response = await run.toResponse(undefined, { headers })
     assert.equal(response.headers.get('access-control-allow-origin'), '*')
     assert.equal(response.headers.get('content-type'), 'text/event-stream; charset=utf-8')
     await read(response)
   })
 
   test('refuses an option that it does not have', async () => {
-    const run = await speakingCrew(speakingModel(() => ['Done.'])).start()
-    assert.throws(() => run.toResponse(undefined, { affter: 1 } as object), { code: 'OPTION_UNKNOWN' })
+    const run = await speakingCrew(speakingModel(() => ['Done.'])).kickoff().started
+    await assert.rejects(run.toResponse(undefined, { affter: 1 } as object), { code: 'OPTION_UNKNOWN' })
     await run.result()
   })
 })
@@ -135,7 +135,7 @@ describe('a client that goes away', () => {
   test('does not stop the run, and is not listened for any more', async () => {
     const go = gate()
     const model = speakingModel((call) => (call === 1 ? ['Once', go.wait] : ['Twice']))
-    const run = await speakingCrew(model, { tasks: ['one', 'two'] }).start()
+    const run = await speakingCrew(model, { tasks: ['one', 'two'] }).kickoff().started
     const sent = run.toResponse()
     await using server = await serve(() => sent)
     const client = new AbortController()
@@ -149,8 +149,8 @@ describe('a client that goes away', () => {
   })
 
   test('while nothing comes is let go at once', async () => {
-    const run = await speakingCrew(speakingModel(() => [new Promise(() => {})])).start({ id: 'r' })
-    const reader = (run.toResponse().body as ReadableStream<Uint8Array>).getReader()
+    const run = await speakingCrew(speakingModel(() => [new Promise(() => {})])).kickoff({ id: 'r' }).started
+    const reader = ((await run.toResponse()).body as ReadableStream<Uint8Array>).getReader()
     for (let chunk = 0; chunk < 3; chunk++) await reader.read()
     const pending = reader.read()
     await reader.cancel()
@@ -160,7 +160,7 @@ describe('a client that goes away', () => {
 })
 
 describe('on the way to the client', () => {
-  const state = { run: 'r', seq: 0, status: 'running' } as const
+  const served = { id: 'r', isOver: async () => false }
   const never: ServedRun['world'] = { sleep: () => new Promise(() => {}) }
   const event = (text: string): RunEvent => ({ type: 'text.delta', path: 'note#1/1', text })
 
@@ -187,7 +187,7 @@ describe('on the way to the client', () => {
       await go.wait
       yield event('Once')
     }
-    const { body } = eventResponse({ follow: () => late(), world, state }, undefined, {})
+    const { body } = await eventResponse({ ...served, follow: () => late(), world }, undefined, {})
     const reader = (body as ReadableStream<Uint8Array>).getReader()
     const next = async () => Buffer.from((await reader.read()).value ?? []).toString()
     assert.equal(await next(), ': run r\n\n')
@@ -212,7 +212,7 @@ describe('on the way to the client', () => {
     async function* many(): AsyncGenerator<RunEvent, undefined> {
       for (;;) yield event(`${++fetched}`)
     }
-    const { body } = eventResponse({ follow: () => many(), world: never, state }, undefined, {})
+    const { body } = await eventResponse({ ...served, follow: () => many(), world: never }, undefined, {})
     const reader = (body as ReadableStream<Uint8Array>).getReader()
     for (let chunk = 0; chunk < 4; chunk++) await reader.read()
     await new Promise(setImmediate)
@@ -222,8 +222,8 @@ describe('on the way to the client', () => {
 
   test('an error is the last event, without the keys in it', async () => {
     const error = new RepriseError('JOURNAL_DAMAGED', 'entry 3 is damaged, says sk-abcdefgh1234')
-    const source = { follow: () => given(event('Once'), error), world: never, state }
-    const events = await read(eventResponse(source, undefined, {}))
+    const source = { ...served, follow: () => given(event('Once'), error), world: never }
+    const events = await read(await eventResponse(source, undefined, {}))
     assert.deepEqual(events.at(-1), {
       id: undefined,
       type: 'error',
@@ -232,9 +232,10 @@ describe('on the way to the client', () => {
   })
 
   test('the words of an error that is not ours stay here', async () => {
-    const source = { follow: () => given(new Error('connect to db://ada:pw@host failed')), world: never, state }
-    const [error] = await read(eventResponse(source, undefined, {}))
-    assert.deepEqual(error?.data, {
+    const error = new Error('connect to db://ada:pw@host failed')
+    const source = { ...served, follow: () => given(error), world: never }
+    const [last] = await read(await eventResponse(source, undefined, {}))
+    assert.deepEqual(last?.data, {
       code: 'STORE_FAILED',
       message: 'the events of run r cannot be read any further',
     })
@@ -249,8 +250,8 @@ test('another process follows the run with the same entries, and hears no model'
     speakingModel(() => ['Once ', go.wait, 'more.']),
     { store },
   )
-  const run = await crew.start({ id: 'r' })
-  const here = read(run.toResponse())
+  const run = await crew.kickoff({ id: 'r' }).started
+  const here = read(await run.toResponse())
   const script = new URL('follower.ts', import.meta.url).pathname
   const child = spawn(process.execPath, ['--conditions=reprise-source', script, store, 'r'], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -312,16 +313,17 @@ async function* parse(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>):
 
 /** A server of node:http that answers as the guide shows. */
 async function serve(
-  answer: (request: IncomingMessage) => Response,
+  answer: (request: IncomingMessage) => Promise<Response>,
 ): Promise<AsyncDisposable & { readonly url: string; closed(): Promise<void> }> {
   const closed = Promise.withResolvers<void>()
-  const server = createServer((request, reply) => {
-    const response = answer(request)
+  const send = async (request: IncomingMessage, reply: ServerResponse): Promise<void> => {
+    const response = await answer(request)
     reply.writeHead(response.status, Object.fromEntries(response.headers))
-    pipeline(response.body ? Readable.fromWeb(response.body) : Readable.from([]), reply).then(closed.resolve, () =>
-      closed.resolve(),
-    )
-  })
+    await pipeline(response.body ? Readable.fromWeb(response.body) : Readable.from([]), reply)
+  }
+  const server = createServer(
+    (request, reply) => void send(request, reply).then(closed.resolve, () => closed.resolve()),
+  )
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {

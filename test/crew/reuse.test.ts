@@ -97,7 +97,7 @@ describe('a kickoff that reuses outputs', () => {
     const { crew, model } = diamond()
     await crew.kickoff({ inputs })
     await crew.kickoff({ id: 'second', inputs, reuse: true, through: 'left' })
-    await crew.invalidate('second', 'start')
+    await crew.run('second').invalidate('start')
     const calls = model.calls.length
     await crew.resume('second')
     assert.deepEqual(asked(model, calls), ['start'])
@@ -107,7 +107,7 @@ describe('a kickoff that reuses outputs', () => {
     const store = memoryStore()
     const { crew } = diamond({ store })
     await crew.kickoff({ id: 'first', inputs, through: 'start' })
-    await crew.edit('first', 'start', 'a person’s start')
+    await crew.run('first').edit('start', 'a person’s start')
     await crew.resume('first')
     const fresh = diamond({ store })
     assert.equal((await fresh.crew.kickoff({ inputs, reuse: true })).task('start').raw, 'start')

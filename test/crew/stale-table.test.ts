@@ -51,11 +51,11 @@ function table<Parts extends object>(
     test(title, async () => {
       await (first ??= make({} as Parts, store).kickoff({ id: 'first', inputs: inputs as {} }))
       const changed = make(change as Parts, store)
-      const plan = await changed.plan({ run: 'first', ...(others ? { inputs: others as {} } : {}) })
+      const plan = await changed.plan({ runId: 'first', ...(others ? { inputs: others as {} } : {}) })
       assert.deepEqual(fieldsOf(plan.tasks), stale)
       if (Object.keys(stale).length === 0) assert.deepEqual(plan.execute, [])
       if (others) return
-      assert.deepEqual(fieldsOf((await changed.getRun('first')).stale), stale)
+      assert.deepEqual(fieldsOf((await changed.run('first').view()).stale), stale)
       // whoever asks again for the same is given what there is, and nothing that is stale
       const reused = await changed.plan({ of: 'kickoff', inputs: inputs as {}, reuse: true })
       const made = Object.keys(stale).filter((task) => stale[task]?.some((field) => !field.startsWith('condition ')))
@@ -450,7 +450,8 @@ describe('of an answer that was forced in the last turn', () => {
     await crew(store, { of, ...was }).kickoff()
     const changed = crew(store, { of, ...now })
     const reused = await changed.kickoff({ reuse: true, id: 'reused' })
-    const { fields } = (await changed.plan({ run: (await changed.listRuns()).at(-1)?.runId as string })).tasks[0] ?? {}
+    const { fields } =
+      (await changed.plan({ runId: (await changed.runs().page()).at(-1)?.runId as string })).tasks[0] ?? {}
     assert.equal(reused.task('task').status, fields ? 'executed' : 'inherited')
     return fields ?? []
   }
@@ -520,14 +521,14 @@ test('another process and another store see the same fingerprints', async () => 
   const path = join(folder.path, 'first.run')
   const here = office()
   await here.kickoff({ id: 'first', inputs: usual })
-  await here.exportRun('first', path)
+  await here.run('first').export(path)
   await using there = new Crew({
     name: 'office',
     tasks: here.tasks,
     store: `file:${join(folder.path, 'state')}`,
     logger: { info() {}, warn() {} },
   })
-  await there.importRun(path)
+  await there.import(path)
   assert.deepEqual((await there.plan()).execute, [])
 })
 

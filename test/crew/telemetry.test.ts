@@ -349,7 +349,7 @@ describe('a tool that is not called', () => {
     const crew = claims({ telemetry: { tracer: record.tracer }, tools: [once] })
     await crew.kickoff({ id: 'r' })
     record.forget()
-    const { runId } = await crew.replay('facts', { run: 'r' })
+    const { runId } = await crew.replay('facts', { runId: 'r' })
     const { attributes, status } = record.find('execute_tool lookup')
     assert.equal(attributes['reprise.tool.called'], false)
     assert.equal(attributes['reprise.tool.source'], 'recorded')

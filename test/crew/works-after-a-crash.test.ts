@@ -133,7 +133,7 @@ describe('a run that is taken up again', () => {
     const crew = make(folder.store)
     assert.equal(String(await crew.resume('r')), 'as made')
     assert.deepEqual(made, [{ topic: 'water' }])
-    assert.deepEqual((await crew.getRun('r')).inputs, { topic: 'water', day: 'day 1' })
+    assert.deepEqual((await crew.run('r').view()).inputs, { topic: 'water', day: 'day 1' })
     assert.deepEqual(asked, ['first'])
   })
 
@@ -153,7 +153,7 @@ describe('a run that is taken up again', () => {
     assert.deepEqual([resumed.runId, resumed.status], ['r', 'completed'])
     assert.deepEqual(a.asked, ['one', 'two'])
     assert.equal(resumed.task('two').raw, 'by two, given one')
-    assert.equal((await b.make(store).getRun('other')).task('three').raw, String(other))
+    assert.equal((await b.make(store).run('other').view()).task('three').raw, String(other))
   })
 
   // 23
@@ -171,14 +171,14 @@ describe('a run that is taken up again', () => {
     // nobody is at the console: the process may end
     assert.equal((await make(store).kickoff({ id: 'r' })).status, 'suspended')
     const idOf = async (path: string): Promise<string> =>
-      (await make(store).getRun('r')).questions.find((question) => question.path === path)?.id ?? ''
+      (await make(store).run('r').view()).questions.find((question) => question.path === path)?.id ?? ''
     const [left, right] = [await idOf('left#1'), await idOf('right#1')]
     assert.notEqual(left, right)
-    await make(store).answer('r', right, { decision: 'replace', output: 'by person,' })
+    await make(store).run('r').answer(right, { decision: 'replace', output: 'by person,' })
     const half = await make(store).resume('r')
     assert.equal(half.status, 'suspended')
     assert.deepEqual([half.task('after').raw, half.questions.map(({ id }) => id)], ['by after, given person', [left]])
-    await make(store).answer('r', left, { decision: 'approve' })
+    await make(store).run('r').answer(left, { decision: 'approve' })
     const whole = await make(store).resume('r')
     assert.equal(whole.status, 'completed')
     assert.equal(whole.task('left').raw, 'by left, given nothing')

@@ -72,25 +72,25 @@ describe('the run that something was made from', () => {
       const before = [await bytesOf(store, 'first'), JSON.stringify(await store.row('first'))]
       const { crew: later } = diamond({ store, texts: { left: 'Go left, slowly' }, answers: { left: 'slow left' } })
       const run = 'first'
-      await later.replay('start', { run, inputs: { topic: 'fire' } })
-      await later.fork({ run, outputs: { right: 'my right' }, by: 'ada' })
-      await later.refresh({ run })
-      await later.replay('join', { run, only: 'descendants', through: 'join' })
-      await later.plan({ run, from: 'left' })
+      await later.replay('start', { runId: run, inputs: { topic: 'fire' } })
+      await later.fork({ runId: run, outputs: { right: 'my right' }, by: 'ada' })
+      await later.refresh({ runId: run })
+      await later.replay('join', { runId: run, only: 'descendants', through: 'join' })
+      await later.plan({ runId: run, from: 'left' })
       await later.backtest('left', { runs: [run] })
       await later.resume(run)
       await later.kickoff({ id: run, inputs })
       for (const change of [
-        () => later.edit(run, 'left', 'mine'),
-        () => later.invalidate(run, 'left'),
-        () => later.cancel(run),
+        () => later.run(run).edit('left', 'mine'),
+        () => later.run(run).invalidate('left'),
+        () => later.run(run).cancel(),
         () => later.kickoff({ id: run, inputs: { ...inputs, topic: 'fire' } }),
       ]) {
         await assert.rejects(change, { code: /RUN_ENDED|INPUTS_DIFFER/ })
       }
       assert.deepEqual([await bytesOf(store, 'first'), JSON.stringify(await store.row('first'))], before)
       // a step's recorded output is still what it was
-      const view = await crew.getRun('first')
+      const view = await crew.run('first').view()
       assert.deepEqual(
         view.tasks.map((task) => task.raw),
         ['start', 'left', 'right', 'side', 'join', 'end'],
@@ -109,14 +109,14 @@ describe('the run that something was made from', () => {
         answers: { start: huge, left: `${huge} left` },
       })
       // join and end are offered what they gave; right decides whether that is taken
-      await changed.crew.fork({ id: 'second', run: 'first', through: 'start' })
+      await changed.crew.fork({ id: 'second', runId: 'first', through: 'start' })
       await store.delete('first')
       const second = await changed.crew.resume('second')
       assert.deepEqual(asked(changed.model), ['right'])
       assert.equal(second.task('end').status, 'inherited')
       const third = await changed.crew.replay('join')
       await store.delete('second')
-      for (const result of [second, third, await changed.crew.getRun(third.runId)]) {
+      for (const result of [second, third, await changed.crew.run(third.runId).view()]) {
         assert.equal(result.task('start').raw, huge)
         assert.equal(result.task('left').raw, `${huge} left`)
       }
@@ -139,7 +139,7 @@ describe('callbacks', () => {
           name,
           description: `${name} on {topic}`,
           agent,
-          callback: ({ raw }, { run }) => void heard.push(`callback ${raw} of ${run}`),
+          callback: ({ raw }, { runId }) => void heard.push(`callback ${raw} of ${runId}`),
         })
       return new Crew({
         name: 'c',
@@ -178,7 +178,7 @@ describe('placeholders', () => {
       code: 'INPUT_MISSING',
       message: /task end uses \{reader\}/,
     })
-    assert.deepEqual([model.calls.length, await crew.listRuns()], [0, []])
+    assert.deepEqual([model.calls.length, await crew.runs().page()], [0, []])
     await crew.kickoff({ id: 'first', inputs })
     const calls = model.calls.length
     // empty inputs of a replay are those of the run
@@ -201,11 +201,11 @@ describe('a replay', () => {
     await using folder = await openFolder()
     const { crew, model } = diamond({ store: folder.store })
     await crew.kickoff({ inputs })
-    const runs = await crew.listRuns()
+    const runs = await crew.runs().page()
     const plan = await crew.plan({ from: 'side' })
     assert.deepEqual(plan.execute, ['side', 'join', 'end'])
     assert.equal(plan.estimate.usage?.input, 300)
-    assert.deepEqual([model.calls.length, await crew.listRuns()], [6, runs], 'nothing was asked or written')
+    assert.deepEqual([model.calls.length, await crew.runs().page()], [6, runs], 'nothing was asked or written')
     const result = await crew.replay('side')
     assert.deepEqual(asked(model, 6), plan.execute)
     assert.deepEqual(
@@ -233,10 +233,10 @@ describe('a replay', () => {
     const { store } = folder
     await diamond({ store }).crew.kickoff({ id: 'first', inputs })
     const { crew, model } = diamond({ store, answers: { right: 'new right', join: 'new join' } })
-    const single = await crew.fork({ run: 'first', from: 'right', through: 'right' })
+    const single = await crew.fork({ runId: 'first', from: 'right', through: 'right' })
     assert.deepEqual(asked(model), ['right'])
     assert.equal(single.task('right').raw, 'new right')
-    const dependent = await crew.replay('right', { run: 'first', only: 'descendants' })
+    const dependent = await crew.replay('right', { runId: 'first', only: 'descendants' })
     assert.deepEqual(asked(model, 1), ['right', 'join', 'end'])
     assert.equal(dependent.task('side').status, 'inherited')
   })
@@ -284,7 +284,7 @@ describe('a resume after the code has changed', () => {
     const suspended = await now.resume('r')
     assert.deepEqual(called, [], 'nothing is made again, and nothing else without a word')
     assert.match(suspended.questions[0]?.text ?? '', /"of":"gas"/)
-    await now.answer('r', suspended.questions[0]?.id ?? '', { decision: 'approve' })
+    await now.run('r').answer(suspended.questions[0]?.id ?? '', { decision: 'approve' })
     assert.equal(String(await now.resume('r')), 'stock of oil, price of gas, price of oil')
     assert.deepEqual(called, ['price gas'])
   })

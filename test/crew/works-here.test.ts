@@ -74,13 +74,13 @@ describe('a task that has no output yet', () => {
     ] as const) {
       const { crew, model } = crewOf(store, ['a', 'b', 'c', 'd'])
       await using _ = crew
-      const again = await crew.replay(task, { run: 'r' })
+      const again = await crew.replay(task, { runId: 'r' })
       assert.equal(String(again), 'by d')
       assert.deepEqual(
         model.calls.map(({ lastMessage }) => /Task: (\w)/.exec(lastMessage)?.[1]),
         executed,
       )
-      assert.equal((await crew.getRun('r')).status, 'failed')
+      assert.equal((await crew.run('r').view()).status, 'failed')
     }
   })
 })
@@ -94,7 +94,7 @@ describe('what a replay executes', () => {
     for (const [at, word] of ['old b', 'new b', 'newest b'].entries()) {
       await using crew = said(word).crew
       const result = at === 0 ? await crew.kickoff({ inputs }) : await crew.replay('b')
-      assert.equal((await crew.getRun(result.runId)).task('b').raw, word)
+      assert.equal((await crew.run(result.runId).view()).task('b').raw, word)
     }
     const { crew, model } = said('never asked')
     await using _ = crew
@@ -128,10 +128,10 @@ describe('kickoffForEach', () => {
     assert.equal(runs.length, 3)
     const before = await stage.bytes()
     for (const [at, run] of runs.entries()) {
-      const again = await stage.live({ act: 'replay', task: 'note', options: { run } })
+      const again = await stage.live({ act: 'replay', task: 'note', options: { runId: run } })
       assert.deepEqual(again.asked, ['note'])
       await using crew = new Crew({ name: 'alpha', tasks: crewOf('memory:', ['gather']).crew.tasks, store: stage.url })
-      assert.deepEqual((await crew.getRun(again.runId ?? '')).inputs, list[at])
+      assert.deepEqual((await crew.run(again.runId ?? '').view()).inputs, list[at])
     }
     const after = await stage.bytes()
     assert.equal(after.size, 6)
@@ -159,7 +159,7 @@ describe('two crews with equal tasks in one folder', () => {
         assert.equal(again.tasks?.['weigh'], `inherited: ${crew} weigh`)
         assert.equal(again.raw, `${crew} note`)
       }
-      const stranger = await stage.live({ act: 'replay', crew: 'beta', task: 'note', options: { run: runId } })
+      const stranger = await stage.live({ act: 'replay', crew: 'beta', task: 'note', options: { runId: runId } })
       assert.equal(stranger.code, 'RUN_NOT_FOUND')
       assert.match(stranger.message ?? '', /belongs to crew alpha/)
     })
@@ -177,7 +177,7 @@ describe('a changed list of tasks', () => {
     // b is gone, x came in front, c and a changed places
     const { crew, model } = crewOf(store, ['x', 'c', 'a', 'd'])
     await using _ = crew
-    const again = await crew.replay('d', { run: 'r' })
+    const again = await crew.replay('d', { runId: 'r' })
     assert.deepEqual(
       again.tasks.map(({ name, status, raw }) => `${name} ${status} ${raw}`),
       ['x executed by x', 'c inherited by c', 'a inherited by a', 'd executed by d'],
@@ -201,7 +201,7 @@ describe('new inputs over outputs that were made from old ones', () => {
     const { crew, model } = crewOf(store, ['a', 'b'], [], logger)
     await using _ = crew
     await crew.kickoff({ id: 'r', inputs: { topic: 'water' } })
-    const changed = { run: 'r', inputs: { topic: 'fire' } }
+    const changed = { runId: 'r', inputs: { topic: 'fire' } }
     const planned = await crew.plan({ from: 'b', ...changed })
     assert.deepEqual(planned.tasks[0]?.reasons, ['its output is there', 'stale: input topic changed'])
     const kept = await crew.replay('b', changed)
@@ -212,7 +212,7 @@ describe('new inputs over outputs that were made from old ones', () => {
     const next = `execute what is stale or missing in a new run with crew.run('${kept.runId}').refresh()`
     assert.deepEqual(warnings, [`run ${kept.runId}: task a is stale: input topic changed; ${next}`])
     // still so when it is only read, or replayed again
-    assert.equal((await crew.getRun(kept.runId)).stale.length, 1)
+    assert.equal((await crew.run(kept.runId).view()).stale.length, 1)
     assert.equal((await crew.replay('b')).stale.length, 1)
     const calls = model.calls.length
     await assert.rejects(crew.replay('b', { ...changed, stale: 'refuse' }), { code: 'OUTPUT_STALE', task: 'a' })
@@ -231,7 +231,7 @@ test('a run whose journal a person edited is replayed with what the person wrote
   const file = join(folder.path, 'r.jsonl')
   const edited = (await readFile(file, 'utf8')).replace('by a', 'said by hand')
   await writeFile(file, edited)
-  const again = await crew.replay('c', { run: 'r' })
+  const again = await crew.replay('c', { runId: 'r' })
   assert.equal(again.task('a').raw, 'said by hand')
   assert.match(model.calls.at(-1)?.lastMessage ?? '', /said by hand/)
   assert.deepEqual(

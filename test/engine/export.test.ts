@@ -56,7 +56,7 @@ for (const from of kinds) {
 
       const lines = await linesOf(source, 'r')
       assert.deepEqual(imported, {
-        id: 'r',
+        runId: 'r',
         crew: 'long',
         status: 'completed',
         runs: 1,
@@ -80,10 +80,10 @@ test('a run exported from sqlite and imported into a folder is replayed there wi
   const target = await openKind('file', other.path)
   const crew = longTexts(source)
   await crew.kickoff({ id: 'r' })
-  const expected = await crew.replay('last', { run: 'r' })
+  const expected = await crew.replay('last', { runId: 'r' })
   await exportRunToFile(source, 'r', join(folder.path, 'r.reprise'))
   await importRunFromFile(engineOn(target), join(folder.path, 'r.reprise'))
-  const replayed = await longTexts(target).replay('last', { run: 'r' })
+  const replayed = await longTexts(target).replay('last', { runId: 'r' })
   assert.deepEqual(
     replayed.tasks.map(({ raw }) => raw),
     expected.tasks.map(({ raw }) => raw),
@@ -124,7 +124,7 @@ test('a run whose process died is abandoned where it is imported, and goes on th
   const target = newStore()
   assert.equal((await importRun(engineOn(target), exportRun(source, 'r'))).status, 'running')
   const { crew, model } = oneTask({ script, store: target })
-  assert.equal((await crew.getRun('r')).status, 'abandoned')
+  assert.equal((await crew.run('r').view()).status, 'abandoned')
   assert.equal((await crew.resume()).raw, 'done')
   assert.equal(model.calls.length, 0, 'the reply that was recorded is read back')
 })
@@ -137,10 +137,10 @@ test('a run that waits for an answer takes it where it is imported', async () =>
   const target = newStore()
   assert.equal((await importRun(engineOn(target), exportRun(store, 'r'))).status, 'suspended')
   const there = crew.with({ store: target })
-  await there.answer('r', waiting.questions[0]?.id ?? '', { decision: 'happened', result: { paid: 5 } })
+  await there.run('r').answer(waiting.questions[0]?.id ?? '', { decision: 'happened', result: { paid: 5 } })
   assert.equal((await there.resume('r')).raw, 'paid')
   assert.deepEqual(pay.done, [])
-  assert.equal((await crew.getRun('r')).status, 'waiting')
+  assert.equal((await crew.run('r').view()).status, 'waiting')
 })
 
 test('an export of a run under way is a run as it was at one moment', async () => {
@@ -336,7 +336,7 @@ test('a run that is there already with another journal is kept, and where they d
 test('a run imported under another id is a run of its own, with the journal of the first', async () => {
   const { store, text } = await small()
   const imported = await importRun(engineOn(store), [text], { as: 'copy' })
-  assert.equal(imported.id, 'copy')
+  assert.equal(imported.runId, 'copy')
   assert.deepEqual(await linesOf(store, 'copy'), await linesOf(store, 'r'))
   assert.equal((await stateOf(store, 'copy')).run, 'copy')
   assert.equal((await store.row('copy'))?.run, 'copy')

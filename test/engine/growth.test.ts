@@ -92,7 +92,7 @@ test('a sentence that judges each of them, and a replay that restores them, writ
   const store = newStore()
   await longCrew(20, store).crew.kickoff({ id: 'one' })
   const replayed = countingStore(store)
-  await longCrew(20, replayed.store).crew.replay('task-19', { run: 'one' })
+  await longCrew(20, replayed.store).crew.replay('task-19', { runId: 'one' })
   // each text as the output that is restored, and as what was said to make it
   assert.ok(replayed.bytes() < 2.5 * produced, `${(replayed.bytes() / produced).toFixed(2)} times`)
 })

@@ -486,7 +486,7 @@ test('an output is found again by what it depends on only when no once call went
     }
     const { crew } = oneTask({ tools, script: plain ? [{ when: 'Do it', reply: 'x' }] : script, store: watched })
     await crew.kickoff({ id: 'r' })
-    await crew.replay('job', { run: 'r' })
+    await crew.replay('job', { runId: 'r' })
     return found
   }
   assert.equal(await keys([pay], false), 0)

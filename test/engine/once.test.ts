@@ -26,7 +26,7 @@ describe('a once call that was found without its outcome', () => {
     const pay = payment()
     const { crew } = await inDoubt(pay)
     await crew.resume('r')
-    await crew.answer('r', 'q1', { decision: 'run', by: 'ada' })
+    await crew.run('r').answer('q1', { decision: 'run' }, { by: 'ada' })
     assert.equal(String(await crew.resume('r')), 'paid')
     assert.deepEqual(pay.done, [5])
   })
@@ -35,7 +35,7 @@ describe('a once call that was found without its outcome', () => {
     const pay = payment()
     const { crew, model } = await inDoubt(pay)
     await crew.resume('r')
-    await crew.answer('r', 'q1', { decision: 'happened', result: { paid: 'by hand' } })
+    await crew.run('r').answer('q1', { decision: 'happened', result: { paid: 'by hand' } })
     assert.equal((await crew.resume('r')).status, 'completed')
     assert.deepEqual(pay.done, [])
     assert.match(model.calls.at(-1)?.conversation ?? '', /by hand/)
@@ -45,7 +45,7 @@ describe('a once call that was found without its outcome', () => {
     const pay = payment()
     const { crew, store } = await inDoubt(pay)
     await crew.resume('r')
-    await crew.answer('r', 'q1', { decision: 'fail', reason: 'the books do not match' })
+    await crew.run('r').answer('q1', { decision: 'fail', reason: 'the books do not match' })
     await assert.rejects(crew.resume('r'), {
       code: 'TASK_FAILED',
       message: /the books do not match.*crew\.run\('r'\)\.resume\(\)/,
@@ -90,7 +90,7 @@ describe('a once call that was found without its outcome', () => {
     const pay = payment()
     const { crew, store } = await inDoubt(pay)
     await crew.resume('r')
-    await crew.answer('r', 'q1', { decision: 'run' })
+    await crew.run('r').answer('q1', { decision: 'run' })
     const dying = crew.with({ store: dyingStore(store, (types) => types.includes('tool.called')) })
     await assert.rejects(dying.resume('r'))
     const result = await crew.resume('r')
@@ -185,7 +185,7 @@ test('a once call that threw goes to the model as an error, and the same call ag
   const [question] = result.questions
   assert.equal(question?.kind, 'call')
   assert.match(question?.text ?? '', /failed: no money/)
-  await crew.answer('r', 'q1', { decision: 'deny', reason: 'the account is empty' })
+  await crew.run('r').answer('q1', { decision: 'deny', reason: 'the account is empty' })
   assert.equal(String(await crew.resume('r')), 'gave up')
   assert.equal(tries, 1)
   assert.match(model.calls.at(-1)?.conversation ?? '', /the account is empty/)
@@ -280,7 +280,7 @@ describe('a task that is sent back', () => {
       question.earlier.map(({ input: given }) => given),
       [{ amount: 5 }],
     )
-    await crew.answer('r', question.id, { decision: 'approve', input: { amount: 7 } })
+    await crew.run('r').answer(question.id, { decision: 'approve', input: { amount: 7 } })
     assert.equal((await crew.resume('r')).status, 'completed')
     assert.deepEqual(pay.done, [5, 7])
   })
@@ -289,13 +289,13 @@ describe('a task that is sent back', () => {
     const pay = payment()
     const { crew, store } = sentBack(pay, 6)
     await crew.kickoff({ id: 'r' })
-    await crew.answer('r', 'q1', { decision: 'approve', input: { amount: 'seven' } })
+    await crew.run('r').answer('q1', { decision: 'approve', input: { amount: 'seven' } })
     const [question] = (await crew.resume('r')).questions
     assert.equal(question?.id, 'q2')
     assert.match(question.text, /answer to q1 cannot be used: the input of pay is not valid: amount: .*number.*May pay/)
-    await crew.answer('r', 'q2', { decision: 'approve', input: {} })
+    await crew.run('r').answer('q2', { decision: 'approve', input: {} })
     assert.match((await crew.resume('r')).questions[0]?.text ?? '', /^The answer to q2 (?!.*The answer)/)
-    await crew.answer('r', 'q3', { decision: 'approve', input: { amount: 7 } })
+    await crew.run('r').answer('q3', { decision: 'approve', input: { amount: 7 } })
     assert.equal((await crew.resume('r')).status, 'completed')
     assert.deepEqual(pay.done, [5, 7])
     const errors = (await entriesOf(store, 'r')).filter(
@@ -346,7 +346,7 @@ describe('a replay of a task that called a once tool', () => {
     const { pay, crew, result } = await replayed()
     assert.equal(result.status, 'completed')
     assert.deepEqual(pay.done, [5])
-    await crew.replay('job', { run: result.runId })
+    await crew.replay('job', { runId: result.runId })
     assert.deepEqual(pay.done, [5], 'nor does a replay of the replay')
   })
 
@@ -368,15 +368,15 @@ describe('an answer', () => {
     const { crew, store } = await inDoubt(payment())
     await crew.resume('r')
     const before = await entriesOf(store, 'r')
-    await assert.rejects(crew.answer('r', 'q1', { decision: 'approve' }), {
+    await assert.rejects(crew.run('r').answer('q1', { decision: 'approve' }), {
       code: 'ANSWER_INVALID',
       message: /happened with result/,
     })
-    await assert.rejects(crew.answer('r', 'q1', { decision: 'happened' } as never), {
+    await assert.rejects(crew.run('r').answer('q1', { decision: 'happened' } as never), {
       code: 'ANSWER_INVALID',
       message: /needs result/,
     })
-    await assert.rejects(crew.answer('r', 'q7', { decision: 'run' }), { code: 'QUESTION_NOT_FOUND', message: /q1/ })
+    await assert.rejects(crew.run('r').answer('q7', { decision: 'run' }), { code: 'QUESTION_NOT_FOUND', message: /q1/ })
     assert.deepEqual(await entriesOf(store, 'r'), before)
   })
 
@@ -384,8 +384,8 @@ describe('an answer', () => {
     const pay = payment()
     const { crew } = await inDoubt(pay)
     await crew.resume('r')
-    await crew.answer('r', 'q1', { decision: 'happened', result: 'first' })
-    await assert.rejects(crew.answer('r', 'q1', { decision: 'run' }), { code: 'QUESTION_ANSWERED' })
+    await crew.run('r').answer('q1', { decision: 'happened', result: 'first' })
+    await assert.rejects(crew.run('r').answer('q1', { decision: 'run' }), { code: 'QUESTION_ANSWERED' })
     await crew.resume('r')
     assert.deepEqual(pay.done, [])
   })
@@ -409,9 +409,9 @@ test('a cancelled run tells a running once tool to stop, and takes nothing more'
     },
   })
   const { crew, store } = oneTask({ tools: [pay], script: payOnce })
-  const run = await crew.start({ id: 'r' })
+  const run = await crew.kickoff({ id: 'r' }).started
   const signal = await started.promise
-  await crew.cancel('r', 'ada')
+  await crew.run('r').cancel({ by: 'ada' })
   await assert.rejects(run.result(), { code: 'RUN_CANCELLED' })
   assert.ok(signal.aborted)
   assert.equal((await stateOf(store, 'r')).status, 'cancelled')
@@ -419,7 +419,7 @@ test('a cancelled run tells a running once tool to stop, and takes nothing more'
     crew.resume('r'),
     (error: unknown) => RepriseError.isInstance(error) && error.code === 'RUN_CANCELLED',
   )
-  await assert.rejects(crew.edit('r', 'job', 'x'), { code: 'RUN_ENDED' })
+  await assert.rejects(crew.run('r').edit('job', 'x'), { code: 'RUN_ENDED' })
 })
 
 describe('an answer or settlement', () => {
@@ -440,7 +440,7 @@ describe('an answer or settlement', () => {
     })
     const { crew } = oneTask({ tools: [pay], script: payOnce })
     await crew.kickoff({ id: 'r' })
-    await crew.answer('r', 'q1', { decision: 'run' })
+    await crew.run('r').answer('q1', { decision: 'run' })
     const result = await crew.resume('r')
     assert.deepEqual(
       result.questions.map(({ id }) => id),
@@ -544,7 +544,7 @@ describe('an answer or settlement', () => {
     const crew = new Crew({ name: 'c', store, tasks: [job] })
     await crew.kickoff({ id: 'first' })
     const onQuestion = () => ({ decision: 'use', result: { paid: 'by hand' } }) as const
-    assert.equal((await crew.replay('job', { run: 'first', effects: 'ask', onQuestion })).status, 'completed')
+    assert.equal((await crew.replay('job', { runId: 'first', effects: 'ask', onQuestion })).status, 'completed')
     assert.deepEqual(pay.done, [5])
   })
 })
@@ -658,7 +658,7 @@ describe('the key that a tool tells services', () => {
     const store = newStore()
     const { crew } = oneTask({ tools: [pay], script, store })
     await crew.kickoff({ id: 'r' })
-    await crew.answer('r', 'q1', { decision: 'approve', input: { amount: 6 } })
+    await crew.run('r').answer('q1', { decision: 'approve', input: { amount: 6 } })
     const dying = dyingStore(store, (types) => types.includes('tool.called'))
     await assert.rejects(crew.with({ store: dying }).resume('r'))
     assert.equal(String(await crew.resume('r')), 'done')
@@ -700,9 +700,9 @@ test('a question tells only of calls that were made, also in a replay of a repla
   const job = new Task({ name: 'job', description: 'Do it: amount {amount}', agent })
   const crew = new Crew({ name: 'c', store: newStore(), tasks: [job] })
   let run = (await crew.kickoff({ inputs: { amount } })).runId
-  for (let replays = 0; replays < 3; replays++) run = (await crew.replay('job', { run })).runId
+  for (let replays = 0; replays < 3; replays++) run = (await crew.replay('job', { runId: run })).runId
   amount = 6
-  const { questions } = await crew.replay('job', { run, inputs: { amount } })
+  const { questions } = await crew.replay('job', { runId: run, inputs: { amount } })
   const [question] = questions as [Extract<OpenQuestion, { kind: 'call' }>]
   assert.deepEqual(
     question.earlier.map(({ input, outcome }) => ({ input, outcome })),

@@ -63,7 +63,7 @@ describe('between the last look at the inbox and the end', () => {
     const { held, end } = heldTool()
     end()
     const { crew } = twoTasks(held, store)
-    const late = crew.with({ store: atTheEnd(store, () => crew.cancel('r')) })
+    const late = crew.with({ store: atTheEnd(store, () => crew.run('r').cancel()) })
     await assert.rejects(late.kickoff({ id: 'r' }), { code: 'RUN_CANCELLED' })
     assert.deepEqual(await lastTypes(store, 2), ['task.completed', 'run.cancelled'])
   })
@@ -73,7 +73,7 @@ describe('between the last look at the inbox and the end', () => {
     const { held, end } = heldTool()
     end()
     const { crew } = twoTasks(held, store)
-    const late = crew.with({ store: atTheEnd(store, () => crew.edit('r', 'a', 'edited')) })
+    const late = crew.with({ store: atTheEnd(store, () => crew.run('r').edit('a', 'edited')) })
     const result = await late.kickoff({ id: 'r' })
     assert.equal(result.task('a').raw, 'edited')
     const entries = await entriesOf(store, 'r')
@@ -94,7 +94,7 @@ describe('between the last look at the inbox and the end', () => {
     const { held, end } = heldTool()
     end()
     const { crew, model } = twoTasks(held, store)
-    const late = crew.with({ store: atTheEnd(store, () => crew.invalidate('r', 'a')) })
+    const late = crew.with({ store: atTheEnd(store, () => crew.run('r').invalidate('a')) })
     assert.equal((await late.kickoff({ id: 'r' })).status, 'completed')
     assert.equal(model.calls.filter(({ lastMessage }) => lastMessage.includes('Task: First')).length, 2)
   })
@@ -104,9 +104,9 @@ describe('while the last task runs', () => {
   test('an edit of an earlier output is recorded before the run completes', async () => {
     const { held, called, end } = heldTool()
     const { crew } = twoTasks(held)
-    const run = await crew.start({ id: 'r' })
+    const run = await crew.kickoff({ id: 'r' }).started
     await called
-    await crew.edit('r', 'a', 'edited')
+    await crew.run('r').edit('a', 'edited')
     end()
     const result = await run.result()
     assert.equal(result.task('a').raw, 'edited')
@@ -119,9 +119,9 @@ describe('while the last task runs', () => {
   test('an invalidated earlier task is executed again before the run completes', async () => {
     const { held, called, end } = heldTool()
     const { crew, model } = twoTasks(held)
-    const run = await crew.start({ id: 'r' })
+    const run = await crew.kickoff({ id: 'r' }).started
     await called
-    await crew.invalidate('r', 'a')
+    await crew.run('r').invalidate('a')
     end()
     const result = await run.result()
     assert.equal(result.status, 'completed')
@@ -132,9 +132,13 @@ describe('while the last task runs', () => {
   test('a cancellation takes an edit with it that waited for its moment, and a second cancellation: the journal says so', async () => {
     const { held, called } = heldTool()
     const { crew, store } = twoTasks(held)
-    const run = await crew.start({ id: 'r' })
+    const run = await crew.kickoff({ id: 'r' }).started
     await called
-    const told = [crew.edit('r', 'a', 'edited'), crew.cancel('r', 'ada'), crew.cancel('r', 'bob')]
+    const told = [
+      crew.run('r').edit('a', 'edited'),
+      crew.run('r').cancel({ by: 'ada' }),
+      crew.run('r').cancel({ by: 'bob' }),
+    ]
     await assert.rejects(run.result(), { code: 'RUN_CANCELLED' })
     const settled: PromiseSettledResult<void>[] = await Promise.allSettled(told)
     const inTime = settled.filter((result) => result.status === 'fulfilled').length
@@ -152,9 +156,9 @@ describe('while the last task runs', () => {
   test('a cancellation ends the run at once, and nothing follows it', async () => {
     const { held, called } = heldTool()
     const { crew, store } = twoTasks(held)
-    const run = await crew.start({ id: 'r' })
+    const run = await crew.kickoff({ id: 'r' }).started
     await called
-    await crew.cancel('r', 'ada')
+    await crew.run('r').cancel({ by: 'ada' })
     await assert.rejects(run.result(), { code: 'RUN_CANCELLED' })
     assert.deepEqual(await lastTypes(store, 2), ['tool.called', 'run.cancelled'])
     for await (const event of run.events()) assert.ok('seq' in event)
@@ -172,10 +176,10 @@ describe('while the last task runs', () => {
       { when: 'Do it', after: 2, reply: 'ok' },
     ]
     const { crew } = oneTask({ tools: [pay, held], script })
-    const run = await crew.start({ id: 'r' })
+    const run = await crew.kickoff({ id: 'r' }).started
     for await (const entry of run.events()) {
       if (entry.type === 'question.asked')
-        await crew.answer('r', entry.question.id, { decision: 'happened', result: 'yes' })
+        await crew.run('r').answer(entry.question.id, { decision: 'happened', result: 'yes' })
       if (entry.type === 'question.answered') end()
     }
     assert.equal(String(await run.result()), 'ok')
@@ -205,7 +209,15 @@ describe('around the end of a run', () => {
     const raced = just(
       store,
       'run.completed',
-      once(async () => void edits.push(crew.edit('r', 'job', 'edited').catch((error: unknown) => error))),
+      once(
+        async () =>
+          void edits.push(
+            crew
+              .run('r')
+              .edit('job', 'edited')
+              .catch((error: unknown) => error),
+          ),
+      ),
     )
     await crew.with({ store: raced }).kickoff({ id: 'r' })
     await Promise.all(edits)
@@ -219,7 +231,7 @@ describe('around the end of a run', () => {
     const suspending = just(
       store,
       'run.suspended',
-      once(() => crew.cancel('r')),
+      once(() => crew.run('r').cancel()),
     )
     await assert.rejects(crew.with({ store: suspending }).kickoff({ id: 'r', through: 'a' }), { code: 'RUN_CANCELLED' })
     assert.equal((await stateOf(store, 'r')).status, 'cancelled')
@@ -229,9 +241,9 @@ describe('around the end of a run', () => {
     const { held, called } = heldTool()
     const { crew, store } = twoTasks(held)
     const stop = new AbortController()
-    const run = await crew.start({ id: 'r', signal: stop.signal })
+    const run = await crew.kickoff({ id: 'r', signal: stop.signal }).started
     await called
-    const cancelled = crew.cancel('r')
+    const cancelled = crew.run('r').cancel()
     stop.abort()
     await run.result().catch(() => {})
     await cancelled
@@ -241,7 +253,7 @@ describe('around the end of a run', () => {
   test('cancel of a started run that is suspended by now ends it', async () => {
     const { held } = heldTool()
     const { crew, store } = twoTasks(held)
-    const run = await crew.start({ id: 'r', through: 'a' })
+    const run = await crew.kickoff({ id: 'r', through: 'a' }).started
     await run.result()
     await run.cancel()
     assert.equal((await stateOf(store, 'r')).status, 'cancelled')
@@ -250,9 +262,9 @@ describe('around the end of a run', () => {
   test('the events of a suspended run end, also behind an answer', async () => {
     const { crew } = await inDoubt(payment())
     await crew.resume('r')
-    await crew.answer('r', 'q1', { decision: 'run' })
+    await crew.run('r').answer('q1', { decision: 'run' })
     const types: string[] = []
-    for await (const { type } of (await crew.getRun('r')).events()) types.push(type)
+    for await (const { type } of crew.run('r').events()) types.push(type)
     assert.equal(types.at(-1), 'question.answered')
   })
 
@@ -293,9 +305,9 @@ describe('the inbox', () => {
       },
     }
     const { crew } = twoTasks(held, flaky)
-    const run = await crew.start({ id: 'r' })
+    const run = await crew.kickoff({ id: 'r' }).started
     await called
-    await crew.cancel('r')
+    await crew.run('r').cancel()
     await assert.rejects(run.result(), { code: 'RUN_CANCELLED' })
     assert.ok(broken > 1)
   })
@@ -303,9 +315,9 @@ describe('the inbox', () => {
   test('of another crew’s run, or of one that only newer code understands, takes nothing', async () => {
     const { crew, store } = oneTask({ script: [{ when: 'Do it', reply: 'done' }] })
     const stranger = new Crew({ name: 'stranger', tasks: crew.tasks, store })
-    await crew.start({ id: 'r' }).then((run) => run.result())
-    await assert.rejects(stranger.cancel('r'), { code: 'RUN_NOT_FOUND', message: /belongs to crew engine/ })
-    await assert.rejects(stranger.edit('r', 'job', 'x'), { code: 'RUN_NOT_FOUND' })
+    await crew.kickoff({ id: 'r' }).started.then((run) => run.result())
+    await assert.rejects(stranger.run('r').cancel(), { code: 'RUN_NOT_FOUND', message: /belongs to crew engine/ })
+    await assert.rejects(stranger.run('r').edit('job', 'x'), { code: 'RUN_NOT_FOUND' })
   })
 })
 
@@ -319,7 +331,7 @@ test('a cancellation does not wait for an inline answer', async () => {
     },
   })
   await asked.promise
-  await crew.cancel('r')
+  await crew.run('r').cancel()
   await assert.rejects(resumed, { code: 'RUN_CANCELLED' })
   assert.equal((await stateOf(store, 'r')).status, 'cancelled')
 })
@@ -327,7 +339,7 @@ test('a cancellation does not wait for an inline answer', async () => {
 test('an edited task needs no answers any more', async () => {
   const { crew } = await inDoubt(payment())
   await crew.resume('r')
-  await crew.edit('r', 'job', 'done by hand')
+  await crew.run('r').edit('job', 'done by hand')
   const result = await crew.resume('r')
   assert.equal(String(result), 'done by hand')
   assert.deepEqual(result.questions, [])
@@ -348,7 +360,7 @@ test('a task that was sent back and is invalidated starts afresh', async () => {
     release: async () => {},
   }
   await assert.rejects(crew.with({ store: dying }).kickoff({ id: 'r' }))
-  await crew.invalidate('r', 'job')
+  await crew.run('r').invalidate('job')
   await assert.rejects(crew.resume('r'), { code: 'OUTPUT_REFUSED' })
   const attempts = [...(await stateOf(store, 'r')).attempts.values()].map((attempt) => attempt.carries?.path)
   assert.deepEqual(attempts, [undefined, undefined, 'job#2'])
@@ -357,15 +369,15 @@ test('a task that was sent back and is invalidated starts afresh', async () => {
 test('polling a run that waits for an answer does not count as taking it up in vain', async () => {
   const { crew } = await inDoubt(payment())
   for (let poll = 0; poll < 7; poll++) assert.equal((await crew.kickoff({ id: 'r' })).questions.length, 1)
-  await crew.answer('r', 'q1', { decision: 'run' })
+  await crew.run('r').answer('q1', { decision: 'run' })
   assert.equal(String(await crew.kickoff({ id: 'r' })), 'paid')
 })
 
 test('a task that is executed anew withdraws its questions, and says so to whoever answers', async () => {
   const { crew, store } = await inDoubt(payment())
   await crew.resume('r')
-  await crew.invalidate('r', 'job')
-  await assert.rejects(crew.answer('r', 'q1', { decision: 'run' }), {
+  await crew.run('r').invalidate('job')
+  await assert.rejects(crew.run('r').answer('q1', { decision: 'run' }), {
     code: 'QUESTION_NOT_FOUND',
     message: /withdrawn/,
   })
@@ -383,9 +395,9 @@ test('a cancellation that the store could not record is not reported as one', as
     },
   }
   const { crew } = twoTasks(held, store)
-  const run = await crew.start({ id: 'r' })
+  const run = await crew.kickoff({ id: 'r' }).started
   await called
-  await crew.cancel('r')
+  await crew.run('r').cancel()
   await assert.rejects(run.result(), { code: 'STORE_FAILED', message: /no connection/ })
 })
 
@@ -401,9 +413,9 @@ test('a schema that never answers is cut off by a cancellation', async () => {
     tasks: [new Task({ name: 'job', description: 'Do it', agent, output: slow })],
     store: newStore(),
   })
-  const run = await crew.start({ id: 'r' })
+  const run = await crew.kickoff({ id: 'r' }).started
   await asked.promise
-  await crew.cancel('r')
+  await crew.run('r').cancel()
   await assert.rejects(run.result(), { code: 'RUN_CANCELLED' })
 })
 
@@ -411,7 +423,10 @@ test('two people at the same moment are both recorded', async () => {
   const { held } = heldTool()
   const { crew, store } = twoTasks(held)
   await crew.kickoff({ id: 'r', through: 'a' })
-  await Promise.all([crew.edit('r', 'a', 'edited', 'ada'), crew.edit('r', 'a', 'edited', 'bob')])
+  await Promise.all([
+    crew.run('r').edit('a', 'edited', { by: 'ada' }),
+    crew.run('r').edit('a', 'edited', { by: 'bob' }),
+  ])
   assert.deepEqual(await lastTypes(store, 2), ['task.edited', 'task.edited'])
   assert.deepEqual(await store.inbox('r'), [])
 })
@@ -424,11 +439,11 @@ test('who cancelled a run is not told that it was too late, though somebody else
     ...store,
     async post(run, message) {
       const posted = await store.post(run, message)
-      await crew.cancel('r', 'bob')
+      await crew.run('r').cancel({ by: 'bob' })
       return posted
     },
   }
-  await crew.with({ store: adas }).cancel('r', 'ada')
+  await crew.with({ store: adas }).run('r').cancel({ by: 'ada' })
   const last = (await entriesOf(store, 'r')).at(-1)
   assert.deepEqual(last?.type === 'run.cancelled' && last.by, 'ada')
 })

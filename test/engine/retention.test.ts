@@ -61,7 +61,7 @@ test('a run that this process executes is not deleted, and goes on', async () =>
       return model.doGenerate(request)
     },
   }
-  const run = await crew.with({ model: patient }).start({ id: 'r' })
+  const run = await crew.with({ model: patient }).kickoff({ id: 'r' }).started
   await asked
   await refused(deleteRun(engineOn(store), 'r'), 'RUN_HELD')
   const pruned = await prune(engineOn(store), {}, { status: ['running'] })
@@ -119,7 +119,7 @@ test('pruning spares the newest runs of each crew, whatever their status and wha
   )
   const { runs } = await prune(engine, {}, { keep: 2 })
   assert.deepEqual(
-    runs.map(({ id }) => id),
+    runs.map(({ runId }) => runId),
     ['a1'],
   )
   await prune(engine, { crew: 'kyc' }, { keep: 1, olderThan: day(30), status: ['completed'] })
@@ -142,7 +142,7 @@ test('pruning deletes what fits all limits and the filter', async () => {
     { status: ['failed'], olderThan: day(5) },
   )
   assert.deepEqual(
-    runs.map(({ id }) => id),
+    runs.map(({ runId }) => runId),
     ['fits'],
   )
 })
@@ -151,7 +151,7 @@ test('a dry run names what would go, and deletes nothing', async () => {
   const engine = await storeWith({ run: 'a', day: 1 }, { run: 'b', day: 2, status: 'failed' })
   await engine.store.acquire('b', elsewhere('box'), 30_000)
   const pruned = await prune(engine, {}, { keep: 0, dryRun: true })
-  assert.deepEqual([pruned.runs.map(({ id }) => id), pruned.held, pruned.dryRun], [['a'], ['b'], true])
+  assert.deepEqual([pruned.runs.map(({ runId }) => runId), pruned.held, pruned.dryRun], [['a'], ['b'], true])
   assert.deepEqual(await left(engine), ['a', 'b'])
 })
 
@@ -169,7 +169,7 @@ test('a run that somebody resumed and touched since it was listed is left alone'
   }
   const { runs } = await prune(engineOn(busy), {}, { olderThan: day(9) })
   assert.deepEqual(
-    runs.map(({ id }) => id),
+    runs.map(({ runId }) => runId),
     ['b'],
   )
   assert.deepEqual(await left(engine), ['a'])
@@ -236,13 +236,13 @@ for (const kind of ['memory', 'sqlite', 'file']) {
     const store = await openStore(url[kind as keyof typeof url])
     const crew = longTexts(store)
     const first = await crew.kickoff({ id: 'first' })
-    const second = await crew.replay('middle', { run: first.runId })
-    const third = await crew.replay('last', { run: second.runId })
-    const expected = await crew.replay('last', { run: third.runId })
+    const second = await crew.replay('middle', { runId: first.runId })
+    const third = await crew.replay('last', { runId: second.runId })
+    const expected = await crew.replay('last', { runId: third.runId })
     assert.ok((first.tasks[0]?.raw.length ?? 0) > 65_536)
 
     for (const run of [first, second]) await deleteRun(engineOn(store), run.runId)
-    const replayed = await crew.replay('last', { run: third.runId })
+    const replayed = await crew.replay('last', { runId: third.runId })
     assert.deepEqual(
       replayed.tasks.map(({ raw }) => raw),
       expected.tasks.map(({ raw }) => raw),

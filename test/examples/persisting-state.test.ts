@@ -43,7 +43,7 @@ test('the state of every step is on disk before the next one begins', async () =
   assert.ok(types.includes('task.completed analyze_task#1'))
   assert.equal(types.at(-1), 'task.started draft_task#1')
   await using crew = crewOn(stateIn(folder.path))
-  const state = await crew.getRun(id)
+  const state = await crew.run(id).view()
   assert.equal(state.status, 'running')
   assert.deepEqual(
     state.tasks.map((task) => task.status),
@@ -111,14 +111,14 @@ test('a script whose second task failed goes on with that task', async () => {
   const failed = await run(script, [], folder.path, model.environment)
   assert.notEqual(failed.code, 0)
   assert.match(failed.stderr, /continue with crew\.run\('case-1'\)\.resume\(\)/)
-  const state = await crew.getRun(id)
+  const state = await crew.run(id).view()
   assert.equal(state.status, 'failed')
   assert.match(state.error?.message ?? '', /401|revoked|key/)
   assert.equal(state.task(analyzeTask).status, 'executed')
 
   const second = await run(script, [], folder.path, model.environment)
   assert.equal(second.code, 0, second.stderr)
-  assert.equal((await crew.getRun(id)).status, 'completed')
+  assert.equal((await crew.run(id).view()).status, 'completed')
   assert.equal(model.asked().filter((text) => text === analyze).length, 1)
 })
 
@@ -139,13 +139,13 @@ test('a manual edit is recorded with who made it, and the next start goes on fro
   using _ = environmentOf(model.environment)
   await using crew = crewOn(stateIn(folder.path))
   await crew.kickoff({ id, inputs, through: analyzeTask })
-  await crew.edit(id, analyzeTask, '- policy number: P-78, as the caller corrected', 'ada')
+  await crew.run(id).edit(analyzeTask, '- policy number: P-78, as the caller corrected', { by: 'ada' })
 
   const second = await run(script, [], folder.path, model.environment)
   assert.equal(second.code, 0, second.stderr)
   assert.deepEqual(model.asked(), [analyze, draft])
   assert.match(model.messages().at(-1) ?? '', /P-78, as the caller corrected/)
-  assert.equal((await crew.getRun(id)).task(analyzeTask).status, 'edited')
+  assert.equal((await crew.run(id).view()).task(analyzeTask).status, 'edited')
   assert.match(await readFile(stateFile(folder.path), 'utf8'), /"type":"task\.edited".*"by":"ada"/)
 })
 
@@ -154,7 +154,7 @@ test('a run tells its status, timestamps, ids and how many lives it has had', as
   await using model = await openModel(fixtures)
   await run(script, [], folder.path, model.environment)
   await using crew = crewOn(stateIn(folder.path))
-  const { status, lives, createdAt, updatedAt, done, total, tasks, ...state } = await crew.getRun(id)
+  const { status, lives, createdAt, updatedAt, done, total, tasks, ...state } = await crew.run(id).view()
   assert.deepEqual(
     { status, lives, done, total, id: state.runId, inputs: state.inputs },
     { status: 'completed', lives: 2, done: 2, total: 2, id, inputs },
@@ -167,7 +167,7 @@ test('a run tells its status, timestamps, ids and how many lives it has had', as
     [analyzeTask.id, draftTask.id],
   )
   assert.deepEqual(
-    (await crew.listRuns()).map((summary) => [summary.runId, summary.status, summary.lives]),
+    (await crew.runs().page()).map((summary) => [summary.runId, summary.status, summary.lives]),
     [[id, 'completed', 2]],
   )
 })
@@ -192,7 +192,7 @@ test('with an earlier completion taken out, only that task runs again, and later
 
   using _ = environmentOf(model.environment)
   await using crew = crewOn(stateIn(folder.path))
-  assert.equal((await crew.getRun(id)).status, 'stopped')
+  assert.equal((await crew.run(id).view()).status, 'stopped')
   const result = await crew.kickoff({ id, inputs })
   assert.deepEqual(model.asked(), [analyze, draft, analyze])
   assert.equal(result.task(analyzeTask).raw, '- policy number: P-78')

@@ -258,7 +258,7 @@ describe('a list of tasks', () => {
 describe('a replay', () => {
   test('that inherits and gives the same again is the same as its parent', async () => {
     const parent = await run()
-    const { runId } = await claims().replay('note', { run: parent.run })
+    const { runId } = await claims().replay('note', { runId: parent.run })
     const diff = diffRuns(parent, await stateOf(store, runId))
     assert.equal(diff.same, true)
     const inherited = taskOf(diff, 'facts')
@@ -271,7 +271,7 @@ describe('a replay', () => {
   test('with a changed prompt shows what was sent, before and after', async () => {
     const parent = await run()
     const changed = claims({ goal: 'Handle claims fast', description: 'Note for Bob', settings: { temperature: 0.5 } })
-    const { runId } = await changed.replay('note', { run: parent.run })
+    const { runId } = await changed.replay('note', { runId: parent.run })
     const diff = diffRuns(parent, await stateOf(store, runId))
     const { definition, fields, prompt } = taskOf(diff, 'note')
     assert.deepEqual(differing(diff), [

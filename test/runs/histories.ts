@@ -51,20 +51,20 @@ export function history(store: Store): { perform(deed: Deed): Promise<void> } {
       case 'answer': {
         const { questions } = await readUnit(store, run)
         const question = questions[choice % questions.length]
-        return question && crew.answer(run, question.id, answerTo(question, choice))
+        return question && crew.run(run).answer(question.id, answerTo(question, choice))
       }
       case 'edit':
-        return crew.edit(run, crew.tasks[choice % 3] as Task, 'by hand', 'ada')
+        return crew.run(run).edit(crew.tasks[choice % 3] as Task, 'by hand', { by: 'ada' })
       case 'invalidate':
-        return crew.invalidate(run, crew.tasks[choice % 3] as Task)
+        return crew.run(run).invalidate(crew.tasks[choice % 3] as Task)
       case 'replay': {
         const id = `r${runs.length}`
         if (await store.row(run)) runs.push(id)
-        return void (await crew.replay(crew.tasks[choice % 3] as Task, { run, id }))
+        return void (await crew.replay(crew.tasks[choice % 3] as Task, { runId: run, id }))
       }
       case 'cancel':
         // seldom: what follows has nothing left to do
-        return choice > 15 ? crew.cancel(run) : undefined
+        return choice > 15 ? crew.run(run).cancel() : undefined
       case 'deploy':
         version++
     }

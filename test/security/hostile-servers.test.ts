@@ -55,7 +55,7 @@ async function attack({
     telemetry: { tracer: provider.getTracer('test'), captureContent: true },
   })
   try {
-    const run = await crew.start()
+    const run = await crew.kickoff().started
     const events: unknown[] = []
     const hearing = listen
       ? (async () => {

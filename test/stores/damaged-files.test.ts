@@ -114,7 +114,7 @@ async function madeIn(folder: string): Promise<void> {
   await crew.kickoff({ id: 'whole' })
   await crew.kickoff({ id: 'r', through: 'facts', inputs: { claim: 'roof' } })
   await crew.resume('r')
-  await crew.answer('r', 'q1', { decision: 'revise', feedback: 'shorter' })
+  await crew.run('r').answer('q1', { decision: 'revise', feedback: 'shorter' })
 }
 
 for (const [kind, [what, damage]] of Object.entries(damages).entries()) {
@@ -137,18 +137,18 @@ for (const [kind, [what, damage]] of Object.entries(damages).entries()) {
         [Symbol.asyncDispose]: () => store.close(),
       })
       const name = `${what}, round ${round}, ${file}`
-      const ids = (await crew.listRuns()).map(({ runId }) => runId)
+      const ids = (await crew.runs().page()).map(({ runId }) => runId)
       assert.ok(ids.includes('whole'), `${name}: the other run is listed`)
-      await allowed(name, () => crew.getRun('r'))
+      await allowed(name, () => crew.run('r').view())
       await allowed(name, () => Array.fromAsync(readEntries(store, 'r')))
       await allowed(name, () => checkJournal(store, 'r'))
       await allowed(name, () => store.row('r'))
       await allowed(name, () => store.inbox('r'))
-      await allowed(name, () => crew.plan({ run: 'r' }))
-      await allowed(name, () => crew.exportRun('r', join(place, 'out')))
-      await allowed(name, () => crew.fork({ run: 'r', id: 'made' }))
+      await allowed(name, () => crew.plan({ runId: 'r' }))
+      await allowed(name, () => crew.run('r').export(join(place, 'out')))
+      await allowed(name, () => crew.fork({ runId: 'r', id: 'made' }))
       await allowed(name, () => crew.resume('r'))
-      await allowed(name, () => crew.deleteRun('r'))
+      await allowed(name, () => crew.run('r').delete())
     }
   })
 }
@@ -214,6 +214,6 @@ test('a stored value that is cut short is named, and is not exported', async () 
   const path = join(folder.path, 'r.blobs', name)
   await writeFile(path, (await readFile(path)).subarray(0, 100))
   await using crew = crewIn(folder.path)
-  await assert.rejects(crew.exportRun('r', join(folder.path, 'out')), { code: 'JOURNAL_DAMAGED', message: /of run r/ })
-  await assert.rejects(crew.getRun('r'), { code: 'JOURNAL_DAMAGED', message: /entry \d+ of run r/ })
+  await assert.rejects(crew.run('r').export(join(folder.path, 'out')), { code: 'JOURNAL_DAMAGED', message: /of run r/ })
+  await assert.rejects(crew.run('r').view(), { code: 'JOURNAL_DAMAGED', message: /entry \d+ of run r/ })
 })

@@ -50,16 +50,16 @@ for (const [what, sql] of Object.entries(garbage)) {
     const path = await damagedBy(folder.path, sql)
     await using crew = crewIn(path)
     await using store = Object.assign(await openStore(`sqlite:${path}`), { [Symbol.asyncDispose]: () => store.close() })
-    assert.ok((await crew.listRuns()).some(({ runId }) => runId === 'whole'))
+    assert.ok((await crew.runs().page()).some(({ runId }) => runId === 'whole'))
     const works: (() => Promise<unknown>)[] = [
-      () => crew.getRun('r'),
+      () => crew.run('r').view(),
       () => checkJournal(store, 'r'),
       () => store.row('r'),
       () => store.holder('r'),
       () => store.claim(thisOwner(), ttlMs, [{ crew: 'c', version: '' }], 5),
-      () => crew.exportRun('r', join(folder.path, 'out')),
+      () => crew.run('r').export(join(folder.path, 'out')),
       () => crew.resume('r'),
-      () => crew.fork({ run: 'r', id: 'made' }),
+      () => crew.fork({ runId: 'r', id: 'made' }),
     ]
     for (const work of works) {
       await work().catch((error: unknown) => {
@@ -76,13 +76,13 @@ test('a list shows that of a run whose row is damaged', async () => {
   await using folder = await temporaryFolder()
   const path = await damagedBy(folder.path, "update runs set summary = 'x', inputs = 'y' where run = 'r'")
   await using crew = crewIn(path)
-  const listed = (await crew.listRuns()).find(({ runId }) => runId === 'r')
+  const listed = (await crew.runs().page()).find(({ runId }) => runId === 'r')
   assert.equal(listed?.error?.code, 'JOURNAL_DAMAGED')
   assert.match(listed.error.message, /run r is damaged; resume the run/)
   assert.deepEqual(listed.inputs, {})
   // to go on writes it anew
   assert.equal((await crew.resume('r')).status, 'completed')
-  assert.equal((await crew.listRuns()).find(({ runId }) => runId === 'r')?.error, undefined)
+  assert.equal((await crew.runs().page()).find(({ runId }) => runId === 'r')?.error, undefined)
 })
 
 test('a damaged line or value is named by its run and number', async () => {

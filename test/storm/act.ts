@@ -105,46 +105,46 @@ async function perform(deed: Deed, crew: Crew, ledger: Ledger, store: Store): Pr
     case 'resume':
       return outcomeOf(await crew.resume(deed.id, live(deed.asks, deed.id)))
     case 'fork': {
-      const { act: _, at: __, asks, ...options } = deed
-      return outcomeOf(await crew.fork({ ...options, ...live(asks, deed.id) }))
+      const { act: _, at: __, asks, run: runId, ...options } = deed
+      return outcomeOf(await crew.fork({ runId, ...options, ...live(asks, deed.id) }))
     }
     case 'refresh': {
-      const { act: _, at: __, asks, ...options } = deed
-      return outcomeOf(await crew.refresh({ ...options, ...live(asks, deed.id) }))
+      const { act: _, at: __, asks, run: runId, ...options } = deed
+      return outcomeOf(await crew.refresh({ runId, ...options, ...live(asks, deed.id) }))
     }
     case 'edit':
-      await crew.edit(deed.run, deed.task, deed.value)
+      await crew.run(deed.run).edit(deed.task, deed.value)
       return { status: 'done' }
     case 'invalidate':
-      await crew.invalidate(deed.run, deed.task)
+      await crew.run(deed.run).invalidate(deed.task)
       return { status: 'done' }
     case 'cancel':
-      await crew.cancel(deed.run)
+      await crew.run(deed.run).cancel()
       return { status: 'done' }
     case 'backtest': {
       const { cases } = await crew.backtest(deed.task, { id: deed.id, runs: deed.runs })
-      return { status: 'done', gave: cases.map((one) => [one.run, one.new?.raw ?? '', one.error?.code ?? '']) }
+      return { status: 'done', gave: cases.map((one) => [one.runId, one.new?.raw ?? '', one.error?.code ?? '']) }
     }
     case 'export':
-      await crew.exportRun(deed.run, deed.file)
+      await crew.run(deed.run).export(deed.file)
       return { status: 'done' }
     case 'import':
-      await crew.importRun(deed.file, { as: deed.as })
+      await crew.import(deed.file, { as: deed.as })
       return { status: 'done' }
     case 'delete':
-      await crew.deleteRun(deed.run)
+      await crew.run(deed.run).delete()
       return { status: 'done' }
     case 'prune':
       return {
         status: 'done',
-        gave: (await crew.prune({ status: deed.status, keep: deed.keep })).runs.map(({ id }) => id),
+        gave: (await crew.prune({ status: deed.status, keep: deed.keep })).runs.map(({ runId }) => runId),
       }
     case 'answer': {
-      const { questions } = await crew.getRun(deed.run)
+      const { questions } = await crew.run(deed.run).view()
       for (const question of questions) {
         const answer = await answerHere(question, ledger, store, deed.run, deed)
         // another process may have been faster
-        if (answer) await crew.answer(deed.run, question.id, answer).catch(unlessLate)
+        if (answer) await crew.run(deed.run).answer(question.id, answer).catch(unlessLate)
       }
       return { status: 'done' }
     }

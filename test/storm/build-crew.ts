@@ -1,7 +1,7 @@
 // The crew that a plan describes. All of its code is a function of what it is given, and leaves a line in the ledger.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { Agent, Crew, Task, tool, type CodeScene, type SoFar, type Tool } from 'reprise'
+import { Agent, Crew, Task, tool, type CodeContext, type ConditionContext, type Tool } from 'reprise'
 import { z } from 'zod'
 import type { Json } from 'reprise/journal'
 import type { Store } from '../../src/stores/store.ts'
@@ -33,7 +33,9 @@ export function buildCrew(plan: CrewPlan, ledger: Ledger, store?: Store, within 
       ...(planned.condition ? { when: holds } : {}),
       ...(planned.file ? { outputFile: `out/${path.replaceAll('/', '-')}.txt` } : {}),
       ...(planned.callback
-        ? { callback: (_: unknown, { run }: { run: string }) => ledger.note({ what: 'callback', run, path }) }
+        ? {
+            callback: (_: unknown, { runId }: { runId: string }) => ledger.note({ what: 'callback', run: runId, path }),
+          }
         : {}),
     }
     if (planned.crew) {
@@ -69,7 +71,7 @@ function textOf({ name, text, tools, answers, structured, delegates, uses }: Tas
   return `T ${name} v${text} calls=${calls} answers=${answers} ${form} ${delegates ? 'together' : 'alone'} ${given}`
 }
 
-function holds({ inputs, outputs }: SoFar): boolean {
+function holds({ inputs, outputs }: ConditionContext): boolean {
   return choiceOf([inputs, outputs], 3) > 0
 }
 
@@ -89,7 +91,7 @@ function toolOf({ name, version }: ToolPlan, ledger: Ledger, path: string): Tool
     version: String(version),
     ...(kind.approval ? { approval: true } : {}),
     ...(kind.settles ? { settle: (key: string, input: Json) => settled(ledger, key, resultOf(input)) } : {}),
-    run(input, { run, idempotencyKey: key }) {
+    run(input, { runId: run, idempotencyKey: key }) {
       const result = resultOf(input)
       ledger.note({ what: 'effect', run, path, tool: name, effect: kind.effect, key, input, result })
       return result
@@ -121,7 +123,7 @@ function codeTask(
           },
         }
       : {}),
-    run({ inputs, outputs, run, idempotencyKey: key }: CodeScene) {
+    run({ inputs, outputs, runId: run, idempotencyKey: key }: CodeContext) {
       if (fails && existsSync(join(ledger.folder, 'out-of-order'))) throw new Error('the world is out of order')
       const input = [inputs, outputs, version] as Json
       const is = choiceOf(input, answers)
@@ -134,7 +136,10 @@ function codeTask(
 
 function crewTask({ given, version }: TaskPlan, common: { name: string }, crew: Crew): Task {
   const fixed = { in0: 'fixed', in1: 'fixed' }
-  const made = ({ inputs, outputs }: SoFar) => ({ in0: `made ${choiceOf([inputs, outputs], 2)}`, in1: 'made' })
+  const made = ({ inputs, outputs }: ConditionContext) => ({
+    in0: `made ${choiceOf([inputs, outputs], 2)}`,
+    in1: 'made',
+  })
   const inputs = given === 'own' ? {} : { inputs: given === 'fixed' ? fixed : made }
   return new Task({ ...common, crew, version: String(version), ...inputs })
 }

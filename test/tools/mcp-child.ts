@@ -18,7 +18,7 @@ if (what === 'doubt') {
   const first = await crew.resume('r')
   const [question] = first.questions
   console.log(first.status, question?.kind)
-  await crew.answer('r', question?.id ?? '', { decision: 'happened', result: 'it rang' })
+  await crew.run('r').answer(question?.id ?? '', { decision: 'happened', result: 'it rang' })
   const second = await crew.resume('r')
   console.log(second.status, second.raw)
 }

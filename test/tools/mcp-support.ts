@@ -52,7 +52,7 @@ export async function call(
 ): Promise<unknown> {
   const tool = tools.find((candidate) => candidate.name === name)
   const readFile = (): Promise<never> => Promise.reject(new Error('there is no file'))
-  return tool?.run(input as never, { signal, idempotencyKey: 'key', run: 'run', task: 'task', readFile })
+  return tool?.run(input as never, { signal, idempotencyKey: 'key', runId: 'run', task: 'task', readFile })
 }
 
 /** A crew whose one task makes these calls, all at once, and is done. */

@@ -55,22 +55,22 @@ export async function results(): Promise<void> {
   function byName() {
     return result.task('facts')
   }
-  const run = await crew.getRun('mine')
+  const run = await crew.run('mine').view()
   const since: Date | undefined = run.task(facts).output?.since
   void since
 }
 
 export async function people(): Promise<void> {
   // what a person puts in place of an output is what comes before the transforms
-  await crew.edit('run', facts, { policy: 'P-1', since: '2020-01-01' })
-  await crew.edit('run', note, 'a text')
+  await crew.run('run').edit(facts, { policy: 'P-1', since: '2020-01-01' })
+  await crew.run('run').edit(note, 'a text')
   // @ts-expect-error -- since is a string before the transform
   await crew.edit('run', facts, { policy: 'P-1', since: new Date() })
   // @ts-expect-error -- policy is missing
   await crew.edit('run', facts, { since: '2020-01-01' })
   // @ts-expect-error -- a task without a schema has a text
   await crew.edit('run', note, { text: 'x' })
-  await crew.answer('run', 'q1', { decision: 'happened', result: { paid: 5 }, by: 'ada' })
+  await crew.run('run').answer('q1', { decision: 'happened', result: { paid: 5 } }, { by: 'ada' })
   // @ts-expect-error -- happened needs a result
   await crew.answer('run', 'q1', { decision: 'happened' })
   // @ts-expect-error -- no such decision
@@ -80,7 +80,7 @@ export async function people(): Promise<void> {
 export async function replays(): Promise<void> {
   await crew.replay(note)
   await crew.replay('note', { inputs: { length: 4 } })
-  await crew.replay(note.id, { run: 'first', effects: 'ask' })
+  await crew.replay(note.id, { runId: 'first', effects: 'ask' })
   // @ts-expect-error -- inputs belong into inputs
   await crew.replay(note, { length: 4 })
   // @ts-expect-error -- an input that no text uses
@@ -95,7 +95,7 @@ export async function forks(): Promise<void> {
   await crew.replay(note, { only: 'descendants', stale: 'refuse', id: 'mine' })
   await crew.fork({ from: 'note', outputs: { facts: { policy: 'P-1', since: '2020-01-01' } }, by: 'ada' })
   await crew.fork({ outputs: { note: 'my note' }, inputs: { length: 4 } })
-  await crew.refresh({ run: 'mine', inputs: { length: 4 } })
+  await crew.refresh({ runId: 'mine', inputs: { length: 4 } })
   const plan = await crew.plan({ from: note, outputs: { facts: { policy: 'P-1', since: '2020' } }, reuse: true })
   same<typeof plan.execute, readonly string[]>()
   // @ts-expect-error -- since is a string before the transform
@@ -122,7 +122,7 @@ export async function many(): Promise<void> {
   void since
   // @ts-expect-error -- runs is a number or a list
   await crew.backtest(facts, { runs: 'latest' })
-  const { first, tasks } = await crew.diff('a', 'b')
+  const { first, tasks } = await crew.run('a').diff('b')
   same<typeof first, string | undefined>()
   void tasks
 }
@@ -131,7 +131,7 @@ export const heard = new Crew({
   tasks: [facts, note],
   beforeKickoff: (given) => ({ ...given, length: 3 }),
   afterKickoff: (result) => void result.tasks[0].output?.since.getTime(),
-  onTask: (output, { run, seq }) => void `${output.name} ${run} ${seq}`,
+  onTask: (output, { runId, seq }) => void `${output.name} ${runId} ${seq}`,
 })
 new Task({
   description: 'x',

@@ -1,16 +1,16 @@
 // What a task may be told: one for an agent, one that is a function, and one that is a crew. task-table.ts has the table of it.
-import type { CodeScene, Condition, CrewDefinition, Inputs, SoFar } from '../../engine/definition.ts'
+import type { CodeContext, Condition, CrewDefinition, Inputs, ConditionContext } from '../../engine/definition.ts'
 import type { Json } from '../../journal/json.ts'
 import type { InferOutput, SchemaInput } from '../../schema/answer-schema.ts'
 import type { Effect, Settlement, Tools } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'
-import type { CallbackPlace } from '../callbacks.ts'
+import type { CallbackContext } from '../callbacks.ts'
 import type { Crew } from '../crew.ts'
 import type { Overrides } from '../define/define-tasks.ts'
 import type { Guardrail } from '../guardrails.ts'
 import type { OutputOfLast, TaskOutput, Tasks } from '../result/result.ts'
 import type { Task } from '../task.ts'
-import type { InputValue } from '../verbs/inputs.ts'
+import type { InputValue } from '../given/inputs.ts'
 
 export interface TaskOptions<
   Name extends string = string,
@@ -49,7 +49,7 @@ export interface TaskOptions<
   /** The model is asked for Markdown. */
   readonly markdown?: boolean
   /** Called when the task was executed, with its output. At least once: again after a crash before it returned. */
-  readonly callback?: (output: TaskOutput<OutputFor<Schema>>, place: CallbackPlace) => unknown
+  readonly callback?: (output: TaskOutput<OutputFor<Schema>>, context: CallbackContext) => unknown
   /** Change it when something changes that Reprise cannot see: what `when` does. */
   readonly version?: string
 }
@@ -65,7 +65,7 @@ export interface CodeTaskOptions<
   /** The task's identity. */
   readonly name: Name
   readonly description?: string
-  readonly run: (scene: CodeScene) => Result
+  readonly run: (context: CodeContext) => Result
   /** What doing it again means, as for tools: `read`, `idempotent`, or `once` (the default), which is never done twice by itself. */
   readonly effect?: Effect
   /** Finds out whether a `once` function that was cut off did its work. `undefined`: cannot tell, ask a person. */
@@ -79,7 +79,7 @@ export interface CodeTaskOptions<
   readonly outputFile?: string
   /** False: a folder of `outputFile` that is not there is an error. Default true. */
   readonly createDirectory?: boolean
-  readonly callback?: (output: TaskOutput<CodeOutput<Result, Schema>>, place: CallbackPlace) => unknown
+  readonly callback?: (output: TaskOutput<CodeOutput<Result, Schema>>, context: CallbackContext) => unknown
   /** Change it with the function: what that does is not seen. */
   readonly version?: string
 }
@@ -102,16 +102,21 @@ export interface CrewTaskOptions<Name extends string = string, T extends Tasks =
   readonly context?: readonly Task[]
   readonly async?: boolean
   readonly when?: Condition
-  readonly callback?: (output: TaskOutput<OutputOfLast<T>>, place: CallbackPlace) => unknown
+  readonly callback?: (output: TaskOutput<OutputOfLast<T>>, context: CallbackContext) => unknown
   readonly version?: string
 }
 
 export type ChildInputs =
   | { readonly [name: string]: InputValue }
-  | ((soFar: SoFar) => { readonly [name: string]: InputValue } | Promise<{ readonly [name: string]: InputValue }>)
+  | ((
+      context: ConditionContext,
+    ) => { readonly [name: string]: InputValue } | Promise<{ readonly [name: string]: InputValue }>)
 
 /** The crew of such a task, as the engine needs it. */
 export interface ChildOf {
   readonly crew: { '~definition'(overrides: Overrides): CrewDefinition }
-  readonly inputs: { readonly [name: string]: Json } | ((soFar: SoFar) => Inputs | Promise<Inputs>) | undefined
+  readonly inputs:
+    | { readonly [name: string]: Json }
+    | ((context: ConditionContext) => Inputs | Promise<Inputs>)
+    | undefined
 }

@@ -95,7 +95,7 @@ export const taskRows: TaskRows = {
   run: {
     takes: func,
     of: { run: 'must' },
-    does: 'the function, which is given `{ inputs, outputs, idempotencyKey, signal, run, task, readFile }`',
+    does: 'the function, which is given `{ inputs, outputs, idempotencyKey, signal, runId, task, readFile }`',
   },
   effect: { takes: effectCheck, of: forRun, default: 'once', does: 'what doing it again means, as for tools' },
   settle: { takes: func, of: forRun, does: 'finds out whether a `once` function that was cut off did its work' },

@@ -1,17 +1,19 @@
 // What may be said to the methods of a crew, and the checks that come before anything else.
-import { flag, number, oneOf, optional, time, whole, wrong, type Check } from '../../checks.ts'
+import { flag, number, oneOf, optional, time, wrong, type Check } from '../../checks.ts'
 import type { ChangedPolicy, OnQuestion } from '../../engine/definition.ts'
 import { limitProblem } from '../../engine/people/questions.ts'
 import type { EffectsPolicy, StalePolicy } from '../../engine/plan/plan-fork.ts'
 import { checkRunId } from '../../engine/read/run-id.ts'
 import { RepriseError } from '../../errors.ts'
-import type { Limit } from '../../journal/entries.ts'
+import type { Answer, Limit } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import { checkKeys, isRecord } from '../../options.ts'
 import type { RunPosition, RunsFilter } from '../../runs/list.ts'
 import { runViewStatuses, type RunViewStatus } from '../../runs/status.ts'
 import type { TaskReference, Tasks } from '../result/result.ts'
-import type { InputsFor, NeedsInputs } from '../verbs/inputs.ts'
+import type { InputsFor, NeedsInputs } from '../given/inputs.ts'
+import type { OnPlan } from '../result/plan.ts'
+import type { InputsOf } from '../task.ts'
 
 export interface ExecuteChoices<T extends Tasks = Tasks> {
   /** Stop after this task; a resume goes on after it. */
@@ -22,14 +24,32 @@ export interface ExecuteChoices<T extends Tasks = Tasks> {
   readonly signal?: AbortSignal
 }
 
+/** The names of the inputs that the texts of these tasks use. */
+export type NamesOf<T extends Tasks> = InputsOf<T[number]>
+
+export interface Confirmable {
+  /** Is shown the plan before anything is done: with true, that is what is done; with false, nothing, and the call rejects with PLAN_REFUSED. */
+  readonly onPlan?: OnPlan
+}
+
+/** Who does something to a run: recorded in its journal. */
+export interface Signature {
+  readonly by?: string | undefined
+}
+
+/** What an answer says. Who gives it is said beside it. */
+export type Decision = Unsigned<Answer>
+type Unsigned<A> = A extends unknown ? Omit<A, 'by'> : never
+
 /** Take outputs that any run of the crew has made from the same texts, code, inputs and context; none older than `maxAgeSeconds`. */
 export type Reuse = boolean | { readonly maxAgeSeconds: number }
 
-export type KickoffOptions<T extends Tasks = Tasks, Names extends string = string> = ExecuteChoices<T> & {
-  /** The caller's own run id: new, it starts; unfinished or failed, it resumes; completed, its stored result is given. */
-  readonly id?: string
-  readonly reuse?: Reuse
-} & InputsOption<Names>
+export type KickoffOptions<T extends Tasks = Tasks, Names extends string = string> = ExecuteChoices<T> &
+  Confirmable & {
+    /** The caller's own run id: new, it starts; unfinished or failed, it resumes; completed, its stored result is given. */
+    readonly id?: string
+    readonly reuse?: Reuse
+  } & InputsOption<Names>
 
 type InputsOption<Names extends string> =
   NeedsInputs<Names> extends true ? { readonly inputs: InputsFor<Names> } : { readonly inputs?: InputsFor<Names> }
@@ -56,7 +76,7 @@ export interface BacktestOptions {
   readonly signal?: AbortSignal
 }
 
-export interface ListOptions {
+export interface RunsOptions {
   /** As a summary says it. */
   readonly status?: RunViewStatus | readonly RunViewStatus[]
   /** Only runs that were made from this one. */
@@ -64,14 +84,13 @@ export interface ListOptions {
   /** Only runs that were created at this time or later, and before that one: a Date, or a text in ISO 8601. */
   readonly createdFrom?: Date | string
   readonly createdTo?: Date | string
-  readonly limit?: number
-  /** The last run of the page before, or its id. */
+  /** Only runs that come after this one in the list, or after the one of this id: how to go on after a page. */
   readonly before?: RunPosition
   /** The runs of backtests instead of the crew's own. */
   readonly backtests?: boolean
 }
 
-export interface ResumeOptions<T extends Tasks = Tasks> extends ExecuteChoices<T> {
+export interface ResumeOptions<T extends Tasks = Tasks> extends ExecuteChoices<T>, Confirmable {
   /** What to do about a started task whose code has changed: start it anew (the default), go on as it was, or refuse. */
   readonly changed?: ChangedPolicy
   /** In place of the one that the run has used up. */
@@ -79,9 +98,10 @@ export interface ResumeOptions<T extends Tasks = Tasks> extends ExecuteChoices<T
 }
 
 /** What a new run that is made from an old one may be told. */
-export interface MakeOptions<T extends Tasks = Tasks, Names extends string = string> extends ExecuteChoices<T> {
+export interface NewRunOptions<T extends Tasks = Tasks, Names extends string = string>
+  extends ExecuteChoices<T>, Confirmable {
   /** The run that it is made from: the latest of the crew if none is named. */
-  readonly run?: string
+  readonly runId?: string
   /** The caller's own id for the new run. When a run of that id is there, it goes on, or its result is given. */
   readonly id?: string
   /** Merged over the run's own. */
@@ -90,7 +110,7 @@ export interface MakeOptions<T extends Tasks = Tasks, Names extends string = str
   readonly effects?: EffectsPolicy
 }
 
-export interface ReplayOptions<T extends Tasks = Tasks, Names extends string = string> extends MakeOptions<T, Names> {
+export interface ReplayOptions<T extends Tasks = Tasks, Names extends string = string> extends NewRunOptions<T, Names> {
   /** Execute just what depends on the task, and not everything after it. */
   readonly only?: 'descendants'
   /** Restored outputs that were made from something else: keep and report them (the default), execute them too, or refuse. */
@@ -113,7 +133,7 @@ export type OutputsFor<T extends Tasks> = {
 
 export interface PlanOptions<T extends Tasks = Tasks, Names extends string = string> extends Omit<
   ForkOptions<T, Names>,
-  'id' | 'onQuestion' | 'signal' | 'by'
+  'id' | 'onQuestion' | 'onPlan' | 'signal' | 'by'
 > {
   /** Of what: a new run from an old one (the default where there is a run), a resume, or a kickoff. */
   readonly of?: 'fork' | 'resume' | 'kickoff'
@@ -124,27 +144,46 @@ export interface PlanOptions<T extends Tasks = Tasks, Names extends string = str
 }
 
 export const executeKeys: readonly string[] = ['through', 'onQuestion', 'signal']
-export const makeKeys: readonly string[] = ['run', 'id', 'inputs', 'effects', ...executeKeys]
+const newRunKeys: readonly string[] = ['runId', 'id', 'inputs', 'effects', 'onPlan', ...executeKeys]
+
+export type Verb = 'kickoff' | 'resume' | 'replay' | 'fork' | 'refresh'
+
+/** What each verb may be told. */
+export const verbKeys: { readonly [verb in Verb]: readonly string[] } = {
+  kickoff: ['id', 'inputs', 'reuse', 'onPlan', ...executeKeys],
+  resume: ['changed', 'budget', 'onPlan', ...executeKeys],
+  replay: [...newRunKeys, 'only', 'stale'],
+  fork: [...newRunKeys, 'only', 'stale', 'from', 'outputs', 'by'],
+  refresh: newRunKeys,
+}
 
 const planKeys = {
-  fork: ['run', 'inputs', 'effects', 'through', 'only', 'stale', 'from', 'outputs', 'of'],
-  resume: ['run', 'through', 'changed', 'of'],
+  fork: ['runId', 'inputs', 'effects', 'through', 'only', 'stale', 'from', 'outputs', 'of'],
+  resume: ['runId', 'through', 'changed', 'of'],
   kickoff: ['inputs', 'through', 'reuse', 'of'],
 }
 
-/** OPTION_UNKNOWN, also for an option that means nothing for what is planned. */
-export function checkPlanOptions(options: PlanOptions): void {
+/** For a crew, or for one of its runs. OPTION_INVALID; OPTION_UNKNOWN also for an option that means nothing for what is planned. */
+export function checkPlanOptions(options: PlanOptions, whose: 'crew' | 'run'): void {
   const of: unknown = isRecord(options) ? options.of : undefined
-  const known = Object.entries(planKeys).find(([what]) => what === of)
-  const keys = known?.[1] ?? Object.values(planKeys).flat()
-  checkKeys(known ? `the plan of a ${known[0]}` : 'plan', options, [...new Set(keys)], 'inputs')
+  const kinds = Object.entries(planKeys).filter(([kind]) => whose === 'crew' || kind !== 'kickoff')
+  const known = kinds.find(([kind]) => kind === of)
+  const keys = known?.[1] ?? kinds.flatMap(([, all]) => all)
+  const what = known ? `the plan of a ${known[0]}` : 'plan'
+  checkKeys(
+    what,
+    options,
+    [...new Set(keys)].filter((key) => whose === 'crew' || key !== 'runId'),
+    'inputs',
+  )
+  optional('of', options.of, oneOf(kinds.map(([kind]) => kind)))
 }
 
 const statuses = oneOf(Object.keys(runViewStatuses) as RunViewStatus[])
 
 /** OPTION_INVALID, OPTION_UNKNOWN. */
-export function readFilter(options: ListOptions): RunsFilter {
-  checkKeys('listRuns', options, ['status', 'parent', 'createdFrom', 'createdTo', 'limit', 'before', 'backtests'])
+export function readFilter(options: RunsOptions): RunsFilter {
+  checkKeys('runs', options, ['status', 'parent', 'createdFrom', 'createdTo', 'before', 'backtests'])
   const { status, parent, createdFrom, createdTo, before } = options
   const known =
     typeof before === 'string' ||
@@ -153,7 +192,6 @@ export function readFilter(options: ListOptions): RunsFilter {
     throw wrong('before', before, 'a run of the page before, or its id')
   }
   for (const one of status === undefined ? [] : [status].flat()) statuses.read('status', one)
-  optional('limit', options.limit, whole(1, 10_000))
   optional('backtests', options.backtests, flag)
   return {
     ...(status === undefined ? {} : { status: [status].flat() }),

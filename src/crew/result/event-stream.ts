@@ -4,7 +4,6 @@
 import type { World } from '../../engine/definition.ts'
 import type { RunEvent } from '../../engine/follow/listeners.ts'
 import { messageOf, RepriseError } from '../../errors.ts'
-import { isEnded, type RunState } from '../../journal/state/state.ts'
 import { redact } from '../../secrets/redact.ts'
 import { number, optional } from '../../checks.ts'
 import { checkKeys, describe } from '../../options.ts'
@@ -27,9 +26,11 @@ export interface EventsRequest {
 }
 
 export interface ServedRun {
-  follow(after: number): AsyncIterableIterator<RunEvent>
+  readonly id: string
   readonly world: Pick<World, 'sleep'>
-  readonly state: Pick<RunState, 'run' | 'seq' | 'status'>
+  follow(after: number): AsyncIterableIterator<RunEvent>
+  /** Whether the run has ended, and nothing comes after this entry. */
+  isOver(after: number): Promise<boolean>
 }
 
 const pingMs = 15_000
@@ -44,22 +45,26 @@ export function readAfter(options: EventsOptions): number {
  * OPTION_INVALID, OPTION_UNKNOWN. With neither a `Last-Event-ID` nor `after`, from the first entry on. A client that has everything of a run that has
  * ended is answered with 204, which is how a browser's EventSource is told not to come back.
  */
-export function eventResponse(
+export async function eventResponse(
   source: ServedRun,
   request: EventsRequest | undefined,
   options: ResponseOptions,
-): Response {
+): Promise<Response> {
   checkKeys('toResponse', options, ['after', 'headers'])
   const asked = optional('after', options.after, number(0))
   const after = lastEventId(request) ?? asked ?? 0
-  const { seq, status } = source.state
   const headers = readHeaders(options.headers)
-  if (isEnded(status) && after >= seq) return new Response(null, { status: 204, headers })
+  // listening begins with the call
+  const events = source.follow(after)
+  if (await source.isOver(after)) {
+    await events.return?.()
+    return new Response(null, { status: 204, headers })
+  }
   headers.set('content-type', 'text/event-stream; charset=utf-8')
   headers.set('cache-control', 'no-cache, no-transform')
   // or nginx collects them until there is a page full
   headers.set('x-accel-buffering', 'no')
-  return new Response(eventStream(source.follow(after), source), { headers })
+  return new Response(eventStream(events, source), { headers })
 }
 
 function readHeaders(headers: ResponseOptions['headers']): Headers {
@@ -87,7 +92,7 @@ function lastEventId(request: EventsRequest | undefined): number | undefined {
 
 function eventStream(
   events: AsyncIterator<RunEvent>,
-  { world, state }: Pick<ServedRun, 'world' | 'state'>,
+  { world, id }: Pick<ServedRun, 'world' | 'id'>,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   // asked for once, and waited for over as many pings as it takes
@@ -119,7 +124,7 @@ function eventStream(
         if (!opened) {
           opened = true
           // servers send the headers with the first byte
-          return send(`: run ${state.run}\n\n`)
+          return send(`: run ${id}\n\n`)
         }
         try {
           const words = await text()
@@ -128,7 +133,7 @@ function eventStream(
           else send(words)
         } catch (error) {
           if (gone) return
-          send(frame({ event: 'error', data: JSON.stringify(safeError(error, state.run)) }))
+          send(frame({ event: 'error', data: JSON.stringify(safeError(error, id)) }))
           controller.close()
         }
       },

@@ -1,5 +1,5 @@
 // What a crew says about its work: nothing but warnings, unless it is verbose or has a logger.
-import type { CrewLogger, Logger, Told } from '../../engine/definition.ts'
+import type { CrewDefinition, CrewLogger, Logger, Told } from '../../engine/definition.ts'
 import { messageOf } from '../../errors.ts'
 import type { Entry } from '../../journal/entries.ts'
 import { isNested, taskOf } from '../../journal/paths.ts'
@@ -35,6 +35,12 @@ export function guarded(logger: Logger): Logger {
       }
     }
   return { info: guard('info'), warn: guard('warn') }
+}
+
+/** Logged before the first append, so that a run can be traced to wherever it stopped. */
+export function announce(crew: CrewDefinition, run: string, what: string): void {
+  const tasks = crew.tasks.map((task) => `${task.name} (${task.id})`).join(', ')
+  crew.logger.info(`[${run}] crew ${crew.name}: ${what}; tasks: ${tasks}`)
 }
 
 /** One line for an entry, or nothing for one that says little by itself. */

@@ -8,22 +8,25 @@ import { addCost } from '../../models/cost.ts'
 
 export interface Plan {
   readonly of: 'fork' | 'resume' | 'kickoff'
-  /** The run that it is made from, or that goes on. */
-  readonly run: string | undefined
+  /** The run that the new one is made from, or that is resumed. */
+  readonly runId: string | undefined
   readonly inputs: Inputs
   /** In the order of the crew. */
   readonly tasks: readonly PlannedTask[]
   /** The names of those that are executed, also of those that may turn out not to be. */
   readonly execute: readonly string[]
   /** What executing all of these may take. */
-  readonly estimate: Expected
+  readonly estimate: PlanEstimate
   readonly warnings: readonly string[]
   /** A table for people. */
   toString(): string
 }
 
+/** Is shown what a call is about to do, and says whether it may. */
+export type OnPlan = (plan: Plan) => boolean | Promise<boolean>
+
 /** Undefined means unknown, which is not nothing. */
-export interface Expected {
+export interface PlanEstimate {
   readonly usage: Usage | undefined
   readonly cost: number | undefined
   /** Tasks that were never completed before. */
@@ -32,7 +35,7 @@ export interface Expected {
 
 export interface PlanParts {
   readonly of: Plan['of']
-  readonly run: string | undefined
+  readonly runId: string | undefined
   readonly inputs: Inputs
   readonly tasks: readonly PlannedTask[]
   /** The run stops after this task. */
@@ -40,14 +43,14 @@ export interface PlanParts {
   readonly warnings: readonly string[]
 }
 
-export function toPlan(crew: CrewDefinition, { of, run, inputs, tasks, through, warnings }: PlanParts): Plan {
+export function toPlan(crew: CrewDefinition, { of, runId, inputs, tasks, through, warnings }: PlanParts): Plan {
   const names = tasks.map((planned) => planned.task)
   const end = through === undefined ? names.length : names.indexOf(through) + 1
   const reached = tasks.map((planned, index) => (index < end ? planned : notReached(planned, through)))
   const executed = reached.slice(0, end).filter((planned) => planned.action === 'execute')
   const plan = {
     of,
-    run,
+    runId,
     inputs: plainInputs(inputs),
     tasks: reached,
     execute: executed.map((planned) => planned.task),
@@ -73,7 +76,7 @@ function notReached(planned: PlannedTask, through: string | undefined): PlannedT
   return { ...planned, reasons: [...planned.reasons, `but the run stops after ${through}`] }
 }
 
-function sumOf(executed: readonly PlannedTask[]): Expected {
+function sumOf(executed: readonly PlannedTask[]): PlanEstimate {
   const unknown = executed.filter((planned) => !planned.estimate).map((planned) => planned.task)
   const estimates = executed.flatMap((planned) => planned.estimate ?? [])
   const known = unknown.length === 0
@@ -98,7 +101,7 @@ const planText = (plan: Plan): string =>
     .map(({ is, text }) => (is === 'task' ? `  ${text}` : text))
     .join('\n')
 
-export function planLines({ of, run, tasks, execute, estimate, warnings }: Plan): PlanLine[] {
+export function planLines({ of, runId, tasks, execute, estimate, warnings }: Plan): PlanLine[] {
   const count =
     execute.length === 0
       ? 'nothing is'
@@ -112,7 +115,7 @@ export function planLines({ of, run, tasks, execute, estimate, warnings }: Plan)
     return { is: 'task', action, text: `${action.padEnd(7)}  ${task.padEnd(width)}  ${reasons}${expected}` }
   })
   return [
-    { is: 'title', text: `${headlines[of]}${run === undefined ? '' : ` ${run}`}: ${count} executed` },
+    { is: 'title', text: `${headlines[of]}${runId === undefined ? '' : ` ${runId}`}: ${count} executed` },
     ...lines,
     ...(execute.length > 0 ? [{ is: 'expected', text: `Expected: ${expectedWords(estimate)}` } as const] : []),
     ...warnings.map((warning) => ({ is: 'warning', text: `Warning: ${warning}` }) as const),
@@ -130,7 +133,7 @@ function estimateWords(estimate: Estimate | undefined): string {
   return `about ${tokens(usage)} tokens, ${costWords(cost)} (median of ${samples})`
 }
 
-function expectedWords({ usage, cost, unknown }: Expected): string {
+function expectedWords({ usage, cost, unknown }: PlanEstimate): string {
   if (!usage) return `unknown: ${unknown.join(', ')} ${unknown.length > 1 ? 'were' : 'was'} never completed before`
   return `about ${tokens(usage)} tokens, ${costWords(cost)}`
 }

@@ -1,6 +1,6 @@
 // What a call gives back, folded from the journal alone: a run that has just ended and one read back from the store give the same.
 import type { CrewDefinition } from '../../engine/definition.ts'
-import type { Stale } from '../../engine/plan/stale-tasks.ts'
+import type { StaleTask } from '../../engine/plan/stale-tasks.ts'
 import { RepriseError } from '../../errors.ts'
 import type { Usage } from '../../journal/entries.ts'
 import { addUsage, noUsage, openQuestions, type OpenQuestion, type RunState } from '../../journal/state/state.ts'
@@ -34,7 +34,7 @@ interface ResultBase<T extends Tasks> {
   /** Tokens that this run has spent, and those that its inherited outputs had cost. */
   readonly usage: { readonly spent: Usage; readonly inherited: Usage }
   /** Outputs that were kept although what they were made from has changed. */
-  readonly stale: readonly Stale[]
+  readonly stale: readonly StaleTask[]
   /** For a run that was made from another: what was planned for each task, and what became of it. */
   readonly plan: readonly PlannedOutcome[] | undefined
   /** Open ones; those of a task that is a crew under its name: `research/q1`. */
@@ -56,7 +56,7 @@ export type RunResult<T extends Tasks = Tasks> = CompletedResult<T> | SuspendedR
 export async function toResult<T extends Tasks>(
   state: RunState,
   crew: CrewDefinition,
-  stale: readonly Stale[],
+  stale: readonly StaleTask[],
   questions: readonly OpenQuestion[] = [],
 ): Promise<RunResult<T>> {
   const tasks = await taskOutputs(state, crew, questions)

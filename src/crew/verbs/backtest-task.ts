@@ -25,7 +25,7 @@ export interface Backtest<Output = unknown> {
   /** Newest run first. A case is that of the run which made the output. */
   readonly cases: readonly BacktestCase<Output>[]
   /** Runs without what the task needs, and why they were passed over. */
-  readonly passed: readonly { readonly run: string; readonly reason: string }[]
+  readonly passed: readonly { readonly runId: string; readonly reason: string }[]
   readonly equal: number
   readonly different: number
   readonly failed: number
@@ -39,7 +39,7 @@ export interface Backtest<Output = unknown> {
 
 export interface BacktestCase<Output = unknown> {
   /** The earlier run, and the one that tried the task on it. */
-  readonly run: string
+  readonly runId: string
   readonly trial: string
   readonly inputs: Inputs
   readonly old: BacktestOutput<Output>
@@ -74,7 +74,7 @@ export async function backtest(engine: Engine, crew: CrewDefinition, request: Ba
   const id = request.id ?? engine.world.newRunId()
   const { runs, passed } = await storedCases(engine, crew, task, request.runs)
   if (runs.length === 0) {
-    const why = passed.map(({ run, reason }) => `${run}: ${reason}`).slice(0, 3)
+    const why = passed.map(({ runId, reason }) => `${runId}: ${reason}`).slice(0, 3)
     const words = `crew ${crew.name} has no run in ${engine.store.url} with an output of ${task.name} and all that it is given`
     throw new RepriseError('RUN_NOT_FOUND', [words, ...why].join('; '), { next: { act: 'kickoff' } })
   }
@@ -103,7 +103,7 @@ async function tryCase(
   const { state: then, changes } = stored
   const trial = trialId(id, run)
   const known = {
-    run,
+    runId: run,
     trial,
     inputs: plainInputs(then.inputs),
     old: await sideOf(then, stored.output, task, crew),
@@ -201,7 +201,7 @@ export function backtestLines(data: Omit<Backtest, 'toString'>): BacktestLine[] 
   const lines = cases.flatMap((one): BacktestLine[] => {
     const verdict = one.error ? `failed: ${one.error.facts}` : one.equal ? 'equal' : 'different'
     const withheld = one.withheld.length > 0 ? ` (not called: ${one.withheld.join(', ')})` : ''
-    const whole: BacktestLine = { is: 'case', text: `${one.run}  ${oneLine(verdict)}${withheld}` }
+    const whole: BacktestLine = { is: 'case', text: `${one.runId}  ${oneLine(verdict)}${withheld}` }
     if (one.equal || !one.new) return [whole]
     return [whole, { is: 'old', text: oneLine(one.old.raw) }, { is: 'new', text: oneLine(one.new.raw) }]
   })

@@ -6,10 +6,12 @@ import { noFiles, plainInputs } from '../../journal/files.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { describe } from '../../options.ts'
 import { redact } from '../../secrets/redact.ts'
-import type { CrewRuns } from './crew-runs.ts'
-import { readInputs, type GivenInputs } from './given-inputs.ts'
+import type { OpenCrew } from '../open-crew.ts'
+import { readInputs, type GivenInputs } from '../given/given-inputs.ts'
 import { pooled, readConcurrency } from './pool.ts'
+import { checkStart, start } from './start.ts'
 import type { RunResult, Tasks } from '../result/result.ts'
+import { startedBy } from '../run.ts'
 
 /** How one of many runs ended. Those that the signal kept from being started are `pending`. */
 export type ForEachResult<T extends Tasks = Tasks> =
@@ -34,7 +36,7 @@ export interface ForEachRequest {
 }
 
 /** INPUT_INVALID, INPUT_MISSING and whatever else is wrong with any of the inputs, before the first run is started. */
-export async function kickoffForEach(runs: CrewRuns, request: ForEachRequest): Promise<ForEachResult[]> {
+export async function kickoffForEach(open: OpenCrew, request: ForEachRequest): Promise<ForEachResult[]> {
   const { list, reuse, choices } = request
   if (!Array.isArray(list)) {
     throw new RepriseError('INPUT_INVALID', `the inputs are ${describe(list)}; give a list of inputs, one for each run`)
@@ -46,7 +48,7 @@ export async function kickoffForEach(runs: CrewRuns, request: ForEachRequest): P
     request.id,
     all.map(({ inputs }) => inputs),
   )
-  for (const [index, given] of all.entries()) await naming(index, () => runs.check(given, ids[index]))
+  for (const [index, given] of all.entries()) await naming(index, () => checkStart(open, given, ids[index]))
   const results = await pooled(
     all,
     concurrency,
@@ -54,8 +56,7 @@ export async function kickoffForEach(runs: CrewRuns, request: ForEachRequest): P
       const id = ids[index]
       try {
         const inputs = read.again ? await readInputs((list as readonly unknown[])[index]) : read
-        const run = await runs.start({ id, inputs, reuse, choices })
-        return await run.result()
+        return await startedBy(open, () => start(open, { id, inputs, reuse, choices }))
       } catch (error) {
         const known = asRepriseError(error)
         const status = known.code === 'RUN_CANCELLED' ? 'cancelled' : 'failed'

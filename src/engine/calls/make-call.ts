@@ -44,7 +44,7 @@ export async function makeCall(item: Item, { input, allowedBy }: Allowed): Promi
   if (signal.aborted) return abandon(item, unbegun, signal.reason)
   const readFile = fileReader(life.engine.store, life.state)
   const run = (): Promise<ToolOutcome | Abandoned> =>
-    runTool(now, { idempotencyKey, signal, run: life.state.run, task: task.name, readFile })
+    runTool(now, { idempotencyKey, signal, runId: life.state.run, task: task.name, readFile })
   const ended = await (life.tracing?.tool(now, run) ?? run())
   if (!('abandoned' in ended)) {
     await give(item, ended)

@@ -19,7 +19,7 @@ import { backtestName } from './backtest-name.ts'
 export interface StoredCases {
   readonly runs: readonly string[]
   /** Runs that were passed over, and why. */
-  readonly passed: readonly { readonly run: string; readonly reason: string }[]
+  readonly passed: readonly { readonly runId: string; readonly reason: string }[]
 }
 
 /** How many runs are looked at for each case that is asked for. */
@@ -35,7 +35,7 @@ export async function storedCases(
   const { store } = engine
   const named = typeof wanted !== 'number'
   const runs: string[] = []
-  const passed: { run: string; reason: string }[] = []
+  const passed: { runId: string; reason: string }[] = []
   const met = new Set<string>()
   let looked = 0
   for await (const candidate of named ? wanted : newest(store, crew.name)) {
@@ -44,9 +44,9 @@ export async function storedCases(
       if (named) throw error
       return messageOf(error)
     })
-    if (typeof found === 'string') passed.push({ run: candidate, reason: found })
+    if (typeof found === 'string') passed.push({ runId: candidate, reason: found })
     else if (met.has(found.state.run))
-      passed.push({ run: candidate, reason: `its ${task.name} is that of run ${found.state.run}` })
+      passed.push({ runId: candidate, reason: `its ${task.name} is that of run ${found.state.run}` })
     else {
       met.add(found.state.run)
       runs.push(found.state.run)

@@ -23,7 +23,7 @@ export interface ImportOptions {
 }
 
 export interface ImportedRun {
-  readonly id: string
+  readonly runId: string
   readonly crew: string
   readonly status: RunStatus
   /** How many came: it, and those that work for it. */
@@ -81,13 +81,13 @@ async function importNamed(
     const { created } = await store.create(row, { lines, row, outputs, blobs })
     if (!created) await isKnown(store, row.run, lines)
   }
-  const { run: id, crew, status } = (unit[0] as Folded).row
+  const { run: runId, crew, status } = (unit[0] as Folded).row
   const entries = unit.reduce((sum, { lines }) => sum + lines.length, 0)
-  return { id, crew, status, runs: unit.length, entries, existed: known.every(Boolean) }
+  return { runId, crew, status, runs: unit.length, entries, existed: known.every(Boolean) }
 }
 
 function checkOptions(options: ImportOptions): void {
-  checkKeys('importRun', options, ['as'])
+  checkKeys('import', options, ['as'])
   if (options.as !== undefined) checkNewRunId(options.as)
 }
 

@@ -28,7 +28,7 @@ export interface PruneLimits {
 }
 
 export interface PrunedRun {
-  readonly id: string
+  readonly runId: string
   readonly crew: string
   readonly status: RunStatus
   readonly createdAt: string
@@ -160,7 +160,7 @@ async function nthNewest(store: Store, crew: string, keep: number): Promise<Posi
 }
 
 function prunedRun({ run, crew, status, createdAt, updatedAt }: RunRow): PrunedRun {
-  return { id: run, crew, status, createdAt, updatedAt }
+  return { runId: run, crew, status, createdAt, updatedAt }
 }
 
 interface ReadLimits {

@@ -14,13 +14,14 @@ const enoughSamples = 5
 /** Each is a journal to read: a plan must not take longer than what it plans. */
 const mostRuns = 20
 
-/** The plan, with an estimate for each task that it executes and that was executed before. */
+/** The plan, with an estimate for each task that it executes and that was executed before. `atHand` is a run that was read already. */
 export async function withEstimates(
   engine: Engine,
   crew: CrewDefinition,
   plan: readonly PlannedTask[],
+  atHand?: RunState,
 ): Promise<PlannedTask[]> {
-  const samples = await samplesOf(engine, crew.name, namesOf(plan))
+  const samples = await samplesOf(engine, crew.name, namesOf(plan), atHand)
   return Promise.all(
     plan.map(async (planned) => {
       const earlier = samples.get(planned.task) ?? []
@@ -77,7 +78,12 @@ function namesOf(plan: readonly PlannedTask[]): string[] {
 }
 
 /** By task, and for each of its newest executions: its model calls. */
-async function samplesOf({ store }: Engine, crew: string, tasks: readonly string[]): Promise<Map<string, Call[][]>> {
+async function samplesOf(
+  { store }: Engine,
+  crew: string,
+  tasks: readonly string[],
+  atHand: RunState | undefined,
+): Promise<Map<string, Call[][]>> {
   const samples = new Map<string, Call[][]>(tasks.map((task) => [task, []]))
   if (tasks.length === 0) return samples
   const met = new Set<string>()
@@ -85,17 +91,23 @@ async function samplesOf({ store }: Engine, crew: string, tasks: readonly string
   for (const { run } of rows) {
     if ([...samples.values()].every((executions) => executions.length >= enoughSamples)) break
     // one that cannot be read, or was deleted just now, is no reason not to plan
-    const read = await readRun(store, run).catch(() => undefined)
-    if (!read) continue
+    const state =
+      atHand?.run === run
+        ? atHand
+        : await readRun(store, run).then(
+            (read) => read.state,
+            () => undefined,
+          )
+    if (!state) continue
     for (const [task, executions] of samples) {
-      const made = read.state.tasks.get(task)
+      const made = state.tasks.get(task)
       if (executions.length >= enoughSamples || !made?.output || made.source === 'edited') continue
       // an inherited output says what making it took, wherever that was; counted once
       const origin = `${made.from?.run ?? run} ${made.from?.seq ?? made.seq} ${task}`
       if (met.has(origin) || made.output.usage.calls === 0) continue
       met.add(origin)
       const inherited = { model: '', usage: made.output.usage, own: true }
-      executions.push(made.from ? [inherited] : modelCalls(read.state, made).map(callAgain))
+      executions.push(made.from ? [inherited] : modelCalls(state, made).map(callAgain))
     }
   }
   return samples

@@ -7,7 +7,7 @@ import { conditionChange, noChange, type Change } from '../run/condition.ts'
 import type { CrewDefinition, Inputs, Outputs, TaskDefinition } from '../definition.ts'
 import { outputsIn } from '../run/given-fields.ts'
 
-export interface Stale {
+export interface StaleTask {
   readonly task: string
   /** In words: "input topic changed". */
   readonly reasons: readonly string[]
@@ -16,7 +16,7 @@ export interface Stale {
 }
 
 /** The outputs of a run that were made from something else than what the run, and today's code, would use now; and such skips. */
-export function staleTasks(crew: CrewDefinition, state: RunState): Stale[] {
+export function staleTasks(crew: CrewDefinition, state: RunState): StaleTask[] {
   const outputs = outputsIn(state)
   return crew.tasks.flatMap((task) => {
     const known = state.tasks.get(task.name)

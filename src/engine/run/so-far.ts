@@ -7,7 +7,7 @@ import { readJson } from '../../journal/json.ts'
 import { redact } from '../../secrets/redact.ts'
 import { describe } from '../../options.ts'
 import { sightOf } from './condition.ts'
-import type { SoFar, TaskDefinition } from '../definition.ts'
+import type { ConditionContext, TaskDefinition } from '../definition.ts'
 import { fileReader } from '../read/run-files.ts'
 import { isText } from './given-fields.ts'
 import type { Life } from '../life.ts'
@@ -35,11 +35,11 @@ export async function skip(life: Life, task: TaskDefinition): Promise<NewEntry |
 }
 
 /** What a task that is a function or a crew is given: the outputs in its context. */
-export function soFarFor(life: Life, task: TaskDefinition): Promise<SoFar> {
+export function soFarFor(life: Life, task: TaskDefinition): Promise<ConditionContext> {
   return outputsOf(life, task.context)
 }
 
-async function outputsOf({ state, engine, crew }: Life, names: readonly string[]): Promise<SoFar> {
+async function outputsOf({ state, engine, crew }: Life, names: readonly string[]): Promise<ConditionContext> {
   const earlier = crew.tasks.filter((other) => names.includes(other.name))
   const known = await Promise.all(
     earlier.map(async (other) => {

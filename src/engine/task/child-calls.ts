@@ -5,7 +5,7 @@ import type { OnceCall } from '../../journal/entries.ts'
 import { hashBytes } from '../../journal/hash.ts'
 import { attemptPath, childRun } from '../../journal/paths.ts'
 import type { RunState } from '../../journal/state/state.ts'
-import { attemptsSinceDone } from './children.ts'
+import { attemptsSinceDone, readOnce } from './children.ts'
 import type { Engine } from '../definition.ts'
 import { callsFor, toOnceCall } from '../calls/once.ts'
 import { readEntries, readIfThere } from '../read/read-run.ts'
@@ -42,7 +42,8 @@ export async function callsUnder(engine: Engine, task: string, runs: readonly Ru
 export async function runsSinceDone(engine: Engine, state: RunState, task: string): Promise<RunState[]> {
   const known = state.tasks.get(task)
   const attempts = known ? attemptsSinceDone(state, known) : []
-  const read = await Promise.all(attempts.map(({ child }) => readIfThere(engine.store, child)))
+  const readChild = readOnce(engine.store, engine.within)
+  const read = await Promise.all(attempts.map(({ child }) => readChild(child)))
   return [...(await runsOfLostAttempts(engine, state, task)), ...read.filter((run) => run !== undefined)]
 }
 

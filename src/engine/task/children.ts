@@ -11,7 +11,8 @@ import {
 } from '../../journal/state/state.ts'
 import type { Store } from '../../stores/store.ts'
 import { childRun } from '../../journal/paths.ts'
-import { readRun } from '../read/read-run.ts'
+import { readIfThere, readRun } from '../read/read-run.ts'
+import { summaryOf } from '../read/row-summary.ts'
 
 export interface Child {
   readonly task: string
@@ -27,6 +28,21 @@ export function childOf(state: RunState, task: string): Child | undefined {
   return { task, path: attempt.path, run: attempt.child }
 }
 
+/** Gives undefined for a run that was never made, or was deleted. */
+export type ReadChild = (run: string) => Promise<RunState | undefined>
+
+/** Reads each run once at most, and none that is known. */
+export function readOnce(store: Store, known: ReadonlyMap<string, RunState> = new Map()): ReadChild {
+  const reads = new Map<string, Promise<RunState | undefined>>()
+  return async (run) => {
+    const there = known.get(run)
+    if (there) return there
+    const read = reads.get(run) ?? readIfThere(store, run)
+    reads.set(run, read)
+    return read
+  }
+}
+
 type ChildAttempt = AttemptState & { readonly child: string }
 
 /** The attempts at a task that is a crew since it was last done: what their runs have taken is theirs alone until it is done again. */
@@ -35,9 +51,6 @@ export function attemptsSinceDone(state: RunState, task: TaskState): ChildAttemp
   const done = attempts.findLastIndex((attempt) => attempt.status === 'completed')
   return attempts.slice(done + 1).filter((attempt): attempt is ChildAttempt => attempt.child !== undefined)
 }
-
-/** Gives undefined for a run that was never made, or was deleted. */
-export type ReadChild = (run: string) => Promise<RunState | undefined>
 
 /** All that are open, of the run and of the runs of its tasks. */
 export async function questionsOf(state: RunState, read: ReadChild): Promise<OpenQuestion[]> {
@@ -65,6 +78,9 @@ export function askedByChild(state: RunState, id: string): { readonly run: strin
 
 /** Whether a child that waited for people has all their answers. */
 export async function hasAnswers(store: Store, run: string): Promise<boolean> {
+  const row = await store.row(run)
+  // the journal is read only when there is something new to see in it
+  if (!row || summaryOf(row).questions > 0) return false
   const { state } = await readRun(store, run)
   const waits = state.suspended
   if (waits?.reason === 'questions' || waits?.reason === 'limit') return openQuestions(state).length === 0

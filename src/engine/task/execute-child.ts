@@ -104,7 +104,9 @@ async function advance(
   const { onQuestion: ask } = life.options
   life.within.set(run, taken.hold.state)
   const onQuestion = ask && ((question: Question) => ask(fromChild(asked, question)))
-  return life.executeRun(taken.hold, child.crew, { onQuestion, signal, next: null }, outer)
+  const last = await life.executeRun(taken.hold, child.crew, { onQuestion, signal, next: null }, outer)
+  life.within.set(run, last)
+  return last
 }
 
 /** The attempt to continue, or a new one whose run's name is free: what a deleted run left is not taken for its work. */

@@ -4,7 +4,7 @@ import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'
 import type { AttemptState, TurnState } from '../../journal/state/state.ts'
 import type { AnswerSchema } from '../../schema/answer-schema.ts'
-import type { Tool } from '../../tools/tool.ts'
+import type { Tool, ToolContext } from '../../tools/tool.ts'
 import { AnsweredFail, settleCalls } from '../calls/settle-calls.ts'
 import type { CodeDefinition, TaskDefinition } from '../definition.ts'
 import type { Life, Work } from '../life.ts'
@@ -66,13 +66,11 @@ async function takeAttempt(life: Life, task: TaskDefinition): Promise<AttemptSta
   return begun ? last : plainAttempt(life, currentAttempt(life, task), { code: true })
 }
 
-type CodeContext = Parameters<Tool['run']>[1]
-
 function codeTool(
   { name }: TaskDefinition,
   { effect, settle }: CodeDefinition,
   attempt: AttemptState,
-  run: (context: CodeContext) => unknown,
+  run: (context: ToolContext) => unknown,
 ): Tool {
   return {
     name,

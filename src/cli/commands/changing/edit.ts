@@ -25,19 +25,20 @@ export async function edit(invocation: Invocation<EditOptions>): Promise<number>
   return withCrewStore(invocation, found, async ({ crew, store }) => {
     const { run } = await findRun(store, args[0], crew.name, isUnfinished)
     const task = await findCrewTask(crew, args[1])
-    const { by } = signedBy(options.by)
-    if (options.output !== undefined) await crew.edit(run, task.name, outputOf(task, options.output, '--output'), by)
+    const signed = signedBy(options.by)
+    const handle = crew.run(run)
+    if (options.output !== undefined) await handle.edit(task.name, outputOf(task, options.output, '--output'), signed)
     else {
       const edited = await editOutput(store, run, task)
       try {
-        await crew.edit(run, task.name, valueOf(task, edited.text, `what you wrote for ${task.name}`), by)
+        await handle.edit(task.name, valueOf(task, edited.text, `what you wrote for ${task.name}`), signed)
       } catch (error) {
         terminal.err.line(keptWords(edited))
         throw error
       }
       edited.discard()
     }
-    if (terminal.json) terminal.record({ runId: run, task: task.name, edited: true, by })
+    if (terminal.json) terminal.record({ runId: run, task: task.name, edited: true, ...signed })
     terminal.err.line(`edited task ${task.name} of run ${run}; outputs that were made from the old one are kept`)
     terminal.err.line(commands.advice(await whatNext(store, run)))
     return exitCodes.done

@@ -50,7 +50,7 @@ export async function backtest(invocation: Invocation<BacktestCommandOptions>): 
     const crew = found.with({ store: observed.store })
     const named = options.run && (await Promise.all(options.run.map((run) => findRun(store, run, crew.name))))
     const runs = named ? named.map(({ run }) => run) : (options.last ?? 20)
-    const count = typeof runs === 'number' ? (await crew.listRuns({ limit: runs })).length : runs.length
+    const count = typeof runs === 'number' ? (await crew.runs().page(runs)).length : runs.length
     const expected = expectation(task, count, typeof runs === 'number', await estimateOf(crew, task))
     for (const row of wrap(expected, terminal.err.width, 2)) terminal.err.line(row)
     const question = `Execute ${task} up to ${plural(count, 'time')}?`

@@ -2,12 +2,11 @@
 import type { Crew } from '../../../crew/crew.ts'
 import { openCrewStore } from '../../../crew/verbs/default-store.ts'
 import { adviseWith } from '../../../crew/result/log.ts'
-import type { RunResult } from '../../../crew/result/result.ts'
 import type { Run } from '../../../crew/run.ts'
 import type { OnQuestion } from '../../../engine/definition.ts'
 import { RepriseError } from '../../../errors.ts'
 import type { Answer } from '../../../journal/entries.ts'
-import { viewRun } from '../../../runs/run-view.ts'
+import { viewOf } from '../../../runs/run-view.ts'
 import type { Store } from '../../../stores/store.ts'
 import { askQuestion } from '../../input/ask-question.ts'
 import { exitCodes, type ExitCode } from '../../exit-codes.ts'
@@ -62,12 +61,14 @@ export async function execute(
   using interrupt = stopOnInterrupt(terminal.err)
   let steps = 0
   try {
-    const result = await watched()
-    if (!result) {
+    const run = await watched()
+    if (!run) {
       terminal.err.line('nothing was started')
       return exitCodes.usage
     }
-    if (terminal.json) terminal.record(await viewRun({ store }, result.runId))
+    const result = await run.result()
+    const unit = await run['~unit']()
+    if (terminal.json && unit) terminal.record(await viewOf(unit))
     if (result.status === 'suspended') {
       if (result.questions.length > 0) sayWaiting(terminal.loud, commands, result.runId, result.questions)
       else terminal.loud.line({ text: `${result.facts}; ${commands.advice(result.next)}`, format: 'yellow' })
@@ -82,7 +83,7 @@ export async function execute(
   }
 
   /** What is shown while it works is gone when this is over, however it ends. */
-  async function watched(): Promise<RunResult | undefined> {
+  async function watched(): Promise<Run | undefined> {
     using progress = openProgress(terminal, { store, prices: crew.prices })
     const observed = observe(store, (entry, run) => {
       steps++
@@ -92,7 +93,8 @@ export async function execute(
     try {
       const run = await work({ crew: crew.with({ store: observed.store }), store, signal: interrupt.signal, asking })
       if (run) progress.listenTo(run)
-      return await run?.result()
+      await run?.result()
+      return run
     } finally {
       await observed.heard()
     }

@@ -4,6 +4,7 @@ import type { ForkOptions } from '../../../crew/options/verb-options.ts'
 import type { Plan } from '../../../crew/result/plan.ts'
 import type { EffectsPolicy, StalePolicy } from '../../../engine/plan/plan-fork.ts'
 import type { Store } from '../../../stores/store.ts'
+import { RepriseError } from '../../../errors.ts'
 import { execute, withCrewStore } from './execute.ts'
 import { exitCodes, type ExitCode } from '../../exit-codes.ts'
 import { findRun } from '../../find/find-run.ts'
@@ -38,12 +39,12 @@ export async function make(invocation: Invocation<MakingOptions>, ownOf: OwnOf):
   const inputs = inputsOf(options)
   const found = await loadCrew(options.file, options.crew)
 
-  const request = async (crew: Crew, store: Store): Promise<ForkOptions & { used?: () => void }> => {
-    const run = options.run === undefined ? undefined : (await findRun(store, options.run, crew.name)).run
-    const own = await ownOf(crew, store, async () => run ?? (await findRun(store, 'latest', crew.name)).run)
+  const request = async (crew: Crew, store: Store): Promise<Asked> => {
+    const runId = options.run === undefined ? undefined : (await findRun(store, options.run, crew.name)).run
+    const own = await ownOf(crew, store, async () => runId ?? (await findRun(store, 'latest', crew.name)).run)
     const through = await taskNameOf(crew, options.through)
     const { effects, only, stale, id } = options
-    const given = { run, through, effects, only, stale, id, inputs: inputs as ForkOptions['inputs'], ...own }
+    const given = { runId, through, effects, only, stale, id, inputs: inputs as ForkOptions['inputs'], ...own }
     return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
   }
 
@@ -60,22 +61,28 @@ export async function make(invocation: Invocation<MakingOptions>, ownOf: OwnOf):
   checkRuns(options.store ?? found.store)
   return execute(invocation, found, async ({ crew, store, signal, asking }) => {
     const { used, ...asked } = await request(crew, store)
-    const plan = await planOf(crew, store, asked)
-    printPlan(terminal.err, plan)
-    const question = `Execute ${plural(plan.execute.length, 'task')}?`
-    const goOn =
-      plan.execute.length === 0 || (await confirm(question, { yes: options.yes ?? false, err: terminal.err }))
-    if (!goOn) return undefined
-    used?.()
-    // what was planned is done, also when somebody has made a later run in the meantime
-    const run = asked.run ?? (plan.of === 'fork' ? plan.run : undefined)
-    return crew.startFork({ ...asked, ...(run === undefined ? {} : { run }), ...asking, signal })
+    const onPlan = async (plan: Plan): Promise<boolean> => {
+      printPlan(terminal.err, plan)
+      const question = `Execute ${plural(plan.execute.length, 'task')}?`
+      const goOn =
+        plan.execute.length === 0 || (await confirm(question, { yes: options.yes ?? false, err: terminal.err }))
+      if (goOn) used?.()
+      return goOn
+    }
+    return crew.fork({ ...asked, ...asking, onPlan, signal }).started.catch(unlessRefused)
   })
 }
 
-/** A run whose id is taken is gone on with: then that is what is planned. */
+type Asked = ForkOptions & { used?: () => void }
+
+/** The dry run of what would be done. A run whose id is taken is gone on with: then that is what is planned. */
 async function planOf(crew: Crew, store: Store, asked: ForkOptions): Promise<Plan> {
   const { id, by: _, ...planned } = asked
   if (id === undefined || !(await store.row(id))) return crew.plan({ of: 'fork', ...planned })
-  return crew.plan({ of: 'resume', run: id, ...(asked.through === undefined ? {} : { through: asked.through }) })
+  return crew.run(id).plan({ of: 'resume', ...(asked.through === undefined ? {} : { through: asked.through }) })
+}
+
+function unlessRefused(error: unknown): undefined {
+  if (RepriseError.isInstance(error) && error.code === 'PLAN_REFUSED') return undefined
+  throw error
 }

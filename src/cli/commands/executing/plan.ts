@@ -27,9 +27,9 @@ export async function plan(invocation: Invocation<PlanCommandOptions>): Promise<
     const { of, only, stale, effects, changed } = options
     const from = await taskNameOf(crew, options.from)
     const through = await taskNameOf(crew, options.through)
-    const run = options.run === undefined ? undefined : (await findRun(store, options.run, crew.name)).run
+    const runId = options.run === undefined ? undefined : (await findRun(store, options.run, crew.name)).run
     const outputs = options.output && Object.fromEntries(await outputsOf(crew, options.output))
-    const given = { of, run, inputs, from, only, stale, through, effects, changed, outputs }
+    const given = { of, runId, inputs, from, only, stale, through, effects, changed, outputs }
     const planned = await crew.plan(
       Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
     )

@@ -32,6 +32,6 @@ export async function resume(invocation: Invocation<ResumeOptions>): Promise<num
       ...(changed === undefined ? {} : { changed }),
       ...(budget === undefined ? {} : { budget }),
     }
-    return crew.startResume(run, { ...given, ...asking, signal })
+    return crew.resume(run, { ...given, ...asking, signal }).started
   })
 }

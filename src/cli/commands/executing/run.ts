@@ -33,7 +33,8 @@ export async function run(invocation: Invocation<RunOptions>): Promise<number> {
     }
     const start = (all: Inputs): Promise<Run> =>
       // which inputs a crew takes is known to its file; here it is for the library to check
-      crew.start({ ...given, ...(all === undefined ? {} : { inputs: all }) } as Parameters<typeof crew.start>[0])
+      crew.kickoff({ ...given, ...(all === undefined ? {} : { inputs: all }) } as Parameters<typeof crew.kickoff>[0])
+        .started
     try {
       return await start(inputs)
     } catch (error) {

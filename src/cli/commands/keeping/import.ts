@@ -19,10 +19,10 @@ export async function importRun(invocation: Invocation<{ readonly as?: string }>
     file === '-'
       ? await take(engine, process.stdin.setEncoding('utf8') as AsyncIterable<string>, renamed)
       : await importRunFromFile(engine, file, renamed)
-  const { id, crew, status, entries, existed } = imported
+  const { runId, crew, status, entries, existed } = imported
   if (terminal.json) terminal.record(imported)
-  else terminal.out.line(id)
+  else terminal.out.line(runId)
   const words = existed ? 'was there already, just like that' : `imported: ${status}, ${entriesWord(entries)}`
-  terminal.err.line(`run ${id} of crew ${crew} ${words}; ${commands.advice({ act: 'show', runId: id })}`)
+  terminal.err.line(`run ${runId} of crew ${crew} ${words}; ${commands.advice({ act: 'show', runId })}`)
   return exitCodes.done
 }

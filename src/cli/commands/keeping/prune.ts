@@ -68,7 +68,7 @@ function printRuns(terminal: Terminal, runs: readonly PrunedRun[]): void {
   printTable(
     channel,
     [
-      { title: 'run', value: (run) => run.id, shrinkTo: 12 },
+      { title: 'run', value: (run) => run.runId, shrinkTo: 12 },
       { title: 'crew', value: (run) => run.crew, shrinkTo: 8 },
       { title: 'status', value: (run) => run.status, format: (run) => formatOf(run.status) },
       { title: 'updated', value: (run) => longTime(run.updatedAt) },

@@ -5,7 +5,7 @@ import { withFileWords } from '../../journal/files.ts'
 import { digest } from '../../journal/hash.ts'
 import { canonicalJson, type Json } from '../../journal/json.ts'
 import type { RunState } from '../../journal/state/state.ts'
-import type { MakeRequest } from './crew-runs.ts'
+import type { NewRunRequest } from '../verbs/plan-new-run.ts'
 import { settled, type GivenInputs } from './given-inputs.ts'
 import { own } from '../../options.ts'
 
@@ -23,7 +23,7 @@ export function checkSameInputs(state: RunState, given: GivenInputs): void {
 }
 
 /** A run that is to be made under an id that is taken must be the one that was made by the same call. */
-export function checkSameOrigin(state: RunState, request: MakeRequest): void {
+export function checkSameOrigin(state: RunState, request: NewRunRequest): void {
   const { parent } = state
   const { run, from } = request
   const before = state.given ?? state.inputs
@@ -44,7 +44,7 @@ export function checkSameOrigin(state: RunState, request: MakeRequest): void {
 }
 
 /** Of everything that decides what the new run is, but for the run that it is made from. */
-export function requestDigest({ from, only, outputs, stale, effects }: MakeRequest, inputs: Inputs): string {
+export function requestDigest({ from, only, outputs, stale, effects }: NewRunRequest, inputs: Inputs): string {
   const given = [...(outputs ?? [])].map(([task, { raw }]) => [task, raw])
   return digest([from?.name ?? null, only ?? null, inputs, given, stale, effects ?? 'reuse'])
 }

@@ -1,0 +1,71 @@
+// Everything that can be known to be wrong with a run before a model is asked.
+import type { CrewDefinition, Inputs, TaskDefinition } from '../../engine/definition.ts'
+import { checkOutputFile } from '../../engine/run/write-output-files.ts'
+import { RepriseError, reworded } from '../../errors.ts'
+import { costOf } from '../../models/cost.ts'
+import { checkModel, modelName } from '../../models/resolve/resolve-model.ts'
+import type { RunState } from '../../journal/state/state.ts'
+import { nearest } from '../../options.ts'
+import { agentsFor, modelsOf } from '../define/crew-models.ts'
+import { checkInputs } from './inputs.ts'
+
+/** INPUT_MISSING, INPUT_INVALID, MODEL_INVALID, MODEL_KEY_MISSING. Inputs that nothing uses are warned of. */
+export function checkBefore(crew: CrewDefinition, inputs: Inputs, executed: (task: TaskDefinition) => boolean): void {
+  checkTasks(crew.tasks.filter(executed), inputs)
+  const used = namesIn(crew)
+  // code may use any of them, so that there only one that looks like a slip of the pen is worth a word
+  const anyMayBeUsed = crew.tasks.some((task) => task.when ?? task.code ?? task.child)
+  for (const name of Object.keys(inputs).filter((input) => !used.includes(input))) {
+    const near = nearest(name, used)
+    if (near === undefined && anyMayBeUsed) continue
+    const meant = near === undefined ? '' : `; did you mean ${near}?`
+    crew.logger.warn(`input ${name} is used by no text of crew ${crew.name}${meant}`)
+  }
+}
+
+/** Tasks that a resume of the run may execute. */
+export function isOpen(state: RunState): (task: TaskDefinition) => boolean {
+  return (task) => state.tasks.get(task.name)?.status !== 'completed'
+}
+
+/** Without inputs, as for the tasks of a crew that gets them only when its turn comes, what needs none. */
+export function checkTasks(tasks: readonly TaskDefinition[], inputs: Inputs | undefined): void {
+  for (const task of tasks) {
+    if (inputs !== undefined || task.inputs.length === 0) {
+      checkOutputFile(task, inputs ?? {})
+      checkInputs(task, inputs ?? {})
+    }
+    if (task.child) checkTasks(task.child.crew.tasks, inputs && task.child.known(inputs))
+    if (task.code || task.child) continue
+    for (const agent of agentsFor(task)) checkModelOf(agent, task.name)
+  }
+}
+
+/** OPTION_INVALID when money is limited and nobody knows what a model costs. */
+export async function checkBudgetPrices(
+  crew: CrewDefinition,
+  budget: CrewDefinition['budget'] = crew.budget,
+): Promise<void> {
+  if (budget?.cost === undefined) return
+  for (const { model: asked, task } of modelsOf(crew)) {
+    const model = modelName(asked)
+    if ((await costOf(model, { calls: 1, input: 1, output: 1 }, { prices: crew.prices })) !== undefined) continue
+    const words = `the budget has a cost, but the price of model ${model} of task ${task} is not known; give it: prices: { '${model}': { input: …, output: … } }`
+    throw new RepriseError('OPTION_INVALID', words)
+  }
+}
+
+/** The inputs that texts use, also those of crews that are tasks. */
+function namesIn({ tasks }: CrewDefinition): string[] {
+  return [...new Set(tasks.flatMap((task) => [...task.inputs, ...(task.child ? namesIn(task.child.crew) : [])]))]
+}
+
+/** With whose model it is. */
+function checkModelOf({ model, role }: TaskDefinition['agent'], task: string): void {
+  try {
+    checkModel(model)
+  } catch (error) {
+    if (!RepriseError.isInstance(error)) throw error
+    throw reworded(error, `${error.facts} (agent ${role}, task ${task})`, { task, cause: error.cause })
+  }
+}

@@ -1,0 +1,92 @@
+// A crew beside the store of its runs, which is opened when it is first needed: what every verb works with.
+import type { CrewDefinition, Engine, ExecuteOptions } from '../engine/definition.ts'
+import { createListeners } from '../engine/follow/listeners.ts'
+import type { Taken } from '../engine/run/lifecycle.ts'
+import { realWorld } from '../engine/world.ts'
+import type { Entry } from '../journal/entries.ts'
+import type { RunState } from '../journal/state/state.ts'
+import type { Unit } from '../runs/unit.ts'
+import type { CrewOptions } from './options/crew-options.ts'
+import { describeEntry } from './result/log.ts'
+import type { RunResult } from './result/result.ts'
+import { openTracing } from './telemetry/telemetry.ts'
+import { openCrewStore } from './verbs/default-store.ts'
+
+export interface OpenCrew {
+  readonly definition: CrewDefinition
+  /** Whether its name was given; one that was derived changes with its tasks. */
+  readonly named: boolean
+  /** Runs that this crew executes now, by their ids: whoever asks for one of them hears its models too. */
+  readonly underWay: Map<string, UnderWay>
+  engine(): Promise<Engine>
+  close(): Promise<void>
+}
+
+/** A run that a verb has made or taken up, and is about to execute. */
+export interface Begun {
+  readonly engine: Engine
+  readonly taken: Taken
+  readonly choices: ExecuteOptions
+}
+
+/** A run in the hands of this process. */
+export interface UnderWay {
+  readonly engine: Engine
+  /** Grows with the journal. */
+  readonly state: RunState
+  /** As this process leaves it, with the runs that work for it. Rejects as the result does. */
+  readonly end: Promise<Unit>
+  /** Resolves when the run is completed or suspended; rejects when it failed or was cancelled. */
+  readonly result: Promise<RunResult>
+}
+
+export function openCrew(
+  definition: CrewDefinition,
+  { store: place, telemetry, name }: Pick<CrewOptions, 'store' | 'telemetry' | 'name'>,
+): OpenCrew {
+  let opening: Promise<Engine> | undefined
+
+  async function open(): Promise<Engine> {
+    // first: a store that is open would have to be closed again
+    const tracing = telemetry && (await openTracing(telemetry))
+    return { store: await openCrewStore(place), world: realWorld(), appended: logEntries(definition), tracing }
+  }
+
+  return {
+    definition,
+    named: name !== undefined,
+    underWay: new Map(),
+
+    engine() {
+      opening ??= open()
+      opening.catch(() => (opening = undefined))
+      return opening
+    },
+
+    async close() {
+      const engine = await opening
+      opening = undefined
+      await engine?.store.close()
+    },
+  }
+}
+
+/** An engine for one run, which can be listened to while it is executed. */
+export function engineFor(engine: Engine, run: string): Engine {
+  const listeners = createListeners()
+  const appended = (of: string, entries: readonly Entry[]): void => {
+    // others are of runs that work for it
+    if (of === run) listeners.appended(entries)
+    engine.appended?.(of, entries)
+  }
+  return { ...engine, listeners, appended, within: new Map() }
+}
+
+function logEntries(crew: CrewDefinition): Engine['appended'] {
+  return (run: string, entries: readonly Entry[]) => {
+    for (const entry of entries) {
+      const line = describeEntry(entry)
+      if (line !== undefined) crew.logger.info(`[${run}] ${line}`)
+    }
+  }
+}

@@ -1,0 +1,28 @@
+// The runs of a crew, newest first: as they are asked for, page after page, or one page by hand.
+import { backtestName } from '../../engine/history/backtest-name.ts'
+import { whole } from '../../checks.ts'
+import type { OpenCrew } from '../open-crew.ts'
+import { readFilter, type RunsOptions } from '../options/verb-options.ts'
+import { allRuns, listRuns } from '../../runs/list.ts'
+import type { RunSummary } from '../../runs/summary.ts'
+
+export interface RunList extends AsyncIterable<RunSummary> {
+  /** The first ones: 20 if not said otherwise. The next page is that of `runs({ …, before: last })`. OPTION_INVALID, RUN_NOT_FOUND. */
+  page(limit?: number): Promise<RunSummary[]>
+}
+
+/** OPTION_INVALID, OPTION_UNKNOWN, at once. */
+export function runList(open: OpenCrew, options: RunsOptions): RunList {
+  const { name } = open.definition
+  const read = readFilter(options)
+  const { backtests, before } = options
+  const filter = { crew: backtests ? backtestName(name) : name, ...read }
+  return {
+    async page(limit = 20) {
+      return listRuns(await open.engine(), filter, { limit: whole(1, 10_000).read('limit', limit), before })
+    },
+    async *[Symbol.asyncIterator]() {
+      yield* allRuns(await open.engine(), filter, { before })
+    },
+  }
+}

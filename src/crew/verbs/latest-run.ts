@@ -1,0 +1,37 @@
+// The run that is meant when none is named: the latest one of the crew.
+import type { Engine } from '../../engine/definition.ts'
+import { executorOf } from '../../engine/lease/held-here.ts'
+import { RepriseError } from '../../errors.ts'
+import type { RunStatus } from '../../journal/entries.ts'
+import type { OpenCrew } from '../open-crew.ts'
+
+/** RUN_NOT_FOUND when none can go on. */
+export function latestUnfinished(open: OpenCrew, engine: Engine): Promise<string> {
+  return latest(open, engine, ['running', 'suspended', 'failed'])
+}
+
+/** One that somebody executes now may yet do what a run made from it would do too: RUN_HELD. RUN_NOT_FOUND when there is none. */
+export async function latestAtRest(open: OpenCrew, engine: Engine): Promise<string> {
+  const run = await latest(open, engine)
+  const owner = await executorOf(engine, run)
+  if (!owner) return run
+  const words = `the latest run of crew ${open.definition.name}, ${run}, is being executed by process ${owner.pid} on host ${owner.host}; wait for it, or name a run`
+  throw new RepriseError('RUN_HELD', words, { runId: run, next: { act: 'show', runId: run } })
+}
+
+/** Undefined when the crew has no run of that kind. */
+export async function latestRun({ store }: Engine, crew: string, status?: RunStatus[]): Promise<string | undefined> {
+  const { rows } = await store.list({ crew, roots: true, ...(status ? { status } : {}) }, { limit: 1 })
+  return rows[0]?.run
+}
+
+async function latest({ definition, named }: OpenCrew, engine: Engine, status?: RunStatus[]): Promise<string> {
+  const { name } = definition
+  const found = await latestRun(engine, name, status)
+  if (found !== undefined) return found
+  const unnamed = named ? '' : ' (it has no name, so it is known by its tasks)'
+  const words = status ? 'no unfinished run' : 'no run'
+  const over = status && (await latestRun(engine, name))
+  const next = over ? ({ act: 'refresh', runId: over } as const) : ({ act: 'kickoff' } as const)
+  throw new RepriseError('RUN_NOT_FOUND', `crew ${name}${unnamed} has ${words} in ${engine.store.url}`, { next })
+}

@@ -1,0 +1,78 @@
+// A new run from an old one: replay, fork and refresh differ only in what they ask for. Under an id that is taken, the run that the same
+// call has made before goes on.
+import type { Engine } from '../../engine/definition.ts'
+import { executorOf } from '../../engine/lease/held-here.ts'
+import { inheritedCalls } from '../../engine/plan/plan-fork.ts'
+import { createRun } from '../../engine/run/lifecycle.ts'
+import { callsOfOpenChildren } from '../../engine/task/child-calls.ts'
+import { digest } from '../../journal/hash.ts'
+import { lostEntries } from '../../journal/state/hand-edits.ts'
+import type { RunState } from '../../journal/state/state.ts'
+import { engineFor, type Begun, type OpenCrew } from '../open-crew.ts'
+import { announce } from '../result/log.ts'
+import type { OnPlan } from '../result/plan.ts'
+import { checkSameOrigin, requestDigest } from '../given/check-same-run.ts'
+import { confirm } from './plan.ts'
+import { planNewRun, planOfNewRun, type NewRunRequest, type PlannedRun } from './plan-new-run.ts'
+import { takeUp } from './resume.ts'
+
+export interface MakeRequest extends NewRunRequest {
+  readonly onPlan: OnPlan | undefined
+}
+
+export async function makeRun(open: OpenCrew, request: MakeRequest): Promise<Begun> {
+  const { definition: crew } = open
+  const { id, from, effects, onPlan, choices } = request
+  const opened = await open.engine()
+  const run = id ?? opened.world.newRunId()
+  const engine = engineFor(opened, run)
+  const takeUpSame = (): Promise<Begun> =>
+    takeUp(crew, engine, run, { check: (state) => checkSameOrigin(state, request), onPlan, choices })
+  if (id !== undefined && (await engine.store.row(id))) return takeUpSame()
+  const { parent, over, inputs, given, files, tasks, entries, warnings } = onPlan
+    ? await planTogether(open, engine, request, onPlan)
+    : await planNewRun(open, engine, request)
+  for (const warning of warnings) crew.logger.warn(warning)
+  const calls = [...inheritedCalls(parent), ...(await callsOfOpenChildren(engine, parent))]
+  const lost = lostEntries(parent)
+  announce(crew, run, `made from run ${parent.run}${from ? `, from task ${from.name} on` : ''}`)
+  const origin = {
+    parent: { run: parent.run, ...(from ? { from: from.name } : {}), request: requestDigest(request, over) },
+    plan: tasks,
+    ...(calls.length > 0 ? { calls } : {}),
+    ...(lost.length > 0 ? { lost } : {}),
+    ...(effects === undefined || effects === 'reuse' ? {} : { effects }),
+  }
+  const hold = await createRun(engine, crew, { run, inputs, given, files, origin, entries })
+  // without one, a run of that id came into being just now
+  return hold ? { engine, taken: { is: 'held', hold }, choices } : takeUpSame()
+}
+
+/**
+ * What the caller has said yes to. While it was thinking, the run may have gone on, and done what the new one must know of: then it is
+ * planned again, and the caller is asked again if that changes anything.
+ */
+async function planTogether(
+  open: OpenCrew,
+  engine: Engine,
+  request: NewRunRequest,
+  onPlan: OnPlan,
+): Promise<PlannedRun> {
+  const { through } = request.choices
+  let planned = await planNewRun(open, engine, request)
+  for (;;) {
+    const { parent } = planned
+    const shown = planOfNewRun(open, planned, through)
+    await confirm(onPlan, shown)
+    if (!(await hasMoved(engine, parent))) return planned
+    planned = await planNewRun(open, engine, { ...request, run: parent.run })
+    const { tasks } = planOfNewRun(open, planned, through)
+    if (digest(tasks as never) === digest(shown.tasks as never)) return planned
+  }
+}
+
+/** Told by its row: whoever executes a run or takes it up changes that. */
+async function hasMoved(engine: Engine, { run, updatedAt }: RunState): Promise<boolean> {
+  const row = await engine.store.row(run)
+  return !row || row.updatedAt > updatedAt || (await executorOf(engine, run)) !== undefined
+}

@@ -1,0 +1,61 @@
+// What a replay, a fork or a refresh comes to: the run that it is made from, its inputs, and what happens to each task. Nothing is written.
+import type { Engine, ExecuteOptions, Inputs } from '../../engine/definition.ts'
+import { onceCalls } from '../../engine/calls/once.ts'
+import { withEstimates } from '../../engine/plan/estimate.ts'
+import { planFork, type ForkPlan, type ForkRequest } from '../../engine/plan/plan-fork.ts'
+import { readRun } from '../../engine/read/read-run.ts'
+import { checkReadable } from '../../engine/run/lifecycle.ts'
+import type { RunState } from '../../journal/state/state.ts'
+import type { OpenCrew } from '../open-crew.ts'
+import { toPlan, type Plan } from '../result/plan.ts'
+import { checkBefore, checkBudgetPrices } from '../given/check-before.ts'
+import { settled, type GivenInputs } from '../given/given-inputs.ts'
+import { latestAtRest } from './latest-run.ts'
+import { inputsOver, type MadeInputs } from '../given/made-inputs.ts'
+
+/** Its inputs are still to be merged over those of the run that it is made from. */
+export interface NewRunRequest extends Omit<ForkRequest, 'inputs'> {
+  readonly given: GivenInputs
+  /** The run that it is made from; the latest one if none is named. */
+  readonly run: string | undefined
+  readonly id: string | undefined
+  readonly choices: ExecuteOptions
+}
+
+export interface PlannedRun extends MadeInputs, ForkPlan {
+  readonly parent: RunState
+  /** What the caller gives over the inputs of the parent. */
+  readonly over: Inputs
+  readonly warnings: readonly string[]
+}
+
+/** RUN_NOT_FOUND, RUN_HELD, OUTPUT_STALE and whatever is wrong with the inputs of the tasks that would be executed. */
+export async function planNewRun(open: OpenCrew, engine: Engine, request: NewRunRequest): Promise<PlannedRun> {
+  const { definition: crew } = open
+  const { state: parent } = await readRun(engine.store, request.run ?? (await latestAtRest(open, engine)))
+  checkReadable(parent, crew.name)
+  const over = settled(request.given, parent.given ?? parent.inputs)
+  const made = await inputsOver(crew, parent, over, request.given.files)
+  await checkBudgetPrices(crew)
+  const { tasks, entries } = await planFork(crew, parent, { ...request, inputs: made.inputs })
+  const executed = new Set(tasks.filter((item) => item.action === 'execute').map((item) => item.task))
+  checkBefore(crew, made.inputs, (task) => executed.has(task.name))
+  const estimated = await withEstimates(engine, crew, tasks, parent)
+  return { parent, over, ...made, tasks: estimated, entries, warnings: warningsOf(open, parent) }
+}
+
+/** As its caller sees it. */
+export function planOfNewRun({ definition }: OpenCrew, planned: PlannedRun, through: string | undefined): Plan {
+  const { parent, inputs, tasks, warnings } = planned
+  return toPlan(definition, { of: 'fork', runId: parent.run, inputs, tasks, through, warnings })
+}
+
+/** What a plan cannot see: a task that was renamed is another task, also to its calls. */
+function warningsOf({ definition }: OpenCrew, parent: RunState): string[] {
+  const there = new Set(definition.tasks.map((task) => task.name))
+  const gone = new Set(onceCalls(parent).flatMap(({ task }) => (there.has(task) ? [] : [task])))
+  return [...gone].map(
+    (task) =>
+      `run ${parent.run} made calls that must not be repeated for task ${task}, which the crew does not have; if it goes by another name now, it may make them again`,
+  )
+}

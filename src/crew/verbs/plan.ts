@@ -1,0 +1,77 @@
+// The plans of all verbs, for who only wants to know, and for who is asked before it happens.
+import type { ChangedPolicy, CrewDefinition, Engine, ExecuteOptions, Inputs } from '../../engine/definition.ts'
+import { withEstimates } from '../../engine/plan/estimate.ts'
+import { planKickoff, planResume } from '../../engine/plan/plan-run.ts'
+import { readRun } from '../../engine/read/read-run.ts'
+import { checkResumable } from '../../engine/run/lifecycle.ts'
+import { RepriseError } from '../../errors.ts'
+import type { RunState } from '../../journal/state/state.ts'
+import { describe } from '../../options.ts'
+import type { OpenCrew } from '../open-crew.ts'
+import { toPlan, type OnPlan, type Plan } from '../result/plan.ts'
+import { checkBefore, isOpen } from '../given/check-before.ts'
+import { settled } from '../given/given-inputs.ts'
+import { latestRun, latestUnfinished } from './latest-run.ts'
+import { beforeKickoff } from '../given/made-inputs.ts'
+import { planNewRun, planOfNewRun, type NewRunRequest } from './plan-new-run.ts'
+
+export interface PlanRequest extends NewRunRequest {
+  readonly of: Plan['of'] | undefined
+  readonly changed: ChangedPolicy | undefined
+  readonly reuse: RunState['reuse']
+}
+
+export async function plan(open: OpenCrew, request: PlanRequest): Promise<Plan> {
+  const { definition: crew } = open
+  const engine = await open.engine()
+  const { run, changed, reuse, choices } = request
+  const { through } = choices
+  const forks = run !== undefined || request.from !== undefined || (request.outputs?.size ?? 0) > 0
+  const of = request.of ?? (forks || (await latestRun(engine, crew.name)) !== undefined ? 'fork' : 'kickoff')
+  switch (of) {
+    case 'kickoff': {
+      const { inputs } = await beforeKickoff(crew, settled(request.given))
+      checkBefore(crew, inputs, () => true)
+      return planOfKickoff(engine, crew, inputs, { reuse, through })
+    }
+    case 'resume': {
+      const { state } = await readRun(engine.store, run ?? (await latestUnfinished(open, engine)))
+      checkResumable(crew, state)
+      if (state.status !== 'completed') checkBefore(crew, state.inputs, isOpen(state))
+      return planOfResume(engine, crew, state, { changed, through })
+    }
+    case 'fork':
+      return planOfNewRun(open, await planNewRun(open, engine, request), through)
+  }
+}
+
+export async function planOfKickoff(
+  engine: Engine,
+  crew: CrewDefinition,
+  inputs: Inputs,
+  { reuse, through }: Pick<PlanRequest, 'reuse'> & Pick<ExecuteOptions, 'through'>,
+): Promise<Plan> {
+  const tasks = await withEstimates(engine, crew, await planKickoff(engine, crew, inputs, reuse))
+  return toPlan(crew, { of: 'kickoff', runId: undefined, inputs, tasks, through, warnings: [] })
+}
+
+export async function planOfResume(
+  engine: Engine,
+  crew: CrewDefinition,
+  state: RunState,
+  { changed, through }: Pick<ExecuteOptions, 'changed' | 'through'>,
+): Promise<Plan> {
+  const { run: runId, inputs } = state
+  const tasks = await withEstimates(engine, crew, await planResume(engine, crew, state, changed), state)
+  return toPlan(crew, { of: 'resume', runId, inputs, tasks, through, warnings: [] })
+}
+
+/** PLAN_REFUSED when the caller says no; OPTION_INVALID when it says neither yes nor no. */
+export async function confirm(onPlan: OnPlan, shown: Plan): Promise<void> {
+  const said: unknown = await onPlan(shown)
+  if (said === true) return
+  // a forgotten return must not pass for a no
+  if (said !== false)
+    throw new RepriseError('OPTION_INVALID', `onPlan gave ${describe(said)}; it must give true or false`)
+  throw new RepriseError('PLAN_REFUSED', 'onPlan said no to the plan; nothing was done', { runId: shown.runId })
+}
