@@ -26,8 +26,10 @@ export async function settleCalls(work: Work, turn: TurnState): Promise<boolean>
       turn.calls.map(async (call) => ({ ...work, call, ...(await prepareCall(work, call)) })),
     )
     const keys = new Map(prepared.map(({ call, key }) => [call.path, key]))
-    const open = prepared.filter(({ call }) => !call.outcome)
-    const advanced = await Promise.allSettled(open.map((item) => advance({ ...item, keys })))
+    const open = prepared.filter(({ call }) => !call.outcome).map((item): Item => ({ ...item, keys }))
+    const advanced = await Promise.allSettled(
+      open.map((item) => (isCallable(item) && item.tool.cache ? throughCache(item) : advance(item))),
+    )
     for (const result of advanced) if (result.status === 'rejected') throw result.reason
     if (turn.calls.every((call) => call.outcome)) return true
     await drainInbox(life, { edits: false })
@@ -41,21 +43,19 @@ function hasAnswer({ state }: Life, call: CallState): boolean {
   return !call.outcome && asked?.answer !== undefined && !asked.used
 }
 
-/** Brings one call as far as it gets now: to its outcome, or to a question that is open. */
-async function advance(item: Item): Promise<void> {
-  const { life, call } = item
-  const callable = isCallable(item) ? item : undefined
-  if (!callable?.tool.cache) return act(item, callable)
-  // an equal call may have been made before, of a tool whose results are kept
-  const cacheKey = cacheKeyOf(callable.tool, item.key)
+/** An equal call may have been made before, of a tool whose results are kept. */
+function throughCache(item: Callable): Promise<void> {
+  const cacheKey = cacheKeyOf(item.tool, item.key)
   return inTurn(item, cacheKey, () => {
-    const recorded = recordedFor(life.state, call, cacheKey)
-    return recorded ? give(item, recorded, { source: 'cached' }) : act(item, callable)
+    const recorded = recordedFor(item.life.state, item.call, cacheKey)
+    return recorded ? give(item, recorded, { source: 'cached' }) : advance(item)
   })
 }
 
-async function act(item: Item, callable: Callable | undefined): Promise<void> {
+/** Brings one call as far as it gets now: to its outcome, or to a question that is open. */
+async function advance(item: Item): Promise<void> {
   const { life, call, task } = item
+  const callable = isCallable(item) ? item : undefined
   if (callable && life.state.effects === 'never' && callable.tool.effect !== 'read') return withhold(callable)
   if (callable && isDelegation(task, callable.tool.name)) return handOn(callable)
   const decision = await decide(item, callable)
@@ -64,8 +64,7 @@ async function act(item: Item, callable: Callable | undefined): Promise<void> {
       const { input, allowedBy } = decision
       if ((await makeCall(item, defined({ input, allowedBy }))) === 'ended') return
       // in doubt, or the person's input does not fit. Prepared anew, since a person may have changed the input
-      const again = { ...item, ...(await prepareCall(item, call)) }
-      return act(again, isCallable(again) ? again : undefined)
+      return advance({ ...item, ...(await prepareCall(item, call)) })
     }
     case 'return': {
       const { outcome, source, by } = decision

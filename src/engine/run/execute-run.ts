@@ -21,22 +21,19 @@ import { watchInbox } from './watch-inbox.ts'
 import { writeOutputFiles } from './write-output-files.ts'
 
 /** The state of the run when it is completed or suspended; rejects when it failed, was cancelled or was lost. */
-export function executeRun(
+export async function executeRun(
   hold: Hold,
   crew: CrewDefinition,
   options: ExecuteOptions,
   outer?: Outer,
+  tracing?: RunTracing,
 ): Promise<RunState> {
-  const live = (tracing?: RunTracing): Promise<RunState> =>
-    execute(newLife(hold, { crew, options, outer, tracing, executeRun }))
-  return hold.engine.tracing?.run(hold.state, live) ?? live()
-}
-
-async function execute(life: Life): Promise<RunState> {
-  const { signal } = life.options
+  const untraced = tracing ? undefined : hold.engine.tracing
+  if (untraced) return untraced.run(hold.state, (traced) => executeRun(hold, crew, options, outer, traced))
+  const life = newLife(hold, { crew, options, outer, tracing, executeRun })
   const stop = (): void => life.stop(stopped)
-  signal?.addEventListener('abort', stop, { once: true })
-  if (signal?.aborted) stop()
+  options.signal?.addEventListener('abort', stop, { once: true })
+  if (options.signal?.aborted) stop()
   const watching = watchInbox(life)
   let failure: { readonly error: unknown } | undefined
   try {
@@ -45,7 +42,7 @@ async function execute(life: Life): Promise<RunState> {
   } catch (error) {
     failure = { error }
   } finally {
-    signal?.removeEventListener('abort', stop)
+    options.signal?.removeEventListener('abort', stop)
   }
   return endRun(life, failure, watching)
 }
