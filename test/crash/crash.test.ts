@@ -3,9 +3,10 @@
 // counted at the model server, effects in a file.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { isFull } from '../support/full.ts'
 import { effects } from './effects.ts'
 import { journalOf, openHarness, type Harness, type Life, type Place } from './harness.ts'
-import { isFull, isReal, realKills } from './matrix.ts'
+import { isReal, realKills } from './matrix.ts'
 
 const modelCalls = 8
 const toolCalls = 6

@@ -9,6 +9,7 @@ import { taskOf } from '../../src/journal/paths.ts'
 import { opening, shownOf } from '../../src/engine/talk/conversation.ts'
 import { openQuestions, replyText, type AttemptState } from '../../src/journal/state/state.ts'
 import { chatReply, openServer, sendJson } from '../models/support.ts'
+import { isFull } from '../support/full.ts'
 import { isGone, testServer, until } from '../tools/mcp-support.ts'
 import { effects } from './effects.ts'
 import {
@@ -22,7 +23,7 @@ import {
   type Place,
 } from './harness.ts'
 import type { Heard } from './life.ts'
-import { isFull, isReal, realKills } from './matrix.ts'
+import { isReal, realKills } from './matrix.ts'
 import { stepName } from './model-server.ts'
 
 /** The appends of each life of an undisturbed run: a question ends a life. That these are all is checked below. */

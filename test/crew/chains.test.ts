@@ -11,6 +11,7 @@ import { memoryStore } from '../../src/stores/memory-store.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { dyingStore } from '../engine/support.ts'
+import { isFull } from '../support/full.ts'
 import { bytesOf } from './diamond.ts'
 
 interface Definition {
@@ -163,6 +164,6 @@ test('a chain of runs gives what fresh kickoffs give, does what was planned, pay
         assert.equal(new Set(paid).size, paid.length, `paid twice: ${paid.join(', ')}`)
       }
     }),
-    { numRuns: 100, examples: [keptCondition] },
+    { numRuns: isFull ? 100 : 30, examples: [keptCondition] },
   )
 })

@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { memoryStore } from '../../src/stores/memory-store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { entriesOf, stateOf } from '../engine/support.ts'
+import { isFull } from '../support/full.ts'
 import { asked, bytesOf, diamond, diamondInputs as inputs } from './diamond.ts'
 
 describe('replay', () => {
@@ -357,6 +358,6 @@ test('inserting, removing, renaming and reordering tasks never puts an output on
         }
       },
     ),
-    { numRuns: 200 },
+    { numRuns: isFull ? 200 : 60 },
   )
 })

@@ -13,6 +13,7 @@ import type { Store } from '../../src/stores/store.ts'
 import { scriptedModel, type ScriptEntry } from '../../src/testing/scripted-model.ts'
 import { dyingStore, entriesOf, newStore, stateOf } from '../engine/support.ts'
 import { chatReply, environmentOf, openServer, sendJson } from '../models/support.ts'
+import { isFull } from '../support/full.ts'
 
 interface Book {
   /** How many characters each page has. */
@@ -378,7 +379,7 @@ test('property: what a resumed process builds is what the live one sent, for any
         )
       })
     }),
-    { numRuns: 25 },
+    { numRuns: isFull ? 25 : 8 },
   )
 })
 

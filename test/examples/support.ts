@@ -1,6 +1,7 @@
 // What the tests of the examples share: a model server on loopback that counts what it is asked, and real processes.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isChatCompletionBody, LLMock, type FixtureFileEntry } from '@copilotkit/aimock'
 import { openStore } from '../../src/stores/open-store.ts'
@@ -74,12 +75,15 @@ export interface Started {
   readonly ended: Promise<Ended>
 }
 
+/** What one process has compiled the others read. */
+const compiled = { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(tmpdir(), 'reprise-compiled') }
+
 /** Starts a program of the checkout in a folder. Of the variables that Reprise reads, only the given ones are set. */
 export function start(file: string, args: readonly string[], cwd: string, environment: object): Started {
   const child = spawn(process.execPath, ['--conditions=reprise-source', join(root, file), ...args], {
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env['PATH'], HOME: cwd, ...environment },
+    env: { PATH: process.env['PATH'], HOME: cwd, ...compiled, ...environment },
   })
   const output = { stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))

@@ -1,6 +1,6 @@
 // A project that the installed command has made, with the tarball installed in it: what its README says can be done with it.
 import assert from 'node:assert/strict'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openCreatedModel } from '../cli/created-model.ts'
@@ -8,9 +8,7 @@ import { install, run, start, type Ended, type InstalledPackage } from './instal
 
 export function testCreated(installed: () => InstalledPackage): void {
   test('npx reprise create makes a project that is tested, run, stopped by Ctrl-C, resumed, replayed, compared and asked about', async () => {
-    const { app, tarball } = installed()
-    const demo = await createIn(app, 'demo')
-    await install(demo, tarball)
+    const demo = await demoIn(installed())
     await using model = await openCreatedModel()
     const bin = join(demo, 'node_modules/.bin/reprise')
     const reprise = (...args: string[]): Promise<Ended> => run(bin, args, demo, model.environment)
@@ -51,13 +49,32 @@ export function testCreated(installed: () => InstalledPackage): void {
   })
 
   test('npx reprise create --yaml makes one whose types and tests hold', async () => {
-    const { app, tarball } = installed()
-    const project = await createIn(app, 'configured', '--yaml')
-    await install(project, tarball)
+    const demo = await demoIn(installed())
+    const { dependencies: needed } = await manifestOf(demo)
+    const project = await createIn(installed().app, 'configured', '--yaml')
+    const { dependencies } = await manifestOf(project)
+    // a third install would bring the very same
+    assert.deepEqual(Object.keys(dependencies), Object.keys(needed))
+    await symlink(join(demo, 'node_modules'), join(project, 'node_modules'))
     passed(await run('npm', ['run', 'check'], project))
     assert.match(passed(await run('npm', ['test'], project)).stdout, /^ℹ pass 1$/m)
     assert.match(passed(await run('npm', ['run', 'offline'], project)).stdout, /no model was asked\.\)\n$/)
   })
+}
+
+let made: Promise<string> | undefined
+
+/** A project in TypeScript, made and installed once. */
+function demoIn({ app, tarball }: InstalledPackage): Promise<string> {
+  made ??= createIn(app, 'demo').then(async (project) => {
+    await install(project, tarball)
+    return project
+  })
+  return made
+}
+
+async function manifestOf(project: string): Promise<{ readonly dependencies: object }> {
+  return JSON.parse(await readFile(join(project, 'package.json'), 'utf8')) as { readonly dependencies: object }
 }
 
 async function createIn(app: string, name: string, ...options: string[]): Promise<string> {

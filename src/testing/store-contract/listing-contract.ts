@@ -130,9 +130,10 @@ export function listingContract(under: StoreUnderTest): void {
       }),
     )
     for (const created of rows) await store.create(created, batch(1))
-    for (const filter of combinations()) {
+    for (const [index, filter] of combinations().entries()) {
       const expected = listPage(rows, filter, { limit: rows.length }).rows.map(({ run }) => run)
-      for (const limit of [1, 3, 100]) {
+      // small pages of one size in turn: some stores look at every run for each page
+      for (const limit of [[3, 7, 2, 5, 1][index % 5] as number, 100]) {
         assert.deepEqual(await listed(store, filter, limit), expected, `${JSON.stringify(filter)} by ${limit}`)
       }
     }
