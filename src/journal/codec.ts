@@ -1,6 +1,6 @@
 // Entries to lines and back. A line is one JSON object in UTF-8; its hash is the `prev` of the next line. A value whose
 // JSON is longer than 64 KB, and the pinned request of an attempt, is stored once per run by its hash and referred to as
-// {"$blob": hash}. A member of that name in user data is escaped by one more `$`, so nothing a user stores is mistaken for one.
+// {"$blob": hash}. A member of that name in user data gets one more `$`, so user data is never mistaken for a reference.
 import { RepriseError } from '../errors.ts'
 import { checkEntry } from './check/check-entry.ts'
 import { journalVersion, type Blob, type Entry, type NewEntry } from './entries.ts'
@@ -17,7 +17,7 @@ import {
 
 const blobLimit = 65_536
 const marker = /"\$+blob"/
-/** Nearly no text has it, and to look for a word is faster than to look for a pattern. */
+/** Nearly no text has it, and searching for a word is faster than matching a pattern. */
 const hasMarker = (text: string): boolean => text.includes('$blob"') && marker.test(text)
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
@@ -40,7 +40,7 @@ export function encodeEntry(fresh: NewEntry, stamp: Stamp): EncodedEntry {
   const { type, path } = fresh
   const head = { v: journalVersion, seq: stamp.seq, at: stamp.at, type, ...(path === undefined ? {} : { path }) }
   const tail = { token: stamp.token, prev: stamp.prev }
-  // members keep the place where they were first named: the head stays in front
+  // members keep the position where they were first named, so the head stays first
   const entry = { ...head, ...fresh, ...tail } as Entry
   const blobs: Blob[] = []
   let text = JSON.stringify(entry)
@@ -61,8 +61,8 @@ export function encodeEntry(fresh: NewEntry, stamp: Stamp): EncodedEntry {
 }
 
 /**
- * Reads a line. JOURNAL_DAMAGED when it does not have what its type says, or a value that it refers to is not as it was written;
- * BLOB_MISSING when that is gone.
+ * Reads a line. JOURNAL_DAMAGED when it doesn't have the fields of its type, or a value that it refers to has changed;
+ * BLOB_MISSING when that value is gone.
  */
 export async function decodeEntry(bytes: Uint8Array, blob: ReadBlob, where: string): Promise<Entry> {
   const { value, length, refers } = parseLine(bytes, where)
@@ -70,7 +70,7 @@ export async function decodeEntry(bytes: Uint8Array, blob: ReadBlob, where: stri
   return checkEntry(entry as Entry, where)
 }
 
-/** Reads a line that refers to nothing, as nearly all do, without a promise; undefined for others. JOURNAL_DAMAGED. */
+/** Reads a line without references, as nearly all are, without a promise; undefined for others. JOURNAL_DAMAGED. */
 export function decodePlain(bytes: Uint8Array, where: string): Entry | undefined {
   const { value, refers } = parseLine(bytes, where)
   return refers ? undefined : checkEntry(value, where)
@@ -91,7 +91,7 @@ function parseLine(bytes: Uint8Array, where: string): { value: Entry; length: nu
   if (typeof entry !== 'object' || entry === null || typeof entry.seq !== 'number' || typeof entry.type !== 'string') {
     throw new RepriseError(
       'JOURNAL_DAMAGED',
-      `${where} has no seq and type, so it is no journal entry; restore the journal from a copy`,
+      `${where} has no seq and type, so it isn't a journal entry; restore the journal from a copy`,
     )
   }
   if (mayNestDeeper(text, entryLevels) && isNestedDeeper(value, entryLevels)) {
@@ -101,7 +101,7 @@ function parseLine(bytes: Uint8Array, where: string): { value: Entry; length: nu
   return { value: entry as Entry, length: text.length, refers: hasMarker(text) }
 }
 
-/** Hashes of the stored values that a line, or a stored value, refers to. None for a text that is no JSON: to read it tells. */
+/** Hashes of the stored values that a line, or a stored value, refers to. None for a text that isn't JSON: reading it reports that. */
 export function blobReferences(text: string): string[] {
   const hashes = new Set<string>()
   if (!hasMarker(text)) return []

@@ -1,4 +1,4 @@
-// The file format: every type of entry that a journal can hold; the values inside of them are in values.ts. It is ours alone: no library's
+// The file format: every type of entry that a journal can hold; the values inside them are in values.ts. It is ours alone: no library's
 // types are on disk. Names are never changed once released; a new meaning gets a new name or a new version.
 // Paths name places, never positions in the file: `note#2/3` is task, attempt, model turn; `note#2/3.0` its first tool call.
 import type { Json } from './json.ts'
@@ -30,7 +30,7 @@ export const journalVersion = 1
 export const runStatuses = ['queued', 'running', 'suspended', 'completed', 'failed', 'cancelled'] as const
 export type RunStatus = (typeof runStatuses)[number]
 
-/** The fields of each type of entry beside the envelope. */
+/** The fields of each type of entry, besides the envelope. */
 export interface EntryBodies {
   'run.created': {
     readonly run: string
@@ -38,25 +38,25 @@ export interface EntryBodies {
     readonly version: string
     /** As they are used: after `beforeKickoff`. */
     readonly inputs: { readonly [name: string]: Json }
-    /** Those that the caller gave, where `beforeKickoff` made others of them. */
+    /** As the caller gave them, where `beforeKickoff` changed them. */
     readonly given?: { readonly [name: string]: Json }
     readonly tasks: readonly DeclaredTask[]
     readonly owner: Owner
     readonly parent?: Parent
     readonly plan?: readonly PlannedTask[]
     /**
-     * The attempt of another run that this run is the work of. `after` is the hash of the line before that attempt began: it tells the
-     * run that made this one from any other that has, or had, the same id.
+     * The attempt of another run that this run is the work of. `after` is the hash of the line before that attempt began: it tells
+     * the run that made this one apart from any other that has, or had, the same id.
      */
     readonly caller?: { readonly path: string; readonly after: string }
-    /** Take outputs of any run of the crew that were made from the same. */
+    /** Reuse outputs that any run of the crew made with the same fingerprint. */
     readonly reuse?: { readonly maxAgeSeconds?: number }
     /** The `once` calls that the parent made or inherited. */
     readonly calls?: readonly OnceCall[]
-    /** Where the parent may have made others that are not on record. */
+    /** Where the parent may have made others that are not recorded. */
     readonly lost?: readonly LostEntries[]
     /**
-     * ask: before a result of such a call is used again. again: they are made anew. never: nothing but reading is done to the world, as in
+     * ask: before a result of such a call is used again. again: they are made again. never: only tools that read are called, as in
      * a backtest.
      */
     readonly effects?: 'ask' | 'again' | 'never'
@@ -71,7 +71,7 @@ export interface EntryBodies {
       readonly changed: readonly number[]
       readonly tasks: readonly string[]
     }
-    /** In place of the one that the run had. */
+    /** Replaces the one that the run had. */
     readonly budget?: Limit
     readonly by?: string
   }
@@ -85,7 +85,7 @@ export interface EntryBodies {
   'run.completed': object
   'run.failed': { readonly error: Failure; readonly task?: string }
   'run.cancelled': { readonly by?: string; readonly reason?: string }
-  /** An output of the parent that is inherited if it turns out, when the task's turn comes, to be made from the same. */
+  /** An output of the parent that is inherited if, when the task's turn comes, it proves to be made from the same. */
   'task.offered': {
     readonly from: OutputPlace
     readonly output: StoredOutput
@@ -109,16 +109,16 @@ export interface EntryBodies {
     readonly agent?: string
     /** The task is a crew: the attempt is a run of its own, named after this run and the attempt's path. */
     readonly child?: true
-    /** The task is a function: it is called with the inputs of the run, beside the outputs that it is given. */
+    /** The task is a function: it is called with the inputs of the run, besides the outputs that it is given. */
     readonly code?: true
-    /** The attempt whose conversation this one carries on, and what is said to the model first. */
+    /** The attempt whose conversation this one continues, and what is said to the model first. */
     readonly carries?: { readonly path: string; readonly message: string }
     /** Why an attempt was given up for this one: the fields that changed, an edit, a failure. */
     readonly because?: readonly string[]
   }
   /**
    * `raw` is left out when it is the text of the attempt's last reply. Of a task that is a crew: what its run spent, by model, and the calls
-   * that it made, with those of attempts that were given up for it. Calls that the run was told of are not among them.
+   * that it made, including those of attempts that were given up for it. Calls that the run was told about are not included.
    */
   'task.completed': {
     readonly raw?: string
@@ -145,7 +145,7 @@ export interface EntryBodies {
     readonly finish: string
     /** The model as its provider named it, where that differs from the one asked for. */
     readonly model?: string
-    /** It was the attempt's last turn, in which the model had to do without its tools. */
+    /** It was the attempt's last turn, in which the model had no tools. */
     readonly last?: true
   }
   'model.failed': { readonly startedAt: string; readonly tries: readonly FailedTry[]; readonly error: Failure }
@@ -153,7 +153,7 @@ export interface EntryBodies {
     readonly tool: string
     readonly effect: 'read' | 'idempotent' | 'once'
     readonly key: string
-    /** What the tool was given to tell services that it is the same call. */
+    /** The key that the tool was given for services to recognise the same call. */
     readonly idempotencyKey: string
     /** Only where it is not what the model asked for. */
     readonly input?: Json
@@ -165,7 +165,7 @@ export interface EntryBodies {
   'tool.returned': {
     readonly outcome: ToolOutcome
     /**
-     * Not from calling the tool: a recorded call of an earlier attempt or run, `settle`, a person's answer, a run that does nothing, or
+     * Not from calling the tool: a recorded call of an earlier attempt or run, `settle`, a person's answer, a run with `effects: 'never'`, or
      * what an equal call of a tool with `cache` returned in this run.
      */
     readonly source?: 'recorded' | 'settled' | 'answered' | 'withheld' | 'cached'
@@ -173,20 +173,20 @@ export interface EntryBodies {
     readonly key?: string
     readonly by?: string
   }
-  /** `begun: false`: it was written down and stopped before the tool was started, so nothing happened. */
+  /** `begun: false`: it was recorded and stopped before the tool started, so nothing happened. */
   'tool.abandoned': { readonly reason: string; readonly begun?: false }
-  /** `raw` is what a guardrail made of the answer that it accepted. `person`: a person's wish for a better answer. */
+  /** `raw` is the accepted answer as the guardrail changed it. `person`: a person asks for a better answer. */
   'guardrail.judged': {
     readonly guardrail: string
     readonly verdict: 'accepted' | 'refused'
     readonly reason?: string
     readonly raw?: string
   }
-  /** Of an attempt: from here on, the summary stands in for its conversation up to and including the turn `through`, but for the first message. */
+  /** Of an attempt: from here on, the summary replaces its conversation up to and including the turn `through`, except the first message. */
   'context.summarised': { readonly through: string; readonly summary: string }
   'question.asked': { readonly question: Question }
   'question.answered': { readonly question: string; readonly answer: Answer }
-  /** A message that could not be used: it is taken out of the inbox all the same. */
+  /** A message that could not be used: it is taken out of the inbox anyway. */
   'message.refused': { readonly message: string; readonly reason: string }
 }
 
@@ -201,7 +201,7 @@ export interface Envelope {
   readonly path?: string
   /** The token of the lease under which it was written. */
   readonly token: number
-  /** The hash of the line before: a chain from the first entry on, which has an empty one. */
+  /** The hash of the line before; empty in the first entry. Together they form a chain. */
   readonly prev: string
 }
 

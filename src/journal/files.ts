@@ -1,6 +1,6 @@
-// Files among a run's inputs. What stands in the inputs is a reference, {"$file": {hash, name, mediaType, bytes}}; the bytes are
-// stored once per run by their hash. A member of that name in the user's own data has one more `$` from the moment it comes in until
-// it is shown to somebody, so nothing that a user gives is mistaken for a reference. Free of Node, for the page.
+// Files among a run's inputs. The inputs hold a reference, {"$file": {hash, name, mediaType, bytes}}; the bytes are
+// stored once per run by their hash. A member of that name in the user's own data has one more `$` from when it is given until
+// it is shown, so user data is never mistaken for a reference. Doesn't need Node, for the page.
 import type { StoredFile } from './entries.ts'
 import type { Json } from './json.ts'
 import { amount } from '../text/words.ts'
@@ -9,24 +9,24 @@ import { amount } from '../text/words.ts'
 export type Files = ReadonlyMap<string, Uint8Array>
 export const noFiles: Files = new Map()
 
-/** The file that a value among the inputs of a run stands for. */
+/** The file that a value among the inputs of a run refers to. */
 export function fileOf(value: Json | undefined): StoredFile | undefined {
   return referenceIn(value, '$file')
 }
 
-/** The file of a run whose inputs somebody gives as they were shown; it is escaped, since a user's own data may look the same. */
+/** The file that inputs refer to when they are given as they were shown: escaped, since a user's own data may look the same. */
 export function escapedFileOf(value: Json | undefined): StoredFile | undefined {
   return referenceIn(value, '$$file')
 }
 
-/** In the order in which they stand there, each once. */
+/** In the order in which they occur, each once. */
 export function filesIn(value: Json | undefined): StoredFile[] {
   const found = new Map<string, StoredFile>()
   collect(value, found)
   return [...found.values()]
 }
 
-/** Inputs as their giver knows them: a copy. Files stay references. */
+/** A copy of the inputs as the user gave them. Files stay references. */
 export function plainInputs<T extends Json>(value: T): T {
   return mapJson(value, (reference) => ({ $file: { ...reference } }), unescaped) as T
 }
@@ -60,7 +60,7 @@ function unescaped(key: string): string {
   return /^\$\$+file$/.test(key) ? key.slice(1) : key
 }
 
-/** A copy in which `file` stands for each reference, and members have the names that `key` gives. */
+/** A copy in which `file` replaces each reference, and `key` renames members. */
 function mapJson(value: Json, file: (reference: StoredFile) => Json, key: (key: string) => string): Json {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return (value as readonly Json[]).map((item) => mapJson(item, file, key))

@@ -6,7 +6,7 @@ export function hashBytes(bytes: Uint8Array | string): string {
   return hash('sha256', bytes, 'base64url')
 }
 
-/** Equal values have equal digests, whatever the order of their members. 132 bits: digests compare, they do not prove. */
+/** Equal values have equal digests, whatever the order of their members. 132 bits: enough to compare, not to prove. */
 export function digest(value: Json): string {
   return hashBytes(canonicalJson(value)).slice(0, 22)
 }

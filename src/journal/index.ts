@@ -1,4 +1,4 @@
-// `reprise/journal`: the file format and the pure fold, for those who read journals themselves. Free of Node.
+// `reprise/journal`: the file format and the pure fold, for programs that read journals themselves. Doesn't need Node.
 export * from './entries.ts'
 export { fold } from './state/fold.ts'
 export {

@@ -12,15 +12,15 @@ export type JsonCheck =
   | { readonly ok: false; readonly path: Path; readonly found: string }
 
 /**
- * How deep lists and objects may stand within one another in a value that comes from outside. What walks through values,
+ * How deep lists and objects may be nested in a value that comes from outside. Code that walks values,
  * JSON.stringify and schemas included, runs out of stack a few thousand levels down, and differently in every version of Node.
  */
 export const nestingLimit = 256
 
 /**
- * Copies a value that JSON carries without change, or says where the first thing stands that it does not carry: a Date, bigint,
+ * Copies a value that JSON carries unchanged, or says where the first thing is that it can't carry: a Date, bigint,
  * NaN, Map, function, class instance or cycle, or more levels than `nestingLimit`. An undefined member is left out, as JSON does.
- * What `stand` gives for an object takes its place.
+ * What `stand` returns for an object replaces it.
  */
 export function strictJson(value: unknown, at: Path, stand?: Stand): JsonCheck {
   return check(value, at, { above: new Set(), stand })
@@ -28,20 +28,20 @@ export function strictJson(value: unknown, at: Path, stand?: Stand): JsonCheck {
 
 /**
  * What JSON makes of a value (a Date becomes its ISO string, as JSON.stringify has it), or where it cannot: a bigint, a cycle, a
- * toJSON that throws, more levels than `nestingLimit`. So is that of which JSON would silently make `{}`: a Map, an Error, an
- * instance with nothing but private members. `undefined` becomes null.
+ * toJSON that throws, more levels than `nestingLimit`. The same goes for what JSON would silently turn into `{}`: a Map, an Error, an
+ * instance with only private members. `undefined` becomes null.
  */
 export function throughJson(value: unknown, at: Path): JsonCheck {
   return check(value, at, { above: new Set(), stand: undefined, loose: true })
 }
 
-/** Whether lists and objects stand more than `levels` deep in a value that JSON.parse gave. */
+/** Whether a value from JSON.parse is nested more than `levels` deep. */
 export function isNestedDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   return levels === 0 || Object.values(value).some((member) => isNestedDeeper(member, levels - 1))
 }
 
-/** Whether the JSON text has so many brackets that its value may be nested that deeply: to count them is faster than to walk the value. */
+/** Whether the JSON text has so many brackets that its value may be nested that deeply: counting them is faster than walking the value. */
 export function mayNestDeeper(text: string, levels: number): boolean {
   let count = 0
   for (const bracket of ['{', '[']) {
@@ -53,10 +53,10 @@ export function mayNestDeeper(text: string, levels: number): boolean {
 type Stand = (value: object, at: Path) => Json | undefined
 
 interface Walk {
-  /** The lists and objects that the value stands in. */
+  /** The lists and objects that contain the value. */
   readonly above: Set<object>
   readonly stand: Stand | undefined
-  /** As JSON.stringify takes it. */
+  /** As JSON.stringify treats it. */
   readonly loose?: boolean
 }
 
@@ -141,15 +141,15 @@ function isPlain(value: object): boolean {
   return prototype === Object.prototype || prototype === null
 }
 
-/** Whether JSON says all that there is to say of an object, as far as can be told from outside. */
+/** Whether JSON holds everything about an object, as far as can be seen from outside. */
 function showsItself(value: object, members: number): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
-  // of another realm, too
+  // of another realm as well
   if (prototype === null || Object.getPrototypeOf(prototype) === null) return true
   return members > 0 && !ArrayBuffer.isView(value) && !/Error|String/.test(Object.prototype.toString.call(value))
 }
 
-/** `inputs.topic`, and `inputs["two words"]` for a name that cannot stand behind a dot. */
+/** `inputs.topic`, and `inputs["two words"]` for a name that cannot follow a dot. */
 export function memberPath(at: Path, key: string): Path {
   return /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(key) ? `${at}.${key}` : `${at}[${JSON.stringify(key)}]`
 }
@@ -168,7 +168,7 @@ function isArray(value: Json): value is readonly Json[] {
   return Array.isArray(value)
 }
 
-/** What a text from outside is in JSON; undefined for any other text, and for one that is nested too deeply to be worked with. */
+/** The value of a JSON text from outside; undefined for any other text, and for one that is nested too deeply to work with. */
 export function readJson(text: string): Json | undefined {
   try {
     const value = JSON.parse(text) as Json
@@ -178,7 +178,7 @@ export function readJson(text: string): Json | undefined {
   }
 }
 
-/** The object that a text is in JSON; undefined for any other text. */
+/** The object of a JSON text; undefined for any other text. */
 export function parseObject(text: string): { readonly [key: string]: unknown } | undefined {
   try {
     const value: unknown = JSON.parse(text)

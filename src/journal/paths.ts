@@ -13,7 +13,7 @@ export function callPath(turn: string, index: number): string {
   return `${turn}.${index}`
 }
 
-/** The path that a turn or call stands under: `note#2` for `note#2/3`, `note#2/3` for `note#2/3.0`. */
+/** The path that a turn or call belongs to: `note#2` for `note#2/3`, `note#2/3` for `note#2/3.0`. */
 export function parentPath(path: string): string {
   const slash = path.lastIndexOf('/')
   const dot = path.lastIndexOf('.')
@@ -51,8 +51,8 @@ export function attemptNumber(path: string): number {
 }
 
 /**
- * The run of an attempt at a task that is a crew: `claim-1/settle#1`. Its name says whose work it is, so that a run and the runs which
- * work for it stay together under whatever name they are copied or imported.
+ * The run of an attempt at a task that is a crew: `claim-1/settle#1`. Its name says which run it works for, so that a run and the runs
+ * that work for it stay together under whatever name they are copied or imported.
  */
 export function childRun(run: string, attempt: string): string {
   return `${run}/${attempt}`
@@ -66,24 +66,24 @@ export function callerOf(run: string): string | undefined {
   return ending && ending.index > 0 ? run.slice(0, ending.index) : undefined
 }
 
-/** The run that a run works for in the end: `claim-1` for `claim-1/settle#1/pay#2`, and for itself. */
+/** The run at the top that a run works for: `claim-1` for `claim-1/settle#1/pay#2`, and for itself. */
 export function rootRun(run: string): string {
   const caller = callerOf(run)
   return caller === undefined ? run : rootRun(caller)
 }
 
-/** Whether a run is the other one, or works for it, if only for one that does. */
+/** Whether a run is the other one, or works for it, directly or through runs between. */
 export function worksFor(run: string, other: string): boolean {
   if (run === other) return true
   const caller = callerOf(run)
   return caller !== undefined && worksFor(caller, other)
 }
 
-/** Characters with a meaning in paths, and control characters, cannot stand in a task's name. */
+/** Characters with a meaning in paths, and control characters, are not allowed in a task's name. */
 export function nameProblem(name: string): string | undefined {
   if (name.trim() === '') return 'is empty'
   if (name.length > 100) return 'is longer than 100 characters'
-  // stores keep texts as UTF-8, which would give back another name
+  // stores keep texts as UTF-8, which would return a different name
   if (!name.isWellFormed()) return 'has half of a character'
   const bad = /[/#\u0000-\u001f\u007f]/.exec(name)
   return bad ? `contains ${JSON.stringify(bad[0])}` : undefined

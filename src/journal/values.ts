@@ -1,27 +1,27 @@
-// The values inside of entries: what models, tools and people say, what is pinned, planned and stored. Part of the file format.
+// The values inside entries: what models, tools and people say, what is pinned, planned and stored. Part of the file format.
 import type { Json } from './json.ts'
 
-/** Who holds a run: a process, told apart from a later one with the same pid by its start. */
+/** Who holds a run: a process. Its start time tells it apart from a later process with the same pid. */
 export interface Owner {
   readonly host: string
-  /** The boot of the machine (empty where the system does not tell). */
+  /** The id of the machine's boot (empty where the system doesn't give one). */
   readonly boot: string
   readonly pid: number
-  /** When the process started, in the system's own words (empty where it does not tell). */
+  /** When the process started, in the system's own format (empty where the system doesn't say). */
   readonly start: string
-  /** Told apart from other threads and copies of the library in the same process; an engine may put its invocation here. */
+  /** Tells other threads and copies of the library in the same process apart; an engine may put its invocation here. */
   readonly instance: string
 }
 
-/** A value stored beside the journal, once per run, by the hash of its bytes. */
+/** A value stored next to the journal, once per run, under the hash of its bytes. */
 export interface Blob {
   readonly hash: string
   readonly bytes: Uint8Array
 }
 
 /**
- * Tokens of one model call or of many. `input` holds those of `cacheRead` and `cacheWrite` too, `output` those of `reasoning`.
- * Absent details were not reported.
+ * Tokens of one model call or of many. `input` includes `cacheRead` and `cacheWrite`, `output` includes `reasoning`.
+ * Details that are absent were not reported.
  */
 export interface Usage {
   readonly calls: number
@@ -32,13 +32,13 @@ export interface Usage {
   readonly reasoning?: number
 }
 
-/** What a model said, in its order. `opaque` is what its provider needs to go on (signatures, item ids); nobody else reads it. */
+/** What a model said, in order. `opaque` is what its provider needs to continue (signatures, item ids); nobody else reads it. */
 export type ReplyPart =
   | { readonly type: 'text'; readonly text: string; readonly opaque?: Json }
   | { readonly type: 'reasoning'; readonly text: string; readonly opaque?: Json }
   | ToolRequest
 
-/** A tool call that a model asks for. `invalid` says why it cannot be made: an unknown tool, input that is no JSON. */
+/** A tool call that a model asks for. `invalid` says why it cannot be made: an unknown tool, input that isn't JSON. */
 export interface ToolRequest {
   readonly type: 'call'
   /** The provider's id of the call: needed to answer it, never used to find it. */
@@ -49,7 +49,7 @@ export interface ToolRequest {
   readonly opaque?: Json
 }
 
-/** How a tool call ended. `unreadable`: it happened, and its result is not JSON at that place. */
+/** How a tool call ended. `unreadable`: it happened, and its result isn't JSON at the place named. */
 export type ToolOutcome =
   | { readonly result: Json }
   | { readonly error: string }
@@ -66,22 +66,22 @@ export interface StoredFile {
   readonly hash: string
   readonly name: string
   readonly mediaType: string
-  /** How many. */
+  /** The size. */
   readonly bytes: number
 }
 
-/** The text of an output of this run, which is stored once, where it was made. */
+/** Refers to the text of an output of this run, which is stored once, where it was made. */
 export interface OutputReference {
   /** The entry that holds it: what completed the task, or offered the output. */
   readonly output: number
-  /** Of the text, so that no other is taken for it. */
+  /** Of the text, so that no other text is mistaken for it. */
   readonly digest: string
 }
 
-/** A text, piece by piece. Put together, it is what was sent, byte for byte. */
+/** A text in pieces. Joined, they are what was sent, byte for byte. */
 export type PinnedText = readonly (string | OutputReference)[]
 
-/** What was said to a model and by it, in our own words. */
+/** What was said to a model and by it, in our own format. */
 export type ChatMessage =
   | { readonly role: 'user'; readonly text: string; readonly files?: readonly StoredFile[] }
   | { readonly role: 'assistant'; readonly parts: readonly ReplyPart[] }
@@ -90,11 +90,11 @@ export type ChatMessage =
       readonly results: readonly { readonly id: string; readonly tool: string; readonly outcome: ToolOutcome }[]
     }
 
-/** Everything that the first request of an attempt is made of, except the credentials. Stored once by hash. */
+/** Everything in the first request of an attempt except the credentials. Stored once, by hash. */
 export interface PinnedRequest {
   readonly instructions: string
   readonly message: PinnedText
-  /** Those that the message carries beside its text. */
+  /** Those sent with the text of the message. */
   readonly files?: readonly StoredFile[]
   readonly tools: readonly ToolDefinition[]
   readonly model: string
@@ -114,7 +114,7 @@ export interface Failure {
   readonly message: string
 }
 
-/** A call that may have changed something: what a new attempt or a new run must know before it makes another. */
+/** A call that may have changed something. A new attempt or run must know of it before it makes another. */
 export interface OnceCall {
   readonly task: string
   readonly tool: string
@@ -125,7 +125,7 @@ export interface OnceCall {
   readonly outcome: { readonly result: Json } | { readonly error: string } | 'unknown'
   /** It was not called: a person gave the result. */
   readonly given?: true
-  /** What the tool was given to tell services that it is the same call. */
+  /** The idempotency key that the tool was given. */
   readonly idempotencyKey?: string
 }
 
@@ -199,13 +199,13 @@ export interface Limit {
 /** What a new run does about a task, and why. */
 export interface PlannedTask {
   readonly task: string
-  /** edit: a person's value stands in for its output. */
+  /** edit: a person's value replaces its output. */
   readonly action: 'inherit' | 'execute' | 'edit'
   /** In words: "description changed". */
   readonly reasons: readonly string[]
   /** Fingerprint fields that differ from those that its stored output was made from. */
   readonly fields?: readonly string[]
-  /** It keeps its stored output after all when these tasks give the outputs that it was made from. */
+  /** It keeps its stored output after all if these tasks give the same outputs that it was made from. */
   readonly unless?: readonly string[]
   /** Of executing it. Absent: unknown, since it was never completed before. */
   readonly estimate?: Estimate
@@ -223,7 +223,7 @@ export interface Estimate {
 /** Digests by field of everything declared that a task's result depends on. */
 export type Fingerprint = { readonly [field: string]: string }
 
-/** What a finished task left behind, wherever it came from. `structured`: `raw` is the JSON before the schema's transforms. */
+/** The output of a finished task, wherever it came from. `structured`: `raw` is the JSON before the schema's transforms. */
 export interface StoredOutput {
   readonly raw: string
   readonly structured: boolean
@@ -232,11 +232,11 @@ export interface StoredOutput {
   readonly startedAt: string
   readonly completedAt: string
   readonly fingerprint?: Fingerprint
-  /** Agents that had to answer in their last turn, with how many turns they had: with more, they might have gone on. */
+  /** Agents that had to answer in their last turn, with how many turns they had: with more, they might have continued. */
   readonly limited?: { readonly [agent: string]: number }
 }
 
-/** What was said to make an output in another run: the first message, and the others behind it. */
+/** What was said to make an output in another run: the first message, and those after it. */
 export interface Conversation {
   readonly first: PinnedText
   readonly files?: readonly StoredFile[]
@@ -246,9 +246,9 @@ export interface Conversation {
 /** The run that a run was made from. */
 export interface Parent {
   readonly run: string
-  /** The task that it was to start from, if one was named. */
+  /** The task to start from, if one was named. */
   readonly from?: string
-  /** A digest of all that it was made with: the same call under the same id means the same run. */
+  /** A digest of everything it was made with: the same call under the same id means the same run. */
   readonly request?: string
 }
 

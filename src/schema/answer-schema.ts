@@ -1,6 +1,6 @@
-// What a user gives as a schema, made into the two things that Reprise needs of it: the JSON Schema that the model is shown, and
+// Turns a user's schema into the two things that Reprise needs: the JSON Schema that the model is shown, and
 // a parser. The JSON Schema is that of the input side, since a model writes what comes before the schema's transforms.
-// It is made at once, so that a schema that has none is refused when a crew is put together, not after money was spent.
+// It is made at once, so that a schema without one is refused when a crew is created, not after money was spent.
 import { messageOf, RepriseError } from '../errors.ts'
 import { throughJson, type Json } from '../journal/json.ts'
 import { redact } from '../secrets/redact.ts'
@@ -36,7 +36,7 @@ type AiValidation<Output> =
   | { readonly success: true; readonly value: Output }
   | { readonly success: false; readonly error: Error }
 
-/** Whatever may be given where a schema is asked for. */
+/** Everything that can be given as a schema. */
 export type SchemaInput = StandardSchema | AiSchema
 
 /** The type of a parsed value: what comes after the schema's transforms. */
@@ -52,15 +52,15 @@ export type Parsed = { readonly ok: true; readonly value: unknown } | { readonly
 export interface AnswerSchema {
   /** JSON Schema draft-07 of the input side, with closed objects. */
   readonly json: Json
-  /** What a model is asked for: `json`, or an object that holds it as `value`, since providers take no other answers. */
+  /** What a model is asked for: `json`, or an object that holds it as `value`, since providers accept only objects as answers. */
   readonly asked: Json
-  /** From what a model was asked for to what `parse` takes. */
+  /** Turns the model's answer into what `parse` takes. */
   unwrap(answer: Json): Json
   /** Never rejects because of the value: a refusal names the places, such as `lossDate: Invalid input: expected string`. */
   parse(value: Json): Promise<Parsed>
 }
 
-/** `what` names the schema in errors: `the output of task facts`. SCHEMA_INVALID when no JSON Schema can be had from it. */
+/** `what` names the schema in errors: `the output of task facts`. SCHEMA_INVALID when it gives no JSON Schema. */
 export function asAnswerSchema(schema: unknown, what: string): AnswerSchema {
   if (isAiSchema(schema)) return fromAiSchema(schema, what)
   if (isStandardSchema(schema)) return fromStandardSchema(schema, what)
@@ -110,7 +110,7 @@ function standardJson(schema: StandardSchema, what: string): unknown {
     readonly jsonSchema?: { readonly input: (options: { target: string }) => unknown }
   } = schema['~standard']
   if (standard.jsonSchema !== undefined) return standard.jsonSchema.input({ target: 'draft-07' })
-  // Versions of zod before 4.2 and zod/mini do not give JSON Schema by themselves; the AI SDK knows how to ask them. It takes
+  // zod before 4.2 and zod/mini don't give JSON Schema themselves; the AI SDK can convert them. It takes
   // 70 ms to load, so only these pay for it, and it is required, since all of this must stay synchronous.
   if (standard.vendor === 'zod') return providerUtils().asSchema(schema).jsonSchema
   throw invalid(what, `is a ${standard.vendor} schema that gives no JSON Schema`)
@@ -176,7 +176,7 @@ function isAiSchema(value: unknown): value is AiSchema {
 }
 
 function providerUtils(): { asSchema(schema: unknown): { readonly jsonSchema: unknown } } {
-  // Not imported by name: bundles that hold CommonJS begin with a line that declares `createRequire`.
+  // Not imported by name: bundles that contain CommonJS begin with a line that declares `createRequire`.
   const { createRequire } = process.getBuiltinModule('node:module')
   return createRequire(import.meta.url)('@ai-sdk/provider-utils') as ReturnType<typeof providerUtils>
 }

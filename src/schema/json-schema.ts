@@ -19,7 +19,7 @@ export function closeObjects(schema: Json): Json {
   return copy
 }
 
-/** Whether OpenAI's strict mode takes it: all objects closed, and all their members required. */
+/** Whether OpenAI's strict mode accepts it: all objects closed, and all their members required. */
 export function fitsStrictMode(schema: Json): boolean {
   if (!isObject(schema)) return true
   if ('allOf' in schema) return false
@@ -32,12 +32,12 @@ export function fitsStrictMode(schema: Json): boolean {
   return subschemas(schema).every(fitsStrictMode)
 }
 
-/** Whether the whole is one object. Providers take no other answers, and no other input of tools. */
+/** Whether the whole is one object. Providers accept nothing else as an answer or as a tool's input. */
 export function isObjectSchema(schema: Json): boolean {
   return isObject(schema) && schema['type'] === 'object'
 }
 
-/** Puts a schema of a list, a union or a single value into an object with one member, `value`. */
+/** Wraps a schema of a list, a union or a single value in an object with one member, `value`. */
 export function wrapSchema(schema: Json): Json {
   return { type: 'object', properties: { value: schema }, required: ['value'], additionalProperties: false }
 }

@@ -1,10 +1,10 @@
-// Credentials that are known, and their removal from texts in every form in which servers have been seen to repeat them: as they
+// Removes known credentials from texts, in every form in which servers have been seen to repeat them: as they
 // are, escaped, in base64 or hexadecimal, backwards, in pieces, and masked in the middle.
 
 const replacement = '[redacted]'
-/** Below this a value is no secret, and replacing it would only make texts unreadable. */
+/** A shorter value isn't a secret, and replacing it would only make texts unreadable. */
 const shortest = 4
-/** Below this the encoded forms are so short that they would be found in ordinary texts. */
+/** For shorter values, the encoded forms are so short that they occur in ordinary texts. */
 const shortestEncoded = 8
 /** A piece of a secret that is shorter than this is not found. */
 const piece = 12
@@ -38,7 +38,7 @@ function lowerEscapes(escaped: string): string {
   return escaped.replaceAll(/%[\dA-F]{2}/g, (code) => code.toLowerCase())
 }
 
-/** Alone, and within something longer: there the same bytes look different at each of three places. */
+/** Alone, and within something longer, where the same bytes look different at each of three offsets. */
 function base64Of(bytes: Buffer): string[] {
   const within = [0, 1, 2].map((before) => {
     const coded = Buffer.concat([Buffer.alloc(before), bytes])
@@ -51,7 +51,7 @@ function base64Of(bytes: Buffer): string[] {
   return [...all, ...all.map((coded) => coded.replaceAll('+', '-').replaceAll('/', '_'))]
 }
 
-/** Every piece of the forms, and whether it is one that no ordinary text holds. */
+/** Every piece of the forms, and whether it is one that no ordinary text contains. */
 function gramsOf(forms: readonly string[]): ReadonlyMap<string, boolean> {
   const grams = new Map<string, boolean>()
   for (const form of forms) {
@@ -63,12 +63,12 @@ function gramsOf(forms: readonly string[]): ReadonlyMap<string, boolean> {
   return grams
 }
 
-// A key may have words in it (my-development-key), and those stand in other texts too; so do zeros.
+// A key may have words in it (my-development-key), and those occur in other texts too; so do zeros.
 function isRandom(gram: string): boolean {
   return new Set(gram).size >= 6 && (/\d/.test(gram) || /[a-z][A-Z]/.test(gram))
 }
 
-/** One pass: pieces that overlap are one. */
+/** In one pass; pieces that overlap count as one. */
 function withoutPieces(run: string, grams: ReadonlyMap<string, boolean>): string {
   let clean = ''
   let done = 0

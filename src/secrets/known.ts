@@ -1,11 +1,11 @@
-// The credentials that this process knows of: those of the environment, read at use, and those that were given in code, of which
-// whoever uses them tells us here. They are the process's and not a run's: an error of one run may repeat a key of another.
+// The credentials that this process knows of: those of the environment, read at use, and those given in code, which
+// their users register here. They belong to the process, not to a run: an error of one run may repeat a key of another.
 import { addresses, secrets } from '../environment.ts'
 import { isTelling, isToken } from './shapes.ts'
 
-/** Enough for the keys of a program; tokens that are made anew each hour push the oldest out. */
+/** Enough for the keys of a program; tokens that are renewed every hour push the oldest out. */
 const most = 100
-/** What is shorter may well be a word. */
+/** A shorter one may well be a word. */
 const shortest = 8
 const given = new Set<string>()
 
@@ -26,19 +26,19 @@ export function knownSecrets(): readonly string[] {
   return [...secrets(), ...addresses().flatMap(secretsInAddress), ...given]
 }
 
-/** Of a header, a variable or an option: the value, when its name or its shape tells that it is one; else what an address holds. */
+/** Of a header, a variable or an option: the value, when its name or its shape shows that it is a credential; otherwise the credentials in an address. */
 export function secretsIn([name, value]: readonly [string, string]): string[] {
   const inAddress = /^[a-z][a-z+.-]*:\/\//i.test(value) ? userOf(value) : []
   if (!isTelling(name) && !isToken(value)) return inAddress
-  // what stands after a scheme: `Bearer abc`
+  // what follows a scheme: `Bearer abc`
   return [...inAddress, value, ...value.split(/\s+/).slice(1)]
 }
 
-/** The password, the values of the query that tell, and parts of the path that look like a key. */
+/** The password, the values of the query whose names say so, and parts of the path that look like a key. */
 export function secretsInAddress(address: string): string[] {
   const url = URL.parse(address)
   if (url === null || !/^[a-z]+:\/\//i.test(address)) return userOf(address)
-  // what stands behind the query belongs to it once a path is put behind the address
+  // what follows the query belongs to it once a path is appended to the address
   const query = [...url.searchParams].filter(([name, value]) => isTelling(name) || isToken(value) || isRandom(value))
   const written = query.flatMap(([, value]) => [value, encodeURIComponent(value)])
   return [...userOf(address), ...written, ...url.pathname.split('/').filter(isRandom)]
@@ -48,12 +48,12 @@ function isRandom(part: string): boolean {
   return /^(?=.*\d)(?=.*[a-z])[\w.~-]{16,}$/i.test(part)
 }
 
-/** By hand, since a password may hold what ends it for a parser: postgres://user:p/a@ss@host. Without one, the name is the key. */
+/** By hand, since a password may contain characters that end it for a parser: postgres://user:p/a@ss@host. Without one, the name is the key. */
 function userOf(address: string): string[] {
   const whole = /^[a-z][a-z\d+.-]*:\/\/([^?#]*)@/i.exec(address)?.[1]
   if (whole === undefined) return []
   const colon = whole.indexOf(':')
-  // a path may hold an @ too
+  // a path may contain an @ too
   if (/^[^:@]*\//.test(whole) || /^[^:]*:\d+\//.test(whole)) return []
   const part = whole.slice(colon + 1) || whole.slice(0, Math.max(0, colon))
   return [part, ...decoded(part)].filter((found) => found !== '')

@@ -9,7 +9,7 @@ let latest: { readonly secrets: readonly string[]; readonly remove: (text: strin
 /** The text without any known credential, and without anything that looks like one. */
 export function redact(text: string): string {
   const secrets = knownSecrets()
-  // made anew only when they have changed: a key has thousands of pieces
+  // made again only when they have changed: a key has thousands of pieces
   if (latest?.secrets.length !== secrets.length || !secrets.every((secret, index) => secret === latest?.secrets[index]))
     latest = { secrets, remove: removerOf(secrets) }
   return withoutShapes(latest.remove(text))

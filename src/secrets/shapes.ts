@@ -1,11 +1,11 @@
-// What credentials look like, as data: for those that nobody told us of. To know one more kind, add a line. `redact` puts
-// `[redacted]` in the place of each match; what the group `kept` holds stays, so that a reader sees what stood there.
+// What credentials look like, as data: for those that were not registered. To recognise one more kind, add a line. `redact` puts
+// `[redacted]` in place of each match; the group `kept` stays, so that a reader sees what was there.
 // Texts come from servers and may be hostile: no pattern may look at a text more than once. So where a pattern can begin at many
 // places, what it repeats is bounded, or ends at the next place where it could begin.
 
 /** How well-known tokens begin, and how many characters follow at least. Few enough that a token masked in part is found too. */
 const tokens: readonly (readonly [prefix: string, least: number])[] = [
-  ['sk-', 6], // OpenAI, Anthropic (sk-ant-), OpenRouter, DeepSeek and many who copy them
+  ['sk-', 6], // OpenAI, Anthropic (sk-ant-), OpenRouter, DeepSeek and many that copy them
   ['AIza', 10], // Google
   ['gsk_', 10], // Groq
   ['xai-', 20], // xAI
@@ -28,16 +28,16 @@ const tokens: readonly (readonly [prefix: string, least: number])[] = [
   ['ya29\\.', 10], // Google, OAuth
 ]
 
-/** Names of which the value is a password, whatever it looks like. */
+/** Names whose value is a password, whatever it looks like. */
 const password = '(?:pass(?:word|wd|phrase)|pwd)'
-/** Names of which the value is a credential when it is long enough. */
+/** Names whose value is a credential if it is long enough. */
 const named =
   '(?:(?<!unexpected )token|secret|credentials?|(?:api|access|account|private|secret|signing|shared|master)[-_ .]?key|_auth)'
-/** Names that tell so only in the query of an address. */
+/** Names whose value is a credential only in the query of an address. */
 const inQuery = '(?:key|code|sig|signature|auth|session|sid)'
-/** What stands between a name and its value; in JSON within JSON the quotes are escaped. */
+/** What comes between a name and its value; in JSON within JSON the quotes are escaped. */
 const assigned = '(?: (?:provided|given|supplied|used|sent))?\\\\*["\']?\\s{0,9}[:=]\\s{0,9}'
-/** Said of a credential: no credential. */
+/** Words said about a credential, which aren't one. */
 const ordinary =
   '(?!(?:bearer|basic|empty|expected|expired|false|incorrect|invalid|malformed|missing|none|null|required|revoked|string|true|undefined|unknown|wrong)\\b|\\[redacted\\])'
 const bare = '[^\\s"\'\\\\&;,<>()[\\]{}]'
@@ -45,7 +45,7 @@ const bare = '[^\\s"\'\\\\&;,<>()[\\]{}]'
 export const shapes: readonly RegExp[] = [
   // a private key in PEM, also with its line breaks escaped
   /-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[\w+/=\s\\]{0,20000}(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?/g,
-  // a name and a password in an address, up to the last @: passwords do hold / and @. A port is no password.
+  // a name and a password in an address, up to the last @: passwords do contain / and @. A port isn't a password.
   /(?<kept>:\/\/)(?:\[redacted\]|[^\s/?#@:"'<>[]{0,200}):(?!\d{1,5}(?:[/?#,;)\]}\s"'<>]|$))[^\s"'<>]{0,200}(?=@)/g,
   // a token alone in that place
   /(?<kept>:\/\/)(?=[^\s/?#@:]{0,200}\d)[^\s/?#@:"'<>[]{12,200}(?=@)/g,
@@ -84,7 +84,7 @@ export function isToken(value: string): boolean {
   return anyToken.test(value)
 }
 
-/** Whether the name of a header, a variable, an option or a member of a query tells that its value is a credential. */
+/** Whether the name of a header, a variable, an option or a member of a query says that its value is a credential. */
 export function isTelling(name: string): boolean {
   return /key|token|secret|pass|pwd|auth|cred|cookie|bearer|private|signature|session|^sig$|^code$|(^|_)pat$/i.test(
     name,

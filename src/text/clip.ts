@@ -6,7 +6,7 @@ export function clip(text: string, characters: number): string {
   const head = Math.max(0, Math.floor((characters * 2) / 3))
   const tail = Math.max(0, Math.floor(characters) - head)
   const missing = ` … (${text.length - head - tail} characters left out) … `
-  // not in the middle of a character that takes two
+  // not in the middle of a surrogate pair
   return `${text.slice(0, head).toWellFormed()}${missing}${text.slice(text.length - tail).toWellFormed()}`
 }
 

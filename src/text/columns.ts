@@ -1,6 +1,6 @@
-// How wide a text is on a terminal, counted in what a reader sees as one character. Free of Node: the page prints too.
+// How wide a text is on a terminal, counted in what a reader sees as one character. Doesn't need Node: the page uses it too.
 
-/** How many columns a line takes on a terminal: two for East Asian wide characters and for pictures. */
+/** How many columns a line takes on a terminal: two for East Asian wide characters and for emoji. */
 export function columns(text: string): number {
   if (isAscii(text)) return text.length
   let count = 0
@@ -26,7 +26,7 @@ function isAscii(text: string): boolean {
   return /^[\u0000-\u007f]*$/.test(text)
 }
 
-/** Made when it is first needed: that takes as long as loading half of the command line. */
+/** Made when first needed: that takes as long as loading half of the command line. */
 let segmenter: Intl.Segmenter | undefined
 function segments(text: string): Intl.Segments {
   segmenter ??= new Intl.Segmenter()

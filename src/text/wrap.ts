@@ -1,4 +1,4 @@
-// Breaking a long line for a terminal, so that what follows the first row stands below where the text began.
+// Breaking a long line for a terminal, so that the rows after the first are aligned with where the text began.
 import { columns, cutToWidth } from './columns.ts'
 import { plain } from './plain-text.ts'
 

@@ -1,4 +1,4 @@
-// What a tool may be told: the interface that editors show, and the table that everything else is made from.
+// The options of a tool: the interface that editors show, and the table that everything else is made from.
 import { anyText, check, flag, func, oneOf, seconds, text, type Check } from '../checks.ts'
 import { RepriseError } from '../errors.ts'
 import type { Table } from '../option-table.ts'
@@ -20,7 +20,7 @@ export interface ToolOptions<S extends SchemaInput, R> {
     idempotencyKey: string,
     input: InferOutput<S>,
   ) => Settlement | undefined | Promise<Settlement | undefined>
-  /** Whether a person must approve a call before it is made: always, or as a function of the input says. */
+  /** Whether a person must approve a call before it is made: always, or when a function of the input says so. */
   readonly approval?: boolean | ((input: InferOutput<S>) => boolean | Promise<boolean>)
   /** Change it when the function's meaning changes: functions themselves are not compared. */
   readonly version?: string
@@ -35,7 +35,7 @@ export const effectCheck: Check<Effect> = oneOf(['read', 'idempotent', 'once'])
 
 const nameCheck: Check<string> = check(
   '1 to 64 letters, digits, _ or -',
-  // the last one is lost in records of tools that others make
+  // the last one is lost in records of tools that other code makes
   (value) => typeof value === 'string' && /^[a-zA-Z0-9_-]{1,64}$/.test(value) && value !== '__proto__',
 )
 

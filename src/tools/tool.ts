@@ -1,5 +1,5 @@
-// What a tool is to the engine: a name, a schema, an effect and a function. The effect says what doing it again means, and
-// so what may happen to a call whose outcome nobody recorded.
+// What a tool is to the engine: a name, a schema, an effect and a function. The effect says what calling it again means, and
+// so what may be done about a call whose outcome was not recorded.
 import { wrong } from '../checks.ts'
 import { messageOf, RepriseError } from '../errors.ts'
 import type { Json } from '../journal/json.ts'
@@ -11,14 +11,14 @@ import { isAiTool, runAiTool, type AiTool } from './ai-tool.ts'
 import { inputCheck, labelTable, toolTable, type ToolOptions } from './tool-options.ts'
 
 /**
- * - `read`: again is harmless; a call that a crash cut off is simply made again.
- * - `idempotent`: again with the same key is harmless; made again with the same `idempotencyKey`.
+ * - `read`: calling it again is harmless; a call that a crash cut off is simply made again.
+ * - `idempotent`: calling it again with the same key is harmless; it is made again with the same `idempotencyKey`.
  * - `once` (the default): never made twice unless `settle` or a person says so.
  */
 export type Effect = 'read' | 'idempotent' | 'once'
 
 export interface ToolContext {
-  /** The same for every try at the same call, also after a crash: hand it to services that take one. */
+  /** The same for every try at the same call, also after a crash: pass it to services that accept one. */
   readonly idempotencyKey: string
   /** Aborts when the run is cancelled, the time is up or another process has taken the run over. */
   readonly signal: AbortSignal
@@ -28,7 +28,7 @@ export interface ToolContext {
 }
 
 /**
- * The bytes of a file among the run's inputs: by what stands for it there, or by its name, which is what a model knows it by. INPUT_INVALID
+ * The bytes of a file among the run's inputs: by its value there, or by its name, which is how a model knows it. INPUT_INVALID
  * when the run has no such file, or several of that name; BLOB_MISSING.
  */
 export type ReadFile = (file: Json | undefined) => Promise<Uint8Array>
@@ -46,7 +46,7 @@ export interface Tool<Input = never, Result = unknown> {
   readonly maxSeconds?: number | undefined
   readonly cache?: boolean | undefined
   readonly settles: boolean
-  /** Whether a person must approve its calls: all, or those that `approval` says. */
+  /** Whether a person must approve its calls: all of them, or those that `approval` picks. */
   readonly asks?: 'always' | 'sometimes' | undefined
   approval(input: Input): boolean | Promise<boolean>
   run(input: Input, context: ToolContext): Result
@@ -87,7 +87,7 @@ export function tool(first: ToolOptions<SchemaInput, unknown> | AiTool, label?: 
 export function toolList(what: string, tools: unknown): readonly Tool[] {
   if (!Array.isArray(tools) && !isRecord(tools)) throw wrong(what, tools, 'a list or a record of tools')
   const list = Array.isArray(tools)
-    ? // a copy, since map leaves out what a list has nothing at
+    ? // a copy, since map skips the holes of a list
       [...(tools as readonly unknown[])].map((item, index) => checked(item, `item ${index + 1} of ${what}`))
     : Object.entries(tools).map(([name, item]) =>
         isAiTool(item) ? labelled(item, { name }) : checked(item, `${describe(name)} of ${what}`),
@@ -139,7 +139,7 @@ function checked(item: unknown, what: string): Tool {
   throw new RepriseError('CREW_INVALID', words)
 }
 
-/** What is not `read` changes something: the second call may be meant as much as the first. */
+/** A tool that isn't `read` changes something: the second call may be as intended as the first. */
 function checkCache({
   name,
   cache,
@@ -166,7 +166,7 @@ function approvalOf(whose: string, approval: unknown): (input: unknown) => boole
         })
       },
     )
-    // a forgotten return must not pass for a no
+    // a forgotten return must not count as a no
     if (typeof needed === 'boolean') return needed
     throw new RepriseError('TASK_FAILED', `approval of tool ${whose} gave ${describe(needed)}; give true or false`)
   }

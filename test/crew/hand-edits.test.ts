@@ -186,7 +186,7 @@ test('a line that is edited into what its type cannot be is named with its field
     [
       '"parts":[{',
       '"parts":{"0":{',
-      /entry 3 of run r is a "model\.replied" whose parts is an object, not a list; mend that line/,
+      /entry 3 of run r is a "model\.replied" whose parts is an object, not a list; fix that line/,
     ],
     ['"usage":{"calls":1', '"usage":{"calls":"one"', /entry 3 of run r .* whose usage\.calls is "one", not a number/],
     [

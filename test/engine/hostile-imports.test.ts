@@ -62,7 +62,7 @@ test('a few kilobytes of values that refer to one another twice over are refused
 })
 
 for (const [what, change, message] of [
-  ['inputs that are none', { inputs: null }, /entry 1 of .* whose inputs is null, not an object; mend/],
+  ['inputs that are none', { inputs: null }, /entry 1 of .* whose inputs is null, not an object; fix/],
   ['calls that are none', { calls: 5 }, /whose calls is 5, not a list/],
   ['tasks that are none', { tasks: {} }, /whose tasks is an object, not a list/],
   ['an edit that is none', { edited: { changed: 5 }, tasks: 5 }, /whose tasks is 5, not a list/],

@@ -263,7 +263,7 @@ for (const [change, message] of [
   test(`says what is wrong: ${message}`, () => {
     assert.throws(() => decode({ ...lines[0], ...change }, 1), {
       code: 'JOURNAL_DAMAGED',
-      message: `entry 1 of run r is a "run.created" whose ${message}; mend that line, or restore the journal from a copy`,
+      message: `entry 1 of run r is a "run.created" whose ${message}; fix that line, or restore the journal from a copy`,
     })
   })
 }

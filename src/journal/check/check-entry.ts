@@ -1,6 +1,6 @@
-// Whether an entry has the fields that its type says, so that whoever works with one need not ask: a line that a person edited, or
-// somebody made up, is refused where it is read. Fields that are not named here are let through, and so are types and versions that
-// this code does not know: such a run can be read, though not resumed.
+// Checks that an entry has the fields of its type, so that no other code has to: a line that somebody edited or made up is
+// refused where it is read. Fields that are not named here are let through, and so are types and versions that this code
+// doesn't know: such a run can be read, but not resumed.
 import { RepriseError } from '../../errors.ts'
 import { describe } from '../../options.ts'
 import { journalVersion, type Entry, type EntryBodies, type EntryType, type NewEntry } from '../entries.ts'
@@ -109,7 +109,7 @@ const answer = choice('decision', {
 })
 const by = optional(text)
 
-/** A type has every field of its body here, so that one that is added is not forgotten. `path` where an entry is nowhere without it. */
+/** Every field of every type is here, so that a new one is not forgotten. `path` where an entry is meaningless without it. */
 const bodies: { [T in EntryType]: { [K in keyof EntryBodies[T]]-?: Shape } & { path?: Shape } } = {
   'run.created': {
     run: text,
@@ -214,21 +214,21 @@ const shapes = new Map(Object.entries(bodies).map(([type, body]) => [type, objec
 const envelope = object({ seq: entryNumber, at: time, token: amount, prev: text })
 const unknown = object({ seq: entryNumber })
 
-/** JOURNAL_DAMAGED, with the field and what it is, when an entry does not have what its type says. */
+/** JOURNAL_DAMAGED, with the field and its value, when an entry doesn't have the fields of its type. */
 export function checkEntry(entry: Entry, where: string): Entry {
   const known = entry.v === journalVersion && shapes.has(entry.type)
   const problem = known ? (envelope(entry) ?? shapes.get(entry.type)?.(entry)) : unknown(entry)
   if (problem === undefined) return entry
-  const words = `${where} is a ${describe(entry.type)} whose ${problem.slice(1)}; mend that line, or restore the journal from a copy`
+  const words = `${where} is a ${describe(entry.type)} whose ${problem.slice(1)}; fix that line, or restore the journal from a copy`
   throw new RepriseError('JOURNAL_DAMAGED', words)
 }
 
-/** What is wrong with an entry that is yet to be written: `raw is 5, not a text`. */
+/** What is wrong with an entry that is about to be written: `raw is 5, not a text`. */
 export function entryProblem(entry: NewEntry): string | undefined {
   return shapes.get(entry.type)?.(entry)?.slice(1)
 }
 
-/** The hand edit that an entry records, if it is one that was written so. */
+/** The hand edit that an entry records, if it has a valid one. */
 export function editOf(entry: object): EntryBodies['run.resumed']['edited'] {
   const edit = (entry as { readonly edited?: unknown }).edited
   return edited(edit) === undefined ? (edit as EntryBodies['run.resumed']['edited']) : undefined

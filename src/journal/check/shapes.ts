@@ -1,9 +1,9 @@
-// Small checks of what a value is made of, put together to larger ones: `list(object({ name: text }))`. They cost nothing while all
-// is well; only what does not fit is described.
+// Small checks of a value's shape, combined into larger ones: `list(object({ name: text }))`. They are cheap when a value is
+// right; only what doesn't fit is described.
 import { describe } from '../../options.ts'
 import { memberPath } from '../json.ts'
 
-/** What is wrong with a value, behind the name of its place: `.tasks[0].name is 5, not a text`; undefined when nothing is. */
+/** What is wrong with a value, to follow the name of its place: `.tasks[0].name is 5, not a text`; undefined when nothing is. */
 export type Shape = (value: unknown) => string | undefined
 
 const not =
@@ -17,7 +17,7 @@ export const flag: Shape = not((value) => typeof value === 'boolean', 'true or f
 export const yes: Shape = not((value) => value === true, 'true')
 export const json: Shape = not((value) => value !== undefined, 'a value')
 export const anything: Shape = () => undefined
-/** As entries have it. Not by Date.parse, which takes a third of all that a check takes. */
+/** As entries have it. Not by Date.parse, which takes a third of the whole check's time. */
 const isoTime = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?Z$/
 export const time: Shape = not((value) => typeof value === 'string' && isoTime.test(value), 'a time in ISO 8601')
 export const entryNumber: Shape = not(
@@ -89,7 +89,7 @@ export const choice = (by: string, forms: { readonly [name: string]: { readonly 
   }
 }
 
-/** An object that has one of these members at least. */
+/** An object that has at least one of these members. */
 export const anyOf = (members: { readonly [name: string]: Shape }): Shape => {
   const shape = object(Object.fromEntries(Object.entries(members).map(([name, member]) => [name, optional(member)])))
   const names = Object.keys(members)

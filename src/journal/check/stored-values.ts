@@ -1,16 +1,16 @@
-// Values that are stored apart from the lines that refer to them: {"$blob": hash}. A stored value may refer to others, since the
-// writer puts values aside from the inside out. What is read back is checked: its bytes have the hash, each value is resolved once
-// however often it is referred to, and what a line comes to with all of them is bounded, so that a few kilobytes of references
+// Values stored separately from the lines that refer to them: {"$blob": hash}. A stored value may refer to others, since the
+// writer stores values from the inside out. What is read back is checked: its bytes have the hash, each value is resolved once
+// however often it is referred to, and the expanded size of a line is bounded, so that a few kilobytes of references
 // cannot become gigabytes.
 import { RepriseError } from '../../errors.ts'
 import { hashBytes } from '../hash.ts'
 import { isNestedDeeper, type Json } from '../json.ts'
 
-/** Levels of a whole entry: a value of the deepest kind, and what an entry puts around it. */
+/** Levels of a whole entry: the deepest value allowed, plus what an entry puts around it. */
 export const entryLevels = 300
 /** Characters of an entry as it is written. */
 export const entryLimit = 134_217_728
-/** Of one with all that it refers to: references, and names that look like them, take some more. */
+/** Of an entry with everything it refers to: references, and names that look like them, take some more. */
 const expandedLimit = 2 * entryLimit
 
 export type ReadBlob = (hash: string) => Promise<Uint8Array | undefined>
@@ -21,7 +21,7 @@ interface Resolved {
   readonly levels: number
 }
 
-/** `value`, of so many characters, with every reference replaced. BLOB_MISSING; JOURNAL_DAMAGED when a stored value is not as it was written. */
+/** `value`, of so many characters, with every reference replaced. BLOB_MISSING; JOURNAL_DAMAGED when a stored value has changed since it was written. */
 export async function resolveReferences(value: Json, length: number, blob: ReadBlob, where: string): Promise<Json> {
   const found = new Map<string, Resolved>()
   const resolve = async (outer: Json, size: number, depth: number): Promise<Resolved> => {
@@ -46,7 +46,7 @@ export async function resolveReferences(value: Json, length: number, blob: ReadB
   return (await resolve(value, length, 0)).value
 }
 
-/** JOURNAL_DAMAGED unless these are the bytes that were stored under the hash; `what` is what they are called then. */
+/** JOURNAL_DAMAGED unless these are the bytes that were stored under the hash; `what` names them in the message. */
 export function checkStored(bytes: Uint8Array, hash: string, what: string): void {
   if (hashBytes(bytes) === hash) return
   throw new RepriseError('JOURNAL_DAMAGED', `${what} is not as it was written; ${advice}`)

@@ -1,5 +1,5 @@
-// Where an entry belongs, found by its path. What a person removed by hand is made up for, so that what is still there is not
-// forgotten: above all not a call that must not be made twice.
+// Where an entry belongs, found by its path. What a person removed by hand is filled in, so that what remains is not lost:
+// above all a call that must not be made twice.
 import type { Entry, EntryOf } from '../entries.ts'
 import type { Json } from '../json.ts'
 import { callPath, isNested, parentPath, taskOf, turnPath } from '../paths.ts'
@@ -74,7 +74,7 @@ export function orphan(state: RunState, entry: EntryOf<'tool.called'>): CallStat
   return call
 }
 
-/** The task that a path belongs to. One that nobody declared (its line was removed by hand) is made up from its name. */
+/** The task that a path belongs to. One that is not declared (its line was removed by hand) is filled in from its name. */
 export function taskAt(state: RunState, path: string | undefined): TaskState {
   const name = taskOf(path ?? '')
   let task = state.tasks.get(name)
@@ -92,7 +92,7 @@ export function callAt(state: RunState, path: string | undefined): CallState | u
     ?.calls.find((call) => call.path === path)
 }
 
-/** No journal that was only written has a conversation that leads back to itself, and whoever walks along one must come to its end. */
+/** A journal nobody edited has no conversation that leads back to itself, and following one must terminate. */
 export function carriesItself(state: RunState, path: string, carried: string | undefined): boolean {
   for (let before = carried; before !== undefined; before = state.attempts.get(before)?.carries?.path)
     if (before === path) return true

@@ -1,4 +1,4 @@
-// Entries to the state of a run. Pure and free of Node, so that engine, command line and page all read a journal alike.
+// Entries to the state of a run. Pure and without Node, so that engine, command line and page all read a journal the same way.
 // Paths decide where an entry belongs, never its position: a journal from which a person removed a line still folds, and
 // a task without its `task.completed` is a task that is not done.
 import {
@@ -53,7 +53,7 @@ export function emptyState(run = ''): RunState {
   }
 }
 
-/** Moves the state on by one entry, in place: a journal of ten thousand entries must not copy its state as often. */
+/** Applies one entry to the state, in place: ten thousand entries must not mean ten thousand copies. */
 export function applyEntry(state: RunState, entry: Entry): void {
   missEntries(state, entry.seq - 1)
   state.seq = entry.seq
@@ -72,7 +72,7 @@ export function applyEntry(state: RunState, entry: Entry): void {
   else state.unknown ??= `type ${JSON.stringify(type)} of entry ${entry.seq}`
 }
 
-/** Whether somebody was at it until this entry: not while it was suspended, nor before another process took it over, if only to record an answer. */
+/** Whether a process was working on the run until this entry: not while it was suspended, nor before another process took it over, even if only to record an answer. */
 function isWorkedOn({ status, token }: RunState, entry: Entry): boolean {
   return status === 'running' && entry.token === token && entry.type !== 'run.resumed'
 }
@@ -165,7 +165,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
       if (attempt?.status === 'open') attempt.status = 'void'
     }
     withdraw(state, task)
-    // who wrote this knew all entries before it, but for those that a resume had missed by then: none was of this task
+    // the writer knew all entries before this one, except those that a resume had found missing by then: none was of this task
     if (task.lost && attemptNumber(path) === 1) task.lost = without(task.lost, state.missing)
     task.status = 'running'
     task.startedAt ??= entry.at
@@ -319,7 +319,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     if (attempt) attempt.summary = { through, text: summary, seq }
   },
   'question.asked': (state, entry) => {
-    // whoever asks again at the same place could not go on by what was answered before
+    // a question asked again at the same place must not be settled by the earlier answer
     for (const earlier of state.questions.values()) {
       if (earlier.answer && earlier.question.path === entry.question.path) earlier.used = true
     }
@@ -337,7 +337,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
   'message.refused': () => {},
 }
 
-/** What was edited into something that is no JSON is no output. */
+/** A text that was edited so that it isn't JSON any more is not an output. */
 function isOutput({ raw, structured }: Pick<StoredOutput, 'raw' | 'structured'>): boolean {
   return !structured || readJson(raw) !== undefined
 }
@@ -350,7 +350,7 @@ function declare(state: RunState, tasks: EntryOf<'run.created'>['tasks']): void 
     if (known) delete known.removed
     state.tasks.set(declared.name, known ? Object.assign(known, declared) : newTask(declared, state.lost))
   }
-  // a task that is no longer declared stays readable, behind the others, when it has done anything
+  // a task that is no longer declared stays readable, after the others, if it has done anything
   for (const [name, task] of before) {
     if (state.tasks.has(name) || (task.status === 'pending' && task.attempts.length === 0)) continue
     state.tasks.set(name, Object.assign(task, { removed: true }))
@@ -358,7 +358,7 @@ function declare(state: RunState, tasks: EntryOf<'run.created'>['tasks']): void 
   }
 }
 
-/** One that is declared after entries were lost may have been declared, and begun, in them. */
+/** A task declared after entries were lost may have been declared, and started, in them. */
 function newTask(declared: DeclaredTask, lost: readonly number[] = []): TaskState {
   const task: TaskState = { ...declared, status: 'pending', attempts: [], nested: [] }
   return lost.length === 0 ? task : { ...task, lost: [...lost] }
@@ -375,7 +375,7 @@ function recordEdit(state: RunState, edit: NonNullable<EntryOf<'run.resumed'>['e
 
 function restart(state: RunState, task: TaskState): void {
   giveUp(state, task)
-  // who wants it executed anew wants it read anew
+  // whoever wants it executed again wants it read again
   for (const [key, { path }] of state.cached) if (taskOf(path) === task.name) state.cached.delete(key)
   delete task.offered
   task.again = true
@@ -383,7 +383,7 @@ function restart(state: RunState, task: TaskState): void {
   forget(task)
 }
 
-/** What is said of an output goes with it. */
+/** What is recorded about an output goes with it. */
 function forget(task: TaskState): void {
   delete task.source
   delete task.output

@@ -1,8 +1,8 @@
-// What ends without having been done: attempts that nobody goes on with, and questions that need no answer any more.
+// What ends without having been done: attempts that nobody continues, and questions that no longer need an answer.
 import { taskOf } from '../paths.ts'
 import type { RunState, TaskState } from './state.ts'
 
-/** What the task was about to do is not done any more, and its questions need no answer. */
+/** What the task was about to do is no longer done, and its questions need no answer. */
 export function giveUp(state: RunState, task: TaskState): void {
   for (const path of [...task.attempts, ...task.nested]) {
     const attempt = state.attempts.get(path)
@@ -11,7 +11,7 @@ export function giveUp(state: RunState, task: TaskState): void {
   withdraw(state, task)
 }
 
-/** Nobody needs the answers to the open questions of a task, or of work within it, any more. */
+/** The open questions of a task, and of work within it, no longer need answers. */
 export function withdraw(state: RunState, task: TaskState, within = ''): void {
   for (const asked of state.questions.values()) {
     const { path } = asked.question

@@ -1,11 +1,12 @@
-// Entries that are missing or changed, by a person's edit of the journal itself or by damage: what that left undone, and what it may hide.
+// Entries that are missing or changed, because a person edited the journal or it was damaged: which tasks are unfinished because of it,
+// and which calls it may hide.
 import type { LostEntries } from '../entries.ts'
 import type { AttemptState, RunState, TaskState } from './state.ts'
 
 /** No person removes that many lines by hand: a number was mistyped. */
 export const gapLimit = 100_000
 
-/** The entries up to `last` are not there. Nobody knows what they said of a task that was not done by then. */
+/** The entries up to `last` are missing. What they said about a task that wasn't done by then is unknown. */
 export function missEntries(state: RunState, last: number): void {
   if (last <= state.seq) return
   if (last - state.seq >= gapLimit) {
@@ -18,15 +19,15 @@ export function missEntries(state: RunState, last: number): void {
 }
 
 /**
- * A resume is about to go on without these entries. What they may hide of a task is only a call of which nothing is left: so many
- * entries must be missing as such a call needs.
+ * A resume is about to continue without these entries. All they can hide about a task is a call with no trace left, so at least as
+ * many entries must be missing as such a call writes.
  */
 export function loseEntries(state: RunState, missing: readonly number[]): void {
   state.lost = [...(state.lost ?? []), ...missing]
   for (const task of state.tasks.values()) if (task.lost) task.lost = lostWith(state, task, missing)
 }
 
-/** What a run that is made from this one must know: entries in which calls may have been recorded that are not on record. */
+/** What a run made from this one must know: missing entries that may have recorded calls. */
 export function lostEntries(state: RunState): LostEntries[] {
   return [...state.tasks.values()].flatMap((task) => {
     const entries = lostWith(state, task, state.missing)
@@ -41,7 +42,7 @@ function lostWith(state: RunState, task: TaskState, missing: readonly number[]):
   return lost.length - others.length < neededFor(state, task) ? others : lost
 }
 
-/** The call itself, the reply that asks for it, the start of the attempt: less by what of it may be on record. */
+/** The call itself, the reply that asks for it, the start of the attempt: minus those that may still be on record. */
 function neededFor(state: RunState, { attempts, nested, agent }: TaskState): number {
   const turns = [...attempts, ...nested].flatMap((path) => state.attempts.get(path)?.turns ?? [])
   const askedFor = turns.some(({ calls }) => calls.some((call) => call.calledAt === undefined && !call.outcome))
@@ -55,7 +56,7 @@ export function without(list: readonly number[], some: readonly number[]): numbe
   return list.filter((seq) => !gone.has(seq))
 }
 
-/** A completed run in which a person removed a task's completion is not completed any more. Call it behind the last entry. */
+/** A completed run in which a person removed a task's completion is no longer completed. Call it after the last entry. */
 export function closeFold(state: RunState): RunState {
   if (state.status === 'completed' && edited(state) && unfinished(state).length > 0) {
     state.status = 'suspended'
@@ -68,17 +69,17 @@ export function edited(state: RunState): boolean {
   return state.missing.length > 0 || state.changed.length > 0
 }
 
-/** Tasks that a person's edit of the journal left unfinished: something is missing or changed behind the start of their last attempt. */
+/** Tasks that a person's edit of the journal left unfinished: something is missing or changed after the start of their last attempt. */
 export function undone(state: RunState): TaskState[] {
   const touched = [...state.missing, ...state.changed].reduce((most, seq) => Math.max(most, seq), 0)
   return unfinished(state).filter((task) => {
-    // in a run that was completed, a task that was never begun had inherited its output
+    // in a completed run, a task that was never started had inherited its output
     if (task.attempts.length === 0) return state.suspended?.reason === 'edited'
     return touched > begin(state, state.attempts.get(task.attempts.at(-1) ?? ''))
   })
 }
 
-/** The entry with which the conversation of an attempt began, in whatever attempt that was. */
+/** The entry at which the conversation of an attempt began, in whichever attempt that was. */
 function begin(state: RunState, attempt: AttemptState | undefined): number {
   const carried = attempt?.carries && state.attempts.get(attempt.carries.path)
   return carried ? begin(state, carried) : (attempt?.seq ?? Infinity)

@@ -2,7 +2,7 @@
 import type { StoredOutput } from '../entries.ts'
 import type { AttemptState, RunState, TaskState } from './state.ts'
 
-/** In the attempt, in those that it carries on, and in what was done within. */
+/** In the attempt, in those that it continues, and in the attempts nested in it. */
 export function limitedIn(state: RunState, task: TaskState, attempt: AttemptState): Pick<StoredOutput, 'limited'> {
   const chain = [attempt]
   for (let before = attempt.carries; before; before = chain.at(-1)?.carries) {

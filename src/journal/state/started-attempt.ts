@@ -20,7 +20,7 @@ export function startedAttempt(state: RunState, entry: EntryOf<'task.started'>):
     ...(entry.carries && !carriesItself(state, path, entry.carries.path) ? { carries: entry.carries } : {}),
     after: entry.prev,
     ...(entry.child ? { child: childRun(state.run, path) } : {}),
-    // what it was told was removed by hand: nobody can go on with it
+    // what it was told was removed by hand, so it cannot be continued
     status: isWhole ? 'open' : 'void',
     accepted: [],
     turns: entry.code ? [codeTurn(path, entry, state.inputs)] : [],

@@ -33,10 +33,10 @@ export interface RunState {
   version: string
   status: RunStatus
   inputs: { readonly [name: string]: Json }
-  /** The inputs as the caller gave them, where `beforeKickoff` made others of them. */
+  /** The inputs as the caller gave them, where `beforeKickoff` changed them. */
   given?: { readonly [name: string]: Json }
   parent?: Parent
-  /** The attempt of another run that has this one as its work. Which run that is, the run's name says: `callerOf`. */
+  /** The attempt of another run that this run is the work of. The run's name says which run that is: `callerOf`. */
   caller?: EntryBodies['run.created']['caller']
   plan?: readonly PlannedTask[]
   reuse?: { readonly maxAgeSeconds?: number }
@@ -46,7 +46,7 @@ export interface RunState {
   owner: Owner
   /** How many processes have worked on the run: one, and one more for each resume. */
   lives: number
-  /** Resumes since the last step was recorded: a run that kills its process every time is not tried for ever. */
+  /** Resumes since the last step was recorded: a run that kills its process every time must not be tried forever. */
   fruitless: number
   /** Why a suspended run is suspended. */
   suspended?: EntryBodies['run.suspended'] | { readonly reason: 'edited' }
@@ -77,12 +77,12 @@ export interface RunState {
   effects?: 'ask' | 'again' | 'never'
   /** The last entry. */
   seq: number
-  /** Entries that are not there any more, and lines that were changed: a person's edit, or damage, not yet recorded by a resume. */
+  /** Entries that are missing, and lines that were changed: a person's edit, or damage, not yet recorded by a resume. */
   missing: number[]
   changed: number[]
-  /** Entries that were missing when a resume recorded it. */
+  /** Entries that a resume recorded as missing. */
   lost?: readonly number[]
-  /** A resume has recorded such an edit: what stands in the journal is not only what happened. */
+  /** A resume has recorded such an edit: the journal holds more than what happened. */
   handEdited?: boolean
   /** A type or version that this code does not know: the run can be read, not resumed. */
   unknown?: string
@@ -94,7 +94,7 @@ export interface AskedQuestion {
   answer?: Answer
   /** The answer has allowed its one call. */
   used?: boolean
-  /** The task was edited or is executed anew, so nobody needs the answer any more. */
+  /** The task was edited or is executed again, so the answer is no longer needed. */
   withdrawn?: boolean
 }
 
@@ -102,7 +102,7 @@ export type TaskStatus = 'pending' | 'running' | 'completed' | 'failed' | 'skipp
 
 export interface TaskState extends DeclaredTask {
   status: TaskStatus
-  /** How a completed task came by its output. */
+  /** How a completed task got its output. */
   source?: 'executed' | 'inherited' | 'edited'
   output?: StoredOutput
   /** Where an inherited output was made. */
@@ -123,7 +123,7 @@ export interface TaskState extends DeclaredTask {
   lost?: readonly number[]
   /** The same, in a run that this one was made from. */
   lostBefore?: LostEntries
-  /** A person wants it executed: no stored output stands in for that. */
+  /** A person wants it executed: no stored output replaces that. */
   again?: boolean
   /** The entry that completed the task when its callbacks returned. */
   told?: number
@@ -155,21 +155,21 @@ export interface AttemptState {
   readonly agent: string
   readonly startedAt: string
   readonly carries?: { readonly path: string; readonly message: string }
-  /** open: goes on behind its last recorded step. refused: a new attempt carries it on. void: given up, the next one starts fresh. */
+  /** open: continues after its last recorded step. refused: a new attempt continues it. void: given up, the next one starts fresh. */
   status: 'open' | 'completed' | 'refused' | 'failed' | 'void'
   refusal?: string
   /** Who refused it: the schema, a guardrail, or a person. */
   refusedBy?: string
-  /** What the guardrails that have accepted its answer made of it, in their order. */
+  /** Its answer as each guardrail that accepted it returned it, in their order. */
   readonly accepted: { readonly raw?: string }[]
-  /** Of a nested one: what it came to. */
+  /** Of a nested attempt: its result. */
   answer?: string
   /** The hash of the line before the one that started it. */
   readonly after: string
-  /** The run that the attempt at a task which is a crew is, and what that has spent, by model. */
+  /** For a task that is a crew: the run that this attempt is, and what that has spent, by model. */
   readonly child?: string
   spent?: { readonly [model: string]: Usage }
-  /** The newest: what stands in for the older part of its conversation. */
+  /** The newest summary, which replaces the older part of its conversation. */
   summary?: SummaryState
   readonly turns: TurnState[]
 }
@@ -177,7 +177,7 @@ export interface AttemptState {
 export type SentRequest = Omit<PinnedRequest, 'message'> & { readonly message: string }
 
 export interface SummaryState {
-  /** The last turn that it covers, in this attempt or in one that it carries on. */
+  /** The last turn that it covers, in this attempt or in one that it continues. */
   readonly through: string
   readonly text: string
   readonly seq: number
@@ -204,7 +204,7 @@ export interface CallState {
   cacheKey?: string
   /** How often it was started. */
   times: number
-  /** Called, and ended without anyone knowing how: aborted or timed out. A call without an outcome after a crash is one too. */
+  /** Called, and it is unknown how it ended: aborted or timed out. So is a call without an outcome after a crash. */
   abandoned?: string
   outcome?: ToolOutcome
   source?: EntryBodies['tool.returned']['source']
@@ -222,7 +222,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
 
 type MutableUsage = { -readonly [K in keyof Usage]: Usage[K] }
 
-/** In place: a run may have ten thousand steps to sum up. */
+/** In place: a run may have ten thousand steps to add up. */
 export function addTo(sum: MutableUsage, usage: Usage): void {
   sum.calls += usage.calls
   sum.input += usage.input
@@ -245,7 +245,7 @@ export function spentOn(state: RunState, task: TaskState): Usage {
   return sum
 }
 
-/** What was asked of a model: one call, or all that the run of a task which is a crew has made of that model. */
+/** Calls of a model: one, or for a task that is a crew, all that its run has made of that model. */
 export interface ModelCalls {
   readonly model: string
   readonly usage: Usage
@@ -254,7 +254,7 @@ export interface ModelCalls {
   readonly own: boolean
 }
 
-/** All model calls of the attempts at a task in this run, with those for it: delegations, judges, the run of a crew. */
+/** All model calls of the attempts at a task in this run, including those made for it: delegations, judges, the run of a crew. */
 export function modelCalls(state: RunState, { attempts, nested }: TaskState): ModelCalls[] {
   return [...attempts, ...nested].flatMap((path) => {
     const attempt = state.attempts.get(path)

@@ -1,19 +1,19 @@
-// The life of a child process and of all that it starts. They do not outlive this process, not even when this one is killed: a shell
-// waits for the end of a pipe that only this process holds, and then ends the child's process group. Handlers of signals were the
-// other way; they know nothing of SIGKILL, which crews must survive, and change what SIGTERM does to a program that has some too.
+// Ends a child process and everything it starts. They do not outlive this process, even when it is killed: a shell
+// waits for the end of a pipe that only this process holds, and then ends the child's process group. Signal handlers were the
+// alternative; they miss SIGKILL, which crews must survive, and change what SIGTERM does to a program that has its own.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
 
 export interface Guard {
-  /** Tells the child, and what it started, to end; once. */
+  /** Asks the child, and what it started, to end; once. */
   tell(): void
-  /** Ends them. */
+  /** Kills them. */
   force(): void
-  /** Neither the child, nor what it started, nor the guard is there any more. Begins by itself when the child has ended. */
+  /** Resolves when the child, what it started, and the guard are all gone. Starts automatically when the child has ended. */
   readonly over: Promise<void>
 }
 
-/** How long somebody who was told to end may take, in milliseconds. */
+/** How long a process that was asked to end may take, in milliseconds. */
 export const patience = 2000
 
 const script =
@@ -35,7 +35,7 @@ export function guard(child: ChildProcess): Guard {
     for (let waited = 0; waited < patience && signalGroup(child, 0); waited += 50) await delay(50)
     force()
     await shell.end()
-    // who left the group may still hold the pipe, and would keep us waiting for its end
+    // a process that left the group may still hold the pipe, and would keep us waiting
     setTimeout(() => child.stdout?.destroy(), 500).unref()
   }
   return { tell, force, over: end() }
@@ -51,7 +51,7 @@ function startShell(child: ChildProcess): { end(): Promise<void> } {
   shell.stdin.on('error', () => {})
   const ended = new Promise<void>((resolve) => {
     shell.once('exit', () => resolve())
-    // without a shell, a server is told by the end of its stdin alone
+    // without a shell, only the end of its stdin tells a server to stop
     shell.once('error', () => resolve())
   })
   return {
@@ -67,7 +67,7 @@ function exitOf(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => void child.once('exit', () => resolve()))
 }
 
-/** Whether there was anybody. The group has the child's id for as long as somebody is in it. */
+/** Whether any process was left. The group has the child's id for as long as a process is in it. */
 function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(-(child.pid as number), signal)
@@ -76,7 +76,7 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** Windows has no groups of processes and no such shell: what exits in order takes the child along. */
+/** Windows has no process groups and no such shell: only a process that exits normally takes the child with it. */
 function guardByExit(child: ChildProcess): Guard {
   const end = (): void => void child.kill()
   process.once('exit', end)

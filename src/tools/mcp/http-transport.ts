@@ -1,22 +1,22 @@
 // The SDK's transports over HTTP, with a fetch that adds what they lack: a request whose stream ends without an answer is answered
-// (the SDK would wait for ever), one that is given up is cancelled at the server, and no socket stays open between calls.
+// (the SDK would wait forever), one that is given up is cancelled at the server, and no socket stays open between calls.
 import { lost, type HttpTransport, type Message } from './mcp-client.ts'
 import type { HttpServer } from './mcp-server.ts'
 import { cancelled } from './stdio-transport.ts'
 
-/** What is learnt of the connection while calls are made. */
+/** What is learnt about the connection while calls are made. */
 export interface Heard {
   /** The session is unknown to the server, which therefore did not even look at the request. */
   expired(): void
-  /** The next call had better begin anew. */
+  /** The next call should open a new connection. */
   gone(how: string): void
 }
 
 const patience = 2000
-/** The last version in which a closed connection does not cancel a request by itself. */
+/** The last version in which a closed connection does not itself cancel a request. */
 const lastWithNotice = '2025-11-25'
 
-/** `quiet` settles when no cancellation is under way. */
+/** `quiet` settles when no cancellation is in progress. */
 export function httpTransport(
   { url, headers = {}, type = 'http' }: HttpServer,
   heard: Heard,
@@ -26,10 +26,10 @@ export function httpTransport(
 
   const watched: typeof fetch = async (address, init = {}) => {
     const { method = 'GET' } = init
-    // The stream for messages that nobody asked for. Nothing in it is of use here, and it would keep the process alive.
+    // The stream for messages that are not answers. Nothing in it is used here, and it would keep the process alive.
     if (method === 'GET' && type === 'http') return new Response(null, { status: 405 })
     const sent = new Headers(init.headers)
-    // A connection that was kept may be closed by the server at the moment of the next call: for a `once` tool, a doubt for nothing.
+    // The server may close a kept connection at the moment of the next call: for a `once` tool, a needless doubt.
     sent.set('connection', 'close')
     const request = requestIn(init.body)
     if (request) asked.add(request.id)
@@ -65,7 +65,7 @@ export function httpTransport(
 const versionHeader = 'mcp-protocol-version'
 const sessionHeader = 'mcp-session-id'
 
-/** The stream, and behind it an answer to each request that it left without one. To a request that has its answer it means nothing. */
+/** The stream, followed by an answer to each request that it left without one. A request that has its answer ignores it. */
 async function* withEnd(
   body: ReadableStream<Uint8Array>,
   waiting: () => Iterable<string | number>,

@@ -1,4 +1,4 @@
-// The part of `@ai-sdk/mcp` that Reprise uses, and its loading. Spelled out here, so that our declarations can be read without it.
+// The part of `@ai-sdk/mcp` that Reprise uses, and its loading. Spelled out here, so that our type declarations work without it.
 import { whenMissing } from '../../optional-package.ts'
 
 export interface McpClient {
@@ -45,7 +45,7 @@ export interface Transport {
   onmessage?: (message: Message) => void
 }
 
-/** The ways that the client brings along. */
+/** The transports that come with the client. */
 export interface HttpTransport {
   readonly type: 'http' | 'sse'
   readonly url: string
@@ -53,7 +53,7 @@ export interface HttpTransport {
   readonly fetch: typeof globalThis.fetch
 }
 
-/** The code of an error that no server sends: the answer to a request whose answer will not come any more. */
+/** The code of an error that no server sends: it answers a request whose real answer will not come. */
 export const lostCode = -1
 
 export function lost(id: string | number, message: string): Message {

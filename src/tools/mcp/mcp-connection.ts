@@ -1,5 +1,5 @@
 // The connection to one server: opened, opened again by the next call when it was lost, closed. A call ends in one of three ways:
-// with an answer, with an error that says that it did not happen or went wrong, or with OUTCOME_UNKNOWN when nobody can tell.
+// with an answer, with an error that says that it did not happen or went wrong, or with OUTCOME_UNKNOWN.
 import { RepriseError } from '../../errors.ts'
 import { createClient, type McpClient, type McpToolDefinition } from './mcp-client.ts'
 import { adviceFor, failureOf, wordsOf } from './mcp-failure.ts'
@@ -19,7 +19,7 @@ interface Link {
   readonly client: McpClient
   readonly definitions: readonly McpToolDefinition[]
   readonly health: Health
-  /** Calls under way. */
+  /** Calls in progress. */
   calls: number
   close(): Promise<void>
 }
@@ -27,7 +27,7 @@ interface Link {
 interface Health {
   /** How the connection was lost; the next call opens another. */
   gone?: string
-  /** The server refused a request since it does not know the session. */
+  /** The server refused a request because it doesn't know the session. */
   expired?: boolean
 }
 
@@ -54,7 +54,7 @@ export async function openConnection(
 
   async function reach(): Promise<Link> {
     let lost = ''
-    // the second is a new one; if that is lost too, one more would hardly do better
+    // the second connection is new; if that is lost too, a third is unlikely to do better
     for (let round = 0; round < 2; round += 1) {
       checkOpen()
       const seen = (current ??= open())
@@ -83,7 +83,7 @@ export async function openConnection(
     async call(tool, input, signal) {
       for (let again = false; ; again = true) {
         const link = await reach()
-        // whoever gave the call up while the server was started must not find it made
+        // a call that was given up while the server started must not be made
         signal.throwIfAborted()
         link.calls += 1
         try {
@@ -105,7 +105,7 @@ export async function openConnection(
   }
 }
 
-/** The signal reaches the transport only while the call is under way: what has ended is not cancelled. */
+/** The signal reaches the transport only while the call is in progress: a call that has ended is not cancelled. */
 async function ask(client: McpClient, name: string, input: { [name: string]: unknown }, signal: AbortSignal) {
   const controller = new AbortController()
   const stop = (): void => controller.abort(signal.reason)
@@ -144,7 +144,7 @@ async function openLink(
     const why = late.signal.aborted ? `it did not answer within ${seconds} s` : (health.gone ?? wordsOf(error, clean))
     const last = clean.error(stdio?.lastWords() ?? '').slice(-500)
     const said = last === '' ? '' : `; it said: ${last}`
-    // the client's own error is no cause to hand on: it holds the address and what the server sent
+    // the client's own error is not passed on as the cause: it holds the address and what the server sent
     throw new RepriseError('MCP_FAILED', `${name} cannot be used: ${why}${said}${adviceFor(error, server)}`)
   } finally {
     clearTimeout(timer)

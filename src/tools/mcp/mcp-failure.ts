@@ -1,10 +1,10 @@
-// What went wrong with a server, in words, and whether what it was told to do can have happened all the same.
+// What went wrong with a server, in words, and whether the call may have happened anyway.
 import { messageOf, RepriseError } from '../../errors.ts'
 import { lostCode } from './mcp-client.ts'
 import type { Cleaner } from './mcp-secrets.ts'
 import { isStdio, type HttpServer, type StdioServer } from './mcp-server.ts'
 
-/** An error for what surely did not happen or was answered with an error; OUTCOME_UNKNOWN for the rest. */
+/** An error for a call that certainly did not happen or was answered with an error; OUTCOME_UNKNOWN for the rest. */
 export function failureOf(error: unknown, gone: string | undefined, name: string, clean: Cleaner): Error {
   const { code, statusCode } = error as { readonly code?: unknown; readonly statusCode?: number }
   const words = wordsOf(error, clean)
@@ -28,15 +28,15 @@ const neverSent = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ])
 
-/** Cleaned before it is cut: a credential that is cut in two is none any more that can be found. */
+/** Cleaned before it is cut: half a credential can no longer be found. */
 export function wordsOf(error: unknown, clean: Cleaner): string {
   const { statusCode, responseBody } = error as { readonly statusCode?: number; readonly responseBody?: string }
   if (statusCode !== undefined)
     return `it answered with HTTP ${statusCode}${responseBody ? `: ${clean.error(responseBody).slice(0, 300)}` : ''}`
-  // fetch says no more than "fetch failed"; why is in its cause, which is several errors in one when a host has several addresses
+  // fetch says no more than "fetch failed"; the reason is in its cause, which holds several errors when a host has several addresses
   const texts = causesOf(error).map((cause, index) => {
     const text = clean.error(messageOf(cause)) || (typeof cause.code === 'string' ? cause.code : '')
-    // what did not fit a schema is a page of JSON
+    // an error about a value that did not fit a schema is a page of JSON
     return index === 0 ? text : text.replaceAll(/\s+/g, ' ').slice(0, 200)
   })
   return [...new Set(texts)].filter((text) => text !== '').join(': ')

@@ -16,7 +16,7 @@ interface Block {
 }
 
 /**
- * The structured content; else the text, when that is all there is; else the list of blocks. Throws what the server calls an error.
+ * The structured content; otherwise the text, if that is all there is; otherwise the list of blocks. Throws what the server reports as an error.
  * Images, sounds and other binary content are described and left out: as base64 in a tool's result they would be paid for by the
  * token and understood by no model.
  */

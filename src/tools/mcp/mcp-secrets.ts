@@ -7,9 +7,9 @@ import { isStdio, type HttpServer, type StdioServer } from './mcp-server.ts'
 
 export interface Cleaner {
   text(text: string): string
-  /** Of an error: also without what only looks like a credential. */
+  /** Of an error: also removes what only looks like a credential. */
   error(text: string): string
-  /** A copy in which every string, also a member's name, is cleaned. */
+  /** A copy in which every string is cleaned, member names included. */
   value<T>(value: T): T
 }
 

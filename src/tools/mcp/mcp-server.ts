@@ -1,21 +1,21 @@
-// What leads to an MCP server: a command to start, or an address. Checked before anything is started, and named in errors without
+// How to reach an MCP server: a command to start, or an address. Checked before anything is started, and named in errors without
 // anything that may be secret: an address may carry a key in its path, and a command in its arguments.
 import { basename } from 'node:path'
 import { RepriseError } from '../../errors.ts'
 import { listOf, oneOf, optional, text, wrong } from '../../checks.ts'
 
-/** A server that is started as a child process and spoken to over its standard input and output. */
+/** A server that is started as a child process and used over its standard input and output. */
 export interface StdioServer {
   readonly command: string
   readonly args?: readonly string[]
   /** Added to PATH, HOME and the like; the server sees nothing else of this process's environment. */
   readonly env?: { readonly [name: string]: string }
   readonly cwd?: string
-  /** What becomes of the server's stderr. Default `'ignore'`: its last lines are shown only when it does not start. */
+  /** What happens to the server's stderr. Default `'ignore'`: its last lines are shown only when it does not start. */
   readonly stderr?: 'ignore' | 'inherit'
 }
 
-/** A server that is there already. */
+/** A server that is already running. */
 export interface HttpServer {
   readonly url: string
   readonly headers?: { readonly [name: string]: string }
@@ -58,7 +58,7 @@ export function nameOf(server: StdioServer | HttpServer): string {
 /** Commands whose first argument is the program. */
 const launchers = new Set(['bun', 'bunx', 'deno', 'node', 'npx', 'pipx', 'python', 'python3', 'tsx', 'uvx'])
 
-/** A value that is not set is refused with its name: else a missing token is found out by a 401 in the middle of a run. */
+/** A value that is not set is refused by name: otherwise a missing token shows up as a 401 in the middle of a run. */
 function checkTexts(option: string, record: unknown): void {
   if (record === undefined) return
   if (typeof record !== 'object' || record === null || Array.isArray(record))

@@ -15,9 +15,9 @@ import { checkServer, httpKeys, isStdio, nameOf, stdioKeys, type HttpServer, typ
 export interface McpOptions {
   /** The tools to take, by the server's names. Default: all. */
   readonly only?: readonly string[] | ((name: string) => boolean)
-  /** Put before every name, for servers that have equal ones: `'files_'`. */
+  /** Put before every name, for servers with tools of the same name: `'files_'`. */
   readonly prefix?: string
-  /** By the server's names; before what the server says of its tools. */
+  /** By the server's names; overrides what the server says about its tools. */
   readonly effects?: { readonly [name: string]: Effect }
   /**
    * Tools whose results are kept for the run, as `cache` of a tool does: all that are `read`, or these, by the server's names. Tools of two
@@ -37,7 +37,7 @@ export type McpServer = StdioServer | HttpServer
 export interface McpTools extends AsyncDisposable {
   /** For `tools` of an agent or a task. */
   readonly tools: readonly Tool[]
-  /** Ends the server's process, or its session. Calls that are under way end as if the connection were lost. */
+  /** Ends the server's process, or its session. Calls in progress end as if the connection were lost. */
   close(): Promise<void>
 }
 
@@ -45,10 +45,10 @@ const keys = ['only', 'prefix', 'effects', 'cache', 'version', 'maxSeconds', 'co
 
 /**
  * Starts or reaches an MCP server and gives its tools. One that is annotated `readOnlyHint` is `read`, one with `idempotentHint` is
- * `idempotent`, all others are `once`; `effects` overrides. Annotations are the server's word: use them for servers that you trust.
+ * `idempotent`, all others are `once`; `effects` overrides. Annotations are the server's own claims: rely on them only for servers that you trust.
  *
  * MCP_FAILED when the server cannot be started or reached, CREW_INVALID when `@ai-sdk/mcp` is not installed or a tool's name is
- * not one that models take, OPTION_INVALID, OPTION_UNKNOWN for options that are not right or name tools that are not there.
+ * not one that models take, OPTION_INVALID, OPTION_UNKNOWN for options that are wrong or name tools that don't exist.
  */
 export async function mcpTools(options: McpServer & McpOptions): Promise<McpTools> {
   checkOptions(options)
@@ -111,7 +111,7 @@ function effectOf(annotations: McpToolDefinition['annotations']): Effect {
   return annotations?.idempotentHint === true ? 'idempotent' : 'once'
 }
 
-/** What is not `read` changes something: the second call may be meant as much as the first. */
+/** A tool that isn't `read` changes something: the second call may be as intended as the first. */
 function isCached(name: string, effect: Effect, options: McpServer & McpOptions): boolean {
   const { cache = false } = options
   if (typeof cache === 'boolean') return cache && effect === 'read'
@@ -128,14 +128,14 @@ function toolName(name: string, options: McpServer & McpOptions): string {
   throw new RepriseError('CREW_INVALID', words)
 }
 
-/** The server's own schema, and nothing is checked against it here: the server does that, and only it knows all its rules. */
+/** The server's own schema. Nothing is checked against it here: the server does that, and only it knows all its rules. */
 function schemaOf({ name, inputSchema }: McpToolDefinition, options: McpServer): AnswerSchema {
-  // what providers insist on, and servers whose tools take nothing leave out
+  // providers insist on these, and servers leave them out for tools without input
   const schema = strictJson({ type: 'object', properties: {}, ...inputSchema }, 'schema')
   if (!schema.ok || inputSchema['type'] === null || !['object', undefined].includes(inputSchema['type'] as string))
     throw new RepriseError(
       'SCHEMA_INVALID',
-      `${nameOf(options)} wants no object as the input of its tool ${name}; leave it out with only`,
+      `${nameOf(options)} does not take an object as the input of its tool ${name}; leave it out with only`,
     )
   const json = schema.value
   return {

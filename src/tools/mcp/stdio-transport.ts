@@ -1,8 +1,8 @@
 // A server as a child process: one JSON-RPC message per line over its stdin and stdout. The transport of the SDK is not used since
-// it neither waits for the end of the process nor tells a server that a call was cancelled. The promises here:
-// - nobody is left behind: close() asks (stdin ends), tells (SIGTERM) and forces (SIGKILL) the server and all that it started, and
-//   a guard does the same when this process is gone, however it went;
-// - an idle server does not keep this process alive, one with a request under way does.
+// it neither waits for the process to end nor tells a server that a call was cancelled. The promises here:
+// - no process is left running: close() ends the server and everything it started, first by closing stdin, then with SIGTERM, then
+//   with SIGKILL, and a guard does the same when this process is gone, however it ended;
+// - an idle server does not keep this process alive, one with a request in progress does.
 import { defined } from '../../defined.ts'
 import { spawn, type ChildProcess } from 'node:child_process'
 import type { Socket } from 'node:net'
@@ -17,7 +17,7 @@ export interface StdioTransport extends Transport {
   lastWords(): string
 }
 
-/** `gone` hears how the process ended. */
+/** `gone` is called with how the process ended. */
 export function stdioTransport(server: StdioServer, gone: (how: string) => void): StdioTransport {
   let child: ChildProcess | undefined
   let guarding: Guard | undefined
@@ -46,11 +46,11 @@ export function stdioTransport(server: StdioServer, gone: (how: string) => void)
       started.stderr?.setEncoding('utf8').on('data', (text: string) => (words = (words + text).slice(-2000)))
       readLines(started, (line) => {
         const message = readMessage(line, open)
-        // anything else is no answer: servers do log to stdout, and may answer what was given up
+        // anything else isn't an answer: servers do log to stdout, and may answer a request that was given up
         if (message && (message.method !== undefined || settle(Number(message.id)))) transport.onmessage?.(message)
       })
       ended = new Promise((resolve) =>
-        // behind `close` nothing more comes from its stdout
+        // after `close` nothing more comes from its stdout
         started.once('close', (code, signal) => {
           gone(signal === null ? `its process ended with code ${code}` : `its process was ended by ${signal}`)
           transport.onclose?.()
@@ -98,13 +98,13 @@ function start({ command, args = [], env = {}, cwd, stderr = 'ignore' }: StdioSe
     ...defined({ cwd }),
     env: { ...plainVariables(), ...env },
     stdio: ['pipe', 'pipe', stderr === 'inherit' ? 'inherit' : 'pipe'],
-    // a group of its own, so that what the server starts can be ended with it; npx is a chain of three processes
+    // a group of its own, so that the processes it starts can be ended with it; npx is a chain of three processes
     detached: process.platform !== 'win32',
     windowsHide: true,
   })
 }
 
-/** Not node:readline, for which U+2028 ends a line too: JSON may hold it. */
+/** Not node:readline, which also ends a line at U+2028: JSON may contain it. */
 function readLines(child: ChildProcess, take: (line: string) => void): void {
   const decoder = new StringDecoder('utf8')
   let parts: string[] = []
@@ -118,7 +118,7 @@ function readLines(child: ChildProcess, take: (line: string) => void): void {
   })
 }
 
-/** The message, or undefined for a line that is none. An answer that is none ends the request all the same. */
+/** The message, or undefined for a line that isn't one. An invalid answer ends its request anyway. */
 function readMessage(line: string, open: ReadonlySet<number>): Message | undefined {
   try {
     const value = JSON.parse(line) as Message | null
@@ -126,7 +126,7 @@ function readMessage(line: string, open: ReadonlySet<number>): Message | undefin
     if (typeof value.method === 'string') return value
     if (value.id === undefined || !open.has(Number(value.id))) return undefined
     const whole = 'result' in value || typeof value.error?.message === 'string'
-    return whole ? value : lost(value.id, 'it gave an answer that is none')
+    return whole ? value : lost(value.id, 'it gave an invalid answer')
   } catch {
     return undefined
   }
