@@ -1,11 +1,11 @@
-// What a value that a caller gives must be: a small set of named checks, each of which says it once, for messages and pages alike.
+// Checks of values that callers give: a small set of named ones. Each says once what it expects, for messages and the reference.
 import { RepriseError } from './errors.ts'
 import { describe } from './options.ts'
 
 export interface Check<Kept = unknown> {
   /** What is expected, as messages and the reference say it: `a whole number of at least 1`. */
   readonly expected: string
-  /** The value as it is kept. `what` names it: `retries of task "note"`. OPTION_INVALID, or the code of what it should have been. */
+  /** The value as it is kept. `what` names it: `retries of task "note"`. OPTION_INVALID, or the code for the kind of value expected. */
   read(what: string, value: unknown): Kept
 }
 
@@ -54,7 +54,7 @@ export function whole(least: number, most: number = Number.MAX_SAFE_INTEGER): Ch
   return check(`a whole number${range(least, most)}`, (value) => Number.isInteger(value) && within(value, least, most))
 }
 
-/** The longest time that a timer takes, in seconds: 24 days. A longer one would go off at once. */
+/** The longest time that a timer takes, in seconds: 24 days. A longer one would fire at once. */
 export const longestSeconds = 2_147_483
 
 export const seconds: Check<number> = check(`seconds, from 0.001 to ${longestSeconds}`, (value) =>
@@ -81,7 +81,7 @@ export function listOf<Item>(expected: string, of: string, fits: (item: unknown)
   }
 }
 
-/** A moment as stores compare it. */
+/** A time as stores compare it. */
 export const time: Check<string> = {
   expected: 'a Date, or a text such as 2026-01-31T12:00:00Z',
   read(what, value) {
@@ -91,7 +91,7 @@ export const time: Check<string> = {
     throw new RepriseError('OPTION_INVALID', `${what} is a Date without a time; give ${time.expected}`)
   },
 }
-/** What else Date takes ("1", "May") is seldom what was meant. */
+/** The other texts that Date accepts ("1", "May") are seldom what was meant. */
 const isoDate = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}\S*)?$/
 
 function within(value: unknown, least: number, most: number): boolean {

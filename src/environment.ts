@@ -30,7 +30,7 @@ export function environment(): Environment {
   return {
     model: read('REPRISE_MODEL'),
     store: read('REPRISE_STORE'),
-    // A getter, since a mistake in this variable must not stop those who only ask for another one.
+    // A getter, since a mistake in this variable must not stop code that only reads another one.
     get leaseSeconds() {
       return positiveNumber('REPRISE_LEASE_SECONDS')
     },
@@ -50,12 +50,12 @@ export function keysSet(): readonly { readonly name: string; readonly set: boole
   return keyVariables.map((name) => ({ name, set: read(name) !== undefined }))
 }
 
-/** Those of them whose value no request can carry. */
+/** Those of them whose value cannot be sent in a request. */
 export function keysUnfit(): readonly string[] {
   return keyVariables.filter((name) => /[^\x21-\x7e]/.test(read(name) ?? ''))
 }
 
-/** The values that must never be seen in a journal, a log or an error: also those that only a package or a tool reads. */
+/** The values that must never be seen in a journal, a log or an error, including those that only a package or a tool reads. */
 export function secrets(): readonly string[] {
   const others = Object.keys(process.env).filter((name) => keyNames.test(name) && !keyVariables.includes(name))
   const long = others.map(read).filter((value) => value !== undefined && value.length >= 12 && !value.startsWith('/'))
@@ -64,13 +64,13 @@ export function secrets(): readonly string[] {
 /** GROQ_API_KEY, GITHUB_TOKEN, AWS_SECRET_ACCESS_KEY, DB_PASSWORD */
 const keyNames = /(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|SECRET_KEY|PRIVATE_KEY)$/
 
-/** Those in which a credential may be, such as a password or a key in the query. */
+/** Variables that may contain a credential, such as a password or a key in the query. */
 export function addresses(): readonly string[] {
   const names = ['OPENAI_BASE_URL', 'ANTHROPIC_BASE_URL', 'OLLAMA_BASE_URL', 'REPRISE_STORE']
   return names.map(read).filter((value) => value !== undefined)
 }
 
-/** What a program that Reprise starts is given: enough to find commands and its home, and no key. */
+/** What a program that Reprise starts is given: enough to find commands and its home, but no key. */
 export function plainVariables(): { readonly [name: string]: string } {
   const found = plainNames.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]))
   return Object.fromEntries(found) as { readonly [name: string]: string }

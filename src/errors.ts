@@ -1,9 +1,9 @@
 // One error class and one closed table of codes. The code is the contract; messages may be reworded. Each code knows
 // whether trying the same thing again can help, so callers need not guess from the text. What happened and what can be done
-// next are data; the message puts both into the library's words.
+// next are data; the message says both in the library's words.
 import { nextWords, type Next } from './next.ts'
 
-/** Every code, with whether the same call may succeed when it is simply made again. */
+/** Every code, with whether the same call may succeed when simply made again. */
 export const errorCodes = {
   ANSWER_INVALID: { retry: false, meaning: 'an answer does not fit its question' },
   BLOB_MISSING: { retry: false, meaning: 'a journal refers to a stored value that is not there' },
@@ -24,7 +24,7 @@ export const errorCodes = {
   ITERATIONS_EXHAUSTED: { retry: false, meaning: 'an agent kept calling tools past maxIterations' },
   JOURNAL_DAMAGED: {
     retry: false,
-    meaning: 'a journal, or a value stored beside it, is not as it was written, or was written by newer code',
+    meaning: 'a journal, or a value stored with it, is not as it was written, or was written by newer code',
   },
   LEASE_LOST: { retry: true, meaning: 'another process took the run over, so nothing more may be appended' },
   MCP_FAILED: { retry: true, meaning: 'an MCP server could not be started or reached, or did not list its tools' },
@@ -52,11 +52,11 @@ export const errorCodes = {
   RUN_ABANDONED: { retry: false, meaning: 'the run has not ended, and nobody executes it; resume it' },
   RUN_CANCELLED: { retry: false, meaning: 'the run was cancelled' },
   RUN_ENDED: { retry: false, meaning: 'the run is completed or cancelled and takes no more changes' },
-  RUN_EXISTS: { retry: false, meaning: 'the store has another run of the id of one to be imported' },
+  RUN_EXISTS: { retry: false, meaning: 'the store has another run with the id of the one to import' },
   RUN_HELD: { retry: true, meaning: 'another process is executing the run' },
-  RUN_NEEDED: { retry: false, meaning: 'the run works for another one, and is deleted with that' },
+  RUN_NEEDED: { retry: false, meaning: 'the run works for another one, and is deleted together with it' },
   RUN_NOT_FOUND: { retry: false, meaning: 'there is no such run in the store' },
-  SCHEMA_INVALID: { retry: false, meaning: 'a schema is no Standard Schema, or gives no JSON Schema' },
+  SCHEMA_INVALID: { retry: false, meaning: "a schema isn't a Standard Schema, or gives no JSON Schema" },
   SEQ_CONFLICT: { retry: true, meaning: 'a journal has moved on since it was read' },
   STORE_FAILED: { retry: true, meaning: 'the store could not be read or written' },
   STORE_INVALID: { retry: false, meaning: 'a store URL is not one that Reprise knows, or the store cannot be opened' },
@@ -71,7 +71,7 @@ export type ErrorCode = keyof typeof errorCodes
 export interface ErrorDetails {
   readonly runId?: string | undefined
   readonly task?: string | undefined
-  /** The tasks that failed, from the outermost inwards: what happened is told as theirs. */
+  /** The tasks that failed, from the outermost inwards: the message names them. */
   readonly tasks?: readonly string[] | undefined
   readonly next?: Next | undefined
   readonly cause?: unknown
@@ -80,7 +80,7 @@ export interface ErrorDetails {
 const brand: unique symbol = Symbol.for('reprise.error') as never
 
 /**
- * What every failure of Reprise is. `code` is the contract; `runId` and `task` say where it happened, `next` what can be done about
+ * The error class of Reprise. `code` is the contract; `runId` and `task` say where it happened, `next` what can be done about
  * it. `message` is `facts` with that in the library's words.
  */
 export class RepriseError extends Error {
@@ -91,7 +91,7 @@ export class RepriseError extends Error {
   readonly facts: string
   readonly runId: string | undefined
   readonly task: string | undefined
-  /** Of a run that failed in a task: its name, and after it those of the tasks within it that failed, where it is a crew. */
+  /** Of a run that failed in a task: its name, followed, if it is a crew, by the names of the tasks within it that failed. */
   readonly tasks: readonly string[] | undefined
   readonly next: Next | undefined
 
@@ -123,8 +123,8 @@ export class RepriseError extends Error {
 Object.defineProperty(RepriseError.prototype, brand, { value: true })
 
 /**
- * What anything that was thrown says happened, to be told within another sentence: of an error of ours without advice, which only its
- * own message ends with. Also of what isn't an Error, has a message that isn't a text, or cannot be made a string.
+ * What happened, according to anything that was thrown, for use within another sentence: an error of ours without its advice, which
+ * belongs only at the end of its own message. Also works for what isn't an Error, has a message that isn't a text, or cannot be made a string.
  */
 export function messageOf(error: unknown): string {
   if (RepriseError.isInstance(error)) return error.facts
@@ -140,7 +140,7 @@ export function asRepriseError(error: unknown): RepriseError {
   return RepriseError.isInstance(error) ? error : new RepriseError('TASK_FAILED', messageOf(error), { cause: error })
 }
 
-/** The same error, told in other words. */
+/** The same error, in other words. */
 export function reworded(error: RepriseError, reason: string, details: ErrorDetails = {}): RepriseError {
   const { code, runId, task, next } = error
   return new RepriseError(code, reason, { runId, task, next, cause: error, ...details })

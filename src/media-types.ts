@@ -1,4 +1,4 @@
-// Which kind a file is of: by its name, else by its first bytes. Not every kind there is, but those that models are given.
+// The media type of a file: by its name, otherwise by its first bytes. Not every type there is, but those that models are given.
 
 const byExtension: { readonly [extension: string]: string } = {
   pdf: 'application/pdf',
@@ -24,7 +24,7 @@ const byExtension: { readonly [extension: string]: string } = {
   mp4: 'video/mp4',
 }
 
-/** First bytes, in Latin-1; `at` is where they stand. */
+/** First bytes, in Latin-1; `at` is their offset. */
 const byBytes: readonly {
   readonly begins: string
   readonly at?: number
@@ -43,7 +43,7 @@ const byBytes: readonly {
   { begins: 'ftyp', at: 4, type: 'video/mp4' },
 ]
 
-/** Undefined when neither tells. */
+/** Undefined when neither says. */
 export function mediaTypeOf(name: string, bytes: Uint8Array): string | undefined {
   const extension = /\.(\w+)$/.exec(name)?.[1]?.toLowerCase()
   const named = extension === undefined || !Object.hasOwn(byExtension, extension) ? undefined : byExtension[extension]

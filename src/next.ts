@@ -1,4 +1,4 @@
-// What can be done next, as data. Errors and results carry it; words are made of it where somebody reads them: the library names a
+// What can be done next, as data. Errors and results carry it; it is put into words where somebody reads them: the library names a
 // method, the command line a command that works as printed (src/cli/write-command.ts).
 
 /** Every act, with what it needs. */
@@ -35,7 +35,7 @@ export const purposes: { readonly [A in Act]: string } = {
   fork: 'use another id, or make a new run from it',
   refresh: 'execute what is stale or missing in a new run',
   answer: 'answer',
-  invalidate: 'have it done anew',
+  invalidate: 'have it done again',
   cancel: 'end it',
   delete: 'delete that run',
   show: 'look at it',

@@ -1,5 +1,5 @@
 // The options of an object, each declared once. A table feeds the names, the checks, the defaults, the suggestions, the fields of YAML
-// files and the reference page; the compiler holds it equal to the interface of its options.
+// files and the reference page; the compiler checks that it matches the interface of its options.
 import type { Check } from './checks.ts'
 import { RepriseError } from './errors.ts'
 import { describe, isRecord, nearest, own, refuseUnknown } from './options.ts'
@@ -10,9 +10,9 @@ export interface Option<Kept = unknown> {
   readonly does: string
   readonly required?: boolean
   readonly default?: Kept
-  /** What holds when it is left out, where that is not a value. */
+  /** What applies when it is left out, where that is not a value. */
   readonly leftOut?: string
-  /** CrewAI's names for it, where they are not this one. */
+  /** CrewAI's names for it, where they differ. */
   readonly crewai?: readonly string[]
 }
 
@@ -20,9 +20,9 @@ export interface Option<Kept = unknown> {
 export interface Lack {
   /** What to do instead. */
   readonly instead?: string
-  /** It cannot be switched off here; so false is what is refused, and not true. */
+  /** It cannot be switched off here, so false is refused, and true is not. */
   readonly alwaysOn?: true
-  /** It says how another option works, and asks for nothing by itself. */
+  /** It says how another option works, and requests nothing on its own. */
   readonly detail?: true
 }
 
@@ -31,19 +31,19 @@ export interface Names {
   readonly lacks: { readonly [crewai: string]: Lack }
 }
 
-/** The type of an option as it is kept: that of the object which is made, else as it is given. */
+/** The type of an option as it is kept: that of the finished object, otherwise as it is given. */
 export type KeptOptions<Options, Made> = {
   readonly [Name in keyof Options]-?: Name extends keyof Made
     ? Made[Name]
     : Options[Name] | ({} extends Pick<Options, Name> ? undefined : never)
 }
 
-/** `More` is what else a row says. One row less than the interface has, or one more, does not compile. */
+/** `More` is what else a row says. A missing row, or one that the interface doesn't have, does not compile. */
 export interface Table<Options, Made = unknown, More = unknown> extends Names {
   readonly object: 'agent' | 'task' | 'crew' | 'tool'
   /** What kind of object has these options, where there are several: `with run`. */
   readonly kind?: string
-  /** The option that tells one object from another. */
+  /** The option that identifies an object. */
   readonly called: keyof Options & string
   readonly options: {
     readonly [Name in keyof Options]-?: Option<KeptOptions<Options, Made>[Name]> &
@@ -58,8 +58,8 @@ export interface Table<Options, Made = unknown, More = unknown> extends Names {
 export type Filled<Kept> = undefined extends Kept ? unknown : { readonly default: Kept }
 
 /**
- * The options as they are kept, with their defaults. OPTION_UNKNOWN says what a name may have meant; OPTION_INVALID, or the code of what
- * a value should have been, names the option, the value and what is expected.
+ * The options as they are kept, with their defaults. OPTION_UNKNOWN says what a name may have meant; OPTION_INVALID, or the code for the
+ * kind of value expected, names the option, the value and what is expected.
  */
 export function readOptions<Options, Made>(table: Table<Options, Made>, options: unknown): KeptOptions<Options, Made> {
   const { object, called } = table
@@ -94,7 +94,7 @@ export function checkNames(
   })
 }
 
-/** What a name stands for: an option, under CrewAI's name or ours in whatever case, or something that Reprise lacks. */
+/** What a name means: an option, under CrewAI's name or ours in whatever case, or something that Reprise lacks. */
 export function findOption(
   names: Names,
   key: string,
@@ -112,7 +112,7 @@ export function spellings({ options }: Names, name: string): readonly string[] {
   return [...new Set([...(own(options, name)?.crewai ?? []), snakeCase(name), name])]
 }
 
-/** What to say of something that Reprise does not have. */
+/** What to say about something that Reprise does not have. */
 export function lacking({ alwaysOn, instead }: Lack): string {
   if (alwaysOn) return 'it is always on here; leave it out'
   return `this version of Reprise does not have it; leave it out${instead === undefined ? '' : `, and ${instead}`}`

@@ -1,4 +1,4 @@
-// Packages that only some users need, loaded when they are: who has not installed one is told what to do.
+// Packages that only some users need, loaded when needed: without one, the error says what to install.
 import { RepriseError } from './errors.ts'
 
 /** Whether it can be imported from here. Nothing is loaded. */
@@ -12,8 +12,8 @@ export function isInstalled(name: string): boolean {
 }
 
 /**
- * What to give to `catch` of the import of such a package. There and nowhere else: bundlers leave an import out that has
- * a `catch` of its own, and refuse one that has not, when the package is not installed. CREW_INVALID.
+ * Pass it to `catch` directly on the import of such a package, and nowhere else: when the package is not installed, bundlers leave
+ * out an import that has its own `catch`, and refuse one that doesn't. CREW_INVALID.
  */
 export function whenMissing(name: string, who: string): (error: unknown) => never {
   return (error) => {

@@ -1,4 +1,4 @@
-// Options objects refuse keys that they do not have, since a misspelt one would otherwise be ignored in silence.
+// Options objects refuse keys that they do not have, since a misspelt one would otherwise be silently ignored.
 import { RepriseError } from './errors.ts'
 
 /**
@@ -43,12 +43,12 @@ export function kindOf(value: object): string {
   return `${/^[aeiou]/i.test(name) ? 'an' : 'a'} ${name}`
 }
 
-/** An object that has members of its own making, or a module's exports: not a list, and no Promise or Map, in which a missing `await` would pass for nothing. */
+/** A plain object, or a module's exports: not a list, and not a Promise or Map, or a missing `await` would look like an empty object. */
 export function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
   return /^\[object (Object|Module)\]$/.test(Object.prototype.toString.call(value))
 }
 
-/** The member of that name which the record itself has: `constructor` and its kin are found on every object. */
+/** The record's own member of that name: `constructor` and the like are found on every object. */
 export function own<Value>(record: { readonly [name: string]: Value }, name: string): Value | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined
 }

@@ -1,5 +1,5 @@
-// Work that must not overlap, one piece after another in the order in which it was handed in. A piece that fails fails only whoever
-// handed it in.
+// Work that must not overlap, one piece after another in the order in which it was handed in. A failure reaches only the caller
+// that handed the piece in.
 
 export type Queue = <Result>(work: () => Promise<Result>) => Promise<Result>
 
@@ -15,7 +15,7 @@ export function serially(): Queue {
 export interface Queues {
   /** The queue of this name; those of other names do not wait for it. */
   <Result>(name: string, work: () => Promise<Result>): Promise<Result>
-  /** Resolves when nothing is under way under this name. */
+  /** Resolves when no work is in progress under this name. */
   idle(name: string): Promise<void>
 }
 

@@ -1,5 +1,5 @@
-// One model call, with its tries. The AI SDK is told to try once; trying again is done here, so that each failed try is on
-// record, the clock is a parameter, and a server that asks for a long wait is told apart from one that is busy for a moment.
+// One model call, with its tries. The AI SDK is told to try once; retries are done here, so that each failed try is
+// recorded, the clock is a parameter, and a server that asks for a long wait can be distinguished from one that is briefly busy.
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FailedTry, ChatMessage, ReplyPart, ToolDefinition, Usage } from '../journal/entries.ts'
 import type { Files } from '../journal/files.ts'
@@ -14,10 +14,10 @@ export interface ModelRequest {
   readonly model: LanguageModel | string | undefined
   readonly instructions: string
   readonly messages: readonly ChatMessage[]
-  /** The bytes of the files that the messages carry. */
+  /** The bytes of the files in the messages. */
   readonly files?: Files | undefined
   readonly tools: readonly ToolDefinition[]
-  /** `none`: the tools stay in the request (the conversation may hold calls of them), but the model is told to call none. */
+  /** `none`: the tools stay in the request (the conversation may contain calls of them), but the model is told to call none. */
   readonly toolChoice?: 'auto' | 'none' | undefined
   /** The JSON Schema of the answer. What comes back is not checked here. */
   readonly output?: Json | undefined
@@ -25,31 +25,31 @@ export interface ModelRequest {
   readonly settings?: { readonly [name: string]: Json } | undefined
   /** Tries after the first one; 2 when left out. */
   readonly maxRetries?: number | undefined
-  /** Of one try. Else `settings.timeoutSeconds`, else ten minutes. */
+  /** Of one try. Default: `settings.timeoutSeconds`, or else ten minutes. */
   readonly timeoutMs?: number | undefined
   readonly signal?: AbortSignal | undefined
   /** Waits, or rejects when the signal aborts. */
   readonly sleep?: ((milliseconds: number, signal: AbortSignal | undefined) => Promise<unknown>) | undefined
   readonly now?: (() => number) | undefined
   readonly random?: (() => number) | undefined
-  /** Hears what the provider cannot do of what was asked, such as a setting that the model does not have. */
+  /** Called with what the provider cannot do of what was asked, such as a setting that the model does not have. */
   readonly warn?: ((warning: string) => void) | undefined
-  /** Hears the reply while it is made. What comes back, and what it takes to get there, is the same with one and without. */
+  /** Gets the reply while it is produced. The result, and how it is reached, is the same with a listener and without. */
   readonly listener?: ModelListener | undefined
 }
 
 export interface ModelListener {
-  /** Asked right before each try: when nobody is there, the reply is asked for in one piece. */
+  /** Asked right before each try: when nobody listens, the reply is requested in one piece. */
   listening(): boolean
   said(kind: 'text' | 'reasoning', text: string): void
-  /** Whatever was said is void: that try failed. */
+  /** Discard what was said: that try failed. */
   reset(): void
 }
 
 export interface ModelReply {
   readonly parts: readonly ReplyPart[]
   readonly usage: Usage
-  /** Why the model stopped, for people. Whether to go on is decided by the calls in `parts`, since providers disagree on this. */
+  /** Why the model stopped, for people. Whether to continue is decided by the calls in `parts`, since providers disagree on this. */
   readonly finish: string
   readonly startedAt: string
   readonly tries: readonly FailedTry[]
@@ -85,7 +85,7 @@ export async function callModel(request: ModelRequest): Promise<ModelReply> {
       listener?.reset()
       signal?.throwIfAborted()
       tries.push({ at: iso(now()), error: describe(error) })
-      // tried again at once and beside the others: to listen must not fail a call
+      // tried again at once and not counted: listening must not fail a call
       if (streamed && isAgainstStreaming(error)) {
         lost = 1
         continue
@@ -104,7 +104,7 @@ async function defaultSleep(milliseconds: number, signal: AbortSignal | undefine
   try {
     await wait(milliseconds, undefined, signal === undefined ? {} : { signal })
   } catch (error) {
-    // It rejects with an AbortError of its own; callers were promised the reason that they gave.
+    // It rejects with its own AbortError; callers were promised the reason that they gave.
     signal?.throwIfAborted()
     throw error
   }

@@ -1,6 +1,6 @@
-// What tokens cost in US dollars. A user's own price comes first, else the data of a package that is loaded when it is first
-// needed and never asks the network. What is not known is undefined and never 0: a budget must not take a model without a
-// price for a free one. Wherever a price might be that of something else, it counts as not known.
+// What tokens cost in US dollars. A user's own price comes first, then the data of a package that is loaded when first
+// needed and never uses the network. An unknown price is undefined and never 0: a budget must not mistake a model without a
+// price for a free one. A price that might belong to something else counts as unknown.
 import { environment } from '../environment.ts'
 import type { Usage } from '../journal/entries.ts'
 import { givenPrice, type Price, type Prices } from './prices.ts'
@@ -12,7 +12,7 @@ export interface CostOptions {
   readonly at?: Date | undefined
 }
 
-// As `modelName` writes a provider, and as the package does. The package itself would also take `my-openai-proxy` for OpenAI.
+// As `modelName` writes a provider, and as the package does. The package itself would also mistake `my-openai-proxy` for OpenAI.
 const providers: ReadonlyMap<string, string> = new Map([
   ['openai', 'openai'],
   ['anthropic', 'anthropic'],
@@ -25,8 +25,8 @@ const providers: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * The dollars for what one model used; undefined when its price is not known, or the counts are not such as can be priced. Give
- * the usage of one call and add costs up with `addCost`: some models cost more per token in long calls, so that a sum of several
+ * The dollars for what one model used; undefined when its price is not known, or the counts can't be priced. Give
+ * the usage of one call and add costs up with `addCost`: some models cost more per token in long calls, so a sum of several
  * calls above such a limit has no known cost. Rejects only when the package of prices cannot be loaded.
  */
 export async function costOf(model: string, usage: Usage, options: CostOptions = {}): Promise<number | undefined> {
@@ -38,7 +38,7 @@ export async function costOf(model: string, usage: Usage, options: CostOptions =
   return builtInCost(providerId, model.slice(slash + 1), usage, options.at)
 }
 
-/** The sum, which is not known when one part of it is not. */
+/** The sum, which is unknown when one part of it is. */
 export function addCost(a: number | undefined, b: number | undefined): number | undefined {
   return a === undefined || b === undefined ? undefined : a + b
 }
@@ -60,7 +60,7 @@ function isPriceable({ calls, input, output, cacheRead = 0, cacheWrite = 0 }: Us
   return cacheRead + cacheWrite <= input && (calls === 0 || input + output > 0)
 }
 
-/** Whether a base URL leads to a server that is not the provider's and may serve anything under the name of a known model. */
+/** Whether a base URL leads to another server than the provider's, which may serve anything under the name of a known model. */
 function isElsewhere(providerId: string): boolean {
   const { openaiBaseUrl, anthropicBaseUrl } = environment()
   const url = { openai: openaiBaseUrl, anthropic: anthropicBaseUrl }[providerId]
@@ -82,12 +82,12 @@ async function builtInCost(
     )
     if (found === null || isOtherVersion(id, found.model.id)) return undefined
     const price = found.model_price
-    // Entries without a price of their tokens stand for what is billed in other ways or not published; they would cost 0.
+    // Entries without a price per token are for what is billed in other ways or not published; they would cost 0.
     if (price['input_mtok'] === undefined || price['output_mtok'] === undefined) return undefined
     const firstTier = Math.min(...Object.values(price).flatMap(tiersOf))
     return usage.calls > 1 && usage.input > firstTier ? undefined : found.total_price
   } catch {
-    // It throws on counts and on data that it cannot make sense of.
+    // It throws on counts and data that it cannot interpret.
     return undefined
   }
 }

@@ -1,5 +1,5 @@
-// Between the journal's own messages and those of the AI SDK, both ways. What a provider needs to go on comes in as its
-// metadata, is kept as `opaque`, and goes back as its options: so that a request can be made from a journal alone.
+// Converts between the journal's own messages and those of the AI SDK. What a provider needs to continue comes in as its
+// metadata, is kept as `opaque`, and goes back as its options, so that a request can be made from a journal alone.
 import type { ContentPart, ModelMessage, ToolSet } from 'ai'
 import type { ChatMessage, ReplyPart, ToolOutcome, ToolRequest } from '../journal/entries.ts'
 import { noFiles, type Files } from '../journal/files.ts'
@@ -33,14 +33,14 @@ function toModelMessage(message: ChatMessage, files: Files): ModelMessage {
 function saysSomething(part: ReplyPart): boolean {
   if (part.type === 'call' || part.text !== '') return true
   if (part.opaque === undefined) return false
-  // Reasoning without words is its encrypted form. A text without words matters only to Gemini, which signs it.
+  // Reasoning without text is its encrypted form. An empty text matters only to Gemini, which signs it.
   return part.type === 'reasoning' || /signature/i.test(JSON.stringify(part.opaque))
 }
 
 function toAssistantPart(part: ReplyPart): AssistantPart {
   const options = part.opaque === undefined ? {} : { providerOptions: part.opaque as ProviderOptions }
   if (part.type === 'call') {
-    // Providers take only an object as input, so a call that was no JSON goes back empty; its answer quotes what it was.
+    // Providers accept only an object as input, so a call that wasn't JSON goes back empty; its answer quotes what it was.
     const input = typeof part.input === 'object' && part.input !== null ? part.input : {}
     return { type: 'tool-call', toolCallId: part.id, toolName: part.tool, input, ...options }
   }
@@ -63,13 +63,13 @@ function toOutput(outcome: ToolOutcome): ToolPart['output'] {
     : { type: 'json', value: result as Extract<ToolPart['output'], { type: 'json' }>['value'] }
 }
 
-/** What a model said, in its order. Sources and files are left out: no provider wants them back. */
+/** What a model said, in order. Sources and files are left out: no provider wants them back. */
 export function toReplyParts(content: readonly ContentPart<ToolSet>[], tools: readonly string[]): ReplyPart[] {
   const parts = content.flatMap((part): ReplyPart[] => {
     if (part.type === 'tool-call') return part.providerExecuted === true ? [] : [toToolRequest(part, tools)]
     if (part.type !== 'text' && part.type !== 'reasoning') return []
     const opaque = opaqueOf(part.providerMetadata)
-    // Models of OpenAI write remarks on their way, as texts beside the answer. They are thoughts here, or a structured answer
+    // OpenAI's models write remarks before the answer, as separate texts. They are thoughts here, or a structured answer
     // would be remarks and JSON in one; toAssistantPart gives them back as what they were.
     const said = { type: isCommentary(opaque.opaque) ? 'reasoning' : part.type, text: part.text, ...opaque } as const
     return saysSomething(said) ? [said] : []
@@ -115,7 +115,7 @@ function opaqueOf(metadata: unknown): { readonly opaque?: Json } {
   return json.ok && JSON.stringify(json.value) !== '{}' ? { opaque: json.value } : {}
 }
 
-/** Whether a text is a remark of a model of OpenAI on its way to the answer. */
+/** Whether a text is a remark that an OpenAI model makes before its answer. */
 export function isCommentary(opaque: unknown): boolean {
   const openai = (opaque as { readonly openai?: { readonly phase?: Json } } | undefined)?.openai
   return openai?.phase === 'commentary'

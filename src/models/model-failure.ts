@@ -5,7 +5,7 @@ import type { FailedTry } from '../journal/entries.ts'
 import { redact } from '../secrets/redact.ts'
 import type { ResolvedModel } from './resolve/resolve-model.ts'
 
-/** A MODEL_FAILED error: what `model.failed` records, beside code and message. */
+/** A MODEL_FAILED error: what `model.failed` records, besides code and message. */
 export type ModelFailure = RepriseError & {
   readonly startedAt: string
   readonly tries: readonly FailedTry[]
@@ -47,7 +47,7 @@ export function isTemporary(error: unknown): boolean {
   return name === timeoutName || isRetryable === true || isUnreadable(error)
 }
 
-// OpenAI and those who speak like it, Anthropic, Google, llama.cpp, Bedrock and Together, xAI. Each has its own words, and most no code.
+// OpenAI and compatible servers, Anthropic, Google, llama.cpp, Bedrock and Together, xAI. Each has its own words, and most no code.
 const tooLongWords = [
   /context_length_exceeded|exceed_context_size|model_context_window_exceeded/,
   /maximum (context|prompt) length|available context size/i,
@@ -61,12 +61,12 @@ const tooLongWords = [
 export function isTooLong(error: unknown): boolean {
   const { statusCode = 400, responseBody = '' } = error as ApiCallError
   if ([401, 403, 429].includes(statusCode)) return false
-  // what arrived with a 200 is a reply that may speak of anything
+  // what arrived with a 200 is a reply that may be about anything
   const said = isUnreadable(error) ? messageOf(error) : `${messageOf(error)} ${responseBody}`
   return tooLongWords.some((words) => words.test(said))
 }
 
-// A reply that arrived but is no JSON, or not the JSON of a reply, was cut short or written by something on the way.
+// A reply that arrived but isn't JSON, or isn't the JSON of a reply, was cut short or written by something in between.
 function isUnreadable(error: unknown): boolean {
   const { statusCode } = error as ApiCallError
   return statusCode !== undefined && statusCode >= 200 && statusCode < 300
@@ -74,7 +74,7 @@ function isUnreadable(error: unknown): boolean {
 
 /**
  * Whether a streamed try failed because it was streamed: the server (or the user's account there) cannot do it and says so, or
- * it gives no sign of the end, as some servers do.
+ * it doesn't mark the end of the stream, as some servers don't.
  */
 export function isAgainstStreaming(error: unknown): boolean {
   const { name, statusCode = 0, responseBody = '' } = error as ApiCallError
@@ -133,7 +133,7 @@ function advice(error: unknown, model: ResolvedModel, asked: number | undefined)
   return ''
 }
 
-// The SDK's own error holds the whole request and the server's raw answer, which may echo a key; whoever prints an error prints
+// The SDK's own error holds the whole request and the server's raw answer, which may echo a key; printing an error prints
 // its cause.
 export function safeCause(error: unknown): Error {
   const { name, statusCode, stack } = error as ApiCallError

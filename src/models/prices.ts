@@ -1,4 +1,4 @@
-// Prices that a user gives: data, keyed by the model as it is written. What is wrong with them is said before anything is spent,
+// Prices that a user gives: data, keyed by the model as it is written. They are checked before anything is spent,
 // since a bad price would show as a wrong bill and never as an error.
 import { RepriseError } from '../errors.ts'
 import { wrong, type Check } from '../checks.ts'
@@ -8,7 +8,7 @@ import { findProvider } from './resolve/providers.ts'
 /** In US dollars per million tokens. Cached tokens without a price of their own cost what other input costs. */
 export interface Price {
   readonly input: number
-  /** Reasoning is output, too. */
+  /** Includes reasoning. */
   readonly output: number
   /** Input that the provider read from its cache. */
   readonly cacheRead?: number
@@ -28,12 +28,12 @@ export function givenPrice(model: string, prices: Prices | undefined): Price | u
   if (prices === undefined) return undefined
   if (Object.hasOwn(prices, model)) return prices[model]
   const id = model.slice(model.indexOf('/') + 1)
-  // The id `openai/gpt-5-mini` at some gateway is not what `openai/gpt-5-mini` is as a name: OpenAI's own.
+  // The id `openai/gpt-5-mini` at some gateway is not the same as the name `openai/gpt-5-mini`, which means OpenAI's own.
   const isName = findProvider(id.split('/', 1)[0]!) !== undefined && id.includes('/')
   return !isName && Object.hasOwn(prices, id) ? prices[id] : undefined
 }
 
-/** Keeps a copy; OPTION_INVALID, with the model and the value, for what is no price; OPTION_UNKNOWN. */
+/** Keeps a copy; OPTION_INVALID, with the model and the value, for what isn't a price; OPTION_UNKNOWN. */
 export const pricesCheck: Check<Prices> = {
   expected: `an object of models, such as { 'openai/gpt-5-mini': ${example} }`,
   read(what, value) {

@@ -1,7 +1,7 @@
-// How long to wait before another try: what the server asks for, else a growing time with some chance in it, so that many
-// workers that were refused together do not come back together.
+// How long to wait before another try: what the server asks for, otherwise a growing, partly random time, so that many
+// workers that were refused together do not all retry together.
 
-/** A wait that the server asks for and that is longer than this is not waited for: the run can be resumed later. */
+/** If the server asks for a longer wait than this, the call fails instead: the run can be resumed later. */
 export const longestWait = 60_000
 
 const firstWait = 1000
@@ -22,7 +22,7 @@ export function retryAfter(error: unknown, now: number): number | undefined {
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }
 
-/** After the given number of failed tries: half of 1, 2, 4 … seconds, plus up to the other half by chance (0 to 1). */
+/** After the given number of failed tries: half of 1, 2, 4 … seconds, plus a random part of the other half (`chance`: 0 to 1). */
 export function backoff(failedTries: number, chance: number): number {
   const full = Math.min(longestBackoff, firstWait * 2 ** (failedTries - 1))
   return Math.round(full / 2 + (full / 2) * chance)

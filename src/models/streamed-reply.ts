@@ -1,5 +1,5 @@
-// A reply that is streamed, put together into what the same model gives in one piece, while somebody hears it. All that follows,
-// from calls that are no JSON to usage and failures, is then the same code for both, and so is what gets recorded.
+// A streamed reply, put together into what the same model gives in one piece, while somebody listens. Everything after that,
+// from calls that aren't JSON to usage and failures, is then the same code for both, and so is what gets recorded.
 import { defined } from '../defined.ts'
 import { isCommentary } from './messages.ts'
 import { unfinishedStream } from './model-failure.ts'
@@ -18,7 +18,7 @@ interface Spoken {
   providerMetadata?: Metadata
 }
 
-/** Rejects with what broke the stream, also when it ends before the reply does. Nothing is heard once the signal has aborted. */
+/** Rejects with what broke the stream, also when it ends before the reply does. Listeners get nothing once the signal has aborted. */
 export async function streamedReply(
   { stream, request, response }: Streamed,
   hear: Hear,
@@ -51,7 +51,7 @@ export async function streamedReply(
       }
       case 'text-start':
       case 'reasoning-start':
-        // an id may come again: it is another part then
+        // an id may come again: then it is another part
         learn(begin(kindOf(part.type), part.id), part.providerMetadata)
         break
       case 'text-delta':
@@ -59,7 +59,7 @@ export async function streamedReply(
         const spoken = spokenBy(kindOf(part.type), part.id)
         learn(spoken, part.providerMetadata)
         spoken.text += part.delta
-        // remarks on the way are recorded as thoughts, so they are heard as such
+        // remarks before the answer are recorded as thoughts, so listeners get them as such
         if (part.delta !== '') hear(isCommentary(spoken.providerMetadata) ? 'reasoning' : spoken.type, part.delta)
         break
       }
@@ -76,7 +76,7 @@ export async function streamedReply(
       case 'error':
         throw brokenBy(part.error)
       default:
-        // inputs of calls on their way, sources, files: nothing of them is recorded
+        // partial inputs of calls, sources, files: none of them is recorded
         break
     }
   }
@@ -116,12 +116,12 @@ function shareWithinItems(content: readonly { readonly type: string }[]): void {
   }
 }
 
-// Providers end a stream that was cut without an error with the reason that they had set before the first piece.
+// When a stream was cut off without an error, providers report the finish reason that they had set before the first piece.
 function isCut({ unified, raw }: Finish['finishReason']): boolean {
   return unified === 'interrupted' || (raw === undefined && ['other', 'unknown', 'error'].includes(unified))
 }
 
-/** What a server says in the middle of a reply is no HTTP status: unless it is told otherwise, the same request may succeed again. */
+/** An error in the middle of a reply has no HTTP status: unless it says otherwise, the same request may succeed next time. */
 function brokenBy(error: unknown): Error {
   const { statusCode, isRetryable } = (error ?? {}) as { readonly statusCode?: number; readonly isRetryable?: boolean }
   if (error instanceof Error && (statusCode !== undefined || isRetryable !== undefined)) return error

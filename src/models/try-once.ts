@@ -1,5 +1,5 @@
 // One request to one model: a single step of the AI SDK's generateText, with tools that it cannot execute and an output that it
-// does not parse. What to make of the reply is the engine's business, after it was recorded.
+// does not parse. The engine decides what to do with the reply, after it was recorded.
 import type { LanguageModelMiddleware, LanguageModelUsage, Output, ToolSet } from 'ai'
 import type { Usage } from '../journal/entries.ts'
 import { isNestedDeeper, nestingLimit, type Json } from '../journal/json.ts'
@@ -12,7 +12,7 @@ import type { LanguageModelV4, ResolvedModel } from './resolve/resolve-model.ts'
 import { modelSettings, providerOptions } from './resolve/settings.ts'
 import { streamedReply, type Hear } from './streamed-reply.ts'
 
-/** `hearing` is asked right before the request is sent: when it gives somebody, the reply is streamed. */
+/** `hearing` is asked right before the request is sent: when it returns a listener, the reply is streamed. */
 export async function tryOnce(
   request: ModelRequest,
   resolved: ResolvedModel,
@@ -21,7 +21,7 @@ export async function tryOnce(
 ): Promise<Omit<ModelReply, 'startedAt' | 'tries'>> {
   const { generateText, jsonSchema, wrapLanguageModel } = await import('ai')
   const { instructions, messages, output, settings } = request
-  // a model may ask for a tool that is called like what every object has
+  // a model may ask for a tool named like a member that every object has
   const tools = Object.create(null) as ToolSet
   for (const { name, description, schema } of request.tools) {
     tools[name] = { description, inputSchema: jsonSchema(schema as Parameters<typeof jsonSchema>[0]) }
@@ -52,7 +52,7 @@ export async function tryOnce(
   }
 }
 
-/** Settles as soon as the signal aborts or the time is over, even when the model object pays no attention to either. */
+/** Settles as soon as the signal aborts or the time is up, even when the model object ignores both. */
 async function withDeadline<T>(
   signal: AbortSignal | undefined,
   timeoutMs: number,
@@ -69,7 +69,7 @@ async function withDeadline<T>(
     else controller.signal.addEventListener('abort', stop, { once: true })
   })
   try {
-    // Whichever of the two loses is still watched by the race, so it never becomes an unhandled rejection.
+    // The race still handles whichever of the two loses, so it never becomes an unhandled rejection.
     return await Promise.race([work(controller.signal), aborted])
   } finally {
     clearTimeout(timer)
@@ -77,10 +77,10 @@ async function withDeadline<T>(
   }
 }
 
-// Five things are done around the model itself. When somebody hears it, it is streamed, and put together again right here. Warnings are taken off the result, or the SDK prints them: its only switch is
+// Five things are done around the model itself. When somebody listens, the reply is streamed, and put together again right here. Warnings are removed from the result, or the SDK prints them: its only switch is
 // global and would silence the user's own calls too. `none` is set here, since the SDK throws the whole reply away when a model
-// calls a tool all the same. And ids are made unique, since the SDK finds the input of a call by its id, while some servers
-// give every call the same one. And what is nested too deeply for a journal is taken off, since the SDK runs out of stack on it
+// calls a tool anyway. Ids are made unique, since the SDK finds the input of a call by its id, while some servers
+// give every call the same one. And what is nested too deeply for a journal is removed, since the SDK runs out of stack on it
 // and the reply, which was paid for, would be lost.
 function middleware({ toolChoice, warn }: ModelRequest, hearing: () => Hear | undefined): LanguageModelMiddleware {
   return {
@@ -108,7 +108,7 @@ function middleware({ toolChoice, warn }: ModelRequest, hearing: () => Hear | un
 
 type Content = Awaited<ReturnType<LanguageModelV4['doGenerate']>>['content'][number]
 
-/** An input that is nested too deeply becomes one that is no JSON, which the model is told about; so deep metadata is left out. */
+/** An input that is nested too deeply becomes one that isn't JSON, which the model is told about; metadata that deep is left out. */
 function withinLimit(part: Content): Content {
   const { providerMetadata, ...rest } = part
   const kept = isNestedDeeper(providerMetadata, nestingLimit) ? (rest as Content) : part
@@ -131,7 +131,7 @@ function wordsOf(warning: { readonly type: string }): string {
   return [about, message ?? details].filter(Boolean).join(': ') || JSON.stringify(warning)
 }
 
-// Output.object would parse the reply and throw when it is no JSON, and the reply, which was paid for, would be lost.
+// Output.object would parse the reply and throw when it isn't JSON, and the reply, which was paid for, would be lost.
 function unparsed(schema: Json): Output.Output<string, string, never> {
   return {
     name: 'unparsed',

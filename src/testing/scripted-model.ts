@@ -1,5 +1,5 @@
-// A model that answers from a script, by what the conversation says and not by how often it was asked: so it gives the same
-// answers in a second process that resumes what a first one began, whatever was already done.
+// A model that answers from a script, by what the conversation says and not by how often it was asked. So it gives the same
+// answers in a second process that resumes what a first one started, whatever was already done.
 import { createHash } from 'node:crypto'
 import { RepriseError } from '../errors.ts'
 import type { Json } from '../journal/json.ts'
@@ -9,17 +9,17 @@ import { readConversation, type Conversation } from '../models/read-conversation
 
 /** One answer of a script, and when it is given. */
 export interface ScriptEntry {
-  /** A text or pattern that the conversation (instructions and all messages) holds, or a function that decides on it. */
+  /** A text or pattern that occurs in the conversation (instructions and all messages), or a function that decides. */
   readonly when: string | RegExp | ((conversation: string) => boolean)
-  /** How many tool results the conversation has by now, or a text or pattern that its last message holds. */
+  /** How many tool results the conversation has by now, or a text or pattern that occurs in its last message. */
   readonly after?: number | string | RegExp
-  /** The tools to call. Without `after`, the entry is passed over once the conversation holds these calls. */
+  /** The tools to call. Without `after`, the entry is skipped once the conversation has these calls. */
   readonly calls?: readonly { readonly tool: string; readonly input: Json }[]
   /** Makes the same calls again and again, for tests of an agent that never stops. */
   readonly repeat?: boolean
   /** What to say; anything but a string is said as JSON. */
   readonly reply?: Json | ((conversation: string) => Json)
-  /** Tokens to report; else they are estimated from the texts. */
+  /** Tokens to report; otherwise they are estimated from the texts. */
   readonly usage?: { readonly input?: number; readonly output?: number }
   /** Fails instead: with a text (not tried again), or as a server does, with a status and Retry-After in seconds. */
   readonly error?: string | { readonly status: number; readonly message?: string; readonly retryAfter?: number }
@@ -31,7 +31,7 @@ export interface ScriptedCall {
   readonly instructions: string
   readonly lastMessage: string
   readonly tools: readonly string[]
-  /** The JSON Schema that the answer was to have. */
+  /** The JSON Schema that the answer had to follow. */
   readonly output?: unknown
   /** The index of the entry that answered; undefined when none did. */
   readonly entry?: number
@@ -104,7 +104,7 @@ function matches(entry: ScriptEntry, conversation: Conversation): boolean {
   return !calls.every((call) => made.includes(callText(call)))
 }
 
-// search, and not test: a pattern with the flag g would remember where it stopped, and so count calls after all.
+// search, and not test: a pattern with the flag g would remember where it stopped, and so depend on how often it was asked.
 function holds(text: string, pattern: string | RegExp): boolean {
   return typeof pattern === 'string' ? text.includes(pattern) : text.search(pattern) !== -1
 }
@@ -173,7 +173,7 @@ function noMatch(script: readonly ScriptEntry[], { asked, results }: Conversatio
   return new Error(
     `no entry of the scripted model ${name} matches a conversation with ${results} tool results whose last message is\n` +
       `  ${JSON.stringify(asked.lastMessage.slice(0, 500))}\nThe script has\n${entries.join('\n')}\n` +
-      `(an entry with calls and no after is passed over once its calls were made; repeat: true makes them again)`,
+      `(an entry with calls and no after is skipped once its calls were made; repeat: true makes them again)`,
   )
 }
 

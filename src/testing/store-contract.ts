@@ -1,4 +1,4 @@
-// What every store must do, as tests: the port's comments, each made a claim. Run it over a driver of your own with
+// What every store must do, as tests: each comment of the port made into a claim. Run it over a driver of your own with
 // `storeContract('mine', { open, reopen })` in a file for `node --test`; fast-check has to be installed.
 import { describe } from 'node:test'
 import type { StoreUnderTest } from './store-contract/harness.ts'

@@ -40,7 +40,7 @@ const table: readonly (readonly [next: Next, call: string, command: string])[] =
   ],
   [
     { act: 'invalidate', runId: 'r', task: 'note' },
-    `have it done anew with crew.run('r').invalidate('note')`,
+    `have it done again with crew.run('r').invalidate('note')`,
     'invalidate r note STORE',
   ],
   [{ act: 'cancel', runId: 'r' }, `end it with crew.run('r').cancel()`, 'cancel r STORE'],

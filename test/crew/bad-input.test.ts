@@ -66,7 +66,7 @@ const atOnce: readonly Refusal[] = [
     'a model that is not there yet',
     () => new Agent({ role: 'A', goal: 'g', model: any(soon) }),
     'MODEL_INVALID',
-    /model of agent "A" is a Promise, which is no language model: give "provider\/model"/,
+    /model of agent "A" is a Promise, which isn't a language model: give "provider\/model"/,
   ],
   [
     'null as a model',
@@ -165,13 +165,13 @@ const atOnce: readonly Refusal[] = [
     'null as a manager',
     () => crewOf({ process: 'hierarchical', manager: null }),
     'MODEL_INVALID',
-    /manager of crew "c" is null, which is no language model/,
+    /manager of crew "c" is null, which isn't a language model/,
   ],
   [
     'a manager that was not made',
     () => crewOf({ process: 'hierarchical', manager: { role: 'M', goal: 'g', maxIterations: 3 } }),
     'MODEL_INVALID',
-    /manager of crew "c" is an object, which is no language model/,
+    /manager of crew "c" is an object, which isn't a language model/,
   ],
   [
     'a store that is not open yet',

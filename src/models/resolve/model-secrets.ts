@@ -1,6 +1,6 @@
 // The keys of model objects that were made in code: createOpenAI({ apiKey, headers, baseURL }). The objects of the AI SDK keep
-// what they send in their `config`, which is not part of their types, so whatever is there is looked at with care. Of an object
-// that keeps it elsewhere, or is wrapped, nothing is learnt; its key is then known only by its shape.
+// what they send in their `config`, which is not part of their types, so it is read with care. From an object
+// that keeps it elsewhere, or is wrapped, nothing is learnt; its key is then recognised only by its shape.
 import { remember, secretsIn, secretsInAddress } from '../../secrets/known.ts'
 import type { LanguageModel } from './resolve-model.ts'
 

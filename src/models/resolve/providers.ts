@@ -1,5 +1,5 @@
 // The providers that a model string can name: what each needs, and how its model object is made. Packages are imported when a
-// model is opened; those that do not come with Reprise are looked for beforehand, so that the error can say what to install.
+// model is opened; those that do not come with Reprise are checked beforehand, so that the error can say what to install.
 import { environment, keysSet, keysUnfit, type Environment } from '../../environment.ts'
 import { RepriseError } from '../../errors.ts'
 import { isInstalled } from '../../optional-package.ts'
@@ -13,9 +13,9 @@ export interface Provider {
   readonly otherKeyVariable?: string
   /** What the user has to install for it. */
   readonly package?: string
-  /** The environment variable that says where it is, and what that says. */
+  /** The environment variable that holds its address, and the value of that. */
   readonly address?: { readonly variable: string; read(settings: Environment): string | undefined }
-  /** Whether what it needs to be let in is set. */
+  /** Whether the credentials that it needs are set. */
   ready(settings: Environment): boolean
   open(id: string): Promise<LanguageModel>
 }
@@ -24,14 +24,14 @@ const providers: { readonly [name: string]: Provider } = {
   openai: {
     keyVariable: 'OPENAI_API_KEY',
     address: { variable: 'OPENAI_BASE_URL', read: (settings) => settings.openaiBaseUrl },
-    // Servers of one's own often want no key; whether they do is for them to say.
+    // Self-hosted servers often need no key; the server itself says if it does.
     ready: (settings) => settings.openaiKey !== undefined || settings.openaiBaseUrl !== undefined,
     async open(id) {
       const { openaiBaseUrl, openaiKey } = environment()
       // Chat completions is what OpenAI-compatible servers speak; only OpenAI itself is asked through its own API.
       if (openaiBaseUrl !== undefined) return compatible('openai', openaiBaseUrl, openaiKey, id)
       const { createOpenAI } = await import('@ai-sdk/openai')
-      // The base URL is spelled out, or the package would read the environment by itself.
+      // The base URL is spelled out, or the package would read the environment itself.
       return createOpenAI({ apiKey: openaiKey!, baseURL: 'https://api.openai.com/v1' }).responses(id)
     },
   },
@@ -53,7 +53,7 @@ const providers: { readonly [name: string]: Provider } = {
     ready: (settings) => settings.googleKey !== undefined,
     async open(id) {
       const google = await load<'createGoogle' | 'createGoogleGenerativeAI'>('@ai-sdk/google')
-      // The first name is new in version 4 of the package, the second is on its way out.
+      // The first name is new in version 4 of the package, the second is being phased out.
       const create = google.createGoogle ?? google.createGoogleGenerativeAI
       return create({ apiKey: environment().googleKey })(id)
     },
@@ -72,7 +72,7 @@ export function findProvider(name: string): Provider | undefined {
   return Object.hasOwn(providers, name) ? providers[name] : undefined
 }
 
-/** MODEL_INVALID when its package is missing or its address is none, MODEL_KEY_MISSING when its key is missing or none. */
+/** MODEL_INVALID when its package is missing or its address is invalid, MODEL_KEY_MISSING when its key is missing or invalid. */
 export function checkProvider(model: { readonly name: string; readonly provider: Provider }): void {
   const { name, provider } = model
   if (provider.package !== undefined && !isInstalled(provider.package)) {
@@ -86,7 +86,7 @@ export function checkProvider(model: { readonly name: string; readonly provider:
   )
   const variable = inUse[0]?.name
   if (variable !== undefined && keysUnfit().includes(variable)) {
-    const words = `model ${name} cannot be asked: ${variable} has a line break or another character that no key has; set it anew`
+    const words = `model ${name} cannot be asked: ${variable} has a line break or another character that no key has; set it again`
     throw new RepriseError('MODEL_KEY_MISSING', words)
   }
   const address = provider.address?.read(environment())
@@ -111,7 +111,7 @@ async function compatible(
 
 type Factory = (settings: { apiKey: string | undefined; baseURL?: string }) => (id: string) => LanguageModel
 
-// The name comes in as a variable: the compiler must not look for a package that only some users have.
+// The name is passed as a variable: the compiler must not look for a package that only some users have.
 async function load<Name extends string>(specifier: string): Promise<Record<Name, Factory>> {
   return (await import(specifier)) as Record<Name, Factory>
 }

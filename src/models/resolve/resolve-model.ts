@@ -10,12 +10,12 @@ import { safeCause } from '../model-failure.ts'
 import { learnSecrets } from './model-secrets.ts'
 import { checkProvider, findProvider, providerNames } from './providers.ts'
 
-/** A language model object of the AI SDK, of any version that it still takes. */
+/** A language model object of the AI SDK, of any version that it still accepts. */
 export type LanguageModel = Exclude<AiLanguageModel, string>
 export type LanguageModelV4 = Extract<LanguageModel, { specificationVersion: 'v4' }>
 
 export interface ResolvedModel {
-  /** As `modelName` gives it. */
+  /** As `modelName` returns it. */
   readonly name: string
   readonly model: LanguageModel
   /** The environment variable that holds the key of the provider, where that is known. */
@@ -38,7 +38,7 @@ export function checkModel(model: LanguageModel | string | undefined): void {
   checkProvider(parseModel(model))
 }
 
-/** The object to call. MODEL_INVALID and MODEL_KEY_MISSING as `checkModel` has them; nothing is sent anywhere. */
+/** The object to call. MODEL_INVALID and MODEL_KEY_MISSING as in `checkModel`; nothing is sent anywhere. */
 export async function resolveModel(model: LanguageModel | string | undefined): Promise<ResolvedModel> {
   checkModel(model)
   const name = modelName(model)
@@ -62,7 +62,7 @@ export interface ParsedModel {
   readonly provider: NonNullable<ReturnType<typeof findProvider>>
 }
 
-/** MODEL_INVALID for what names no known provider. Neither its package nor its key need be there. */
+/** MODEL_INVALID for a name without a known provider. Neither its package nor its key need be present. */
 export function parseModel(model: string | undefined): ParsedModel {
   const name = modelName(model)
   const slash = name.indexOf('/')
@@ -98,11 +98,11 @@ export function checkModelKind(what: string, model: unknown): void {
   if (typeof doGenerate === 'function' && typeof modelId === 'string') return
   throw new RepriseError(
     'MODEL_INVALID',
-    `${what} is ${describe(model)}, which is no language model: give "provider/model" or a model object of the AI SDK, such as openai("gpt-5-mini")`,
+    `${what} is ${describe(model)}, which isn't a language model: give "provider/model" or a model object of the AI SDK, such as openai("gpt-5-mini")`,
   )
 }
 
-// `openai.responses`, `openai.chat`, `anthropic.messages`, `google.generative-ai`: which API is spoken is no part of the name.
+// `openai.responses`, `openai.chat`, `anthropic.messages`, `google.generative-ai`: which API is used is not part of the name.
 function providerOf(model: LanguageModel): string {
   return model.provider.replace(/\.(chat|responses|completion|messages|generative-ai)$/, '')
 }

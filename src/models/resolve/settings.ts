@@ -6,8 +6,8 @@ import { strictJson, type Json } from '../../journal/json.ts'
 import { checkKeys, isRecord } from '../../options.ts'
 import { redact } from '../../secrets/redact.ts'
 
-// A type and not an interface, so that it passes for the JSON that the journal keeps.
-/** What an agent's `settings` may hold. `providerOptions` is passed on as it is: `{ openai: { reasoningEffort: 'low' } }`. */
+// A type and not an interface, so that it is assignable to the JSON that the journal keeps.
+/** What an agent's `settings` may hold. `providerOptions` is passed on unchanged: `{ openai: { reasoningEffort: 'low' } }`. */
 export type ModelSettings = {
   readonly temperature?: number
   readonly maxOutputTokens?: number
@@ -43,10 +43,10 @@ const checks: { readonly [Name in keyof ModelSettings]-?: Check } = {
 const ours = ['timeoutSeconds', 'providerOptions']
 const passedOn = Object.keys(checks).filter((name) => !ours.includes(name))
 
-/** Every name that `settings` may have, for whoever refuses the others. */
+/** Every name that `settings` may have, for code that refuses the others. */
 export const settingNames: readonly string[] = Object.keys(checks)
 
-/** OPTION_UNKNOWN, OPTION_INVALID: a model would refuse it too, but only when the run is under way. */
+/** OPTION_UNKNOWN, OPTION_INVALID: a model would refuse it too, but only once the run has started. */
 export const settingsCheck: Check<{ readonly [name: string]: Json }> = {
   expected: `an object with any of ${settingNames.map((name) => `\`${name}\``).join(', ')}`,
   read(what, value) {
@@ -84,15 +84,15 @@ export function modelSettings(settings: Settings): LanguageModelCallOptions {
   return Object.fromEntries(known) as LanguageModelCallOptions
 }
 
-/** What the provider is told beside the standard settings; the user's own options come last and win. */
+/** What the provider is told besides the standard settings; the user's own options come last and win. */
 export function providerOptions(provider: string, settings: Settings, strict: boolean): ProviderOptions {
   const dot = provider.lastIndexOf('.')
   const spoken = dot < 0 ? '' : provider.slice(dot + 1)
   const defaults = {
     // A resume weeks later must not depend on items kept at the provider: the request carries everything, and reasoning comes
-    // back to us encrypted (the package asks for that by itself once nothing is stored).
+    // back to us encrypted (the package asks for that on its own once nothing is stored).
     ...(spoken === 'responses' && { store: false }),
-    // Strict mode refuses a schema with optional members, so it is left where the schema does not fit it.
+    // Strict mode refuses a schema with optional members, so it is switched off where the schema doesn't fit.
     ...((spoken === 'responses' || spoken === 'chat') && !strict && { strictJsonSchema: false }),
   }
   const given = (settings?.['providerOptions'] ?? {}) as ProviderOptions

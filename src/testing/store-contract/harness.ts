@@ -1,4 +1,4 @@
-// What the parts of the contract share: a store per test with a clock of its own, and short ways to write rows and batches.
+// What the parts of the contract share: a store per test with its own clock, and short ways to write rows and batches.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
@@ -6,11 +6,11 @@ import { RepriseError, type ErrorCode } from '../../errors.ts'
 import { thisOwner } from '../../stores/owner.ts'
 import type { Batch, Lease, Line, Owner, RunId, RunRow, RunStatus, Store } from '../../stores/store.ts'
 
-/** Parts of the contract that a store may have a reason not to be tested for. */
+/** Parts of the contract that a store may have a reason to skip. */
 export type Feature = 'clock' | 'reopen' | 'takeover' | 'watch' | 'large'
 
 export interface Place {
-  /** The clock by which leases have to expire, for stores that can take one. */
+  /** The clock by which leases must expire, for stores that accept one. */
   readonly now: () => number
   /** Called when the test is over, after the store was closed. */
   readonly onEnd: (cleanup: () => Promise<void> | void) => void
@@ -19,7 +19,7 @@ export interface Place {
 export interface StoreUnderTest {
   /** Gives a new, empty store. */
   readonly open: (place: Place) => Promise<Store> | Store
-  /** Opens what was closed again; left out for stores that keep nothing. */
+  /** Reopens what was closed; left out for stores that keep nothing. */
   readonly reopen?: (closed: Store, place: Place) => Promise<Store> | Store
   readonly skip?: { readonly [feature in Feature]?: string }
 }
@@ -117,7 +117,7 @@ export async function seqsOf(store: Store, run: RunId, after?: number): Promise<
 
 export async function refused(promise: Promise<unknown>, code: ErrorCode, message?: RegExp): Promise<void> {
   await assert.rejects(promise, (error: unknown) => {
-    assert.ok(RepriseError.isInstance(error), `${String(error)} is no RepriseError`)
+    assert.ok(RepriseError.isInstance(error), `${String(error)} is not a RepriseError`)
     assert.equal(error.code, code)
     if (message !== undefined) assert.match(error.message, message)
     return true

@@ -103,7 +103,7 @@ export function journalContract(under: StoreUnderTest): void {
     )
   }
 
-  claim('refuses an append behind the last entry and leaves the run as it was', under, async ({ store }) => {
+  claim('refuses an append at a wrong position and leaves the run as it was', under, async ({ store }) => {
     const lease = await started(store, 'r')
     await store.append(lease, 1, batch(2, 2))
     const blobs = [{ hash: 'h', bytes: Buffer.from('b') }]
@@ -208,7 +208,7 @@ export function journalContract(under: StoreUnderTest): void {
     })
   }
 
-  claim('opens a completed run again by a row that says so, a cancelled one never', under, async ({ store }) => {
+  claim('opens a completed run again when a row says so, a cancelled one never', under, async ({ store }) => {
     const done = await started(store, 'done')
     await store.append(done, 1, batch(2, 1, { row: row('done', { status: 'completed' }) }))
     await store.append(done, 2, batch(3, 1, { row: row('done', { status: 'running' }) }))
@@ -220,7 +220,7 @@ export function journalContract(under: StoreUnderTest): void {
     assert.deepEqual(await seqsOf(store, 'over'), [1, 2])
   })
 
-  claim('appends to runs that failed, wait or are suspended', under, async ({ store }) => {
+  claim('appends to runs that have failed, are waiting or are suspended', under, async ({ store }) => {
     for (const status of ['failed', 'queued', 'suspended'] as const) {
       const lease = await started(store, status)
       await store.append(lease, 1, batch(2, 1, { row: row(status, { status }) }))
@@ -246,7 +246,7 @@ export function journalContract(under: StoreUnderTest): void {
     assert.equal((await store.blob('r', 'h'))?.length, 0)
   })
 
-  claim('notes no entry before it is there, and its hash as it is there', under, async ({ store }) => {
+  claim('notes no entry before it is stored, with the hash of what is stored', under, async ({ store }) => {
     const noted = async (run: string): Promise<number> => {
       const { seq, hash } = (await store.lastNoted(run)) ?? { seq: 0 }
       const line = (await linesOf(store, run)).find((found) => found.seq === seq)

@@ -61,7 +61,7 @@ export function leaseContract(under: StoreUnderTest): void {
     'takeover',
   )
 
-  claim('gives a token higher than any before, also behind a release or a deletion', under, async ({ store }) => {
+  claim('gives a token higher than any before, also after a release or a deletion', under, async ({ store }) => {
     const first = await started(store, 'r')
     await store.release(first)
     const second = await store.acquire('r', elsewhere('a'), ttlMs)

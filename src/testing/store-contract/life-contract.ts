@@ -13,7 +13,7 @@ export function lifeContract(under: StoreUnderTest): void {
   for (const [what, change] of Object.entries(changes)) {
     for (const run of ['r', undefined]) {
       claim(
-        `wakes who watches ${run === undefined ? 'all runs' : 'the run'} after ${what}`,
+        `wakes watchers of ${run === undefined ? 'all runs' : 'the run'} after ${what}`,
         under,
         async ({ store }) => {
           await store.create(row('r'), batch(1))
@@ -30,7 +30,7 @@ export function lifeContract(under: StoreUnderTest): void {
   }
 
   claim(
-    'ends a watch when its signal aborts, also one that had aborted before, and when the store is closed',
+    'ends a watch when its signal aborts, also one that had already aborted, and when the store is closed',
     under,
     async ({ store }) => {
       const ending = new AbortController()
@@ -59,15 +59,19 @@ export function lifeContract(under: StoreUnderTest): void {
     assert.deepEqual(Buffer.from((await store.blob('r2', 'h')) ?? []), blobs[0]?.bytes)
   })
 
-  claim('deletes the runs that work for a run with it, and none that is only named alike', under, async ({ store }) => {
-    const within = ['r/a#1', 'r/a#1/b#2', 'r/a#2']
-    const others = ['r1', 'r/a', 'r/a#x', 'rr/a#1', 'x/r/a#1']
-    for (const run of ['r', ...within, ...others]) await store.create(row(run), batch(1))
-    await store.delete('r/a#1')
-    assert.deepEqual(await namesIn(store), ['r', 'r/a#2', ...others].toSorted())
-    await store.delete('r')
-    assert.deepEqual(await namesIn(store), others.toSorted())
-  })
+  claim(
+    'deletes the runs that work for a run with it, and none that only has a similar name',
+    under,
+    async ({ store }) => {
+      const within = ['r/a#1', 'r/a#1/b#2', 'r/a#2']
+      const others = ['r1', 'r/a', 'r/a#x', 'rr/a#1', 'x/r/a#1']
+      for (const run of ['r', ...within, ...others]) await store.create(row(run), batch(1))
+      await store.delete('r/a#1')
+      assert.deepEqual(await namesIn(store), ['r', 'r/a#2', ...others].toSorted())
+      await store.delete('r')
+      assert.deepEqual(await namesIn(store), others.toSorted())
+    },
+  )
 
   claim('deletes nothing while a run that works for the run is leased', under, async ({ store }) => {
     for (const run of ['r', 'r/a#1', 'r/a#2']) await store.create(row(run), batch(1))
@@ -79,7 +83,7 @@ export function lifeContract(under: StoreUnderTest): void {
     assert.deepEqual(await namesIn(store), [])
   })
 
-  claim('creates a deleted run anew', under, async ({ store }) => {
+  claim('creates a deleted run again', under, async ({ store }) => {
     const blobs = [{ hash: 'h', bytes: Buffer.from('b') }]
     await store.create(row('r'), batch(1, 3, { blobs }))
     await store.delete('r')

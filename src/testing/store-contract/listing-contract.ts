@@ -90,7 +90,7 @@ export function listingContract(under: StoreUnderTest): void {
     assert.deepEqual(await listed(store, { crew: 'unknown' }), [])
   })
 
-  claim('filters by whom a run works for, also across pages', under, async ({ store }) => {
+  claim('filters by the run that a run works for, also across pages', under, async ({ store }) => {
     const runs = ['r', 'r/a#1', 'r/a#1/b#1', 'r/a', 's/a#1', 's']
     for (const [second, run] of runs.entries()) await add(store, run, second)
     assert.deepEqual(await listed(store, { roots: true }, 1), ['s', 'r/a', 'r'])
@@ -99,7 +99,7 @@ export function listingContract(under: StoreUnderTest): void {
     assert.deepEqual(await listed(store, { root: 'unknown' }), [])
   })
 
-  claim('filters by time: from the first moment on, up to and without the last', under, async ({ store }) => {
+  claim('filters by time: from the first moment, up to but not including the last', under, async ({ store }) => {
     for (const second of [1, 2, 3, 4]) await add(store, `r${second}`, second)
     assert.deepEqual(await listed(store, { createdFrom: at(2) }, 1), ['r4', 'r3', 'r2'])
     assert.deepEqual(await listed(store, { createdTo: at(3) }, 1), ['r2', 'r1'])
@@ -108,7 +108,7 @@ export function listingContract(under: StoreUnderTest): void {
     assert.deepEqual(await listed(store, { createdFrom: at(3), createdTo: at(3) }), [])
   })
 
-  claim('goes on behind a cursor from outside of the time range', under, async ({ store }) => {
+  claim('continues after a cursor from outside the time range', under, async ({ store }) => {
     for (const second of [1, 2, 3, 4]) await add(store, `r${second}`, second)
     const { next } = await store.list({}, { limit: 1 })
     assert.ok(next)
@@ -139,7 +139,7 @@ export function listingContract(under: StoreUnderTest): void {
     }
   })
 
-  claim('refuses a cursor that is none', under, async ({ store }) => {
+  claim('refuses an invalid cursor', under, async ({ store }) => {
     await refused(store.list({}, { limit: 1, before: 'nonsense' }), 'OPTION_INVALID', /nonsense/)
   })
 

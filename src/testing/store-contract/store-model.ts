@@ -1,4 +1,4 @@
-// Random sequences of operations against the plainest model of a store there is: after every step the store must answer, and
+// Random sequences of operations against the simplest possible model of a store: after every step the store must answer, and
 // at the end hold, exactly what the model does.
 import assert from 'node:assert/strict'
 import { RepriseError } from '../../errors.ts'
@@ -14,7 +14,7 @@ type Operation =
   | {
       readonly do: 'append'
       readonly run: RunName
-      /** Counted from the newest lease: 0 is the one that counts, if it was not released. */
+      /** Counted from the newest lease: 0 is the one that is valid, if it was not released. */
       readonly lease: number
       readonly off: number
       readonly lines: Uint8Array[]
@@ -34,7 +34,7 @@ interface ModelRun {
   held: Lease | undefined
 }
 
-/** All leases that were ever given of a run outlive it: those of a deleted run must stay worthless. */
+/** Every lease ever given of a run is kept, even after the run: those of a deleted run must stay worthless. */
 interface Model {
   readonly runs: Map<string, ModelRun>
   readonly leases: Map<string, Lease[]>
@@ -194,7 +194,7 @@ async function step(store: Store, model: Model, operation: Operation): Promise<v
   }
 }
 
-/** A completed run is opened again by a status that is no end; a cancelled one stays what it is. */
+/** A status that isn't an end opens a completed run again; a cancelled one stays cancelled. */
 function isShut(status: RunStatus, next: RunStatus | null): boolean {
   if (status === 'cancelled') return true
   return status === 'completed' && (next === null || next === 'completed' || next === 'cancelled')

@@ -34,7 +34,7 @@ export interface Message {
   readonly error?: { readonly code: number; readonly message: string }
 }
 
-/** A way to a server. The client sets the three functions. */
+/** A connection to a server. The client sets the three functions. */
 export interface Transport {
   readonly supportsProtocolVersionDiscovery?: boolean
   start(): Promise<void>
