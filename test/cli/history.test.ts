@@ -74,8 +74,8 @@ describe('the history of runs', { concurrency: 4 }, () => {
     assert.equal((await folder.reprise('prune', '--status', 'lost')).code, 2)
     const pruned = records(await folder.reprise('prune', '--keep', '1', '--json', '--crew', 'claims'))
     assert.deepEqual(
-      pruned.map(({ id, deleted }) => ({ id, deleted })),
-      [{ id: 'old', deleted: true }],
+      pruned.map(({ runId, deleted }) => ({ runId, deleted })),
+      [{ runId: 'old', deleted: true }],
     )
     assert.deepEqual(
       records(await folder.reprise('runs', '--json')).map((run) => run['runId']),
@@ -100,7 +100,7 @@ describe('the history of runs', { concurrency: 4 }, () => {
     assert.equal(imported.stdout, 'first\n')
     assert.match(imported.stderr, /look at it with: npx reprise show first --store file:elsewhere\n$/)
     const [copy] = records(await folder.reprise('import', 'run.jsonl', '--as', 'copy', '--json', ...store))
-    assert.deepEqual([copy?.['id'], copy?.['status'], copy?.['existed']], ['copy', 'completed', false])
+    assert.deepEqual([copy?.['runId'], copy?.['status'], copy?.['existed']], ['copy', 'completed', false])
     assert.equal(
       (await folder.reprise('replay', '-t', 'note', '--run', 'copy', ...store)).stdout,
       'Urgentcalm\nSecond line\n',

@@ -97,7 +97,10 @@ describe('the result of a run that others execute', () => {
     const failure = { code: 'MODEL_FAILED', runId: 'failed', task: 'join', message: /down/ }
     await assert.rejects(later.run('failed').result(), failure)
     await assert.rejects(later.run('cancelled').result(), { code: 'RUN_CANCELLED' })
-    await assert.rejects(later.run('killed').result(), { code: 'RUN_ABANDONED', message: /resume it/ })
+    await assert.rejects(later.run('killed').result(), {
+      code: 'RUN_ABANDONED',
+      message: /continue with crew\.run\('killed'\)\.resume\(\)/,
+    })
     await assert.rejects(later.run('none').result(), { code: 'RUN_NOT_FOUND' })
   })
 })
