@@ -34,7 +34,7 @@ export { Task } from './crew/task.ts'
 export type { TelemetryOptions } from './crew/telemetry/telemetry.ts'
 export type { Span, SpanAttributes, Tracer } from './crew/telemetry/tracer.ts'
 export type { ImportedRun, ImportOptions } from './engine/history/import-run.ts'
-export type { Pruned, PrunedRun, PruneLimits } from './engine/history/prune.ts'
+export type { Pruned, PrunedRun, PruneLimits } from './runs/prune.ts'
 export type {
   CodeContext,
   Condition,

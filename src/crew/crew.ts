@@ -3,7 +3,7 @@
 import type { CrewDefinition, TaskDefinition } from '../engine/definition.ts'
 import { backtestName } from '../engine/history/backtest-name.ts'
 import { importRunFromFile, type ImportedRun, type ImportOptions } from '../engine/history/import-run.ts'
-import { prune, type Pruned, type PruneLimits } from '../engine/history/prune.ts'
+import { prune, type Pruned, type PruneLimits } from '../runs/prune.ts'
 import { checkNewRunId, checkRunId } from '../engine/read/run-id.ts'
 import type { Prices } from '../models/prices.ts'
 import { checkModelKind, type LanguageModel } from '../models/resolve/resolve-model.ts'

@@ -1,7 +1,7 @@
 // A process that prunes a store and is killed while it deletes the third run: `turns` turns of the event loop behind its beginning,
 // so that one kill hits before the deletion, another in its middle, another behind it.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { prune } from '../../src/engine/history/prune.ts'
+import { prune } from '../../src/runs/prune.ts'
 import { realWorld } from '../../src/engine/world.ts'
 import { openStore } from '../../src/stores/open-store.ts'
 

@@ -7,7 +7,8 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Engine } from '../../src/engine/definition.ts'
 import { lineageOf } from '../../src/runs/lineage.ts'
-import { deleteRun, prune } from '../../src/engine/history/prune.ts'
+import { deleteRun } from '../../src/engine/history/delete-run.ts'
+import { prune } from '../../src/runs/prune.ts'
 import { realWorld } from '../../src/engine/world.ts'
 import { openStore } from '../../src/stores/open-store.ts'
 import { thisOwner } from '../../src/stores/owner.ts'
@@ -90,7 +91,7 @@ test('pruning by age counts from when a run was last touched', async () => {
   )
   const pruned = await prune(engine, {}, { olderThan: new Date(day(5)) })
   assert.deepEqual(pruned, {
-    runs: [{ id: 'old', crew: 'claims', status: 'completed', createdAt: day(1), updatedAt: day(1) }],
+    runs: [{ runId: 'old', crew: 'claims', status: 'completed', createdAt: day(1), updatedAt: day(1) }],
     held: [],
     dryRun: false,
   })
@@ -104,8 +105,21 @@ test('pruning takes ended and failed runs, and unfinished ones only when they ar
   const engine = await storeWith(...statuses.map((status) => ({ run: status, status, day: 1 })))
   await prune(engine, {}, { olderThan: day(2) })
   assert.deepEqual(await left(engine), ['queued', 'running', 'suspended'])
-  await prune(engine, {}, { status: ['suspended', 'queued'] })
+  await prune(engine, {}, { status: ['stopped', 'queued'] })
   assert.deepEqual(await left(engine), ['running'])
+})
+
+test('pruning tells runs apart by their status as it is shown: one that is abandoned is not running', async () => {
+  const engine = await storeWith(
+    { run: 'gone', status: 'running', day: 1 },
+    { run: 'stopped', status: 'suspended', day: 1 },
+  )
+  assert.deepEqual((await prune(engine, {}, { status: ['running', 'waiting'] })).runs, [])
+  const { runs } = await prune(engine, {}, { status: ['abandoned', 'stopped'] })
+  assert.deepEqual(runs.map(({ runId, status }) => [runId, status]).toSorted(), [
+    ['gone', 'abandoned'],
+    ['stopped', 'stopped'],
+  ])
 })
 
 test('pruning spares the newest runs of each crew, whatever their status and whatever else is asked for', async () => {

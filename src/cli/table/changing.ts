@@ -1,8 +1,9 @@
 // Commands with which people change a run from outside, and those that keep or remove whole runs.
 import { InvalidArgumentError, type Command as Program } from 'commander'
-import { runStatuses } from '../../journal/entries.ts'
+import { runViewStatuses } from '../../runs/status.ts'
 import { collect, example, runArgument, wholeNumberOrZero, withCrew, type Lazily } from './shared-options.ts'
 
+const statuses = Object.keys(runViewStatuses)
 const taskArgument = 'name or id of the task'
 const signed = 'who does it (default: your login name)'
 
@@ -57,7 +58,7 @@ export function addKeeping(program: Program, lazily: Lazily): void {
     .option('--keep <number>', 'spare so many of the newest runs of each crew', wholeNumberOrZero)
     .option(
       '--status <status>',
-      `one of ${runStatuses.join(', ')}; once for each (default: completed, cancelled and failed)`,
+      `one of ${statuses.join(', ')}; once for each (default: completed, cancelled and failed)`,
       collectStatus,
     )
     .option('--crew <name>', 'only runs of this crew, and its backtests')
@@ -97,6 +98,6 @@ export function addKeeping(program: Program, lazily: Lazily): void {
 }
 
 function collectStatus(value: string, before?: readonly string[]): readonly string[] {
-  if (runStatuses.some((status) => status === value)) return collect(value, before)
-  throw new InvalidArgumentError(`Allowed choices are ${runStatuses.join(', ')}.`)
+  if (statuses.includes(value)) return collect(value, before)
+  throw new InvalidArgumentError(`Allowed choices are ${statuses.join(', ')}.`)
 }

@@ -1,7 +1,7 @@
 // Deleting runs of one crew, or of all, for prune and reset.
 import type { Engine } from '../../../engine/definition.ts'
 import { backtestName } from '../../../engine/history/backtest-name.ts'
-import { prune as remove, type Pruned, type PruneLimits } from '../../../engine/history/prune.ts'
+import { prune as remove, type Pruned, type PruneLimits } from '../../../runs/prune.ts'
 
 /** Of one crew, its backtests too. */
 export async function pruneCrew(engine: Engine, crew: string | undefined, limits: PruneLimits): Promise<Pruned> {

@@ -1,6 +1,6 @@
 // `reprise prune`: deletes old runs, of one crew or of all.
-import type { Pruned, PrunedRun } from '../../../engine/history/prune.ts'
-import type { RunStatus } from '../../../journal/entries.ts'
+import type { Pruned, PrunedRun } from '../../../runs/prune.ts'
+import type { RunViewStatus } from '../../../runs/status.ts'
 import { exitCodes, UsageError } from '../../exit-codes.ts'
 import type { Invocation } from '../../invocation.ts'
 import { readMoment } from '../../input/read-moment.ts'
@@ -16,7 +16,7 @@ import { longTime, plural } from '../../terminal/entries-word.ts'
 export interface PruneOptions {
   readonly olderThan?: string
   readonly keep?: number
-  readonly status?: readonly RunStatus[]
+  readonly status?: readonly RunViewStatus[]
   readonly crew?: string
   readonly dryRun?: boolean
   readonly yes?: boolean

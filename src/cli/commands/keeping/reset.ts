@@ -1,5 +1,5 @@
 // `reprise reset`: a store without runs, or without those of a crew. Nothing is deleted that nobody said yes to.
-import { runStatuses } from '../../../journal/entries.ts'
+import { runViewStatuses, type RunViewStatus } from '../../../runs/status.ts'
 import { exitCodes, UsageError } from '../../exit-codes.ts'
 import type { Invocation } from '../../invocation.ts'
 import { pruneCrew } from './prune-crew.ts'
@@ -17,7 +17,7 @@ export async function reset({ terminal, options, commands }: Invocation<ResetOpt
   const { crew, yes = false } = options
   await using engine = await openExistingRuns(options.store)
   const whose = crew === undefined ? '' : ` of crew ${crew}`
-  const all = { status: runStatuses }
+  const all = { status: Object.keys(runViewStatuses) as RunViewStatus[] }
   const found = engine && (await pruneCrew(engine, crew, { ...all, dryRun: true }))
   if (!engine || !found || found.runs.length + found.held.length === 0) {
     if (terminal.json) terminal.record({ deleted: 0, held: [] })
