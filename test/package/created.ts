@@ -26,7 +26,7 @@ export function testCreated(installed: () => InstalledPackage): void {
     const stopped = await stopping.ended
     held.release()
     assert.equal(stopped.code, 3, stopped.stderr)
-    const [, first = ''] = /go on with: reprise resume (\S+)\n$/.exec(stopped.stderr) ?? []
+    const [, first = ''] = /continue with: npx reprise resume (\S+)\n$/.exec(stopped.stderr) ?? []
 
     assert.equal(passed(await reprise('resume', first)).stdout, 'Filed, team.\n')
     const replayed = passed(await reprise('replay', '-t', 'note', '--input', 'reader=the customer'))
@@ -41,7 +41,10 @@ export function testCreated(installed: () => InstalledPackage): void {
     await writeFile(tools, (await readFile(tools, 'utf8')).replace('// approval: true', 'approval: true'))
     const asking = await reprise('run', '--inputs', 'inputs.json')
     assert.equal(asking.code, 3, asking.stderr)
-    assert.match(asking.stderr, /reprise answer \S+ q1, in scripts with --decision/)
+    assert.match(
+      asking.stderr,
+      /decide approve or deny or use or fail, in scripts by --decision, with:\n {2}npx reprise answer \S+ q1\n/,
+    )
     passed(await reprise('answer', 'latest', 'q1', '--decision', 'approve'))
     assert.equal(passed(await reprise('resume')).stdout, 'Filed, team.\n')
     const claims = (await readFile(join(demo, 'claims.txt'), 'utf8')).trim().split('\n')
