@@ -53,6 +53,8 @@ async function run({ name, files }: Group): Promise<void> {
     // what one process has compiled the others read
     env: { ...process.env, NODE_COMPILE_CACHE: code, REPRISE_TEST_KILLS: kills },
     stdio: ['ignore', 'pipe', 'pipe'],
+    // a test that never ends must not keep to itself what has failed before
+    timeout: (full ? 20 : 10) * 60_000,
   })
   let said = ''
   for (const stream of [child.stdout, child.stderr])

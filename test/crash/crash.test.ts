@@ -56,12 +56,17 @@ for (const kind of ['sqlite', 'file']) {
     // the number of appends is checked below, so that none is left out
     const points = Array.from({ length: 26 }, (_, index) => [`before:${index + 1}`, `after:${index + 1}`]).flat()
     for (const [index, point] of points.entries()) {
-      const really = isReal(index)
-      const words = `${really ? 'its process is killed' : 'its life is over'} ${point.replace(':', ' append ')}`
-      test(`ends as an undisturbed one when ${words}`, async () => {
-        const at = await harness.place('claims', `${kind}-${point.replace(':', '-')}`, kind)
-        const { killed } = await (really ? harness.start(at, point).ended : harness.dieHere(at, point))
-        assert.ok(killed, 'it was killed')
+      const words = point.replace(':', ' append ')
+      const name = point.replace(':', '-')
+      test(`ends as an undisturbed one when its life is over ${words}`, async () => {
+        const at = await harness.place('claims', `${kind}-over-${name}`, kind)
+        assert.ok((await harness.dieHere(at, point)).killed, 'it was over')
+        await checkDisturbed(at, undisturbed)
+      })
+      if (!isReal(index)) continue
+      test(`ends as an undisturbed one when its process is killed ${words}`, async () => {
+        const at = await harness.place('claims', `${kind}-${name}`, kind)
+        assert.ok((await harness.start(at, point).ended).killed, 'it was killed')
         await checkDisturbed(at, undisturbed)
       })
     }

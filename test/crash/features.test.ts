@@ -76,14 +76,19 @@ for (const [crew, lives] of Object.entries(features)) {
     })
 
     for (const [index, { life, moment, number }] of pointsOf(lives).entries()) {
-      const really = isReal(index)
-      const words = `${really ? 'the process of life' : 'life'} ${life + 1} is ${really ? 'killed' : 'over'}`
-      test(`ends as an undisturbed one when ${words} ${moment} append ${number}`, async () => {
-        const at = await placeInLife(crew, `${crew}-${life}-${moment}-${number}`, life)
-        const point = `${moment}:${number}`
-        const { killed, appends = 0 } = await (really ? harness.start(at, point).ended : harness.dieHere(at, point))
-        // what two tasks record in the same moment is one append
-        assert.ok(killed || appends < number, 'it was killed')
+      const point = `${moment}:${number}`
+      const name = `${crew}-${life}-${moment}-${number}`
+      // what two tasks record in the same moment is one append
+      const reached = ({ killed, appends = 0 }: Pick<Life, 'killed' | 'appends'>): boolean => killed || appends < number
+      test(`ends as an undisturbed one when life ${life + 1} is over ${moment} append ${number}`, async () => {
+        const at = await placeInLife(crew, `${name}-over`, life)
+        assert.ok(reached(await harness.dieHere(at, point)), 'it was over')
+        await checkDisturbed(at, undisturbed)
+      })
+      if (!isReal(index)) continue
+      test(`ends as an undisturbed one when the process of life ${life + 1} is killed ${moment} append ${number}`, async () => {
+        const at = await placeInLife(crew, name, life)
+        assert.ok(reached(await harness.start(at, point).ended), 'it was killed')
         await checkDisturbed(at, undisturbed)
       })
     }

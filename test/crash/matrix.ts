@@ -1,6 +1,6 @@
-// Which kills are real in this run of the tests. At a third of the appends, another one from commit to commit, a process is killed; at the
-// others a life in the process of the tests is over. `npm run test:full` kills a process at every append, and at more random moments.
-
+// Which kills are real in this run of the tests. At every append a life in the process of the tests is over; at a third of them, another one
+// from commit to commit, a process is killed as well. `npm run test:full` kills one at every append, and at more random moments. Neither
+// stands for the other: a process leaves locks, leases and half a file; a life that is over may still let slip what did not wait for the disk.
 import { isFull } from '../support/full.ts'
 
 /** REPRISE_TEST_KILLS: 1, 2 or 3 for a third, or `all`; test/run.ts sets it. */
