@@ -1,4 +1,4 @@
-// What the engine needs to know of a crew. The classes that users write satisfy these; the engine knows no classes.
+// What the engine needs to know about a crew. The classes that users write satisfy these; the engine knows no classes.
 import type { Prices } from '../models/prices.ts'
 import type { LanguageModel } from '../models/resolve/resolve-model.ts'
 import type { EntryOf, StoredFile, StoredOutput, Limit } from '../journal/entries.ts'
@@ -14,7 +14,7 @@ import type { Tracing } from './tracing.ts'
 
 export interface AgentDefinition {
   readonly role: string
-  /** The role as people and models read it: with its inputs, where they are there. */
+  /** The role as people and models read it: with its inputs filled in, where they are given. */
   title(inputs: Inputs): string
   readonly model: LanguageModel | string | undefined
   readonly settings: { readonly [name: string]: Json }
@@ -42,10 +42,10 @@ export interface TaskDefinition {
   /** Names of the inputs that its texts use. */
   readonly inputs: readonly string[]
   readonly schema: AnswerSchema | undefined
-  /** What code that is given its output reads it by: the schema, and a version for what that does and nobody sees. */
+  /** How code that is given its output parses it: the schema, and a version for what the schema does that cannot be seen. */
   readonly reading?: Json | undefined
   readonly tools: readonly Tool[]
-  /** Agents that the task's own may hand work to, or ask. */
+  /** Agents that the task's own agent may hand work to, or ask. */
   readonly coworkers: readonly CoworkerDefinition[]
   /** How often a refused answer goes back to the model. */
   readonly retries: number
@@ -53,30 +53,30 @@ export interface TaskDefinition {
   readonly child: ChildDefinition | undefined
   /** The task is a function and asks no model. */
   readonly code: CodeDefinition | undefined
-  /** Asked in this order, behind the schema. */
+  /** Asked in this order, after the schema. */
   readonly guardrails: readonly GuardrailDefinition[]
   /** A person approves the result. */
   readonly humanInput: boolean
-  /** In a sequential crew: what follows does not wait for it, unless it has it in its context. */
+  /** In a sequential crew: later tasks do not wait for it, unless they have it in their context. */
   readonly async: boolean
-  /** Whether the task is executed at all; else it is skipped. */
+  /** Whether the task is executed at all; otherwise it is skipped. */
   readonly when: Condition | undefined
-  /** Where its output is written, behind its completion. */
+  /** Where its output is written, after its completion. */
   readonly outputFile?: OutputFileDefinition | undefined
   /** The texts for the model, made from the original ones each time. */
   render(inputs: Inputs, outputs: Outputs): RenderedTask
-  /** How many turns each agent has that works on it, by its title. */
+  /** How many turns each agent that works on it has, by title. */
   turns(inputs: Inputs): ReadonlyMap<string, number>
   /** Digests of everything declared, the inputs that it can see, and the outputs that it is given. */
   fingerprint(inputs: Inputs, outputs: Outputs): Fingerprint
 }
 
-/** What the tasks of a run gave, by name, also such as a task is not given. A skipped one gives nothing. */
+/** What the tasks of a run gave, by name, including those that a task is not given. A skipped one gives nothing. */
 export type Outputs = ReadonlyMap<string, Pick<StoredOutput, 'raw' | 'structured'>>
 
 export interface RenderedTask {
   readonly instructions: string
-  /** Piece by piece: the output of a task stands where its name does. */
+  /** In pieces: the output of a task goes where its name is. */
   readonly message: readonly (string | { readonly output: string })[]
   readonly files?: readonly StoredFile[]
 }
@@ -84,13 +84,13 @@ export interface RenderedTask {
 export interface OutputFileDefinition {
   /** Below the working folder, with `/` between its parts. INPUT_MISSING, INPUT_INVALID. */
   pathFor(inputs: Inputs): string
-  /** False: a folder that is not there is an error. */
+  /** False: a missing folder is an error. */
   readonly createDirectory: boolean
 }
 
 /**
- * What a condition sees, of the tasks that its task waits for, and what makes the inputs of a crew, of the tasks in its context: their outputs
- * by name, as their schemas give them. A skipped task has none.
+ * What a condition sees of the tasks that its task waits for, and what the inputs of a crew are made from, of the tasks in its context: their outputs
+ * by name, as their schemas parse them. A skipped task has none.
  */
 export interface ConditionContext {
   readonly inputs: Inputs
@@ -109,14 +109,14 @@ export interface CoworkerDefinition {
   readonly tools: readonly Tool[]
   /** Those of the agent itself. */
   readonly guardrails: readonly GuardrailDefinition[]
-  /** To whom it may hand on what it is given. */
+  /** Whom it may delegate to. */
   readonly coworkers: readonly CoworkerDefinition[]
   instructions(inputs: Inputs): string
 }
 
 export interface ChildDefinition {
   readonly crew: CrewDefinition
-  /** Those of the child run, as far as they are known before its turn comes. Files may stand there by their names. INPUT_INVALID. */
+  /** Those of the child run, as far as they are known before its turn comes. Files may be given by name. INPUT_INVALID. */
   known(own: Inputs): Inputs | undefined
   /** Those of the child run; `own` are those of the run that it works for. */
   inputs(context: ConditionContext, own: Inputs): Promise<{ readonly inputs: Inputs; readonly files: Files }>
@@ -132,14 +132,14 @@ export interface CodeDefinition {
 /** What the function of a task is given. */
 export interface CodeContext extends ToolContext {
   readonly inputs: Inputs
-  /** Of the tasks in its context, by name, as their schemas give them. Without a `context`, all earlier ones. */
+  /** Of the tasks in its context, by name, as their schemas parse them. Without a `context`, all earlier ones. */
   readonly outputs: { readonly [task: string]: unknown }
 }
 
 /** What a guardrail judges. */
 export interface GuardrailInput<Output = unknown> {
   readonly raw: string
-  /** As the task's schema gives it; the text of a task without one. */
+  /** As the task's schema parses it; without a schema, the text. */
   readonly output: Output
   readonly inputs: Inputs
   readonly task: string
@@ -161,26 +161,26 @@ export interface CrewDefinition {
   readonly name: string
   readonly version: string
   readonly tasks: readonly TaskDefinition[]
-  /** sequential: one after another, but for async tasks; so is hierarchical. parallel: each as soon as its context is there. */
+  /** sequential: one after another, except async tasks; hierarchical likewise. parallel: each as soon as its context is ready. */
   readonly process: 'sequential' | 'parallel' | 'hierarchical'
-  /** How many tasks may be under way at once. */
+  /** How many tasks may be in progress at once. */
   readonly concurrency: number
   readonly budget?: Limit | undefined
   /** Requests per minute, over all runs of the crew in this process. */
   readonly maxRpm?: number | undefined
   readonly logger: CrewLogger
-  /** Over those that are built in. */
+  /** Override the built-in ones. */
   readonly prices?: Prices | undefined
   readonly callbacks?: Callbacks | undefined
 }
 
-/** The user's code that hears of a run. What it throws fails the run, which can be resumed; then it is called again. */
+/** The user's code that is told about a run. What it throws fails the run, which can be resumed; then it is called again. */
 export interface Callbacks {
   /** Before a run is created: the inputs that it is made with. */
   readonly before?: ((inputs: Inputs) => Promise<{ readonly inputs: Inputs; readonly files: Files }>) | undefined
-  /** Behind the completion of a task that was executed here; at least once. */
+  /** After the completion of a task that was executed here; at least once. */
   readonly task?: ((state: RunState, task: TaskDefinition, readFile: ReadFile) => Promise<void>) | undefined
-  /** Behind a step of this run, `entry`; at least once. */
+  /** After a step of this run, `entry`; at least once. */
   readonly step?: ((state: RunState, entry: StepEntry, readFile: ReadFile) => Promise<void>) | undefined
   /** When all tasks are done, before the run is completed; at least once. */
   readonly after?: ((state: RunState) => Promise<void>) | undefined
@@ -197,7 +197,7 @@ export interface Logger {
   warn(message: string): void
 }
 
-/** Ours gets a warning about which something can be done as data too. Others do not: `console` would print it. */
+/** Our own loggers also get the next act of a warning as data. Others do not: `console` would print it. */
 export interface CrewLogger extends Logger {
   warn(message: string, told?: Told): void
 }
@@ -219,7 +219,7 @@ export interface ExecuteOptions {
   readonly onQuestion?: OnQuestion | undefined
   /** Stops the run in this process: it is suspended and can be resumed. */
   readonly signal?: AbortSignal | undefined
-  /** Of a resume: in place of the budget that the run had. */
+  /** Of a resume: replaces the budget that the run had. */
   readonly budget?: Limit | undefined
   /** What its error says to do next when the run fails, unless that is to resume it. Null: the run that it works for says so. */
   readonly next?: Next | null | undefined
@@ -231,16 +231,16 @@ export type ChangedPolicy = (typeof changedPolicies)[number]
 export interface Engine {
   readonly store: Store
   readonly world: World
-  /** Hears of entries when they are on disk. */
+  /** Called with entries when they are on disk. */
   readonly appended?: ((run: string, entries: readonly Entry[]) => void) | undefined
-  /** Those who hear the models of the one run that is executed with this engine. */
+  /** The listeners to the models of the one run that is executed with this engine. */
   readonly listeners?: Listeners | undefined
   /** The runs that work for the one run that is executed with this engine, as far as they are known: nobody reads them again. */
   readonly within?: Map<string, RunState> | undefined
   readonly tracing?: Tracing | undefined
 }
 
-/** Everything outside that the engine uses, so that tests can stand in for it. */
+/** Everything outside that the engine uses, so that tests can replace it. */
 export interface World {
   now(): Date
   /** Milliseconds that never go back, for leases. */

@@ -1,5 +1,5 @@
-// A life is one process's work on a run: the right to append to it, the crew as the code has it now, what the caller said, and all that
-// is remembered no longer than that. A piece of work in it is an attempt at a task that is under way.
+// A life is one process's work on a run: the right to append to it, the crew as the code defines it now, the caller's options, and all that
+// is remembered for that long. A piece of work in it is an attempt at a task that is in progress.
 import type { Question } from '../journal/entries.ts'
 import type { AttemptState, RunState } from '../journal/state/state.ts'
 import { serially, seriallyByName, type Queue, type Queues } from '../serially.ts'
@@ -12,35 +12,35 @@ export interface Life extends Hold {
   readonly crew: CrewDefinition
   readonly options: ExecuteOptions
   readonly tracing: RunTracing | undefined
-  /** What the run works for, when it is that of a task which is a crew. */
+  /** What the run works for, when it is the run of a task that is a crew. */
   readonly outer: Outer | undefined
-  /** Executes the run of a task which is a crew. */
+  /** Executes the run of a task that is a crew. */
   readonly executeRun: ExecuteRun
-  /** Of the first task that failed: no other is begun, and those under way end after their current step. */
+  /** Of the first task that failed: no other is started, and those in progress end after their current step. */
   failure: { readonly error: unknown } | undefined
-  /** Wakes the one that waits for something to begin. */
+  /** Wakes the loop that waits for tasks to become ready. */
   readonly waker: Waker
   /** Questions that were put to the caller, by id. */
   readonly asked: Map<string, Question>
   /** Idempotency keys that were given out and are not recorded yet, by the path of the call: two calls may be made at once. */
   readonly keys: Map<string, { readonly attempt: string; readonly key: string }>
-  /** The runs within, at every depth, by id: as they are executed here, or as they stood when they were read. */
+  /** The runs within, at every depth, by id: as they are executed here, or as they were when they were read. */
   readonly within: Map<string, RunState>
-  /** What was logged as a warning of models. */
+  /** Warnings of models that were already logged. */
   readonly warned: Set<string>
-  /** The last step that the caller was told of. One that threw is the last for good: the run fails. */
+  /** The last step that the caller was told about. After one that threw, no more follow: the run fails. */
   readonly told: { seq: number; failed?: { readonly error: unknown } }
   readonly queue: {
-    /** Telling of steps. */
+    /** Telling the caller about steps. */
     readonly steps: Queue
-    /** Asking for a higher budget: several branches may come there at once, and one question is enough. */
+    /** Asking for a higher budget: several branches may get there at once, and one question is enough. */
     readonly budget: Queue
     /** Equal calls of tools whose results are kept. */
     readonly equalCalls: Queues
   }
 }
 
-/** The run that another one works for, as that sees it. */
+/** The run that another one works for, as the other sees it. */
 export interface Outer {
   /** The crew of the task, and those that it works for. */
   readonly crews: readonly CrewDefinition[]
@@ -52,7 +52,7 @@ export interface Outer {
 /** The state of the run when it is completed or suspended; rejects when it failed, was cancelled or was lost. */
 export type ExecuteRun = (hold: Hold, crew: CrewDefinition, options: ExecuteOptions, outer?: Outer) => Promise<RunState>
 
-/** An attempt at a task that is under way. */
+/** An attempt at a task that is in progress. */
 export interface Work {
   readonly life: Life
   readonly task: TaskDefinition

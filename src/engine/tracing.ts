@@ -1,6 +1,6 @@
-// How a run is watched from outside while it is executed: its life in this process, its attempts, its model calls and its tool calls.
-// Only what is done is told; what is read back from the journal is not. Whoever implements this gives and throws what the
-// work gives and throws, and finds what stands in what by the paths. Without one, an undefined check is all that it costs.
+// How a run is traced from outside while it is executed: its life in this process, its attempts, its model calls and its tool calls.
+// Only work that is done is traced, not what is read back from the journal. An implementation returns and throws what the
+// work returns and throws, and sees from the paths what belongs to what. Without one, the only cost is an undefined check.
 import type { Json } from '../journal/json.ts'
 import type { AttemptState, CallState, RunState, ToolOutcome } from '../journal/state/state.ts'
 import type { ModelReply, ModelRequest } from '../models/call-model.ts'
@@ -9,12 +9,12 @@ import type { TaskDefinition } from './definition.ts'
 import type { Judged } from './judge/judged.ts'
 
 export interface Tracing {
-  /** One life of a run. The work is handed what its steps are traced with; several runs may be under way at once. */
+  /** One life of a run. The work is given what its steps are traced with; several runs may be in progress at once. */
   run(state: RunState, work: (tracing: RunTracing) => Promise<RunState>): Promise<RunState>
 }
 
 export interface RunTracing {
-  /** What an attempt takes in this life. Undefined is one that waits, or was halted. */
+  /** The part of an attempt in this life. Undefined for one that waits, or was stopped. */
   attempt<Ended extends { readonly judged: Judged } | undefined>(
     attempt: AttemptState,
     task: TaskDefinition,

@@ -9,7 +9,7 @@ export function realWorld(): World {
     now: () => new Date(),
     monotonic: () => performance.now(),
     newRunId: () => process.getBuiltinModule('node:crypto').randomUUIDv7(),
-    // whoever only looks at runs has no need of it
+    // code that only looks at runs doesn't need it
     get owner() {
       return thisOwner()
     },

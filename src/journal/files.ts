@@ -42,7 +42,7 @@ export function withFileWords(value: Json): Json {
   return mapJson(value, fileWords, unescaped)
 }
 
-/** How a text for a model names a file that is sent beside it. */
+/** How a text for a model names a file that is sent with it. */
 export function fileMark({ name }: Pick<StoredFile, 'name'>): string {
   return `[file ${name}]`
 }

@@ -20,10 +20,10 @@ export const nestingLimit = 256
 /**
  * Copies a value that JSON carries unchanged, or says where the first thing is that it can't carry: a Date, bigint,
  * NaN, Map, function, class instance or cycle, or more levels than `nestingLimit`. An undefined member is left out, as JSON does.
- * What `stand` returns for an object replaces it.
+ * What `replace` returns for an object replaces it.
  */
-export function strictJson(value: unknown, at: Path, stand?: Stand): JsonCheck {
-  return check(value, at, { above: new Set(), stand })
+export function strictJson(value: unknown, at: Path, replace?: Replace): JsonCheck {
+  return check(value, at, { above: new Set(), replace })
 }
 
 /**
@@ -32,7 +32,7 @@ export function strictJson(value: unknown, at: Path, stand?: Stand): JsonCheck {
  * instance with only private members. `undefined` becomes null.
  */
 export function throughJson(value: unknown, at: Path): JsonCheck {
-  return check(value, at, { above: new Set(), stand: undefined, loose: true })
+  return check(value, at, { above: new Set(), replace: undefined, loose: true })
 }
 
 /** Whether a value from JSON.parse is nested more than `levels` deep. */
@@ -50,12 +50,12 @@ export function mayNestDeeper(text: string, levels: number): boolean {
   return false
 }
 
-type Stand = (value: object, at: Path) => Json | undefined
+type Replace = (value: object, at: Path) => Json | undefined
 
 interface Walk {
   /** The lists and objects that contain the value. */
   readonly above: Set<object>
-  readonly stand: Stand | undefined
+  readonly replace: Replace | undefined
   /** As JSON.stringify treats it. */
   readonly loose?: boolean
 }
@@ -90,8 +90,8 @@ function walk(value: unknown, at: Path, walking: Walk): JsonCheck {
       return { ok: false, path: at, found: value === undefined ? 'undefined' : `a ${typeof value}` }
   }
   if (value === null) return { ok: true, value }
-  const { above, stand } = walking
-  const other = stand?.(value, at)
+  const { above, replace } = walking
+  const other = replace?.(value, at)
   if (other !== undefined) return { ok: true, value: other }
   if (above.has(value)) return { ok: false, path: at, found: 'a reference back to a value that contains it' }
   if (above.size === nestingLimit) return { ok: false, path: at, found: `nested more than ${nestingLimit} levels deep` }

@@ -390,7 +390,7 @@ describe('a coworker whose maxSeconds are up', () => {
     const { crew, store, calls } = slow(2)
     const [question] = (await crew.kickoff({ id: 'r' })).questions
     assert.equal(question?.kind, 'call')
-    assert.match(question.text, /ended without anyone knowing how/)
+    assert.match(question.text, /ended with an unknown outcome/)
     assert.equal(calls(), 1)
     // nor in another life, nor in a run made from it
     assert.equal((await slow(2, store).crew.resume('r')).questions.length, 1)

@@ -145,7 +145,7 @@ describe('fork', () => {
     assert.equal(replayed.task('left').raw, 'left')
   })
 
-  test('executes a task whose stored output does not fit its schema any more', async () => {
+  test('executes a task whose stored output no longer fits its schema', async () => {
     const store = memoryStore()
     const crew = (schema: z.ZodType, reply: object) => {
       const model = scriptedModel([
@@ -160,7 +160,7 @@ describe('fork', () => {
     await crew(z.object({ a: z.string() }), { a: 'x' }).kickoff()
     const later = crew(z.object({ a: z.string(), b: z.number() }), { a: 'x', b: 1 })
     const plan = await later.plan({ from: 'note' })
-    assert.match(plan.tasks[0]?.reasons[0] ?? '', /does not fit its schema any more: b:/)
+    assert.match(plan.tasks[0]?.reasons[0] ?? '', /no longer fits its schema: b:/)
     assert.deepEqual((await later.replay('note')).task('facts').output, { a: 'x', b: 1 })
   })
 

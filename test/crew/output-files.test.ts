@@ -153,7 +153,7 @@ describe('an output file', () => {
     assert.deepEqual([code, task], ['OUTPUT_FILE_FAILED', 'report'])
     assert.match(
       message,
-      /output file reports\/out\.md of task report has a file for a folder, .*crew\.run\('r'\)\.resume\(\)/s,
+      /output file reports\/out\.md of task report has a file where a folder is needed, .*crew\.run\('r'\)\.resume\(\)/s,
     )
     rmSync(join(folder.path, 'reports'))
     const { crew, model } = reporting({ outputFile: 'reports/out.md', guardrails }, store)
@@ -261,7 +261,7 @@ test('createDirectory: false refuses a folder that is not there, before anything
   const { crew, model } = reporting({ outputFile: 'reports/out.md', createDirectory: false })
   const { code, message } = await refusal(() => crew.kickoff({ inputs }))
   assert.equal(code, 'OUTPUT_FILE_FAILED')
-  assert.match(message, /lies in a folder that is not there/)
+  assert.match(message, /is in a folder that does not exist/)
   assert.equal(model.calls.length, 0)
   mkdirSync('reports')
   await crew.kickoff({ inputs })

@@ -154,9 +154,9 @@ describe('a plan', () => {
     const plan = await crew.plan({ of: 'resume' })
     assert.equal(plan.runId, 'r')
     assert.deepEqual(plan.execute, ['join', 'end'])
-    assert.deepEqual(reasonsOf(plan, 'join')?.reasons, ['it goes on as it was begun, with no step recorded'])
+    assert.deepEqual(reasonsOf(plan, 'join')?.reasons, ['it continues as it was started, with no step recorded'])
     const changed = await diamond({ store, texts: { join: 'Join them' } }).crew.plan({ of: 'resume' })
-    assert.deepEqual(reasonsOf(changed, 'join')?.reasons, ['it starts anew', 'description changed'])
+    assert.deepEqual(reasonsOf(changed, 'join')?.reasons, ['it starts again', 'description changed'])
   })
 
   test('of a resume is what the resume does: offers that hold, runs that cannot be resumed, tasks undone by hand', async () => {

@@ -38,7 +38,7 @@ describe('a kickoff that reuses outputs', () => {
       'side inherit',
     ])
     assert.match(plan.tasks[3]?.reasons[0] ?? '', /run first made it from the same/)
-    assert.match(plan.tasks[1]?.reasons[0] ?? '', /shows when start is done/)
+    assert.match(plan.tasks[1]?.reasons[0] ?? '', /is known when start is done/)
   })
 
   test('makes anew what was made by a once call, whoever made that: the agent, a coworker or a crew', async () => {

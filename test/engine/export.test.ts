@@ -252,7 +252,7 @@ const damages: { readonly [what: string]: readonly [(lines: string[]) => string,
   'is cut off in a line': [(lines) => lines.join('\n').slice(0, -680), /cut off in line \d+/],
   'is cut off between two lines': [
     (lines) => `${lines.slice(0, 4).join('\n')}\n`,
-    /cut off behind entry 3: its last line is missing/,
+    /cut off after entry 3: its last line is missing/,
   ],
   'lacks an entry': [(lines) => sealed([...lines.slice(0, 2), ...lines.slice(3, -1)]), /entry 2 of .* is missing/],
   'has a changed entry': [
@@ -284,7 +284,7 @@ const damages: { readonly [what: string]: readonly [(lines: string[]) => string,
     (lines) => sealed([...lines.slice(0, -1), '{"within":"r/job#1"}', ...lines.slice(1, -1)]),
     /has 2 runs, and its last line says 1/,
   ],
-  'goes on behind its end': [(lines) => `${lines.join('\n')}\n{}\n`, /line \d+ of .* stands behind its end/],
+  'continues after its end': [(lines) => `${lines.join('\n')}\n{}\n`, /line \d+ of .* comes after its end/],
   'has a line of its own': [
     (lines) => sealed([...lines.slice(0, -1), '{"a":1}']),
     /neither an entry nor a stored value/,

@@ -1,5 +1,5 @@
 // Tools with `cache: true`: within a run, an equal call is given what an earlier one returned. The results are those in the journal,
-// so a resumed run has them too; a new run begins with none.
+// so a resumed run has them too; a new run starts with none.
 import { digest } from '../../journal/hash.ts'
 import type { CallState, RunState, ToolOutcome } from '../../journal/state/state.ts'
 import type { Tool } from '../../tools/tool.ts'
@@ -7,14 +7,14 @@ import { unlessAborted } from '../limits/deadline.ts'
 import type { Work } from '../life.ts'
 
 /**
- * Equal for equal calls. The whole definition counts, not the name alone: two agents may have tools of one name that read different
- * things, and a changed tool may give something else.
+ * Equal for equal calls. The whole definition counts, not the name alone: two agents may have tools with the same name that read different
+ * things, and a changed tool may return something else.
  */
 export function cacheKeyOf({ name, description, schema, version }: Tool, key: string): string {
   return digest([name, description, schema.json, version ?? null, key])
 }
 
-/** What was recorded for an equal call. One that a person was asked about is theirs to decide. */
+/** What was recorded for an equal call. A call that a person was asked about is theirs to decide. */
 export function recordedFor(state: RunState, call: CallState, cacheKey: string): ToolOutcome | undefined {
   return call.questions.length === 0 ? state.cached.get(cacheKey)?.outcome : undefined
 }

@@ -1,12 +1,12 @@
-// The key that a tool is given, so that a service can tell a second try at a call from another call.
+// The key that a tool is given, so that a service can distinguish a second try at a call from another call.
 import { digest } from '../../journal/hash.ts'
 import { callAt } from '../../journal/state/at-path.ts'
 import { inheritedKeys, keysBeside, partOf } from './once.ts'
 import { occurrenceIn, type Item } from './prepare-call.ts'
 
 /**
- * The same for every try at the same call, in every life of the run, and in the runs that are made from it; and never that of
- * another call of the attempt, though a coworker may have made an equal one.
+ * The same for every try at the same call, in every life of the run, and in the runs that are made from it; and never the key of
+ * another call of the attempt, even if a coworker made an equal one.
  */
 export function idempotencyKeyOf(item: Item): string {
   const { life, task, attempt, call, key } = item

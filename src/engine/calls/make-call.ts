@@ -1,4 +1,4 @@
-// One call that is to be made now: written down before the tool runs, and with its result or error after it. Where nobody knows how it
+// Makes one call: recorded before the tool runs, and with its result or error afterwards. Where it is unknown how the call
 // ended, the journal says so.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { defined } from '../../defined.ts'
@@ -18,7 +18,7 @@ import { idempotencyKeyOf } from './idempotency-key.ts'
 import { prepareCall, type Callable, type Item } from './prepare-call.ts'
 
 interface Allowed {
-  /** What a person put in place of the model's input. */
+  /** A person's replacement for the model's input. */
   readonly input?: Json
   readonly allowedBy?: string
 }
@@ -39,9 +39,9 @@ export async function makeCall(item: Item, { input, allowedBy }: Allowed): Promi
   const cacheKey = tool.cache ? cacheKeyOf(tool, key) : undefined
   const called = { path: call.path, tool: tool.name, effect: tool.effect, key, idempotencyKey }
   await life.append([{ type: 'tool.called', ...called, ...defined({ input, allowedBy, cacheKey }) }])
-  const unbegun = { reason: 'it was stopped before it began', begun: false } as const
-  await life.ready().catch((error: unknown) => abandon(item, unbegun, error))
-  if (signal.aborted) return abandon(item, unbegun, signal.reason)
+  const notStarted = { reason: 'it was stopped before it began', begun: false } as const
+  await life.ready().catch((error: unknown) => abandon(item, notStarted, error))
+  if (signal.aborted) return abandon(item, notStarted, signal.reason)
   const readFile = fileReader(life.engine.store, life.state)
   const run = (): Promise<ToolOutcome | Abandoned> =>
     runTool(now, { idempotencyKey, signal, runId: life.state.run, task: task.name, readFile })
@@ -65,11 +65,11 @@ interface Abandoned {
   readonly abandoned: string
 }
 
-/** The result or error of the tool as JSON, or that it was given up without anyone knowing how it ended. */
+/** The result or error of the tool as JSON, or that it was given up and its outcome is unknown. */
 async function runTool({ life, call, tool, parsed }: Callable, context: ToolContext): Promise<ToolOutcome | Abandoned> {
   using time = deadline(tool.maxSeconds, context.signal)
   const { signal } = time
-  // Promise.try, so that a tool that throws at once and one that rejects are alike
+  // Promise.try, so that a tool that throws synchronously and one that rejects are treated alike
   const running = Promise.try(() => tool.run(parsed as never, { ...context, signal })).then(
     (result) => toOutcome(result, tool.name),
     (error: unknown) => (isUnknown(error) ? { abandoned: redact(error.message) } : toError(error)),
@@ -77,19 +77,19 @@ async function runTool({ life, call, tool, parsed }: Callable, context: ToolCont
   const ended = await unlessAborted(running, signal).catch(() => undefined)
   // a tool that throws because it was told to stop has not said what it did before that
   if (ended && (!signal.aborted || 'result' in ended)) return ended
-  // one that listens to its signal ends now; the others continue, and nobody can stop them
+  // a tool that listens to its signal ends now; the others continue, and cannot be stopped
   const over = await Promise.race([running.then(() => true), nextTurn().then(() => false)])
   if (!over) linger(callHere(life, call.path), running)
   return { abandoned: time.over ? `it did not end within ${tool.maxSeconds} s` : 'it was stopped while it ran' }
 }
 
-/** What a tool gave, as the model and every later process will see it. */
+/** What a tool returned, as the model and every later process will see it. */
 export function toOutcome(result: unknown, tool: string): ToolOutcome {
   const json = throughJson(result, tool)
   return json.ok ? { result: json.value } : { unreadable: `${json.path}: ${json.found}` }
 }
 
-/** How a tool says that it cannot tell whether it did what it was told to: a connection ended before the answer came. */
+/** How a tool says that it doesn't know whether it did the work: a connection ended before the answer came. */
 function isUnknown(error: unknown): error is RepriseError {
   return RepriseError.isInstance(error) && error.code === 'OUTCOME_UNKNOWN'
 }
@@ -111,7 +111,7 @@ export async function give(
   await life.append([entry])
 }
 
-/** What a person put in place of the model's input cannot be used, which is nothing that the model could mend. */
+/** A person's replacement for the model's input cannot be used, which the model cannot fix. */
 async function askAgain({ life, call, task }: Item, problem: string): Promise<'open'> {
   const asked = life.state.questions.get(call.questions.at(-1) ?? '')?.question as Extract<Question, { kind: 'call' }>
   const again = callText(asked.tool, asked.input, asked.earlier, lostText(life.state, task.name))
@@ -121,13 +121,13 @@ async function askAgain({ life, call, task }: Item, problem: string): Promise<'o
   return 'open'
 }
 
-/** Says how a call ended, if the run still takes entries, and rejects with what ended it. */
+/** Records how a call ended, if the run still takes entries, and rejects with what ended it. */
 async function abandon({ life, call }: Item, how: { reason: string; begun?: false }, why: unknown): Promise<never> {
   await life.append([{ type: 'tool.abandoned', path: call.path, ...how }]).catch(() => undefined)
   throw why
 }
 
-/** Calls that were given up in this process and have not ended: they may yet do what they were told to, also in the next life of the run. */
+/** Calls that were given up in this process and have not ended: they may still do their work, even in the next life of the run. */
 const lingering = new Set<string>()
 
 function linger(call: string, over: Promise<unknown>): void {

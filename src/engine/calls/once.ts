@@ -18,7 +18,7 @@ export type Decision =
       readonly source: 'recorded' | 'answered'
       readonly by?: string | undefined
     }
-  /** `of` is the path of the call whose end nobody knows. */
+  /** `of` is the path of the call whose outcome is unknown. */
   | { readonly act: 'settle'; readonly of: string; readonly question: NewQuestion }
   | { readonly act: 'ask'; readonly question: NewQuestion }
   | { readonly act: 'wait' }
@@ -29,13 +29,13 @@ export interface Asked {
   readonly key: string
   readonly occurrence: number
   readonly input: Json
-  /** Whether the tool can find out by itself what became of a call. */
+  /** Whether the tool itself can find out what happened to a call. */
   readonly settles: boolean
   /** Whether a person must approve it. */
   readonly approval: boolean
 }
 
-/** What to do about a call that may be repeated, but not without a person's word. */
+/** What to do about a call that may be repeated, but only if a person says so. */
 export function decideApproval(state: RunState, call: CallState, asked: Asked): Decision {
   return (
     decideAsked(state, call) ??
@@ -86,26 +86,26 @@ export function decideOnce(state: RunState, attempt: AttemptState, call: CallSta
   const repeated = approvalOf(call, asked, earlier, lost)
   // it may have been made, and the entry that said so is missing
   if (asked.settles && first) return { act: 'settle', of: call.path, question: repeated }
-  // an equal call of this run of which nobody knows the end: the tool itself may
+  // an equal call of this run whose outcome is unknown: the tool itself may know it
   if (asked.settles && same?.outcome === 'unknown' && !same.inherited)
     return { act: 'settle', of: same.path, question: repeated }
   return { act: 'ask', question: repeated }
 }
 
-/** It threw, or the time of a coworker was up while it was under way for them: then nobody has asked yet what became of it. */
+/** It threw, or a coworker's time was up while it was in progress for them: then nobody has asked yet what happened to it. */
 function hasFailed(state: RunState, { outcome, attempt }: Pick<FoundCall, 'outcome' | 'attempt'>): boolean {
   if (outcome !== 'unknown') return 'error' in outcome
   return attemptsIn(attempt).some((path) => state.attempts.get(path)?.status === 'failed')
 }
 
-/** Whether a call is one of the attempt: what was done within its steps is, but not what an attempt did that was sent back. */
+/** Whether a call belongs to the attempt: work within its steps does, but not that of an attempt that was sent back. */
 export function partOf(state: RunState, attempt: AttemptState): (call: { readonly attempt: string }) => boolean {
   const root = rootAttempt(attempt.path)
   const sentBack = carriedBy(state, attempt.path)
   return ({ attempt: of }) => rootAttempt(of) === root && !attemptsIn(of).some((path) => sentBack.has(path))
 }
 
-/** The attempts whose conversations this one, and those that it is part of, carry on. */
+/** The attempts whose conversations this one, and those that it is part of, continue. */
 function carriedBy(state: RunState, path: string): Set<string> {
   const carried = new Set<string>()
   for (const attempt of attemptsIn(path)) {
@@ -118,7 +118,7 @@ function carriedBy(state: RunState, path: string): Set<string> {
   return carried
 }
 
-/** Calls that may be made on the word of `settle` alone, before a person is asked why they never end. */
+/** How many calls may be made because `settle` says so, before a person is asked why they never end. */
 const settleLimit = 3
 
 function inDoubt(call: CallState, { key, input, settles }: Asked): Decision {
@@ -151,7 +151,7 @@ type FoundCall = OnceCall & {
   readonly path: string
   readonly attempt: string
   readonly inherited: boolean
-  /** The tool was started; else its result came from a record or a person. */
+  /** The tool was started; otherwise its result came from a record or a person. */
   readonly made: boolean
 }
 
@@ -170,7 +170,7 @@ export function onceCalls(state: RunState, task?: string, counted: (call: CallSt
     if (task !== undefined && owner.name !== task) continue
     for (const path of [...owner.attempts, ...owner.nested]) {
       const attempt = state.attempts.get(path) as AttemptState
-      // counted on the way: an attempt may have thousands of calls
+      // counted in the same pass: an attempt may have thousands of calls
       const equal = new Map<string, number>()
       for (const call of attempt.turns.flatMap((turn) => turn.calls)) {
         const key = keyOf(call)
@@ -201,8 +201,8 @@ export function toOnceCall(call: FoundCall): OnceCall {
 }
 
 /**
- * What a new run must know: calls that were made, and results that a person gave. Those taken from a record are in it already. Of calls that
- * services were told to be the same, the newest: a run in a chain of replays must not know one for each of them.
+ * What a new run must know: calls that were made, and results that a person gave. Those taken from a record are in it already. Of calls with
+ * the same idempotency key, only the newest: a run in a chain of replays must not carry one for each of them.
  */
 export function callsFor(state: RunState): FoundCall[] {
   const mayRepeat = (call: CallState): boolean => counts(call) || call.effect === 'idempotent'
@@ -215,7 +215,7 @@ function sameCall({ task, tool, key, occurrence, idempotencyKey }: OnceCall): st
   return idempotencyKey === undefined ? undefined : JSON.stringify([task, tool, key, occurrence, idempotencyKey])
 }
 
-/** What the tool was given for the same call in the runs that this one was made from: more than one when coworkers made it. */
+/** The keys that the tool was given for the same call in the runs that this one was made from: several when coworkers made it. */
 export function inheritedKeys(
   state: RunState,
   asked: Pick<OnceCall, 'task' | 'tool' | 'key' | 'occurrence'>,
@@ -228,7 +228,7 @@ export function inheritedKeys(
     .toReversed()
 }
 
-/** What the tools were given for the other calls of the attempt, but for those of which nobody knows the end: an equal call is another try. */
+/** The keys given for the other calls of the attempt, except calls whose outcome is unknown: an equal call is another try at those. */
 export function keysBeside(state: RunState, task: string, attempt: AttemptState, call: CallState): string[] {
   const { attempts = [], nested = [] } = state.tasks.get(task) ?? {}
   const isHere = partOf(state, attempt)
@@ -267,15 +267,15 @@ function describeCall(
   call: CallState,
   known: { readonly key: string; readonly occurrence: number },
 ): FoundCall {
-  const told = call.outcome ? undefined : toldBy(state, call)
-  const given = told !== undefined || (call.effect !== 'once' && call.source === 'answered')
+  const answered = call.outcome ? undefined : answerAbout(state, call)
+  const given = answered !== undefined || (call.effect !== 'once' && call.source === 'answered')
   return {
     task,
     tool: call.request.tool,
     ...known,
     input: call.input ?? call.request.input,
     calledAt: call.calledAt ?? attempt.startedAt,
-    outcome: told ?? outcomeOf(call),
+    outcome: answered ?? outcomeOf(call),
     path: call.path,
     attempt: attempt.path,
     inherited: false,
@@ -284,15 +284,15 @@ function describeCall(
   }
 }
 
-/** What a person has said of a call that has no outcome yet: nobody has gone on with the run since. */
-function toldBy(state: RunState, call: CallState): { readonly result: Json } | undefined {
+/** What a person has answered about a call that has no outcome yet: the run has not been continued since. */
+function answerAbout(state: RunState, call: CallState): { readonly result: Json } | undefined {
   const asked = state.questions.get(call.questions.at(-1) ?? '')
   const answer = asked?.used ? undefined : asked?.answer
   return answer && 'result' in answer ? { result: answer.result } : undefined
 }
 
 function hasEnd(state: RunState, call: CallState): boolean {
-  return call.outcome !== undefined || toldBy(state, call) !== undefined
+  return call.outcome !== undefined || answerAbout(state, call) !== undefined
 }
 
 function outcomeOf(call: CallState): OnceCall['outcome'] {

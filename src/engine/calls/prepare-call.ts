@@ -1,4 +1,4 @@
-// A call before it is made: its tool, its input as the tool's schema gives it, and the key by which it is known.
+// A call before it is made: its tool, its input as parsed by the tool's schema, and the key that identifies it.
 import { messageOf } from '../../errors.ts'
 import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'
@@ -29,7 +29,7 @@ export function isCallable(item: Item): item is Callable {
   return item.is === 'callable'
 }
 
-/** `changed` is what a person put in place of the model's input. */
+/** `changed` is a person's replacement for the model's input. */
 export async function prepareCall({ task, signal }: Work, call: CallState, changed?: Json): Promise<Prepared> {
   const { request } = call
   const input = changed ?? call.input ?? request.input

@@ -1,5 +1,5 @@
 // The tool calls of one reply. All of them run at once; each is journaled under its own path before and after its effect, and
-// its outcome enters the conversation in the order in which the model asked. What is left undecided waits for a person.
+// its outcome enters the conversation in the order in which the model asked. Undecided calls wait for a person.
 import { defined } from '../../defined.ts'
 import type { NewEntry } from '../../journal/entries.ts'
 import type { CallState, TurnState } from '../../journal/state/state.ts'
@@ -17,11 +17,11 @@ import { isCallable, occurrenceIn, prepareCall, type Callable, type Item } from 
 /** Thrown when a person's answer fails the task. */
 export class AnsweredFail extends Error {}
 
-/** Gives every call of the turn its outcome; false when some wait for an answer that is not there. */
+/** Gives every call of the turn its outcome; false when some wait for an answer that has not come yet. */
 export async function settleCalls(work: Work, turn: TurnState): Promise<boolean> {
   const { life } = work
   for (;;) {
-    // each time anew: a person may have changed an input since
+    // each time again: a person may have changed an input since
     const prepared = await Promise.all(
       turn.calls.map(async (call) => ({ ...work, call, ...(await prepareCall(work, call)) })),
     )
@@ -52,7 +52,7 @@ function throughCache(item: Callable): Promise<void> {
   })
 }
 
-/** Brings one call as far as it gets now: to its outcome, or to a question that is open. */
+/** Takes one call as far as possible now: to its outcome, or to an open question. */
 async function advance(item: Item): Promise<void> {
   const { life, call, task } = item
   const callable = isCallable(item) ? item : undefined
@@ -63,7 +63,7 @@ async function advance(item: Item): Promise<void> {
     case 'call': {
       const { input, allowedBy } = decision
       if ((await makeCall(item, defined({ input, allowedBy }))) === 'ended') return
-      // in doubt, or the person's input does not fit. Prepared anew, since a person may have changed the input
+      // in doubt, or the person's input does not fit. Prepared again, since a person may have changed the input
       return advance({ ...item, ...(await prepareCall(item, call)) })
     }
     case 'return': {
@@ -92,7 +92,7 @@ async function decide(item: Item, callable: Callable | undefined): Promise<Settl
       : decideApproval(life.state, call, { ...asked, settles: false })
   let decision = byRules(callable?.tool.settles ?? false)
   if (decision.act === 'settle') {
-    // what still runs here may yet happen: only a person can say what to do about it
+    // a call that still runs here may yet happen: only a person can say what to do about it
     const settled = callable && !lingers(life, decision.of) ? await settle(callable) : 'cannot tell'
     if (settled === 'done') return { act: 'settled' }
     if (settled === 'not happened') return { act: 'call', allowedBy: 'settle' }
@@ -111,10 +111,10 @@ async function decide(item: Item, callable: Callable | undefined): Promise<Settl
   return decision.act === 'settle' || decision.act === 'ask' ? { act: 'wait' } : decision
 }
 
-/** What is left when nobody needs to be asked any more; `settled`: the tool itself knew how it ended. */
+/** What to do once nobody needs to be asked any more; `settled`: the tool itself knew how it ended. */
 type Settled = Exclude<Decision, { act: 'settle' | 'ask' }> | { readonly act: 'settled' }
 
-/** A call that is made anew after a crash was approved before. */
+/** A call that is repeated after a crash was approved before. */
 async function needsApproval({ tool, call, parsed }: Callable): Promise<boolean> {
   return call.calledAt === undefined && (await tool.approval(parsed as never))
 }
@@ -144,7 +144,7 @@ async function handOn(item: Callable): Promise<void> {
   if (result !== undefined) await give(item, { result })
 }
 
-/** In a run that does nothing to the world: the recorded result of an equal call, or a refusal. */
+/** In a run that must change nothing outside: the recorded result of an equal call, or a refusal. */
 async function withhold(item: Callable): Promise<void> {
   const { life, task, tool, key } = item
   const occurrence = occurrenceIn(item)
@@ -152,6 +152,6 @@ async function withhold(item: Callable): Promise<void> {
     (call) => call.task === task.name && call.tool === tool.name && call.key === key && call.occurrence === occurrence,
   )?.outcome
   if (typeof recorded === 'object' && 'result' in recorded) return give(item, recorded, { source: 'recorded' })
-  const words = `${tool.name} was not called: this is a trial, in which nothing is changed; go on as well as you can`
+  const words = `${tool.name} was not called: this is a trial, in which nothing is changed; continue as well as you can`
   return give(item, { error: words }, { source: 'withheld' })
 }

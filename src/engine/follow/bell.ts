@@ -1,6 +1,6 @@
-// A bell that somebody waits for, while others ring it.
+// A signal that one waits for and others give.
 
-/** Many rings before somebody waits are one. One promise at a time, so that a long run leaves no trail of them. */
+/** Many rings before somebody waits count as one. One promise at a time, so that a long run doesn't accumulate them. */
 export interface Bell {
   ring(): void
   rung(): Promise<void>
@@ -11,7 +11,7 @@ export function createBell(): Bell {
   return {
     ring: () => resolve(),
     async rung() {
-      // hints do not keep a process alive; somebody who waits for the next entry does
+      // hints do not keep a process alive; waiting for the next entry does
       const alive = setInterval(() => {}, 60_000)
       await promise
       clearInterval(alive)

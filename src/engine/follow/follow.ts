@@ -1,6 +1,6 @@
-// A run's entries as they come, in whatever process they are written: what is there, then what a hint says may be there. In the
-// process that executes the run, what its models say comes in between, in an order that never depends on who is quick: behind
-// all entries before the call, and whole before the entry that records the reply.
+// A run's entries as they come, in whatever process they are written: first those that exist, then those that a hint announces. In the
+// process that executes the run, what its models say comes in between, in an order that never depends on timing: after
+// all entries before the call, and complete before the entry that records the reply.
 import type { Entry, RunStatus } from '../../journal/entries.ts'
 import type { Engine } from '../definition.ts'
 import type { Listener, RunEvent } from './listeners.ts'
@@ -8,19 +8,19 @@ import { createBell, type Bell } from './bell.ts'
 import { readEntries } from '../read/read-run.ts'
 
 export interface FollowOptions {
-  /** Only entries behind this one; 0 for all. */
+  /** Only entries after this one; 0 for all. */
   readonly after?: number | undefined
   /** Settles when this process is done with the run. If it fails and the journal does not say so, following fails with it. */
   readonly until?: Promise<unknown> | undefined
 }
 
-/** Ends when everything is read and nobody is executing or about to execute the run. To return early is to stop waiting at once. */
+/** Ends when everything is read and nobody is executing or about to execute the run. Returning early stops the wait at once. */
 export function follow(engine: Engine, run: string, options?: FollowOptions): AsyncIterableIterator<Entry> {
   // without listeners, there are only entries
   return followed({ ...engine, listeners: undefined }, run, options) as AsyncIterableIterator<Entry>
 }
 
-/** The same, with what models say from now on. Listening begins with the call, not with the first event that is asked for. */
+/** The same, with what models say from now on. Listening begins with the call, not with the first event that is requested. */
 export function followLive(engine: Engine, run: string, options?: FollowOptions): AsyncIterableIterator<RunEvent> {
   return followed(engine, run, options)
 }
@@ -34,7 +34,7 @@ function followed(engine: Engine, run: string, options: FollowOptions = {}): Asy
   return {
     next: () => events.next(),
     async return() {
-      // a generator that waits cannot be ended, so what it waits for is
+      // a waiting generator cannot be ended, so end what it waits for
       stop.abort()
       listener?.stop()
       await events.return(undefined)
@@ -64,7 +64,7 @@ async function* eventsOf(engine: Engine, run: string, following: Following): Asy
     for (;;) {
       const ended = news.take()
       if (ended === 'closed') return
-      // asked before the entries are read, so that all that made it so are among them
+      // checked before the entries are read, so that they include all that led to it
       const known = status ?? (await store.row(run))?.status
       for await (const { entry } of readEntries(store, run, seq)) {
         if (listener) yield* listener.before(entry)
@@ -90,7 +90,7 @@ async function* eventsOf(engine: Engine, run: string, following: Following): Asy
 interface News extends Disposable {
   /** Whether there may be entries to read, or nothing more to wait for. */
   isThere(): boolean
-  /** Marks it as taken, and says whether any more will come. */
+  /** Marks it as taken, and says whether more will come. */
   take(): Ended | undefined
 }
 /** closed: somebody stopped following, or closed the store. */

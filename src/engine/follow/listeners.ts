@@ -1,11 +1,11 @@
-// What models say, while they say it, for those who listen to a run in the process that executes it. Nothing of this is
-// journaled. What a model has said of the reply that it is at is kept once, until the reply is recorded; a listener has only a
-// place in it. So nobody who listens can hold a model call up, whoever is slow gets in one piece what came in many, and
-// whoever comes late hears it from the beginning.
+// What models say, while they say it, for listeners in the process that executes the run. None of it is
+// journaled. What a model has said of its current reply is kept once, until the reply is recorded; a listener only has a
+// position in it. So no listener can delay a model call, a slow one gets in one piece what came in many, and
+// a late one gets it from the beginning.
 import type { Entry, ReplyPart } from '../../journal/entries.ts'
 import type { ModelListener } from '../../models/call-model.ts'
 
-/** What a listener hears beside the entries. It has no number and is in no journal: the entry of its path is what counts. */
+/** What a listener gets besides the entries. It has no number and is not in the journal: the entry of its path is what counts. */
 export type Delta =
   | { readonly type: 'text.delta'; readonly path: string; readonly text: string }
   | { readonly type: 'reasoning.delta'; readonly path: string; readonly text: string }
@@ -14,23 +14,23 @@ export type Delta =
 
 export type RunEvent = Entry | Delta
 
-/** Those who listen to one run. */
+/** The listeners of one run. */
 export interface Listeners {
-  /** For one model call. `after`: the last entry before it, which nobody hears it ahead of. To be disposed when it is recorded or over. */
+  /** For one model call. `after`: the last entry before it, which every listener gets first. Dispose it when the call is recorded or over. */
   speaker(path: string, after: number): ModelListener & Disposable
-  /** To be told of entries that are on disk. */
+  /** Call it with entries that are on disk. */
   appended(entries: readonly Entry[]): void
   /**
-   * `wake` is called when there may be something to hear. `again`: it may have heard the beginning of something before, so it is
+   * `wake` is called when there may be something to hear. `again`: the listener may already have got the beginning of something, so it is
    * told to forget that first.
    */
   listen(wake: () => void, again: boolean): Listener
 }
 
 export interface Listener {
-  /** What is there to hear for somebody who has all entries up to this one. */
+  /** What there is for a listener that has all entries up to this one. */
   deltas(seq: number): Generator<Delta>
-  /** What is still to be heard before this entry: what is left of the reply that it records. */
+  /** What a listener must still get before this entry: the rest of the reply that it records. */
   before(entry: Entry): Generator<Delta>
   stop(): void
 }
@@ -46,13 +46,13 @@ interface Place {
   readonly speech: Speech | undefined
   next: number
   heard: { [K in Kind]: number }
-  /** What was heard is void, and the listener does not know yet. */
+  /** What was sent is void, and the listener doesn't know yet. */
   void: boolean
 }
 
 interface Member {
   readonly places: Map<string, Place>
-  /** The first entry that was appended since it listens. */
+  /** The first entry that was appended since it started to listen. */
   since: number | undefined
   wake(): void
 }
@@ -136,7 +136,7 @@ function createListener(
         if (speech.after > seq || speech.said.length === 0) continue
         const known = places.get(path)
         const place = known?.speech === speech ? known : yield* begin(path, speech)
-        // only what is there by now: whoever speaks without a pause must not keep the entries and the others waiting
+        // only what is there by now: a model that speaks without a pause must not keep the entries and the others waiting
         const end = speech.said.length
         while (!place.void && place.next < end) {
           const { kind } = speech.said[place.next] as Speech['said'][number]

@@ -1,4 +1,4 @@
-// Every row that a filter finds, newest first, page by page: runs that come or go under way make nobody else skipped.
+// Every row that a filter finds, newest first, page by page: runs that are created or deleted meanwhile cause no other run to be skipped.
 import { defined } from '../../defined.ts'
 import type { RunFilter, RunRow, Store } from '../../stores/store.ts'
 

@@ -1,6 +1,6 @@
-// One task, with the code as it is now, over what it was given in earlier runs. Each case is a run of its own beside the crew's,
-// under the name `<crew>/backtest`: it inherits the stored context, executes the task, and does nothing to the world: tools that
-// may change something are not called, the results of equal calls are taken from the record. The earlier runs are only read.
+// One task, with today's code, over what it was given in earlier runs. Each case is a separate run, under the crew name
+// `<crew>/backtest`: it inherits the stored context, executes the task, and changes nothing outside: tools that may change
+// something are not called, and the results of equal calls are taken from the record. The earlier runs are only read.
 import { messageOf, RepriseError } from '../../errors.ts'
 import type { NewEntry, OnceCall, StoredOutput } from '../../journal/entries.ts'
 import type { RunState } from '../../journal/state/state.ts'
@@ -15,14 +15,14 @@ import { readRun } from '../read/read-run.ts'
 import { allRows } from './all-rows.ts'
 import { backtestName } from './backtest-name.ts'
 
-/** A run in which the task has an output, and everything that it was given is there. */
+/** A run in which the task has an output, and everything that it was given is stored. */
 export interface StoredCases {
   readonly runs: readonly string[]
-  /** Runs that were passed over, and why. */
+  /** Runs that were skipped, and why. */
   readonly passed: readonly { readonly runId: string; readonly reason: string }[]
 }
 
-/** How many runs are looked at for each case that is asked for. */
+/** How many runs are examined for each case that is requested. */
 const lookedAt = 10
 
 /** The newest runs that made an output of the task, or those that are named. No journal is kept in memory. */
@@ -67,8 +67,8 @@ export interface StoredCase {
 }
 
 /**
- * The case of a run: that of the run which made its output, while that one is there. A sentence that says why there is none: with
- * an output that was made from something else than what the run has, old and new would not be of the same.
+ * The case of a run: that of the run which made its output, while that one exists. Otherwise a sentence that says why there is none: with
+ * an output that was made from something other than what the run has, old and new could not be compared.
  */
 export async function readCase(
   store: Store,
@@ -93,7 +93,7 @@ export async function readCase(
   return { state, output: known.output, changes: reasons }
 }
 
-/** Executes the task on one stored case, under an id of its own: gone on with when it was begun, read back when it is done. */
+/** Executes the task on one stored case, under its own id: continued when it was started, read back when it is done. */
 export async function backtestCase(
   engine: Engine,
   crew: CrewDefinition,
@@ -103,7 +103,7 @@ export async function backtestCase(
   options: ExecuteOptions,
 ): Promise<RunState> {
   const given = task.context.flatMap((name) => crew.tasks.find((other) => other.name === name) ?? [])
-  // it was executed then, so it is now: what its condition says is not the question
+  // it was executed then, so it is executed now, whatever its condition says
   const trial: CrewDefinition = {
     ...crew,
     name: backtestName(crew.name),
@@ -129,11 +129,11 @@ export async function backtestCase(
   return taken.is === 'held' ? executeRun(taken.hold, trial, options) : taken.state
 }
 
-/** What the task's calls gave then, its own and those of the crew that it is: the trial is given it instead of calling. */
+/** The recorded results of the task's calls, including those of its crew: the trial gets them instead of calling. */
 function recordedCalls(state: RunState, task: string): OnceCall[] {
   const own = onceCalls(state, task, (call) => call.effect !== 'read' && call.outcome !== undefined).map(toOnceCall)
-  const told = state.inheritedCalls.filter((call) => call.task.startsWith(`${task}/`))
-  return [...own, ...told, ...(state.tasks.get(task)?.childCalls ?? [])]
+  const inherited = state.inheritedCalls.filter((call) => call.task.startsWith(`${task}/`))
+  return [...own, ...inherited, ...(state.tasks.get(task)?.childCalls ?? [])]
 }
 
 function isThere(state: RunState, name: string): boolean {

@@ -4,7 +4,7 @@
 //   {"blob":hash,"base64":…} for each value that they refer to
 //   {"within":id} for each run that works for it, followed by its lines and values in the same way
 //   {"runs":1,"entries":12,"blobs":2,"sha256":…} over every byte before this line: head -n -1 <file> | sha256sum
-// What a store keeps beside a journal (row, outputs, lease, inbox) is not in it: the first two are folded anew.
+// What a store keeps besides a journal (row, outputs, lease, inbox) is not included: the first two are folded again on import.
 import { RepriseError } from '../../errors.ts'
 import { editOf } from '../../journal/check/check-entry.ts'
 import type { Entry } from '../../journal/entries.ts'
@@ -30,7 +30,7 @@ export interface ExportTrailer {
 }
 
 export interface Chain {
-  /** JOURNAL_DAMAGED when the entry does not follow the one before. */
+  /** JOURNAL_DAMAGED when the entry does not follow the previous one. */
   next(entry: Entry, bytes: Uint8Array): void
   /** How many entries there were. JOURNAL_DAMAGED when one was changed and no later entry records that, or when more are noted. */
   end(noted?: NotedEnd): number

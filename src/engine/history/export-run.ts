@@ -1,5 +1,5 @@
-// Writes a run, and those that work for it, as text. It is read and written line by line, so that a long run is never in memory as a whole; what is appended while
-// it is read is left out, so that also a run under way gives a journal that was true at one moment.
+// Writes a run, and those that work for it, as text. It is read and written line by line, so that a long run is never in memory as a whole. What is appended while
+// it is read is left out, so that even a run in progress gives a journal that was true at one moment.
 import { createHash } from 'node:crypto'
 import { RepriseError } from '../../errors.ts'
 import { blobReferences, decodeEntry } from '../../journal/codec.ts'
@@ -33,10 +33,10 @@ export async function* exportRun(store: Store, run: string, at: Date = new Date(
   const count = { runs: 0, entries: 0, blobs: 0 }
   const { crew } = await rowFor(store, run)
   const header: ExportHeader = { format: exportFormat, version: exportVersion, run, crew, exportedAt: at.toISOString() }
-  // grows under way: those that work for it are known by its entries
+  // grows during the loop: its entries name the runs that work for it
   const unit = [run]
   for (const one of unit) {
-    // one that was never made, or was deleted, is no work of anybody's
+    // one that was never created, or was deleted, is skipped
     if (one !== run && !(await store.row(one))) continue
     yield hashed(JSON.stringify(one === run ? header : { within: one }))
     for await (const line of linesOf(store, one, count, unit)) yield hashed(line)
@@ -74,18 +74,18 @@ async function* linesOf(
   }
   const entries = chain.end(noted)
   const stillThere = async (): Promise<void> => {
-    // deleted while it was read, or even made anew: there may have been more
+    // deleted while it was read, or even created again: there may have been more
     if ((await store.row(run))?.createdAt !== createdAt) throw runNotFound(store, run)
   }
   if (entries === 0) throw runNotFound(store, run)
   await stillThere()
-  // grows under way: a stored value may refer to others
+  // grows during the loop: a stored value may refer to others
   for (const blob of blobs) {
     const buffer = await readBlob(store, run, blob)
     for (const inner of blobReferences(buffer.toString())) blobs.add(inner)
     yield JSON.stringify({ blob, base64: buffer.toString('base64') })
   }
-  // the bytes of a file are not looked into: they may say anything
+  // the bytes of a file are not searched: they may contain anything
   for (const blob of files.difference(blobs)) {
     blobs.add(blob)
     yield JSON.stringify({ blob, base64: (await readBlob(store, run, blob)).toString('base64') })
@@ -117,7 +117,7 @@ async function readBlob(store: Store, run: string, hash: string): Promise<Buffer
   throw new RepriseError('BLOB_MISSING', words, { runId: run })
 }
 
-/** Writes under a temporary name first: the file is there whole or not at all, for its owner's eyes only. STORE_FAILED. */
+/** Writes under a temporary name first: the file exists whole or not at all, readable by its owner only. STORE_FAILED. */
 export async function exportRunToFile(store: Store, run: string, path: string, at?: Date): Promise<void> {
   try {
     await writeDurably(path, inPieces(exportRun(store, run, at)))
@@ -143,7 +143,7 @@ function readLine(bytes: Uint8Array, where: string): { text: string; entry: Entr
     const entry = JSON.parse(text) as Entry | null
     if (typeof entry === 'object' && entry !== null && !text.includes('\n')) return { text, entry }
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw damaged(`${where} is not a line of JSON`, 'restore the journal from a copy')
 }

@@ -1,4 +1,4 @@
-// Puts an exported run, and those that work for it, into a store, whole or not at all. A journal comes as it was; what a store keeps beside it is folded from it.
+// Puts an exported run, and those that work for it, into a store, whole or not at all. A journal is imported unchanged; what a store keeps besides is folded from it.
 // Nobody holds an imported run: one that was not finished is abandoned, and can be resumed here like any other.
 import { createReadStream } from 'node:fs'
 import { RepriseError } from '../../errors.ts'
@@ -18,7 +18,7 @@ import { outputKeys, rowOf } from '../read/row.ts'
 import { checkNewRunId } from '../read/run-id.ts'
 
 export interface ImportOptions {
-  /** Another id than the one that the run had where it was exported. */
+  /** A new id, in place of the one that the run had where it was exported. */
   readonly as?: string | undefined
 }
 
@@ -26,17 +26,17 @@ export interface ImportedRun {
   readonly runId: string
   readonly crew: string
   readonly status: RunStatus
-  /** How many came: it, and those that work for it. */
+  /** How many runs were imported: it, and those that work for it. */
   readonly runs: number
   /** Of all of them. */
   readonly entries: number
-  /** The very same run was there already, and nothing was written. */
+  /** The same run was already there, and nothing was written. */
   readonly existed: boolean
 }
 
 /**
  * Takes the text of `exportRun`, in whatever pieces. Nothing is written before all of it was checked. JOURNAL_DAMAGED says what is
- * wrong with it; RUN_EXISTS when the store has a run of that id with another journal.
+ * wrong with it; RUN_EXISTS when the store has a run with that id and another journal.
  */
 export function importRun(
   engine: Engine,
@@ -52,7 +52,7 @@ export async function importRunFromFile(
   path: string,
   options: ImportOptions = {},
 ): Promise<ImportedRun> {
-  // before the file is opened: one that nobody reads would end the process when it is not there
+  // before the file is opened: if it is missing and nobody reads it, its error would end the process
   checkOptions(options)
   try {
     const chunks = createReadStream(path, 'utf8') as AsyncIterable<string>
@@ -75,7 +75,7 @@ async function importNamed(
   const unit: Folded[] = []
   for (const one of exported) unit.push(await foldExport(one, to + one.run.slice(from.length), name))
   const known = await Promise.all(unit.map(({ row, lines }) => isKnown(store, row.run, lines)))
-  // the run itself last: those that work for it are nobody's without it
+  // the run itself last: without it, those that work for it belong to no run
   for (const [index, { row, lines, outputs, blobs }] of [...unit.entries()].toReversed()) {
     if (known[index]) continue
     const { created } = await store.create(row, { lines, row, outputs, blobs })
@@ -96,7 +96,7 @@ interface Folded extends Pick<ExportedRun, 'lines' | 'blobs'> {
   readonly outputs: readonly OutputKey[]
 }
 
-/** What a store keeps of the run under the name that it gets here. */
+/** What a store keeps about the run, under its name here. */
 async function foldExport({ lines, blobs }: ExportedRun, run: string, name: string): Promise<Folded> {
   const state = emptyState(run)
   const stored = new Map(blobs.map(({ hash, bytes }) => [hash, bytes]))
@@ -114,13 +114,13 @@ async function foldExport({ lines, blobs }: ExportedRun, run: string, name: stri
   return { row: rowOf(closeFold(state)), outputs, lines, blobs }
 }
 
-/** Of a text that is to be whole, a missing value is damage. */
+/** The text must be whole, so a missing value is damage. */
 function notWhole(error: unknown): never {
   const missing = RepriseError.isInstance(error) && error.code === 'BLOB_MISSING'
   throw missing ? new RepriseError('JOURNAL_DAMAGED', error.facts, { cause: error }) : error
 }
 
-/** When the output was made, not when it came here: its age counts for whoever looks it up. */
+/** When the output was made, not when it was imported: a lookup goes by its age. */
 function completedAt({ at }: Entry): { completedAt?: number } {
   const time = Date.parse(at)
   return Number.isNaN(time) ? {} : { completedAt: time }

@@ -1,5 +1,5 @@
-// Reads an exported run and believes nothing of it: every line must be whole, every entry must follow the one before, every stored
-// value must have its hash, and the last line must count and hash all that stands before it.
+// Reads an exported run and trusts nothing in it: every line must be whole, every entry must follow the previous one, every stored
+// value must have its hash, and the last line must count and hash everything before it.
 import { parseObject } from '../../journal/json.ts'
 import { createHash } from 'node:crypto'
 import type { Entry } from '../../journal/entries.ts'
@@ -28,7 +28,7 @@ const advice = 'export the run again, or use another copy'
 
 /**
  * The run that was exported first, then those that work for it. Takes the text in whatever pieces it comes. JOURNAL_DAMAGED says what is
- * wrong with it; `name` is what it is called then.
+ * wrong with it; `name` names it in the message.
  */
 export async function readExport(
   chunks: AsyncIterable<string> | Iterable<string>,
@@ -40,7 +40,7 @@ export async function readExport(
   let trailer: ExportTrailer | undefined
   for await (const { text, number, whole } of textLines(chunks)) {
     const where = `line ${number} of ${name}`
-    if (trailer) throw damaged(`${where} stands behind its end`, advice)
+    if (trailer) throw damaged(`${where} comes after its end`, advice)
     const value = parseObject(text)
     if (!value) throw damaged(whole ? `${where} is not a line of JSON` : `${name} is cut off in line ${number}`, advice)
     const now = runs.at(-1)
@@ -48,7 +48,7 @@ export async function readExport(
       header = readHeader(value, name)
       runs.push(reading(header.run, name))
     } else if ('seq' in value) {
-      if (now.blobs.length > 0) throw damaged(`${where} is an entry behind the stored values`, advice)
+      if (now.blobs.length > 0) throw damaged(`${where} is an entry after the stored values`, advice)
       const bytes = Buffer.from(text)
       now.chain.next(value as unknown as Entry, bytes)
       now.lines.push({ seq: Number(value['seq']), bytes })
@@ -61,7 +61,7 @@ export async function readExport(
   const [first, ...others] = runs
   if (!first) throw damaged(`${name} is empty`, advice)
   const entries = runs.reduce((sum, one) => sum + one.lines.length, 0)
-  if (!trailer) throw damaged(`${name} is cut off behind entry ${entries}: its last line is missing`, advice)
+  if (!trailer) throw damaged(`${name} is cut off after entry ${entries}: its last line is missing`, advice)
   const bare = runs.find((one) => one.chain.end() === 0)
   if (bare) throw damaged(`${name} has no entries of run ${bare.run}`, advice)
   checkCount(name, 'runs', trailer.runs, runs.length)
@@ -92,13 +92,14 @@ function reading(run: string, name: string): Reading {
 function readWithin({ within }: JsonObject, root: string, runs: readonly Reading[], where: string): Reading {
   const fits = typeof within === 'string' && within !== root && worksFor(within, root)
   if (!fits) throw damaged(`${where} names ${describe(within)}, which does not work for run ${root}`, advice)
-  if (runs.some(({ run }) => run === within)) throw damaged(`${where} names run ${within} once more`, advice)
+  if (runs.some(({ run }) => run === within)) throw damaged(`${where} names run ${within} a second time`, advice)
   return reading(within, `run ${within} in it`)
 }
 
 function readHeader(value: JsonObject, name: string): ExportHeader {
   const { format, version, run, crew } = value
-  if (format !== exportFormat) throw damaged(`${name} is no exported run of Reprise`, 'give a file that export wrote')
+  if (format !== exportFormat)
+    throw damaged(`${name} isn't an exported run of Reprise`, 'give a file that export wrote')
   if (version !== exportVersion) {
     throw damaged(
       `${name} has version ${String(version)} of the format, and this code reads ${exportVersion}`,

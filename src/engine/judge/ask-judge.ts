@@ -14,7 +14,7 @@ export type Verdict =
   | { readonly accepted: true; readonly raw?: string }
   | { readonly accepted: false; readonly reason: string }
 
-/** An attempt within the turn that gave the answer, so that what it says is read back after a crash. */
+/** An attempt within the turn that gave the answer, so that its verdict is read back after a crash. */
 export async function askJudge(work: Work, sentence: string, index: number, raw: string): Promise<Verdict> {
   const { life, task, attempt } = work
   const path = attemptPath(`guardrail-${index + 1}`, 1, attempt.turns.at(-1)?.path)

@@ -1,4 +1,4 @@
-// A result that a person approves before it is kept.
+// Has a person approve a result before it is kept.
 import type { NewEntry, Question } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import type { TaskDefinition } from '../definition.ts'

@@ -1,4 +1,4 @@
-// Judging a model's last words. Without a schema any text will do; with one, the JSON in it must be what the schema takes.
+// Judges a model's final answer. Without a schema any text will do; with one, the JSON in it must fit the schema.
 import { messageOf } from '../../errors.ts'
 import { isNestedDeeper, nestingLimit, type Json } from '../../journal/json.ts'
 import type { TaskDefinition } from '../definition.ts'

@@ -1,5 +1,5 @@
-// What stands between a model's last words and a task's output: the schema, guardrails in their order, and a person. Each may
-// send the answer back. A guardrail's verdict is asked for until it is in the journal, and never after.
+// What comes between a model's final answer and a task's output: the schema, guardrails in order, and a person. Each may
+// send the answer back. A guardrail is asked for its verdict until that is in the journal, and never after.
 import { defined } from '../../defined.ts'
 import type { NewEntry } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'
@@ -20,7 +20,7 @@ export async function judge(work: Work, text: string, finish: string): Promise<J
   let entries: NewEntry[] = []
   for (const [index, guardrail] of task.guardrails.entries()) {
     const known = attempt.accepted[index]
-    // what a model judges must be what is kept
+    // a model must judge what is kept
     if (!known && 'sentence' in guardrail && entries.length > 0) {
       await life.append(entries)
       entries = []

@@ -1,7 +1,7 @@
-// What becomes of an answer.
+// The verdict on an answer.
 import type { NewEntry } from '../../journal/entries.ts'
 
-/** `entries` are verdicts that are to be journaled together with what comes of them. */
+/** `entries` are verdicts to journal together with what follows from them. */
 export type Judged = { readonly entries: readonly NewEntry[] } & (
   | { readonly is: 'accepted'; readonly raw: string }
   | { readonly is: 'refused'; readonly by: string; readonly reason: string }

@@ -1,4 +1,4 @@
-// An append whose outcome the store could not tell is settled by reading the tail, while the lease lasts.
+// When the store cannot say whether an append was written, reading the tail decides, while the lease lasts.
 import { RepriseError } from '../../errors.ts'
 import type { Batch, Lease } from '../../stores/store.ts'
 import type { Engine } from '../definition.ts'
@@ -15,7 +15,7 @@ export async function appendSurely(
       return await engine.store.append(lease, after, batch)
     } catch (error) {
       const code = RepriseError.isInstance(error) ? error.code : undefined
-      // a write of which nobody knew the outcome may have landed late, and then stands in the way of its repetition
+      // a write whose outcome was unknown may have arrived late, and then blocks its repetition
       const late = code === 'SEQ_CONFLICT' && tries > 0 && (await tailOf(engine, lease, after, batch)) === 'ours'
       if (late) return
       if (code !== 'OUTCOME_UNKNOWN') throw error

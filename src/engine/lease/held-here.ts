@@ -1,4 +1,4 @@
-// What this process is at, by store and run. A store lets an owner take over its own lease, so that two calls in one process would
+// What this process is working on, by store and run. A store lets an owner take over its own lease, so two calls in one process would
 // both advance a run: here the second one is refused.
 import { RepriseError } from '../../errors.ts'
 import type { Owner } from '../../journal/entries.ts'
@@ -7,7 +7,7 @@ import type { Engine } from '../definition.ts'
 
 const heldHere = new Set<string>()
 
-/** RUN_HELD when this process executes the run already. To be called before the lease is taken; the result gives it up. */
+/** RUN_HELD when this process executes the run already. Call it before the lease is taken; call the result when the work is over. */
 export function reserve(engine: Engine, run: string): () => void {
   const name = runHere(engine, run)
   if (heldHere.has(name)) {
@@ -18,7 +18,7 @@ export function reserve(engine: Engine, run: string): () => void {
   return () => void heldHere.delete(name)
 }
 
-/** Who executes a run now. A lease that this process holds for a run that it does not execute is a leftover. */
+/** Who executes a run now. A lease that this process holds for a run that it isn't executing is a leftover. */
 export async function executorOf(engine: Engine, run: string): Promise<Owner | undefined> {
   const owner = await engine.store.holder(run)
   const ours = owner && JSON.stringify(owner) === JSON.stringify(engine.world.owner)
@@ -27,7 +27,7 @@ export async function executorOf(engine: Engine, run: string): Promise<Owner | u
 
 const brief = seriallyByName()
 
-/** Work on a run that is over in a moment: one after another, and resumes wait for it instead of being refused. */
+/** Short work on a run: one piece after another, and resumes wait for it instead of being refused. */
 export function briefly(engine: Engine, run: string, work: () => Promise<void>): Promise<void> {
   return brief(runHere(engine, run), work)
 }
@@ -41,7 +41,7 @@ export function runHere({ store }: Pick<Engine, 'store'>, run: string): string {
   return `${storeId(store)} ${run}`
 }
 
-/** Handles of one place share its URL; stores in memory without a name are told apart by themselves. */
+/** Handles of one place share its URL; stores in memory without a name are distinguished by identity. */
 function storeId(store: Engine['store']): string {
   if (store.url !== 'memory:') return store.url
   let id = unnamed.get(store)

@@ -1,6 +1,6 @@
 // A hold is this process's right to advance one run, and the only way to append to it. Entries that are handed in while an
-// append is under way go together in the next one. When an append fails, the hold ends: every signal aborts, nothing more is
-// written, and the error says so. The state is folded from what was handed in, in order, and is thrown away with the hold.
+// append is in progress go together in the next one. When an append fails, the hold ends: every signal aborts, nothing more is
+// written, and the error says so. The state is folded from what was handed in, in order, and is discarded with the hold.
 import { messageOf, RepriseError } from '../../errors.ts'
 import { encodeEntry, type EncodedEntry } from '../../journal/codec.ts'
 import type { NewEntry } from '../../journal/entries.ts'
@@ -21,15 +21,15 @@ export interface Hold {
   readonly state: RunState
   /** Aborts when the hold ends, for whatever reason; the reason is a RepriseError or `stopped`. */
   readonly signal: AbortSignal
-  /** The inbox is read by one at a time, or two would record the same message. */
+  /** Only one at a time reads the inbox, or two would record the same message. */
   readonly inbox: Queue
   /** Resolves when the entries are on disk. `taken` are the inbox messages that they record. */
   append(entries: readonly NewEntry[], taken?: readonly string[]): Promise<void>
-  /** Appends the entry that this process's work ends with. False when the run was to be completed and a message came first: nothing is written. */
+  /** Appends the entry that ends this process's work. False when the run was about to be completed and a message came first: nothing is written. */
   end(entry: NewEntry): Promise<boolean>
-  /** An entry that goes in front of the next append, whosever that is; a newer one takes its place. It costs no append of its own. */
+  /** An entry to put before the next append, whoever makes that; a newer one replaces it. It costs no append of its own. */
   mark(entry: NewEntry): void
-  /** To be awaited before every effect: all that the state says now is on disk then. Refuses when the lease is lost or nearly over. */
+  /** Await it before every effect: resolves when everything that the state says now is on disk. Rejects when the lease is lost or nearly over. */
   ready(): Promise<void>
   /** The next free question id of the run. */
   questionId(): string
@@ -38,7 +38,7 @@ export interface Hold {
   release(): Promise<void>
 }
 
-/** `since` is from before the lease was asked for. */
+/** `since` is a time from before the lease was requested. */
 export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: Moment): Hold {
   const { store, world } = engine
   const { state } = read
@@ -55,7 +55,7 @@ export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: Mom
   let prev = read.hash
   const waiting: Waiting[] = []
   let marked: NewEntry | undefined
-  /** Of what the state says already and the disk may not. */
+  /** Entries that are in the state but perhaps not on disk yet. */
   let flight: Promise<void> | undefined
   let writing: Promise<void> | undefined
   let questions = Math.max(0, ...[...state.questions.keys()].map((id) => Number(id.slice(1)) || 0))
@@ -69,7 +69,7 @@ export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: Mom
       return encoded
     })
 
-  /** What goes together in one append: an end goes alone, since it may be refused. */
+  /** What goes into one append: an end goes alone, since it may be refused. */
   const nextGroup = (): Waiting[] => {
     const end = waiting.findIndex((item) => item.isEnd)
     return waiting.splice(0, end < 0 ? waiting.length : Math.max(end, 1))
@@ -86,7 +86,7 @@ export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: Mom
         const after = state.seq
         const encoded: EncodedEntry[] = []
         for (const item of group) {
-          // nothing follows the end of a run, whoever was about to say something
+          // nothing may follow the end of a run, whatever was about to be appended
           if (isEnded(state.status)) item.reject(runIsOver(state))
           else {
             encoded.push(...encode(marked ? [marked, ...item.entries] : item.entries))
@@ -152,7 +152,7 @@ export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: Mom
       keeper.stop()
       await writing
       letGo(new RepriseError('RUN_ENDED', `run ${lease.run} is no longer executed here`, { runId: lease.run }))
-      // what the run came to is on disk: a lease that cannot be given back expires
+      // the result of the run is on disk; a lease that cannot be released expires
       if (!broken) await store.release(lease).catch(() => undefined)
     },
   }
@@ -160,26 +160,26 @@ export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: Mom
 
 let lastTime = { ms: Number.NaN, text: '' }
 
-/** The entries of many runs share a millisecond, and to write its text takes longer than most of what is done with it. */
+/** The entries of many runs share a millisecond, and formatting it takes longer than most of the work with it. */
 function isoTime(time: Date): string {
   const ms = time.getTime()
   if (ms !== lastTime.ms) lastTime = { ms, text: time.toISOString() }
   return lastTime.text
 }
 
-/** An end, and a mark in front of it, change nothing but members of the state itself. */
+/** An end, and a mark before it, only change members of the state itself. */
 function takeBack(state: RunState, before: RunState): void {
   for (const name of Object.keys(state)) if (!(name in before)) Reflect.deleteProperty(state, name)
   Object.assign(state, before)
 }
 
 function runIsOver({ run, status }: RunState): RepriseError {
-  return new RepriseError('RUN_ENDED', `run ${run} is ${status}, and nothing is appended to it any more`, {
+  return new RepriseError('RUN_ENDED', `run ${run} is ${status}, and nothing more is appended to it`, {
     runId: run,
   })
 }
 
-/** What a store throws that is not of our own words. */
+/** Wraps what a store throws, unless it is an error of ours. */
 function storeFailed(run: string, cause: unknown): RepriseError {
   return new RepriseError('STORE_FAILED', `the store could not append to run ${run}: ${redact(messageOf(cause))}`, {
     runId: run,
@@ -195,7 +195,7 @@ interface Waiting {
   reject(error: unknown): void
 }
 
-/** Lines, and all that changes with them. */
+/** Lines, and everything that changes with them. */
 export function toBatch(state: RunState, encoded: readonly EncodedEntry[], taken: readonly string[] = []): Batch {
   const lines = encoded.map(({ entry, bytes }) => ({ seq: entry.seq, bytes }))
   const blobs = encoded.flatMap((item) => item.blobs)

@@ -1,6 +1,6 @@
 // Keeps a lease alive and knows how long it still lasts. The store's clock judges expiry for others; the holder counts for
 // itself, monotonically, from before each request, so that it never believes in a lease longer than the store does. A monotonic clock
-// may stand still while a machine sleeps, so the time of day counts too when it says that more has passed.
+// may stop while a machine sleeps, so the time of day counts too when it says that more time has passed.
 import { RepriseError } from '../../errors.ts'
 import type { Lease, Store } from '../../stores/store.ts'
 import type { World } from '../definition.ts'
@@ -45,7 +45,7 @@ export function keepLease(
       if (kept.length === 0) lose('another process took it over')
       else asked = before
     } catch {
-      // the store may answer again before the lease is over; until then nothing is lost
+      // the store may answer again before the lease expires; until then nothing is lost
       if (left() < 0) lose('it could not be renewed in time')
     }
   }
@@ -77,7 +77,7 @@ export function momentOf(world: World): Moment {
 function leaseLost(lease: Lease, why: string): RepriseError {
   return new RepriseError(
     'LEASE_LOST',
-    `this process no longer holds run ${lease.run}: ${why}; nothing more was written, and the run goes on where it is held`,
+    `this process no longer holds run ${lease.run}: ${why}; nothing more was written, and the run continues where it is held`,
     { runId: lease.run },
   )
 }

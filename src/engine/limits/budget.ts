@@ -1,6 +1,6 @@
-// What a whole run may take: tokens, money and time. A budget is looked at before each model call; one that is used up is a question, and
-// the run goes on from where it stands when a person or a resume raises it. What the runs of its tasks have taken counts while they are
-// under way, also while they wait: they stop where they are, and the question is asked by the run whose budget it is.
+// What a whole run may take: tokens, money and time. A budget is checked before each model call. When it is used up, a question is asked, and
+// the run continues from where it is when a person or a resume raises it. What the runs of its tasks have taken counts while they are
+// in progress, also while they wait: they stop where they are, and the run whose budget it is asks the question.
 import type { Limit, Question, Usage } from '../../journal/entries.ts'
 import { addUsage, noUsage, type AskedQuestion, type RunState } from '../../journal/state/state.ts'
 import { dollars } from '../../text/words.ts'
@@ -28,7 +28,7 @@ export class LimitReached extends Error {
   }
 }
 
-/** Rejects with LimitReached when the run, or one that it works for, has used up what it may take. What is under way beside it may exceed it. */
+/** Rejects with LimitReached when the run, or one that it works for, has used up what it may take. Calls that are already in progress may exceed it. */
 export async function checkBudget(life: Life): Promise<void> {
   const { state, crew, engine } = life
   const limit = state.budget ?? crew.budget
@@ -41,15 +41,15 @@ export async function checkBudget(life: Life): Promise<void> {
   await life.outer?.checkBudget()
 }
 
-/** Its own first, which holds what its finished children have taken. */
+/** Its own first, which includes what its finished children have taken. */
 async function statesUnder(store: Store, state: RunState, within: Life['within']): Promise<RunState[]> {
   const open = [...state.tasks.values()].flatMap((task) => attemptsSinceDone(state, task))
   const under = await Promise.all(
     open.map(async ({ child: run }) => {
       const read = within.has(run) ? undefined : await readIfThere(store, run)
-      // it may have been taken up meanwhile
+      // it may have been resumed meanwhile
       const child = within.get(run) ?? read
-      // one that was never made, or was deleted, has taken nothing
+      // one that was never created, or was deleted, has taken nothing
       if (!child) return []
       within.set(run, child)
       return statesUnder(store, child, within)
@@ -77,12 +77,12 @@ async function usedUp(
   if (cost === undefined) return undefined
   const costs = await Promise.all(states.map((state) => costOfRun(state, crew.prices)))
   const paid = costs.reduce(addCost, 0)
-  // a limit that was raised to money may be the first of that kind; those of a crew and of a resume are refused before anything is spent
+  // a limit in money may come from an answer; in a crew or a resume, it would have been refused before anything was spent
   if (paid === undefined) return `an unknown part of ${dollars(cost)}, since the price of a model is not known,`
   return paid >= cost ? `${dollars(paid)} of ${dollars(cost)}` : undefined
 }
 
-/** Asks a person to raise the limit, unless that is asked already. True when it has been raised at once. */
+/** Asks a person to raise the limit, unless that question is already open. True when it was raised at once. */
 export async function askToRaise(life: Life, path: string, reached: LimitReached): Promise<boolean> {
   await life.queue.budget(() => askOnce(life, path, reached))
   const asked = openLimit(life.state)
@@ -92,7 +92,7 @@ export async function askToRaise(life: Life, path: string, reached: LimitReached
 
 async function askOnce(life: Life, path: string, reached: LimitReached): Promise<void> {
   if (openLimit(life.state) || isToFail(life.state)) return
-  // a resume raises the budget of the run that it is called for, not those of the runs within
+  // a resume raises the budget of the run that it is called for, not those of the runs within it
   const orResume = life.outer ? '' : '; or resume it with a higher budget'
   const question: Question = {
     id: life.questionId(),
@@ -117,7 +117,7 @@ export function failedLimit(state: RunState): string | undefined {
   return answer?.decision === 'fail' ? answer.reason : undefined
 }
 
-/** Whether a person wants that, and it has not ended yet: one that is resumed behind such an end asks again. */
+/** Whether a person wants that, and it has not ended yet: one that is resumed after such an end asks again. */
 function isToFail(state: RunState): boolean {
   const path = lastLimit(state)?.question.path ?? ''
   return failedLimit(state) !== undefined && state.attempts.get(path)?.status === 'open'

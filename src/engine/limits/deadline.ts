@@ -1,4 +1,4 @@
-// Waiting that ends. A deadline's signal aborts when a time is up; unlike AbortSignal.timeout it keeps the process alive until then: what it guards may be
+// Waits with an end. A deadline's signal aborts when a time is up; unlike AbortSignal.timeout it keeps the process alive until then: what it guards may be
 // a promise that nothing else waits for.
 
 export interface Deadline extends Disposable {
@@ -7,7 +7,7 @@ export interface Deadline extends Disposable {
   readonly over: boolean
 }
 
-/** Without seconds, there is only `outer`. */
+/** Without seconds, only `outer` counts. */
 export function deadline(seconds: number | undefined, outer: AbortSignal): Deadline {
   if (seconds === undefined) return { signal: outer, over: false, [Symbol.dispose]: () => {} }
   const controller = new AbortController()
@@ -21,7 +21,7 @@ export function deadline(seconds: number | undefined, outer: AbortSignal): Deadl
   }
 }
 
-/** Rejects with the signal's reason as soon as it aborts, whatever the promise does: user code need not know of signals. */
+/** Rejects with the signal's reason as soon as it aborts, whatever the promise does: user code need not handle signals. */
 export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>()
   const onAbort = (): void => reject(signal.reason as Error)

@@ -3,7 +3,7 @@ import type { CrewDefinition, TaskDefinition, World } from '../definition.ts'
 
 const requests = new WeakMap<object, number[]>()
 
-/** Waits until the agent, the crew and those that it works for may ask again. */
+/** Waits until the agent, the crew and the crews it works for may make another request. */
 export async function waitForTurn(
   { agent }: TaskDefinition,
   crews: readonly CrewDefinition[],
@@ -14,7 +14,7 @@ export async function waitForTurn(
   for (const { maxRpm, tasks } of crews) if (maxRpm !== undefined) await takeSlot(tasks, maxRpm, world, signal)
 }
 
-/** One of so many requests in any sixty seconds. */
+/** Allows so many requests in any sixty seconds. */
 export async function takeSlot(
   of: object,
   perMinute: number,

@@ -13,7 +13,7 @@ import { alreadyAnswered, checkAnswer } from './questions.ts'
 import { runNotFound } from '../read/run-not-found.ts'
 
 export type InboxMessage =
-  /** `about` is a digest of the question: a journal that was set back by hand may ask another one under the same id. */
+  /** `about` is a digest of the question: a journal that was rolled back by hand may ask another one under the same id. */
   | { readonly kind: 'answer'; readonly question: string; readonly about: string; readonly answer: Answer }
   | {
       readonly kind: 'edit'
@@ -25,7 +25,7 @@ export type InboxMessage =
   | { readonly kind: 'invalidate'; readonly task: string; readonly by?: string; readonly reason?: string }
   | { readonly kind: 'cancel'; readonly by?: string; readonly reason?: string }
 
-/** Gives the message's id. RUN_ENDED when the run takes no more messages; QUESTION_ANSWERED when its question has an answer already. */
+/** Returns the message's id. RUN_ENDED when the run takes no more messages; QUESTION_ANSWERED when its question has an answer already. */
 export async function post(engine: Engine, run: string, message: InboxMessage): Promise<string> {
   // an answer's id is its question's, so that the first answer wins whoever posts it
   const answers = message.kind === 'answer'
@@ -42,8 +42,8 @@ export function answerTo(question: Question, answer: Answer): InboxMessage {
 }
 
 /**
- * Records what is in the inbox. Edits wait for a moment between two tasks (`edits: true`): one that replaces the output of the
- * task that is being executed would pull the ground from under it.
+ * Records what is in the inbox. Edits wait for a moment between two tasks (`edits: true`): replacing the output of the
+ * task that is being executed would invalidate its work.
  */
 export function drainInbox(hold: Hold, { edits }: { edits: boolean }): Promise<Drained> {
   return hold.inbox(() => drain(hold, edits))
@@ -59,7 +59,7 @@ async function drain(hold: Hold, edits: boolean): Promise<Drained> {
   const inbox = await hold.engine.store.inbox(hold.state.run)
   const messages = inbox.map((message) => ({ id: message.id, content: parse(message) }))
   const cancel = messages.find(({ content }) => content?.kind === 'cancel')
-  // when it is cancelled nothing follows, and whoever was told that their message was in time can read why it came to nothing
+  // nothing follows a cancellation, and a sender who was told that their message was in time can read why it had no effect
   const now = cancel || edits ? messages : messages.filter(({ content }) => !isEdit(content))
   const editsWait = now.length < messages.length
   if (now.length === 0) return { recorded: false, editsWait }
@@ -86,7 +86,7 @@ export function runCancelled(run: string): RepriseError {
   })
 }
 
-/** `task`: the one that was to be changed. */
+/** `task`: the one that somebody wanted to change. */
 export async function runEnded({ store }: Engine, run: string, task?: string): Promise<RepriseError> {
   const row = await store.row(run)
   if (!row) return runNotFound(store, run)
@@ -96,7 +96,7 @@ export async function runEnded({ store }: Engine, run: string, task?: string): P
   })
 }
 
-/** Whoever can write to the store can leave anything: what is no entry, or no answer, must not come into the journal. */
+/** Anybody with write access to the store can leave anything: what isn't a valid entry or answer must not get into the journal. */
 function checkedEntry(state: RunState, id: string, message: InboxMessage | undefined): NewEntry {
   try {
     const entry = toEntry(state, id, message)
@@ -112,7 +112,7 @@ function toEntry(state: RunState, id: string, message: InboxMessage | undefined)
     case 'answer': {
       const asked = state.questions.get(message.question)
       if (!asked || asked.answer || asked.withdrawn || aboutOf(asked.question) !== message.about) {
-        return refused(id, `question ${message.question} needs no answer any more`)
+        return refused(id, `question ${message.question} no longer needs an answer`)
       }
       return {
         type: 'question.answered',
@@ -134,7 +134,7 @@ function toEntry(state: RunState, id: string, message: InboxMessage | undefined)
       return { ...rest, type: 'run.cancelled' }
     }
     default:
-      return refused(id, 'this version of Reprise does not know such a message')
+      return refused(id, 'this version of Reprise does not know this kind of message')
   }
 }
 

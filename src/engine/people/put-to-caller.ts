@@ -1,4 +1,4 @@
-// Putting an open question to the caller of a run, who may answer at once. The first answer counts, wherever it comes from.
+// Puts an open question to the caller of a run, who may answer at once. The first answer counts, wherever it comes from.
 import { messageOf, RepriseError } from '../../errors.ts'
 import type { Question } from '../../journal/entries.ts'
 import { redact } from '../../secrets/redact.ts'
@@ -7,7 +7,7 @@ import type { Life } from '../life.ts'
 import { answerTo, drainInbox, post } from './inbox.ts'
 import { checkAnswer } from './questions.ts'
 
-/** So often is a caller asked about one call: a function that gives an input which does not fit would give it for ever. */
+/** How often a caller is asked about one call: a function that returns an input that doesn't fit would return it forever. */
 const callLimit = 5
 
 /** Once per life; a question that is not put stays open. ANSWER_INVALID when the caller's answer does not fit; CALLBACK_FAILED. */

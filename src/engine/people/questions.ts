@@ -1,5 +1,5 @@
 // What only a person can decide: the words of a question, and whether an answer fits it. Answers are checked before they
-// are posted, so that a run never meets one that it cannot use.
+// are posted, so that a run never gets one that it cannot use.
 import { RepriseError } from '../../errors.ts'
 import type { Answer, OnceCall, Question } from '../../journal/entries.ts'
 import { canonicalJson, strictJson, type Json } from '../../journal/json.ts'
@@ -32,7 +32,7 @@ export const decisions: { readonly [K in Question['kind']]: { readonly [decision
   limit: { raise: { must: ['to'] }, fail: { must: ['reason'] } },
 }
 
-/** ANSWER_INVALID when it does not fit, with the decisions that do. Gives back the answer as JSON. */
+/** ANSWER_INVALID when it does not fit, with the decisions that do. Returns the answer as JSON. */
 export function checkAnswer(question: Question, answer: unknown): Answer {
   const json = strictJson(answer, 'answer')
   if (!json.ok) throw invalid(question, `${json.path} is ${json.found}, which JSON does not carry`)
@@ -78,7 +78,7 @@ export function limitProblem(limit: unknown): string | undefined {
   return undefined
 }
 
-/** QUESTION_NOT_FOUND for what cannot be the id of one. */
+/** QUESTION_NOT_FOUND for what cannot be a question's id. */
 export function checkQuestionId(id: unknown): asserts id is string {
   if (typeof id === 'string') return
   throw new RepriseError('QUESTION_NOT_FOUND', `the question is ${describe(id)}; give its id, such as "q1"`)
@@ -96,7 +96,7 @@ export function openQuestion(state: RunState, id: string, open: readonly Questio
   }
   if (asked.answer) throw alreadyAnswered(state.run, id)
   if (asked.withdrawn) {
-    const words = `question ${id} of run ${state.run} was withdrawn: its task is done or is executed anew`
+    const words = `question ${id} of run ${state.run} was withdrawn: its task is done or is executed again`
     throw new RepriseError('QUESTION_NOT_FOUND', words, {
       runId: state.run,
       next: { act: 'show', runId: state.run },
@@ -143,11 +143,11 @@ export function callText(tool: string, input: Json, earlier: readonly OnceCall[]
   )
 }
 
-/** Undefined when every call of the task is on record. */
+/** Undefined when every call of the task is recorded. */
 export function lostText(state: RunState, name: string): string | undefined {
   const { lost = [], lostBefore } = state.tasks.get(name) ?? {}
   const words = (entries: readonly number[], of: string): string =>
-    `Entries of ${of} are missing (${rangesOf(entries)}), in which this call may have been recorded: look whether it was made.`
+    `Entries of ${of} are missing (${rangesOf(entries)}), in which this call may have been recorded: check whether it was made.`
   if (lost.length > 0) return words(lost, `the journal of run ${state.run}`)
   if (!lostBefore || state.effects === 'again') return undefined
   return words(lostBefore.entries, `run ${lostBefore.run}, which this run was made from,`)
@@ -155,7 +155,7 @@ export function lostText(state: RunState, name: string): string | undefined {
 
 function endOf(call: OnceCall): string {
   if (call.given) return 'was not made, since a person gave its result'
-  if (call.outcome === 'unknown') return 'ended without anyone knowing how'
+  if (call.outcome === 'unknown') return 'ended with an unknown outcome'
   return 'error' in call.outcome ? `failed: ${call.outcome.error}` : 'succeeded'
 }
 

@@ -14,7 +14,7 @@ import { checkReadable } from '../run/lifecycle.ts'
 import { checkAnswer, checkQuestionId, openQuestion } from './questions.ts'
 import { readIfThere, readRun } from '../read/read-run.ts'
 
-/** `crew` is left out where only the store is at hand. The answer to a question of a task that is a crew goes to the run of that. */
+/** `crew` is left out where only the store is available. The answer to a question of a task that is a crew goes to that crew's run. */
 export async function answerQuestion(
   engine: Engine,
   run: string,
@@ -45,30 +45,30 @@ function openIn(store: Store, state: RunState): Promise<Question[]> {
   return questionsOf(state, (run) => readIfThere(store, run))
 }
 
-/** For those that have not read the run yet. */
+/** For callers that have not read the run yet. */
 export async function tell(engine: Engine, run: string, message: InboxMessage, crew?: string): Promise<void> {
   await leave(engine, (await readRun(engine.store, run)).state, message, crew)
 }
 
-/** Posts, and records it at once when nobody holds the run; else its holder will, before its next step. */
+/** Posts, and records it at once when nobody holds the run; otherwise its holder does so before its next step. */
 async function leave(engine: Engine, state: RunState, message: InboxMessage, crew: string | undefined): Promise<void> {
   checkReadable(state, crew)
-  // a process that was killed right behind the cancellation did not get to them: to cancel it again does the rest
+  // a process that was killed right after the cancellation did not get to them: cancelling again does the rest
   if (message.kind === 'cancel' && state.status === 'cancelled') await cancelChildren(engine, state)
   const posted = await post(engine, state.run, message)
   await recordMessages(engine, state.run, posted)
 }
 
-/** What is cancelled is cancelled as a whole. Nobody executes the runs of its tasks any more. */
+/** A run is cancelled as a whole: nobody executes the runs of its tasks any more. */
 export async function cancelChildren(engine: Engine, state: RunState): Promise<void> {
   for (const task of state.tasks.keys()) {
     const child = childOf(state, task)
-    // one that was never made, or has ended, needs none
+    // one that was never created, or has ended, needs no cancellation
     if (child) await tell(engine, child.run, { kind: 'cancel' }).catch(() => undefined)
   }
 }
 
-/** Takes the lease, if it is free, just to record what is in the inbox. RUN_ENDED when the message `posted` came behind the run's end. */
+/** Takes the lease, if it is free, just to record what is in the inbox. RUN_ENDED when the message `posted` came after the run's end. */
 export function recordMessages(engine: Engine, run: string, posted?: string): Promise<void> {
   return briefly(engine, run, async () => {
     let free: () => void
@@ -84,7 +84,7 @@ export function recordMessages(engine: Engine, run: string, posted?: string): Pr
       try {
         hold = openHold(engine, lease, await readRun(engine.store, run), since)
         const over = isEnded(hold.state.status)
-        // what is still in the inbox came too late; what is not was recorded by somebody else
+        // a message that is still in the inbox came too late; one that isn't was recorded by somebody else
         if (over && (await engine.store.inbox(run)).some(({ id }) => id === posted)) throw await runEnded(engine, run)
         if (!over) await drainInbox(hold, { edits: true })
         if (!over && hold.state.status === 'cancelled') await cancelChildren(engine, hold.state)

@@ -1,5 +1,5 @@
 // What executing a task may take, judged by what it took: the medians over its newest executions. A task that was never executed
-// has no estimate, which is not the same as one of nothing.
+// has no estimate, which is not the same as an estimate of zero.
 import { defined } from '../../defined.ts'
 import type { Estimate, PlannedTask, Usage } from '../../journal/entries.ts'
 import { addUsage, modelCalls, noUsage, type ModelCalls, type RunState } from '../../journal/state/state.ts'
@@ -41,7 +41,7 @@ export async function withEstimates(
   )
 }
 
-/** What a task has cost in this run, with all that was done for it; undefined when a model's price is not known. */
+/** What a task has cost in this run, including everything done for it; undefined when a model's price is not known. */
 export async function costOfTask(
   state: RunState,
   task: string,
@@ -90,7 +90,7 @@ async function samplesOf(
   const { rows } = await store.list({ crew }, { limit: mostRuns })
   for (const { run } of rows) {
     if ([...samples.values()].every((executions) => executions.length >= enoughSamples)) break
-    // one that cannot be read, or was deleted just now, is no reason not to plan
+    // one that cannot be read, or was just deleted, must not prevent planning
     const state =
       atHand?.run === run
         ? atHand

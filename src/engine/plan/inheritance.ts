@@ -1,5 +1,5 @@
-// An output that makes executing a task needless, looked for when the task's turn comes and everything that it is given is known:
-// the one that its parent offered, or, where the run is to reuse what there is, one of any run of the crew.
+// An output that makes it unnecessary to execute a task, searched for when the task's turn comes and everything that it is given is known:
+// the one that its parent offered, or, in a run that reuses outputs, one of any run of the crew.
 import { defined } from '../../defined.ts'
 import { edited } from '../../journal/state/hand-edits.ts'
 import type { Conversation, NewEntry, OutputPlace, StoredOutput } from '../../journal/entries.ts'
@@ -13,7 +13,7 @@ import { conversationFor } from '../talk/conversation.ts'
 import { readRun } from '../read/read-run.ts'
 import { changeOf, unfitness } from './stale-tasks.ts'
 
-/** The entry that completes the task without executing it. None for a task that was started: it goes on. */
+/** The entry that completes the task without executing it. None for a task that was started: it continues. */
 export async function inheritance({ engine, state, crew }: Life, task: TaskDefinition): Promise<NewEntry | undefined> {
   const found = await stored(engine, crew, task, state, outputsIn(state))
   if (!found) return undefined
@@ -32,7 +32,7 @@ export interface Found {
   readonly reasons: string[]
 }
 
-/** `outputs` are those that are known. */
+/** `outputs` are those known so far. */
 export async function stored(
   engine: Engine,
   crew: CrewDefinition,
@@ -50,7 +50,11 @@ export async function stored(
   }
   const found = state.reuse && (await findReusable(engine, crew.name, task, given, state.reuse, state.outputs))
   if (!found) return undefined
-  return { ...found, offered: false, reasons: [`it was made from the same at ${found.output.completedAt}`] }
+  return {
+    ...found,
+    offered: false,
+    reasons: [`it was made from the same inputs, texts and code at ${found.output.completedAt}`],
+  }
 }
 
 export interface GivenToTask {
@@ -58,14 +62,14 @@ export interface GivenToTask {
   readonly outputs: Outputs
 }
 
-/** The newest output of the task, in any run of the crew, that was made from the same and is not older than said. */
+/** The newest output of the task, in any run of the crew, that was made from the same and is not older than allowed. */
 export async function findReusable(
   { store, world }: Engine,
   crew: string,
   task: TaskDefinition,
   given: GivenToTask,
   { maxAgeSeconds }: { readonly maxAgeSeconds?: number },
-  /** Those that the run has, which is to take it. */
+  /** Those of the run that would inherit it. */
   outputs: RunState['outputs'] = new Map(),
 ): Promise<Pick<Found, 'from' | 'output' | 'conversation'> | undefined> {
   const since = maxAgeSeconds === undefined ? undefined : world.now().getTime() - maxAgeSeconds * 1000

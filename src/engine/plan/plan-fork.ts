@@ -1,9 +1,9 @@
 // The plan of a new run that is made from an old one: for each task, inherit its stored output, execute it, or put a person's value
 // in its place; and why. Outputs are found by the task's name, never by its position. Which of them are executed:
-// - `from` and everything behind it, or, with `only: 'descendants'`, just what depends on it;
+// - `from` and everything after it, or, with `only: 'descendants'`, just what depends on it;
 // - what depends on a person's value, and what has no output that could be inherited;
 // - what is stale, if the policy says so; else it is kept and reported, or the whole plan is refused.
-// A task that is executed only because of another one is offered its old output: it is taken when the other's comes out equal.
+// A task that is executed only because of another one is offered its old output, which it keeps if the other's turns out equal.
 import { defined } from '../../defined.ts'
 import { RepriseError } from '../../errors.ts'
 import type { Fingerprint, NewEntry, OnceCall, PlannedTask, StoredOutput } from '../../journal/entries.ts'
@@ -19,7 +19,7 @@ import { changeOf, unfitness } from './stale-tasks.ts'
 export const stalePolicies = ['keep', 'rerun', 'refuse'] as const
 export type StalePolicy = (typeof stalePolicies)[number]
 
-/** What a new run does with the `once` calls of its parent: use their results, make them anew, or ask a person. */
+/** What a new run does with the `once` calls of its parent: use their results, make them again, or ask a person. */
 export const effectsPolicies = ['reuse', 'again', 'ask'] as const
 export type EffectsPolicy = (typeof effectsPolicies)[number]
 
@@ -41,7 +41,7 @@ export interface GivenOutput {
 
 export interface ForkPlan {
   readonly tasks: readonly PlannedTask[]
-  /** The entries behind `run.created`: everything that the new run needs of the old one. */
+  /** The entries after `run.created`: everything that the new run needs from the old one. */
   readonly entries: readonly NewEntry[]
 }
 
@@ -73,7 +73,7 @@ export async function planFork(crew: CrewDefinition, parent: RunState, request: 
   return { tasks, entries }
 }
 
-/** The calls that the parent made or inherited, which the new run must know of before it makes another. */
+/** The calls that the parent made or inherited, which the new run must know about before it makes another. */
 export function inheritedCalls(parent: RunState): OnceCall[] {
   return callsFor(parent).map(toOnceCall)
 }
@@ -84,13 +84,13 @@ interface Scene {
   readonly request: ForkRequest
   /** What each task planned so far will give; for one that is executed, what it gave before. */
   readonly outputs: Map<string, Pick<StoredOutput, 'raw' | 'structured'>>
-  /** Tasks that are executed, so that their output may be another one. */
+  /** Tasks that are executed, so their output may change. */
   readonly open: Set<string>
-  /** Those of them of which not even an earlier output is known. */
+  /** Those of them without even a known earlier output. */
   readonly unknown: Set<string>
-  /** Those that the caller's wish reaches: what depends on one is not kept when it is stale. */
+  /** Those that the caller's request affects: what depends on one is not kept when it is stale. */
   readonly touched: Set<string>
-  /** Outputs that the new run begins with, by their texts: the entry that holds one. */
+  /** For each text of an output that the new run begins with: the entry that holds it. */
   readonly places: Map<string, number>
 }
 
@@ -176,7 +176,7 @@ function inheritOrExecute(scene: Scene, task: TaskDefinition, stored: TaskState,
   }
 }
 
-/** What has changed whatever the tasks that are executed before it give; one of which no output is known is taken to give the same. */
+/** What has changed whatever the tasks executed before it give; one without a known output is assumed to give the same. */
 function certainly({ unknown }: Scene, before: Fingerprint = {}, { fields, reasons }: Change): Change {
   const certain = fields.map((field) => {
     const [, given, name] = /^(?:condition )?(context:(.*))$/s.exec(field) ?? []
@@ -185,10 +185,10 @@ function certainly({ unknown }: Scene, before: Fingerprint = {}, { fields, reaso
   return { fields: fields.filter((_, at) => certain[at]), reasons: reasons.filter((_, at) => certain[at]) }
 }
 
-/** A condition sees every output that is certain to be there, also such as the task is not given. */
+/** A condition sees every output that is certain to be there, including those that the task is not given. */
 function conditionMayTurn({ crew, request, open, touched }: Scene, task: TaskDefinition, change: Change): boolean {
   const seen = waitsFor(crew, task)
-  // where stale outputs are kept, so is what a condition said, unless the caller's own wish reaches it
+  // where stale outputs are kept, so is what a condition decided, unless the caller's request affects it
   if (request.stale === 'keep') return seen.some((name) => touched.has(name))
   return change.fields.length > 0 || seen.some((name) => open.has(name) || touched.has(name))
 }
@@ -209,7 +209,7 @@ function execute(
   entry?: NewEntry,
 ): Planned {
   const before = parent.tasks.get(task.name)
-  // a task that was skipped gave nothing, and is taken to do so again
+  // a task that was skipped gave nothing, and is assumed to do so again
   if (before?.status !== 'skipped') outputs.set(task.name, before?.output ?? { raw: '', structured: false })
   if (!before?.output) unknown.add(task.name)
   open.add(task.name)
@@ -245,7 +245,7 @@ function whyMissing(stored: TaskState | undefined, run: string): string {
     case 'running':
       return `run ${run} did not finish it`
     case 'skipped':
-      return `it was skipped in run ${run}, which is decided anew`
+      return `it was skipped in run ${run}, which is decided again`
     default:
       return `run ${run} has no output of it`
   }

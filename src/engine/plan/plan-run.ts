@@ -1,4 +1,4 @@
-// The plans of a run that is begun or gone on with: what is there stays, the rest is executed.
+// The plans of a run that is started or resumed: what is done stays, the rest is executed.
 import type { PlannedTask, StoredOutput } from '../../journal/entries.ts'
 import { edited, undone } from '../../journal/state/hand-edits.ts'
 import type { AttemptState, RunState, TaskState } from '../../journal/state/state.ts'
@@ -6,7 +6,7 @@ import type { ChangedPolicy, CrewDefinition, Engine, Inputs, Outputs, TaskDefini
 import { findReusable, stored } from './inheritance.ts'
 import { changeOf, changeSince } from './stale-tasks.ts'
 
-/** Every task is executed, but for those of which an output can be reused. */
+/** Every task is executed, except those whose output can be reused. */
 export async function planKickoff(
   engine: Engine,
   crew: CrewDefinition,
@@ -26,14 +26,14 @@ export async function planKickoff(
       reuse && open.length === 0 ? await findReusable(engine, crew.name, task, { inputs, outputs }, reuse) : undefined
     if (found) {
       outputs.set(task.name, found.output)
-      const reason = `run ${found.from.run} made it from the same at ${found.output.completedAt}`
+      const reason = `run ${found.from.run} made it from the same inputs, texts and code at ${found.output.completedAt}`
       plan.push({ task: task.name, action: 'inherit', reasons: [reason] })
     } else {
       const reasons = !reuse
         ? ['the run is new']
         : open.length > 0
-          ? [`whether there is an output to reuse shows when ${open.join(', ')} is done`]
-          : ['no run has an output that was made from the same']
+          ? [`whether there is an output to reuse is known when ${open.join(', ')} is done`]
+          : ['no run has an output that was made from the same inputs, texts and code']
       plan.push({ task: task.name, action: 'execute', reasons, ...(reuse && open.length > 0 ? { unless: open } : {}) })
     }
   }
@@ -73,7 +73,7 @@ export async function planResume(
       execute(goingOn(task, state, attemptOf(state, known) as AttemptState, changed, outputs))
     } else {
       const maybe = known?.offered || state.reuse || task.when
-      const why = known?.error ? `it failed: ${known.error.message}` : 'this run has not come to it'
+      const why = known?.error ? `it failed: ${known.error.message}` : 'this run has not reached it'
       const found = upstream.length > 0 || task.when ? undefined : await stored(engine, crew, task, state, outputs)
       if (found) keep(found.output, found.reasons)
       else execute({ reasons: [why], ...(maybe && (upstream.length > 0 || task.when) ? { unless: upstream } : {}) })
@@ -100,8 +100,8 @@ function goingOn(
 ): Pick<PlannedTask, 'reasons' | 'fields'> {
   const { fields, reasons } = changeOf(attempt, task, state.inputs, outputs)
   const steps = attempt.turns.length + attempt.turns.flatMap((turn) => turn.calls.filter((call) => call.outcome)).length
-  const recorded = `it goes on as it was begun, with ${steps === 0 ? 'no step' : steps === 1 ? 'one step' : `${steps} steps`} recorded`
+  const recorded = `it continues as it was started, with ${steps === 0 ? 'no step' : steps === 1 ? 'one step' : `${steps} steps`} recorded`
   if (fields.length === 0) return { reasons: [recorded] }
-  const what = { restart: 'it starts anew', continue: recorded, refuse: 'the resume is refused' }[changed]
+  const what = { restart: 'it starts again', continue: recorded, refuse: 'the resume is refused' }[changed]
   return { reasons: [what, ...reasons], fields }
 }

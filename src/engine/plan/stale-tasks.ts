@@ -1,4 +1,4 @@
-// Whether a stored output is what today's code, inputs and earlier outputs would have been used for; and, if not, why.
+// Whether a stored output was made from today's code, inputs and earlier outputs; and, if not, why.
 import type { StoredOutput } from '../../journal/entries.ts'
 import { changedFields, explainChange } from '../../journal/fingerprint.ts'
 import { readJson } from '../../journal/json.ts'
@@ -15,7 +15,7 @@ export interface StaleTask {
   readonly fields: readonly string[]
 }
 
-/** The outputs of a run that were made from something else than what the run, and today's code, would use now; and such skips. */
+/** The outputs of a run that were made from something other than what the run, and today's code, would use now; and skips decided on something else. */
 export function staleTasks(crew: CrewDefinition, state: RunState): StaleTask[] {
   const outputs = outputsIn(state)
   return crew.tasks.flatMap((task) => {
@@ -27,7 +27,7 @@ export function staleTasks(crew: CrewDefinition, state: RunState): StaleTask[] {
   })
 }
 
-/** Of what an output was made from, and of what its condition saw. */
+/** What changed in what an output was made from, and in what its condition saw. */
 export function changeSince(
   crew: CrewDefinition,
   task: TaskDefinition,
@@ -61,7 +61,7 @@ export function changeOf(
 export async function unfitness(task: TaskDefinition, { raw }: StoredOutput): Promise<string | undefined> {
   if (!task.schema) return undefined
   const value = readJson(raw)
-  if (value === undefined) return 'its stored output is no JSON, and it has a schema now'
+  if (value === undefined) return "its stored output isn't JSON, and it has a schema now"
   const parsed = await task.schema.parse(value)
-  return parsed.ok ? undefined : `its stored output does not fit its schema any more: ${parsed.reason}`
+  return parsed.ok ? undefined : `its stored output no longer fits its schema: ${parsed.reason}`
 }

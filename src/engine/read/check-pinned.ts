@@ -1,10 +1,10 @@
-// Whether what an attempt was told is still what its journal holds.
+// Whether the journal still holds what an attempt was told.
 import type { OutputReference } from '../../journal/entries.ts'
 import { digest } from '../../journal/hash.ts'
 import { referencesIn } from '../../journal/pinned.ts'
 import type { AttemptState, RunState } from '../../journal/state/state.ts'
 
-/** To be called when an attempt was started. One whose texts were changed by hand since is void: nobody can go on with it. */
+/** Call it for an attempt that was started. One whose texts were changed by hand since is void: it cannot be continued. */
 export function pinChecker(state: RunState): (path: string) => void {
   const digests = new Map<number, string>()
   const isChanged = ({ output, digest: expected }: OutputReference): boolean => {

@@ -1,4 +1,4 @@
-// A run's journal from a store, folded, with the chain of hashes checked on the way. A line that does not fit its neighbour
+// A run's journal from a store, folded, with the chain of hashes checked along the way. A line that does not fit the one before
 // is a person's edit: it is reported in the state, and the next resume records it.
 import { messageOf, RepriseError } from '../../errors.ts'
 import { decodeEntry, decodePlain } from '../../journal/codec.ts'
@@ -28,7 +28,7 @@ export async function readRun(store: Store, run: string, hear?: (entry: Entry) =
   for await (const line of store.read(run)) {
     try {
       const decoded = decode(line)
-      // a promise for each of ten thousand lines is what a resume can do without
+      // a resume should not need a promise for each of ten thousand lines
       const entry = decoded instanceof Promise ? await decoded : decoded
       if (state.seq > 0 && entry.seq === state.seq + 1 && entry.prev !== hash) state.changed.push(state.seq)
       applyEntry(state, entry)
@@ -48,7 +48,7 @@ export async function readRun(store: Store, run: string, hear?: (entry: Entry) =
   return { state: closeFold(state), hash }
 }
 
-/** Undefined when the store has no such run. A store that does not answer is no answer. */
+/** Undefined when the store has no such run. Rejects when the store does not answer. */
 export async function readIfThere(store: Store, run: string): Promise<RunState | undefined> {
   try {
     return (await readRun(store, run)).state
@@ -58,7 +58,7 @@ export async function readIfThere(store: Store, run: string): Promise<RunState |
   }
 }
 
-/** The entries behind `after`, with their bytes. */
+/** The entries after `after`, with their bytes. */
 export async function* readEntries(
   store: Store,
   run: string,
@@ -73,14 +73,14 @@ export async function* readEntries(
   }
 }
 
-/** What an entry says that makes no sense is damage, wherever it shows. */
+/** An entry that makes no sense is damage, wherever that shows. */
 function asDamage(error: unknown, run: string, seq: number): RepriseError {
   if (RepriseError.isInstance(error)) return error
-  const words = `entry ${seq} of run ${run} says something that cannot be (${messageOf(error)}); restore the journal from a copy, or remove that line`
+  const words = `entry ${seq} of run ${run} makes no sense (${messageOf(error)}); restore the journal from a copy, or remove that line`
   return new RepriseError('JOURNAL_DAMAGED', words, { runId: run, cause: error })
 }
 
-/** A promise only for a line that refers to a value which is stored apart. */
+/** A promise only for a line that refers to a separately stored value. */
 function lineDecoder(store: Store, run: string): (line: Line) => Entry | Promise<Entry> {
   const blobs = new Map<string, Uint8Array | undefined>()
   const blob = async (hash: string) => {

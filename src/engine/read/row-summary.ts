@@ -1,4 +1,4 @@
-// What the row of a run says beside its columns, for lists. Apart from what writes it, since the command line reads it at every start.
+// What the row of a run says besides its columns, for lists. Separate from the code that writes it, since the command line loads this at every start.
 import type { Usage } from '../../journal/entries.ts'
 import { parseObject } from '../../journal/json.ts'
 import { noUsage, type RunState } from '../../journal/state/state.ts'
@@ -10,25 +10,25 @@ export interface RowSummary {
   readonly lives: number
   readonly usage: Usage
   readonly questions: number
-  /** The last entry that it tells of. */
+  /** The last entry that it covers. */
   readonly seq?: number
   /** The attempts at tasks that are crews and not done yet: what their runs have taken is not in `usage`. */
   readonly children?: readonly string[]
-  /** Those of them that are under way: the open questions of their runs are not among `questions`, but are the run's. */
+  /** Those of them that are in progress: the open questions of their runs are not among `questions`, but are the run's. */
   readonly open?: readonly string[]
-  /** The task from which on the run that it was made from was executed again. */
+  /** The task from which the parent run was executed again. */
   readonly from?: string
   readonly suspended?: RunState['suspended']
   readonly error?: RunState['error']
 }
 
-/** What a row says of its run. One that cannot be read shows as an error of the run, so that the others are listed all the same. */
+/** What a row says about its run. One that cannot be read shows as an error of the run, so that the others are still listed. */
 export function summaryOf({ run, summary }: RunRow): RowSummary {
   const read = parseObject(summary) as Partial<RowSummary> | undefined
   const counts = [read?.done, read?.total, read?.lives, read?.questions]
   const usage = [read?.usage?.calls, read?.usage?.input, read?.usage?.output]
   if ([...counts, ...usage].every((count) => typeof count === 'number')) return read as RowSummary
-  const message = `what a list shows of run ${run} is damaged; resume the run to write it anew, or restore the store from a copy`
+  const message = `what a list shows about run ${run} is damaged; resume the run to write it again, or restore the store from a copy`
   const error = { code: 'JOURNAL_DAMAGED', message }
   return { done: 0, total: 0, lives: 0, usage: noUsage, questions: 0, error }
 }

@@ -46,7 +46,7 @@ export function rowOf(state: RunState): RunRow {
 export function changesRow(entry: Entry): boolean {
   switch (entry.type) {
     case 'task.started':
-      // a child that is to be counted, or questions of the attempt before that need no answer any more
+      // a child that is to be counted, or questions of the attempt before that no longer need an answer
       return entry.child === true || (!isNested(entry.path ?? '') && attemptNumber(entry.path ?? '') > 1)
     case 'message.refused':
       return true
@@ -55,7 +55,7 @@ export function changesRow(entry: Entry): boolean {
   }
 }
 
-/** An output is looked up by what it depends on only when making it did nothing to the world. */
+/** An output is looked up by what it depends on only when making it changed nothing outside. */
 export function outputKeys(state: RunState, entries: readonly Entry[]): OutputKey[] {
   return entries.flatMap((entry) => {
     if (entry.type !== 'task.completed' || entry.path === undefined || isNested(entry.path)) return []
@@ -66,7 +66,7 @@ export function outputKeys(state: RunState, entries: readonly Entry[]): OutputKe
   })
 }
 
-/** By itself, by those that it handed work to, or by a crew. */
+/** By the task itself, by agents that it delegated to, or by a crew. */
 function hasDoneSomething(state: RunState, { attempts, nested, childCalls = [] }: TaskState): boolean {
   const turns = [...attempts, ...nested].flatMap((path) => state.attempts.get(path)?.turns ?? [])
   return childCalls.length > 0 || turns.some((turn) => turn.calls.some(didSomething))

@@ -1,5 +1,5 @@
 // The bytes of the files among a run's inputs: into a new run, and out of it for a model. They are blobs of the run, so each run has
-// all of its own, and nothing but the store is asked for them once it was made.
+// its own copies, and once it was created only the store is asked for them.
 import { RepriseError } from '../../errors.ts'
 import type { Blob, StoredFile } from '../../journal/entries.ts'
 import { fileOf, filesIn, type Files } from '../../journal/files.ts'
@@ -11,7 +11,7 @@ import { describe } from '../../options.ts'
 import type { Store } from '../../stores/store.ts'
 import type { ReadFile } from '../../tools/tool.ts'
 
-/** For a run that is made: what was read just now, or what the run that it is made from has. BLOB_MISSING. */
+/** For a new run: files that were just read, or those of the run that it is made from. BLOB_MISSING. */
 export async function fileBlobs(store: Store, values: readonly Json[], read: Files, parent?: string): Promise<Blob[]> {
   const blobs = new Map<string, Blob>()
   for (const file of values.flatMap(filesIn)) {
@@ -22,7 +22,7 @@ export async function fileBlobs(store: Store, values: readonly Json[], read: Fil
   return [...blobs.values()]
 }
 
-/** Those that these messages carry. BLOB_MISSING. */
+/** Those in these messages. BLOB_MISSING. */
 export async function filesOf(store: Store, run: string, messages: readonly ChatMessage[]): Promise<Files> {
   const files = new Map<string, Uint8Array>()
   for (const message of messages) {
@@ -33,7 +33,7 @@ export async function filesOf(store: Store, run: string, messages: readonly Chat
   return files
 }
 
-/** For the user's code. Nothing but the files among the inputs can be read, whoever names one. */
+/** For the user's code. Only the files among the inputs can be read, whatever name is given. */
 export function fileReader(store: Store, { run, inputs }: Pick<RunState, 'run' | 'inputs'>): ReadFile {
   return async (wanted) => {
     const there = filesIn(inputs)
@@ -44,13 +44,13 @@ export function fileReader(store: Store, { run, inputs }: Pick<RunState, 'run' |
     if (file && !other) return bytesOf(store, run, file)
     const refused = (words: string): RepriseError =>
       new RepriseError('INPUT_INVALID', `readFile was given ${describe(wanted)}, but ${words}`, { runId: run })
-    if (other) throw refused(`run ${run} has several files of that name; give what stands for it among the inputs`)
+    if (other) throw refused(`run ${run} has several files of that name; give its value among the inputs instead`)
     if (there.length === 0) throw refused(`there is no file among the inputs of run ${run}`)
     throw refused(`run ${run} has no such file; it has ${there.map(({ name }) => name).join(', ')}`)
   }
 }
 
-/** One file may stand in several places, under several names. */
+/** One file may occur in several places, under several names. */
 function distinct(files: readonly StoredFile[]): StoredFile[] {
   return [...new Map(files.map((file) => [file.hash, file])).values()]
 }

@@ -3,12 +3,12 @@ import { RepriseError } from '../../errors.ts'
 import { callerOf, rootRun } from '../../journal/paths.ts'
 import { describe } from '../../options.ts'
 
-/** The id of a run that is there, as a caller names it. OPTION_INVALID. */
+/** The id of an existing run, as a caller gives it. OPTION_INVALID. */
 export function checkRunId(id: unknown): string {
   const fine =
     typeof id === 'string' &&
     id.trim() !== '' &&
-    // what follows is ours: the names of tasks that are crews
+    // the rest of the id is ours: the names of tasks that are crews
     rootRun(id).length <= 200 &&
     !id.startsWith('-') &&
     !/[\u0000-\u001f\u007f]/.test(id) &&
@@ -20,7 +20,7 @@ export function checkRunId(id: unknown): string {
   )
 }
 
-/** The id of a run that is to be made: any text of up to 200 characters, but none that the run of a task which is a crew has. OPTION_INVALID. */
+/** The id of a new run: any text of up to 200 characters, except one in the form of the run of a task that is a crew. OPTION_INVALID. */
 export function checkNewRunId(id: unknown): string {
   const fine = checkRunId(id)
   const caller = callerOf(fine)

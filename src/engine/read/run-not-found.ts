@@ -1,4 +1,4 @@
-// What is said of a run that a store, or a crew, does not have.
+// The errors for a run that a store, or a crew, does not have.
 import { RepriseError } from '../../errors.ts'
 import type { Store } from '../../stores/store.ts'
 

@@ -1,4 +1,4 @@
-// Telling the user's code what happened in a run. What it throws fails the run; a resume calls it again.
+// Tells the user's code what happened in a run. What it throws fails the run; a resume calls it again.
 import { messageOf, RepriseError } from '../../errors.ts'
 import { taskOf } from '../../journal/paths.ts'
 import { redact } from '../../secrets/redact.ts'
@@ -8,7 +8,7 @@ import { fileReader } from '../read/run-files.ts'
 import type { Life } from '../life.ts'
 import { readEntries } from '../read/read-run.ts'
 
-/** Calls back for each task that was completed here and of which nobody was told: also for one that a crash came after. */
+/** Calls back for each task that was completed here and not yet reported, also for one completed right before a crash. */
 export async function tellOfTasks(life: Life): Promise<void> {
   const { task: tell } = callbacksOf(life)
   for (const task of tell ? life.crew.tasks : []) {
@@ -25,8 +25,8 @@ export async function tellOfTasks(life: Life): Promise<void> {
 }
 
 /**
- * Calls back for each step that is on disk and of which nobody was told, one at a time and in the order of the journal. What says so goes
- * with the next append, since an append of its own would double what a step costs: a crash before that lets the resume tell of it again.
+ * Calls back for each step that is on disk and not yet reported, one at a time and in the order of the journal. The mark goes
+ * with the next append, since its own append would double what a step costs: after a crash before that, the resume reports the step again.
  */
 export async function tellOfSteps(life: Life, signal: AbortSignal = life.signal): Promise<void> {
   const { step: tell } = callbacksOf(life)
@@ -39,7 +39,7 @@ export async function tellOfSteps(life: Life, signal: AbortSignal = life.signal)
 
 async function tellSteps(life: Life, tell: NonNullable<Callbacks['step']>): Promise<void> {
   const { state, engine, told } = life
-  // when one has thrown the run fails, and nobody is told of anything more
+  // when one has thrown the run fails, and nothing more is reported
   if (told.failed) throw told.failed.error
   const readFile = fileReader(engine.store, state)
   try {
@@ -65,7 +65,7 @@ export async function tellOfEnd(life: Life): Promise<void> {
   await callBack(() => after(life.state), 'afterKickoff')
 }
 
-/** Nobody is told of a run that does nothing to the world: nothing has happened. */
+/** A run that changes nothing outside is not reported: nothing has happened. */
 function callbacksOf({ state, crew }: Life): Callbacks {
   return state.effects === 'never' ? {} : (crew.callbacks ?? {})
 }

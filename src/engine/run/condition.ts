@@ -1,5 +1,5 @@
-// What a task's condition saw when it was asked. That is no part of the task's fingerprint: an output is what it is, whatever let it be made.
-// But when something else is to be seen, the condition is asked again, and what it decided is reported as stale until then.
+// What a task's condition saw when it was asked. That is not part of the task's fingerprint: an output is the same, whatever allowed it.
+// But when the condition would see something else, it is asked again, and what it decided is reported as stale until then.
 import type { Fingerprint } from '../../journal/entries.ts'
 import { changedFields, explainChange } from '../../journal/fingerprint.ts'
 import { digest } from '../../journal/hash.ts'
@@ -8,7 +8,7 @@ import type { CrewDefinition, Inputs, Outputs, TaskDefinition } from '../definit
 import { givenFields, outputsIn } from './given-fields.ts'
 import { waitsFor } from './waits-for.ts'
 
-/** For the entry that follows from what it says: all inputs, and what the tasks gave that its own waits for. */
+/** For the entry that follows from its decision: all inputs, and the outputs of the tasks that its own task waits for. */
 export function sightOf(
   crew: CrewDefinition,
   task: TaskDefinition,
@@ -19,13 +19,13 @@ export function sightOf(
 
 export interface Change {
   readonly fields: readonly string[]
-  /** In words, one for each field. */
+  /** In words, one item per field. */
   readonly reasons: readonly string[]
 }
 
 export const noChange: Change = { fields: [], reasons: [] }
 
-/** What would be seen otherwise than when it was asked. A person's value was decided by nothing. */
+/** What the condition would now see differently. A person's value was not decided by a condition. */
 export function conditionChange(
   crew: CrewDefinition,
   task: TaskDefinition,

@@ -1,4 +1,4 @@
-// How a process's work on a run ends: it says so in the journal, unless the hold is lost, in which case nothing more may be said.
+// How a process's work on a run ends: it records so in the journal, unless the hold is lost, in which case nothing more may be written.
 import { messageOf, RepriseError } from '../../errors.ts'
 import { defined } from '../../defined.ts'
 import type { RunState } from '../../journal/state/state.ts'
@@ -26,7 +26,7 @@ export async function endRun(
     if (isCancelled(life.signal.reason)) await cancelChildren(life.engine, life.state)
   }
   const state = await recordLate(life)
-  // read back, it is what the journal says; the hold's own may have run ahead of a store that failed
+  // read back, since the hold's own state may be ahead of the journal when the store failed
   if (state.status === 'cancelled' && (state !== life.state || !failed)) throw runCancelled(state.run)
   if (failed) throw failed
   return state
@@ -42,7 +42,7 @@ async function recordEnd(life: Life, error: unknown): Promise<RepriseError | und
   }
 }
 
-/** The failure, with the words that go to the caller. A hold that is lost, or a run that is cancelled, records nothing. */
+/** The failure, as the caller gets it. A hold that is lost, or a run that is cancelled, records nothing. */
 async function recordFailure(life: Life, error: unknown): Promise<RepriseError> {
   const { state, signal, options } = life
   const { run } = state
@@ -57,7 +57,7 @@ async function recordFailure(life: Life, error: unknown): Promise<RepriseError> 
   if (code === 'LEASE_LOST') return new RepriseError(code, reason, { ...details, next: undefined })
   if (code === 'RUN_ENDED') return runCancelled(run)
   if (signal.aborted) return new RepriseError(code, reason, details)
-  // the entry names its task apart; what failed within that is part of what happened
+  // the entry names its task separately; which tasks failed within that is part of the message
   const within = (tasks ?? []).slice(1)
   const message = within.length === 0 ? reason : `its task ${within.join('/')} failed: ${reason}`
   try {
@@ -71,7 +71,7 @@ async function recordFailure(life: Life, error: unknown): Promise<RepriseError> 
   return new RepriseError(code, reason, details)
 }
 
-/** Whoever posted while the lease was still held could not record it, and relies on the holder. Gives the state after that. */
+/** A message posted while the lease was still held could not be recorded by its sender, who relies on the holder. Returns the state after that. */
 async function recordLate({ engine, state }: Life): Promise<RunState> {
   if (state.status !== 'suspended' && state.status !== 'failed') return state
   const messages = await engine.store.inbox(state.run).catch(() => [])
@@ -88,7 +88,7 @@ function isCancelled(reason: unknown): boolean {
   return RepriseError.isInstance(reason) && reason.code === 'RUN_CANCELLED'
 }
 
-/** Says in which task it happened, which is said nowhere else: what happened is told without it, through crews within crews. */
+/** Adds in which task it happened, which nothing else says: the message itself leaves that out, through crews within crews. */
 export function failedAt(error: unknown, task: string): RepriseError {
   if (!RepriseError.isInstance(error))
     return new RepriseError('TASK_FAILED', redact(messageOf(error)), { tasks: [task], cause: error })

@@ -1,7 +1,7 @@
-// A run from where its journal stands to where it can get: completed, suspended or failed. What a task is given decides when it is
+// Executes a run from where its journal ends as far as it can get: completed, suspended or failed. What a task is given decides when it is
 // executed, never timing: it starts when everything in its context is done and, in a sequential crew, when every earlier task that is not
-// async is. Several may be under way at once. When one fails, no other is begun and those under way end after their current step, so that
-// what was paid for is recorded.
+// async is done. Several may be in progress at once. When one fails, no other is started and those in progress end after their current step,
+// so that what was paid for is recorded.
 import type { NewEntry } from '../../journal/entries.ts'
 import { openQuestions, type RunState } from '../../journal/state/state.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from '../definition.ts'
@@ -37,7 +37,7 @@ export async function executeRun(
   const watching = watchInbox(life)
   let failure: { readonly error: unknown } | undefined
   try {
-    // what was left for the run while it was about to end is looked at first
+    // messages that came while the run was about to end are handled first
     while (!(await life.end(await executeTasks(life))));
   } catch (error) {
     failure = { error }
@@ -47,14 +47,14 @@ export async function executeRun(
   return endRun(life, failure, watching)
 }
 
-/** Executes what can be executed, and gives the entry that the run ends or pauses with. Rejects with the first failure. */
+/** Executes what can be executed, and returns the entry with which the run ends or pauses. Rejects with the first failure. */
 async function executeTasks(life: Life): Promise<NewEntry> {
   const { crew, state, signal, waker } = life
   const { through } = life.options
   const end = through === undefined ? crew.tasks.length : crew.tasks.findIndex((task) => task.name === through) + 1
   const wanted = crew.tasks.slice(0, end)
   const running = new Map<string, Promise<void>>()
-  /** Tasks that wait for an answer, with how many answers there were when they began to. */
+  /** Tasks that wait for an answer, with how many answers there were when they began to wait. */
   const waiting = new Map<string, number>()
 
   const begin = (task: TaskDefinition): void => {
@@ -71,7 +71,7 @@ async function executeTasks(life: Life): Promise<NewEntry> {
   try {
     for (;;) {
       signal.throwIfAborted()
-      // a person's edit waits until no task is under way whose ground it would pull away; until then nothing new is begun
+      // a person's edit waits until no task is in progress that it would invalidate; until then nothing new is started
       const inbox = await drainInbox(life, { edits: running.size === 0 })
       signal.throwIfAborted()
       if (life.failure && running.size === 0) throw life.failure.error
@@ -92,7 +92,7 @@ async function executeTasks(life: Life): Promise<NewEntry> {
       } else if (!life.failure && !inbox.editsWait) {
         const answered = await answeredChildren(life, [...waiting.keys()])
         for (const task of answered) waiting.delete(task)
-        // what has come while others were told is looked at once more
+        // if anything was recorded meanwhile, as while callbacks ran, look once more
         if (answered.length === 0 && state.seq === seq) break
       }
     }
@@ -105,13 +105,13 @@ async function executeTasks(life: Life): Promise<NewEntry> {
   return { type: 'run.completed' }
 }
 
-/** The entry of a task that its condition skips, or whose output is there already. */
+/** The entry of a task that its condition skips, or whose output already exists. */
 async function withoutExecuting(life: Life, task: TaskDefinition): Promise<NewEntry | undefined> {
   if (task.when) await life.ready()
   return (await skip(life, task)) ?? (await inheritance(life, task))
 }
 
-/** What a run waits for in which these tasks wait. */
+/** What a run waits for when these tasks wait. */
 function suspension(state: RunState, waiting: readonly string[]): NewEntry {
   const open = openQuestions(state)
   if (open.length > 0) {

@@ -1,11 +1,11 @@
-// What code is given of other tasks, as fields of a fingerprint: their outputs, and what these are read by. A model is given the texts alone;
-// a function sees what the other task's schema makes of one, so that an equal text under another schema is something else to it.
+// What code is given of other tasks, as fields of a fingerprint: their outputs, and the schemas that parse them. A model is given only the texts;
+// a function sees what the other task's schema makes of one, so an equal text under another schema is a different value to it.
 import type { StoredOutput } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import type { Outputs, TaskDefinition } from '../definition.ts'
 
-/** All that the tasks of a run have given. */
+/** The outputs of all tasks of a run. */
 export function outputsIn({ tasks }: Pick<RunState, 'tasks'>): Outputs {
   return new Map([...tasks.values()].flatMap(({ name, output }) => (output ? [[name, output] as const] : [])))
 }
@@ -30,6 +30,6 @@ export function isText(
   { structured }: Pick<StoredOutput, 'structured'>,
   task: (Pick<TaskDefinition, 'schema'> & Partial<Pick<TaskDefinition, 'code' | 'child'>>) | undefined,
 ): boolean {
-  // a function may give what is no text without a schema for it
+  // without a schema, a function may still give something other than text
   return task && !task.code && !task.child ? !task.schema : !structured
 }

@@ -1,4 +1,4 @@
-// How a run comes into a process: created, or taken up again by whoever resumes it. Both end in a hold, or in the state of a run
+// How a run comes into a process: created or resumed. Both give a hold, or the state of a run
 // that needs nothing more.
 import { RepriseError } from '../../errors.ts'
 import { encodeEntry } from '../../journal/codec.ts'
@@ -19,18 +19,18 @@ import { readRun } from '../read/read-run.ts'
 import { ofOtherCrew, runNotFound } from '../read/run-not-found.ts'
 import { rowOf } from '../read/row.ts'
 
-/** Resumes without a new step after which a run is left alone: it may be what kills its processes. */
+/** After so many resumes without a new step, a run is left alone: it may be what kills its processes. */
 const fruitlessLimit = 5
 
 export interface NewRun {
   readonly run: string
   readonly inputs: Inputs
-  /** Those that the caller gave, where `beforeKickoff` made others of them. */
+  /** As the caller gave them, where `beforeKickoff` changed them. */
   readonly given?: Inputs | undefined
-  /** The bytes of files that were read just now; those of others come from the run that this one is made from. */
+  /** The bytes of files that were just read; those of others come from the run that this one is made from. */
   readonly files?: Files | undefined
   readonly by?: string | undefined
-  /** What else `run.created` says of a run that is made from another, or reuses outputs of others. */
+  /** What else `run.created` says about a run that is made from another, or reuses outputs of others. */
   readonly origin?: Origin
   /** Entries that follow it in the same append. */
   readonly entries?: readonly NewEntry[]
@@ -41,7 +41,7 @@ export type Origin = Pick<
   'parent' | 'plan' | 'calls' | 'lost' | 'effects' | 'reuse' | 'caller'
 >
 
-/** Undefined when a run of that id is there already: then nothing was written. */
+/** Undefined when a run with that id exists already: then nothing was written. */
 export async function createRun(
   engine: Engine,
   crew: CrewDefinition,
@@ -95,7 +95,7 @@ export async function createRun(
 export type Taken = { readonly is: 'held'; readonly hold: Hold } | { readonly is: 'rest'; readonly state: RunState }
 
 /**
- * Takes a run up again. A completed one, and one that was suspended because every process that took it up died, gives its state
+ * Resumes a run. For a completed one, and one that was suspended because every process that resumed it died, returns its state
  * instead of a hold. `check` sees the state before anything is written and may refuse. RUN_HELD names who has it; RUN_NOT_FOUND;
  * RUN_CANCELLED.
  */
@@ -110,7 +110,7 @@ export async function resumeRun(
   const row = await store.row(run)
   if (!row) throw runNotFound(store, run)
   if (isEnded(row.status)) {
-    // no lease is needed to look; but a person may have edited the journal of a completed run, which then goes on below
+    // looking needs no lease; but a person may have edited the journal of a completed run, which then continues below
     const { state } = await readRun(store, run)
     checkResumable(crew, state)
     if (state.status === 'completed') {
@@ -125,7 +125,7 @@ export async function resumeRun(
     const since = momentOf(world)
     const lease = await store.acquire(run, world.owner, world.leaseMs)
     try {
-      // read behind the lease: from here on nobody else can append
+      // read after the lease was taken: from here on nobody else can append
       hold = heldUntilReleased(openHold(engine, lease, await readRun(store, run), since), free)
     } catch (error) {
       await store.release(lease).catch(() => undefined)
@@ -177,7 +177,7 @@ async function enter(hold: Hold, crew: CrewDefinition, budget: Limit | undefined
 /** JOURNAL_DAMAGED for entries that only newer code knows; RUN_NOT_FOUND when the run is another crew's. */
 export function checkReadable({ run, crew: owner, unknown }: RunState, crew: string | undefined): void {
   if (unknown !== undefined) {
-    const words = `run ${run} has ${unknown}, which this version of Reprise does not know; update it, or mend the journal`
+    const words = `run ${run} has ${unknown}, which this version of Reprise does not know; update it, or fix the journal`
     throw new RepriseError('JOURNAL_DAMAGED', words, { runId: run })
   }
   if (crew !== undefined && owner !== crew) throw ofOtherCrew(run, owner, crew)

@@ -1,11 +1,11 @@
-// Which tasks of a run can be begun, from its state and what the crew declares alone.
+// Which tasks of a run can be started, from nothing but its state and what the crew declares.
 import type { RunState } from '../../journal/state/state.ts'
 import type { CrewDefinition, TaskDefinition } from '../definition.ts'
 import type { Life } from '../life.ts'
 import { childOf, hasAnswers } from '../task/children.ts'
 import { waitsFor } from './waits-for.ts'
 
-/** `waiting`: tasks that wait for an answer, with how many answers there were when they began to. */
+/** `waiting`: tasks that wait for an answer, with how many answers there were when they began to wait. */
 export function isReady(
   state: RunState,
   crew: CrewDefinition,
@@ -22,12 +22,12 @@ function isDone(state: RunState, task: string): boolean {
   return status === 'completed' || status === 'skipped'
 }
 
-/** Only a new answer lets a task continue that waits for one. Whether it is the one, the task finds out. */
+/** A task that waits for an answer continues only after a new one. The task itself finds out whether it is the right one. */
 export function answersIn(state: RunState): number {
   return [...state.questions.values()].filter(({ answer, withdrawn }) => answer ?? withdrawn).length
 }
 
-/** Those of these tasks that wait for a run of their own whose questions were answered while others were under way. */
+/** Those of these tasks that wait for a run of their own whose questions were answered while others were in progress. */
 export async function answeredChildren({ state, engine }: Life, waiting: readonly string[]): Promise<string[]> {
   const answered: string[] = []
   for (const task of waiting) {

@@ -1,5 +1,5 @@
-// What the earlier tasks of a run gave, as their schemas give it: for code that decides by it. Code is given what is declared, and all
-// that it is given is in a fingerprint (given-fields.ts).
+// What the earlier tasks of a run gave, as their schemas parse it, for code that depends on it. Code is given what is declared, and
+// everything it is given is in a fingerprint (given-fields.ts).
 import { messageOf, RepriseError } from '../../errors.ts'
 import type { NewEntry, StoredOutput } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'
@@ -15,7 +15,7 @@ import { waitsFor } from './waits-for.ts'
 
 /** The entry that skips the task when its condition does not hold. TASK_FAILED when the condition throws. */
 export async function skip(life: Life, task: TaskDefinition): Promise<NewEntry | undefined> {
-  // once it is started, the condition has held, and is not asked again
+  // once the task is started, its condition has held, and is not asked again
   if (!task.when || (life.state.tasks.get(task.name)?.attempts.length ?? 0) > 0) return undefined
   // never by timing: an async task that it does not wait for may or may not be done
   const soFar = await outputsOf(life, waitsFor(life.crew, task))
@@ -52,7 +52,7 @@ async function outputsOf({ state, engine, crew }: Life, names: readonly string[]
   return { inputs: plainInputs(state.inputs), outputs, previous: known.at(-1)?.[1], readFile }
 }
 
-/** Through the schema, live and on restore alike. What does not fit the code's schema (any more) is in `raw`, not here. */
+/** Through the schema, live and on restore alike. What does not (or no longer) fit the code's schema is in `raw`, not here. */
 export async function outputOf(
   output: Pick<StoredOutput, 'raw' | 'structured'>,
   task: (Pick<TaskDefinition, 'schema'> & Partial<Pick<TaskDefinition, 'code' | 'child'>>) | undefined,

@@ -1,4 +1,4 @@
-// A way to wake whoever waits for something to happen in a run, without saying what: a look at the state tells.
+// Wakes code that waits for something to happen in a run, without saying what: the state shows that.
 
 export interface Waker {
   wake(): void

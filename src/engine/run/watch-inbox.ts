@@ -1,4 +1,4 @@
-// Looking into the inbox whenever the store hints at a message, so that a cancellation does not wait for the model. Only a hint: the inbox
+// Reads the inbox whenever the store hints at a message, so that a cancellation does not wait for the model. Only a hint: the inbox
 // is also read before every step.
 import type { Life } from '../life.ts'
 import { drainInbox } from '../people/inbox.ts'
@@ -11,11 +11,11 @@ export async function watchInbox(life: Life): Promise<void> {
       while (!(await looked(life))) await engine.world.sleep(1_000, signal)
     }
   } catch {
-    // the store cannot be watched any more
+    // the store can no longer be watched
   }
 }
 
-/** False when the inbox could not be read; a message that is in it may be the last hint for long. */
+/** False when the inbox could not be read: no other hint may come for a long time. */
 function looked(life: Life): Promise<boolean> {
   return drainInbox(life, { edits: false }).then(
     ({ recorded, editsWait }) => {

@@ -1,6 +1,6 @@
-// Writing the outputs of tasks into files below the working folder. Like callbacks, behind the completion of a task and at least once:
-// a crash before the mark is on disk lets the resume write it again, and remove what was half written. No link leads out: the real
-// path of what is there is looked at before anything is spent, and again right before the file is written.
+// Writes the outputs of tasks to files below the working folder. Like callbacks, after the completion of a task and at least once:
+// after a crash before the mark is on disk, the resume writes it again and removes what was half written. No link leads out: the real
+// path is checked before anything is spent, and again right before the file is written.
 import { lstatSync, realpathSync, statSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
@@ -13,7 +13,7 @@ import type { Inputs, TaskDefinition } from '../definition.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import type { Life } from '../life.ts'
 
-/** OUTPUT_FILE_FAILED when the file could not be written as the disk is now; INPUT_INVALID, INPUT_MISSING. Nothing is made. */
+/** OUTPUT_FILE_FAILED when the file could not be written as the disk is now; INPUT_INVALID, INPUT_MISSING. Nothing is created. */
 export function checkOutputFile(task: TaskDefinition, inputs: Inputs): void {
   if (task.outputFile) placeOf(task, task.outputFile.pathFor(inputs))
 }
@@ -42,9 +42,9 @@ function textOf({ raw, structured }: StoredOutput): string {
 async function write(state: RunState, task: TaskDefinition, file: string, text: string): Promise<void> {
   try {
     await mkdir(dirname(placeOf(task, file)), { recursive: true })
-    // once more, now that all of its folders are there: what was made in between may be a link
+    // again, now that all of its folders exist: what was created in between may be a link
     const place = placeOf(task, file)
-    // one for each life, so that a process that wakes up behind its time has its own, and what a kill left behind is found
+    // one per life, so that a process that wakes up too late has its own, and what a kill left behind is found
     const temporary = (life: number): string => `${place}.${digest([state.run, task.name])}-${life}.tmp`
     for (let life = 1; life <= state.lives; life++) await rm(temporary(life), { force: true })
     await writeDurably(place, Buffer.from(text), 0o666, temporary(state.lives))
@@ -65,21 +65,25 @@ function placeOf(task: TaskDefinition, file: string): string {
     const real = realPathOf(task, file, next)
     if (real === undefined) {
       if (last || task.outputFile?.createDirectory !== false) return join(next, ...parts.slice(index + 1))
-      const words = `lies in a folder that is not there, ${next}; make it, or leave out createDirectory: false`
+      const words = `is in a folder that does not exist, ${next}; create it, or leave out createDirectory: false`
       throw failure(task, file, words)
     }
     if (isOutside(root, real)) {
       throw failure(task, file, `leads out of the working folder ${root}, by a link to ${real}; give another path`)
     }
     if (statSync(real).isDirectory() === last) {
-      throw failure(task, file, last ? 'is a folder; give another path' : `has a file for a folder, ${next}`)
+      throw failure(
+        task,
+        file,
+        last ? 'is a folder; give another path' : `has a file where a folder is needed, ${next}`,
+      )
     }
     folder = real
   }
   return folder
 }
 
-/** Undefined where nothing is. */
+/** Undefined where nothing exists. */
 function realPathOf(task: TaskDefinition, file: string, path: string): string | undefined {
   try {
     return realpathSync(path)
@@ -92,7 +96,7 @@ function realPathOf(task: TaskDefinition, file: string, path: string): string | 
 
 function isOutside(root: string, path: string): boolean {
   const way = relative(root, path)
-  // another drive, on Windows, is given as a whole path
+  // on Windows, a path on another drive comes back absolute
   return way === '..' || way.startsWith(`..${sep}`) || join(root, way) !== path
 }
 

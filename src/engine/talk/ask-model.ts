@@ -1,5 +1,5 @@
-// One model call of an attempt, from its recorded conversation to its recorded reply. Before it, the caller is told of the steps so far,
-// the inbox is read, and budget and rate are looked at: this is where a run can stop without losing anything that was paid for.
+// One model call of an attempt, from its recorded conversation to its recorded reply. Before it, the caller is told about the steps so far,
+// the inbox is read, and budget and rate are checked: this is where a run can stop without losing anything that was paid for.
 import { defined } from '../../defined.ts'
 import { turnPath } from '../../journal/paths.ts'
 import type { SentRequest } from '../../journal/state/state.ts'
@@ -69,7 +69,7 @@ async function requestOf(work: Work, last: boolean, listener: ModelRequest['list
   }
 }
 
-/** What a provider cannot do of what was asked, it says with every reply. */
+/** A provider says with every reply which parts of the request it cannot do. */
 function warnOnce({ life, task }: Work, warning: string): void {
   const words = `task ${task.name}: ${warning}`
   if (life.warned.has(words)) return

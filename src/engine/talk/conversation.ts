@@ -1,4 +1,4 @@
-// The messages of an attempt, made from its pinned request, its recorded turns and its recorded summaries alone: the same in every
+// The messages of an attempt, made only from its pinned request, its recorded turns and its recorded summaries: the same in every
 // process.
 import { defined } from '../../defined.ts'
 import type {
@@ -40,15 +40,15 @@ export function conversation(state: RunState, attempt: AttemptState): ChatMessag
   return [opened(text, shown), ...(next ? [next] : []), ...others]
 }
 
-/** All that was said, whatever the model was shown of it. */
+/** Everything that was said, whatever part of it the model was shown. */
 export function wholeConversation(state: RunState, attempt: AttemptState): ChatMessage[] {
   const whole = wholeOf(state, attempt)
   return [opened(whole.first, whole), ...whole.pieces.flatMap((piece) => piece.messages)]
 }
 
 /**
- * What was said to make the output of a task, in this run or before it, for a run that inherits it: `places` says which entry of that one
- * holds a text. Undefined where no model was asked, or nobody knows any more.
+ * What was said to make the output of a task, in this run or before it, for a run that inherits it: `places` says which entry of the new run
+ * holds a text. Undefined where no model was asked, or it is no longer known.
  */
 export function conversationFor(
   state: RunState,
@@ -64,7 +64,7 @@ export function conversationFor(
   return { first: movePinned(message, state, places), ...defined({ files }), rest }
 }
 
-/** The same text in the other run. What no entry of that holds is written out. */
+/** The same text in the other run. Texts that none of its entries holds are written out. */
 function movePinned(pieces: PinnedText, { outputs }: RunState, places: ReadonlyMap<string, number>): PinnedText {
   return pieces.map((piece) => {
     if (typeof piece === 'string') return piece
@@ -74,7 +74,7 @@ function movePinned(pieces: PinnedText, { outputs }: RunState, places: ReadonlyM
   })
 }
 
-/** What was said to make the output that a task has, in whatever run that was; or what was said in this one so far. */
+/** What was said to make a task's output, in whatever run that was; or what was said in this one so far. */
 export function messagesOf(state: RunState, task: TaskState): ChatMessage[] {
   if (task.source === 'inherited') {
     const { first, files, rest } = task.conversation ?? {}
@@ -88,7 +88,7 @@ function opened(text: string, { files }: Pick<Whole, 'files'>): ChatMessage {
   return { role: 'user', text, ...defined({ files }) }
 }
 
-/** The newest summary covers what the older ones did. One whose last turn was removed by hand counts for nothing. */
+/** The newest summary covers what the older ones did. One whose last turn was removed by hand is ignored. */
 export function shownOf(state: RunState, attempt: AttemptState): Shown {
   const { first, files, pieces, summary } = wholeOf(state, attempt)
   const last = summary ? pieces.findIndex(({ turn }) => turn?.path === summary.through) : -1
@@ -96,7 +96,7 @@ export function shownOf(state: RunState, attempt: AttemptState): Shown {
   return { first, files, summary, covered: pieces.slice(0, last + 1), rest: pieces.slice(last + 1) }
 }
 
-/** The first message, with what stands in for the pieces that are no longer shown. */
+/** The first message, with what replaces the pieces that are no longer shown. */
 export function opening({ first, summary, covered }: Shown): string {
   if (!summary) return first
   const calls = covered.flatMap(({ turn }) => turn?.calls ?? []).filter(didSomething)
@@ -110,7 +110,7 @@ interface Whole {
   readonly summary: SummaryState | undefined
 }
 
-/** An attempt that carries another one on begins with all of that one's messages, and with the reason that it was sent back. */
+/** An attempt that continues another one begins with all of that one's messages, and with why it was sent back. */
 function wholeOf(state: RunState, attempt: AttemptState): Whole {
   const carried = attempt.carries && state.attempts.get(attempt.carries.path)
   const before: Whole =

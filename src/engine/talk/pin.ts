@@ -1,4 +1,4 @@
-// What an attempt is pinned to. Outputs of earlier tasks that stand in its first message are referred to by their entry and a digest, so
+// What an attempt is pinned to. Outputs of earlier tasks in its first message are referred to by their entry and a digest, so
 // that a run of many tasks does not write each output again for every task that follows.
 import { defined } from '../../defined.ts'
 import type { OutputReference, PinnedRequest } from '../../journal/entries.ts'

@@ -1,6 +1,6 @@
 // Conversations that outgrow the model's window. The older part is summarised by the agent's own model, in an attempt within the last
 // turn that the summary covers (`note#1/7/summary#1`), and the summary is journaled before it is used: so every later process sends
-// the same shortened conversation, and none pays for the summary again. Nothing that was recorded is changed by it.
+// the same shortened conversation, and none pays for the summary again. It changes nothing that was recorded.
 import type { PinnedRequest } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import { attemptNumber, attemptPath } from '../../journal/paths.ts'
@@ -13,7 +13,7 @@ import { askModel } from './ask-model.ts'
 import { summariseInstructions, summariseMessage } from './engine-prompts.ts'
 import { transcript } from './transcript.ts'
 
-/** Where a process that died had begun to summarise. */
+/** Where a process that died had started to summarise. */
 export function begunSummary({ life, attempt }: Work): TurnState | undefined {
   const { rest } = shownOf(life.state, attempt)
   return rest.findLast(({ turn }) => turn && life.state.attempts.has(summaryPath(turn, 1)))?.turn
@@ -22,19 +22,19 @@ export function begunSummary({ life, attempt }: Work): TurnState | undefined {
 /** The turn up to which the conversation must be summarised to leave room for more, when it is longer than `limit`. */
 export function overflowing({ life, attempt }: Work, limit: number): TurnState | undefined {
   const { rest, fixed, summaryTokens, scale } = measure(shownOf(life.state, attempt), attempt)
-  // texts of the task that take up the window by themselves must not make every turn a summary
+  // when the task's texts alone fill the window, that must not lead to a summary in every turn
   const room = Math.max(limit - fixed * scale, limit / 4)
   const grown = (summaryTokens + sum(rest.map(sizeOf))) * scale
   return grown > room ? lastNotKept(rest, room / 2 / scale) : undefined
 }
 
-/** The turn up to which a conversation is summarised that the provider calls too long, if there is anything to summarise. */
+/** The turn up to which to summarise a conversation that the provider calls too long, if there is anything to summarise. */
 export function tooMuch({ life, attempt }: Work): TurnState | undefined {
   const { rest } = shownOf(life.state, attempt)
   return lastNotKept(rest, sum(rest.map(sizeOf)) / 4)
 }
 
-/** As many of the newest pieces as fit are kept whole. */
+/** Keeps as many of the newest pieces whole as fit. */
 function lastNotKept(pieces: readonly Piece[], tokens: number): TurnState | undefined {
   let kept = 0
   return pieces.findLast((piece) => {
@@ -52,7 +52,7 @@ interface Measured extends Shown {
   readonly scale: number
 }
 
-/** Of one summary. Each try is given half of what the one before was given. */
+/** Of one summary. Each try is given half of what the previous one was given. */
 const mostTries = 6
 
 export async function summarise(work: Work, through: TurnState): Promise<void> {
@@ -78,7 +78,7 @@ export async function summarise(work: Work, through: TurnState): Promise<void> {
   }
 }
 
-/** The newest one, unless it came to nothing. */
+/** The newest one, unless it failed. */
 async function currentSummary(work: Work, through: TurnState): Promise<AttemptState> {
   const { attempts } = work.life.state
   let number = 0
@@ -102,7 +102,7 @@ async function begin({ life, task, attempt }: Work, through: TurnState, number: 
   const budget =
     (task.agent.contextTokens === undefined ? total / 2 : task.agent.contextTokens * 0.75) / 2 ** (number - 1)
   const covered = rest.slice(0, rest.findIndex(({ turn }) => turn === through) + 1)
-  const told = transcript(
+  const texts = transcript(
     first,
     covered.flatMap((piece) => piece.messages),
     (budget / scale) * charactersPerToken,
@@ -110,9 +110,9 @@ async function begin({ life, task, attempt }: Work, through: TurnState, number: 
   const words = Math.min(1500, Math.max(100, Math.floor(budget / 8)))
   const request: PinnedRequest = {
     instructions: summariseInstructions(words),
-    message: [summariseMessage(told.task, summary?.text, told.done)],
+    message: [summariseMessage(texts.task, summary?.text, texts.done)],
     tools: [],
-    // those of the conversation that goes on, whatever the code says by now
+    // those of the conversation that continues, whatever the code says now
     model: attempt.request.model,
     settings: attempt.request.settings,
   }
@@ -127,14 +127,14 @@ function summaryPath(turn: TurnState, number: number): string {
 
 const charactersPerToken = 4
 
-/** An estimate, until the provider has counted: then its number for the last turn says how far off that is. */
+/** An estimate, until the provider has counted: then its number for the last turn shows how far off the estimate is. */
 function measure(shown: Shown, { request }: AttemptState): Measured {
   const { first, summary, rest } = shown
   const fixed = tokensIn([request.instructions, request.tools, request.output ?? '', first])
   const summaryTokens = summary ? tokensIn(opening(shown)) - tokensIn(first) : 0
   const index = rest.findLastIndex(({ turn }) => turn !== undefined)
   const last = rest[index]?.turn
-  // a turn that was taken before the summary was sent more than is sent now
+  // a turn from before the summary was sent more than is sent now
   if (!last || (summary && summary.seq > last.reply.seq)) return { ...shown, fixed, summaryTokens, scale: 1 }
   const seen = fixed + summaryTokens + sum(rest.slice(0, index).map(sizeOf))
   return { ...shown, fixed, summaryTokens, scale: Math.max(1, last.reply.usage.input / seen) }

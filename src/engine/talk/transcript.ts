@@ -5,7 +5,7 @@ import { clip, longestThatFits } from '../../text/clip.ts'
 
 type Line = readonly [label: string, text: string]
 
-/** The task and the messages behind it, in about so many characters; the longest texts lose their middle. */
+/** The task and the messages after it, in about so many characters; the longest texts lose their middle. */
 export function transcript(
   task: string,
   messages: readonly ChatMessage[],
@@ -27,7 +27,7 @@ function linesOf(message: ChatMessage): Line[] {
     case 'assistant':
       return message.parts.flatMap((part): Line[] => {
         if (part.type === 'call') return [[`The agent called ${part.tool} with`, JSON.stringify(part.input)]]
-        // what it thought is in what it did, and half of it is encrypted
+        // its thoughts show in what it did, and half of them are encrypted
         return part.type === 'text' && part.text !== '' ? [['The agent said:', part.text]] : []
       })
     case 'tool':

@@ -1,5 +1,5 @@
-// Which attempt at a task to go on with: the one that is under way, if what it was made from is the same or the caller wants it as it
-// was begun; else a new one. The same for every kind of task.
+// Which attempt at a task to continue: the open one, if what it was made from is the same or the caller wants it continued as it
+// was started; otherwise a new one. The same for every kind of task.
 import { RepriseError } from '../../errors.ts'
 import type { EntryBodies, Fingerprint } from '../../journal/entries.ts'
 import { explainChange } from '../../journal/fingerprint.ts'
@@ -12,16 +12,16 @@ import type { Life } from '../life.ts'
 import { refusedAnswer, revisedAnswer } from '../talk/engine-prompts.ts'
 
 export interface CurrentAttempt {
-  /** Under way, and to be gone on with. */
+  /** The open attempt, to be continued. */
   readonly kept: AttemptState | undefined
-  /** For the entry of a new one: what has changed since the one that is given up was begun, and what the condition saw. */
+  /** For the entry of a new attempt: what has changed since the one that is given up was started, and what the condition saw. */
   readonly because: Pick<EntryBodies['task.started'], 'because' | 'condition'>
   readonly fingerprint: Fingerprint
-  /** The path of a new one. */
+  /** The path of a new attempt. */
   readonly next: string
 }
 
-/** DEFINITION_CHANGED when the caller wants no change. */
+/** DEFINITION_CHANGED when the caller refuses changes. */
 export function currentAttempt({ state, crew, options }: Life, task: TaskDefinition): CurrentAttempt {
   const { changed = 'restart' } = options
   const fingerprint = task.fingerprint(state.inputs, outputsIn(state))
@@ -40,7 +40,7 @@ export function currentAttempt({ state, crew, options }: Life, task: TaskDefinit
     kept: keeps ? underWay : undefined,
     because: { ...(keeps ? {} : { because: reasons }), ...(known.length === 0 ? sightOf(crew, task, state) : {}) },
     fingerprint,
-    // after the highest there is, not after their number: lines may have been removed by hand
+    // after the highest number, not after their count: lines may have been removed by hand
     next: attemptPath(task.name, Math.max(0, ...known.map(attemptNumber)) + 1),
   }
 }
@@ -56,12 +56,12 @@ export async function plainAttempt(
   return life.state.attempts.get(next) as AttemptState
 }
 
-/** What a model is told first in the attempt that carries this one on. */
+/** What a model is told first in the attempt that continues this one. */
 export function sentBack({ refusal = '', refusedBy }: AttemptState): string {
   return refusedBy === 'person' ? revisedAnswer(refusal) : refusedAnswer(refusal)
 }
 
-/** How many attempts were refused before this one, in the conversation that it carries on. */
+/** How many attempts were refused before this one, in the conversation that it continues. */
 export function refusals(state: RunState, attempt: AttemptState): number {
   const carried = attempt.carries && state.attempts.get(attempt.carries.path)
   if (!carried) return 0

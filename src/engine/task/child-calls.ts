@@ -1,5 +1,5 @@
-// What the runs of crew tasks have called. It is copied up when the task is done; until then, and for attempts that were given up, it stands
-// in those runs alone, and whoever makes another one must look there. Each call is known once: what a run was told of is not its own.
+// What the runs of crew tasks have called. It is copied to the parent when the task is done. Until then, and for attempts that were given up, it is only
+// in those runs, and must be read from there before another run is made. Each call is counted once: calls that a run was told about are not its own.
 import { edited } from '../../journal/state/hand-edits.ts'
 import type { OnceCall } from '../../journal/entries.ts'
 import { hashBytes } from '../../journal/hash.ts'
@@ -27,7 +27,7 @@ export async function callsBefore(engine: Engine, state: RunState, task: string)
     .map((call) => ({ ...call, task: call.task.slice(task.length + 1) }))
 }
 
-/** What these runs of a task called, and those that work for them; as calls of the task. */
+/** What these runs of a task, and those that work for them, have called; as calls of the task. */
 export async function callsUnder(engine: Engine, task: string, runs: readonly RunState[]): Promise<OnceCall[]> {
   const calls = await Promise.all(
     runs.map(async (run) => {
@@ -38,7 +38,7 @@ export async function callsUnder(engine: Engine, task: string, runs: readonly Ru
   return calls.flat().map((call) => ({ ...call, task: `${task}/${call.task}` }))
 }
 
-/** The runs of the attempts at a task since it was last done, as far as they were made: those that were given up, and the current one. */
+/** The runs of the attempts at a task since it was last done, as far as they were created: those that were given up, and the current one. */
 export async function runsSinceDone(engine: Engine, state: RunState, task: string): Promise<RunState[]> {
   const known = state.tasks.get(task)
   const attempts = known ? attemptsSinceDone(state, known) : []
@@ -47,7 +47,7 @@ export async function runsSinceDone(engine: Engine, state: RunState, task: strin
   return [...(await runsOfLostAttempts(engine, state, task)), ...read.filter((run) => run !== undefined)]
 }
 
-/** Runs of attempts whose start a person removed from the journal. They say which line stood before it, so they are known to be this run's. */
+/** Runs of attempts whose start a person removed from the journal. They say which line came before it, so they are known to be this run's. */
 async function runsOfLostAttempts({ store }: Engine, state: RunState, task: string): Promise<RunState[]> {
   if (!edited(state) && !state.handEdited) return []
   const found: RunState[] = []

@@ -1,5 +1,5 @@
-// The runs of tasks that are crews, as whoever looks at the run that made them sees them: their open questions are its own, under the
-// name of the task (`research/q1`), so that nobody needs to know of them to answer.
+// The runs of tasks that are crews, as seen from the run that made them: their open questions are its own, under the
+// name of the task (`research/q1`), so that nobody needs to know about them to answer.
 import type { Question } from '../../journal/entries.ts'
 import {
   isEnded,
@@ -21,17 +21,17 @@ export interface Child {
   readonly run: string
 }
 
-/** The run that a task which is a crew is under way in. */
+/** The run that currently executes a task which is a crew. */
 export function childOf(state: RunState, task: string): Child | undefined {
   const attempt = state.attempts.get(state.tasks.get(task)?.attempts.at(-1) ?? '')
   if (attempt?.child === undefined || attempt.status !== 'open') return undefined
   return { task, path: attempt.path, run: attempt.child }
 }
 
-/** Gives undefined for a run that was never made, or was deleted. */
+/** Returns undefined for a run that was never created, or was deleted. */
 export type ReadChild = (run: string) => Promise<RunState | undefined>
 
-/** Reads each run once at most, and none that is known. */
+/** Reads each run at most once, and none that is known. */
 export function readOnce(store: Store, known: ReadonlyMap<string, RunState> = new Map()): ReadChild {
   const reads = new Map<string, Promise<RunState | undefined>>()
   return async (run) => {
@@ -45,14 +45,14 @@ export function readOnce(store: Store, known: ReadonlyMap<string, RunState> = ne
 
 type ChildAttempt = AttemptState & { readonly child: string }
 
-/** The attempts at a task that is a crew since it was last done: what their runs have taken is theirs alone until it is done again. */
+/** The attempts at a task that is a crew since it was last done: what their runs have taken is recorded only there until it is done again. */
 export function attemptsSinceDone(state: RunState, task: TaskState): ChildAttempt[] {
   const attempts = task.attempts.flatMap((path) => state.attempts.get(path) ?? [])
   const done = attempts.findLastIndex((attempt) => attempt.status === 'completed')
   return attempts.slice(done + 1).filter((attempt): attempt is ChildAttempt => attempt.child !== undefined)
 }
 
-/** All that are open, of the run and of the runs of its tasks. */
+/** All open questions, of the run and of the runs of its tasks. */
 export async function questionsOf(state: RunState, read: ReadChild): Promise<OpenQuestion[]> {
   if (isEnded(state.status)) return []
   const open = openQuestions(state)
@@ -69,7 +69,7 @@ export function fromChild<Q extends Question>({ task, path }: Child, question: Q
   return { ...question, id: `${task}/${question.id}`, path: `${path}/${question.path}` }
 }
 
-/** Where a question is to be answered that is a child's. */
+/** Where to answer a child's question. */
 export function askedByChild(state: RunState, id: string): { readonly run: string; readonly id: string } | undefined {
   const slash = id.indexOf('/')
   const child = slash < 0 ? undefined : childOf(state, id.slice(0, slash))

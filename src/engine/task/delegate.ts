@@ -1,5 +1,5 @@
 // An agent that hands work to others, or asks them. To the model these are two tools; to the journal the work is an attempt within the
-// call (`note#1/3.0/analyst#1`), recorded step by step, so that a run that is killed inside of it is resumed inside of it.
+// call (`note#1/3.0/analyst#1`), recorded step by step, so that a run that is killed inside it is resumed inside it.
 import { defined } from '../../defined.ts'
 import { RepriseError } from '../../errors.ts'
 import type { NewEntry, PinnedRequest } from '../../journal/entries.ts'
@@ -17,10 +17,10 @@ import { toolDefinitions } from '../talk/pin.ts'
 import { refusals, sentBack, triesWord } from './attempts.ts'
 import { readHanded, slug, withDelegation, type Handed } from './delegation-tools.ts'
 
-/** One attempt's conversation to its end, as the task itself has it. */
+/** Runs one attempt's conversation to its end, as for the task itself. */
 type Converse = (work: Work) => Promise<{ readonly text: string; readonly finish: string } | 'endless' | undefined>
 
-/** Who handed the work on is told of everything that goes wrong with it, and may do without. */
+/** The agent that delegated the work is told of everything that goes wrong with it, and may do without. */
 export function delegateWith(converse: Converse): Delegate {
   return async (work, call, tool, input) => {
     const handed = readHanded(work.task, tool, input)
@@ -32,7 +32,7 @@ export function delegateWith(converse: Converse): Delegate {
     } catch (error) {
       const path = newestPath(life.state, call, role)
       const isOpen = life.state.attempts.get(path)?.status === 'open'
-      // a person's word, for one, fails the task as a whole
+      // a person's decision, for example, fails the task as a whole
       const failedAlready = RepriseError.isInstance(error) && error.task === task.name
       if (!time.over || work.signal.aborted || failedAlready || !isOpen) throw error
       const message = `${role} did not finish within ${maxSeconds} s`
@@ -55,7 +55,7 @@ async function workWithin(outer: Work, call: string, handed: Handed, converse: C
     if (!said) return undefined
     const judged: Judged =
       said === 'endless'
-        ? { is: 'accepted', raw: `${role} came to no end within ${maxIterations} turns`, entries: [] }
+        ? { is: 'accepted', raw: `${role} did not finish within ${maxIterations} turns`, entries: [] }
         : await unlessAborted(judge(work, said.text, said.finish), work.signal)
     const { path } = attempt
     if (judged.is === 'accepted') {
@@ -77,7 +77,7 @@ function taskWithin(task: TaskDefinition, coworker: CoworkerDefinition, inputs: 
   return withDelegation({ ...task, agent, tools, guardrails, coworkers, schema: undefined, humanInput: false }, inputs)
 }
 
-/** The newest attempt at what was handed on, or one that carries on what was sent back. */
+/** The newest attempt at the delegated work, or one that continues what was sent back. */
 async function attemptWithin(
   life: Life,
   call: string,
@@ -95,7 +95,7 @@ async function attemptWithin(
   return attempts.get(path) as AttemptState
 }
 
-/** Of the newest attempt at what was handed on, or of the first, which is still to be made. */
+/** Of the newest attempt at the delegated work, or of the first, which is still to be made. */
 function newestPath({ attempts }: RunState, call: string, agent: string): string {
   const pathOf = (number: number): string => attemptPath(slug(agent), number, call)
   let number = 1

@@ -4,7 +4,7 @@ import type { Tool } from '../../tools/tool.ts'
 import type { CoworkerDefinition, Inputs, TaskDefinition } from '../definition.ts'
 
 const names = { work: 'delegate_work', question: 'ask_coworker' } as const
-/** An agent that hands work on has these beside its own. */
+/** An agent that delegates work has these besides its own. */
 export const delegationTools: readonly string[] = Object.values(names)
 
 /** Whether a call of this tool is work for another agent. */
@@ -20,7 +20,7 @@ export interface Handed {
   readonly context: string | undefined
 }
 
-/** The input of such a call, as its schema gave it. */
+/** The input of such a call, as its schema parsed it. */
 export function readHanded({ coworkers }: TaskDefinition, tool: string, input: unknown): Handed {
   const { coworker = '', task, question = '', context } = input as { readonly [name: string]: string | undefined }
   const is = tool === names.work ? 'work' : 'question'
@@ -28,7 +28,7 @@ export function readHanded({ coworkers }: TaskDefinition, tool: string, input: u
   return { coworker: found, is, text: task ?? question, context }
 }
 
-/** The task with the tools that its agent hands work on by. */
+/** The task with the tools by which its agent delegates work. */
 export function withDelegation(task: TaskDefinition, inputs: Inputs): TaskDefinition {
   if (task.coworkers.length === 0) return task
   const coworkers = task.coworkers.map((coworker) => titled(coworker, inputs))
@@ -55,7 +55,7 @@ export function withDelegation(task: TaskDefinition, inputs: Inputs): TaskDefini
   }
 }
 
-/** By the name that others know it by in this run. */
+/** By the name that others use for it in this run. */
 function titled(coworker: CoworkerDefinition, inputs: Inputs): CoworkerDefinition {
   const { agent, goal, tools, guardrails, instructions } = coworker
   return {
@@ -64,7 +64,7 @@ function titled(coworker: CoworkerDefinition, inputs: Inputs): CoworkerDefinitio
     tools,
     guardrails,
     instructions,
-    // made when they are asked for, as they are there
+    // made on demand
     get coworkers() {
       return coworker.coworkers
     },
@@ -75,7 +75,7 @@ function delegationTool(name: string, description: string, schema: AnswerSchema)
   return {
     name,
     description,
-    // again is harmless: what was done within is recorded
+    // calling it again is harmless: the work within is recorded
     effect: 'read',
     schema,
     settles: false,
@@ -119,7 +119,7 @@ function findCoworker(coworkers: readonly CoworkerDefinition[], role: string): C
   )
 }
 
-/** A role as it can stand in a path. */
+/** A role as it can be used in a path. */
 export function slug(role: string): string {
   return (
     role

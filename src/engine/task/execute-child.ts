@@ -1,5 +1,5 @@
-// A task that is a crew: its work is a run of its own, in the same store, known by the attempt that made it. Killed, it is resumed where
-// it stands; suspended or failed, so is the run that waits for it. Its calls that must not be repeated are copied up when it is done.
+// A task that is a crew: its work is a run of its own, in the same store, named after the attempt that made it. Killed, it is resumed
+// where it stopped; when it is suspended or fails, so does the run that waits for it. Its calls that must not be repeated are copied to that run when it is done.
 import { RepriseError } from '../../errors.ts'
 import type { Question } from '../../journal/entries.ts'
 import { attemptNumber, attemptPath, childRun, taskOf } from '../../journal/paths.ts'
@@ -71,7 +71,7 @@ async function withinBudget(
   }
 }
 
-/** The state of the child run when it is completed or can get no further. Rejects when it fails. */
+/** The state of the child run when it is completed or cannot continue. Rejects when it fails. */
 async function advance(
   life: Life,
   task: TaskDefinition,
@@ -80,7 +80,7 @@ async function advance(
   outer: Outer,
 ): Promise<RunState> {
   const { state, signal } = life
-  // whoever listens to this run would take the child's paths for its own
+  // listeners of this run would mistake the child's paths for its own
   const engine = { ...life.engine, listeners: undefined }
   const run = attempt.child as string
   const known = await engine.store.row(run)
@@ -109,7 +109,7 @@ async function advance(
   return last
 }
 
-/** The attempt to continue, or a new one whose run's name is free: what a deleted run left is not taken for its work. */
+/** The attempt to continue, or a new one whose run's name is free: the remains of a deleted run are not mistaken for its work. */
 async function takeAttempt(life: Life, task: TaskDefinition): Promise<AttemptState> {
   const current = currentAttempt(life, task)
   let { next } = current
@@ -118,10 +118,10 @@ async function takeAttempt(life: Life, task: TaskDefinition): Promise<AttemptSta
   return plainAttempt(life, { ...current, next }, { child: true })
 }
 
-/** RUN_EXISTS when a run that has the name of the attempt's was made by somebody else. */
+/** RUN_EXISTS when a run with the name of the attempt's run was made by somebody else. */
 function checkOwn(run: string, attempt: AttemptState, found: RunState): void {
   if (found.caller?.path === attempt.path && found.caller.after === attempt.after) return
-  const words = `run ${found.run} is not the work of ${attempt.path} of run ${run}, although it is named so`
+  const words = `run ${found.run} is not the work of ${attempt.path} of run ${run}, although it has that name`
   const next = { act: 'invalidate', runId: run, task: taskOf(attempt.path) } as const
   throw new RepriseError('RUN_EXISTS', words, { runId: found.run, next })
 }

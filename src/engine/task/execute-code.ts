@@ -1,5 +1,5 @@
-// A task that is a function. To the journal it is an attempt with one call and no model, so that everything which holds for tools
-// holds for it: it is written down before it runs, a `once` function that was cut off is in doubt, a recorded one is read back.
+// A task that is a function. To the journal it is an attempt with one call and no model, so everything that holds for tools
+// holds for it: it is recorded before it runs, a `once` function that was cut off is in doubt, a recorded result is read back.
 import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'
 import type { AttemptState, TurnState } from '../../journal/state/state.ts'
@@ -61,7 +61,7 @@ export async function executeCode(
 async function takeAttempt(life: Life, task: TaskDefinition): Promise<AttemptState> {
   const { state } = life
   const last = state.attempts.get(state.tasks.get(task.name)?.attempts.at(-1) ?? '')
-  // one that has begun is settled first, whatever has changed since: it may have happened
+  // one that has started is settled first, whatever has changed since: it may have happened
   const begun = last?.status === 'open' && last.turns[0]?.calls[0]?.calledAt !== undefined
   return begun ? last : plainAttempt(life, currentAttempt(life, task), { code: true })
 }
@@ -80,7 +80,7 @@ function codeTool(
     settles: settle !== undefined,
     approval: () => false,
     run: (_, context) => run(context),
-    // all that the function depends on, not only the inputs
+    // everything the function depends on, not only the inputs
     key: () => digest(attempt.fingerprint),
     settle: (idempotencyKey) => settle?.(idempotencyKey),
   }

@@ -1,6 +1,6 @@
 // One task, attempt by attempt. An attempt is one conversation: a model call at a time, its tool calls, and so on until the
 // model answers without calling a tool. Whatever is recorded is read back, never made again. An answer that is refused starts
-// an attempt that carries the conversation on; changed code, an exhausted attempt or a person's edit starts a fresh one.
+// an attempt that continues the conversation; changed code, an exhausted attempt or a person's edit starts a fresh one.
 import { RepriseError } from '../../errors.ts'
 import { defined } from '../../defined.ts'
 import type { NewEntry } from '../../journal/entries.ts'
@@ -57,7 +57,7 @@ interface Ended {
   readonly judged: Judged
 }
 
-/** The attempt to continue: the one under way, one that carries on what was sent back, or a fresh one. */
+/** The attempt to continue: the open one, one that continues an answer that was sent back, or a fresh one. */
 async function takeAttempt(life: Life, task: TaskDefinition): Promise<AttemptState> {
   const { state } = life
   const { kept, because, fingerprint, next } = currentAttempt(life, task)
@@ -72,7 +72,7 @@ async function takeAttempt(life: Life, task: TaskDefinition): Promise<AttemptSta
   return state.attempts.get(next) as AttemptState
 }
 
-/** What the attempt comes to; undefined when a question is open, or another task has failed. TIME_EXHAUSTED. */
+/** The result of the attempt; undefined when a question is open, or another task has failed. TIME_EXHAUSTED. */
 async function tryAttempt(life: Life, task: TaskDefinition, attempt: AttemptState): Promise<Ended | undefined> {
   const { role, maxSeconds } = task.agent
   using time = deadline(maxSeconds, life.signal)
@@ -98,7 +98,7 @@ async function converse(work: Work): Promise<Said | 'endless' | undefined> {
   for (;;) {
     const turn = attempt.turns.at(-1)
     if (turn && turn.calls.length === 0) return { text: replyText(turn.reply), finish: turn.reply.finish }
-    // nobody would see what these calls give
+    // nobody would see the results of these calls
     if (turn && attempt.turns.length >= task.agent.maxIterations) return 'endless'
     if (turn) {
       try {
@@ -112,7 +112,7 @@ async function converse(work: Work): Promise<Said | 'endless' | undefined> {
   }
 }
 
-/** Records what became of an answer; false when the model is to give another one. OUTPUT_REFUSED, TASK_FAILED. */
+/** Records the verdict on an answer; false when the model must give another one. OUTPUT_REFUSED, TASK_FAILED. */
 async function settle(
   life: Life,
   task: TaskDefinition,

@@ -1,11 +1,11 @@
-// A task that fails ends its attempt, and the journal says so before anybody hears of it: a resume starts a new one.
+// A task that fails ends its attempt, and the journal records that before anybody is told: a resume starts a new one.
 import { RepriseError, type ErrorCode } from '../../errors.ts'
 import type { NewEntry } from '../../journal/entries.ts'
 import type { Work } from '../life.ts'
 
 export interface TaskFailure {
   readonly code: ErrorCode
-  /** What happened, without the task's name: whoever tells it says where. */
+  /** What happened, without the task's name, which is added where it is reported. */
   readonly message: string
   readonly cause?: unknown
   /** Entries that belong before the failure. */

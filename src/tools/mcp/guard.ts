@@ -21,10 +21,10 @@ const script =
 
 export function guard(child: ChildProcess): Guard {
   if (process.platform === 'win32') return guardByExit(child)
-  let told = false
+  let asked = false
   const tell = (): void => {
-    if (!told) signalGroup(child, 'SIGTERM')
-    told = true
+    if (!asked) signalGroup(child, 'SIGTERM')
+    asked = true
   }
   const force = (): void => void signalGroup(child, 'SIGKILL')
   const shell = startShell(child)
