@@ -1,11 +1,15 @@
-// Checks of values that callers give: a small set of named ones. Each says once what it expects, for messages and the reference.
+// Checks of values that callers give: a small set of named ones. Each says once what it expects, for messages and the
+// reference.
 import { RepriseError } from './errors.ts'
 import { describe } from './options.ts'
 
 export interface Check<Kept = unknown> {
   /** What is expected, as messages and the reference say it: `a whole number of at least 1`. */
   readonly expected: string
-  /** The value as it is kept. `what` names it: `retries of task "note"`. OPTION_INVALID, or the code for the kind of value expected. */
+  /**
+   * The value as it is kept. `what` names it: `retries of task "note"`. OPTION_INVALID, or the code for the kind of
+   * value expected.
+   */
   read(what: string, value: unknown): Kept
 }
 

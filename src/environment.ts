@@ -1,5 +1,6 @@
-// The one file of the library that reads the environment. It reads at use, never at import, so that a program may load its
-// own `.env` first and a test may change a variable. Nothing is remembered: reading again is cheap and never out of date.
+// The one file of the library that reads the environment. It reads at use, never at import, so that a program may load
+// its own `.env` first and a test may change a variable. Nothing is remembered: reading again is cheap and never out of
+// date.
 import { RepriseError } from './errors.ts'
 import { longestSeconds } from './checks.ts'
 
@@ -55,7 +56,10 @@ export function keysUnfit(): readonly string[] {
   return keyVariables.filter((name) => /[^\x21-\x7e]/.test(read(name) ?? ''))
 }
 
-/** The values that must never be seen in a journal, a log or an error, including those that only a package or a tool reads. */
+/**
+ * The values that must never be seen in a journal, a log or an error, including those that only a package or a tool
+ * reads.
+ */
 export function secrets(): readonly string[] {
   const others = Object.keys(process.env).filter((name) => keyNames.test(name) && !keyVariables.includes(name))
   const long = others.map(read).filter((value) => value !== undefined && value.length >= 12 && !value.startsWith('/'))

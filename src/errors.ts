@@ -1,6 +1,6 @@
 // One error class and one closed table of codes. The code is the contract; messages may be reworded. Each code knows
-// whether trying the same thing again can help, so callers need not guess from the text. What happened and what can be done
-// next are data; the message says both in the library's words.
+// whether trying the same thing again can help, so callers need not guess from the text. What happened and what can be
+// done next are data; the message says both in the library's words.
 import { nextWords, type Next } from './next.ts'
 
 /** Every code, with whether the same call may succeed when simply made again. */
@@ -80,8 +80,8 @@ export interface ErrorDetails {
 const brand: unique symbol = Symbol.for('reprise.error') as never
 
 /**
- * The error class of Reprise. `code` is the contract; `runId` and `task` say where it happened, `next` what can be done about
- * it. `message` is `facts` with that in the library's words.
+ * The error class of Reprise. `code` is the contract; `runId` and `task` say where it happened, `next` what can be done
+ * about it. `message` is `facts` with that in the library's words.
  */
 export class RepriseError extends Error {
   readonly code: ErrorCode
@@ -91,7 +91,10 @@ export class RepriseError extends Error {
   readonly facts: string
   readonly runId: string | undefined
   readonly task: string | undefined
-  /** Of a run that failed in a task: its name, followed, if it is a crew, by the names of the tasks within it that failed. */
+  /**
+   * Of a run that failed in a task: its name, followed, if it is a crew, by the names of the tasks within it that
+   * failed.
+   */
   readonly tasks: readonly string[] | undefined
   readonly next: Next | undefined
 
@@ -123,8 +126,9 @@ export class RepriseError extends Error {
 Object.defineProperty(RepriseError.prototype, brand, { value: true })
 
 /**
- * What happened, according to anything that was thrown, for use within another sentence: an error of ours without its advice, which
- * belongs only at the end of its own message. Also works for what isn't an Error, has a message that isn't a text, or cannot be made a string.
+ * What happened, according to anything that was thrown, for use within another sentence: an error of ours without its
+ * advice, which belongs only at the end of its own message. Also works for what isn't an Error, has a message that
+ * isn't a text, or cannot be made a string.
  */
 export function messageOf(error: unknown): string {
   if (RepriseError.isInstance(error)) return error.facts

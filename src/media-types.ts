@@ -1,4 +1,5 @@
-// The media type of a file: by its name, otherwise by its first bytes. Not every type there is, but those that models are given.
+// The media type of a file: by its name, otherwise by its first bytes. Not every type there is, but those that models
+// are given.
 
 const byExtension: { readonly [extension: string]: string } = {
   pdf: 'application/pdf',

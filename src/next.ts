@@ -1,5 +1,5 @@
-// What can be done next, as data. Errors and results carry it; it is put into words where somebody reads them: the library names a
-// method, the command line a command that works as printed (src/cli/write-command.ts).
+// What can be done next, as data. Errors and results carry it; it is put into words where somebody reads them: the
+// library names a method, the command line a command that works as printed (src/cli/write-command.ts).
 
 /** Every act, with what it needs. */
 interface Acts {

@@ -1,5 +1,5 @@
-// The options of an object, each declared once. A table feeds the names, the checks, the defaults, the suggestions, the fields of YAML
-// files and the reference page; the compiler checks that it matches the interface of its options.
+// The options of an object, each declared once. A table feeds the names, the checks, the defaults, the suggestions, the
+// fields of YAML files and the reference page; the compiler checks that it matches the interface of its options.
 import type { Check } from './checks.ts'
 import { RepriseError } from './errors.ts'
 import { describe, isRecord, nearest, own, refuseUnknown } from './options.ts'
@@ -58,8 +58,8 @@ export interface Table<Options, Made = unknown, More = unknown> extends Names {
 export type Filled<Kept> = undefined extends Kept ? unknown : { readonly default: Kept }
 
 /**
- * The options as they are kept, with their defaults. OPTION_UNKNOWN says what a name may have meant; OPTION_INVALID, or the code for the
- * kind of value expected, names the option, the value and what is expected.
+ * The options as they are kept, with their defaults. OPTION_UNKNOWN says what a name may have meant; OPTION_INVALID, or
+ * the code for the kind of value expected, names the option, the value and what is expected.
  */
 export function readOptions<Options, Made>(table: Table<Options, Made>, options: unknown): KeptOptions<Options, Made> {
   const { object, called } = table
@@ -78,7 +78,10 @@ export function readOptions<Options, Made>(table: Table<Options, Made>, options:
   return Object.fromEntries(kept) as KeptOptions<Options, Made>
 }
 
-/** OPTION_INVALID for what isn't an object; OPTION_UNKNOWN for a name that is not among `allowed`, with what it is called here. */
+/**
+ * OPTION_INVALID for what isn't an object; OPTION_UNKNOWN for a name that is not among `allowed`, with what it is
+ * called here.
+ */
 export function checkNames(
   what: string,
   given: unknown,

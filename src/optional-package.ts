@@ -12,8 +12,8 @@ export function isInstalled(name: string): boolean {
 }
 
 /**
- * Pass it to `catch` directly on the import of such a package, and nowhere else: when the package is not installed, bundlers leave
- * out an import that has its own `catch`, and refuse one that doesn't. CREW_INVALID.
+ * Pass it to `catch` directly on the import of such a package, and nowhere else: when the package is not installed,
+ * bundlers leave out an import that has its own `catch`, and refuse one that doesn't. CREW_INVALID.
  */
 export function whenMissing(name: string, who: string): (error: unknown) => never {
   return (error) => {

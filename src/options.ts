@@ -2,8 +2,9 @@
 import { RepriseError } from './errors.ts'
 
 /**
- * OPTION_INVALID for what isn't an object. OPTION_UNKNOWN, with a suggestion, when it has a key that is not among `keys`. `inside` names
- * an option that holds the caller's own names: `replay(id, { topic })` is answered with "did you mean { inputs: { topic } }?".
+ * OPTION_INVALID for what isn't an object. OPTION_UNKNOWN, with a suggestion, when it has a key that is not among
+ * `keys`. `inside` names an option that holds the caller's own names: `replay(id, { topic })` is answered with "did you
+ * mean { inputs: { topic } }?".
  */
 export function checkKeys(what: string, options: unknown, keys: readonly string[], inside?: string): void {
   refuseUnknown(what, options, keys, (key) => {
@@ -43,7 +44,10 @@ export function kindOf(value: object): string {
   return `${/^[aeiou]/i.test(name) ? 'an' : 'a'} ${name}`
 }
 
-/** A plain object, or a module's exports: not a list, and not a Promise or Map, or a missing `await` would look like an empty object. */
+/**
+ * A plain object, or a module's exports: not a list, and not a Promise or Map, or a missing `await` would look like an
+ * empty object.
+ */
 export function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
   return /^\[object (Object|Module)\]$/.test(Object.prototype.toString.call(value))
 }

@@ -1,5 +1,5 @@
-// Work that must not overlap, one piece after another in the order in which it was handed in. A failure reaches only the caller
-// that handed the piece in.
+// Work that must not overlap, one piece after another in the order in which it was handed in. A failure reaches only
+// the caller that handed the piece in.
 
 export type Queue = <Result>(work: () => Promise<Result>) => Promise<Result>
 

@@ -24,64 +24,6 @@ const strangers = new Set(['stores', 'models', 'tools'])
 const files = globSync('src/**/*.ts')
 const layerOf = (file: string): string => (file.split('/').length > 2 ? (file.split('/')[1] as string) : '')
 
-/** What does not hold yet. Nothing is added here. */
-const known = {
-  circular: [
-    'src/engine/delegate.ts',
-    'src/engine/execute-child.ts',
-    'src/engine/execute-code.ts',
-    'src/engine/execute-run.ts',
-    'src/engine/execute-task.ts',
-    'src/engine/schedule.ts',
-    'src/engine/summarise.ts',
-  ],
-  crowded: [
-    'src/cli',
-    'src/cli/commands',
-    'src/crew',
-    'src/engine',
-    'src/journal',
-    'src/journal/diff',
-    'src/models',
-    'src/stores/sqlite',
-  ],
-  shared: [
-    'answer.ts',
-    'backtest.ts',
-    'callbacks.ts',
-    'connection.ts',
-    'conversation.ts',
-    'crew.ts',
-    'diff.ts',
-    'failure.ts',
-    'files.ts',
-    'fork.ts',
-    'inbox.ts',
-    'inputs.ts',
-    'journal.ts',
-    'leases.ts',
-    'limits.ts',
-    'lineage.ts',
-    'listing.ts',
-    'options.ts',
-    'output-file.ts',
-    'places.ts',
-    'plan.ts',
-    'prompts.ts',
-    'result.ts',
-    'run.ts',
-    'runs.ts',
-    'shapes.ts',
-    'store.ts',
-    'stored-values.ts',
-    'tracing.ts',
-    'values.ts',
-    'words.ts',
-  ],
-  /** So many lines. */
-  wide: 609,
-}
-
 test('every layer imports only itself and the layers before it', () => {
   const wrong = files.flatMap((file) => {
     const from = layerOf(file)
@@ -117,29 +59,32 @@ test('no source file has grown past 400 lines', () => {
 test('no file imports itself by way of others, types aside', () => {
   const imports = new Map(files.map((file) => [file, valuesFrom(file)]))
   const circular = files.filter((file) => reaches(imports, file))
-  assert.deepEqual(beyond(circular, known.circular), [])
+  assert.deepEqual(circular, [])
 })
 
 test('no folder holds more than 12 files', () => {
   const counts = Map.groupBy(files, (file) => dirname(file))
   const crowded = [...counts].flatMap(([folder, own]) => (own.length > 12 ? [folder] : []))
-  assert.deepEqual(beyond(crowded, known.crowded), [])
+  assert.deepEqual(crowded, [])
 })
 
-test('no two files have the same name but index.ts', () => {
-  const names = Map.groupBy(files, (file) => basename(file))
-  const shared = [...names].flatMap(([name, own]) => (own.length > 1 && name !== 'index.ts' ? [name] : []))
-  assert.deepEqual(beyond(shared, known.shared), [])
+test('no two files have the same name, but for index.ts and for a command, which is named after what it calls', () => {
+  const named = files.filter((file) => basename(file) !== 'index.ts' && !file.startsWith('src/cli/commands/'))
+  const names = Map.groupBy(named, (file) => basename(file))
+  assert.deepEqual(
+    [...names].flatMap(([name, own]) => (own.length > 1 ? [name] : [])),
+    [],
+  )
 })
 
-test('no comment is wider than 120 columns', () => {
+test('no comment is wider than 120 columns, but for what a linter reads', () => {
   const wide = files.flatMap((file) => {
     const lines = readFileSync(file, 'utf8').split('\n')
     return lines.flatMap((line, index) =>
-      line.length > 120 && /^\s*(\/\/|\/\*|\*)/.test(line) ? [`${file}:${index + 1}`] : [],
+      line.length > 120 && /^\s*(\/\/ (?!oxlint-)|\/\*|\*)/.test(line) ? [`${file}:${index + 1}`] : [],
     )
   })
-  assert.ok(wide.length <= known.wide, `${wide.length} are: ${wide.join(', ')}`)
+  assert.deepEqual(wide, [])
 })
 
 function importsOf(file: string): string[] {
@@ -164,8 +109,4 @@ function reaches(imports: ReadonlyMap<string, readonly string[]>, file: string):
     seen.add(next)
   }
   return false
-}
-
-function beyond(found: readonly string[], allowed: readonly string[]): string[] {
-  return found.filter((name) => !allowed.includes(name)).toSorted()
 }

@@ -15,7 +15,10 @@ export const exitCodes = {
   held: 4,
   /** There is no such run, task, question or crew. */
   notFound: 5,
-  /** Stopped by a second Ctrl-C, without waiting for the journal; the run can still be resumed. Or `tail` was left by the first. */
+  /**
+   * Stopped by a second Ctrl-C, without waiting for the journal; the run can still be resumed. Or `tail` was left by
+   * the first.
+   */
   interrupted: 130,
 } as const
 
@@ -49,7 +52,10 @@ export interface UsageDetails {
   readonly cause?: unknown
 }
 
-/** The command line was given something that it cannot use. The message says what to give instead, `next` with which command. */
+/**
+ * The command line was given something that it cannot use. The message says what to give instead, `next` with which
+ * command.
+ */
 export class UsageError extends Error {
   readonly code: ErrorCode | 'USAGE'
   readonly next: CommandNext | undefined

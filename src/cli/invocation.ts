@@ -1,4 +1,5 @@
-// One call of one command: its words, and where it prints. Commands get it instead of reading argv or streams themselves.
+// One call of one command: its words, and where it prints. Commands get it instead of reading argv or streams
+// themselves.
 import type { Terminal } from './terminal/terminal.ts'
 import type { Commands } from './write-command.ts'
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// The command `reprise`. An older Node is told so in one sentence, before anything that it could not even parse is loaded.
+// The command `reprise`. An older Node is told so in one sentence, before anything that it could not even parse is
+// loaded.
 try {
   await import('../node-version.ts')
 } catch (error) {

@@ -1,5 +1,6 @@
-// The program `reprise`. Names, arguments, options and examples of its commands are in table/. What a command does is in its own
-// file, which is loaded with the library when the command is called, so that `--help` and `--version` answer at once.
+// The program `reprise`. Names, arguments, options and examples of its commands are in table/. What a command does is
+// in its own file, which is loaded with the library when the command is called, so that `--help` and `--version` answer
+// at once.
 import { existsSync } from 'node:fs'
 import { Command as Program, CommanderError } from 'commander'
 import { exitCodes } from './exit-codes.ts'
@@ -47,8 +48,8 @@ export const groups: readonly Group[] = [
 ]
 
 /**
- * `finished` hears the exit code of the command that was called. Of the command that `argv` names, only its own group is there: making
- * all of them takes longer than many a command.
+ * `finished` hears the exit code of the command that was called. Of the command that `argv` names, only its own group
+ * is there: making all of them takes longer than many a command.
  */
 export async function createProgram(
   finished: (code: number) => void,

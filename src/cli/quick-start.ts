@@ -1,4 +1,5 @@
-// What makes commands start sooner. Most of the time of a short one goes into finding, reading and compiling some sixty files.
+// What makes commands start sooner. Most of the time of a short one goes into finding, reading and compiling some sixty
+// files.
 import { enableCompileCache, registerHooks } from 'node:module'
 
 export function quickStart(): void {
@@ -7,7 +8,8 @@ export function quickStart(): void {
   // sources are left to Node, which has to see that they are TypeScript
   if (!import.meta.url.endsWith('.js')) return
   const own = new URL('../', import.meta.url).href
-  // the package's files import one another by their exact names: there is nothing to look up, which is a fifth of the time of `reprise runs`
+  // the package's files import one another by their exact names: there is nothing to look up, which is a fifth of the
+  // time of `reprise runs`
   registerHooks({
     resolve(specifier, context, next) {
       const { parentURL } = context

@@ -1,5 +1,5 @@
-// What can be done next, as commands that work as printed: with what this program was started by, and the options that this call
-// needed to find its store and crew.
+// What can be done next, as commands that work as printed: with what this program was started by, and the options that
+// this call needed to find its store and crew.
 import { purposes, type Act, type Next } from '../next.ts'
 import { usualFile } from './find/usual-file.ts'
 import { shellWord } from './shell-word.ts'
@@ -15,7 +15,9 @@ export const seeTasks: CommandNext = { act: 'command', to: 'see them', words: ['
 
 interface Typed {
   readonly words: readonly string[]
-  /** Which of this call's options it takes: those of its crew and its store, of its store alone (the default), or none. */
+  /**
+   * Which of this call's options it takes: those of its crew and its store, of its store alone (the default), or none.
+   */
   readonly takes?: 'crew' | 'store' | 'nothing'
 }
 

@@ -1,5 +1,6 @@
-// The user's own code that hears of a run: before it is made, behind each step and each task that is executed, and at its end. It is called for
-// kickoffs, replays, forks and resumes alike; for what is inherited it is not called, since that happened in another run.
+// The user's own code that hears of a run: before it is made, behind each step and each task that is executed, and at
+// its end. It is called for kickoffs, replays, forks and resumes alike; for what is inherited it is not called, since
+// that happened in another run.
 import type { Callbacks, CrewDefinition, Inputs, StepEntry } from '../engine/definition.ts'
 import { messageOf, RepriseError } from '../errors.ts'
 import type { EntryBodies, Usage } from '../journal/entries.ts'
@@ -15,7 +16,9 @@ import type { InputValue } from './given/inputs.ts'
 import { taskOutputs, toResult, type CompletedResult, type TaskOutput, type Tasks } from './result/result.ts'
 import type { Task } from './task.ts'
 
-/** Where something happened, so that a callback can tell a second call for the same thing from a first one for another. */
+/**
+ * Where something happened, so that a callback can tell a second call for the same thing from a first one for another.
+ */
 export interface CallbackContext {
   readonly runId: string
   /** The entry of the journal. */
@@ -28,24 +31,30 @@ export type MadeInputs = { readonly [name: string]: InputValue } | void
 
 export interface CrewCallbacks<T extends Tasks = Tasks> {
   /**
-   * Called before a run is made from nothing or from another run, and for a plan of one; not for a resume. What it gives are the run's
-   * inputs; nothing leaves them as they are.
+   * Called before a run is made from nothing or from another run, and for a plan of one; not for a resume. What it
+   * gives are the run's inputs; nothing leaves them as they are.
    */
   beforeKickoff?(inputs: { readonly [name: string]: Json }): MadeInputs | Promise<MadeInputs>
-  /** Called when all tasks are done, before the run is recorded as completed. At least once: again after a crash in that moment. */
+  /**
+   * Called when all tasks are done, before the run is recorded as completed. At least once: again after a crash in that
+   * moment.
+   */
   afterKickoff?(result: CompletedResult<T>): void | Promise<void>
   /** Called after each task that was executed in this run. At least once: again after a crash before it returned. */
   onTask?(output: TaskOutput, context: CallbackContext): void | Promise<void>
   /**
-   * Called behind each model call and each tool call of this run, of whatever agent: one at a time, in the order of the journal, before the
-   * next model call of the task. At least once: a crash may let the last ones be told again.
+   * Called behind each model call and each tool call of this run, of whatever agent: one at a time, in the order of the
+   * journal, before the next model call of the task. At least once: a crash may let the last ones be told again.
    */
   onStep?(step: CrewStep, context: CallbackContext): void | Promise<void>
 }
 
 /** One model call or one tool call, as it is recorded. */
 export type CrewStep = {
-  /** `note#1/2` is the second model call of the first attempt at note, `note#1/2.0` the first tool call that it asked for. */
+  /**
+   * `note#1/2` is the second model call of the first attempt at note, `note#1/2.0` the first tool call that it asked
+   * for.
+   */
   readonly path: string
   readonly task: string
   /** The role of who did it; undefined for a task that is a function. */

@@ -1,5 +1,5 @@
-// The one class behind every crew. A crew is what its tasks say; a run is what its journal says; the crew only brings the two
-// together: every method checks what it was given, before anything is spent, and hands it to the engine.
+// The one class behind every crew. A crew is what its tasks say; a run is what its journal says; the crew only brings
+// the two together: every method checks what it was given, before anything is spent, and hands it to the engine.
 import type { CrewDefinition, TaskDefinition } from '../engine/definition.ts'
 import { backtestName } from '../engine/history/backtest-name.ts'
 import { importRunFromFile, type ImportedRun, type ImportOptions } from '../engine/history/import-run.ts'
@@ -45,7 +45,7 @@ import { backtest, type Backtest } from './verbs/backtest-task.ts'
 import { kickoffForEach, type ForEachResult } from './verbs/for-each.ts'
 import type { InputsFor } from './given/inputs.ts'
 import { makeRun } from './verbs/make-run.ts'
-import { plan } from './verbs/plan.ts'
+import { plan } from './verbs/make-plan.ts'
 import { readConcurrency } from './verbs/pool.ts'
 import { readChoices, readKickoff, readMake, readPlan, readResume } from './given/read-request.ts'
 import { resume } from './verbs/resume.ts'
@@ -61,7 +61,10 @@ export class Crew<const T extends Tasks = Tasks> {
   readonly #definition: CrewDefinition
   readonly #open: OpenCrew
 
-  /** CREW_INVALID, OPTION_INVALID, OPTION_UNKNOWN: at once, naming what is wrong. Nothing is opened before a run is started or looked up. */
+  /**
+   * CREW_INVALID, OPTION_INVALID, OPTION_UNKNOWN: at once, naming what is wrong. Nothing is opened before a run is
+   * started or looked up.
+   */
   constructor(options: CrewOptions<T>) {
     const kept = readOptions(crewTable, options)
     this.tasks = options.tasks
@@ -116,14 +119,16 @@ export class Crew<const T extends Tasks = Tasks> {
     return typeof value === 'object' && value !== null && brand in value
   }
 
-  /** Runs the crew to its end, or to the first question that nobody answers. Rejects when the run fails or is cancelled. */
+  /**
+   * Runs the crew to its end, or to the first question that nobody answers. Rejects when the run fails or is cancelled.
+   */
   kickoff(...[options]: Kickoff<T, NamesOf<T>>): Started<T> {
     return startedBy(this.#open, async () => start(this.#open, await readKickoff(this.#definition, options)))
   }
 
   /**
-   * One run for each of the inputs, some at a time; the results are in their order. A run that fails fails no other: its place says so.
-   * Whatever is wrong with any of the inputs is said before the first run is started.
+   * One run for each of the inputs, some at a time; the results are in their order. A run that fails fails no other:
+   * its place says so. Whatever is wrong with any of the inputs is said before the first run is started.
    */
   async kickoffForEach(
     inputs: readonly InputsFor<NamesOf<T>>[],
@@ -146,7 +151,10 @@ export class Crew<const T extends Tasks = Tasks> {
     return startedBy(this.#open, async () => resume(this.#open, readResume(this.#definition, runId, options)))
   }
 
-  /** A new run: all before the task is restored from an old run, the task and all after it are executed. The old run stays as it is. */
+  /**
+   * A new run: all before the task is restored from an old run, the task and all after it are executed. The old run
+   * stays as it is.
+   */
   replay(task: TaskReference<T>, options: ReplayOptions<T, NamesOf<T>> = {}): Started<T> {
     return startedBy(this.#open, async () =>
       makeRun(this.#open, await readMake(this.#definition, 'replay', options, { task })),
@@ -154,14 +162,17 @@ export class Crew<const T extends Tasks = Tasks> {
   }
 
   /**
-   * A new run from an old one, with other inputs, your own outputs in place of some, or today's code. With `from`, that task and all
-   * after it are executed; without, just what these changes touch. The old run stays as it is.
+   * A new run from an old one, with other inputs, your own outputs in place of some, or today's code. With `from`, that
+   * task and all after it are executed; without, just what these changes touch. The old run stays as it is.
    */
   fork(options: ForkOptions<T, NamesOf<T>> = {}): Started<T> {
     return startedBy(this.#open, async () => makeRun(this.#open, await readMake(this.#definition, 'fork', options)))
   }
 
-  /** A new run in which only what is stale is executed: what today's code, the inputs or another stale task have changed. */
+  /**
+   * A new run in which only what is stale is executed: what today's code, the inputs or another stale task have
+   * changed.
+   */
   refresh(options: NewRunOptions<T, NamesOf<T>> = {}): Started<T> {
     return startedBy(this.#open, async () => makeRun(this.#open, await readMake(this.#definition, 'refresh', options)))
   }
@@ -171,20 +182,26 @@ export class Crew<const T extends Tasks = Tasks> {
     return plan(this.#open, await readPlan(this.#definition, options))
   }
 
-  /** A handle of one run, in whatever process it is executed. Nothing is looked at yet. OPTION_INVALID for what cannot be an id. */
+  /**
+   * A handle of one run, in whatever process it is executed. Nothing is looked at yet. OPTION_INVALID for what cannot
+   * be an id.
+   */
   run(id: string): Run<T> {
     return new Run(this.#open, checkRunId(id))
   }
 
-  /** Summaries of its runs, newest first: `for await (const run of crew.runs())`, or `await crew.runs().page(20)`. OPTION_INVALID, OPTION_UNKNOWN, at once. */
+  /**
+   * Summaries of its runs, newest first: `for await (const run of crew.runs())`, or `await crew.runs().page(20)`.
+   * OPTION_INVALID, OPTION_UNKNOWN, at once.
+   */
   runs(filter: RunsOptions = {}): RunList {
     return runList(this.#open, filter)
   }
 
   /**
-   * How a task, with the code as it is now, would have done on what it was given in earlier runs: the last 20, or as many as said, or
-   * those named. Nothing is done to the world: tools that are not `read` are answered from the record or not called. The earlier
-   * runs stay as they are, and are still the latest ones of the crew.
+   * How a task, with the code as it is now, would have done on what it was given in earlier runs: the last 20, or as
+   * many as said, or those named. Nothing is done to the world: tools that are not `read` are answered from the record
+   * or not called. The earlier runs stay as they are, and are still the latest ones of the crew.
    */
   async backtest<Output>(task: Task<string, Output>, options?: BacktestOptions): Promise<Backtest<Output>>
   async backtest(task: TaskReference<T>, options?: BacktestOptions): Promise<Backtest>
@@ -203,8 +220,8 @@ export class Crew<const T extends Tasks = Tasks> {
   }
 
   /**
-   * Removes old runs of this crew, and its backtests: those that fit all limits given, of which there must be one. Completed, cancelled
-   * and failed ones unless `status` says otherwise; none that somebody executes.
+   * Removes old runs of this crew, and its backtests: those that fit all limits given, of which there must be one.
+   * Completed, cancelled and failed ones unless `status` says otherwise; none that somebody executes.
    */
   async prune(limits: PruneLimits): Promise<Pruned> {
     const engine = await this.#open.engine()
@@ -219,7 +236,10 @@ export class Crew<const T extends Tasks = Tasks> {
     return importRunFromFile(await this.#open.engine(), file, options)
   }
 
-  /** A copy with the same identity and another model, store or tools: for tests. A tool takes the place of the one of its name. */
+  /**
+   * A copy with the same identity and another model, store or tools: for tests. A tool takes the place of the one of
+   * its name.
+   */
   with(changes: {
     readonly model?: LanguageModel | string
     readonly store?: string | Store

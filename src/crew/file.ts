@@ -1,5 +1,5 @@
-// Files that callers give as inputs. They are read when a run is made, hashed, and from then on live in the run: the original may
-// change or go. Whatever is wrong with one is said before anything is spent.
+// Files that callers give as inputs. They are read when a run is made, hashed, and from then on live in the run: the
+// original may change or go. Whatever is wrong with one is said before anything is spent.
 import { readFileSync, statSync } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
@@ -34,8 +34,9 @@ const defaultMaxBytes = 20 * 1024 * 1024
 const keys = ['mediaType', 'name', 'maxBytes']
 
 /**
- * A file as an input, at the top or inside lists and objects. A path is read when the run is made, against the working folder of
- * then. INPUT_INVALID, OPTION_INVALID, OPTION_UNKNOWN: at once for what is wrong in the call; when the run is made for the file itself.
+ * A file as an input, at the top or inside lists and objects. A path is read when the run is made, against the working
+ * folder of then. INPUT_INVALID, OPTION_INVALID, OPTION_UNKNOWN: at once for what is wrong in the call; when the run is
+ * made for the file itself.
  */
 export function file(source: string | URL, options?: FileOptions): InputFile
 export function file(bytes: Uint8Array, options: FileOptions & { readonly name: string }): InputFile

@@ -1,4 +1,5 @@
-// Guardrails as users write them: a function that accepts, changes or refuses an answer, or a sentence that a model judges by.
+// Guardrails as users write them: a function that accepts, changes or refuses an answer, or a sentence that a model
+// judges by.
 import type { GuardrailDefinition, GuardrailInput } from '../engine/definition.ts'
 import { messageOf, RepriseError } from '../errors.ts'
 import { strictJson, type Json } from '../journal/json.ts'
@@ -7,7 +8,9 @@ import { listOf, type Check } from '../checks.ts'
 import { describe } from '../options.ts'
 import type { AnswerSchema } from '../schema/answer-schema.ts'
 
-/** True accepts; a text refuses, and is told to the model as the reason; `{ output }` accepts with this output instead. */
+/**
+ * True accepts; a text refuses, and is told to the model as the reason; `{ output }` accepts with this output instead.
+ */
 export type Verdict = true | string | { readonly output: unknown }
 
 /** A function that judges, or a sentence that a model judges by: "The note is polite and names no amount". */

@@ -1,5 +1,5 @@
-// One run, in whatever process it is executed, or in none: everything that can be asked of it or done to it. Making a handle looks at
-// nothing; what is wrong with its id shows when it is used.
+// One run, in whatever process it is executed, or in none: everything that can be asked of it or done to it. Making a
+// handle looks at nothing; what is wrong with its id shows when it is used.
 import type { CrewDefinition, Engine } from '../engine/definition.ts'
 import { follow, followLive } from '../engine/follow/follow.ts'
 import type { RunEvent } from '../engine/follow/listeners.ts'
@@ -46,15 +46,15 @@ import { viewRun, type RunView } from './result/view-run.ts'
 import type { Task } from './task.ts'
 import { readOutput } from './given/inputs.ts'
 import { makeRun } from './verbs/make-run.ts'
-import { plan } from './verbs/plan.ts'
+import { plan } from './verbs/make-plan.ts'
 import { readMake, readPlan, readResume, readSignature } from './given/read-request.ts'
 import { resume } from './verbs/resume.ts'
 
 /** What a verb gives: the promise of its result, and, as soon as the run is on disk, the run itself. */
 export interface Started<T extends Tasks = Tasks> extends Promise<RunResult<T>> {
   /**
-   * Resolves when the run is on disk and under way; rejects when the call is refused. Whoever takes this is told by the run how it ends:
-   * the result need not be awaited.
+   * Resolves when the run is on disk and under way; rejects when the call is refused. Whoever takes this is told by the
+   * run how it ends: the result need not be awaited.
    */
   readonly started: Promise<Run<T>>
 }
@@ -86,8 +86,8 @@ export class Run<T extends Tasks = Tasks> {
   }
 
   /**
-   * Resolves when the run is completed or suspended; rejects when it failed or was cancelled. While somebody executes it, in whatever process,
-   * it is waited for. RUN_ABANDONED when it has not ended and nobody executes it.
+   * Resolves when the run is completed or suspended; rejects when it failed or was cancelled. While somebody executes
+   * it, in whatever process, it is waited for. RUN_ABANDONED when it has not ended and nobody executes it.
    */
   async result(): Promise<RunResult<T>> {
     const result = this.#here?.result ?? storedResult(await this.#own(), this.#crew, this.id)
@@ -95,18 +95,19 @@ export class Run<T extends Tasks = Tasks> {
   }
 
   /**
-   * The journal from its first entry on (or after entry `after`), as it grows, in whatever process it is written, until nothing more can come
-   * in this life of the run. Where the crew of this handle executes it, also what models say while they say it: they are streamed to whoever has
-   * called this. How fast the events are taken never holds the run up. Rejects when the run went wrong in a way that the journal could not
-   * record. RUN_NOT_FOUND.
+   * The journal from its first entry on (or after entry `after`), as it grows, in whatever process it is written, until
+   * nothing more can come in this life of the run. Where the crew of this handle executes it, also what models say
+   * while they say it: they are streamed to whoever has called this. How fast the events are taken never holds the run
+   * up. Rejects when the run went wrong in a way that the journal could not record. RUN_NOT_FOUND.
    */
   events(options: EventsOptions = {}): AsyncIterable<RunEvent> {
     return this.#follow(readAfter(options))
   }
 
   /**
-   * The events as server-sent events, for any server that takes a web-standard Response. With the request, a client that comes back
-   * (`Last-Event-ID`) gets only what it has not seen. A client that goes away does not stop the run. RUN_NOT_FOUND.
+   * The events as server-sent events, for any server that takes a web-standard Response. With the request, a client
+   * that comes back (`Last-Event-ID`) gets only what it has not seen. A client that goes away does not stop the run.
+   * RUN_NOT_FOUND.
    */
   async toResponse(request?: EventsRequest, options: ResponseOptions = {}): Promise<Response> {
     const { world } = this.#here?.engine ?? (await this.#atRest()).engine
@@ -119,7 +120,10 @@ export class Run<T extends Tasks = Tasks> {
     return eventResponse(served, request, options)
   }
 
-  /** Answers an open question, from whatever process. ANSWER_INVALID, QUESTION_NOT_FOUND; QUESTION_ANSWERED when it came late. */
+  /**
+   * Answers an open question, from whatever process. ANSWER_INVALID, QUESTION_NOT_FOUND; QUESTION_ANSWERED when it came
+   * late.
+   */
   async answer(question: string, answer: Decision, options: Signature = {}): Promise<void> {
     const signed = readSignature('answer', options)
     const given = typeof answer === 'object' && answer !== null ? { ...answer, ...signed } : answer
@@ -127,8 +131,8 @@ export class Run<T extends Tasks = Tasks> {
   }
 
   /**
-   * Puts a value in place of a task's output in a run that is not over. A run under way takes it between two tasks. RUN_ENDED when it is
-   * over. Later outputs are kept and reported as stale.
+   * Puts a value in place of a task's output in a run that is not over. A run under way takes it between two tasks.
+   * RUN_ENDED when it is over. Later outputs are kept and reported as stale.
    */
   async edit<Raw>(
     task: Task<string, unknown, string, Raw> | string,
@@ -147,8 +151,8 @@ export class Run<T extends Tasks = Tasks> {
   }
 
   /**
-   * Ends the run for good, in whatever process it is executed: model calls and tools stop at once, and the result of a run under way rejects with
-   * RUN_CANCELLED. RUN_ENDED when it is over.
+   * Ends the run for good, in whatever process it is executed: model calls and tools stop at once, and the result of a
+   * run under way rejects with RUN_CANCELLED. RUN_ENDED when it is over.
    */
   async cancel(options: Signature = {}): Promise<void> {
     const signed = readSignature('cancel', options)
@@ -162,20 +166,26 @@ export class Run<T extends Tasks = Tasks> {
     return startedBy(this.#open, async () => resume(this.#open, readResume(this.#crew, this.id, options)))
   }
 
-  /** A new run: all before the task is restored from this one, the task and all after it are executed. This run stays as it is. */
+  /**
+   * A new run: all before the task is restored from this one, the task and all after it are executed. This run stays as
+   * it is.
+   */
   replay(task: TaskReference<T>, options: OfThisRun<ReplayOptions<T, NamesOf<T>>> = {}): Started<T> {
     return this.#make('replay', options, task)
   }
 
   /**
-   * A new run from this one, with other inputs, your own outputs in place of some, or today's code. With `from`, that task and all after
-   * it are executed; without, just what these changes touch. This run stays as it is.
+   * A new run from this one, with other inputs, your own outputs in place of some, or today's code. With `from`, that
+   * task and all after it are executed; without, just what these changes touch. This run stays as it is.
    */
   fork(options: OfThisRun<ForkOptions<T, NamesOf<T>>> = {}): Started<T> {
     return this.#make('fork', options)
   }
 
-  /** A new run in which only what is stale is executed: what today's code, the inputs or another stale task have changed. */
+  /**
+   * A new run in which only what is stale is executed: what today's code, the inputs or another stale task have
+   * changed.
+   */
   refresh(options: OfThisRun<NewRunOptions<T, NamesOf<T>>> = {}): Started<T> {
     return this.#make('refresh', options)
   }
@@ -190,7 +200,10 @@ export class Run<T extends Tasks = Tasks> {
     return lineageOf((await this.#own()).store, this.id)
   }
 
-  /** What differs in another run of the crew: inputs, definitions, prompts, steps, outputs; `String()` of it is for people. RUN_NOT_FOUND. */
+  /**
+   * What differs in another run of the crew: inputs, definitions, prompts, steps, outputs; `String()` of it is for
+   * people. RUN_NOT_FOUND.
+   */
   async diff(other: Run | string): Promise<RunDiff> {
     const another = typeof other === 'string' ? new Run(this.#open, checkRunId(other)) : other
     if (!(another instanceof Run)) throw wrong('the other run', other, 'a run, or the id of one')
@@ -201,14 +214,17 @@ export class Run<T extends Tasks = Tasks> {
   }
 
   /**
-   * Removes the run for good, with the runs that work for it. The runs that were made from it keep all that they inherited. RUN_HELD,
-   * RUN_NOT_FOUND.
+   * Removes the run for good, with the runs that work for it. The runs that were made from it keep all that they
+   * inherited. RUN_HELD, RUN_NOT_FOUND.
    */
   async delete(): Promise<void> {
     await deleteRun(await this.#own(), this.id)
   }
 
-  /** Writes the run, with the runs that work for it and all that belongs to them, into one file that `crew.import` takes anywhere. RUN_NOT_FOUND. */
+  /**
+   * Writes the run, with the runs that work for it and all that belongs to them, into one file that `crew.import` takes
+   * anywhere. RUN_NOT_FOUND.
+   */
   async export(file: string): Promise<void> {
     const { store } = await this.#own()
     text.read('the file to export to', file)
@@ -288,8 +304,8 @@ export class Run<T extends Tasks = Tasks> {
 }
 
 /**
- * Has what a verb began executed. Of the two promises, whoever uses one is not told by the other: only a call of which nobody uses either
- * fails loudly.
+ * Has what a verb began executed. Of the two promises, whoever uses one is not told by the other: only a call of which
+ * nobody uses either fails loudly.
  */
 export function startedBy<T extends Tasks>(open: OpenCrew, begin: () => Promise<Begun>): Started<T> {
   const started = begin().then((begun) => underWay<T>(open, begun))

@@ -1,5 +1,5 @@
-// A task: a description for an agent, a function or a crew. Its name is its identity; its id is a UUID derived from that, equal in every
-// process.
+// A task: a description for an agent, a function or a crew. Its name is its identity; its id is a UUID derived from
+// that, equal in every process.
 import type { CodeDefinition, CodeContext, Condition } from '../engine/definition.ts'
 import type { AnswerSchema, InferInput, SchemaInput } from '../schema/answer-schema.ts'
 import type { Tool } from '../tools/tool.ts'
@@ -92,9 +92,9 @@ export interface TaskConstructor {
 }
 
 /**
- * The names of the placeholders that an agent or task uses. Without a constraint on what is inferred: where the user's compiler has no
- * `exactOptionalPropertyTypes`, none at all would be taken for any, and one task without a placeholder would leave the inputs of the
- * whole crew unchecked.
+ * The names of the placeholders that an agent or task uses. Without a constraint on what is inferred: where the user's
+ * compiler has no `exactOptionalPropertyTypes`, none at all would be taken for any, and one task without a placeholder
+ * would leave the inputs of the whole crew unchecked.
  */
 export type InputsOf<T> = T extends { readonly '~inputs'?: infer Inputs } ? Extract<Inputs, string> : never
 

@@ -42,7 +42,10 @@ export interface TaskDefinition {
   /** Names of the inputs that its texts use. */
   readonly inputs: readonly string[]
   readonly schema: AnswerSchema | undefined
-  /** How code that is given its output parses it: the schema, and a version for what the schema does that cannot be seen. */
+  /**
+   * How code that is given its output parses it: the schema, and a version for what the schema does that cannot be
+   * seen.
+   */
   readonly reading?: Json | undefined
   readonly tools: readonly Tool[]
   /** Agents that the task's own agent may hand work to, or ask. */
@@ -89,8 +92,8 @@ export interface OutputFileDefinition {
 }
 
 /**
- * What a condition sees of the tasks that its task waits for, and what the inputs of a crew are made from, of the tasks in its context: their outputs
- * by name, as their schemas parse them. A skipped task has none.
+ * What a condition sees of the tasks that its task waits for, and what the inputs of a crew are made from, of the tasks
+ * in its context: their outputs by name, as their schemas parse them. A skipped task has none.
  */
 export interface ConditionContext {
   readonly inputs: Inputs
@@ -116,7 +119,9 @@ export interface CoworkerDefinition {
 
 export interface ChildDefinition {
   readonly crew: CrewDefinition
-  /** Those of the child run, as far as they are known before its turn comes. Files may be given by name. INPUT_INVALID. */
+  /**
+   * Those of the child run, as far as they are known before its turn comes. Files may be given by name. INPUT_INVALID.
+   */
   known(own: Inputs): Inputs | undefined
   /** Those of the child run; `own` are those of the run that it works for. */
   inputs(context: ConditionContext, own: Inputs): Promise<{ readonly inputs: Inputs; readonly files: Files }>
@@ -161,7 +166,10 @@ export interface CrewDefinition {
   readonly name: string
   readonly version: string
   readonly tasks: readonly TaskDefinition[]
-  /** sequential: one after another, except async tasks; hierarchical likewise. parallel: each as soon as its context is ready. */
+  /**
+   * sequential: one after another, except async tasks; hierarchical likewise. parallel: each as soon as its context is
+   * ready.
+   */
   readonly process: 'sequential' | 'parallel' | 'hierarchical'
   /** How many tasks may be in progress at once. */
   readonly concurrency: number
@@ -174,7 +182,10 @@ export interface CrewDefinition {
   readonly callbacks?: Callbacks | undefined
 }
 
-/** The user's code that is told about a run. What it throws fails the run, which can be resumed; then it is called again. */
+/**
+ * The user's code that is told about a run. What it throws fails the run, which can be resumed; then it is called
+ * again.
+ */
 export interface Callbacks {
   /** Before a run is created: the inputs that it is made with. */
   readonly before?: ((inputs: Inputs) => Promise<{ readonly inputs: Inputs; readonly files: Files }>) | undefined
@@ -221,7 +232,10 @@ export interface ExecuteOptions {
   readonly signal?: AbortSignal | undefined
   /** Of a resume: replaces the budget that the run had. */
   readonly budget?: Limit | undefined
-  /** What its error says to do next when the run fails, unless that is to resume it. Null: the run that it works for says so. */
+  /**
+   * What its error says to do next when the run fails, unless that is to resume it. Null: the run that it works for
+   * says so.
+   */
   readonly next?: Next | null | undefined
 }
 
@@ -235,7 +249,10 @@ export interface Engine {
   readonly appended?: ((run: string, entries: readonly Entry[]) => void) | undefined
   /** The listeners to the models of the one run that is executed with this engine. */
   readonly listeners?: Listeners | undefined
-  /** The runs that work for the one run that is executed with this engine, as far as they are known: nobody reads them again. */
+  /**
+   * The runs that work for the one run that is executed with this engine, as far as they are known: nobody reads them
+   * again.
+   */
   readonly within?: Map<string, RunState> | undefined
   readonly tracing?: Tracing | undefined
 }

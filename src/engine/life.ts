@@ -1,5 +1,5 @@
-// A life is one process's work on a run: the right to append to it, the crew as the code defines it now, the caller's options, and all that
-// is remembered for that long. A piece of work in it is an attempt at a task that is in progress.
+// A life is one process's work on a run: the right to append to it, the crew as the code defines it now, the caller's
+// options, and all that is remembered for that long. A piece of work in it is an attempt at a task that is in progress.
 import type { Question } from '../journal/entries.ts'
 import type { AttemptState, RunState } from '../journal/state/state.ts'
 import { serially, seriallyByName, type Queue, type Queues } from '../serially.ts'
@@ -22,7 +22,10 @@ export interface Life extends Hold {
   readonly waker: Waker
   /** Questions that were put to the caller, by id. */
   readonly asked: Map<string, Question>
-  /** Idempotency keys that were given out and are not recorded yet, by the path of the call: two calls may be made at once. */
+  /**
+   * Idempotency keys that were given out and are not recorded yet, by the path of the call: two calls may be made at
+   * once.
+   */
   readonly keys: Map<string, { readonly attempt: string; readonly key: string }>
   /** The runs within, at every depth, by id: as they are executed here, or as they were when they were read. */
   readonly within: Map<string, RunState>

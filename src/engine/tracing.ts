@@ -1,6 +1,7 @@
-// How a run is traced from outside while it is executed: its life in this process, its attempts, its model calls and its tool calls.
-// Only work that is done is traced, not what is read back from the journal. An implementation returns and throws what the
-// work returns and throws, and sees from the paths what belongs to what. Without one, the only cost is an undefined check.
+// How a run is traced from outside while it is executed: its life in this process, its attempts, its model calls and
+// its tool calls. Only work that is done is traced, not what is read back from the journal. An implementation returns
+// and throws what the work returns and throws, and sees from the paths what belongs to what. Without one, the only cost
+// is an undefined check.
 import type { Json } from '../journal/json.ts'
 import type { AttemptState, CallState, RunState, ToolOutcome } from '../journal/state/state.ts'
 import type { ModelReply, ModelRequest } from '../models/call-model.ts'

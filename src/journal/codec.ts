@@ -1,6 +1,7 @@
 // Entries to lines and back. A line is one JSON object in UTF-8; its hash is the `prev` of the next line. A value whose
-// JSON is longer than 64 KB, and the pinned request of an attempt, is stored once per run by its hash and referred to as
-// {"$blob": hash}. A member of that name in user data gets one more `$`, so user data is never mistaken for a reference.
+// JSON is longer than 64 KB, and the pinned request of an attempt, is stored once per run by its hash and referred to
+// as {"$blob": hash}. A member of that name in user data gets one more `$`, so user data is never mistaken for a
+// reference.
 import { RepriseError } from '../errors.ts'
 import { checkEntry } from './check/check-entry.ts'
 import { journalVersion, type Blob, type Entry, type NewEntry } from './entries.ts'
@@ -101,7 +102,10 @@ function parseLine(bytes: Uint8Array, where: string): { value: Entry; length: nu
   return { value: entry as Entry, length: text.length, refers: hasMarker(text) }
 }
 
-/** Hashes of the stored values that a line, or a stored value, refers to. None for a text that isn't JSON: reading it reports that. */
+/**
+ * Hashes of the stored values that a line, or a stored value, refers to. None for a text that isn't JSON: reading it
+ * reports that.
+ */
 export function blobReferences(text: string): string[] {
   const hashes = new Set<string>()
   if (!hasMarker(text)) return []

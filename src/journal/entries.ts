@@ -1,6 +1,7 @@
-// The file format: every type of entry that a journal can hold; the values inside them are in values.ts. It is ours alone: no library's
-// types are on disk. Names are never changed once released; a new meaning gets a new name or a new version.
-// Paths name places, never positions in the file: `note#2/3` is task, attempt, model turn; `note#2/3.0` its first tool call.
+// The file format: every type of entry that a journal can hold; the values inside them are in values.ts. It is ours
+// alone: no library's types are on disk. Names are never changed once released; a new meaning gets a new name or a new
+// version. Paths name places, never positions in the file: `note#2/3` is task, attempt, model turn; `note#2/3.0` its
+// first tool call.
 import type { Json } from './json.ts'
 import type {
   Answer,
@@ -45,8 +46,8 @@ export interface EntryBodies {
     readonly parent?: Parent
     readonly plan?: readonly PlannedTask[]
     /**
-     * The attempt of another run that this run is the work of. `after` is the hash of the line before that attempt began: it tells
-     * the run that made this one apart from any other that has, or had, the same id.
+     * The attempt of another run that this run is the work of. `after` is the hash of the line before that attempt
+     * began: it tells the run that made this one apart from any other that has, or had, the same id.
      */
     readonly caller?: { readonly path: string; readonly after: string }
     /** Reuse outputs that any run of the crew made with the same fingerprint. */
@@ -56,8 +57,8 @@ export interface EntryBodies {
     /** Where the parent may have made others that are not recorded. */
     readonly lost?: readonly LostEntries[]
     /**
-     * ask: before a result of such a call is used again. again: they are made again. never: only tools that read are called, as in
-     * a backtest.
+     * ask: before a result of such a call is used again. again: they are made again. never: only tools that read are
+     * called, as in a backtest.
      */
     readonly effects?: 'ask' | 'again' | 'never'
     readonly by?: string
@@ -65,7 +66,10 @@ export interface EntryBodies {
   'run.resumed': {
     readonly owner: Owner
     readonly tasks?: readonly DeclaredTask[]
-    /** A person's edit of the journal itself: entries that are missing or were changed, and the tasks that are executed again. */
+    /**
+     * A person's edit of the journal itself: entries that are missing or were changed, and the tasks that are executed
+     * again.
+     */
     readonly edited?: {
       readonly missing: readonly number[]
       readonly changed: readonly number[]
@@ -104,7 +108,10 @@ export interface EntryBodies {
     /** Absent for a task that is a function. */
     readonly request?: Json
     readonly fingerprint: Fingerprint
-    /** Digests by field of what the task's condition saw when it held. In the first attempt: later ones do not ask it again. */
+    /**
+     * Digests by field of what the task's condition saw when it held. In the first attempt: later ones do not ask it
+     * again.
+     */
     readonly condition?: Fingerprint
     readonly agent?: string
     /** The task is a crew: the attempt is a run of its own, named after this run and the attempt's path. */
@@ -117,8 +124,9 @@ export interface EntryBodies {
     readonly because?: readonly string[]
   }
   /**
-   * `raw` is left out when it is the text of the attempt's last reply. Of a task that is a crew: what its run spent, by model, and the calls
-   * that it made, including those of attempts that were given up for it. Calls that the run was told about are not included.
+   * `raw` is left out when it is the text of the attempt's last reply. Of a task that is a crew: what its run spent, by
+   * model, and the calls that it made, including those of attempts that were given up for it. Calls that the run was
+   * told about are not included.
    */
   'task.completed': {
     readonly raw?: string
@@ -131,11 +139,13 @@ export interface EntryBodies {
   'task.edited': { readonly raw: string; readonly structured: boolean; readonly by?: string }
   'task.invalidated': { readonly by?: string; readonly reason?: string }
   /**
-   * The callbacks for a task's completion, entry `of`, have returned and are not called again. Without a path: those for all steps up to and
-   * including entry `of`.
+   * The callbacks for a task's completion, entry `of`, have returned and are not called again. Without a path: those
+   * for all steps up to and including entry `of`.
    */
   'callback.returned': { readonly of: number }
-  /** The output of a task, completed by entry `of`, is in its file, below the working folder, and is not written again. */
+  /**
+   * The output of a task, completed by entry `of`, is in its file, below the working folder, and is not written again.
+   */
   'file.written': { readonly of: number; readonly file: string; readonly bytes: number }
   'model.replied': {
     readonly startedAt: string
@@ -165,8 +175,8 @@ export interface EntryBodies {
   'tool.returned': {
     readonly outcome: ToolOutcome
     /**
-     * Not from calling the tool: a recorded call of an earlier attempt or run, `settle`, a person's answer, a run with `effects: 'never'`, or
-     * what an equal call of a tool with `cache` returned in this run.
+     * Not from calling the tool: a recorded call of an earlier attempt or run, `settle`, a person's answer, a run with
+     * `effects: 'never'`, or what an equal call of a tool with `cache` returned in this run.
      */
     readonly source?: 'recorded' | 'settled' | 'answered' | 'withheld' | 'cached'
     /** Where no `tool.called` says it. */
@@ -182,7 +192,10 @@ export interface EntryBodies {
     readonly reason?: string
     readonly raw?: string
   }
-  /** Of an attempt: from here on, the summary replaces its conversation up to and including the turn `through`, except the first message. */
+  /**
+   * Of an attempt: from here on, the summary replaces its conversation up to and including the turn `through`, except
+   * the first message.
+   */
   'context.summarised': { readonly through: string; readonly summary: string }
   'question.asked': { readonly question: Question }
   'question.answered': { readonly question: string; readonly answer: Answer }

@@ -1,6 +1,6 @@
 // Files among a run's inputs. The inputs hold a reference, {"$file": {hash, name, mediaType, bytes}}; the bytes are
-// stored once per run by their hash. A member of that name in the user's own data has one more `$` from when it is given until
-// it is shown, so user data is never mistaken for a reference. Doesn't need Node, for the page.
+// stored once per run by their hash. A member of that name in the user's own data has one more `$` from when it is
+// given until it is shown, so user data is never mistaken for a reference. Doesn't need Node, for the page.
 import type { StoredFile } from './entries.ts'
 import type { Json } from './json.ts'
 import { amount } from '../text/words.ts'
@@ -14,7 +14,10 @@ export function fileOf(value: Json | undefined): StoredFile | undefined {
   return referenceIn(value, '$file')
 }
 
-/** The file that inputs refer to when they are given as they were shown: escaped, since a user's own data may look the same. */
+/**
+ * The file that inputs refer to when they are given as they were shown: escaped, since a user's own data may look the
+ * same.
+ */
 export function escapedFileOf(value: Json | undefined): StoredFile | undefined {
   return referenceIn(value, '$$file')
 }

@@ -1,5 +1,6 @@
-// Comparing fingerprints, and saying in words what changed. A fingerprint has one digest per field, so that a stale output
-// can always be explained; fields with a colon name one of many ("tool:lookup_policy", "input:notes", "context:facts"). Doesn't need Node, for the page.
+// Comparing fingerprints, and saying in words what changed. A fingerprint has one digest per field, so that a stale
+// output can always be explained; fields with a colon name one of many ("tool:lookup_policy", "input:notes",
+// "context:facts"). Doesn't need Node, for the page.
 import { own } from '../options.ts'
 import type { Fingerprint } from './entries.ts'
 

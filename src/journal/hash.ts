@@ -1,4 +1,5 @@
-// SHA-256 in the two forms that the journal uses: over exact bytes (the chain, blobs) and over canonical JSON (keys, digests).
+// SHA-256 in the two forms that the journal uses: over exact bytes (the chain, blobs) and over canonical JSON (keys,
+// digests).
 import { hash } from 'node:crypto'
 import { canonicalJson, type Json } from './json.ts'
 

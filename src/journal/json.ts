@@ -12,24 +12,24 @@ export type JsonCheck =
   | { readonly ok: false; readonly path: Path; readonly found: string }
 
 /**
- * How deep lists and objects may be nested in a value that comes from outside. Code that walks values,
- * JSON.stringify and schemas included, runs out of stack a few thousand levels down, and differently in every version of Node.
+ * How deep lists and objects may be nested in a value that comes from outside. Code that walks values, JSON.stringify
+ * and schemas included, runs out of stack a few thousand levels down, and differently in every version of Node.
  */
 export const nestingLimit = 256
 
 /**
  * Copies a value that JSON carries unchanged, or says where the first thing is that it can't carry: a Date, bigint,
- * NaN, Map, function, class instance or cycle, or more levels than `nestingLimit`. An undefined member is left out, as JSON does.
- * What `replace` returns for an object replaces it.
+ * NaN, Map, function, class instance or cycle, or more levels than `nestingLimit`. An undefined member is left out, as
+ * JSON does. What `replace` returns for an object replaces it.
  */
 export function strictJson(value: unknown, at: Path, replace?: Replace): JsonCheck {
   return check(value, at, { above: new Set(), replace })
 }
 
 /**
- * What JSON makes of a value (a Date becomes its ISO string, as JSON.stringify has it), or where it cannot: a bigint, a cycle, a
- * toJSON that throws, more levels than `nestingLimit`. The same goes for what JSON would silently turn into `{}`: a Map, an Error, an
- * instance with only private members. `undefined` becomes null.
+ * What JSON makes of a value (a Date becomes its ISO string, as JSON.stringify has it), or where it cannot: a bigint, a
+ * cycle, a toJSON that throws, more levels than `nestingLimit`. The same goes for what JSON would silently turn into
+ * `{}`: a Map, an Error, an instance with only private members. `undefined` becomes null.
  */
 export function throughJson(value: unknown, at: Path): JsonCheck {
   return check(value, at, { above: new Set(), replace: undefined, loose: true })
@@ -41,7 +41,10 @@ export function isNestedDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((member) => isNestedDeeper(member, levels - 1))
 }
 
-/** Whether the JSON text has so many brackets that its value may be nested that deeply: counting them is faster than walking the value. */
+/**
+ * Whether the JSON text has so many brackets that its value may be nested that deeply: counting them is faster than
+ * walking the value.
+ */
 export function mayNestDeeper(text: string, levels: number): boolean {
   let count = 0
   for (const bracket of ['{', '[']) {
@@ -168,7 +171,10 @@ function isArray(value: Json): value is readonly Json[] {
   return Array.isArray(value)
 }
 
-/** The value of a JSON text from outside; undefined for any other text, and for one that is nested too deeply to work with. */
+/**
+ * The value of a JSON text from outside; undefined for any other text, and for one that is nested too deeply to work
+ * with.
+ */
 export function readJson(text: string): Json | undefined {
   try {
     const value = JSON.parse(text) as Json

@@ -1,5 +1,5 @@
-// Where in a run something happened: `note#2` is the second attempt at the task note, `note#2/3` its third model turn, and
-// `note#2/3.0` the first tool call of that turn. Delegated work nests: `note#2/3.0/analyst#1/1`.
+// Where in a run something happened: `note#2` is the second attempt at the task note, `note#2/3` its third model turn,
+// and `note#2/3.0` the first tool call of that turn. Delegated work nests: `note#2/3.0/analyst#1/1`.
 
 export function attemptPath(task: string, number: number, under?: string): string {
   return `${under === undefined ? '' : `${under}/`}${task}#${number}`
@@ -51,8 +51,8 @@ export function attemptNumber(path: string): number {
 }
 
 /**
- * The run of an attempt at a task that is a crew: `claim-1/settle#1`. Its name says which run it works for, so that a run and the runs
- * that work for it stay together under whatever name they are copied or imported.
+ * The run of an attempt at a task that is a crew: `claim-1/settle#1`. Its name says which run it works for, so that a
+ * run and the runs that work for it stay together under whatever name they are copied or imported.
  */
 export function childRun(run: string, attempt: string): string {
   return `${run}/${attempt}`

@@ -1,4 +1,5 @@
-// Texts stored in pieces: an output of the run that occurs in them is referred to, not written again. Doesn't need Node, for the page.
+// Texts stored in pieces: an output of the run that occurs in them is referred to, not written again. Doesn't need
+// Node, for the page.
 import type { OutputReference, PinnedRequest, PinnedText } from './entries.ts'
 import type { SentRequest } from './state/state.ts'
 

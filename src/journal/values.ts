@@ -1,4 +1,5 @@
-// The values inside entries: what models, tools and people say, what is pinned, planned and stored. Part of the file format.
+// The values inside entries: what models, tools and people say, what is pinned, planned and stored. Part of the file
+// format.
 import type { Json } from './json.ts'
 
 /** Who holds a run: a process. Its start time tells it apart from a later process with the same pid. */
@@ -32,7 +33,10 @@ export interface Usage {
   readonly reasoning?: number
 }
 
-/** What a model said, in order. `opaque` is what its provider needs to continue (signatures, item ids); nobody else reads it. */
+/**
+ * What a model said, in order. `opaque` is what its provider needs to continue (signatures, item ids); nobody else
+ * reads it.
+ */
 export type ReplyPart =
   | { readonly type: 'text'; readonly text: string; readonly opaque?: Json }
   | { readonly type: 'reasoning'; readonly text: string; readonly opaque?: Json }
@@ -223,7 +227,9 @@ export interface Estimate {
 /** Digests by field of everything declared that a task's result depends on. */
 export type Fingerprint = { readonly [field: string]: string }
 
-/** The output of a finished task, wherever it came from. `structured`: `raw` is the JSON before the schema's transforms. */
+/**
+ * The output of a finished task, wherever it came from. `structured`: `raw` is the JSON before the schema's transforms.
+ */
 export interface StoredOutput {
   readonly raw: string
   readonly structured: boolean
@@ -232,7 +238,9 @@ export interface StoredOutput {
   readonly startedAt: string
   readonly completedAt: string
   readonly fingerprint?: Fingerprint
-  /** Agents that had to answer in their last turn, with how many turns they had: with more, they might have continued. */
+  /**
+   * Agents that had to answer in their last turn, with how many turns they had: with more, they might have continued.
+   */
   readonly limited?: { readonly [agent: string]: number }
 }
 

@@ -1,5 +1,6 @@
 // One model call, with its tries. The AI SDK is told to try once; retries are done here, so that each failed try is
-// recorded, the clock is a parameter, and a server that asks for a long wait can be distinguished from one that is briefly busy.
+// recorded, the clock is a parameter, and a server that asks for a long wait can be distinguished from one that is
+// briefly busy.
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FailedTry, ChatMessage, ReplyPart, ToolDefinition, Usage } from '../journal/entries.ts'
 import type { Files } from '../journal/files.ts'
@@ -17,7 +18,10 @@ export interface ModelRequest {
   /** The bytes of the files in the messages. */
   readonly files?: Files | undefined
   readonly tools: readonly ToolDefinition[]
-  /** `none`: the tools stay in the request (the conversation may contain calls of them), but the model is told to call none. */
+  /**
+   * `none`: the tools stay in the request (the conversation may contain calls of them), but the model is told to call
+   * none.
+   */
   readonly toolChoice?: 'auto' | 'none' | undefined
   /** The JSON Schema of the answer. What comes back is not checked here. */
   readonly output?: Json | undefined
@@ -34,7 +38,9 @@ export interface ModelRequest {
   readonly random?: (() => number) | undefined
   /** Called with what the provider cannot do of what was asked, such as a setting that the model does not have. */
   readonly warn?: ((warning: string) => void) | undefined
-  /** Gets the reply while it is produced. The result, and how it is reached, is the same with a listener and without. */
+  /**
+   * Gets the reply while it is produced. The result, and how it is reached, is the same with a listener and without.
+   */
   readonly listener?: ModelListener | undefined
 }
 
@@ -49,7 +55,10 @@ export interface ModelListener {
 export interface ModelReply {
   readonly parts: readonly ReplyPart[]
   readonly usage: Usage
-  /** Why the model stopped, for people. Whether to continue is decided by the calls in `parts`, since providers disagree on this. */
+  /**
+   * Why the model stopped, for people. Whether to continue is decided by the calls in `parts`, since providers disagree
+   * on this.
+   */
   readonly finish: string
   readonly startedAt: string
   readonly tries: readonly FailedTry[]
@@ -60,8 +69,9 @@ export interface ModelReply {
 const defaultTimeoutMs = 10 * 60 * 1000
 
 /**
- * Resolves with the first reply. Rejects with MODEL_INVALID or MODEL_KEY_MISSING before anything is sent; with MODEL_FAILED (a
- * `ModelFailure`, which has the tries) when a try failed for good or all of them failed; with the signal's reason as soon as it aborts.
+ * Resolves with the first reply. Rejects with MODEL_INVALID or MODEL_KEY_MISSING before anything is sent; with
+ * MODEL_FAILED (a `ModelFailure`, which has the tries) when a try failed for good or all of them failed; with the
+ * signal's reason as soon as it aborts.
  */
 export async function callModel(request: ModelRequest): Promise<ModelReply> {
   const { signal, listener, maxRetries = 2, now = Date.now, random = Math.random, sleep = defaultSleep } = request

@@ -1,6 +1,6 @@
 // What tokens cost in US dollars. A user's own price comes first, then the data of a package that is loaded when first
-// needed and never uses the network. An unknown price is undefined and never 0: a budget must not mistake a model without a
-// price for a free one. A price that might belong to something else counts as unknown.
+// needed and never uses the network. An unknown price is undefined and never 0: a budget must not mistake a model
+// without a price for a free one. A price that might belong to something else counts as unknown.
 import { environment } from '../environment.ts'
 import type { Usage } from '../journal/entries.ts'
 import { givenPrice, type Price, type Prices } from './prices.ts'
@@ -12,7 +12,8 @@ export interface CostOptions {
   readonly at?: Date | undefined
 }
 
-// As `modelName` writes a provider, and as the package does. The package itself would also mistake `my-openai-proxy` for OpenAI.
+// As `modelName` writes a provider, and as the package does. The package itself would also mistake `my-openai-proxy`
+// for OpenAI.
 const providers: ReadonlyMap<string, string> = new Map([
   ['openai', 'openai'],
   ['anthropic', 'anthropic'],
@@ -25,8 +26,8 @@ const providers: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * The dollars for what one model used; undefined when its price is not known, or the counts can't be priced. Give
- * the usage of one call and add costs up with `addCost`: some models cost more per token in long calls, so a sum of several
+ * The dollars for what one model used; undefined when its price is not known, or the counts can't be priced. Give the
+ * usage of one call and add costs up with `addCost`: some models cost more per token in long calls, so a sum of several
  * calls above such a limit has no known cost. Rejects only when the package of prices cannot be loaded.
  */
 export async function costOf(model: string, usage: Usage, options: CostOptions = {}): Promise<number | undefined> {
@@ -53,14 +54,17 @@ function costAt(price: Price, usage: Usage): number | undefined {
   return (millionths + usage.output * output) / 1_000_000
 }
 
-// A call without any token is one that the server did not count. More cached tokens than input come from model objects of old
-// interface versions, some of which leave cached tokens out of their input.
+// A call without any token is one that the server did not count. More cached tokens than input come from model objects
+// of old interface versions, some of which leave cached tokens out of their input.
 function isPriceable({ calls, input, output, cacheRead = 0, cacheWrite = 0 }: Usage): boolean {
   if (![input, output, cacheRead, cacheWrite].every((count) => Number.isFinite(count) && count >= 0)) return false
   return cacheRead + cacheWrite <= input && (calls === 0 || input + output > 0)
 }
 
-/** Whether a base URL leads to another server than the provider's, which may serve anything under the name of a known model. */
+/**
+ * Whether a base URL leads to another server than the provider's, which may serve anything under the name of a known
+ * model.
+ */
 function isElsewhere(providerId: string): boolean {
   const { openaiBaseUrl, anthropicBaseUrl } = environment()
   const url = { openai: openaiBaseUrl, anthropic: anthropicBaseUrl }[providerId]
@@ -103,7 +107,8 @@ function toPackageUsage({ input, output, cacheRead, cacheWrite, reasoning }: Usa
   }
 }
 
-// Many entries match by how a name begins, so that `claude-sonnet-5-9`, once there is one, would cost what `claude-sonnet-5` costs.
+// Many entries match by how a name begins, so that `claude-sonnet-5-9`, once there is one, would cost what
+// `claude-sonnet-5` costs.
 function isOtherVersion(asked: string, found: string): boolean {
   const name = asked.trim().toLowerCase()
   return name.startsWith(found) && /^[-.]\d{1,2}(-\d{8}|-latest)?$/.test(name.slice(found.length))

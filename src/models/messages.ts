@@ -1,5 +1,5 @@
-// Converts between the journal's own messages and those of the AI SDK. What a provider needs to continue comes in as its
-// metadata, is kept as `opaque`, and goes back as its options, so that a request can be made from a journal alone.
+// Converts between the journal's own messages and those of the AI SDK. What a provider needs to continue comes in as
+// its metadata, is kept as `opaque`, and goes back as its options, so that a request can be made from a journal alone.
 import type { ContentPart, ModelMessage, ToolSet } from 'ai'
 import type { ChatMessage, ReplyPart, ToolOutcome, ToolRequest } from '../journal/entries.ts'
 import { noFiles, type Files } from '../journal/files.ts'
@@ -40,7 +40,8 @@ function saysSomething(part: ReplyPart): boolean {
 function toAssistantPart(part: ReplyPart): AssistantPart {
   const options = part.opaque === undefined ? {} : { providerOptions: part.opaque as ProviderOptions }
   if (part.type === 'call') {
-    // Providers accept only an object as input, so a call that wasn't JSON goes back empty; its answer quotes what it was.
+    // Providers accept only an object as input, so a call that wasn't JSON goes back empty; its answer quotes what it
+    // was.
     const input = typeof part.input === 'object' && part.input !== null ? part.input : {}
     return { type: 'tool-call', toolCallId: part.id, toolName: part.tool, input, ...options }
   }
@@ -69,8 +70,8 @@ export function toReplyParts(content: readonly ContentPart<ToolSet>[], tools: re
     if (part.type === 'tool-call') return part.providerExecuted === true ? [] : [toToolRequest(part, tools)]
     if (part.type !== 'text' && part.type !== 'reasoning') return []
     const opaque = opaqueOf(part.providerMetadata)
-    // OpenAI's models write remarks before the answer, as separate texts. They are thoughts here, or a structured answer
-    // would be remarks and JSON in one; toAssistantPart gives them back as what they were.
+    // OpenAI's models write remarks before the answer, as separate texts. They are thoughts here, or a structured
+    // answer would be remarks and JSON in one; toAssistantPart gives them back as what they were.
     const said = { type: isCommentary(opaque.opaque) ? 'reasoning' : part.type, text: part.text, ...opaque } as const
     return saysSomething(said) ? [said] : []
   })

@@ -1,5 +1,6 @@
-// What went wrong with a model call, in words that help: the model, the HTTP status, what the server said (shortened, without
-// keys), and what to do. Errors of the AI SDK are read by their fields, since several copies of it can be installed.
+// What went wrong with a model call, in words that help: the model, the HTTP status, what the server said (shortened,
+// without keys), and what to do. Errors of the AI SDK are read by their fields, since several copies of it can be
+// installed.
 import { messageOf, RepriseError } from '../errors.ts'
 import type { FailedTry } from '../journal/entries.ts'
 import { redact } from '../secrets/redact.ts'
@@ -47,7 +48,8 @@ export function isTemporary(error: unknown): boolean {
   return name === timeoutName || isRetryable === true || isUnreadable(error)
 }
 
-// OpenAI and compatible servers, Anthropic, Google, llama.cpp, Bedrock and Together, xAI. Each has its own words, and most no code.
+// OpenAI and compatible servers, Anthropic, Google, llama.cpp, Bedrock and Together, xAI. Each has its own words, and
+// most no code.
 const tooLongWords = [
   /context_length_exceeded|exceed_context_size|model_context_window_exceeded/,
   /maximum (context|prompt) length|available context size/i,
@@ -73,8 +75,8 @@ function isUnreadable(error: unknown): boolean {
 }
 
 /**
- * Whether a streamed try failed because it was streamed: the server (or the user's account there) cannot do it and says so, or
- * it doesn't mark the end of the stream, as some servers don't.
+ * Whether a streamed try failed because it was streamed: the server (or the user's account there) cannot do it and says
+ * so, or it doesn't mark the end of the stream, as some servers don't.
  */
 export function isAgainstStreaming(error: unknown): boolean {
   const { name, statusCode = 0, responseBody = '' } = error as ApiCallError
@@ -133,8 +135,8 @@ function advice(error: unknown, model: ResolvedModel, asked: number | undefined)
   return ''
 }
 
-// The SDK's own error holds the whole request and the server's raw answer, which may echo a key; printing an error prints
-// its cause.
+// The SDK's own error holds the whole request and the server's raw answer, which may echo a key; printing an error
+// prints its cause.
 export function safeCause(error: unknown): Error {
   const { name, statusCode, stack } = error as ApiCallError
   const cause = Object.assign(new Error(describe(error)), statusCode === undefined ? {} : { statusCode })

@@ -23,12 +23,16 @@ const keys = ['input', 'output', 'cacheRead', 'cacheWrite'] as const
 const example = '{ input: 0.25, output: 2 }'
 const unit = 'US dollars per million tokens'
 
-/** The price that was given for a model as `modelName` writes it: for its whole name, else for the name without its provider. */
+/**
+ * The price that was given for a model as `modelName` writes it: for its whole name, else for the name without its
+ * provider.
+ */
 export function givenPrice(model: string, prices: Prices | undefined): Price | undefined {
   if (prices === undefined) return undefined
   if (Object.hasOwn(prices, model)) return prices[model]
   const id = model.slice(model.indexOf('/') + 1)
-  // The id `openai/gpt-5-mini` at some gateway is not the same as the name `openai/gpt-5-mini`, which means OpenAI's own.
+  // The id `openai/gpt-5-mini` at some gateway is not the same as the name `openai/gpt-5-mini`, which means OpenAI's
+  // own.
   const isName = findProvider(id.split('/', 1)[0]!) !== undefined && id.includes('/')
   return !isName && Object.hasOwn(prices, id) ? prices[id] : undefined
 }

@@ -1,5 +1,5 @@
-// What a model was sent, as one plain text: instructions, messages, calls and results in order. It has no ids and no options,
-// so it is the same in every process and for every provider.
+// What a model was sent, as one plain text: instructions, messages, calls and results in order. It has no ids and no
+// options, so it is the same in every process and for every provider.
 import type { LanguageModelV4 } from './resolve/resolve-model.ts'
 
 export interface Conversation {

@@ -7,7 +7,10 @@ export const longestWait = 60_000
 const firstWait = 1000
 const longestBackoff = 30_000
 
-/** In milliseconds, from `retry-after-ms` or `retry-after` (seconds or a date) of a failed answer; undefined when it asks for none. */
+/**
+ * In milliseconds, from `retry-after-ms` or `retry-after` (seconds or a date) of a failed answer; undefined when it
+ * asks for none.
+ */
 export function retryAfter(error: unknown, now: number): number | undefined {
   const headers = (error as { readonly responseHeaders?: Readonly<Record<string, string>> } | undefined)
     ?.responseHeaders
@@ -22,7 +25,10 @@ export function retryAfter(error: unknown, now: number): number | undefined {
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }
 
-/** After the given number of failed tries: half of 1, 2, 4 … seconds, plus a random part of the other half (`chance`: 0 to 1). */
+/**
+ * After the given number of failed tries: half of 1, 2, 4 … seconds, plus a random part of the other half (`chance`: 0
+ * to 1).
+ */
 export function backoff(failedTries: number, chance: number): number {
   const full = Math.min(longestBackoff, firstWait * 2 ** (failedTries - 1))
   return Math.round(full / 2 + (full / 2) * chance)

@@ -1,5 +1,6 @@
-// A streamed reply, put together into what the same model gives in one piece, while somebody listens. Everything after that,
-// from calls that aren't JSON to usage and failures, is then the same code for both, and so is what gets recorded.
+// A streamed reply, put together into what the same model gives in one piece, while somebody listens. Everything after
+// that, from calls that aren't JSON to usage and failures, is then the same code for both, and so is what gets
+// recorded.
 import { defined } from '../defined.ts'
 import { isCommentary } from './messages.ts'
 import { unfinishedStream } from './model-failure.ts'
@@ -18,7 +19,10 @@ interface Spoken {
   providerMetadata?: Metadata
 }
 
-/** Rejects with what broke the stream, also when it ends before the reply does. Listeners get nothing once the signal has aborted. */
+/**
+ * Rejects with what broke the stream, also when it ends before the reply does. Listeners get nothing once the signal
+ * has aborted.
+ */
 export async function streamedReply(
   { stream, request, response }: Streamed,
   hear: Hear,
@@ -104,7 +108,8 @@ function learn(spoken: Spoken, metadata: Metadata | undefined): void {
   spoken.providerMetadata = known
 }
 
-// OpenAI sends the encrypted form of a thought with its last summary only; in one piece, all summaries of the thought have it.
+// OpenAI sends the encrypted form of a thought with its last summary only; in one piece, all summaries of the thought
+// have it.
 function shareWithinItems(content: readonly { readonly type: string }[]): void {
   const last = new Map<unknown, Metadata>()
   for (const part of content.toReversed() as Spoken[]) {
@@ -116,12 +121,16 @@ function shareWithinItems(content: readonly { readonly type: string }[]): void {
   }
 }
 
-// When a stream was cut off without an error, providers report the finish reason that they had set before the first piece.
+// When a stream was cut off without an error, providers report the finish reason that they had set before the first
+// piece.
 function isCut({ unified, raw }: Finish['finishReason']): boolean {
   return unified === 'interrupted' || (raw === undefined && ['other', 'unknown', 'error'].includes(unified))
 }
 
-/** An error in the middle of a reply has no HTTP status: unless it says otherwise, the same request may succeed next time. */
+/**
+ * An error in the middle of a reply has no HTTP status: unless it says otherwise, the same request may succeed next
+ * time.
+ */
 function brokenBy(error: unknown): Error {
   const { statusCode, isRetryable } = (error ?? {}) as { readonly statusCode?: number; readonly isRetryable?: boolean }
   if (error instanceof Error && (statusCode !== undefined || isRetryable !== undefined)) return error

@@ -1,5 +1,5 @@
-// One request to one model: a single step of the AI SDK's generateText, with tools that it cannot execute and an output that it
-// does not parse. The engine decides what to do with the reply, after it was recorded.
+// One request to one model: a single step of the AI SDK's generateText, with tools that it cannot execute and an output
+// that it does not parse. The engine decides what to do with the reply, after it was recorded.
 import type { LanguageModelMiddleware, LanguageModelUsage, Output, ToolSet } from 'ai'
 import type { Usage } from '../journal/entries.ts'
 import { isNestedDeeper, nestingLimit, type Json } from '../journal/json.ts'
@@ -77,11 +77,12 @@ async function withDeadline<T>(
   }
 }
 
-// Five things are done around the model itself. When somebody listens, the reply is streamed, and put together again right here. Warnings are removed from the result, or the SDK prints them: its only switch is
-// global and would silence the user's own calls too. `none` is set here, since the SDK throws the whole reply away when a model
-// calls a tool anyway. Ids are made unique, since the SDK finds the input of a call by its id, while some servers
-// give every call the same one. And what is nested too deeply for a journal is removed, since the SDK runs out of stack on it
-// and the reply, which was paid for, would be lost.
+// Five things are done around the model itself. When somebody listens, the reply is streamed, and put together again
+// right here. Warnings are removed from the result, or the SDK prints them: its only switch is global and would silence
+// the user's own calls too. `none` is set here, since the SDK throws the whole reply away when a model calls a tool
+// anyway. Ids are made unique, since the SDK finds the input of a call by its id, while some servers give every call
+// the same one. And what is nested too deeply for a journal is removed, since the SDK runs out of stack on it and the
+// reply, which was paid for, would be lost.
 function middleware({ toolChoice, warn }: ModelRequest, hearing: () => Hear | undefined): LanguageModelMiddleware {
   return {
     specificationVersion: 'v4',
@@ -108,7 +109,10 @@ function middleware({ toolChoice, warn }: ModelRequest, hearing: () => Hear | un
 
 type Content = Awaited<ReturnType<LanguageModelV4['doGenerate']>>['content'][number]
 
-/** An input that is nested too deeply becomes one that isn't JSON, which the model is told about; metadata that deep is left out. */
+/**
+ * An input that is nested too deeply becomes one that isn't JSON, which the model is told about; metadata that deep is
+ * left out.
+ */
 function withinLimit(part: Content): Content {
   const { providerMetadata, ...rest } = part
   const kept = isNestedDeeper(providerMetadata, nestingLimit) ? (rest as Content) : part

@@ -1,5 +1,5 @@
-// What a user's message holds: its text and its files. A text file becomes part of the message's text, which every model accepts;
-// any other is a separate part, and the provider decides whether the model accepts that kind.
+// What a user's message holds: its text and its files. A text file becomes part of the message's text, which every
+// model accepts; any other is a separate part, and the provider decides whether the model accepts that kind.
 import type { ModelMessage } from 'ai'
 import { RepriseError } from '../errors.ts'
 import type { StoredFile } from '../journal/entries.ts'

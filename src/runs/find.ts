@@ -1,5 +1,5 @@
-// From what names a run to its row: its id, the beginning of its id, or `latest`. Who is meant when several begin alike is for those to
-// decide who can ask.
+// From what names a run to its row: its id, the beginning of its id, or `latest`. Who is meant when several begin alike
+// is for those to decide who can ask.
 import { defined } from '../defined.ts'
 import { allRows } from '../engine/history/all-rows.ts'
 import { isBacktest } from '../engine/history/backtest-name.ts'
@@ -26,7 +26,10 @@ export async function runsNamed(store: Store, name: string): Promise<RunRow[]> {
   return own.length === 1 ? own : matches
 }
 
-/** The newest of a crew, or of all: then the trials of a backtest are nobody's latest run. Nor is one that works for another. */
+/**
+ * The newest of a crew, or of all: then the trials of a backtest are nobody's latest run. Nor is one that works for
+ * another.
+ */
 export async function latestRun(store: Store, crew?: string): Promise<RunRow | undefined> {
   for await (const row of allRows(store, { roots: true, ...defined({ crew }) }))
     if (crew !== undefined || !isBacktest(row.crew)) return row
@@ -43,7 +46,9 @@ export function worksForAnother({ run }: RunRow): boolean {
   return callerOf(run) !== undefined
 }
 
-/** How many characters of an id tell each of these runs from every other one in the store, as `runsNamed` finds them. */
+/**
+ * How many characters of an id tell each of these runs from every other one in the store, as `runsNamed` finds them.
+ */
 export async function prefixLength(store: Store, runs: ReadonlySet<string>): Promise<number> {
   const ids: string[] = []
   for await (const row of allRows(store, {})) if (runs.has(row.run) || !worksForAnother(row)) ids.push(row.run)

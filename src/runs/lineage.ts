@@ -1,6 +1,6 @@
-// Where a run comes from and what was made from it, from the listing rows alone: no journal is read. Rows are written by people too
-// (a copied file, an imported run), so no walk trusts them to end: a run that was met before is not entered again, and a lineage
-// larger than the limit is cut off and says so.
+// Where a run comes from and what was made from it, from the listing rows alone: no journal is read. Rows are written
+// by people too (a copied file, an imported run), so no walk trusts them to end: a run that was met before is not
+// entered again, and a lineage larger than the limit is cut off and says so.
 import { allRows } from '../engine/history/all-rows.ts'
 import { runNotFound } from '../engine/read/run-not-found.ts'
 import type { RunRow, Store } from '../stores/store.ts'

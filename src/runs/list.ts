@@ -8,7 +8,10 @@ import { storedStatus, type RunViewStatus } from './status.ts'
 import { summarise, type RunSummary } from './summary.ts'
 
 export interface RunsFilter extends Omit<RunFilter, 'status'> {
-  /** As it is shown: a store cannot tell a run that waits from one that was stopped, nor an abandoned one from one that is running. */
+  /**
+   * As it is shown: a store cannot tell a run that waits from one that was stopped, nor an abandoned one from one that
+   * is running.
+   */
   readonly status?: readonly RunViewStatus[] | undefined
 }
 
@@ -38,7 +41,10 @@ export async function listRuns(
   return found
 }
 
-/** All of them; `limit` is how many rows are asked for at a time. Runs that come or go meanwhile make nobody else skipped. */
+/**
+ * All of them; `limit` is how many rows are asked for at a time. Runs that come or go meanwhile make nobody else
+ * skipped.
+ */
 export async function* allRuns(
   { store }: Pick<Engine, 'store'>,
   { status, ...filter }: RunsFilter,

@@ -74,7 +74,10 @@ async function isHeld({ store }: Engine, run: string): Promise<boolean> {
   return holders.some((owner) => owner !== undefined)
 }
 
-/** Whether the run that it works for is there, and takes it along. One whose run is gone, as a kill may leave it, goes by itself. */
+/**
+ * Whether the run that it works for is there, and takes it along. One whose run is gone, as a kill may leave it, goes
+ * by itself.
+ */
 async function goesWithAnother(store: Store, { run }: RunRow): Promise<boolean> {
   const root = rootRun(run)
   return root !== run && (await isThere(store, root))

@@ -27,7 +27,10 @@ export interface RunView extends RunSummary {
   readonly tasks: readonly TaskView[]
 }
 
-/** `crew` is undefined where the code is not at hand: then outputs are plain JSON and nothing is compared. RUN_NOT_FOUND. */
+/**
+ * `crew` is undefined where the code is not at hand: then outputs are plain JSON and nothing is compared.
+ * RUN_NOT_FOUND.
+ */
 export async function viewRun(
   { store }: Pick<Engine, 'store'>,
   runId: string,

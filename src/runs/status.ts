@@ -1,5 +1,6 @@
-// How a run and a task stand, in the words that everything uses which shows them. A journal and the rows of a store have fewer: whether a
-// process still holds a run, and whether it waits for a person or was stopped, is told apart here and nowhere else.
+// How a run and a task stand, in the words that everything uses which shows them. A journal and the rows of a store
+// have fewer: whether a process still holds a run, and whether it waits for a person or was stopped, is told apart here
+// and nowhere else.
 import type { RunStatus } from '../journal/entries.ts'
 import { taskOf } from '../journal/paths.ts'
 import type { OpenQuestion, RunState, TaskState } from '../journal/state/state.ts'
@@ -34,7 +35,10 @@ export const taskViewStatuses = {
 
 export type TaskViewStatus = keyof typeof taskViewStatuses
 
-/** `questions`: how many are open, also of the runs of its tasks. `held`: whether a process has it, of a run that is running. */
+/**
+ * `questions`: how many are open, also of the runs of its tasks. `held`: whether a process has it, of a run that is
+ * running.
+ */
 export function runViewStatus(status: RunStatus, questions: number, held: boolean): RunViewStatus {
   if (status === 'running') return held ? 'running' : 'abandoned'
   if (status === 'suspended') return questions > 0 ? 'waiting' : 'stopped'
@@ -61,7 +65,9 @@ export function taskViewStatus(
   return status === 'running' && held ? 'running' : 'started'
 }
 
-/** Whether a run that was read as running has lost its process. One that ended since it was read has no holder either. */
+/**
+ * Whether a run that was read as running has lost its process. One that ended since it was read has no holder either.
+ */
 export async function isAbandoned(store: Store, runId: string): Promise<boolean> {
   return (await store.holder(runId)) === undefined && (await store.row(runId))?.status === 'running'
 }

@@ -18,13 +18,19 @@ export interface TaskView<Output = unknown> {
   readonly status: TaskViewStatus
   /** How many there were in this run. */
   readonly attempts: number
-  /** What making this output took, in whatever run it was made; of a crew that is under way, what its run has taken so far. */
+  /**
+   * What making this output took, in whatever run it was made; of a crew that is under way, what its run has taken so
+   * far.
+   */
   readonly usage: Usage
   readonly startedAt: string | undefined
   readonly completedAt: string | undefined
   /** The text that the task gave; empty while it has none. */
   readonly raw: string
-  /** The answer as its schema gives it, or the text of a task without a schema; undefined while there is none. Without the code, plain JSON. */
+  /**
+   * The answer as its schema gives it, or the text of a task without a schema; undefined while there is none. Without
+   * the code, plain JSON.
+   */
   readonly output: Output | undefined
   /** What was said to make it, in whatever run that was; empty where no model was asked. */
   readonly messages: readonly ChatMessage[]
@@ -39,7 +45,10 @@ export interface TaskView<Output = unknown> {
   readonly child: string | undefined
 }
 
-/** In the order of the crew, also of tasks that the run does not have (yet); without the crew's code, in that of the run. */
+/**
+ * In the order of the crew, also of tasks that the run does not have (yet); without the crew's code, in that of the
+ * run.
+ */
 export function taskViews(unit: Unit, crew?: CrewDefinition): Promise<TaskView[]> {
   const { state } = unit
   const tasks = crew

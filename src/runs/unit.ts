@@ -1,5 +1,5 @@
-// A run and the runs that work for it, as they were read: everything that shows a run is made from this, so that each journal is read
-// once, and what a task that is a crew has taken and asks counts for its run wherever that is shown.
+// A run and the runs that work for it, as they were read: everything that shows a run is made from this, so that each
+// journal is read once, and what a task that is a crew has taken and asks counts for its run wherever that is shown.
 import { attemptsSinceDone, questionsOf, readOnce, type ReadChild } from '../engine/task/children.ts'
 import { readRun } from '../engine/read/read-run.ts'
 import type { Entry } from '../journal/entries.ts'
@@ -8,7 +8,10 @@ import type { Store } from '../stores/store.ts'
 import { isAbandoned } from './status.ts'
 
 export interface Unit {
-  /** What the runs of its tasks have taken so far counts as taken by those tasks, which the journal says only when they are done. */
+  /**
+   * What the runs of its tasks have taken so far counts as taken by those tasks, which the journal says only when they
+   * are done.
+   */
   readonly state: RunState
   /** Open ones; those of a task that is a crew under its name: `research/q1`. */
   readonly questions: readonly OpenQuestion[]
@@ -21,7 +24,10 @@ export async function readUnit(store: Store, runId: string, hear?: (entry: Entry
   return unitOf(store, (await readRun(store, runId, hear)).state)
 }
 
-/** For those that have the run's own state, and maybe some of those that work for it. It stays as it is: one that is executed would count what its tasks take twice. */
+/**
+ * For those that have the run's own state, and maybe some of those that work for it. It stays as it is: one that is
+ * executed would count what its tasks take twice.
+ */
 export async function unitOf(store: Store, state: RunState, known?: ReadonlyMap<string, RunState>): Promise<Unit> {
   const read = readOnce(store, known)
   return {

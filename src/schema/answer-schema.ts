@@ -52,11 +52,16 @@ export type Parsed = { readonly ok: true; readonly value: unknown } | { readonly
 export interface AnswerSchema {
   /** JSON Schema draft-07 of the input side, with closed objects. */
   readonly json: Json
-  /** What a model is asked for: `json`, or an object that holds it as `value`, since providers accept only objects as answers. */
+  /**
+   * What a model is asked for: `json`, or an object that holds it as `value`, since providers accept only objects as
+   * answers.
+   */
   readonly asked: Json
   /** Turns the model's answer into what `parse` takes. */
   unwrap(answer: Json): Json
-  /** Never rejects because of the value: a refusal names the places, such as `lossDate: Invalid input: expected string`. */
+  /**
+   * Never rejects because of the value: a refusal names the places, such as `lossDate: Invalid input: expected string`.
+   */
   parse(value: Json): Promise<Parsed>
 }
 

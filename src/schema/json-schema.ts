@@ -4,8 +4,8 @@ import type { Json } from '../journal/json.ts'
 type JsonObject = { readonly [key: string]: Json }
 
 /**
- * A copy in which every object schema that says nothing about further members refuses them. The parts of an `allOf` stay open: each
- * sees all members of the value, so closing two of them would make a schema that nothing fits.
+ * A copy in which every object schema that says nothing about further members refuses them. The parts of an `allOf`
+ * stay open: each sees all members of the value, so closing two of them would make a schema that nothing fits.
  */
 export function closeObjects(schema: Json): Json {
   if (!isObject(schema)) return schema

@@ -1,7 +1,7 @@
 // The credentials that this process knows of: those of the environment, read at use, and those given in code, which
 // their users register here. They belong to the process, not to a run: an error of one run may repeat a key of another.
 import { addresses, secrets } from '../environment.ts'
-import { isTelling, isToken } from './shapes.ts'
+import { isTelling, isToken } from './credential-shapes.ts'
 
 /** Enough for the keys of a program; tokens that are renewed every hour push the oldest out. */
 const most = 100
@@ -26,7 +26,10 @@ export function knownSecrets(): readonly string[] {
   return [...secrets(), ...addresses().flatMap(secretsInAddress), ...given]
 }
 
-/** Of a header, a variable or an option: the value, when its name or its shape shows that it is a credential; otherwise the credentials in an address. */
+/**
+ * Of a header, a variable or an option: the value, when its name or its shape shows that it is a credential; otherwise
+ * the credentials in an address.
+ */
 export function secretsIn([name, value]: readonly [string, string]): string[] {
   const inAddress = /^[a-z][a-z+.-]*:\/\//i.test(value) ? userOf(value) : []
   if (!isTelling(name) && !isToken(value)) return inAddress
@@ -48,7 +51,10 @@ function isRandom(part: string): boolean {
   return /^(?=.*\d)(?=.*[a-z])[\w.~-]{16,}$/i.test(part)
 }
 
-/** By hand, since a password may contain characters that end it for a parser: postgres://user:p/a@ss@host. Without one, the name is the key. */
+/**
+ * By hand, since a password may contain characters that end it for a parser: postgres://user:p/a@ss@host. Without one,
+ * the name is the key.
+ */
 function userOf(address: string): string[] {
   const whole = /^[a-z][a-z\d+.-]*:\/\/([^?#]*)@/i.exec(address)?.[1]
   if (whole === undefined) return []

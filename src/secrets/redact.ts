@@ -1,8 +1,8 @@
-// No credential that Reprise handles may be in a journal, a log or an error. Servers do echo keys in their error texts, and tools
-// throw errors with the addresses that they used, so every such text passes through here.
+// No credential that Reprise handles may be in a journal, a log or an error. Servers do echo keys in their error texts,
+// and tools throw errors with the addresses that they used, so every such text passes through here.
 import { removerOf } from './forms.ts'
 import { knownSecrets } from './known.ts'
-import { shapes } from './shapes.ts'
+import { shapes } from './credential-shapes.ts'
 
 let latest: { readonly secrets: readonly string[]; readonly remove: (text: string) => string } | undefined
 

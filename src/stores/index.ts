@@ -1,5 +1,5 @@
-// For those who open stores by hand or write their own. The drivers are loaded when first used: a program that keeps its runs
-// elsewhere never loads node:sqlite.
+// For those who open stores by hand or write their own. The drivers are loaded when first used: a program that keeps
+// its runs elsewhere never loads node:sqlite.
 import '../node-version.ts'
 import type { FileStoreOptions } from './file/file-store.ts'
 import type { SqliteStoreOptions } from './sqlite/sqlite-store.ts'

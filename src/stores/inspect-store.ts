@@ -17,8 +17,8 @@ export interface StoreInspection {
 }
 
 /**
- * Of a path that `storePath` gave for this scheme. Rejects with what the file system or SQLite says when it cannot be read at all, and
- * with STORE_INVALID when another build made it.
+ * Of a path that `storePath` gave for this scheme. Rejects with what the file system or SQLite says when it cannot be
+ * read at all, and with STORE_INVALID when another build made it.
  */
 export async function inspectStore(scheme: 'sqlite' | 'file', path: string): Promise<StoreInspection> {
   const newest = scheme === 'sqlite' ? sqliteFormat : fileFormat

@@ -1,5 +1,5 @@
-// A store that lives as long as its process, for tests and for trying things out. Every operation is done in one synchronous
-// step, which makes it the plainest statement of what the port means.
+// A store that lives as long as its process, for tests and for trying things out. Every operation is done in one
+// synchronous step, which makes it the plainest statement of what the port means.
 import { worksFor } from '../journal/paths.ts'
 import { isEnded } from '../journal/state/state.ts'
 import { oldestFirst } from './cursor.ts'
@@ -50,7 +50,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const url = options.url ?? 'memory:'
   const runs = new Map<RunId, StoredRun>()
   let outputs: StoredOutput[] = []
-  // The highest token of any deleted run: a new run of an old id continues after it, so that an old holder stays fenced out.
+  // The highest token of any deleted run: a new run of an old id continues after it, so that an old holder stays fenced
+  // out.
   let tokenFloor = 0
   let closed = false
   const watchers = createWatchers()

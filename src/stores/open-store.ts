@@ -17,9 +17,9 @@ interface Shared {
 const shared = new Map<string, Shared>()
 
 /**
- * Opens `memory:` (always new), `memory:name`, `file:folder` or `sqlite:path`; a store is given back as it is. The same place
- * opened again in this process is the same store, closed for real by the last who closes it. STORE_INVALID when the URL is not
- * known or the place cannot be written; STORE_NEWER.
+ * Opens `memory:` (always new), `memory:name`, `file:folder` or `sqlite:path`; a store is given back as it is. The same
+ * place opened again in this process is the same store, closed for real by the last who closes it. STORE_INVALID when
+ * the URL is not known or the place cannot be written; STORE_NEWER.
  */
 export async function openStore(url: string | Store): Promise<Store> {
   storeCheck.read('the store', url)
@@ -58,7 +58,10 @@ export const storeCheck: Check<string | Store> = {
   },
 }
 
-/** The file or folder that a URL names; undefined where it names none (`memory:`), or isn't the URL of a store. Nothing is opened. */
+/**
+ * The file or folder that a URL names; undefined where it names none (`memory:`), or isn't the URL of a store. Nothing
+ * is opened.
+ */
 export function storePath(url: string): string | undefined {
   const [, scheme = '', rest = ''] = /^([a-z][a-z+.-]*):(.*)$/is.exec(url) ?? []
   return ['sqlite', 'file'].includes(scheme.toLowerCase()) ? pathOf(url, rest) : undefined

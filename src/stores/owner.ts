@@ -1,7 +1,8 @@
-// Who a process is, so that a run left behind by a killed one can be taken over at once while a run held by a live one cannot.
-// A pid alone says little: pids are used again, and containers count their own. So an owner is host (with machine and pid
-// namespace), boot, pid and the start of the process, and "gone" is only said when it is proven; in doubt, the lease's expiry
-// decides. Threads and copies of the library in one process are owners of their own, but only a whole process can be gone.
+// Who a process is, so that a run left behind by a killed one can be taken over at once while a run held by a live one
+// cannot. A pid alone says little: pids are used again, and containers count their own. So an owner is host (with
+// machine and pid namespace), boot, pid and the start of the process, and "gone" is only said when it is proven; in
+// doubt, the lease's expiry decides. Threads and copies of the library in one process are owners of their own, but only
+// a whole process can be gone.
 import { execFileSync } from 'node:child_process'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -14,7 +15,10 @@ const crypto = (): typeof import('node:crypto') => process.getBuiltinModule('nod
 let current: Owner | undefined
 let machine: string | undefined
 
-/** This process, seen from this copy of the library in this thread, as an owner of leases: the same value while it lives. */
+/**
+ * This process, seen from this copy of the library in this thread, as an owner of leases: the same value while it
+ * lives.
+ */
 export function thisOwner(): Owner {
   current ??= {
     host: hostIdentity(),
@@ -106,7 +110,8 @@ function processState(pid: number): { start: string; ended: boolean } | undefine
       const start = execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim()
       return { start, ended: false }
     }
-    // The name in parentheses may hold spaces and parentheses itself: count fields after the last one (state is field 3).
+    // The name in parentheses may hold spaces and parentheses itself: count fields after the last one (state is field
+    // 3).
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return { start: fields[19] ?? '', ended: fields[0] === 'Z' || fields[0] === 'X' }

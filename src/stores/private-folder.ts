@@ -1,5 +1,5 @@
-// Makes the folder that a store lives in: readable by its owner only, since journals hold what users and models said, and
-// out of version control when it is the project's own `.reprise`.
+// Makes the folder that a store lives in: readable by its owner only, since journals hold what users and models said,
+// and out of version control when it is the project's own `.reprise`.
 import { closeSync, openSync } from 'node:fs'
 import { access, constants, mkdir, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -22,7 +22,9 @@ export async function makePrivateFolder(folder: string): Promise<void> {
   }
 }
 
-/** Node's own way to make several, `recursive`, never ends where a folder is there and takes no other, as below /proc. */
+/**
+ * Node's own way to make several, `recursive`, never ends where a folder is there and takes no other, as below /proc.
+ */
 async function makeFolders(folder: string): Promise<void> {
   if (await isFolder(folder)) return
   const make = (): Promise<unknown> => mkdir(folder, { mode: 0o700 })
@@ -52,8 +54,8 @@ async function ignoreInGit(folder: string): Promise<void> {
 }
 
 /**
- * Makes an empty database file that only its owner can read, unless there is one; SQLite gives its -wal and -shm files the same
- * mode. A file that is there is not even opened: closing it would drop the locks that this process has on it.
+ * Makes an empty database file that only its owner can read, unless there is one; SQLite gives its -wal and -shm files
+ * the same mode. A file that is there is not even opened: closing it would drop the locks that this process has on it.
  */
 export function createPrivately(path: string): void {
   try {

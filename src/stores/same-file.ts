@@ -1,10 +1,11 @@
-// A file that is open stays open when somebody removes it or puts another in its place: what is written then reaches no path any more.
+// A file that is open stays open when somebody removes it or puts another in its place: what is written then reaches no
+// path any more.
 import { statSync } from 'node:fs'
 import { RepriseError } from '../errors.ts'
 
 /**
- * Of a file that this process has just opened, and one beside it that is there from the first check on. What this gives throws
- * STORE_FAILED once a path no longer leads to the file that it led to at first.
+ * Of a file that this process has just opened, and one beside it that is there from the first check on. What this gives
+ * throws STORE_FAILED once a path no longer leads to the file that it led to at first.
  */
 export function sameFile(path: string, beside?: string): () => void {
   const first = new Map([[path, identityOf(path)]])

@@ -1,6 +1,6 @@
-// The port between the engine and whatever keeps journals. A store knows nothing of agents or models: it keeps the exact
-// bytes it is given, in order, and lets one holder at a time write them. What every store promises:
-// - when `append` or `create` resolves, the batch is on disk, whole; when it rejects with anything but OUTCOME_UNKNOWN,
+// The port between the engine and whatever keeps journals. A store knows nothing of agents or models: it keeps the
+// exact bytes it is given, in order, and lets one holder at a time write them. What every store promises: - when
+// `append` or `create` resolves, the batch is on disk, whole; when it rejects with anything but OUTCOME_UNKNOWN,
 //   nothing of it is there;
 // - the check of the lease's token and the write are one: a holder that lost its lease cannot write;
 // - the listing row, output keys, blobs and taken messages of a batch change together with its lines;
@@ -11,7 +11,10 @@ import type { Blob, Owner, RunStatus } from '../journal/entries.ts'
 
 export type { Blob, Owner, RunStatus }
 
-/** Any text. One that ends like `/settle#1` is the run of a task that is a crew and works for the run named before that (`callerOf`). */
+/**
+ * Any text. One that ends like `/settle#1` is the run of a task that is a crew and works for the run named before that
+ * (`callerOf`).
+ */
 export type RunId = string
 
 /** The right to append to a run. `token` grows with every change of hands; the store refuses all but the newest. */
@@ -46,9 +49,14 @@ export interface RunRow {
   readonly updatedAt: string
   /** The run that this one was made from. */
   readonly parent?: RunId
-  /** Opaque to the store: the inputs as JSON text, or nothing where they are too large for a listing. They never change. */
+  /**
+   * Opaque to the store: the inputs as JSON text, or nothing where they are too large for a listing. They never change.
+   */
   readonly inputs: string
-  /** Opaque to the store: whatever else a listing shows, as JSON text. It is written again with every row, so it is small. */
+  /**
+   * Opaque to the store: whatever else a listing shows, as JSON text. It is written again with every row, so it is
+   * small.
+   */
   readonly summary: string
 }
 
@@ -57,7 +65,9 @@ export interface OutputKey {
   readonly task: string
   readonly fingerprint: string
   readonly seq: number
-  /** When it was completed, in ms since 1970, for a run that was made elsewhere. Left out, the store's clock says it. */
+  /**
+   * When it was completed, in ms since 1970, for a run that was made elsewhere. Left out, the store's clock says it.
+   */
   readonly completedAt?: number
 }
 
@@ -109,8 +119,8 @@ export interface Store {
   readonly url: string
 
   /**
-   * Creates a run with its first batch (seq from 1, with a row), and leases it when asked to. `created: false` when a run
-   * of this id is there already: then nothing was written and no lease is given.
+   * Creates a run with its first batch (seq from 1, with a row), and leases it when asked to. `created: false` when a
+   * run of this id is there already: then nothing was written and no lease is given.
    */
   create(
     run: RunRow,
@@ -119,13 +129,14 @@ export interface Store {
   ): Promise<{ created: boolean; lease?: Lease }>
 
   /**
-   * Appends after entry `after`, which is the last that is there, or the last that is noted where lines were lost after it: no
-   * number is given twice. LEASE_LOST when the lease's token is not the newest or the lease was released (an expired
-   * lease that nobody took still appends: fencing, not time, protects the journal). SEQ_CONFLICT when the journal does not end
-   * at `after`. OUTCOME_UNKNOWN when the store cannot tell whether the batch was written: read the tail and see. RUN_ENDED when
-   * the stored row says that the run is cancelled, or that it is completed and the batch does not open it again: by a row of its
-   * own whose status is neither, which is how a completed run continues whose journal a person edited. INBOX_WAITING when the batch
-   * completes the run and leaves a message in its inbox: whoever posted it was told that it was in time.
+   * Appends after entry `after`, which is the last that is there, or the last that is noted where lines were lost after
+   * it: no number is given twice. LEASE_LOST when the lease's token is not the newest or the lease was released (an
+   * expired lease that nobody took still appends: fencing, not time, protects the journal). SEQ_CONFLICT when the
+   * journal does not end at `after`. OUTCOME_UNKNOWN when the store cannot tell whether the batch was written: read the
+   * tail and see. RUN_ENDED when the stored row says that the run is cancelled, or that it is completed and the batch
+   * does not open it again: by a row of its own whose status is neither, which is how a completed run continues whose
+   * journal a person edited. INBOX_WAITING when the batch completes the run and leaves a message in its inbox: whoever
+   * posted it was told that it was in time.
    */
   append(lease: Lease, after: number, batch: Batch): Promise<void>
 
@@ -133,9 +144,9 @@ export interface Store {
   read(run: RunId, after?: number): AsyncIterable<Line>
 
   /**
-   * The newest entry that the store has noted apart from the lines, so that the loss of the last ones is noticed. It is never noted
-   * before its line is on disk, so whoever asks first and reads then finds the line, unless it was lost. Undefined when nothing is
-   * noted: an unknown run, or a store that keeps no note.
+   * The newest entry that the store has noted apart from the lines, so that the loss of the last ones is noticed. It is
+   * never noted before its line is on disk, so whoever asks first and reads then finds the line, unless it was lost.
+   * Undefined when nothing is noted: an unknown run, or a store that keeps no note.
    */
   lastNoted(run: RunId): Promise<NotedEnd | undefined>
 
@@ -155,14 +166,15 @@ export interface Store {
   ): Promise<{ run: RunId; seq: number } | undefined>
 
   /**
-   * Takes the lease of a run, with a token higher than any before. RUN_HELD, naming the owner, while another live owner's lease
-   * lasts. The same owner, or anyone on the same host once the owning process is gone, takes over at once. RUN_NOT_FOUND.
+   * Takes the lease of a run, with a token higher than any before. RUN_HELD, naming the owner, while another live
+   * owner's lease lasts. The same owner, or anyone on the same host once the owning process is gone, takes over at
+   * once. RUN_NOT_FOUND.
    */
   acquire(run: RunId, owner: Owner, ttlMs: number): Promise<Lease>
 
   /**
-   * Leases up to `limit` runs of these crews that wait for a worker: queued ones, running ones without a live lease, and
-   * suspended ones with messages. Oldest first. Never gives one run to two callers.
+   * Leases up to `limit` runs of these crews that wait for a worker: queued ones, running ones without a live lease,
+   * and suspended ones with messages. Oldest first. Never gives one run to two callers.
    */
   claim(owner: Owner, ttlMs: number, crews: readonly CrewVersion[], limit: number): Promise<Lease[]>
 
@@ -175,22 +187,25 @@ export interface Store {
   /** Who holds a run now, if anybody does: an expired lease, or one of a process that is gone, is nobody's. */
   holder(run: RunId): Promise<Owner | undefined>
 
-  /** Leaves a message. 'exists' when one with this id was ever posted; 'ended' when the run is completed or cancelled. RUN_NOT_FOUND. */
+  /**
+   * Leaves a message. 'exists' when one with this id was ever posted; 'ended' when the run is completed or cancelled.
+   * RUN_NOT_FOUND.
+   */
   post(run: RunId, message: Message): Promise<'posted' | 'exists' | 'ended'>
 
   /** The messages not yet taken, oldest first. */
   inbox(run: RunId): Promise<Message[]>
 
   /**
-   * Yields when a run (or, without one, any run) may have changed: an append, a message, a release. A hint only: it may come
-   * for nothing, and several changes may give one; for the release by another process none may come, as for an expired lease.
-   * Ends when the signal aborts.
+   * Yields when a run (or, without one, any run) may have changed: an append, a message, a release. A hint only: it may
+   * come for nothing, and several changes may give one; for the release by another process none may come, as for an
+   * expired lease. Ends when the signal aborts.
    */
   watch(run: RunId | undefined, signal: AbortSignal): AsyncIterable<void>
 
   /**
-   * Removes a run with the runs that work for it, and all that belongs to them. RUN_HELD while one of them is leased: then all of them
-   * stay. An unknown run isn't an error.
+   * Removes a run with the runs that work for it, and all that belongs to them. RUN_HELD while one of them is leased:
+   * then all of them stay. An unknown run isn't an error.
    */
   delete(run: RunId): Promise<void>
 

@@ -1,5 +1,6 @@
-// Wakes those who wait for changes of a run. Hints only: many changes may become one, and a hint may come for nothing, but a
-// change after the call of `watch` is never missed, so a watcher is registered when it is made, not when it is first read.
+// Wakes those who wait for changes of a run. Hints only: many changes may become one, and a hint may come for nothing,
+// but a change after the call of `watch` is never missed, so a watcher is registered when it is made, not when it is
+// first read.
 import type { RunId } from './store.ts'
 
 export interface Watchers {

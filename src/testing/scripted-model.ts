@@ -1,5 +1,5 @@
-// A model that answers from a script, by what the conversation says and not by how often it was asked. So it gives the same
-// answers in a second process that resumes what a first one started, whatever was already done.
+// A model that answers from a script, by what the conversation says and not by how often it was asked. So it gives the
+// same answers in a second process that resumes what a first one started, whatever was already done.
 import { createHash } from 'node:crypto'
 import { RepriseError } from '../errors.ts'
 import type { Json } from '../journal/json.ts'
@@ -40,8 +40,8 @@ export interface ScriptedCall {
 export type ScriptedModel = LanguageModelV4 & { readonly calls: readonly ScriptedCall[] }
 
 /**
- * A language model of the AI SDK that answers with the first entry that matches. When none does, the call fails for good with an
- * error that shows the last message and the script's patterns.
+ * A language model of the AI SDK that answers with the first entry that matches. When none does, the call fails for
+ * good with an error that shows the last message and the script's patterns.
  *
  * ```ts
  * const model = scriptedModel([
@@ -104,7 +104,8 @@ function matches(entry: ScriptEntry, conversation: Conversation): boolean {
   return !calls.every((call) => made.includes(callText(call)))
 }
 
-// search, and not test: a pattern with the flag g would remember where it stopped, and so depend on how often it was asked.
+// search, and not test: a pattern with the flag g would remember where it stopped, and so depend on how often it was
+// asked.
 function holds(text: string, pattern: string | RegExp): boolean {
   return typeof pattern === 'string' ? text.includes(pattern) : text.search(pattern) !== -1
 }

@@ -1,4 +1,5 @@
-// How wide a text is on a terminal, counted in what a reader sees as one character. Doesn't need Node: the page uses it too.
+// How wide a text is on a terminal, counted in what a reader sees as one character. Doesn't need Node: the page uses it
+// too.
 
 /** How many columns a line takes on a terminal: two for East Asian wide characters and for emoji. */
 export function columns(text: string): number {

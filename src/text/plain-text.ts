@@ -1,11 +1,14 @@
-// Text from models, tools and inputs may contain anything, including sequences that move a terminal's cursor, rename its window or write its
-// clipboard. Everything that is printed passes through `plain`.
+// Text from models, tools and inputs may contain anything, including sequences that move a terminal's cursor, rename
+// its window or write its clipboard. Everything that is printed passes through `plain`.
 import { stripVTControlCharacters } from 'node:util'
 import { columns, cutToWidth } from './columns.ts'
 
 export { columns }
 
-/** Without escape sequences, control characters (except line feed and tab) and the marks that change the direction of a text. */
+/**
+ * Without escape sequences, control characters (except line feed and tab) and the marks that change the direction of a
+ * text.
+ */
 export function plain(text: string): string {
   const stripped = stripVTControlCharacters(text.replaceAll('\r\n', '\n'))
   // oxlint-disable-next-line no-control-regex

@@ -26,7 +26,9 @@ export interface ToolOptions<S extends SchemaInput, R> {
   readonly version?: string
   /** Past this a call is given up: an error for `read` and `idempotent`, a doubt for `once`. */
   readonly maxSeconds?: number
-  /** Only with effect `read`: within a run, an equal call is given what an earlier one returned. Errors are not kept. */
+  /**
+   * Only with effect `read`: within a run, an equal call is given what an earlier one returned. Errors are not kept.
+   */
   readonly cache?: boolean
 }
 

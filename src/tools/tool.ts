@@ -1,5 +1,5 @@
-// What a tool is to the engine: a name, a schema, an effect and a function. The effect says what calling it again means, and
-// so what may be done about a call whose outcome was not recorded.
+// What a tool is to the engine: a name, a schema, an effect and a function. The effect says what calling it again
+// means, and so what may be done about a call whose outcome was not recorded.
 import { wrong } from '../checks.ts'
 import { messageOf, RepriseError } from '../errors.ts'
 import type { Json } from '../journal/json.ts'
@@ -28,15 +28,18 @@ export interface ToolContext {
 }
 
 /**
- * The bytes of a file among the run's inputs: by its value there, or by its name, which is how a model knows it. INPUT_INVALID
- * when the run has no such file, or several of that name; BLOB_MISSING.
+ * The bytes of a file among the run's inputs: by its value there, or by its name, which is how a model knows it.
+ * INPUT_INVALID when the run has no such file, or several of that name; BLOB_MISSING.
  */
 export type ReadFile = (file: Json | undefined) => Promise<Uint8Array>
 
 /** What `settle` found out about a call whose outcome was not recorded. */
 export type Settlement = { readonly happened: true; readonly result: unknown } | { readonly happened: false }
 
-/** A tool that is ready for an agent. Made by `tool()`. Methods, not properties, so that tools of any input fit one list. */
+/**
+ * A tool that is ready for an agent. Made by `tool()`. Methods, not properties, so that tools of any input fit one
+ * list.
+ */
 export interface Tool<Input = never, Result = unknown> {
   readonly name: string
   readonly description: string
@@ -63,8 +66,8 @@ export type ToolLabel = {
 export type Tools = readonly Tool[] | { readonly [name: string]: Tool | AiTool }
 
 /**
- * Makes a tool, or labels a plain AI SDK tool with a name and an effect. CREW_INVALID, OPTION_INVALID, OPTION_UNKNOWN or SCHEMA_INVALID
- * at once.
+ * Makes a tool, or labels a plain AI SDK tool with a name and an effect. CREW_INVALID, OPTION_INVALID, OPTION_UNKNOWN
+ * or SCHEMA_INVALID at once.
  */
 export function tool<S extends SchemaInput, R>(options: ToolOptions<S, R>): Tool<InferOutput<S>, R>
 export function tool(aiTool: AiTool, label: ToolLabel): Tool

@@ -1,4 +1,5 @@
-// `reprise complete -- <words>`, which shells call while somebody types: it never says what went wrong, never asks, and makes no store.
+// `reprise complete -- <words>`, which shells call while somebody types: it never says what went wrong, never asks, and
+// makes no store.
 import { createProgram } from '../program.ts'
 import { plain } from '../../text/plain-text.ts'
 import { complete } from './complete.ts'

@@ -1,6 +1,7 @@
-// What may stand in place of the last of some words: commands and options from the table, runs, tasks, questions and crews from the store.
+// What may stand in place of the last of some words: commands and options from the table, runs, tasks, questions and
+// crews from the store.
 import type { Argument, Command as Program, Option } from 'commander'
-import { storedValues } from './stored-values.ts'
+import { storedValues } from './complete-stored.ts'
 
 export interface Candidate {
   readonly value: string
@@ -17,7 +18,10 @@ export interface Typed {
   readonly option?: string | undefined
 }
 
-/** `words` are those behind `reprise`; the last one is being typed, and may be empty. `files`: the shell knows these best. */
+/**
+ * `words` are those behind `reprise`; the last one is being typed, and may be empty. `files`: the shell knows these
+ * best.
+ */
 export async function complete(program: Program, words: readonly string[]): Promise<readonly Candidate[] | 'files'> {
   const { option, ...typed } = walk(program, words.slice(0, -1))
   const word = words.at(-1) ?? ''

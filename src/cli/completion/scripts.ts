@@ -1,11 +1,11 @@
-// What a shell has to be told so that Tab works: it asks `reprise complete -- <words>` and shows the lines that come back, each a value, a
-// tab and a note. The one line `:files` means that a file belongs there.
+// What a shell has to be told so that Tab works: it asks `reprise complete -- <words>` and shows the lines that come
+// back, each a value, a tab and a note. The one line `:files` means that a file belongs there.
 
 export type Shell = 'bash' | 'zsh' | 'fish'
 
 export const scripts: { readonly [shell in Shell]: string } = {
-  // words are cut at spaces alone: bash's own cut at : and = would tear ids and --option=value apart. What bash has cut off is
-  // taken off the answers again.
+  // words are cut at spaces alone: bash's own cut at : and = would tear ids and --option=value apart. What bash has cut
+  // off is taken off the answers again.
   bash: `# Completion of reprise for bash. In ~/.bashrc: source <(reprise completion bash)
 _reprise() {
   local line=\${COMP_LINE:0:COMP_POINT} word reply breaks cut value

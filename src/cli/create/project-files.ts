@@ -1,5 +1,5 @@
-// The files of a new project: those of templates/, as they are but for the name, and the ones that depend on the model and on
-// the version of Reprise that makes them.
+// The files of a new project: those of templates/, as they are but for the name, and the ones that depend on the model
+// and on the version of Reprise that makes them.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -58,7 +58,10 @@ export function keyVariable(model: string): string | undefined {
   return parseModel(model).provider.keyVariable
 }
 
-/** What this reads of Reprise's own package.json: the versions that a project is to have are those that Reprise is tested with. */
+/**
+ * What this reads of Reprise's own package.json: the versions that a project is to have are those that Reprise is
+ * tested with.
+ */
 interface Manifest {
   readonly version: string
   readonly engines: object

@@ -1,4 +1,5 @@
-// Writing a project all or nothing: its files are put into a folder beside the place, which is moved there when all are written.
+// Writing a project all or nothing: its files are put into a folder beside the place, which is moved there when all are
+// written.
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { messageOf } from '../../errors.ts'

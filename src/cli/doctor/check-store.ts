@@ -1,5 +1,5 @@
-// Whether runs can be kept and found: where the store is and who says so, whether it can be written, and what is in it. Nothing is made,
-// and nothing is left behind.
+// Whether runs can be kept and found: where the store is and who says so, whether it can be written, and what is in it.
+// Nothing is made, and nothing is left behind.
 import { defaultStoreUrl } from '../../crew/verbs/default-store.ts'
 import { environment } from '../../environment.ts'
 import { messageOf } from '../../errors.ts'

@@ -1,5 +1,5 @@
-// `reprise doctor`: looks at all that a crew needs to run here, and says what to do about what is missing. No model is asked, and
-// nothing is written.
+// `reprise doctor`: looks at all that a crew needs to run here, and says what to do about what is missing. No model is
+// asked, and nothing is written.
 import { checkCrew } from './check-crew.ts'
 import { checkStore } from './check-store.ts'
 import { checkSurroundings } from './check-surroundings.ts'

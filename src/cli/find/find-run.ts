@@ -1,5 +1,5 @@
-// From what a person types to a run: its id, the beginning of its id, or `latest`. Where that is missing or fits several, the person at
-// the terminal picks one.
+// From what a person types to a run: its id, the beginning of its id, or `latest`. Where that is missing or fits
+// several, the person at the terminal picks one.
 import { defined } from '../../defined.ts'
 import { isBacktest } from '../../engine/history/backtest-name.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
@@ -17,8 +17,8 @@ const mostListed = 500
 type Fits = (row: RunRow) => boolean | Promise<boolean>
 
 /**
- * RUN_NOT_FOUND, also for a run of another crew than `crew`; a usage error that lists the runs when several begin like that and nobody can
- * be asked. `crew` narrows down `latest`, and with `fits` the runs of the list.
+ * RUN_NOT_FOUND, also for a run of another crew than `crew`; a usage error that lists the runs when several begin like
+ * that and nobody can be asked. `crew` narrows down `latest`, and with `fits` the runs of the list.
  */
 export async function findRun(
   store: Store,
@@ -59,7 +59,10 @@ async function anyRun(store: Store, crew: string | undefined, fits: Fits): Promi
   return pickRun(store, 'Which run?', rows)
 }
 
-/** One of the crew's unfinished runs, where there are several and somebody can be asked; else undefined, which means the latest. */
+/**
+ * One of the crew's unfinished runs, where there are several and somebody can be asked; else undefined, which means the
+ * latest.
+ */
 export async function pickUnfinished(store: Store, crew: string): Promise<string | undefined> {
   if (!canAsk()) return undefined
   const rows = await someRows(store, crew, isUnfinished)
@@ -91,7 +94,9 @@ async function pickRun(store: Store, title: string, rows: readonly RunRow[]): Pr
   throw new UsageError('no run was picked; name one', { next: { act: 'runs' } })
 }
 
-/** For what cannot be undone: the beginning of an id is enough only where a person is asked whether that run is meant. */
+/**
+ * For what cannot be undone: the beginning of an id is enough only where a person is asked whether that run is meant.
+ */
 export async function findWhole(store: Store, name: string | undefined, asked: boolean): Promise<RunRow> {
   const row = await findRun(store, name)
   if (asked || name === undefined || row.run === name || name === 'latest') return row

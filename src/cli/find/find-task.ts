@@ -1,5 +1,5 @@
-// From what a person types to a task: its name, its id, or the beginning of either that no other task has. Where that is missing or
-// fits several, the person at the terminal picks one.
+// From what a person types to a task: its name, its id, or the beginning of either that no other task has. Where that
+// is missing or fits several, the person at the terminal picks one.
 import type { Crew } from '../../crew/crew.ts'
 import { findTask } from '../../crew/result/result.ts'
 import type { Task } from '../../crew/task.ts'

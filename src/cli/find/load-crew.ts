@@ -56,7 +56,10 @@ async function load(path: string): Promise<{ readonly [name: string]: unknown }>
   }
 }
 
-/** A module that ends the process, or waits for what never comes, would end the command without a word and with a code of its own. */
+/**
+ * A module that ends the process, or waits for what never comes, would end the command without a word and with a code
+ * of its own.
+ */
 async function importWhole(url: string): Promise<{ readonly [name: string]: unknown }> {
   const { promise: stuck, reject } = Promise.withResolvers<never>()
   const onIdle = (): void => reject(new Error('a top-level await in it never ends'))

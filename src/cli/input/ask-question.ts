@@ -1,4 +1,5 @@
-// A run's question, put to the person at the terminal: what it is about, the decisions that it takes, and what each decision needs.
+// A run's question, put to the person at the terminal: what it is about, the decisions that it takes, and what each
+// decision needs.
 import { decisions } from '../../engine/people/questions.ts'
 import { messageOf } from '../../errors.ts'
 import type { Answer, Question } from '../../journal/entries.ts'
@@ -13,8 +14,8 @@ import type { Channel, Terminal } from '../terminal/terminal.ts'
 import { wrap } from '../../text/wrap.ts'
 
 /**
- * Undefined when the person would rather not say (Esc, Ctrl-C) or `person.signal` was aborted: the question stays open. The answer fits the question;
- * who gave it is for the caller to add. Only where `canAsk()`.
+ * Undefined when the person would rather not say (Esc, Ctrl-C) or `person.signal` was aborted: the question stays open.
+ * The answer fits the question; who gave it is for the caller to add. Only where `canAsk()`.
  */
 export async function askQuestion(
   { loud }: Pick<Terminal, 'loud'>,
@@ -71,7 +72,9 @@ const meanings: { readonly [K in Question['kind']]: { readonly [decision: string
   limit: { raise: 'go on with a higher limit', fail },
 }
 
-/** Asks again until it fits. Undefined: cancelled. `given` is left out where nothing was typed and nothing is needed. */
+/**
+ * Asks again until it fits. Undefined: cancelled. `given` is left out where nothing was typed and nothing is needed.
+ */
 async function askField(
   channel: Channel,
   question: Question,

@@ -1,5 +1,5 @@
-// Times as they are typed: an age (`90m`, `12h`, `30d`, `2w`), a day, or a day with a time. Without a zone they are local, as all
-// that is printed is.
+// Times as they are typed: an age (`90m`, `12h`, `30d`, `2w`), a day, or a day with a time. Without a zone they are
+// local, as all that is printed is.
 import { UsageError } from '../exit-codes.ts'
 
 const units: { readonly [unit: string]: number } = { m: 60, h: 3_600, d: 86_400, w: 604_800 }

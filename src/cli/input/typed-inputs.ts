@@ -1,5 +1,5 @@
-// Inputs as they are typed: `name=text`, `name=@file` for a file's text, `name@=file` for the file itself, `name:=json` for anything
-// else that is not a text.
+// Inputs as they are typed: `name=text`, `name=@file` for a file's text, `name@=file` for the file itself, `name:=json`
+// for anything else that is not a text.
 import { readFileSync } from 'node:fs'
 import { file as inputFile } from '../../crew/file.ts'
 import { messageOf } from '../../errors.ts'

@@ -1,11 +1,15 @@
-// A person's outputs in place of tasks' own, as they are typed: text for a task whose output is a text, JSON for one with a schema.
+// A person's outputs in place of tasks' own, as they are typed: text for a task whose output is a text, JSON for one
+// with a schema.
 import type { Crew } from '../../crew/crew.ts'
 import type { Task } from '../../crew/task.ts'
 import { UsageError } from '../exit-codes.ts'
 import { findCrewTask } from '../find/find-task.ts'
 import { parseJson, readText } from './typed-inputs.ts'
 
-/** By the name of the task, from `task=text`, `task=@file` and `task:=json`. TASK_NOT_FOUND; a usage error for two of one task. */
+/**
+ * By the name of the task, from `task=text`, `task=@file` and `task:=json`. TASK_NOT_FOUND; a usage error for two of
+ * one task.
+ */
 export async function outputsOf(crew: Crew, pairs: readonly string[] = []): Promise<Map<string, unknown>> {
   const outputs = new Map<string, unknown>()
   for (const pair of pairs) {

@@ -1,4 +1,5 @@
-// The tree of a run as lines for a terminal of a given size: what is running is always there, the rest as far as there is room.
+// The tree of a run as lines for a terminal of a given size: what is running is always there, the rest as far as there
+// is room.
 import { columns } from '../../text/columns.ts'
 import { plain, shorten } from '../../text/plain-text.ts'
 import type { Format, Piece } from '../terminal/terminal.ts'
@@ -121,7 +122,9 @@ interface Group {
   readonly said: readonly Line[]
 }
 
-/** With less of what models say, then with those alone that are around the one at work, or where the run has come to. */
+/**
+ * With less of what models say, then with those alone that are around the one at work, or where the run has come to.
+ */
 function fit(groups: readonly Group[], room: number): Line[] {
   const all = groups.flatMap(({ line, said }) => [line, ...said])
   if (all.length <= room) return all

@@ -1,5 +1,6 @@
-// What is to be seen of a run while it is executed: its tasks as a tree, each with its state, what it is at, how long it has taken
-// and what it has cost. Folded from the entries, as everything is; only times and the words of models come from elsewhere.
+// What is to be seen of a run while it is executed: its tasks as a tree, each with its state, what it is at, how long
+// it has taken and what it has cost. Folded from the entries, as everything is; only times and the words of models come
+// from elsewhere.
 import type { Delta } from '../../engine/follow/listeners.ts'
 import { costOfTask } from '../../engine/plan/estimate.ts'
 import { readRun } from '../../engine/read/read-run.ts'

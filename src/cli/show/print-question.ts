@@ -1,4 +1,5 @@
-// The open questions of a run for people who answer them later: the text, and below it the command, on a line of its own to be copied.
+// The open questions of a run for people who answer them later: the text, and below it the command, on a line of its
+// own to be copied.
 import { answering } from '../../engine/people/questions.ts'
 import type { Question } from '../../journal/entries.ts'
 import { taskOf } from '../../journal/paths.ts'

@@ -1,6 +1,6 @@
-// What a person sees of a run while this process executes it: a tree that changes in place on a terminal, a line per entry elsewhere,
-// nothing with --quiet. It looks at the journal through the store: what is shown is on disk, and a kickoff, a resume and a replay
-// need nothing of their own.
+// What a person sees of a run while this process executes it: a tree that changes in place on a terminal, a line per
+// entry elsewhere, nothing with --quiet. It looks at the journal through the store: what is shown is on disk, and a
+// kickoff, a resume and a replay need nothing of their own.
 import { describeEntry } from '../../crew/result/log.ts'
 import type { Run } from '../../crew/run.ts'
 import type { Entry } from '../../journal/entries.ts'
@@ -75,7 +75,10 @@ function liveProgress(block: Block, tree: ReturnType<typeof createTree>): Progre
   }
 }
 
-/** Prints a line per entry, with the time since the first one before it. How the run ended is not for here: the command says that. */
+/**
+ * Prints a line per entry, with the time since the first one before it. How the run ended is not for here: the command
+ * says that.
+ */
 function progressLines(channel: Channel): (entry: Entry, run: string) => void {
   let begin: number | undefined
   return (entry, run) => {

@@ -1,5 +1,6 @@
-// Lines at the bottom of a terminal that are drawn over and over, while everything else that is printed goes above them. The cursor
-// is never hidden and no mode of the terminal is changed: a process that is killed leaves nothing to be put right.
+// Lines at the bottom of a terminal that are drawn over and over, while everything else that is printed goes above
+// them. The cursor is never hidden and no mode of the terminal is changed: a process that is killed leaves nothing to
+// be put right.
 import { columns, cutToWidth } from '../../text/columns.ts'
 import { plain } from '../../text/plain-text.ts'
 import type { Paint, Piece } from './terminal.ts'
@@ -9,7 +10,9 @@ export interface Block extends Disposable {
   size(): { readonly width: number; readonly height: number }
   /** In place of what was drawn before. Lines are cut to the width of the terminal. */
   draw(lines: readonly (readonly Piece[])[]): void
-  /** Takes the lines away, so that somebody can be asked something, and leaves the terminal alone until the next `draw`. */
+  /**
+   * Takes the lines away, so that somebody can be asked something, and leaves the terminal alone until the next `draw`.
+   */
   clear(): void
 }
 
@@ -81,8 +84,9 @@ export function openBlock(stream: NodeJS.WriteStream, others: readonly NodeJS.Wr
 }
 
 /**
- * Empties the rows above the cursor, and leaves it in the first of them. Row by row: what is erased from the first row of the screen
- * down is kept by some terminals (tmux) among the lines that were scrolled off, a copy for each time that something is drawn.
+ * Empties the rows above the cursor, and leaves it in the first of them. Row by row: what is erased from the first row
+ * of the screen down is kept by some terminals (tmux) among the lines that were scrolled off, a copy for each time that
+ * something is drawn.
  */
 export function takeBack(rows: number): string {
   return rows === 0 ? '' : `\r${'\u001b[A\u001b[2K'.repeat(rows)}`

@@ -1,8 +1,12 @@
-// Asking before something is spent or deleted. Only a person at a terminal is asked: a script said what it wants by calling.
+// Asking before something is spent or deleted. Only a person at a terminal is asked: a script said what it wants by
+// calling.
 import { askLine, canAsk, thePerson } from './ask-line.ts'
 import type { Channel } from './terminal.ts'
 
-/** True when nobody can be asked, or `yes` was said beforehand. Ctrl-C, Ctrl-D, Esc and everything but y and yes mean no. */
+/**
+ * True when nobody can be asked, or `yes` was said beforehand. Ctrl-C, Ctrl-D, Esc and everything but y and yes mean
+ * no.
+ */
 export async function confirm(question: string, { yes, err }: { yes: boolean; err: Channel }): Promise<boolean> {
   if (yes || !canAsk()) return true
   const answer = await askLine(`${question} [y/N] `, thePerson())

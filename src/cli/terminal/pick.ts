@@ -1,5 +1,5 @@
-// Picking one of a list at a terminal: with the arrow keys, by typing a part of it, or by its number. Esc and Ctrl-C pick none.
-// What is drawn is plain, fits the terminal, and is taken away again when something was picked.
+// Picking one of a list at a terminal: with the arrow keys, by typing a part of it, or by its number. Esc and Ctrl-C
+// pick none. What is drawn is plain, fits the terminal, and is taken away again when something was picked.
 import { emitKeypressEvents, type Interface } from 'node:readline'
 import { styleText } from 'node:util'
 import type { Person } from './ask-line.ts'

@@ -1,4 +1,5 @@
-// Rows under headings, aligned, and no wider than the terminal: the columns that may shrink are cut, the others never are.
+// Rows under headings, aligned, and no wider than the terminal: the columns that may shrink are cut, the others never
+// are.
 import { columns, shorten } from '../../text/plain-text.ts'
 import type { Channel, Format, Piece } from './terminal.ts'
 

@@ -1,5 +1,5 @@
-// Where a command prints: data to the standard output, progress and prose to the standard error output. Only here are escape
-// sequences written, and whatever is printed was made plain before.
+// Where a command prints: data to the standard output, progress and prose to the standard error output. Only here are
+// escape sequences written, and whatever is printed was made plain before.
 import { styleText } from 'node:util'
 import { environment } from '../../environment.ts'
 import { openBlock, type Block } from './block.ts'
@@ -32,7 +32,10 @@ export interface Terminal {
   readonly loud: Channel
   /** One JSON object on one line of the standard output. */
   record(value: object): void
-  /** Lines on the standard error output that change in place; undefined when quiet, and where that is no terminal, or one that cannot. */
+  /**
+   * Lines on the standard error output that change in place; undefined when quiet, and where that is no terminal, or
+   * one that cannot.
+   */
   openBlock(): Block | undefined
 }
 

@@ -1,4 +1,5 @@
-// The fingerprint of a task for an agent: what is sent to models, who and what may have a part in the answer, and what code may see of the inputs.
+// The fingerprint of a task for an agent: what is sent to models, who and what may have a part in the answer, and what
+// code may see of the inputs.
 import type { AgentDefinition, CoworkerDefinition, Inputs, Outputs } from '../../engine/definition.ts'
 import type { Fingerprint } from '../../journal/entries.ts'
 import { filesIn } from '../../journal/files.ts'
@@ -59,7 +60,10 @@ export function textsFrom(context: readonly string[], outputs: Outputs): [task: 
   })
 }
 
-/** Whether code may see an input that no text uses: a guardrail that is a function is shown all, a tool can read all files. */
+/**
+ * Whether code may see an input that no text uses: a guardrail that is a function is shown all, a tool can read all
+ * files.
+ */
 function codeSees({ guardrails, tools, helpers }: AgentTask, input: Json | undefined): boolean {
   const all = [...guardrails, ...helpers.flatMap(({ agent }) => (agent.identity as Agent).guardrails)]
   if (all.some((guardrail) => typeof guardrail === 'function')) return true

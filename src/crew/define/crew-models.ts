@@ -1,4 +1,5 @@
-// Which models a crew may ask: those of its agents and its manager, of agents that they hand work to, and of crews that are tasks.
+// Which models a crew may ask: those of its agents and its manager, of agents that they hand work to, and of crews that
+// are tasks.
 import type { CrewDefinition, TaskDefinition } from '../../engine/definition.ts'
 import { everyCoworker } from './define-agent.ts'
 

@@ -1,5 +1,5 @@
-// From what users write to what the engine executes: agents found, contexts resolved, texts rendered, fingerprints taken.
-// A crew that cannot work is refused here, when it is put together.
+// From what users write to what the engine executes: agents found, contexts resolved, texts rendered, fingerprints
+// taken. A crew that cannot work is refused here, when it is put together.
 import type { TaskDefinition } from '../../engine/definition.ts'
 import { RepriseError } from '../../errors.ts'
 import { filesIn } from '../../journal/files.ts'
@@ -83,7 +83,10 @@ interface Doers {
   readonly lent?: readonly Tool[] | undefined
 }
 
-/** A manager does nothing itself: it hands each task to the agents, or to the one that the task names, with the task's tools. */
+/**
+ * A manager does nothing itself: it hands each task to the agents, or to the one that the task names, with the task's
+ * tools.
+ */
 function whoDoes(task: Task, agents: readonly Agent[], manager: Agent | undefined): Doers {
   if (manager)
     return { agent: manager, tools: [], coworkers: task.agent ? [task.agent] : agents, agents, lent: task.tools }

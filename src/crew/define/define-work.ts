@@ -84,7 +84,10 @@ function crewFields({ tasks, process, callbacks }: CrewDefinition): Field[] {
   ]
 }
 
-/** Left out, the crew is given the inputs of the run; an object is all that it is given; a function sees all that there is. */
+/**
+ * Left out, the crew is given the inputs of the run; an object is all that it is given; a function sees all that there
+ * is.
+ */
 function childInputFields(task: Task, inputs: Inputs, all: () => Field[]): Field[] {
   const declared = task.child?.inputs
   if (declared === undefined) return inputFields(inputs)

@@ -1,5 +1,5 @@
-// Names and ids that are the same in every process. A task is known by its name; one without a name is known by its texts, and
-// so becomes another task when they change.
+// Names and ids that are the same in every process. A task is known by its name; one without a name is known by its
+// texts, and so becomes another task when they change.
 import { createHash } from 'node:crypto'
 
 /** A UUID (version 8: by our own rule) from words; equal words, equal id. */

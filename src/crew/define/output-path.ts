@@ -1,5 +1,6 @@
-// Where a task's output is written: a path inside the working folder, templated with inputs. What can be seen of it without looking
-// at the disk is checked here, of the template when the task is made and of the path before anything is spent.
+// Where a task's output is written: a path inside the working folder, templated with inputs. What can be seen of it
+// without looking at the disk is checked here, of the template when the task is made and of the path before anything is
+// spent.
 import type { Inputs, TaskDefinition } from '../../engine/definition.ts'
 import { RepriseError } from '../../errors.ts'
 import { fileOf } from '../../journal/files.ts'
@@ -23,7 +24,9 @@ export const outputFileCheck: Check<string> = {
   },
 }
 
-/** The path, with `/` between its parts. INPUT_MISSING; INPUT_INVALID when an input leads it out of the working folder. */
+/**
+ * The path, with `/` between its parts. INPUT_MISSING; INPUT_INVALID when an input leads it out of the working folder.
+ */
 function outputPath(template: string, inputs: Inputs, task: string): string {
   const where = `outputFile of task ${task}`
   const used = placeholders(template).flatMap((name) => {

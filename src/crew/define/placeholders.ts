@@ -1,5 +1,5 @@
-// `{name}` in a text stands for an input. `{{` is a literal brace, as is the `}}` that closes one; braces that hold no identifier
-// (JSON, for one) stay as they are. The parser exists twice, for values and for types, and both must agree.
+// `{name}` in a text stands for an input. `{{` is a literal brace, as is the `}}` that closes one; braces that hold no
+// identifier (JSON, for one) stay as they are. The parser exists twice, for values and for types, and both must agree.
 import { RepriseError } from '../../errors.ts'
 import { inText } from '../../journal/files.ts'
 import type { Json } from '../../journal/json.ts'
@@ -11,7 +11,9 @@ export function placeholders(text: string): string[] {
   return [...new Set([...text.matchAll(pattern)].flatMap((match) => (match[1] === undefined ? [] : [match[1]])))]
 }
 
-/** The text with its inputs. Lists and objects become JSON, a file its mark. INPUT_MISSING names one that is not there. */
+/**
+ * The text with its inputs. Lists and objects become JSON, a file its mark. INPUT_MISSING names one that is not there.
+ */
 export function interpolate(text: string, inputs: { readonly [name: string]: Json }, where: string): string {
   let open = 0
   return text.replaceAll(pattern, (found, name: string | undefined) => {
@@ -42,7 +44,10 @@ function missing(name: string, where: string): RepriseError {
 /** Stands in for the names of a text that is not known at compile time. */
 export type Unknowable = '{unknown at compile time}'
 
-/** The names that a text uses; of one with holes, `Facts of ${notes}`, those that can be seen, and whatever the holes bring. */
+/**
+ * The names that a text uses; of one with holes, `Facts of ${notes}`, those that can be seen, and whatever the holes
+ * bring.
+ */
 export type Placeholders<T extends string> = T extends string
   ? Parse<T> | (HasHoles<T> extends true ? Unknowable : never)
   : never

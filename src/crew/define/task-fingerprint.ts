@@ -1,5 +1,5 @@
-// The fingerprint of a task: digests, field by field, of what its result depends on. Which options of a crew are in one, and why the others
-// are not: docs/explanation/stale.md.
+// The fingerprint of a task: digests, field by field, of what its result depends on. Which options of a crew are in
+// one, and why the others are not: docs/explanation/stale.md.
 import type { Inputs } from '../../engine/definition.ts'
 import { digest } from '../../journal/hash.ts'
 import type { Fingerprint } from '../../journal/entries.ts'

@@ -1,5 +1,5 @@
-// Every word that a crew says to a model, in one place. Changing one changes what is sent, but not a task's fingerprint:
-// that covers what users declare.
+// Every word that a crew says to a model, in one place. Changing one changes what is sent, but not a task's
+// fingerprint: that covers what users declare.
 
 import type { RenderedTask } from '../../engine/definition.ts'
 

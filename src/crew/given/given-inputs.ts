@@ -16,8 +16,8 @@ export interface GivenInputs {
 }
 
 /**
- * INPUT_INVALID with the path of the first thing that JSON does not carry: a Date, bigint, NaN, Map or cycle; or of a file that cannot
- * be used.
+ * INPUT_INVALID with the path of the first thing that JSON does not carry: a Date, bigint, NaN, Map or cycle; or of a
+ * file that cannot be used.
  */
 export async function readInputs(given: unknown, what = 'inputs'): Promise<GivenInputs> {
   const files = new Map<string, Uint8Array>()
@@ -75,8 +75,8 @@ function checked(given: unknown, what: string, standFor: (file: InputFile, at: s
 }
 
 /**
- * The inputs to use. What was shown as a file of `stored`, the inputs of a run, is that file again. With `restore`, so is one whose
- * original is gone and that stands at the same place there; else INPUT_INVALID for it.
+ * The inputs to use. What was shown as a file of `stored`, the inputs of a run, is that file again. With `restore`, so
+ * is one whose original is gone and that stands at the same place there; else INPUT_INVALID for it.
  */
 export function settled({ inputs, gone }: GivenInputs, stored: Inputs = {}, restore = false): Inputs {
   const known = new Set(filesIn(stored).map(({ hash }) => hash))

@@ -14,7 +14,10 @@ export type NeedsInputs<Names extends string> = string extends Names
     ? false
     : true
 
-/** The inputs of texts whose placeholders are `Names`. Where not all texts are known at compile time, any further name is let through. */
+/**
+ * The inputs of texts whose placeholders are `Names`. Where not all texts are known at compile time, any further name
+ * is let through.
+ */
 export type InputsFor<Names extends string> = string extends Names
   ? AnyInputs
   : { readonly [Name in Exclude<Names, Unknowable>]: InputValue } & (Unknowable extends Names ? AnyInputs : unknown)

@@ -23,7 +23,10 @@ export async function beforeKickoff(
   return digest(inputs) === digest(given) ? { inputs, files } : { inputs, given, files }
 }
 
-/** Those of the parent where nothing is given over them; else the callback gets what it got then, with the new ones merged over that. */
+/**
+ * Those of the parent where nothing is given over them; else the callback gets what it got then, with the new ones
+ * merged over that.
+ */
 export async function inputsOver(
   crew: CrewDefinition,
   { inputs, given }: RunState,

@@ -29,7 +29,7 @@ import { readInputs } from './given-inputs.ts'
 import { readOutputs } from './inputs.ts'
 import type { MakeRequest } from '../verbs/make-run.ts'
 import type { NewRunRequest } from '../verbs/plan-new-run.ts'
-import type { PlanRequest } from '../verbs/plan.ts'
+import type { PlanRequest } from '../verbs/make-plan.ts'
 import type { ResumeRequest } from '../verbs/resume.ts'
 import type { StartRequest } from '../verbs/start.ts'
 
@@ -59,7 +59,10 @@ export function readResume(crew: CrewDefinition, run: string | undefined, option
   }
 }
 
-/** Of a replay, a fork or a refresh; `fixed` is what its options cannot say. OPTION_INVALID, OPTION_UNKNOWN, TASK_NOT_FOUND, INPUT_INVALID. */
+/**
+ * Of a replay, a fork or a refresh; `fixed` is what its options cannot say. OPTION_INVALID, OPTION_UNKNOWN,
+ * TASK_NOT_FOUND, INPUT_INVALID.
+ */
 export async function readMake(
   crew: CrewDefinition,
   verb: 'replay' | 'fork' | 'refresh',

@@ -28,15 +28,22 @@ export interface AgentOptions<
   /** Time for one attempt at a task, in this process; as a coworker, for what it is handed. */
   readonly maxSeconds?: number
   /**
-   * When the conversation of an attempt is longer, in tokens as the provider counts or Reprise estimates them, its older part is summarised
-   * before the next model call. Without it, that is done only when the provider says that the conversation is too long.
+   * When the conversation of an attempt is longer, in tokens as the provider counts or Reprise estimates them, its
+   * older part is summarised before the next model call. Without it, that is done only when the provider says that the
+   * conversation is too long.
    */
   readonly contextTokens?: number
   /** Requests per minute, in this process. */
   readonly maxRpm?: number
-  /** Whether it may hand work to the crew's other agents, and ask them; as a coworker too, up to three deep and to nobody above it. */
+  /**
+   * Whether it may hand work to the crew's other agents, and ask them; as a coworker too, up to three deep and to
+   * nobody above it.
+   */
   readonly allowDelegation?: boolean
-  /** What all answers of this agent must pass: to a task, after the guardrails of that; and as a coworker, where the output is a text. */
+  /**
+   * What all answers of this agent must pass: to a task, after the guardrails of that; and as a coworker, where the
+   * output is a text.
+   */
   readonly guardrails?: Guardrail | readonly Guardrail[]
   readonly settings?: ModelSettings
 }

@@ -20,8 +20,8 @@ export interface CrewOptions<T extends Tasks = Tasks> extends CrewCallbacks<T> {
   readonly tasks: T
   readonly agents?: readonly Agent[]
   /**
-   * sequential: one task after another, but for async ones (the default). parallel: each as soon as its context is there. hierarchical: a
-   * manager hands each task to the agents.
+   * sequential: one task after another, but for async ones (the default). parallel: each as soon as its context is
+   * there. hierarchical: a manager hands each task to the agents.
    */
   readonly process?: 'sequential' | 'parallel' | 'hierarchical'
   /** Of a hierarchical crew: an agent without tools that is not among the agents, or a model for one. */
@@ -36,13 +36,22 @@ export interface CrewOptions<T extends Tasks = Tasks> extends CrewCallbacks<T> {
   readonly logger?: Logger
   /** Recorded with each run. No output becomes stale by it: that is what the `version` of tasks and tools is for. */
   readonly version?: string
-  /** What a run may take before it asks: tokens, dollars, seconds of work. What is under way when it is reached may go beyond. */
+  /**
+   * What a run may take before it asks: tokens, dollars, seconds of work. What is under way when it is reached may go
+   * beyond.
+   */
   readonly budget?: Limit
   /** Requests per minute of all runs of the crew in this process. */
   readonly maxRpm?: number
-  /** Of models that are not known, or not at these prices: `{ 'openai/my-model': { input: 0.25, output: 2 } }`, dollars per million tokens. */
+  /**
+   * Of models that are not known, or not at these prices: `{ 'openai/my-model': { input: 0.25, output: 2 } }`, dollars
+   * per million tokens.
+   */
   readonly prices?: Prices
-  /** Spans of OpenTelemetry for runs, tasks, model calls and tool calls. Needs the package @opentelemetry/api; left out, there are none. */
+  /**
+   * Spans of OpenTelemetry for runs, tasks, model calls and tool calls. Needs the package @opentelemetry/api; left out,
+   * there are none.
+   */
   readonly telemetry?: true | TelemetryOptions
 }
 

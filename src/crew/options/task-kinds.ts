@@ -1,4 +1,5 @@
-// The three kinds of tasks: which options each has, by the one table of them all. The compiler holds that equal to their interfaces.
+// The three kinds of tasks: which options each has, by the one table of them all. The compiler holds that equal to
+// their interfaces.
 import { readOptions, type Filled, type KeptOptions, type Option, type Table } from '../../option-table.ts'
 import { isRecord, own } from '../../options.ts'
 import type { AnswerSchema } from '../../schema/answer-schema.ts'
@@ -38,7 +39,10 @@ export type TaskRows = { readonly [Name in keyof All]-?: Row<Name> }
 
 type TaskTable = Table<All, Made, { readonly yaml: FromYaml }>
 
-/** Each has the rows of its kind alone; those of a function or a crew say nothing of YAML, which has only tasks for agents. */
+/**
+ * Each has the rows of its kind alone; those of a function or a crew say nothing of YAML, which has only tasks for
+ * agents.
+ */
 export const taskTables: { readonly [K in Kind]: TaskTable } = {
   agent: tableOf('agent'),
   run: tableOf('run', 'with run'),

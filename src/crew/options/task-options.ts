@@ -1,4 +1,5 @@
-// What a task may be told: one for an agent, one that is a function, and one that is a crew. task-table.ts has the table of it.
+// What a task may be told: one for an agent, one that is a function, and one that is a crew. task-table.ts has the
+// table of it.
 import type { CodeContext, Condition, CrewDefinition, Inputs, ConditionContext } from '../../engine/definition.ts'
 import type { Json } from '../../journal/json.ts'
 import type { InferOutput, SchemaInput } from '../../schema/answer-schema.ts'
@@ -34,15 +35,27 @@ export interface TaskOptions<
   readonly tools?: Tools
   /** How often an answer that is refused goes back to the model. Default 3. */
   readonly retries?: number
-  /** What an answer must pass after its schema, in this order and before the agent's: functions, or sentences that a model judges by. */
+  /**
+   * What an answer must pass after its schema, in this order and before the agent's: functions, or sentences that a
+   * model judges by.
+   */
   readonly guardrails?: Guardrail<OutputFor<Schema>> | readonly Guardrail<OutputFor<Schema>>[]
   /** A person approves the result, asks for changes, replaces or fails it. */
   readonly humanInput?: boolean
-  /** In a sequential crew: what follows starts beside it, and waits only where it has it in its context (left out: all earlier). */
+  /**
+   * In a sequential crew: what follows starts beside it, and waits only where it has it in its context (left out: all
+   * earlier).
+   */
   readonly async?: boolean
-  /** Whether the task is executed, decided when its turn comes; else it is recorded as skipped and gives nothing. Not on the first task. */
+  /**
+   * Whether the task is executed, decided when its turn comes; else it is recorded as skipped and gives nothing. Not on
+   * the first task.
+   */
   readonly when?: Condition
-  /** Where the output is written after the task's completion, below the working folder: `reports/{topic}.md`. At least once. */
+  /**
+   * Where the output is written after the task's completion, below the working folder: `reports/{topic}.md`. At least
+   * once.
+   */
   readonly outputFile?: File
   /** False: a folder of `outputFile` that is not there is an error. Default true. */
   readonly createDirectory?: boolean
@@ -66,7 +79,10 @@ export interface CodeTaskOptions<
   readonly name: Name
   readonly description?: string
   readonly run: (context: CodeContext) => Result
-  /** What doing it again means, as for tools: `read`, `idempotent`, or `once` (the default), which is never done twice by itself. */
+  /**
+   * What doing it again means, as for tools: `read`, `idempotent`, or `once` (the default), which is never done twice
+   * by itself.
+   */
   readonly effect?: Effect
   /** Finds out whether a `once` function that was cut off did its work. `undefined`: cannot tell, ask a person. */
   readonly settle?: (idempotencyKey: string) => Settlement | undefined | Promise<Settlement | undefined>
@@ -75,7 +91,10 @@ export interface CodeTaskOptions<
   readonly context?: readonly Task[]
   readonly async?: boolean
   readonly when?: Condition
-  /** Where the output is written after the task's completion, below the working folder: `reports/{topic}.md`. At least once. */
+  /**
+   * Where the output is written after the task's completion, below the working folder: `reports/{topic}.md`. At least
+   * once.
+   */
   readonly outputFile?: string
   /** False: a folder of `outputFile` that is not there is an error. Default true. */
   readonly createDirectory?: boolean

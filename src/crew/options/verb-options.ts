@@ -28,7 +28,10 @@ export interface ExecuteChoices<T extends Tasks = Tasks> {
 export type NamesOf<T extends Tasks> = InputsOf<T[number]>
 
 export interface Confirmable {
-  /** Is shown the plan before anything is done: with true, that is what is done; with false, nothing, and the call rejects with PLAN_REFUSED. */
+  /**
+   * Is shown the plan before anything is done: with true, that is what is done; with false, nothing, and the call
+   * rejects with PLAN_REFUSED.
+   */
   readonly onPlan?: OnPlan
 }
 
@@ -41,12 +44,17 @@ export interface Signature {
 export type Decision = Unsigned<Answer>
 type Unsigned<A> = A extends unknown ? Omit<A, 'by'> : never
 
-/** Take outputs that any run of the crew has made from the same texts, code, inputs and context; none older than `maxAgeSeconds`. */
+/**
+ * Take outputs that any run of the crew has made from the same texts, code, inputs and context; none older than
+ * `maxAgeSeconds`.
+ */
 export type Reuse = boolean | { readonly maxAgeSeconds: number }
 
 export type KickoffOptions<T extends Tasks = Tasks, Names extends string = string> = ExecuteChoices<T> &
   Confirmable & {
-    /** The caller's own run id: new, it starts; unfinished or failed, it resumes; completed, its stored result is given. */
+    /**
+     * The caller's own run id: new, it starts; unfinished or failed, it resumes; completed, its stored result is given.
+     */
     readonly id?: string
     readonly reuse?: Reuse
   } & InputsOption<Names>
@@ -59,7 +67,10 @@ export type Kickoff<T extends Tasks, Names extends string> =
   NeedsInputs<Names> extends true ? [options: KickoffOptions<T, Names>] : [options?: KickoffOptions<T, Names>]
 
 export interface ForEachOptions<T extends Tasks = Tasks> extends ExecuteChoices<T> {
-  /** The beginning of each run's id (`nightly` gives `nightly-1`, `nightly-2`), or a function that makes them. See `id` of kickoff. */
+  /**
+   * The beginning of each run's id (`nightly` gives `nightly-1`, `nightly-2`), or a function that makes them. See `id`
+   * of kickoff.
+   */
   readonly id?: string | ((inputs: { readonly [name: string]: Json }, index: number) => string)
   /** How many runs at once. Default 4. */
   readonly concurrency?: number
@@ -91,7 +102,9 @@ export interface RunsOptions {
 }
 
 export interface ResumeOptions<T extends Tasks = Tasks> extends ExecuteChoices<T>, Confirmable {
-  /** What to do about a started task whose code has changed: start it anew (the default), go on as it was, or refuse. */
+  /**
+   * What to do about a started task whose code has changed: start it anew (the default), go on as it was, or refuse.
+   */
   readonly changed?: ChangedPolicy
   /** In place of the one that the run has used up. */
   readonly budget?: Limit
@@ -113,7 +126,10 @@ export interface NewRunOptions<T extends Tasks = Tasks, Names extends string = s
 export interface ReplayOptions<T extends Tasks = Tasks, Names extends string = string> extends NewRunOptions<T, Names> {
   /** Execute just what depends on the task, and not everything after it. */
   readonly only?: 'descendants'
-  /** Restored outputs that were made from something else: keep and report them (the default), execute them too, or refuse. */
+  /**
+   * Restored outputs that were made from something else: keep and report them (the default), execute them too, or
+   * refuse.
+   */
   readonly stale?: StalePolicy
 }
 
@@ -163,7 +179,10 @@ const planKeys = {
   kickoff: ['inputs', 'through', 'reuse', 'of'],
 }
 
-/** For a crew, or for one of its runs. OPTION_INVALID; OPTION_UNKNOWN also for an option that means nothing for what is planned. */
+/**
+ * For a crew, or for one of its runs. OPTION_INVALID; OPTION_UNKNOWN also for an option that means nothing for what is
+ * planned.
+ */
 export function checkPlanOptions(options: PlanOptions, whose: 'crew' | 'run'): void {
   const of: unknown = isRecord(options) ? options.of : undefined
   const kinds = Object.entries(planKeys).filter(([kind]) => whose === 'crew' || kind !== 'kickoff')

@@ -1,6 +1,6 @@
-// The events of a run as server-sent events, in a web-standard Response: what Hono, Next and Deno take as it is, and node:http
-// through Readable.fromWeb. An entry's number is its id, so a client that was cut off says where it was and gets the rest.
-// Nothing is read ahead: an event is fetched when the client has taken the one before.
+// The events of a run as server-sent events, in a web-standard Response: what Hono, Next and Deno take as it is, and
+// node:http through Readable.fromWeb. An entry's number is its id, so a client that was cut off says where it was and
+// gets the rest. Nothing is read ahead: an event is fetched when the client has taken the one before.
 import type { World } from '../../engine/definition.ts'
 import type { RunEvent } from '../../engine/follow/listeners.ts'
 import { messageOf, RepriseError } from '../../errors.ts'
@@ -42,8 +42,9 @@ export function readAfter(options: EventsOptions): number {
 }
 
 /**
- * OPTION_INVALID, OPTION_UNKNOWN. With neither a `Last-Event-ID` nor `after`, from the first entry on. A client that has everything of a run that has
- * ended is answered with 204, which is how a browser's EventSource is told not to come back.
+ * OPTION_INVALID, OPTION_UNKNOWN. With neither a `Last-Event-ID` nor `after`, from the first entry on. A client that
+ * has everything of a run that has ended is answered with 204, which is how a browser's EventSource is told not to come
+ * back.
  */
 export async function eventResponse(
   source: ServedRun,

@@ -12,7 +12,10 @@ const print = (message: string): void => void process.stderr.write(`${message.re
 
 let advice: (next: Next) => string = nextWords
 
-/** The command line names its commands where the library names methods, also in what crews without a logger of their own print. */
+/**
+ * The command line names its commands where the library names methods, also in what crews without a logger of their own
+ * print.
+ */
 export function adviseWith(words: (next: Next) => string): void {
   advice = words
 }

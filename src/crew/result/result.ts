@@ -1,4 +1,5 @@
-// What a call gives back, folded from the journal alone: a run that has just ended and one read back from the store give the same.
+// What a call gives back, folded from the journal alone: a run that has just ended and one read back from the store
+// give the same.
 import type { CrewDefinition } from '../../engine/definition.ts'
 import type { StaleTask } from '../../engine/plan/stale-tasks.ts'
 import { RepriseError } from '../../errors.ts'
@@ -78,7 +79,8 @@ export async function toResult<T extends Tasks>(
     ...suspension,
     toString: () => (suspension ? suspensionWords(state.run, suspension, questions) : (last?.raw ?? '')),
   }
-  // console.log(result) prints what String(result) gives, as print does for CrewAI's; not enumerable, so that it is no data
+  // console.log(result) prints what String(result) gives, as print does for CrewAI's; not enumerable, so that it is no
+  // data
   Object.defineProperty(result, Symbol.for('nodejs.util.inspect.custom'), { value: () => result.toString() })
   return result as unknown as RunResult<T>
 }

@@ -7,7 +7,10 @@ import { allRuns, listRuns } from '../../runs/list.ts'
 import type { RunSummary } from '../../runs/summary.ts'
 
 export interface RunList extends AsyncIterable<RunSummary> {
-  /** The first ones: 20 if not said otherwise. The next page is that of `runs({ …, before: last })`. OPTION_INVALID, RUN_NOT_FOUND. */
+  /**
+   * The first ones: 20 if not said otherwise. The next page is that of `runs({ …, before: last })`. OPTION_INVALID,
+   * RUN_NOT_FOUND.
+   */
   page(limit?: number): Promise<RunSummary[]>
 }
 

@@ -1,5 +1,5 @@
-// The result of a run that is looked at from outside: of one that has ended, what its journal says; of one that somebody executes, what
-// it comes to.
+// The result of a run that is looked at from outside: of one that has ended, what its journal says; of one that
+// somebody executes, what it comes to.
 import type { CrewDefinition, Engine } from '../../engine/definition.ts'
 import { executorOf } from '../../engine/lease/held-here.ts'
 import { runCancelled } from '../../engine/people/inbox.ts'
@@ -16,7 +16,10 @@ export async function resultOf(crew: CrewDefinition, { state, questions }: Unit)
   return toResult(state, crew, staleTasks(crew, state), questions)
 }
 
-/** Waits while somebody executes the run. Rejects with what it failed with, RUN_CANCELLED, and RUN_ABANDONED when nobody executes it. */
+/**
+ * Waits while somebody executes the run. Rejects with what it failed with, RUN_CANCELLED, and RUN_ABANDONED when nobody
+ * executes it.
+ */
 export async function storedResult(engine: Engine, crew: CrewDefinition, run: string): Promise<RunResult> {
   await whenAtRest(engine, run)
   const { state } = await readRun(engine.store, run)

@@ -1,5 +1,5 @@
-// What models and tools were given and said, as the conventions want it in attributes, and without credentials. Only for those who
-// asked for it.
+// What models and tools were given and said, as the conventions want it in attributes, and without credentials. Only
+// for those who asked for it.
 import type { ReplyPart } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import type { ToolOutcome } from '../../journal/state/state.ts'

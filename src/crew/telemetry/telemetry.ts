@@ -1,4 +1,5 @@
-// Telemetry as users ask for it. The package of OpenTelemetry is loaded when a crew that wants it is first used, and by nobody else.
+// Telemetry as users ask for it. The package of OpenTelemetry is loaded when a crew that wants it is first used, and by
+// nobody else.
 import { whenMissing } from '../../optional-package.ts'
 import type { Tracing } from '../../engine/tracing.ts'
 import { check, flag, optional, wrong, type Check } from '../../checks.ts'
@@ -8,7 +9,10 @@ import type { Contexts, Tracer } from './tracer.ts'
 export interface TelemetryOptions {
   /** Else one named `reprise`, of the program's global provider. */
   readonly tracer?: Tracer
-  /** Put what models and tools are given and say into the spans, without the credentials that can be told. Default false. */
+  /**
+   * Put what models and tools are given and say into the spans, without the credentials that can be told. Default
+   * false.
+   */
   readonly captureContent?: boolean
 }
 
@@ -36,7 +40,7 @@ const tracerCheck: Check<Tracer> = check(
 export async function openTracing(telemetry: true | TelemetryOptions | undefined): Promise<Tracing | undefined> {
   if (telemetry === undefined) return undefined
   const { context, trace } = await import('@opentelemetry/api').catch(whenMissing('@opentelemetry/api', 'telemetry'))
-  const { createTracing } = await import('./tracing.ts')
+  const { createTracing } = await import('./create-tracing.ts')
   const given: TelemetryOptions = telemetry === true ? {} : telemetry
   const { tracer = trace.getTracer('reprise'), captureContent = false } = given
   type Context = ReturnType<typeof context.active>

@@ -1,5 +1,5 @@
-// What Reprise uses of OpenTelemetry, in types of its own: declarations that named the package would not compile for those who do
-// not have it. A tracer of @opentelemetry/api is a `Tracer` by its shape.
+// What Reprise uses of OpenTelemetry, in types of its own: declarations that named the package would not compile for
+// those who do not have it. A tracer of @opentelemetry/api is a `Tracer` by its shape.
 
 export type SpanAttributes = { readonly [name: string]: string | number | boolean | string[] | undefined }
 

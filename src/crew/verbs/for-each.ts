@@ -1,4 +1,5 @@
-// A crew kicked off for each of many inputs, some at a time. Every run is a run of its own: one that fails fails no other.
+// A crew kicked off for each of many inputs, some at a time. Every run is a run of its own: one that fails fails no
+// other.
 import type { ExecuteOptions, Inputs } from '../../engine/definition.ts'
 import { checkNewRunId } from '../../engine/read/run-id.ts'
 import { asRepriseError, messageOf, RepriseError, reworded } from '../../errors.ts'
@@ -70,7 +71,10 @@ export async function kickoffForEach(open: OpenCrew, request: ForEachRequest): P
   })
 }
 
-/** Without the bytes of its files: those of all runs at once may be more than there is room for. They are read again when its turn comes. */
+/**
+ * Without the bytes of its files: those of all runs at once may be more than there is room for. They are read again
+ * when its turn comes.
+ */
 async function readOne(item: unknown): Promise<GivenInputs & { readonly again: boolean }> {
   const given = await readInputs(item)
   return { ...given, files: noFiles, again: given.files.size > 0 }

@@ -10,7 +10,10 @@ export function latestUnfinished(open: OpenCrew, engine: Engine): Promise<string
   return latest(open, engine, ['running', 'suspended', 'failed'])
 }
 
-/** One that somebody executes now may yet do what a run made from it would do too: RUN_HELD. RUN_NOT_FOUND when there is none. */
+/**
+ * One that somebody executes now may yet do what a run made from it would do too: RUN_HELD. RUN_NOT_FOUND when there is
+ * none.
+ */
 export async function latestAtRest(open: OpenCrew, engine: Engine): Promise<string> {
   const run = await latest(open, engine)
   const owner = await executorOf(engine, run)

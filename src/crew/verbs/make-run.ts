@@ -1,5 +1,5 @@
-// A new run from an old one: replay, fork and refresh differ only in what they ask for. Under an id that is taken, the run that the same
-// call has made before goes on.
+// A new run from an old one: replay, fork and refresh differ only in what they ask for. Under an id that is taken, the
+// run that the same call has made before goes on.
 import type { Engine } from '../../engine/definition.ts'
 import { executorOf } from '../../engine/lease/held-here.ts'
 import { inheritedCalls } from '../../engine/plan/plan-fork.ts'
@@ -12,7 +12,7 @@ import { engineFor, type Begun, type OpenCrew } from '../open-crew.ts'
 import { announce } from '../result/log.ts'
 import type { OnPlan } from '../result/plan.ts'
 import { checkSameOrigin, requestDigest } from '../given/check-same-run.ts'
-import { confirm } from './plan.ts'
+import { confirm } from './make-plan.ts'
 import { planNewRun, planOfNewRun, type NewRunRequest, type PlannedRun } from './plan-new-run.ts'
 import { takeUp } from './resume.ts'
 
@@ -49,8 +49,8 @@ export async function makeRun(open: OpenCrew, request: MakeRequest): Promise<Beg
 }
 
 /**
- * What the caller has said yes to. While it was thinking, the run may have gone on, and done what the new one must know of: then it is
- * planned again, and the caller is asked again if that changes anything.
+ * What the caller has said yes to. While it was thinking, the run may have gone on, and done what the new one must know
+ * of: then it is planned again, and the caller is asked again if that changes anything.
  */
 async function planTogether(
   open: OpenCrew,

@@ -1,4 +1,5 @@
-// What a replay, a fork or a refresh comes to: the run that it is made from, its inputs, and what happens to each task. Nothing is written.
+// What a replay, a fork or a refresh comes to: the run that it is made from, its inputs, and what happens to each task.
+// Nothing is written.
 import type { Engine, ExecuteOptions, Inputs } from '../../engine/definition.ts'
 import { onceCalls } from '../../engine/calls/once.ts'
 import { withEstimates } from '../../engine/plan/estimate.ts'

@@ -1,4 +1,5 @@
-// Going on with a run that is there: one that is named, the latest unfinished one, or the one that the same call has made before.
+// Going on with a run that is there: one that is named, the latest unfinished one, or the one that the same call has
+// made before.
 import type { CrewDefinition, Engine, ExecuteOptions } from '../../engine/definition.ts'
 import { resumeRun } from '../../engine/run/lifecycle.ts'
 import type { RunState } from '../../journal/state/state.ts'
@@ -7,7 +8,7 @@ import { announce } from '../result/log.ts'
 import type { OnPlan } from '../result/plan.ts'
 import { checkBefore, checkBudgetPrices, isOpen } from '../given/check-before.ts'
 import { latestUnfinished } from './latest-run.ts'
-import { confirm, planOfResume } from './plan.ts'
+import { confirm, planOfResume } from './make-plan.ts'
 
 export interface ResumeRequest {
   /** The latest unfinished one if none is named. */

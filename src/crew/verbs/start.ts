@@ -8,7 +8,7 @@ import { announce } from '../result/log.ts'
 import type { OnPlan } from '../result/plan.ts'
 import { checkBefore, checkBudgetPrices, checkTasks } from '../given/check-before.ts'
 import { checkSameInputs } from '../given/check-same-run.ts'
-import { confirm, planOfKickoff } from './plan.ts'
+import { confirm, planOfKickoff } from './make-plan.ts'
 import { settled, type GivenInputs } from '../given/given-inputs.ts'
 import { beforeKickoff } from '../given/made-inputs.ts'
 import { takeUp } from './resume.ts'
@@ -41,7 +41,10 @@ export async function start(open: OpenCrew, request: StartRequest): Promise<Begu
   return takeUp(open.definition, engine, run, { check, choices, onPlan })
 }
 
-/** INPUT_MISSING, INPUT_INVALID, MODEL_INVALID, MODEL_KEY_MISSING: what a kickoff with these inputs would be refused for. */
+/**
+ * INPUT_MISSING, INPUT_INVALID, MODEL_INVALID, MODEL_KEY_MISSING: what a kickoff with these inputs would be refused
+ * for.
+ */
 export async function checkStart(open: OpenCrew, given: GivenInputs, id: string | undefined): Promise<void> {
   const stored = given.gone.size > 0 && id !== undefined ? await storedInputs(open, id) : undefined
   const inputs = settled(given, stored, true)

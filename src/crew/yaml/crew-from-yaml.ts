@@ -1,4 +1,5 @@
-// A crew from the two files that CrewAI users have. The objects are those of TypeScript crews; only where they are described differs.
+// A crew from the two files that CrewAI users have. The objects are those of TypeScript crews; only where they are
+// described differs.
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { checkNames } from '../../option-table.ts'
@@ -21,8 +22,9 @@ export interface YamlCrewFiles {
 const ownKeys = ['tools', 'models', 'agentOptions', 'taskOptions']
 
 /**
- * A crew from a folder with agents.yaml and tasks.yaml, or from two files. Paths are relative to the working folder; with
- * `new URL('config/', import.meta.url)` they are to the module. CREW_INVALID with file, line and field; OPTION_INVALID, OPTION_UNKNOWN.
+ * A crew from a folder with agents.yaml and tasks.yaml, or from two files. Paths are relative to the working folder;
+ * with `new URL('config/', import.meta.url)` they are to the module. CREW_INVALID with file, line and field;
+ * OPTION_INVALID, OPTION_UNKNOWN.
  */
 export function crewFromYaml(folder: FileReference, options?: YamlCrewOptions): Crew
 export function crewFromYaml(options: YamlCrewOptions & YamlCrewFiles): Crew

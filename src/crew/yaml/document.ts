@@ -1,5 +1,6 @@
-// One YAML file as what a loader needs: mappings with their merges done, aliases followed, and a place (file, line, column) for
-// everything that can be wrong. The parser's nodes are read directly, since its plain values no longer know where they stood.
+// One YAML file as what a loader needs: mappings with their merges done, aliases followed, and a place (file, line,
+// column) for everything that can be wrong. The parser's nodes are read directly, since its plain values no longer know
+// where they stood.
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
 import type { Alias, Node, Scalar, YAMLError, YAMLMap, YAMLSeq } from 'yaml'
 import { messageOf, RepriseError } from '../../errors.ts'

@@ -1,5 +1,5 @@
-// From one entry of a file to the options of an agent or task. Its fields are the options of their tables, under CrewAI's names or ours, and
-// what CrewAI has beside them; everything else is refused.
+// From one entry of a file to the options of an agent or task. Its fields are the options of their tables, under
+// CrewAI's names or ours, and what CrewAI has beside them; everything else is refused.
 import { isMap, type Node } from 'yaml'
 import { RepriseError, reworded } from '../../errors.ts'
 import { settingNames } from '../../models/resolve/settings.ts'
@@ -8,7 +8,7 @@ import { guess } from '../../options.ts'
 import type { FromYaml } from '../options/crew-checks.ts'
 import type { Entry, YamlDocument } from './document.ts'
 import { agent, context, model, sameName, tools, type Known } from './references.ts'
-import { boolean, booleanOf, isOff, mapping, number, sentences, shown, text, type FieldValue } from './values.ts'
+import { boolean, booleanOf, isOff, mapping, number, sentences, shown, text, type FieldValue } from './yaml-values.ts'
 import { invalid } from './yaml-file.ts'
 
 type Row = Option & { readonly yaml: FromYaml }

@@ -1,5 +1,5 @@
-// Names in a file that stand for something else: a model, a tool, an agent, an earlier task. One that stands for nothing is
-// refused with what there is.
+// Names in a file that stand for something else: a model, a tool, an agent, an earlier task. One that stands for
+// nothing is refused with what there is.
 import { check, type Check } from '../../checks.ts'
 import { findProvider, providerNames } from '../../models/resolve/providers.ts'
 import type { LanguageModel } from '../../models/resolve/resolve-model.ts'
@@ -7,7 +7,7 @@ import { describe, guess, isRecord } from '../../options.ts'
 import { toolList, type Tool } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'
 import type { Task } from '../task.ts'
-import { names, shown, text, textOf, type FieldValue } from './values.ts'
+import { names, shown, text, textOf, type FieldValue } from './yaml-values.ts'
 
 /** What the names in a file may stand for. */
 export interface Known {

@@ -14,7 +14,10 @@ export function namedEntries(document: YamlDocument, kind: 'agent' | 'task'): re
 
 type Options = { readonly [option: string]: unknown }
 
-/** What the code says about one name. OPTION_INVALID; OPTION_UNKNOWN when it says something about a name that the file does not have. */
+/**
+ * What the code says about one name. OPTION_INVALID; OPTION_UNKNOWN when it says something about a name that the file
+ * does not have.
+ */
 export function checkCode(
   option: string,
   given: unknown,

@@ -1,5 +1,5 @@
-// Tools with `cache: true`: within a run, an equal call is given what an earlier one returned. The results are those in the journal,
-// so a resumed run has them too; a new run starts with none.
+// Tools with `cache: true`: within a run, an equal call is given what an earlier one returned. The results are those in
+// the journal, so a resumed run has them too; a new run starts with none.
 import { digest } from '../../journal/hash.ts'
 import type { CallState, RunState, ToolOutcome } from '../../journal/state/state.ts'
 import type { Tool } from '../../tools/tool.ts'
@@ -7,8 +7,8 @@ import { unlessAborted } from '../limits/deadline.ts'
 import type { Work } from '../life.ts'
 
 /**
- * Equal for equal calls. The whole definition counts, not the name alone: two agents may have tools with the same name that read different
- * things, and a changed tool may return something else.
+ * Equal for equal calls. The whole definition counts, not the name alone: two agents may have tools with the same name
+ * that read different things, and a changed tool may return something else.
  */
 export function cacheKeyOf({ name, description, schema, version }: Tool, key: string): string {
   return digest([name, description, schema.json, version ?? null, key])
@@ -19,7 +19,9 @@ export function recordedFor(state: RunState, call: CallState, cacheKey: string):
   return call.questions.length === 0 ? state.cached.get(cacheKey)?.outcome : undefined
 }
 
-/** Makes calls of one key one after another, so that a reply with two equal calls, or two tasks side by side, read once. */
+/**
+ * Makes calls of one key one after another, so that a reply with two equal calls, or two tasks side by side, read once.
+ */
 export async function inTurn({ life, signal }: Work, cacheKey: string, make: () => Promise<void>): Promise<void> {
   const over = Promise.withResolvers<void>()
   const entered = new Promise<void>((enter) => {

@@ -5,8 +5,8 @@ import { inheritedKeys, keysBeside, partOf } from './once.ts'
 import { occurrenceIn, type Item } from './prepare-call.ts'
 
 /**
- * The same for every try at the same call, in every life of the run, and in the runs that are made from it; and never the key of
- * another call of the attempt, even if a coworker made an equal one.
+ * The same for every try at the same call, in every life of the run, and in the runs that are made from it; and never
+ * the key of another call of the attempt, even if a coworker made an equal one.
  */
 export function idempotencyKeyOf(item: Item): string {
   const { life, task, attempt, call, key } = item

@@ -1,5 +1,5 @@
-// Makes one call: recorded before the tool runs, and with its result or error afterwards. Where it is unknown how the call
-// ended, the journal says so.
+// Makes one call: recorded before the tool runs, and with its result or error afterwards. Where it is unknown how the
+// call ended, the journal says so.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { defined } from '../../defined.ts'
 import { messageOf, RepriseError } from '../../errors.ts'
@@ -127,7 +127,10 @@ async function abandon({ life, call }: Item, how: { reason: string; begun?: fals
   throw why
 }
 
-/** Calls that were given up in this process and have not ended: they may still do their work, even in the next life of the run. */
+/**
+ * Calls that were given up in this process and have not ended: they may still do their work, even in the next life of
+ * the run.
+ */
 const lingering = new Set<string>()
 
 function linger(call: string, over: Promise<unknown>): void {

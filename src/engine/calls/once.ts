@@ -1,5 +1,6 @@
-// The rules for tools that must not run twice. A `once` call is known by task, tool, key and occurrence within its attempt.
-// Whatever is not clearly the first and only time is settled by the tool's own code or by a person, never by guessing.
+// The rules for tools that must not run twice. A `once` call is known by task, tool, key and occurrence within its
+// attempt. Whatever is not clearly the first and only time is settled by the tool's own code or by a person, never by
+// guessing.
 import { defined } from '../../defined.ts'
 import type { Answers, OnceCall, Question } from '../../journal/entries.ts'
 import { digest } from '../../journal/hash.ts'
@@ -92,7 +93,10 @@ export function decideOnce(state: RunState, attempt: AttemptState, call: CallSta
   return { act: 'ask', question: repeated }
 }
 
-/** It threw, or a coworker's time was up while it was in progress for them: then nobody has asked yet what happened to it. */
+/**
+ * It threw, or a coworker's time was up while it was in progress for them: then nobody has asked yet what happened to
+ * it.
+ */
 function hasFailed(state: RunState, { outcome, attempt }: Pick<FoundCall, 'outcome' | 'attempt'>): boolean {
   if (outcome !== 'unknown') return 'error' in outcome
   return attemptsIn(attempt).some((path) => state.attempts.get(path)?.status === 'failed')
@@ -155,7 +159,10 @@ type FoundCall = OnceCall & {
   readonly made: boolean
 }
 
-/** Every `once` call that was made for a task, in this run and in those that it was made from; or every call that `counted` picks. */
+/**
+ * Every `once` call that was made for a task, in this run and in those that it was made from; or every call that
+ * `counted` picks.
+ */
 export function onceCalls(state: RunState, task?: string, counted: (call: CallState) => boolean = counts): FoundCall[] {
   const inherited = state.inheritedCalls.filter((call) => task === undefined || call.task === task)
   const found: FoundCall[] = inherited.map((call) => ({
@@ -201,8 +208,9 @@ export function toOnceCall(call: FoundCall): OnceCall {
 }
 
 /**
- * What a new run must know: calls that were made, and results that a person gave. Those taken from a record are in it already. Of calls with
- * the same idempotency key, only the newest: a run in a chain of replays must not carry one for each of them.
+ * What a new run must know: calls that were made, and results that a person gave. Those taken from a record are in it
+ * already. Of calls with the same idempotency key, only the newest: a run in a chain of replays must not carry one for
+ * each of them.
  */
 export function callsFor(state: RunState): FoundCall[] {
   const mayRepeat = (call: CallState): boolean => counts(call) || call.effect === 'idempotent'
@@ -215,7 +223,10 @@ function sameCall({ task, tool, key, occurrence, idempotencyKey }: OnceCall): st
   return idempotencyKey === undefined ? undefined : JSON.stringify([task, tool, key, occurrence, idempotencyKey])
 }
 
-/** The keys that the tool was given for the same call in the runs that this one was made from: several when coworkers made it. */
+/**
+ * The keys that the tool was given for the same call in the runs that this one was made from: several when coworkers
+ * made it.
+ */
 export function inheritedKeys(
   state: RunState,
   asked: Pick<OnceCall, 'task' | 'tool' | 'key' | 'occurrence'>,
@@ -228,7 +239,10 @@ export function inheritedKeys(
     .toReversed()
 }
 
-/** The keys given for the other calls of the attempt, except calls whose outcome is unknown: an equal call is another try at those. */
+/**
+ * The keys given for the other calls of the attempt, except calls whose outcome is unknown: an equal call is another
+ * try at those.
+ */
 export function keysBeside(state: RunState, task: string, attempt: AttemptState, call: CallState): string[] {
   const { attempts = [], nested = [] } = state.tasks.get(task) ?? {}
   const isHere = partOf(state, attempt)
@@ -241,7 +255,9 @@ export function keysBeside(state: RunState, task: string, attempt: AttemptState,
   })
 }
 
-/** How many calls of the same tool and key the attempt made before this one. `keys` are those not recorded yet, by path. */
+/**
+ * How many calls of the same tool and key the attempt made before this one. `keys` are those not recorded yet, by path.
+ */
 export function occurrenceOf(
   attempt: AttemptState,
   call: CallState,

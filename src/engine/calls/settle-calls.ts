@@ -1,5 +1,6 @@
-// The tool calls of one reply. All of them run at once; each is journaled under its own path before and after its effect, and
-// its outcome enters the conversation in the order in which the model asked. Undecided calls wait for a person.
+// The tool calls of one reply. All of them run at once; each is journaled under its own path before and after its
+// effect, and its outcome enters the conversation in the order in which the model asked. Undecided calls wait for a
+// person.
 import { defined } from '../../defined.ts'
 import type { NewEntry } from '../../journal/entries.ts'
 import type { CallState, TurnState } from '../../journal/state/state.ts'

@@ -1,6 +1,6 @@
-// A run's entries as they come, in whatever process they are written: first those that exist, then those that a hint announces. In the
-// process that executes the run, what its models say comes in between, in an order that never depends on timing: after
-// all entries before the call, and complete before the entry that records the reply.
+// A run's entries as they come, in whatever process they are written: first those that exist, then those that a hint
+// announces. In the process that executes the run, what its models say comes in between, in an order that never depends
+// on timing: after all entries before the call, and complete before the entry that records the reply.
 import type { Entry, RunStatus } from '../../journal/entries.ts'
 import type { Engine } from '../definition.ts'
 import type { Listener, RunEvent } from './listeners.ts'
@@ -10,17 +10,26 @@ import { readEntries } from '../read/read-run.ts'
 export interface FollowOptions {
   /** Only entries after this one; 0 for all. */
   readonly after?: number | undefined
-  /** Settles when this process is done with the run. If it fails and the journal does not say so, following fails with it. */
+  /**
+   * Settles when this process is done with the run. If it fails and the journal does not say so, following fails with
+   * it.
+   */
   readonly until?: Promise<unknown> | undefined
 }
 
-/** Ends when everything is read and nobody is executing or about to execute the run. Returning early stops the wait at once. */
+/**
+ * Ends when everything is read and nobody is executing or about to execute the run. Returning early stops the wait at
+ * once.
+ */
 export function follow(engine: Engine, run: string, options?: FollowOptions): AsyncIterableIterator<Entry> {
   // without listeners, there are only entries
   return followed({ ...engine, listeners: undefined }, run, options) as AsyncIterableIterator<Entry>
 }
 
-/** The same, with what models say from now on. Listening begins with the call, not with the first event that is requested. */
+/**
+ * The same, with what models say from now on. Listening begins with the call, not with the first event that is
+ * requested.
+ */
 export function followLive(engine: Engine, run: string, options?: FollowOptions): AsyncIterableIterator<RunEvent> {
   return followed(engine, run, options)
 }

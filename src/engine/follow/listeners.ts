@@ -1,11 +1,14 @@
-// What models say, while they say it, for listeners in the process that executes the run. None of it is
-// journaled. What a model has said of its current reply is kept once, until the reply is recorded; a listener only has a
-// position in it. So no listener can delay a model call, a slow one gets in one piece what came in many, and
-// a late one gets it from the beginning.
+// What models say, while they say it, for listeners in the process that executes the run. None of it is journaled. What
+// a model has said of its current reply is kept once, until the reply is recorded; a listener only has a position in
+// it. So no listener can delay a model call, a slow one gets in one piece what came in many, and a late one gets it
+// from the beginning.
 import type { Entry, ReplyPart } from '../../journal/entries.ts'
 import type { ModelListener } from '../../models/call-model.ts'
 
-/** What a listener gets besides the entries. It has no number and is not in the journal: the entry of its path is what counts. */
+/**
+ * What a listener gets besides the entries. It has no number and is not in the journal: the entry of its path is what
+ * counts.
+ */
 export type Delta =
   | { readonly type: 'text.delta'; readonly path: string; readonly text: string }
   | { readonly type: 'reasoning.delta'; readonly path: string; readonly text: string }
@@ -16,13 +19,16 @@ export type RunEvent = Entry | Delta
 
 /** The listeners of one run. */
 export interface Listeners {
-  /** For one model call. `after`: the last entry before it, which every listener gets first. Dispose it when the call is recorded or over. */
+  /**
+   * For one model call. `after`: the last entry before it, which every listener gets first. Dispose it when the call is
+   * recorded or over.
+   */
   speaker(path: string, after: number): ModelListener & Disposable
   /** Call it with entries that are on disk. */
   appended(entries: readonly Entry[]): void
   /**
-   * `wake` is called when there may be something to hear. `again`: the listener may already have got the beginning of something, so it is
-   * told to forget that first.
+   * `wake` is called when there may be something to hear. `again`: the listener may already have got the beginning of
+   * something, so it is told to forget that first.
    */
   listen(wake: () => void, again: boolean): Listener
 }
@@ -136,7 +142,8 @@ function createListener(
         if (speech.after > seq || speech.said.length === 0) continue
         const known = places.get(path)
         const place = known?.speech === speech ? known : yield* begin(path, speech)
-        // only what is there by now: a model that speaks without a pause must not keep the entries and the others waiting
+        // only what is there by now: a model that speaks without a pause must not keep the entries and the others
+        // waiting
         const end = speech.said.length
         while (!place.void && place.next < end) {
           const { kind } = speech.said[place.next] as Speech['said'][number]

@@ -1,6 +1,7 @@
 // One task, with today's code, over what it was given in earlier runs. Each case is a separate run, under the crew name
-// `<crew>/backtest`: it inherits the stored context, executes the task, and changes nothing outside: tools that may change
-// something are not called, and the results of equal calls are taken from the record. The earlier runs are only read.
+// `<crew>/backtest`: it inherits the stored context, executes the task, and changes nothing outside: tools that may
+// change something are not called, and the results of equal calls are taken from the record. The earlier runs are only
+// read.
 import { messageOf, RepriseError } from '../../errors.ts'
 import type { NewEntry, OnceCall, StoredOutput } from '../../journal/entries.ts'
 import type { RunState } from '../../journal/state/state.ts'
@@ -67,8 +68,9 @@ export interface StoredCase {
 }
 
 /**
- * The case of a run: that of the run which made its output, while that one exists. Otherwise a sentence that says why there is none: with
- * an output that was made from something other than what the run has, old and new could not be compared.
+ * The case of a run: that of the run which made its output, while that one exists. Otherwise a sentence that says why
+ * there is none: with an output that was made from something other than what the run has, old and new could not be
+ * compared.
  */
 export async function readCase(
   store: Store,

@@ -1,5 +1,5 @@
-// Taking a run out of a store. A run and the runs that work for it are one record: they go as a whole or stay as a whole. The runs that
-// were made from it carry copies of all that they inherited, so deleting it breaks none of them.
+// Taking a run out of a store. A run and the runs that work for it are one record: they go as a whole or stay as a
+// whole. The runs that were made from it carry copies of all that they inherited, so deleting it breaks none of them.
 import { RepriseError } from '../../errors.ts'
 import { rootRun, worksFor } from '../../journal/paths.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
@@ -9,8 +9,8 @@ import { runNotFound } from '../read/run-not-found.ts'
 import { allRows } from './all-rows.ts'
 
 /**
- * RUN_HELD while somebody executes it, or one that works for it; RUN_NOT_FOUND. A damaged run can be deleted too. RUN_NEEDED for one that
- * works for another: what it did would be done again.
+ * RUN_HELD while somebody executes it, or one that works for it; RUN_NOT_FOUND. A damaged run can be deleted too.
+ * RUN_NEEDED for one that works for another: what it did would be done again.
  */
 export async function deleteRun(engine: Engine, run: string): Promise<void> {
   const { store } = engine

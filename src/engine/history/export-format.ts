@@ -1,10 +1,12 @@
-// A run, with the runs that work for it, as one text, to be kept, sent and read back elsewhere. Every line is a JSON object:
+// A run, with the runs that work for it, as one text, to be kept, sent and read back elsewhere. Every line is a JSON
+// object:
 //   {"format":"reprise.run","version":2,"run":…,"crew":…,"exportedAt":…}
 //   the lines of the journal, byte for byte: each names the hash of the one before
 //   {"blob":hash,"base64":…} for each value that they refer to
 //   {"within":id} for each run that works for it, followed by its lines and values in the same way
 //   {"runs":1,"entries":12,"blobs":2,"sha256":…} over every byte before this line: head -n -1 <file> | sha256sum
-// What a store keeps besides a journal (row, outputs, lease, inbox) is not included: the first two are folded again on import.
+// What a store keeps besides a journal (row, outputs, lease, inbox) is not included: the first two are folded again on
+// import.
 import { RepriseError } from '../../errors.ts'
 import { editOf } from '../../journal/check/check-entry.ts'
 import type { Entry } from '../../journal/entries.ts'
@@ -32,7 +34,10 @@ export interface ExportTrailer {
 export interface Chain {
   /** JOURNAL_DAMAGED when the entry does not follow the previous one. */
   next(entry: Entry, bytes: Uint8Array): void
-  /** How many entries there were. JOURNAL_DAMAGED when one was changed and no later entry records that, or when more are noted. */
+  /**
+   * How many entries there were. JOURNAL_DAMAGED when one was changed and no later entry records that, or when more are
+   * noted.
+   */
   end(noted?: NotedEnd): number
 }
 

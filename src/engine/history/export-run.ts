@@ -1,5 +1,6 @@
-// Writes a run, and those that work for it, as text. It is read and written line by line, so that a long run is never in memory as a whole. What is appended while
-// it is read is left out, so that even a run in progress gives a journal that was true at one moment.
+// Writes a run, and those that work for it, as text. It is read and written line by line, so that a long run is never
+// in memory as a whole. What is appended while it is read is left out, so that even a run in progress gives a journal
+// that was true at one moment.
 import { createHash } from 'node:crypto'
 import { RepriseError } from '../../errors.ts'
 import { blobReferences, decodeEntry } from '../../journal/codec.ts'
@@ -25,8 +26,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const advice = 'replay the run, and export what that gives'
 
 /**
- * Yields lines, each with its newline. RUN_NOT_FOUND. JOURNAL_DAMAGED for a run that no store would take: a person removed entries
- * from its journal, or changed one and nobody has resumed it since. BLOB_MISSING.
+ * Yields lines, each with its newline. RUN_NOT_FOUND. JOURNAL_DAMAGED for a run that no store would take: a person
+ * removed entries from its journal, or changed one and nobody has resumed it since. BLOB_MISSING.
  */
 export async function* exportRun(store: Store, run: string, at: Date = new Date()): AsyncGenerator<string> {
   const hash = createHash('sha256')
@@ -117,7 +118,9 @@ async function readBlob(store: Store, run: string, hash: string): Promise<Buffer
   throw new RepriseError('BLOB_MISSING', words, { runId: run })
 }
 
-/** Writes under a temporary name first: the file exists whole or not at all, readable by its owner only. STORE_FAILED. */
+/**
+ * Writes under a temporary name first: the file exists whole or not at all, readable by its owner only. STORE_FAILED.
+ */
 export async function exportRunToFile(store: Store, run: string, path: string, at?: Date): Promise<void> {
   try {
     await writeDurably(path, inPieces(exportRun(store, run, at)))

@@ -1,5 +1,6 @@
-// Puts an exported run, and those that work for it, into a store, whole or not at all. A journal is imported unchanged; what a store keeps besides is folded from it.
-// Nobody holds an imported run: one that was not finished is abandoned, and can be resumed here like any other.
+// Puts an exported run, and those that work for it, into a store, whole or not at all. A journal is imported unchanged;
+// what a store keeps besides is folded from it. Nobody holds an imported run: one that was not finished is abandoned,
+// and can be resumed here like any other.
 import { createReadStream } from 'node:fs'
 import { RepriseError } from '../../errors.ts'
 import { decodeEntry } from '../../journal/codec.ts'
@@ -35,8 +36,8 @@ export interface ImportedRun {
 }
 
 /**
- * Takes the text of `exportRun`, in whatever pieces. Nothing is written before all of it was checked. JOURNAL_DAMAGED says what is
- * wrong with it; RUN_EXISTS when the store has a run with that id and another journal.
+ * Takes the text of `exportRun`, in whatever pieces. Nothing is written before all of it was checked. JOURNAL_DAMAGED
+ * says what is wrong with it; RUN_EXISTS when the store has a run with that id and another journal.
  */
 export function importRun(
   engine: Engine,

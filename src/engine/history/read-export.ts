@@ -1,5 +1,5 @@
-// Reads an exported run and trusts nothing in it: every line must be whole, every entry must follow the previous one, every stored
-// value must have its hash, and the last line must count and hash everything before it.
+// Reads an exported run and trusts nothing in it: every line must be whole, every entry must follow the previous one,
+// every stored value must have its hash, and the last line must count and hash everything before it.
 import { parseObject } from '../../journal/json.ts'
 import { createHash } from 'node:crypto'
 import type { Entry } from '../../journal/entries.ts'
@@ -27,8 +27,8 @@ type JsonObject = { readonly [key: string]: unknown }
 const advice = 'export the run again, or use another copy'
 
 /**
- * The run that was exported first, then those that work for it. Takes the text in whatever pieces it comes. JOURNAL_DAMAGED says what is
- * wrong with it; `name` names it in the message.
+ * The run that was exported first, then those that work for it. Takes the text in whatever pieces it comes.
+ * JOURNAL_DAMAGED says what is wrong with it; `name` names it in the message.
  */
 export async function readExport(
   chunks: AsyncIterable<string> | Iterable<string>,

@@ -1,5 +1,5 @@
-// What this process is working on, by store and run. A store lets an owner take over its own lease, so two calls in one process would
-// both advance a run: here the second one is refused.
+// What this process is working on, by store and run. A store lets an owner take over its own lease, so two calls in one
+// process would both advance a run: here the second one is refused.
 import { RepriseError } from '../../errors.ts'
 import type { Owner } from '../../journal/entries.ts'
 import { seriallyByName } from '../../serially.ts'
@@ -7,7 +7,10 @@ import type { Engine } from '../definition.ts'
 
 const heldHere = new Set<string>()
 
-/** RUN_HELD when this process executes the run already. Call it before the lease is taken; call the result when the work is over. */
+/**
+ * RUN_HELD when this process executes the run already. Call it before the lease is taken; call the result when the work
+ * is over.
+ */
 export function reserve(engine: Engine, run: string): () => void {
   const name = runHere(engine, run)
   if (heldHere.has(name)) {

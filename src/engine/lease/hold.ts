@@ -1,6 +1,7 @@
-// A hold is this process's right to advance one run, and the only way to append to it. Entries that are handed in while an
-// append is in progress go together in the next one. When an append fails, the hold ends: every signal aborts, nothing more is
-// written, and the error says so. The state is folded from what was handed in, in order, and is discarded with the hold.
+// A hold is this process's right to advance one run, and the only way to append to it. Entries that are handed in while
+// an append is in progress go together in the next one. When an append fails, the hold ends: every signal aborts,
+// nothing more is written, and the error says so. The state is folded from what was handed in, in order, and is
+// discarded with the hold.
 import { messageOf, RepriseError } from '../../errors.ts'
 import { encodeEntry, type EncodedEntry } from '../../journal/codec.ts'
 import type { NewEntry } from '../../journal/entries.ts'
@@ -25,11 +26,19 @@ export interface Hold {
   readonly inbox: Queue
   /** Resolves when the entries are on disk. `taken` are the inbox messages that they record. */
   append(entries: readonly NewEntry[], taken?: readonly string[]): Promise<void>
-  /** Appends the entry that ends this process's work. False when the run was about to be completed and a message came first: nothing is written. */
+  /**
+   * Appends the entry that ends this process's work. False when the run was about to be completed and a message came
+   * first: nothing is written.
+   */
   end(entry: NewEntry): Promise<boolean>
-  /** An entry to put before the next append, whoever makes that; a newer one replaces it. It costs no append of its own. */
+  /**
+   * An entry to put before the next append, whoever makes that; a newer one replaces it. It costs no append of its own.
+   */
   mark(entry: NewEntry): void
-  /** Await it before every effect: resolves when everything that the state says now is on disk. Rejects when the lease is lost or nearly over. */
+  /**
+   * Await it before every effect: resolves when everything that the state says now is on disk. Rejects when the lease
+   * is lost or nearly over.
+   */
   ready(): Promise<void>
   /** The next free question id of the run. */
   questionId(): string

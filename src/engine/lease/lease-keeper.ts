@@ -1,6 +1,7 @@
-// Keeps a lease alive and knows how long it still lasts. The store's clock judges expiry for others; the holder counts for
-// itself, monotonically, from before each request, so that it never believes in a lease longer than the store does. A monotonic clock
-// may stop while a machine sleeps, so the time of day counts too when it says that more time has passed.
+// Keeps a lease alive and knows how long it still lasts. The store's clock judges expiry for others; the holder counts
+// for itself, monotonically, from before each request, so that it never believes in a lease longer than the store does.
+// A monotonic clock may stop while a machine sleeps, so the time of day counts too when it says that more time has
+// passed.
 import { RepriseError } from '../../errors.ts'
 import type { Lease, Store } from '../../stores/store.ts'
 import type { World } from '../definition.ts'

@@ -1,6 +1,7 @@
-// What a whole run may take: tokens, money and time. A budget is checked before each model call. When it is used up, a question is asked, and
-// the run continues from where it is when a person or a resume raises it. What the runs of its tasks have taken counts while they are
-// in progress, also while they wait: they stop where they are, and the run whose budget it is asks the question.
+// What a whole run may take: tokens, money and time. A budget is checked before each model call. When it is used up, a
+// question is asked, and the run continues from where it is when a person or a resume raises it. What the runs of its
+// tasks have taken counts while they are in progress, also while they wait: they stop where they are, and the run whose
+// budget it is asks the question.
 import type { Limit, Question, Usage } from '../../journal/entries.ts'
 import { addUsage, noUsage, type AskedQuestion, type RunState } from '../../journal/state/state.ts'
 import { dollars } from '../../text/words.ts'
@@ -28,7 +29,10 @@ export class LimitReached extends Error {
   }
 }
 
-/** Rejects with LimitReached when the run, or one that it works for, has used up what it may take. Calls that are already in progress may exceed it. */
+/**
+ * Rejects with LimitReached when the run, or one that it works for, has used up what it may take. Calls that are
+ * already in progress may exceed it.
+ */
 export async function checkBudget(life: Life): Promise<void> {
   const { state, crew, engine } = life
   const limit = state.budget ?? crew.budget
@@ -77,7 +81,8 @@ async function usedUp(
   if (cost === undefined) return undefined
   const costs = await Promise.all(states.map((state) => costOfRun(state, crew.prices)))
   const paid = costs.reduce(addCost, 0)
-  // a limit in money may come from an answer; in a crew or a resume, it would have been refused before anything was spent
+  // a limit in money may come from an answer; in a crew or a resume, it would have been refused before anything was
+  // spent
   if (paid === undefined) return `an unknown part of ${dollars(cost)}, since the price of a model is not known,`
   return paid >= cost ? `${dollars(paid)} of ${dollars(cost)}` : undefined
 }

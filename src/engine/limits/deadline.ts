@@ -1,5 +1,5 @@
-// Waits with an end. A deadline's signal aborts when a time is up; unlike AbortSignal.timeout it keeps the process alive until then: what it guards may be
-// a promise that nothing else waits for.
+// Waits with an end. A deadline's signal aborts when a time is up; unlike AbortSignal.timeout it keeps the process
+// alive until then: what it guards may be a promise that nothing else waits for.
 
 export interface Deadline extends Disposable {
   /** Aborts with `outer`, or when the time is up. */
@@ -21,7 +21,9 @@ export function deadline(seconds: number | undefined, outer: AbortSignal): Deadl
   }
 }
 
-/** Rejects with the signal's reason as soon as it aborts, whatever the promise does: user code need not handle signals. */
+/**
+ * Rejects with the signal's reason as soon as it aborts, whatever the promise does: user code need not handle signals.
+ */
 export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>()
   const onAbort = (): void => reject(signal.reason as Error)

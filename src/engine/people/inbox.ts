@@ -1,5 +1,6 @@
 // What people leave for a run that another process may be executing: answers, edits, invalidations, cancellation. The
-// holder records each message in the journal and takes it out of the inbox in one append, so that none is lost or used twice.
+// holder records each message in the journal and takes it out of the inbox in one append, so that none is lost or used
+// twice.
 import { messageOf, RepriseError } from '../../errors.ts'
 import { entryProblem } from '../../journal/check/check-entry.ts'
 import type { Answer, NewEntry, Question } from '../../journal/entries.ts'
@@ -13,7 +14,9 @@ import { alreadyAnswered, checkAnswer } from './questions.ts'
 import { runNotFound } from '../read/run-not-found.ts'
 
 export type InboxMessage =
-  /** `about` is a digest of the question: a journal that was rolled back by hand may ask another one under the same id. */
+  /**
+   * `about` is a digest of the question: a journal that was rolled back by hand may ask another one under the same id.
+   */
   | { readonly kind: 'answer'; readonly question: string; readonly about: string; readonly answer: Answer }
   | {
       readonly kind: 'edit'
@@ -25,7 +28,10 @@ export type InboxMessage =
   | { readonly kind: 'invalidate'; readonly task: string; readonly by?: string; readonly reason?: string }
   | { readonly kind: 'cancel'; readonly by?: string; readonly reason?: string }
 
-/** Returns the message's id. RUN_ENDED when the run takes no more messages; QUESTION_ANSWERED when its question has an answer already. */
+/**
+ * Returns the message's id. RUN_ENDED when the run takes no more messages; QUESTION_ANSWERED when its question has an
+ * answer already.
+ */
 export async function post(engine: Engine, run: string, message: InboxMessage): Promise<string> {
   // an answer's id is its question's, so that the first answer wins whoever posts it
   const answers = message.kind === 'answer'
@@ -59,7 +65,8 @@ async function drain(hold: Hold, edits: boolean): Promise<Drained> {
   const inbox = await hold.engine.store.inbox(hold.state.run)
   const messages = inbox.map((message) => ({ id: message.id, content: parse(message) }))
   const cancel = messages.find(({ content }) => content?.kind === 'cancel')
-  // nothing follows a cancellation, and a sender who was told that their message was in time can read why it had no effect
+  // nothing follows a cancellation, and a sender who was told that their message was in time can read why it had no
+  // effect
   const now = cancel || edits ? messages : messages.filter(({ content }) => !isEdit(content))
   const editsWait = now.length < messages.length
   if (now.length === 0) return { recorded: false, editsWait }
@@ -96,7 +103,10 @@ export async function runEnded({ store }: Engine, run: string, task?: string): P
   })
 }
 
-/** Anybody with write access to the store can leave anything: what isn't a valid entry or answer must not get into the journal. */
+/**
+ * Anybody with write access to the store can leave anything: what isn't a valid entry or answer must not get into the
+ * journal.
+ */
 function checkedEntry(state: RunState, id: string, message: InboxMessage | undefined): NewEntry {
   try {
     const entry = toEntry(state, id, message)

@@ -1,4 +1,5 @@
-// Puts an open question to the caller of a run, who may answer at once. The first answer counts, wherever it comes from.
+// Puts an open question to the caller of a run, who may answer at once. The first answer counts, wherever it comes
+// from.
 import { messageOf, RepriseError } from '../../errors.ts'
 import type { Question } from '../../journal/entries.ts'
 import { redact } from '../../secrets/redact.ts'
@@ -7,10 +8,16 @@ import type { Life } from '../life.ts'
 import { answerTo, drainInbox, post } from './inbox.ts'
 import { checkAnswer } from './questions.ts'
 
-/** How often a caller is asked about one call: a function that returns an input that doesn't fit would return it forever. */
+/**
+ * How often a caller is asked about one call: a function that returns an input that doesn't fit would return it
+ * forever.
+ */
 const callLimit = 5
 
-/** Once per life; a question that is not put stays open. ANSWER_INVALID when the caller's answer does not fit; CALLBACK_FAILED. */
+/**
+ * Once per life; a question that is not put stays open. ANSWER_INVALID when the caller's answer does not fit;
+ * CALLBACK_FAILED.
+ */
 export async function putToCaller(life: Life, question: Question, signal: AbortSignal = life.signal): Promise<void> {
   const { onQuestion } = life.options
   if (!onQuestion || life.asked.has(question.id)) return

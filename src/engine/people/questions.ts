@@ -1,5 +1,5 @@
-// What only a person can decide: the words of a question, and whether an answer fits it. Answers are checked before they
-// are posted, so that a run never gets one that it cannot use.
+// What only a person can decide: the words of a question, and whether an answer fits it. Answers are checked before
+// they are posted, so that a run never gets one that it cannot use.
 import { RepriseError } from '../../errors.ts'
 import type { Answer, OnceCall, Question } from '../../journal/entries.ts'
 import { canonicalJson, strictJson, type Json } from '../../journal/json.ts'
@@ -84,7 +84,9 @@ export function checkQuestionId(id: unknown): asserts id is string {
   throw new RepriseError('QUESTION_NOT_FOUND', `the question is ${describe(id)}; give its id, such as "q1"`)
 }
 
-/** The question of this id. QUESTION_NOT_FOUND names those that are `open`; QUESTION_ANSWERED when it has its answer. */
+/**
+ * The question of this id. QUESTION_NOT_FOUND names those that are `open`; QUESTION_ANSWERED when it has its answer.
+ */
 export function openQuestion(state: RunState, id: string, open: readonly Question[]): Question {
   const asked = state.questions.get(id)
   if (!asked) {

@@ -1,5 +1,5 @@
-// What people do to a run from outside: answer, edit, invalidate, cancel. Each is checked against the journal, posted to the
-// inbox, and, when nobody holds the run, recorded at once.
+// What people do to a run from outside: answer, edit, invalidate, cancel. Each is checked against the journal, posted
+// to the inbox, and, when nobody holds the run, recorded at once.
 import { RepriseError } from '../../errors.ts'
 import type { Question } from '../../journal/entries.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
@@ -14,7 +14,10 @@ import { checkReadable } from '../run/lifecycle.ts'
 import { checkAnswer, checkQuestionId, openQuestion } from './questions.ts'
 import { readIfThere, readRun } from '../read/read-run.ts'
 
-/** `crew` is left out where only the store is available. The answer to a question of a task that is a crew goes to that crew's run. */
+/**
+ * `crew` is left out where only the store is available. The answer to a question of a task that is a crew goes to that
+ * crew's run.
+ */
 export async function answerQuestion(
   engine: Engine,
   run: string,
@@ -33,7 +36,10 @@ export async function answerQuestion(
   await leave(engine, state, answerTo(question, checkAnswer(question, answer)), crew)
 }
 
-/** By its id, wherever it is asked: in the run itself or in that of one of its tasks. QUESTION_NOT_FOUND, QUESTION_ANSWERED. */
+/**
+ * By its id, wherever it is asked: in the run itself or in that of one of its tasks. QUESTION_NOT_FOUND,
+ * QUESTION_ANSWERED.
+ */
 export async function findQuestion(store: Store, run: string, id: string): Promise<Question> {
   const { state } = await readRun(store, run)
   const child = askedByChild(state, id)
@@ -68,7 +74,10 @@ export async function cancelChildren(engine: Engine, state: RunState): Promise<v
   }
 }
 
-/** Takes the lease, if it is free, just to record what is in the inbox. RUN_ENDED when the message `posted` came after the run's end. */
+/**
+ * Takes the lease, if it is free, just to record what is in the inbox. RUN_ENDED when the message `posted` came after
+ * the run's end.
+ */
 export function recordMessages(engine: Engine, run: string, posted?: string): Promise<void> {
   return briefly(engine, run, async () => {
     let free: () => void

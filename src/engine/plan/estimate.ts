@@ -1,5 +1,5 @@
-// What executing a task may take, judged by what it took: the medians over its newest executions. A task that was never executed
-// has no estimate, which is not the same as an estimate of zero.
+// What executing a task may take, judged by what it took: the medians over its newest executions. A task that was never
+// executed has no estimate, which is not the same as an estimate of zero.
 import { defined } from '../../defined.ts'
 import type { Estimate, PlannedTask, Usage } from '../../journal/entries.ts'
 import { addUsage, modelCalls, noUsage, type ModelCalls, type RunState } from '../../journal/state/state.ts'
@@ -14,7 +14,10 @@ const enoughSamples = 5
 /** Each is a journal to read: a plan must not take longer than what it plans. */
 const mostRuns = 20
 
-/** The plan, with an estimate for each task that it executes and that was executed before. `atHand` is a run that was read already. */
+/**
+ * The plan, with an estimate for each task that it executes and that was executed before. `atHand` is a run that was
+ * read already.
+ */
 export async function withEstimates(
   engine: Engine,
   crew: CrewDefinition,

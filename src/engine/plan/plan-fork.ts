@@ -1,9 +1,11 @@
-// The plan of a new run that is made from an old one: for each task, inherit its stored output, execute it, or put a person's value
-// in its place; and why. Outputs are found by the task's name, never by its position. Which of them are executed:
+// The plan of a new run that is made from an old one: for each task, inherit its stored output, execute it, or put a
+// person's value in its place; and why. Outputs are found by the task's name, never by its position. Which of them are
+// executed:
 // - `from` and everything after it, or, with `only: 'descendants'`, just what depends on it;
 // - what depends on a person's value, and what has no output that could be inherited;
 // - what is stale, if the policy says so; else it is kept and reported, or the whole plan is refused.
-// A task that is executed only because of another one is offered its old output, which it keeps if the other's turns out equal.
+// A task that is executed only because of another one is offered its old output, which it keeps if the other's turns
+// out equal.
 import { defined } from '../../defined.ts'
 import { RepriseError } from '../../errors.ts'
 import type { Fingerprint, NewEntry, OnceCall, PlannedTask, StoredOutput } from '../../journal/entries.ts'
@@ -176,7 +178,9 @@ function inheritOrExecute(scene: Scene, task: TaskDefinition, stored: TaskState,
   }
 }
 
-/** What has changed whatever the tasks executed before it give; one without a known output is assumed to give the same. */
+/**
+ * What has changed whatever the tasks executed before it give; one without a known output is assumed to give the same.
+ */
 function certainly({ unknown }: Scene, before: Fingerprint = {}, { fields, reasons }: Change): Change {
   const certain = fields.map((field) => {
     const [, given, name] = /^(?:condition )?(context:(.*))$/s.exec(field) ?? []

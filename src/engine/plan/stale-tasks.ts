@@ -15,7 +15,10 @@ export interface StaleTask {
   readonly fields: readonly string[]
 }
 
-/** The outputs of a run that were made from something other than what the run, and today's code, would use now; and skips decided on something else. */
+/**
+ * The outputs of a run that were made from something other than what the run, and today's code, would use now; and
+ * skips decided on something else.
+ */
 export function staleTasks(crew: CrewDefinition, state: RunState): StaleTask[] {
   const outputs = outputsIn(state)
   return crew.tasks.flatMap((task) => {

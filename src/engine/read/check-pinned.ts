@@ -4,7 +4,9 @@ import { digest } from '../../journal/hash.ts'
 import { referencesIn } from '../../journal/pinned.ts'
 import type { AttemptState, RunState } from '../../journal/state/state.ts'
 
-/** Call it for an attempt that was started. One whose texts were changed by hand since is void: it cannot be continued. */
+/**
+ * Call it for an attempt that was started. One whose texts were changed by hand since is void: it cannot be continued.
+ */
 export function pinChecker(state: RunState): (path: string) => void {
   const digests = new Map<number, string>()
   const isChanged = ({ output, digest: expected }: OutputReference): boolean => {

@@ -1,4 +1,5 @@
-// What the row of a run says besides its columns, for lists. Separate from the code that writes it, since the command line loads this at every start.
+// What the row of a run says besides its columns, for lists. Separate from the code that writes it, since the command
+// line loads this at every start.
 import type { Usage } from '../../journal/entries.ts'
 import { parseObject } from '../../journal/json.ts'
 import { noUsage, type RunState } from '../../journal/state/state.ts'
@@ -14,7 +15,9 @@ export interface RowSummary {
   readonly seq?: number
   /** The attempts at tasks that are crews and not done yet: what their runs have taken is not in `usage`. */
   readonly children?: readonly string[]
-  /** Those of them that are in progress: the open questions of their runs are not among `questions`, but are the run's. */
+  /**
+   * Those of them that are in progress: the open questions of their runs are not among `questions`, but are the run's.
+   */
   readonly open?: readonly string[]
   /** The task from which the parent run was executed again. */
   readonly from?: string
@@ -22,7 +25,10 @@ export interface RowSummary {
   readonly error?: RunState['error']
 }
 
-/** What a row says about its run. One that cannot be read shows as an error of the run, so that the others are still listed. */
+/**
+ * What a row says about its run. One that cannot be read shows as an error of the run, so that the others are still
+ * listed.
+ */
 export function summaryOf({ run, summary }: RunRow): RowSummary {
   const read = parseObject(summary) as Partial<RowSummary> | undefined
   const counts = [read?.done, read?.total, read?.lives, read?.questions]

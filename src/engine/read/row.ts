@@ -1,4 +1,5 @@
-// The listing row of a run: what a list shows without reading journals. It changes with the entries, in the same append.
+// The listing row of a run: what a list shows without reading journals. It changes with the entries, in the same
+// append.
 import { defined } from '../../defined.ts'
 import type { Entry } from '../../journal/entries.ts'
 import { digest } from '../../journal/hash.ts'
@@ -40,8 +41,9 @@ export function rowOf(state: RunState): RunRow {
 }
 
 /**
- * Whether an entry shows in a listing. Steps do not: a row per step would double what a run writes. What they change (tokens and the time
- * of the last entry) a list finds after the entry that the row names, and only while the run is running.
+ * Whether an entry shows in a listing. Steps do not: a row per step would double what a run writes. What they change
+ * (tokens and the time of the last entry) a list finds after the entry that the row names, and only while the run is
+ * running.
  */
 export function changesRow(entry: Entry): boolean {
   switch (entry.type) {

@@ -1,5 +1,5 @@
-// The bytes of the files among a run's inputs: into a new run, and out of it for a model. They are blobs of the run, so each run has
-// its own copies, and once it was created only the store is asked for them.
+// The bytes of the files among a run's inputs: into a new run, and out of it for a model. They are blobs of the run, so
+// each run has its own copies, and once it was created only the store is asked for them.
 import { RepriseError } from '../../errors.ts'
 import type { Blob, StoredFile } from '../../journal/entries.ts'
 import { fileOf, filesIn, type Files } from '../../journal/files.ts'

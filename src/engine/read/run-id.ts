@@ -20,7 +20,10 @@ export function checkRunId(id: unknown): string {
   )
 }
 
-/** The id of a new run: any text of up to 200 characters, except one in the form of the run of a task that is a crew. OPTION_INVALID. */
+/**
+ * The id of a new run: any text of up to 200 characters, except one in the form of the run of a task that is a crew.
+ * OPTION_INVALID.
+ */
 export function checkNewRunId(id: unknown): string {
   const fine = checkRunId(id)
   const caller = callerOf(fine)

@@ -8,7 +8,9 @@ import { fileReader } from '../read/run-files.ts'
 import type { Life } from '../life.ts'
 import { readEntries } from '../read/read-run.ts'
 
-/** Calls back for each task that was completed here and not yet reported, also for one completed right before a crash. */
+/**
+ * Calls back for each task that was completed here and not yet reported, also for one completed right before a crash.
+ */
 export async function tellOfTasks(life: Life): Promise<void> {
   const { task: tell } = callbacksOf(life)
   for (const task of tell ? life.crew.tasks : []) {
@@ -25,8 +27,9 @@ export async function tellOfTasks(life: Life): Promise<void> {
 }
 
 /**
- * Calls back for each step that is on disk and not yet reported, one at a time and in the order of the journal. The mark goes
- * with the next append, since its own append would double what a step costs: after a crash before that, the resume reports the step again.
+ * Calls back for each step that is on disk and not yet reported, one at a time and in the order of the journal. The
+ * mark goes with the next append, since its own append would double what a step costs: after a crash before that, the
+ * resume reports the step again.
  */
 export async function tellOfSteps(life: Life, signal: AbortSignal = life.signal): Promise<void> {
   const { step: tell } = callbacksOf(life)

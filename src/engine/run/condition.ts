@@ -1,5 +1,6 @@
-// What a task's condition saw when it was asked. That is not part of the task's fingerprint: an output is the same, whatever allowed it.
-// But when the condition would see something else, it is asked again, and what it decided is reported as stale until then.
+// What a task's condition saw when it was asked. That is not part of the task's fingerprint: an output is the same,
+// whatever allowed it. But when the condition would see something else, it is asked again, and what it decided is
+// reported as stale until then.
 import type { Fingerprint } from '../../journal/entries.ts'
 import { changedFields, explainChange } from '../../journal/fingerprint.ts'
 import { digest } from '../../journal/hash.ts'
@@ -8,7 +9,9 @@ import type { CrewDefinition, Inputs, Outputs, TaskDefinition } from '../definit
 import { givenFields, outputsIn } from './given-fields.ts'
 import { waitsFor } from './waits-for.ts'
 
-/** For the entry that follows from its decision: all inputs, and the outputs of the tasks that its own task waits for. */
+/**
+ * For the entry that follows from its decision: all inputs, and the outputs of the tasks that its own task waits for.
+ */
 export function sightOf(
   crew: CrewDefinition,
   task: TaskDefinition,

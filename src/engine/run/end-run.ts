@@ -1,4 +1,5 @@
-// How a process's work on a run ends: it records so in the journal, unless the hold is lost, in which case nothing more may be written.
+// How a process's work on a run ends: it records so in the journal, unless the hold is lost, in which case nothing more
+// may be written.
 import { messageOf, RepriseError } from '../../errors.ts'
 import { defined } from '../../defined.ts'
 import type { RunState } from '../../journal/state/state.ts'
@@ -71,7 +72,10 @@ async function recordFailure(life: Life, error: unknown): Promise<RepriseError> 
   return new RepriseError(code, reason, details)
 }
 
-/** A message posted while the lease was still held could not be recorded by its sender, who relies on the holder. Returns the state after that. */
+/**
+ * A message posted while the lease was still held could not be recorded by its sender, who relies on the holder.
+ * Returns the state after that.
+ */
 async function recordLate({ engine, state }: Life): Promise<RunState> {
   if (state.status !== 'suspended' && state.status !== 'failed') return state
   const messages = await engine.store.inbox(state.run).catch(() => [])
@@ -88,7 +92,10 @@ function isCancelled(reason: unknown): boolean {
   return RepriseError.isInstance(reason) && reason.code === 'RUN_CANCELLED'
 }
 
-/** Adds in which task it happened, which nothing else says: the message itself leaves that out, through crews within crews. */
+/**
+ * Adds in which task it happened, which nothing else says: the message itself leaves that out, through crews within
+ * crews.
+ */
 export function failedAt(error: unknown, task: string): RepriseError {
   if (!RepriseError.isInstance(error))
     return new RepriseError('TASK_FAILED', redact(messageOf(error)), { tasks: [task], cause: error })

@@ -1,7 +1,7 @@
-// Executes a run from where its journal ends as far as it can get: completed, suspended or failed. What a task is given decides when it is
-// executed, never timing: it starts when everything in its context is done and, in a sequential crew, when every earlier task that is not
-// async is done. Several may be in progress at once. When one fails, no other is started and those in progress end after their current step,
-// so that what was paid for is recorded.
+// Executes a run from where its journal ends as far as it can get: completed, suspended or failed. What a task is given
+// decides when it is executed, never timing: it starts when everything in its context is done and, in a sequential
+// crew, when every earlier task that is not async is done. Several may be in progress at once. When one fails, no other
+// is started and those in progress end after their current step, so that what was paid for is recorded.
 import type { NewEntry } from '../../journal/entries.ts'
 import { openQuestions, type RunState } from '../../journal/state/state.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from '../definition.ts'
@@ -47,7 +47,10 @@ export async function executeRun(
   return endRun(life, failure, watching)
 }
 
-/** Executes what can be executed, and returns the entry with which the run ends or pauses. Rejects with the first failure. */
+/**
+ * Executes what can be executed, and returns the entry with which the run ends or pauses. Rejects with the first
+ * failure.
+ */
 async function executeTasks(life: Life): Promise<NewEntry> {
   const { crew, state, signal, waker } = life
   const { through } = life.options

@@ -1,5 +1,6 @@
-// What code is given of other tasks, as fields of a fingerprint: their outputs, and the schemas that parse them. A model is given only the texts;
-// a function sees what the other task's schema makes of one, so an equal text under another schema is a different value to it.
+// What code is given of other tasks, as fields of a fingerprint: their outputs, and the schemas that parse them. A
+// model is given only the texts; a function sees what the other task's schema makes of one, so an equal text under
+// another schema is a different value to it.
 import type { StoredOutput } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import type { RunState } from '../../journal/state/state.ts'

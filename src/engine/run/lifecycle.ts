@@ -95,9 +95,9 @@ export async function createRun(
 export type Taken = { readonly is: 'held'; readonly hold: Hold } | { readonly is: 'rest'; readonly state: RunState }
 
 /**
- * Resumes a run. For a completed one, and one that was suspended because every process that resumed it died, returns its state
- * instead of a hold. `check` sees the state before anything is written and may refuse. RUN_HELD names who has it; RUN_NOT_FOUND;
- * RUN_CANCELLED.
+ * Resumes a run. For a completed one, and one that was suspended because every process that resumed it died, returns
+ * its state instead of a hold. `check` sees the state before anything is written and may refuse. RUN_HELD names who has
+ * it; RUN_NOT_FOUND; RUN_CANCELLED.
  */
 export async function resumeRun(
   engine: Engine,

@@ -22,12 +22,17 @@ function isDone(state: RunState, task: string): boolean {
   return status === 'completed' || status === 'skipped'
 }
 
-/** A task that waits for an answer continues only after a new one. The task itself finds out whether it is the right one. */
+/**
+ * A task that waits for an answer continues only after a new one. The task itself finds out whether it is the right
+ * one.
+ */
 export function answersIn(state: RunState): number {
   return [...state.questions.values()].filter(({ answer, withdrawn }) => answer ?? withdrawn).length
 }
 
-/** Those of these tasks that wait for a run of their own whose questions were answered while others were in progress. */
+/**
+ * Those of these tasks that wait for a run of their own whose questions were answered while others were in progress.
+ */
 export async function answeredChildren({ state, engine }: Life, waiting: readonly string[]): Promise<string[]> {
   const answered: string[] = []
   for (const task of waiting) {

@@ -1,5 +1,5 @@
-// What the earlier tasks of a run gave, as their schemas parse it, for code that depends on it. Code is given what is declared, and
-// everything it is given is in a fingerprint (given-fields.ts).
+// What the earlier tasks of a run gave, as their schemas parse it, for code that depends on it. Code is given what is
+// declared, and everything it is given is in a fingerprint (given-fields.ts).
 import { messageOf, RepriseError } from '../../errors.ts'
 import type { NewEntry, StoredOutput } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'
@@ -52,7 +52,10 @@ async function outputsOf({ state, engine, crew }: Life, names: readonly string[]
   return { inputs: plainInputs(state.inputs), outputs, previous: known.at(-1)?.[1], readFile }
 }
 
-/** Through the schema, live and on restore alike. What does not (or no longer) fit the code's schema is in `raw`, not here. */
+/**
+ * Through the schema, live and on restore alike. What does not (or no longer) fit the code's schema is in `raw`, not
+ * here.
+ */
 export async function outputOf(
   output: Pick<StoredOutput, 'raw' | 'structured'>,
   task: (Pick<TaskDefinition, 'schema'> & Partial<Pick<TaskDefinition, 'code' | 'child'>>) | undefined,

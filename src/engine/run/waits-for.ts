@@ -3,7 +3,10 @@ import type { CrewDefinition, TaskDefinition } from '../definition.ts'
 
 const known = new WeakMap<CrewDefinition, Map<TaskDefinition, readonly string[]>>()
 
-/** The names of the tasks that must be done before this one starts. Computed once, since it is needed for every task after every step. */
+/**
+ * The names of the tasks that must be done before this one starts. Computed once, since it is needed for every task
+ * after every step.
+ */
 export function waitsFor(crew: CrewDefinition, task: TaskDefinition): readonly string[] {
   const ofCrew = known.get(crew) ?? new Map<TaskDefinition, readonly string[]>()
   known.set(crew, ofCrew)

@@ -1,5 +1,5 @@
-// Reads the inbox whenever the store hints at a message, so that a cancellation does not wait for the model. Only a hint: the inbox
-// is also read before every step.
+// Reads the inbox whenever the store hints at a message, so that a cancellation does not wait for the model. Only a
+// hint: the inbox is also read before every step.
 import type { Life } from '../life.ts'
 import { drainInbox } from '../people/inbox.ts'
 

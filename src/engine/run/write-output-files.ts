@@ -1,6 +1,6 @@
-// Writes the outputs of tasks to files below the working folder. Like callbacks, after the completion of a task and at least once:
-// after a crash before the mark is on disk, the resume writes it again and removes what was half written. No link leads out: the real
-// path is checked before anything is spent, and again right before the file is written.
+// Writes the outputs of tasks to files below the working folder. Like callbacks, after the completion of a task and at
+// least once: after a crash before the mark is on disk, the resume writes it again and removes what was half written.
+// No link leads out: the real path is checked before anything is spent, and again right before the file is written.
 import { lstatSync, realpathSync, statSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
@@ -13,12 +13,17 @@ import type { Inputs, TaskDefinition } from '../definition.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import type { Life } from '../life.ts'
 
-/** OUTPUT_FILE_FAILED when the file could not be written as the disk is now; INPUT_INVALID, INPUT_MISSING. Nothing is created. */
+/**
+ * OUTPUT_FILE_FAILED when the file could not be written as the disk is now; INPUT_INVALID, INPUT_MISSING. Nothing is
+ * created.
+ */
 export function checkOutputFile(task: TaskDefinition, inputs: Inputs): void {
   if (task.outputFile) placeOf(task, task.outputFile.pathFor(inputs))
 }
 
-/** Writes the output of each task that was executed here, has a file, and is not marked as written. OUTPUT_FILE_FAILED. */
+/**
+ * Writes the output of each task that was executed here, has a file, and is not marked as written. OUTPUT_FILE_FAILED.
+ */
 export async function writeOutputFiles(life: Life): Promise<void> {
   if (life.state.effects === 'never') return
   for (const task of life.crew.tasks) {

@@ -1,5 +1,6 @@
-// One model call of an attempt, from its recorded conversation to its recorded reply. Before it, the caller is told about the steps so far,
-// the inbox is read, and budget and rate are checked: this is where a run can stop without losing anything that was paid for.
+// One model call of an attempt, from its recorded conversation to its recorded reply. Before it, the caller is told
+// about the steps so far, the inbox is read, and budget and rate are checked: this is where a run can stop without
+// losing anything that was paid for.
 import { defined } from '../../defined.ts'
 import { turnPath } from '../../journal/paths.ts'
 import type { SentRequest } from '../../journal/state/state.ts'
@@ -77,7 +78,9 @@ function warnOnce({ life, task }: Work, warning: string): void {
   life.crew.logger.warn(words)
 }
 
-/** The code's own model, or, where the code has changed and the attempt continues as it was, the one that was pinned. */
+/**
+ * The code's own model, or, where the code has changed and the attempt continues as it was, the one that was pinned.
+ */
 function modelFor(task: TaskDefinition, request: SentRequest): TaskDefinition['agent']['model'] {
   const { model } = task.agent
   if (modelName(model) === request.model) return model

@@ -1,5 +1,5 @@
-// The messages of an attempt, made only from its pinned request, its recorded turns and its recorded summaries: the same in every
-// process.
+// The messages of an attempt, made only from its pinned request, its recorded turns and its recorded summaries: the
+// same in every process.
 import { defined } from '../../defined.ts'
 import type {
   AttemptState,
@@ -47,8 +47,8 @@ export function wholeConversation(state: RunState, attempt: AttemptState): ChatM
 }
 
 /**
- * What was said to make the output of a task, in this run or before it, for a run that inherits it: `places` says which entry of the new run
- * holds a text. Undefined where no model was asked, or it is no longer known.
+ * What was said to make the output of a task, in this run or before it, for a run that inherits it: `places` says which
+ * entry of the new run holds a text. Undefined where no model was asked, or it is no longer known.
  */
 export function conversationFor(
   state: RunState,
@@ -136,7 +136,10 @@ function turnMessages(turn: TurnState): ChatMessage[] {
   return [said, { role: 'tool', results }]
 }
 
-/** Calls that a model must not forget, whatever its summary says: those that may have changed something, and what people decided. */
+/**
+ * Calls that a model must not forget, whatever its summary says: those that may have changed something, and what people
+ * decided.
+ */
 function didSomething({ effect, source }: CallState): boolean {
   return effect === 'once' || effect === 'idempotent' || (source !== undefined && source !== 'cached')
 }

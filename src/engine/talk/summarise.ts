@@ -1,6 +1,7 @@
-// Conversations that outgrow the model's window. The older part is summarised by the agent's own model, in an attempt within the last
-// turn that the summary covers (`note#1/7/summary#1`), and the summary is journaled before it is used: so every later process sends
-// the same shortened conversation, and none pays for the summary again. It changes nothing that was recorded.
+// Conversations that outgrow the model's window. The older part is summarised by the agent's own model, in an attempt
+// within the last turn that the summary covers (`note#1/7/summary#1`), and the summary is journaled before it is used:
+// so every later process sends the same shortened conversation, and none pays for the summary again. It changes nothing
+// that was recorded.
 import type { PinnedRequest } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import { attemptNumber, attemptPath } from '../../journal/paths.ts'
@@ -28,7 +29,9 @@ export function overflowing({ life, attempt }: Work, limit: number): TurnState |
   return grown > room ? lastNotKept(rest, room / 2 / scale) : undefined
 }
 
-/** The turn up to which to summarise a conversation that the provider calls too long, if there is anything to summarise. */
+/**
+ * The turn up to which to summarise a conversation that the provider calls too long, if there is anything to summarise.
+ */
 export function tooMuch({ life, attempt }: Work): TurnState | undefined {
   const { rest } = shownOf(life.state, attempt)
   return lastNotKept(rest, sum(rest.map(sizeOf)) / 4)

@@ -1,5 +1,5 @@
-// One turn of an attempt, within the model's window: a conversation that is longer than the agent's `contextTokens` is first
-// summarised, and one that the provider calls too long is summarised and sent again, once.
+// One turn of an attempt, within the model's window: a conversation that is longer than the agent's `contextTokens` is
+// first summarised, and one that the provider calls too long is summarised and sent again, once.
 import { isModelFailure } from '../../models/model-failure.ts'
 import type { Work } from '../life.ts'
 import { askModel } from './ask-model.ts'

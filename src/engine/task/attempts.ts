@@ -1,5 +1,5 @@
-// Which attempt at a task to continue: the open one, if what it was made from is the same or the caller wants it continued as it
-// was started; otherwise a new one. The same for every kind of task.
+// Which attempt at a task to continue: the open one, if what it was made from is the same or the caller wants it
+// continued as it was started; otherwise a new one. The same for every kind of task.
 import { RepriseError } from '../../errors.ts'
 import type { EntryBodies, Fingerprint } from '../../journal/entries.ts'
 import { explainChange } from '../../journal/fingerprint.ts'
@@ -14,7 +14,10 @@ import { refusedAnswer, revisedAnswer } from '../talk/engine-prompts.ts'
 export interface CurrentAttempt {
   /** The open attempt, to be continued. */
   readonly kept: AttemptState | undefined
-  /** For the entry of a new attempt: what has changed since the one that is given up was started, and what the condition saw. */
+  /**
+   * For the entry of a new attempt: what has changed since the one that is given up was started, and what the condition
+   * saw.
+   */
   readonly because: Pick<EntryBodies['task.started'], 'because' | 'condition'>
   readonly fingerprint: Fingerprint
   /** The path of a new attempt. */

@@ -1,5 +1,6 @@
-// What the runs of crew tasks have called. It is copied to the parent when the task is done. Until then, and for attempts that were given up, it is only
-// in those runs, and must be read from there before another run is made. Each call is counted once: calls that a run was told about are not its own.
+// What the runs of crew tasks have called. It is copied to the parent when the task is done. Until then, and for
+// attempts that were given up, it is only in those runs, and must be read from there before another run is made. Each
+// call is counted once: calls that a run was told about are not its own.
 import { edited } from '../../journal/state/hand-edits.ts'
 import type { OnceCall } from '../../journal/entries.ts'
 import { hashBytes } from '../../journal/hash.ts'
@@ -18,7 +19,9 @@ export async function callsOfOpenChildren(engine: Engine, state: RunState): Prom
   return calls.flat()
 }
 
-/** What earlier runs of this task have called: of the runs that this one was made from, and of its own earlier attempts. */
+/**
+ * What earlier runs of this task have called: of the runs that this one was made from, and of its own earlier attempts.
+ */
 export async function callsBefore(engine: Engine, state: RunState, task: string): Promise<OnceCall[]> {
   const done = state.tasks.get(task)?.childCalls ?? []
   const open = await callsUnder(engine, task, await runsSinceDone(engine, state, task))
@@ -38,7 +41,10 @@ export async function callsUnder(engine: Engine, task: string, runs: readonly Ru
   return calls.flat().map((call) => ({ ...call, task: `${task}/${call.task}` }))
 }
 
-/** The runs of the attempts at a task since it was last done, as far as they were created: those that were given up, and the current one. */
+/**
+ * The runs of the attempts at a task since it was last done, as far as they were created: those that were given up, and
+ * the current one.
+ */
 export async function runsSinceDone(engine: Engine, state: RunState, task: string): Promise<RunState[]> {
   const known = state.tasks.get(task)
   const attempts = known ? attemptsSinceDone(state, known) : []
@@ -47,7 +53,10 @@ export async function runsSinceDone(engine: Engine, state: RunState, task: strin
   return [...(await runsOfLostAttempts(engine, state, task)), ...read.filter((run) => run !== undefined)]
 }
 
-/** Runs of attempts whose start a person removed from the journal. They say which line came before it, so they are known to be this run's. */
+/**
+ * Runs of attempts whose start a person removed from the journal. They say which line came before it, so they are known
+ * to be this run's.
+ */
 async function runsOfLostAttempts({ store }: Engine, state: RunState, task: string): Promise<RunState[]> {
   if (!edited(state) && !state.handEdited) return []
   const found: RunState[] = []

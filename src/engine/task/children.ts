@@ -45,7 +45,10 @@ export function readOnce(store: Store, known: ReadonlyMap<string, RunState> = ne
 
 type ChildAttempt = AttemptState & { readonly child: string }
 
-/** The attempts at a task that is a crew since it was last done: what their runs have taken is recorded only there until it is done again. */
+/**
+ * The attempts at a task that is a crew since it was last done: what their runs have taken is recorded only there until
+ * it is done again.
+ */
 export function attemptsSinceDone(state: RunState, task: TaskState): ChildAttempt[] {
   const attempts = task.attempts.flatMap((path) => state.attempts.get(path) ?? [])
   const done = attempts.findLastIndex((attempt) => attempt.status === 'completed')

@@ -1,5 +1,6 @@
-// An agent that hands work to others, or asks them. To the model these are two tools; to the journal the work is an attempt within the
-// call (`note#1/3.0/analyst#1`), recorded step by step, so that a run that is killed inside it is resumed inside it.
+// An agent that hands work to others, or asks them. To the model these are two tools; to the journal the work is an
+// attempt within the call (`note#1/3.0/analyst#1`), recorded step by step, so that a run that is killed inside it is
+// resumed inside it.
 import { defined } from '../../defined.ts'
 import { RepriseError } from '../../errors.ts'
 import type { NewEntry, PinnedRequest } from '../../journal/entries.ts'

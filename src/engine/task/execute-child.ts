@@ -1,5 +1,6 @@
-// A task that is a crew: its work is a run of its own, in the same store, named after the attempt that made it. Killed, it is resumed
-// where it stopped; when it is suspended or fails, so does the run that waits for it. Its calls that must not be repeated are copied to that run when it is done.
+// A task that is a crew: its work is a run of its own, in the same store, named after the attempt that made it. Killed,
+// it is resumed where it stopped; when it is suspended or fails, so does the run that waits for it. Its calls that must
+// not be repeated are copied to that run when it is done.
 import { RepriseError } from '../../errors.ts'
 import type { Question } from '../../journal/entries.ts'
 import { attemptNumber, attemptPath, childRun, taskOf } from '../../journal/paths.ts'
@@ -109,7 +110,10 @@ async function advance(
   return last
 }
 
-/** The attempt to continue, or a new one whose run's name is free: the remains of a deleted run are not mistaken for its work. */
+/**
+ * The attempt to continue, or a new one whose run's name is free: the remains of a deleted run are not mistaken for its
+ * work.
+ */
 async function takeAttempt(life: Life, task: TaskDefinition): Promise<AttemptState> {
   const current = currentAttempt(life, task)
   let { next } = current

@@ -1,5 +1,6 @@
-// A task that is a function. To the journal it is an attempt with one call and no model, so everything that holds for tools
-// holds for it: it is recorded before it runs, a `once` function that was cut off is in doubt, a recorded result is read back.
+// A task that is a function. To the journal it is an attempt with one call and no model, so everything that holds for
+// tools holds for it: it is recorded before it runs, a `once` function that was cut off is in doubt, a recorded result
+// is read back.
 import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'
 import type { AttemptState, TurnState } from '../../journal/state/state.ts'

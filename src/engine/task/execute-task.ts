@@ -1,6 +1,7 @@
-// One task, attempt by attempt. An attempt is one conversation: a model call at a time, its tool calls, and so on until the
-// model answers without calling a tool. Whatever is recorded is read back, never made again. An answer that is refused starts
-// an attempt that continues the conversation; changed code, an exhausted attempt or a person's edit starts a fresh one.
+// One task, attempt by attempt. An attempt is one conversation: a model call at a time, its tool calls, and so on until
+// the model answers without calling a tool. Whatever is recorded is read back, never made again. An answer that is
+// refused starts an attempt that continues the conversation; changed code, an exhausted attempt or a person's edit
+// starts a fresh one.
 import { RepriseError } from '../../errors.ts'
 import { defined } from '../../defined.ts'
 import type { NewEntry } from '../../journal/entries.ts'
@@ -90,8 +91,8 @@ async function tryAttempt(life: Life, task: TaskDefinition, attempt: AttemptStat
 }
 
 /**
- * The reply that called no tool; `endless` when the model still calls tools in its last turn; undefined when a question is open, or
- * another task has failed.
+ * The reply that called no tool; `endless` when the model still calls tools in its last turn; undefined when a question
+ * is open, or another task has failed.
  */
 async function converse(work: Work): Promise<Said | 'endless' | undefined> {
   const { life, task, attempt } = work

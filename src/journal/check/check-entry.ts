@@ -1,6 +1,6 @@
-// Checks that an entry has the fields of its type, so that no other code has to: a line that somebody edited or made up is
-// refused where it is read. Fields that are not named here are let through, and so are types and versions that this code
-// doesn't know: such a run can be read, but not resumed.
+// Checks that an entry has the fields of its type, so that no other code has to: a line that somebody edited or made up
+// is refused where it is read. Fields that are not named here are let through, and so are types and versions that this
+// code doesn't know: such a run can be read, but not resumed.
 import { RepriseError } from '../../errors.ts'
 import { describe } from '../../options.ts'
 import { journalVersion, type Entry, type EntryBodies, type EntryType, type NewEntry } from '../entries.ts'
@@ -22,7 +22,7 @@ import {
   time,
   yes,
   type Shape,
-} from './shapes.ts'
+} from './entry-shapes.ts'
 
 const owner = object({ host: text, boot: text, pid: amount, start: text, instance: text })
 const detail = optional(amount)
@@ -109,7 +109,10 @@ const answer = choice('decision', {
 })
 const by = optional(text)
 
-/** Every field of every type is here, so that a new one is not forgotten. `path` where an entry is meaningless without it. */
+/**
+ * Every field of every type is here, so that a new one is not forgotten. `path` where an entry is meaningless without
+ * it.
+ */
 const bodies: { [T in EntryType]: { [K in keyof EntryBodies[T]]-?: Shape } & { path?: Shape } } = {
   'run.created': {
     run: text,

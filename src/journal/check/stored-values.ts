@@ -1,7 +1,7 @@
-// Values stored separately from the lines that refer to them: {"$blob": hash}. A stored value may refer to others, since the
-// writer stores values from the inside out. What is read back is checked: its bytes have the hash, each value is resolved once
-// however often it is referred to, and the expanded size of a line is bounded, so that a few kilobytes of references
-// cannot become gigabytes.
+// Values stored separately from the lines that refer to them: {"$blob": hash}. A stored value may refer to others,
+// since the writer stores values from the inside out. What is read back is checked: its bytes have the hash, each value
+// is resolved once however often it is referred to, and the expanded size of a line is bounded, so that a few kilobytes
+// of references cannot become gigabytes.
 import { RepriseError } from '../../errors.ts'
 import { hashBytes } from '../hash.ts'
 import { isNestedDeeper, type Json } from '../json.ts'
@@ -21,7 +21,10 @@ interface Resolved {
   readonly levels: number
 }
 
-/** `value`, of so many characters, with every reference replaced. BLOB_MISSING; JOURNAL_DAMAGED when a stored value has changed since it was written. */
+/**
+ * `value`, of so many characters, with every reference replaced. BLOB_MISSING; JOURNAL_DAMAGED when a stored value has
+ * changed since it was written.
+ */
 export async function resolveReferences(value: Json, length: number, blob: ReadBlob, where: string): Promise<Json> {
   const found = new Map<string, Resolved>()
   const resolve = async (outer: Json, size: number, depth: number): Promise<Resolved> => {

@@ -1,5 +1,5 @@
-// Where an entry belongs, found by its path. What a person removed by hand is filled in, so that what remains is not lost:
-// above all a call that must not be made twice.
+// Where an entry belongs, found by its path. What a person removed by hand is filled in, so that what remains is not
+// lost: above all a call that must not be made twice.
 import type { Entry, EntryOf } from '../entries.ts'
 import type { Json } from '../json.ts'
 import { callPath, isNested, parentPath, taskOf, turnPath } from '../paths.ts'
@@ -74,7 +74,9 @@ export function orphan(state: RunState, entry: EntryOf<'tool.called'>): CallStat
   return call
 }
 
-/** The task that a path belongs to. One that is not declared (its line was removed by hand) is filled in from its name. */
+/**
+ * The task that a path belongs to. One that is not declared (its line was removed by hand) is filled in from its name.
+ */
 export function taskAt(state: RunState, path: string | undefined): TaskState {
   const name = taskOf(path ?? '')
   let task = state.tasks.get(name)

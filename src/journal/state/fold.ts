@@ -1,6 +1,6 @@
-// Entries to the state of a run. Pure and without Node, so that engine, command line and page all read a journal the same way.
-// Paths decide where an entry belongs, never its position: a journal from which a person removed a line still folds, and
-// a task without its `task.completed` is a task that is not done.
+// Entries to the state of a run. Pure and without Node, so that engine, command line and page all read a journal the
+// same way. Paths decide where an entry belongs, never its position: a journal from which a person removed a line still
+// folds, and a task without its `task.completed` is a task that is not done.
 import {
   journalVersion,
   type DeclaredTask,
@@ -72,7 +72,10 @@ export function applyEntry(state: RunState, entry: Entry): void {
   else state.unknown ??= `type ${JSON.stringify(type)} of entry ${entry.seq}`
 }
 
-/** Whether a process was working on the run until this entry: not while it was suspended, nor before another process took it over, even if only to record an answer. */
+/**
+ * Whether a process was working on the run until this entry: not while it was suspended, nor before another process
+ * took it over, even if only to record an answer.
+ */
 function isWorkedOn({ status, token }: RunState, entry: Entry): boolean {
   return status === 'running' && entry.token === token && entry.type !== 'run.resumed'
 }
@@ -165,7 +168,8 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
       if (attempt?.status === 'open') attempt.status = 'void'
     }
     withdraw(state, task)
-    // the writer knew all entries before this one, except those that a resume had found missing by then: none was of this task
+    // the writer knew all entries before this one, except those that a resume had found missing by then: none was of
+    // this task
     if (task.lost && attemptNumber(path) === 1) task.lost = without(task.lost, state.missing)
     task.status = 'running'
     task.startedAt ??= entry.at

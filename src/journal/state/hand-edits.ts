@@ -1,5 +1,5 @@
-// Entries that are missing or changed, because a person edited the journal or it was damaged: which tasks are unfinished because of it,
-// and which calls it may hide.
+// Entries that are missing or changed, because a person edited the journal or it was damaged: which tasks are
+// unfinished because of it, and which calls it may hide.
 import type { LostEntries } from '../entries.ts'
 import type { AttemptState, RunState, TaskState } from './state.ts'
 
@@ -19,8 +19,8 @@ export function missEntries(state: RunState, last: number): void {
 }
 
 /**
- * A resume is about to continue without these entries. All they can hide about a task is a call with no trace left, so at least as
- * many entries must be missing as such a call writes.
+ * A resume is about to continue without these entries. All they can hide about a task is a call with no trace left, so
+ * at least as many entries must be missing as such a call writes.
  */
 export function loseEntries(state: RunState, missing: readonly number[]): void {
   state.lost = [...(state.lost ?? []), ...missing]
@@ -56,7 +56,9 @@ export function without(list: readonly number[], some: readonly number[]): numbe
   return list.filter((seq) => !gone.has(seq))
 }
 
-/** A completed run in which a person removed a task's completion is no longer completed. Call it after the last entry. */
+/**
+ * A completed run in which a person removed a task's completion is no longer completed. Call it after the last entry.
+ */
 export function closeFold(state: RunState): RunState {
   if (state.status === 'completed' && edited(state) && unfinished(state).length > 0) {
     state.status = 'suspended'
@@ -69,7 +71,10 @@ export function edited(state: RunState): boolean {
   return state.missing.length > 0 || state.changed.length > 0
 }
 
-/** Tasks that a person's edit of the journal left unfinished: something is missing or changed after the start of their last attempt. */
+/**
+ * Tasks that a person's edit of the journal left unfinished: something is missing or changed after the start of their
+ * last attempt.
+ */
 export function undone(state: RunState): TaskState[] {
   const touched = [...state.missing, ...state.changed].reduce((most, seq) => Math.max(most, seq), 0)
   return unfinished(state).filter((task) => {

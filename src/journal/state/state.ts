@@ -77,7 +77,9 @@ export interface RunState {
   effects?: 'ask' | 'again' | 'never'
   /** The last entry. */
   seq: number
-  /** Entries that are missing, and lines that were changed: a person's edit, or damage, not yet recorded by a resume. */
+  /**
+   * Entries that are missing, and lines that were changed: a person's edit, or damage, not yet recorded by a resume.
+   */
   missing: number[]
   changed: number[]
   /** Entries that a resume recorded as missing. */
@@ -155,7 +157,10 @@ export interface AttemptState {
   readonly agent: string
   readonly startedAt: string
   readonly carries?: { readonly path: string; readonly message: string }
-  /** open: continues after its last recorded step. refused: a new attempt continues it. void: given up, the next one starts fresh. */
+  /**
+   * open: continues after its last recorded step. refused: a new attempt continues it. void: given up, the next one
+   * starts fresh.
+   */
   status: 'open' | 'completed' | 'refused' | 'failed' | 'void'
   refusal?: string
   /** Who refused it: the schema, a guardrail, or a person. */
@@ -254,7 +259,10 @@ export interface ModelCalls {
   readonly own: boolean
 }
 
-/** All model calls of the attempts at a task in this run, including those made for it: delegations, judges, the run of a crew. */
+/**
+ * All model calls of the attempts at a task in this run, including those made for it: delegations, judges, the run of a
+ * crew.
+ */
 export function modelCalls(state: RunState, { attempts, nested }: TaskState): ModelCalls[] {
   return [...attempts, ...nested].flatMap((path) => {
     const attempt = state.attempts.get(path)

@@ -1,5 +1,5 @@
-// The keys of model objects that were made in code: createOpenAI({ apiKey, headers, baseURL }). The objects of the AI SDK keep
-// what they send in their `config`, which is not part of their types, so it is read with care. From an object
+// The keys of model objects that were made in code: createOpenAI({ apiKey, headers, baseURL }). The objects of the AI
+// SDK keep what they send in their `config`, which is not part of their types, so it is read with care. From an object
 // that keeps it elsewhere, or is wrapped, nothing is learnt; its key is then recognised only by its shape.
 import { remember, secretsIn, secretsInAddress } from '../../secrets/known.ts'
 import type { LanguageModel } from './resolve-model.ts'
@@ -12,7 +12,9 @@ interface Config {
 
 const seen = new WeakSet<LanguageModel>()
 
-/** Once for each object, since asking for the headers may call a function of the user that makes a token. Never throws. */
+/**
+ * Once for each object, since asking for the headers may call a function of the user that makes a token. Never throws.
+ */
 export function learnSecrets(model: LanguageModel): void {
   if (seen.has(model)) return
   seen.add(model)

@@ -1,5 +1,6 @@
-// The providers that a model string can name: what each needs, and how its model object is made. Packages are imported when a
-// model is opened; those that do not come with Reprise are checked beforehand, so that the error can say what to install.
+// The providers that a model string can name: what each needs, and how its model object is made. Packages are imported
+// when a model is opened; those that do not come with Reprise are checked beforehand, so that the error can say what to
+// install.
 import { environment, keysSet, keysUnfit, type Environment } from '../../environment.ts'
 import { RepriseError } from '../../errors.ts'
 import { isInstalled } from '../../optional-package.ts'
@@ -72,7 +73,10 @@ export function findProvider(name: string): Provider | undefined {
   return Object.hasOwn(providers, name) ? providers[name] : undefined
 }
 
-/** MODEL_INVALID when its package is missing or its address is invalid, MODEL_KEY_MISSING when its key is missing or invalid. */
+/**
+ * MODEL_INVALID when its package is missing or its address is invalid, MODEL_KEY_MISSING when its key is missing or
+ * invalid.
+ */
 export function checkProvider(model: { readonly name: string; readonly provider: Provider }): void {
   const { name, provider } = model
   if (provider.package !== undefined && !isInstalled(provider.package)) {

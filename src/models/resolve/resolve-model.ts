@@ -1,6 +1,6 @@
-// From what a user writes as a model to the AI SDK's model object. Strings are `provider/model` and mean that provider itself,
-// never a gateway. Everything that can be wrong with one is found by `checkModel`, without network and before anything is
-// spent. No package is loaded before a model is called, so that importing Reprise stays cheap.
+// From what a user writes as a model to the AI SDK's model object. Strings are `provider/model` and mean that provider
+// itself, never a gateway. Everything that can be wrong with one is found by `checkModel`, without network and before
+// anything is spent. No package is loaded before a model is called, so that importing Reprise stays cheap.
 import type { LanguageModel as AiLanguageModel } from 'ai'
 import { environment } from '../../environment.ts'
 import { messageOf, RepriseError } from '../../errors.ts'
@@ -25,7 +25,10 @@ export interface ResolvedModel {
 /** The model of agents that name none, when REPRISE_MODEL is not set either. */
 export const defaultModel = 'openai/gpt-5-mini'
 
-/** `provider/model` as written; of an object, its provider and id: `openai/gpt-5-mini` for a provider `openai.responses`. */
+/**
+ * `provider/model` as written; of an object, its provider and id: `openai/gpt-5-mini` for a provider
+ * `openai.responses`.
+ */
 export function modelName(model: LanguageModel | string | undefined): string {
   if (model === undefined) return environment().model ?? defaultModel
   if (typeof model === 'string') return model
@@ -102,7 +105,8 @@ export function checkModelKind(what: string, model: unknown): void {
   )
 }
 
-// `openai.responses`, `openai.chat`, `anthropic.messages`, `google.generative-ai`: which API is used is not part of the name.
+// `openai.responses`, `openai.chat`, `anthropic.messages`, `google.generative-ai`: which API is used is not part of the
+// name.
 function providerOf(model: LanguageModel): string {
   return model.provider.replace(/\.(chat|responses|completion|messages|generative-ai)$/, '')
 }

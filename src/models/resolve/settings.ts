@@ -7,7 +7,10 @@ import { checkKeys, isRecord } from '../../options.ts'
 import { redact } from '../../secrets/redact.ts'
 
 // A type and not an interface, so that it is assignable to the JSON that the journal keeps.
-/** What an agent's `settings` may hold. `providerOptions` is passed on unchanged: `{ openai: { reasoningEffort: 'low' } }`. */
+/**
+ * What an agent's `settings` may hold. `providerOptions` is passed on unchanged: `{ openai: { reasoningEffort: 'low' }
+ * }`.
+ */
 export type ModelSettings = {
   readonly temperature?: number
   readonly maxOutputTokens?: number
@@ -89,8 +92,8 @@ export function providerOptions(provider: string, settings: Settings, strict: bo
   const dot = provider.lastIndexOf('.')
   const spoken = dot < 0 ? '' : provider.slice(dot + 1)
   const defaults = {
-    // A resume weeks later must not depend on items kept at the provider: the request carries everything, and reasoning comes
-    // back to us encrypted (the package asks for that on its own once nothing is stored).
+    // A resume weeks later must not depend on items kept at the provider: the request carries everything, and reasoning
+    // comes back to us encrypted (the package asks for that on its own once nothing is stored).
     ...(spoken === 'responses' && { store: false }),
     // Strict mode refuses a schema with optional members, so it is switched off where the schema doesn't fit.
     ...((spoken === 'responses' || spoken === 'chat') && !strict && { strictJsonSchema: false }),

@@ -1,4 +1,5 @@
-// What differs between two runs, as data: folded states in, nothing else read. Free of Node, so that the page shows the same.
+// What differs between two runs, as data: folded states in, nothing else read. Free of Node, so that the page shows the
+// same.
 import type { Failure, RunStatus, Usage } from '../../journal/entries.ts'
 import { diffText } from './lines/diff-text.ts'
 import { jsonChanges, type JsonChange } from './json-changes.ts'
@@ -18,7 +19,10 @@ export interface RunDiff {
   readonly inputs: readonly JsonChange[]
   /** The tasks that both runs have, when they do not come in the same order. */
   readonly order?: { readonly a: readonly string[]; readonly b: readonly string[] }
-  /** Those of b in its order, then those that only a has. One that was taken out of the crew before a resume is not of the run. */
+  /**
+   * Those of b in its order, then those that only a has. One that was taken out of the crew before a resume is not of
+   * the run.
+   */
   readonly tasks: readonly TaskDiff[]
   toString(): string
 }

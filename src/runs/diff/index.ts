@@ -1,5 +1,5 @@
-// `reprise/diff`: what differs between two runs, as data and as text. Apart from `reprise/journal`, since it brings a package along.
-// Free of Node.
+// `reprise/diff`: what differs between two runs, as data and as text. Apart from `reprise/journal`, since it brings a
+// package along. Free of Node.
 export { diffRuns, type RunDiff, type RunSide } from './diff-runs.ts'
 export { diffLines, diffText, type DiffTextOptions } from './lines/diff-text.ts'
 export type { DiffLine } from './lines/diff-lines.ts'

@@ -1,23 +1,30 @@
-// What changed between two JSON values, place by place. Items of lists are first lined up, so that one that was put in front does
-// not make all behind it look changed.
+// What changed between two JSON values, place by place. Items of lists are first lined up, so that one that was put in
+// front does not make all behind it look changed.
 import { diffArrays } from 'diff/lib/diff/array.js'
 import { canonicalJson, memberPath, type Json } from '../../journal/json.ts'
 
 /**
- * One place that differs. `path` is where the value stands in b (`output.items[2].date`); of a removed one, where it stood in a.
- * Taking the removed ones out of a, last one first, putting the added ones in, in their order, and setting the changed ones gives b.
+ * One place that differs. `path` is where the value stands in b (`output.items[2].date`); of a removed one, where it
+ * stood in a. Taking the removed ones out of a, last one first, putting the added ones in, in their order, and setting
+ * the changed ones gives b.
  */
 export type JsonChange =
   | { readonly path: string; readonly kind: 'added'; readonly b: Json }
   | { readonly path: string; readonly kind: 'removed'; readonly a: Json }
   | { readonly path: string; readonly kind: 'changed'; readonly a: Json; readonly b: Json }
 
-/** Lists with more items added and removed than this are compared position by position: lining up takes the square of it. */
+/**
+ * Lists with more items added and removed than this are compared position by position: lining up takes the square of
+ * it.
+ */
 const itemLimit = 500
 /** Levels that are walked: below, a value has changed as a whole. */
 const depthLimit = 100
 
-/** None for values that are equal, in whatever order their members stand. What is nested too deeply to walk has changed as a whole. */
+/**
+ * None for values that are equal, in whatever order their members stand. What is nested too deeply to walk has changed
+ * as a whole.
+ */
 export function jsonChanges(a: Json, b: Json, at: string): JsonChange[] {
   try {
     return compare(a, b, { a: at, b: at, depth: 0 })
@@ -79,7 +86,9 @@ function compareLists(a: readonly Json[], b: readonly Json[], at: Place): JsonCh
   return changes
 }
 
-/** How many items of a and of b stand against each other, stretch by stretch; equal ones stand against each other too. */
+/**
+ * How many items of a and of b stand against each other, stretch by stretch; equal ones stand against each other too.
+ */
 function stretches(a: readonly Json[], b: readonly Json[]): (readonly [number, number])[] {
   const options = { maxEditLength: itemLimit }
   const parts = diffArrays(a.map(canonicalJson), b.map(canonicalJson), options)

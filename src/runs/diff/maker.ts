@@ -1,7 +1,10 @@
 // Which attempt stands behind a task's output, or why none in this run does.
 import type { AttemptState, RunState, TaskState } from '../../journal/state/state.ts'
 
-/** Why a run has no prompt and no steps of a task: they are in another run, a person gave the output, or nothing was sent. */
+/**
+ * Why a run has no prompt and no steps of a task: they are in another run, a person gave the output, or nothing was
+ * sent.
+ */
 export type Missing = 'inherited' | 'edited' | 'not started'
 
 /** The attempt that made the output; of a task without one, its last. */

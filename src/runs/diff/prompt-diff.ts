@@ -17,7 +17,10 @@ export interface PromptDiff {
   readonly model?: { readonly a: string; readonly b: string }
   /** `settings.temperature` */
   readonly settings: readonly JsonChange[]
-  /** Of the JSON Schema of the answer: `schema.properties.policy`. Added or removed as a whole where one side asked for text. */
+  /**
+   * Of the JSON Schema of the answer: `schema.properties.policy`. Added or removed as a whole where one side asked for
+   * text.
+   */
   readonly schema: readonly JsonChange[]
 }
 

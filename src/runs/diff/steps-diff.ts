@@ -5,7 +5,9 @@ import { jsonChanges, type JsonChange } from './json-changes.ts'
 import type { Missing } from './maker.ts'
 
 export interface StepsDiff {
-  /** Left out where the run has no steps of the task: it was inherited, edited or not started. Then nothing is compared. */
+  /**
+   * Left out where the run has no steps of the task: it was inherited, edited or not started. Then nothing is compared.
+   */
   readonly a?: StepCounts
   readonly b?: StepCounts
   /** The first step that is not the same; a side that has no further step is left out. */
@@ -43,8 +45,8 @@ export interface ResultChange {
 }
 
 /**
- * A model call equals any other. A tool call equals one of the same tool with the same input and the same kind of outcome; what it
- * gave is in `results` and does not part the runs, or every clock that a tool reads would.
+ * A model call equals any other. A tool call equals one of the same tool with the same input and the same kind of
+ * outcome; what it gave is in `results` and does not part the runs, or every clock that a tool reads would.
  */
 export function diffSteps(
   runs: { readonly a: RunState; readonly b: RunState },

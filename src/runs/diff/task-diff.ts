@@ -20,7 +20,8 @@ export interface TaskDiff {
    * - `steps`: the tool calls, or how many model calls there were; compared where both runs took steps
    * - `output`: its text, or that there is one
    *
-   * Tokens, time, failed tries, attempts that were given up, and whether an equal output was executed, inherited or edited do not count.
+   * Tokens, time, failed tries, attempts that were given up, and whether an equal output was executed, inherited or
+   * edited do not count.
    */
   readonly differences: readonly Difference[]
   /** Left out where the run does not have the task. Then definition, fields, prompt and steps are empty. */

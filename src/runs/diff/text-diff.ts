@@ -1,12 +1,17 @@
-// What changed between two texts, line by line, and inside of lines that are still alike word by word. The work is bounded: two
-// large texts that share nothing are not compared for minutes.
+// What changed between two texts, line by line, and inside of lines that are still alike word by word. The work is
+// bounded: two large texts that share nothing are not compared for minutes.
 import { diffArrays } from 'diff/lib/diff/array.js'
 import { likeness, wordParts, type WordPart } from './word-parts.ts'
 
 export interface TextDiff {
-  /** In order. The lines of `same`, `removed` and `changed` are those of a; of `same`, `added` and `changed`, those of b. */
+  /**
+   * In order. The lines of `same`, `removed` and `changed` are those of a; of `same`, `added` and `changed`, those of
+   * b.
+   */
   readonly parts: readonly TextPart[]
-  /** More changed than is compared line by line: all between the equal beginning and the equal end is given as replaced. */
+  /**
+   * More changed than is compared line by line: all between the equal beginning and the equal end is given as replaced.
+   */
   readonly coarse?: true
 }
 
@@ -21,7 +26,9 @@ const lineLimit = 1_000
 const pairLimit = 40
 const pairedLength = 50_000
 
-/** Undefined for equal texts. A carriage return belongs to its line; a line feed at the end makes an empty last line. */
+/**
+ * Undefined for equal texts. A carriage return belongs to its line; a line feed at the end makes an empty last line.
+ */
 export function textDiff(a: string, b: string): TextDiff | undefined {
   if (a === b) return undefined
   const [linesA, linesB] = [linesOf(a), linesOf(b)]

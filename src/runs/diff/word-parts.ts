@@ -1,5 +1,5 @@
-// Inside of a line: which words changed. Words are found as Unicode has them, so that a line of Japanese is not one word and a
-// family of emoji is not torn apart.
+// Inside of a line: which words changed. Words are found as Unicode has them, so that a line of Japanese is not one
+// word and a family of emoji is not torn apart.
 import { diffArrays } from 'diff/lib/diff/array.js'
 
 export interface WordPart {
@@ -38,7 +38,9 @@ function plainWords(line: string): string[] {
   return Array.from(segmenter.segment(line)).flatMap(({ segment, isWordLike }) => (isWordLike ? [segment] : []))
 }
 
-/** With the white space behind them: as words of their own, spaces would be kept and the words around them torn apart. */
+/**
+ * With the white space behind them: as words of their own, spaces would be kept and the words around them torn apart.
+ */
 function wordsOf(line: string): string[] {
   const words: string[] = []
   for (const { segment } of segmenter.segment(line)) {

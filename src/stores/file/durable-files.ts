@@ -24,7 +24,9 @@ export async function seen(handle: FileHandle): Promise<Seen> {
   return { size: Number(size), modified: mtimeNs, inode: ino }
 }
 
-/** Cuts off what a crash left behind, then adds `data` by one write and syncs it. STORE_FAILED: nothing of it is there. */
+/**
+ * Cuts off what a crash left behind, then adds `data` by one write and syncs it. STORE_FAILED: nothing of it is there.
+ */
 export async function appendDurably(path: string, tail: Tail, data: Uint8Array): Promise<Seen> {
   const handle = await open(path, 'a', 0o600)
   try {

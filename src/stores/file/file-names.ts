@@ -1,5 +1,6 @@
-// From run ids to file names and back. An id may be any text (`..`, `a/b`, `Fälle`), a name may not: everything but plain
-// letters, digits, `-` and `_` is percent-encoded; the dot too, since it parts the id from what kind of file it is.
+// From run ids to file names and back. An id may be any text (`..`, `a/b`, `Fälle`), a name may not: everything but
+// plain letters, digits, `-` and `_` is percent-encoded; the dot too, since it parts the id from what kind of file it
+// is.
 import { createHash } from 'node:crypto'
 import type { RunId } from '../store.ts'
 
@@ -63,8 +64,8 @@ export function runPart(file: string): string | undefined {
 }
 
 /**
- * Whether a change of this file says nothing of any run: leases are renewed all the time, new files get their name at the end, and
- * a note follows the change of its journal.
+ * Whether a change of this file says nothing of any run: leases are renewed all the time, new files get their name at
+ * the end, and a note follows the change of its journal.
  */
 export function isAside(file: string): boolean {
   return file.startsWith(leasesName) || file.endsWith(temporaryEnding) || file.endsWith(noteEnding)

@@ -1,6 +1,7 @@
-// For people who read and edit state by hand: a folder with one JSON-lines file per run. A line that somebody removed is a gap,
-// and the run continues after it; everything else that the store says of a run is folded from the lines that are left.
-// Changes are made under the lock of leases.db, reads without it: a file only grows, and what is unfinished at its end is not seen.
+// For people who read and edit state by hand: a folder with one JSON-lines file per run. A line that somebody removed
+// is a gap, and the run continues after it; everything else that the store says of a run is folded from the lines that
+// are left. Changes are made under the lock of leases.db, reads without it: a file only grows, and what is unfinished
+// at its end is not seen.
 import { join, resolve } from 'node:path'
 import { worksFor } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
@@ -234,7 +235,8 @@ export async function fileStore(path: string, options: FileStoreOptions = {}): P
     async delete(run) {
       const removed = await locked(async (leases) => {
         const within = (await files.ids()).filter((id) => id !== run && worksFor(id, run))
-        // Itself first: without it, those that worked for it are nobody's, and no other run of this id takes them for its own.
+        // Itself first: without it, those that worked for it are nobody's, and no other run of this id takes them for
+        // its own.
         const unit = [run, ...within]
         for (const id of unit) checkFree(id, leases.get(id).holding, now())
         for (const id of unit) {

@@ -1,5 +1,5 @@
-// The messages left for a run, one per line, oldest first. They stay in the file for ever; which of them are taken is said by the
-// journal's lines, so that removing the line that took one puts it back.
+// The messages left for a run, one per line, oldest first. They stay in the file for ever; which of them are taken is
+// said by the journal's lines, so that removing the line that took one puts it back.
 import { open } from 'node:fs/promises'
 import { RepriseError } from '../../errors.ts'
 import type { Message } from '../store.ts'

@@ -1,5 +1,5 @@
-// The state of one journal file: where its lines are and what they add up to. Folded anew whenever the file is not as it was
-// last seen, since a person may have edited it; kept up to date by us when we are the ones who append.
+// The state of one journal file: where its lines are and what they add up to. Folded anew whenever the file is not as
+// it was last seen, since a person may have edited it; kept up to date by us when we are the ones who append.
 import { open } from 'node:fs/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { RepriseError } from '../../errors.ts'
@@ -19,7 +19,9 @@ export interface JournalState {
   seen: Seen
   goodLength: number
   endsLine: boolean
-  /** The numbers of the lines that are there, and where each starts. Only ever added to: readers hold on to a length. */
+  /**
+   * The numbers of the lines that are there, and where each starts. Only ever added to: readers hold on to a length.
+   */
   readonly seqs: number[]
   readonly starts: number[]
   row: Partial<RunRow>
@@ -31,8 +33,8 @@ export interface JournalState {
 }
 
 /**
- * Undefined when there is no such file. `run` is what the file's name says, if it does. `before` is given back when the file is
- * still as it was then.
+ * Undefined when there is no such file. `run` is what the file's name says, if it does. `before` is given back when the
+ * file is still as it was then.
  */
 export async function loadJournal(
   path: string,

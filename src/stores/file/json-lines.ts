@@ -1,5 +1,6 @@
-// Splits a file into lines and decides where its good part ends. What cannot be read is what a crash left of a write, and is not
-// there, when no newline ends it; any other line is damage. Blank lines and carriage returns, as editors leave them, are ignored.
+// Splits a file into lines and decides where its good part ends. What cannot be read is what a crash left of a write,
+// and is not there, when no newline ends it; any other line is damage. Blank lines and carriage returns, as editors
+// leave them, are ignored.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Tail } from './durable-files.ts'
 

@@ -1,6 +1,7 @@
-// leases.db: the lock of the folder and the table of its leases. The lock is SQLite's own write lock, which the kernel drops
-// when a process dies; it is held across the writes to a journal file, so the check of a lease and the write are one. A rollback
-// journal rather than WAL: folders like this one get mounted, copied and synced, where shared memory does not work.
+// leases.db: the lock of the folder and the table of its leases. The lock is SQLite's own write lock, which the kernel
+// drops when a process dies; it is held across the writes to a journal file, so the check of a lease and the write are
+// one. A rollback journal rather than WAL: folders like this one get mounted, copied and synced, where shared memory
+// does not work.
 import type { DatabaseSync } from 'node:sqlite'
 import { RepriseError } from '../../errors.ts'
 import { readOwner } from '../owner.ts'

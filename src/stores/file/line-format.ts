@@ -1,8 +1,8 @@
-// One line of a journal file, as a person sees it. An entry that is JSON stands there as it is; what the store itself has to
-// keep with a batch is spliced in before the last brace of the batch's last line as "$store", and the lines before it say
-// "$more", so that a batch which a crash cut short is recognised. The first batch of a file cannot be cut short, since the file
-// gets its name after it: its "$store" is in the first line, so that a person may remove any other. Cutting the splice off gives
-// the exact bytes back. Bytes that are not such JSON are kept as base64.
+// One line of a journal file, as a person sees it. An entry that is JSON stands there as it is; what the store itself
+// has to keep with a batch is spliced in before the last brace of the batch's last line as "$store", and the lines
+// before it say "$more", so that a batch which a crash cut short is recognised. The first batch of a file cannot be cut
+// short, since the file gets its name after it: its "$store" is in the first line, so that a person may remove any
+// other. Cutting the splice off gives the exact bytes back. Bytes that are not such JSON are kept as base64.
 import { runStatuses } from '../../journal/entries.ts'
 import { parseObject } from '../../journal/json.ts'
 import type { Batch, Line, RunRow } from '../store.ts'

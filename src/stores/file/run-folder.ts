@@ -18,9 +18,15 @@ import { appendMessage, loadInbox } from './inbox-file.ts'
 import { completeRow, emptyJournal, loadJournal, type JournalState } from './journal-file.ts'
 
 export interface RunFolder {
-  /** Undefined when the run is not there: no file, or an empty one. A file of which nothing can be read is there, and damaged. */
+  /**
+   * Undefined when the run is not there: no file, or an empty one. A file of which nothing can be read is there, and
+   * damaged.
+   */
   load(run: RunId): Promise<JournalState | undefined>
-  /** Takes away what a run of this id left behind; what is appended to the state makes a new file under a temporary name. */
+  /**
+   * Takes away what a run of this id left behind; what is appended to the state makes a new file under a temporary
+   * name.
+   */
   startOver(run: RunId): Promise<JournalState>
   /** Gives a file that startOver began its name, so that a crash before never leaves half a first batch there. */
   keep(run: RunId, state: JournalState): Promise<void>
@@ -124,7 +130,8 @@ export function runFolder(folder: string): RunFolder {
     post: (run, message) => appendMessage(join(folder, inboxName(run)), message),
 
     async remove(run) {
-      // The journal first: without it the run is gone, and what a crash leaves of the rest is cleared when the id comes again.
+      // The journal first: without it the run is gone, and what a crash leaves of the rest is cleared when the id comes
+      // again.
       await rm(join(folder, journalName(run)), { force: true })
       remembered.delete(journalName(run))
       await syncFolder(folder)

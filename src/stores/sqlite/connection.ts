@@ -1,5 +1,5 @@
-// An open database: its one connection, its statements (prepared once), and the two ways to use it. Reads are answered at once
-// between commits; writes go through the group commit.
+// An open database: its one connection, its statements (prepared once), and the two ways to use it. Reads are answered
+// at once between commits; writes go through the group commit.
 import { dirname } from 'node:path'
 import type { StatementSync } from 'node:sqlite'
 import { makePrivateFolder } from '../private-folder.ts'
@@ -11,8 +11,8 @@ import { openDatabase } from './open-database.ts'
 import { whileBusy } from './sqlite-errors.ts'
 
 /**
- * Twice SQLite's own: of steps of 1 KB (1.4 KB as a line) often only two fit into 4 KB, and the file has twice their size. Counts
- * for a new file; an older one keeps the size that it was made with.
+ * Twice SQLite's own: of steps of 1 KB (1.4 KB as a line) often only two fit into 4 KB, and the file has twice their
+ * size. Counts for a new file; an older one keeps the size that it was made with.
  */
 const pageBytes = 8192
 
@@ -23,7 +23,10 @@ export interface Connection {
   readonly sql: (text: string) => StatementSync
   /** Synchronous, and one statement: what others commit meanwhile is in all of it or in none. */
   read<T>(work: () => T): Promise<T>
-  /** Synchronous, in a shared transaction; resolves when it is on disk. STORE_FAILED when the file was removed or replaced. */
+  /**
+   * Synchronous, in a shared transaction; resolves when it is on disk. STORE_FAILED when the file was removed or
+   * replaced.
+   */
   write<T>(work: () => T): Promise<T>
   /** The same for a step, after which others come: whether the file is still there is looked at now and then. */
   writeStep<T>(work: () => T): Promise<T>
@@ -31,7 +34,10 @@ export interface Connection {
   close(): Promise<void>
 }
 
-/** Steps for so long may go to a file that was removed under us. To look costs two calls of the system, a third of a synced step. */
+/**
+ * Steps for so long may go to a file that was removed under us. To look costs two calls of the system, a third of a
+ * synced step.
+ */
 const lookMs = 100
 
 /** STORE_INVALID, STORE_NEWER. `path` is absolute. */

@@ -1,6 +1,7 @@
-// All writes of a database go through here. A synced commit costs far more than what it commits, so writes that arrive in the
-// same turn of the event loop share one. When one of them is refused, the group is written again, each within its own savepoint,
-// so that none fails its neighbours. A promise is settled only after the commit: resolved means on disk.
+// All writes of a database go through here. A synced commit costs far more than what it commits, so writes that arrive
+// in the same turn of the event loop share one. When one of them is refused, the group is written again, each within
+// its own savepoint, so that none fails its neighbours. A promise is settled only after the commit: resolved means on
+// disk.
 import type { StatementSync } from 'node:sqlite'
 import { messageOf, RepriseError } from '../../errors.ts'
 import { isBusy, isFull, lockTimeout, lockWaitMs, retryDelay, storeError } from './sqlite-errors.ts'
@@ -90,8 +91,8 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
   }
 
   /**
-   * The usual case, in which nobody fails: without savepoints, which cost as much as the work itself. Undefined when one did: then
-   * nothing is written, and the group comes again, each within a savepoint of its own.
+   * The usual case, in which nobody fails: without savepoints, which cost as much as the work itself. Undefined when
+   * one did: then nothing is written, and the group comes again, each within a savepoint of its own.
    */
   function commitTogether(jobs: readonly Job[]): Settle[] | undefined {
     const settles: Settle[] = []
@@ -154,8 +155,8 @@ export function groupCommit(path: string, database: Transactions): GroupCommit {
     try {
       if (database.isTransaction()) sql('rollback').run()
     } catch {
-      // The failure before it is the one to report. It is tried again before the next group, and SQLite does it by itself
-      // when the file is opened again.
+      // The failure before it is the one to report. It is tried again before the next group, and SQLite does it by
+      // itself when the file is opened again.
     }
   }
 

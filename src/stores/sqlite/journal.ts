@@ -18,15 +18,23 @@ import {
 const inserted = ['run', 'root', ...rowColumns, ...endColumns, 'token', 'owner', 'expires_at']
 const insertRun = `insert into runs (${inserted.join()}) values (${inserted.map(() => '?').join()})`
 
-/** How much of a journal is read in one turn of the event loop. A line seldom has more than 64 KB, since larger values are blobs. */
+/**
+ * How much of a journal is read in one turn of the event loop. A line seldom has more than 64 KB, since larger values
+ * are blobs.
+ */
 const chunkLines = 64
 
-/** The number of the last line that is there, and the last number that was given: the lines after the last may be lost. */
+/**
+ * The number of the last line that is there, and the last number that was given: the lines after the last may be lost.
+ */
 const lastLine = '(select coalesce(max(seq), 0) from entries where run_id = runs.id)'
 const lastGiven = `max(last_seq, ${lastLine})`
 const selectEnd = `select id, ${lastLine} as line, ${lastGiven} as given, last_seq, last_hash from runs where run = ?`
 
-/** Finds the run when all is well for an append. One narrow question: to read the whole row costs more than the insert itself. */
+/**
+ * Finds the run when all is well for an append. One narrow question: to read the whole row costs more than the insert
+ * itself.
+ */
 const selectOpen = `select id from runs where run = ? and token = ? and owner is not null
   and status not in ('completed', 'cancelled') and ${lastGiven} = ?`
 const selectLines = `select seq, line from entries where run_id = ? and seq > ? and seq <= ? order by seq limit ${chunkLines}`

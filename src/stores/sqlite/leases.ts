@@ -1,4 +1,5 @@
-// Who may write to a run. Everything here runs under the database's write lock, so two processes never see the same free run.
+// Who may write to a run. Everything here runs under the database's write lock, so two processes never see the same
+// free run.
 import { rootRun, worksFor } from '../../journal/paths.ts'
 import { oldestFirst } from '../cursor.ts'
 import { checkFree, isLive, rememberGone, runNotFound } from '../refusals.ts'

@@ -35,8 +35,9 @@ export async function listRows(
 }
 
 /**
- * Pieces that an index gives in order, one per status, which SQLite merges row by row until there are enough: nothing is sorted, and
- * no more rows are read than the page has. The runs made from one run, or working for it, are few, and are read whatever their status.
+ * Pieces that an index gives in order, one per status, which SQLite merges row by row until there are enough: nothing
+ * is sorted, and no more rows are read than the page has. The runs made from one run, or working for it, are few, and
+ * are read whatever their status.
  */
 function selectRows(filter: RunFilter, statuses: readonly RunStatus[], conditions: readonly string[]): string {
   const order = 'order by created_at desc, run desc limit $limit'

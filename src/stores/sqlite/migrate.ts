@@ -1,6 +1,6 @@
-// Brings a database up to this code's format, or refuses it: one written by newer code that says so, one of another program, one
-// whose migrations are not ours. Forward only, all in one transaction under the write lock, so that of two processes which open
-// a new file at once the second finds the work done.
+// Brings a database up to this code's format, or refuses it: one written by newer code that says so, one of another
+// program, one whose migrations are not ours. Forward only, all in one transaction under the write lock, so that of two
+// processes which open a new file at once the second finds the work done.
 import type { DatabaseSync } from 'node:sqlite'
 import { RepriseError } from '../../errors.ts'
 import { storeNewer } from '../refusals.ts'
@@ -26,8 +26,8 @@ export function migrate(db: DatabaseSync, path: string): void {
 }
 
 /**
- * Which migrations a database of ours has seen, as the number of the last; undefined for one that is empty or of another program.
- * STORE_INVALID when they are not the ones of this code.
+ * Which migrations a database of ours has seen, as the number of the last; undefined for one that is empty or of
+ * another program. STORE_INVALID when they are not the ones of this code.
  */
 export function layoutOf(db: DatabaseSync, path: string): number | undefined {
   if (numberOf(db, 'pragma application_id') !== applicationId) return undefined

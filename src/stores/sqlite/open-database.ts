@@ -3,7 +3,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { createPrivately } from '../private-folder.ts'
 import { storeError, whileBusy } from './sqlite-errors.ts'
 
-/** `prepare` brings it up to date; when it throws, the file is closed again. STORE_INVALID, and what `prepare` throws. */
+/**
+ * `prepare` brings it up to date; when it throws, the file is closed again. STORE_INVALID, and what `prepare` throws.
+ */
 export function openDatabase(path: string, prepare: (db: DatabaseSync) => void): Promise<DatabaseSync> {
   return whileBusy(path, () => {
     let db: DatabaseSync | undefined

@@ -60,8 +60,8 @@ const updateUnindexed = `update runs set updated_at = ?, inputs = ?, summary = ?
   where id = ? and crew = ? and version = ? and status = ? and created_at = ? and parent is ?`
 
 /**
- * Mostly a run stays what it is, and only what no index holds is new. SQLite writes every index of a column that an update names, also
- * when its value stays: so those are named only when one of them changed.
+ * Mostly a run stays what it is, and only what no index holds is new. SQLite writes every index of a column that an
+ * update names, also when its value stays: so those are named only when one of them changed.
  */
 export function replaceRow({ sql }: Connection, id: number, row: RunRow, batch: Batch): void {
   const { crew, version, status, createdAt, updatedAt, parent = null, inputs, summary } = row

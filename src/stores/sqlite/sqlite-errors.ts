@@ -1,5 +1,5 @@
-// What SQLite's result codes mean to us, and waiting for a lock without blocking the process: the busy timeout of SQLite itself
-// would stop the event loop, with it every other run and the renewal of our own leases.
+// What SQLite's result codes mean to us, and waiting for a lock without blocking the process: the busy timeout of
+// SQLite itself would stop the event loop, with it every other run and the renewal of our own leases.
 import { setTimeout as delay } from 'node:timers/promises'
 import { messageOf, RepriseError } from '../../errors.ts'
 

@@ -1,5 +1,5 @@
-// The default store: one SQLite file, for one machine and any number of its processes. Every change is one transaction in WAL
-// mode with full syncing; the database's write lock is what makes the check of a lease and the write one.
+// The default store: one SQLite file, for one machine and any number of its processes. Every change is one transaction
+// in WAL mode with full syncing; the database's write lock is what makes the check of a lease and the write one.
 import { resolve } from 'node:path'
 import { createWatchers, type Watchers } from '../watchers.ts'
 import type { Store } from '../store.ts'

@@ -1,5 +1,5 @@
-// Random sequences of operations against the simplest possible model of a store: after every step the store must answer, and
-// at the end hold, exactly what the model does.
+// Random sequences of operations against the simplest possible model of a store: after every step the store must
+// answer, and at the end hold, exactly what the model does.
 import assert from 'node:assert/strict'
 import { RepriseError } from '../../errors.ts'
 import type { Batch, Lease, Message, RunRow, RunStatus, Store } from '../../stores/store.ts'

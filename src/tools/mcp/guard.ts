@@ -1,6 +1,7 @@
 // Ends a child process and everything it starts. They do not outlive this process, even when it is killed: a shell
-// waits for the end of a pipe that only this process holds, and then ends the child's process group. Signal handlers were the
-// alternative; they miss SIGKILL, which crews must survive, and change what SIGTERM does to a program that has its own.
+// waits for the end of a pipe that only this process holds, and then ends the child's process group. Signal handlers
+// were the alternative; they miss SIGKILL, which crews must survive, and change what SIGTERM does to a program that has
+// its own.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
 
@@ -9,7 +10,10 @@ export interface Guard {
   tell(): void
   /** Kills them. */
   force(): void
-  /** Resolves when the child, what it started, and the guard are all gone. Starts automatically when the child has ended. */
+  /**
+   * Resolves when the child, what it started, and the guard are all gone. Starts automatically when the child has
+   * ended.
+   */
   readonly over: Promise<void>
 }
 

@@ -1,5 +1,6 @@
-// The SDK's transports over HTTP, with a fetch that adds what they lack: a request whose stream ends without an answer is answered
-// (the SDK would wait forever), one that is given up is cancelled at the server, and no socket stays open between calls.
+// The SDK's transports over HTTP, with a fetch that adds what they lack: a request whose stream ends without an answer
+// is answered (the SDK would wait forever), one that is given up is cancelled at the server, and no socket stays open
+// between calls.
 import { lost, type HttpTransport, type Message } from './mcp-client.ts'
 import type { HttpServer } from './mcp-server.ts'
 import { cancelled } from './stdio-transport.ts'
@@ -65,7 +66,9 @@ export function httpTransport(
 const versionHeader = 'mcp-protocol-version'
 const sessionHeader = 'mcp-session-id'
 
-/** The stream, followed by an answer to each request that it left without one. A request that has its answer ignores it. */
+/**
+ * The stream, followed by an answer to each request that it left without one. A request that has its answer ignores it.
+ */
 async function* withEnd(
   body: ReadableStream<Uint8Array>,
   waiting: () => Iterable<string | number>,

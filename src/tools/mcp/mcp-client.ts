@@ -1,4 +1,5 @@
-// The part of `@ai-sdk/mcp` that Reprise uses, and its loading. Spelled out here, so that our type declarations work without it.
+// The part of `@ai-sdk/mcp` that Reprise uses, and its loading. Spelled out here, so that our type declarations work
+// without it.
 import { whenMissing } from '../../optional-package.ts'
 
 export interface McpClient {

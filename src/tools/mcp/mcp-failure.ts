@@ -33,7 +33,8 @@ export function wordsOf(error: unknown, clean: Cleaner): string {
   const { statusCode, responseBody } = error as { readonly statusCode?: number; readonly responseBody?: string }
   if (statusCode !== undefined)
     return `it answered with HTTP ${statusCode}${responseBody ? `: ${clean.error(responseBody).slice(0, 300)}` : ''}`
-  // fetch says no more than "fetch failed"; the reason is in its cause, which holds several errors when a host has several addresses
+  // fetch says no more than "fetch failed"; the reason is in its cause, which holds several errors when a host has
+  // several addresses
   const texts = causesOf(error).map((cause, index) => {
     const text = clean.error(messageOf(cause)) || (typeof cause.code === 'string' ? cause.code : '')
     // an error about a value that did not fit a schema is a page of JSON

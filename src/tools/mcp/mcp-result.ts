@@ -16,9 +16,9 @@ interface Block {
 }
 
 /**
- * The structured content; otherwise the text, if that is all there is; otherwise the list of blocks. Throws what the server reports as an error.
- * Images, sounds and other binary content are described and left out: as base64 in a tool's result they would be paid for by the
- * token and understood by no model.
+ * The structured content; otherwise the text, if that is all there is; otherwise the list of blocks. Throws what the
+ * server reports as an error. Images, sounds and other binary content are described and left out: as base64 in a tool's
+ * result they would be paid for by the token and understood by no model.
  */
 export function resultOf(answer: unknown): unknown {
   const { isError, structuredContent, content = [], toolResult } = answer as CallResult

@@ -1,5 +1,6 @@
-// The credentials that a server is opened with, and their removal from everything that it says: servers echo them in errors, and
-// some have a tool that prints their environment. What the model sees and what the journal keeps is the cleaned text.
+// The credentials that a server is opened with, and their removal from everything that it says: servers echo them in
+// errors, and some have a tool that prints their environment. What the model sees and what the journal keeps is the
+// cleaned text.
 import { removerOf } from '../../secrets/forms.ts'
 import { remember, secretsIn, secretsInAddress } from '../../secrets/known.ts'
 import { redact } from '../../secrets/redact.ts'
@@ -27,8 +28,8 @@ export function cleanerFor(server: StdioServer | HttpServer): Cleaner {
 }
 
 /**
- * By name and by shape, and not simply everything: a folder that is given by a variable must stay readable in results, or the model
- * could not use the paths that it is told.
+ * By name and by shape, and not simply everything: a folder that is given by a variable must stay readable in results,
+ * or the model could not use the paths that it is told.
  */
 function secretsOf(server: StdioServer | HttpServer): string[] {
   if (isStdio(server)) {

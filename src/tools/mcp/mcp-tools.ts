@@ -1,4 +1,5 @@
-// The tools of an MCP server as tools of Reprise: names, effects and schemas from what the server lists, results through JSON.
+// The tools of an MCP server as tools of Reprise: names, effects and schemas from what the server lists, results
+// through JSON.
 import { RepriseError } from '../../errors.ts'
 import { strictJson, type Json } from '../../journal/json.ts'
 import { anyText, check, optional, seconds, wrong } from '../../checks.ts'
@@ -20,8 +21,9 @@ export interface McpOptions {
   /** By the server's names; overrides what the server says about its tools. */
   readonly effects?: { readonly [name: string]: Effect }
   /**
-   * Tools whose results are kept for the run, as `cache` of a tool does: all that are `read`, or these, by the server's names. Tools of two
-   * servers that are equal by name, description, schema and version share what is kept: give one a prefix or a version.
+   * Tools whose results are kept for the run, as `cache` of a tool does: all that are `read`, or these, by the server's
+   * names. Tools of two servers that are equal by name, description, schema and version share what is kept: give one a
+   * prefix or a version.
    */
   readonly cache?: boolean | readonly string[]
   /** Change it when what the server does has changed: stored outputs that used its tools are stale then. */
@@ -44,11 +46,13 @@ export interface McpTools extends AsyncDisposable {
 const keys = ['only', 'prefix', 'effects', 'cache', 'version', 'maxSeconds', 'connectSeconds']
 
 /**
- * Starts or reaches an MCP server and gives its tools. One that is annotated `readOnlyHint` is `read`, one with `idempotentHint` is
- * `idempotent`, all others are `once`; `effects` overrides. Annotations are the server's own claims: rely on them only for servers that you trust.
+ * Starts or reaches an MCP server and gives its tools. One that is annotated `readOnlyHint` is `read`, one with
+ * `idempotentHint` is `idempotent`, all others are `once`; `effects` overrides. Annotations are the server's own
+ * claims: rely on them only for servers that you trust.
  *
- * MCP_FAILED when the server cannot be started or reached, CREW_INVALID when `@ai-sdk/mcp` is not installed or a tool's name is
- * not one that models take, OPTION_INVALID, OPTION_UNKNOWN for options that are wrong or name tools that don't exist.
+ * MCP_FAILED when the server cannot be started or reached, CREW_INVALID when `@ai-sdk/mcp` is not installed or a tool's
+ * name is not one that models take, OPTION_INVALID, OPTION_UNKNOWN for options that are wrong or name tools that don't
+ * exist.
  */
 export async function mcpTools(options: McpServer & McpOptions): Promise<McpTools> {
   checkOptions(options)
@@ -128,7 +132,9 @@ function toolName(name: string, options: McpServer & McpOptions): string {
   throw new RepriseError('CREW_INVALID', words)
 }
 
-/** The server's own schema. Nothing is checked against it here: the server does that, and only it knows all its rules. */
+/**
+ * The server's own schema. Nothing is checked against it here: the server does that, and only it knows all its rules.
+ */
 function schemaOf({ name, inputSchema }: McpToolDefinition, options: McpServer): AnswerSchema {
   // providers insist on these, and servers leave them out for tools without input
   const schema = strictJson({ type: 'object', properties: {}, ...inputSchema }, 'schema')

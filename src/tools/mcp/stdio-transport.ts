@@ -1,6 +1,7 @@
-// A server as a child process: one JSON-RPC message per line over its stdin and stdout. The transport of the SDK is not used since
-// it neither waits for the process to end nor tells a server that a call was cancelled. The promises here:
-// - no process is left running: close() ends the server and everything it started, first by closing stdin, then with SIGTERM, then
+// A server as a child process: one JSON-RPC message per line over its stdin and stdout. The transport of the SDK is not
+// used since it neither waits for the process to end nor tells a server that a call was cancelled. The promises here: -
+// no process is left running: close() ends the server and everything it started, first by closing stdin, then with
+// SIGTERM, then
 //   with SIGKILL, and a guard does the same when this process is gone, however it ended;
 // - an idle server does not keep this process alive, one with a request in progress does.
 import { defined } from '../../defined.ts'

@@ -1,10 +1,11 @@
-// `reprise answer`: a person's decision on an open question, from whatever process. What is not said is asked for at a terminal.
+// `reprise answer`: a person's decision on an open question, from whatever process. What is not said is asked for at a
+// terminal.
 import { answerQuestion, findQuestion } from '../../../engine/people/tell.ts'
 import { answering, decisions } from '../../../engine/people/questions.ts'
 import { RepriseError } from '../../../errors.ts'
 import type { Question } from '../../../journal/entries.ts'
 import { rootRun } from '../../../journal/paths.ts'
-import { asksPeople } from '../../../runs/questions.ts'
+import { asksPeople } from '../../../runs/waiting-questions.ts'
 import { readUnit } from '../../../runs/unit.ts'
 import type { Store } from '../../../stores/store.ts'
 import { askQuestion } from '../../input/ask-question.ts'

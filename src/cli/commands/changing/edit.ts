@@ -1,5 +1,5 @@
-// `reprise edit`: a person's value in place of a task's output, in a run that is not finished. The crew's code is loaded: its
-// schema says what fits.
+// `reprise edit`: a person's value in place of a task's output, in a run that is not finished. The crew's code is
+// loaded: its schema says what fits.
 import { isUnfinished } from '../../../runs/find.ts'
 import { editOutput, keptWords } from '../../input/editor.ts'
 import { withCrewStore } from '../executing/execute.ts'

@@ -1,4 +1,5 @@
-// What the commands that execute have in common: a crew on its store, progress while it works, Ctrl-C, and what is said at the end.
+// What the commands that execute have in common: a crew on its store, progress while it works, Ctrl-C, and what is said
+// at the end.
 import type { Crew } from '../../../crew/crew.ts'
 import { openCrewStore } from '../../../crew/verbs/default-store.ts'
 import { adviseWith } from '../../../crew/result/log.ts'
@@ -28,7 +29,10 @@ export interface Execution {
   readonly asking: { readonly onQuestion?: OnQuestion }
 }
 
-/** A crew on the store that the command is to use, without executing anything. Where there is no store yet, none is made. */
+/**
+ * A crew on the store that the command is to use, without executing anything. Where there is no store yet, none is
+ * made.
+ */
 export async function withCrewStore(
   { options, commands }: Invocation,
   crew: Crew,
@@ -48,7 +52,10 @@ export async function withCrewStore(
   }
 }
 
-/** Executes what `work` starts on a copy of the crew whose store is watched, and prints what came of it; undefined when nothing was started. */
+/**
+ * Executes what `work` starts on a copy of the crew whose store is watched, and prints what came of it; undefined when
+ * nothing was started.
+ */
 export async function execute(
   invocation: Invocation,
   crew: Crew,
@@ -101,7 +108,10 @@ export async function execute(
   }
 }
 
-/** Questions of a run that is executed at a terminal, one after another. One that is left stays open, and the run goes as far as it can. */
+/**
+ * Questions of a run that is executed at a terminal, one after another. One that is left stays open, and the run goes
+ * as far as it can.
+ */
 function askInTurn(terminal: Terminal, progress: Progress, signal: AbortSignal): OnQuestion {
   let before: Promise<unknown> = Promise.resolve()
   return (question) => {

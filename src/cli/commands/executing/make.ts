@@ -1,4 +1,5 @@
-// What replay, fork and refresh have in common: the plan is printed, a person at a terminal is asked, and the new run is executed.
+// What replay, fork and refresh have in common: the plan is printed, a person at a terminal is asked, and the new run
+// is executed.
 import type { Crew } from '../../../crew/crew.ts'
 import type { ForkOptions } from '../../../crew/options/verb-options.ts'
 import type { Plan } from '../../../crew/result/plan.ts'

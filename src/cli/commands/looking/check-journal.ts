@@ -1,5 +1,6 @@
-// Whether a journal is as it was written. Each entry names the hash of the line before, and each stored value is named by its own.
-// Of the last entry, a `file:` store notes number and hash apart from the journal, and `sqlite:` with every change of what a list shows.
+// Whether a journal is as it was written. Each entry names the hash of the line before, and each stored value is named
+// by its own. Of the last entry, a `file:` store notes number and hash apart from the journal, and `sqlite:` with every
+// change of what a list shows.
 import { damaged } from '../../../engine/history/export-format.ts'
 import { runNotFound } from '../../../engine/read/run-not-found.ts'
 import { editOf } from '../../../journal/check/check-entry.ts'

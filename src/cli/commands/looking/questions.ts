@@ -1,7 +1,7 @@
-// `reprise questions`: everything that waits for a person, over all runs. What has waited longest comes first: it is a list of things to
-// do, and the run that has stood still for longest should not be the last to continue.
+// `reprise questions`: everything that waits for a person, over all runs. What has waited longest comes first: it is a
+// list of things to do, and the run that has stood still for longest should not be the last to continue.
 import { answering } from '../../../engine/people/questions.ts'
-import { waitingQuestions, type WaitingQuestion } from '../../../runs/questions.ts'
+import { waitingQuestions, type WaitingQuestion } from '../../../runs/waiting-questions.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { openExistingRuns } from '../../find/open-runs.ts'
 import type { Invocation } from '../../invocation.ts'

@@ -1,5 +1,6 @@
-// `reprise verify`: reads a journal line by line and checks each against the hash that the next one names, and stored values against
-// their own. A person's edit is no fault, but it is said, as is what was lost: whether a resume has recorded it, and what that executed again.
+// `reprise verify`: reads a journal line by line and checks each against the hash that the next one names, and stored
+// values against their own. A person's edit is no fault, but it is said, as is what was lost: whether a resume has
+// recorded it, and what that executed again.
 import { rangesOf } from '../../../text/words.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { checkJournal, type Check } from './check-journal.ts'

@@ -1,5 +1,5 @@
-// What each model call of a run was sent, made from the journal as it stood when the call was made: what a later summary leaves out was
-// still in it.
+// What each model call of a run was sent, made from the journal as it stood when the call was made: what a later
+// summary leaves out was still in it.
 import { conversation } from '../../../engine/talk/conversation.ts'
 import type { Entry, Failure, ToolDefinition } from '../../../journal/entries.ts'
 import { applyEntry, emptyState } from '../../../journal/state/fold.ts'

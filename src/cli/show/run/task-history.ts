@@ -1,4 +1,5 @@
-// One task of a run as a whole, as plain JSON: what it was told to do, and every attempt with its model calls and tool calls.
+// One task of a run as a whole, as plain JSON: what it was told to do, and every attempt with its model calls and tool
+// calls.
 import type { FailedTry, ReplyPart, Usage } from '../../../journal/entries.ts'
 import type { Json } from '../../../journal/json.ts'
 import type {
@@ -35,7 +36,10 @@ export interface AttemptRecord {
 
 export interface TurnRecord {
   readonly path: string
-  /** When the model was asked, and when its reply was recorded. Absent, as all that is of a model, for a task that is a function. */
+  /**
+   * When the model was asked, and when its reply was recorded. Absent, as all that is of a model, for a task that is a
+   * function.
+   */
   readonly startedAt: string | undefined
   readonly repliedAt: string | undefined
   readonly model: string | undefined

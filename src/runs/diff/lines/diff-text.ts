@@ -1,4 +1,5 @@
-// What a person reads of a diff, in a terminal of 80 columns or in a log. No colours; who prints it may add them by kind of line.
+// What a person reads of a diff, in a terminal of 80 columns or in a log. No colours; who prints it may add them by
+// kind of line.
 import type { RunDiff, RunSide } from '../diff-runs.ts'
 import { dollars, duration, longTime, plural, usageWords } from '../../../text/words.ts'
 import { changeLines } from './change-lines.ts'
@@ -10,7 +11,9 @@ export interface DiffTextOptions {
   readonly context?: number
 }
 
-/** Text of models, tools and inputs is made harmless: what would steer a terminal is shown instead. Long values are cut. */
+/**
+ * Text of models, tools and inputs is made harmless: what would steer a terminal is shown instead. Long values are cut.
+ */
 export function diffText(diff: RunDiff, options: DiffTextOptions = {}): string {
   return diffLines(diff, options)
     .map((line) => line.text)

@@ -1,5 +1,5 @@
-// Foreign text on a terminal or in a log. Unlike the command line's `plain`, which drops what could steer a terminal, this shows it:
-// in a diff, a character that nobody sees may be the difference.
+// Foreign text on a terminal or in a log. Unlike the command line's `plain`, which drops what could steer a terminal,
+// this shows it: in a diff, a character that nobody sees may be the difference.
 
 const unseen = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\p{Surrogate}]/gu
 

@@ -1,11 +1,12 @@
-// The runs, tasks, questions and crews that a store has, for the word that somebody types. The crew's own code is not loaded for it.
+// The runs, tasks, questions and crews that a store has, for the word that somebody types. The crew's own code is not
+// loaded for it.
 import { existsSync } from 'node:fs'
 import { isBacktest } from '../../engine/history/backtest-name.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
 import { decisions } from '../../engine/people/questions.ts'
 import { runStatuses } from '../../journal/entries.ts'
 import { isUnfinished, latestRun, runsNamed } from '../../runs/find.ts'
-import { asksPeople } from '../../runs/questions.ts'
+import { asksPeople } from '../../runs/waiting-questions.ts'
 import { rowStatus } from '../../runs/summary.ts'
 import { tasksOf } from '../../runs/task-view.ts'
 import { readUnit, type Unit } from '../../runs/unit.ts'

@@ -1,6 +1,7 @@
-// Runs as spans of OpenTelemetry, named and described after its conventions for generative AI; what they have no name for begins with
-// `reprise.`. A span's parent is the nearest one that is open on the way up its path, so that tasks side by side do not depend on
-// anybody's context manager. Neither a tracer that throws nor an exporter that is down may change what a run does.
+// Runs as spans of OpenTelemetry, named and described after its conventions for generative AI; what they have no name
+// for begins with `reprise.`. A span's parent is the nearest one that is open on the way up its path, so that tasks
+// side by side do not depend on anybody's context manager. Neither a tracer that throws nor an exporter that is down
+// may change what a run does.
 import type { RunTracing, TracedCall, Tracing } from '../../engine/tracing.ts'
 import { messageOf, RepriseError } from '../../errors.ts'
 import { parentPath } from '../../journal/paths.ts'

@@ -43,8 +43,8 @@ export async function waitingQuestions(store: Store, crew?: string): Promise<Wai
 }
 
 /**
- * Whether a run has open questions, its own or those of the runs of its tasks. What a run asks that works for another is asked by that
- * other one, unless that is gone.
+ * Whether a run has open questions, its own or those of the runs of its tasks. What a run asks that works for another
+ * is asked by that other one, unless that is gone.
  */
 export async function asksPeople(store: Store, row: RunRow): Promise<boolean> {
   if ((await openQuestionsOf(store, row)) === 0) return false

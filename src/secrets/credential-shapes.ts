@@ -1,9 +1,12 @@
-// What credentials look like, as data: for those that were not registered. To recognise one more kind, add a line. `redact` puts
-// `[redacted]` in place of each match; the group `kept` stays, so that a reader sees what was there.
-// Texts come from servers and may be hostile: no pattern may look at a text more than once. So where a pattern can begin at many
-// places, what it repeats is bounded, or ends at the next place where it could begin.
+// What credentials look like, as data: for those that were not registered. To recognise one more kind, add a line.
+// `redact` puts `[redacted]` in place of each match; the group `kept` stays, so that a reader sees what was there.
+// Texts come from servers and may be hostile: no pattern may look at a text more than once. So where a pattern can
+// begin at many places, what it repeats is bounded, or ends at the next place where it could begin.
 
-/** How well-known tokens begin, and how many characters follow at least. Few enough that a token masked in part is found too. */
+/**
+ * How well-known tokens begin, and how many characters follow at least. Few enough that a token masked in part is found
+ * too.
+ */
 const tokens: readonly (readonly [prefix: string, least: number])[] = [
   ['sk-', 6], // OpenAI, Anthropic (sk-ant-), OpenRouter, DeepSeek and many that copy them
   ['AIza', 10], // Google

@@ -1,9 +1,12 @@
-// Small checks of a value's shape, combined into larger ones: `list(object({ name: text }))`. They are cheap when a value is
-// right; only what doesn't fit is described.
+// Small checks of a value's shape, combined into larger ones: `list(object({ name: text }))`. They are cheap when a
+// value is right; only what doesn't fit is described.
 import { describe } from '../../options.ts'
 import { memberPath } from '../json.ts'
 
-/** What is wrong with a value, to follow the name of its place: `.tasks[0].name is 5, not a text`; undefined when nothing is. */
+/**
+ * What is wrong with a value, to follow the name of its place: `.tasks[0].name is 5, not a text`; undefined when
+ * nothing is.
+ */
 export type Shape = (value: unknown) => string | undefined
 
 const not =

@@ -1,5 +1,5 @@
-// How the value of a field is read: a scalar becomes what its field needs. `yes` is true where a boolean is expected, as in the
-// YAML 1.1 that CrewAI reads, and a text where a text is; "3" is a number where a number is.
+// How the value of a field is read: a scalar becomes what its field needs. `yes` is true where a boolean is expected,
+// as in the YAML 1.1 that CrewAI reads, and a text where a text is; "3" is a number where a number is.
 import { isMap, isScalar, isSeq, type Node, type Scalar } from 'yaml'
 import type { Json } from '../../journal/json.ts'
 import { describe, guess } from '../../options.ts'
@@ -15,7 +15,9 @@ export interface FieldValue {
   refuse(problem: string, at?: Node): Error
 }
 
-/** Without white space at its ends, so that `>` and `>-` mean the same. A number or boolean is taken as it is written. */
+/**
+ * Without white space at its ends, so that `>` and `>-` mean the same. A number or boolean is taken as it is written.
+ */
 export function text(field: FieldValue): string | undefined {
   const found = textOf(field.value)
   if (found !== undefined) return found === '' ? undefined : found
@@ -63,7 +65,10 @@ export function sentences(field: FieldValue): readonly string[] | undefined {
   return one === undefined ? undefined : [one]
 }
 
-/** A mapping with these names as plain JSON. Aliases are followed, so it is bounded: few lines could stand for billions of values. */
+/**
+ * A mapping with these names as plain JSON. Aliases are followed, so it is bounded: few lines could stand for billions
+ * of values.
+ */
 export function mapping(allowed: readonly string[]): (field: FieldValue) => { readonly [name: string]: Json } {
   return (field) => {
     const { document, value } = field
