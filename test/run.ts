@@ -77,9 +77,14 @@ function countsIn(said: string): Counts | undefined {
 }
 
 function groupsOf(files: readonly string[]): Group[] {
-  const byName = Map.groupBy(files.toSorted(), (file) => (alone.includes(file) ? file : dirname(file)))
+  const byName = Map.groupBy(files.toSorted(), (file) => (alone.includes(file) ? file : folderOf(file)))
   const place = ({ name }: Group): number => (longest.includes(name) ? longest.indexOf(name) : longest.length)
   return [...byName].map(([name, own]) => ({ name, files: own })).toSorted((a, b) => place(a) - place(b))
+}
+
+/** `test/crew` for all that is below it. */
+function folderOf(file: string): string {
+  return dirname(file).split('/').slice(0, 2).join('/')
 }
 
 /** Another one with every commit; every day, where commits are not known. */

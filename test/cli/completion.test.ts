@@ -60,6 +60,7 @@ describe('completion', { concurrency: 3, skip: has('bash') ? false : 'there is n
       'reprise runs --status st': ['stopped'],
       // bash itself has cut the word at the sign
       'reprise runs --status=st': ['stopped'],
+      'reprise prune --status st': ['stopped'],
       'reprise completion z': ['zsh'],
       'reprise nothing ': [],
     }

@@ -11,7 +11,7 @@ import { columns } from '../../src/text/columns.ts'
 import { Agent, Crew, Task } from 'reprise'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import type { Store } from '../../src/stores/store.ts'
-import { busy, gate, speakingCrew, speakingModel } from '../crew/speaking-model.ts'
+import { busy, gate, speakingCrew, speakingModel } from '../crew/runs/speaking-model.ts'
 import { newStore } from '../engine/support.ts'
 
 describe('the tree of a run', () => {

@@ -4,9 +4,9 @@ import { existsSync } from 'node:fs'
 import { isBacktest } from '../../engine/history/backtest-name.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
 import { decisions } from '../../engine/people/questions.ts'
-import { runStatuses } from '../../journal/entries.ts'
 import { isUnfinished, latestRun, runsNamed } from '../../runs/find.ts'
 import { asksPeople } from '../../runs/waiting-questions.ts'
+import { runViewStatuses } from '../../runs/status.ts'
 import { rowStatus } from '../../runs/summary.ts'
 import { tasksOf } from '../../runs/task-view.ts'
 import { readUnit, type Unit } from '../../runs/unit.ts'
@@ -20,7 +20,7 @@ const mostRuns = 200
 
 /** By the name of the value in the table. Nothing where there is no store. */
 export async function storedValues(kind: string, typed: Typed): Promise<readonly Candidate[]> {
-  if (kind === 'status') return runStatuses.map((value) => ({ value }))
+  if (kind === 'status') return Object.keys(runViewStatuses).map((value) => ({ value }))
   const source = sources[kind]
   if (!source) return []
   if (existsSync('.env')) process.loadEnvFile('.env')

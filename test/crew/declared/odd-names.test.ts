@@ -1,0 +1,141 @@
+// Names that every JavaScript object answers to: of inputs, tools, tasks, models. None is found where nobody put it, and none is lost.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Agent, Crew, Task, tool } from 'reprise'
+import { z } from 'zod'
+import { changedFields, explainChange } from '../../../src/journal/fingerprint.ts'
+import { scriptedModel } from '../../../src/testing/scripted-model.ts'
+import { newStore, oneTask, refusal } from '../../engine/support.ts'
+
+const quiet = { info() {}, warn() {} }
+const names = ['constructor', '__proto__', 'toString', 'hasOwnProperty']
+const model = () => scriptedModel([{ when: '', reply: 'done' }])
+const agent = (): Agent => new Agent({ role: 'A', goal: 'g', model: model() })
+for (const name of names) {
+  describe(`the name ${name}`, () => {
+    test('is an input like any other: missing until it is given, and changed when it is', async () => {
+      const task = new Task({ name: 'job', description: `Do {${name}}`, agent: agent() })
+      const crew = new Crew({ name: 'c', tasks: [task], store: newStore(), logger: quiet })
+      const missing = await refusal(() => crew.kickoff({}))
+      assert.equal(missing.code, 'INPUT_MISSING')
+      await crew.kickoff({ id: 'r', inputs: JSON.parse(`{"${name}":"x"}`) as never })
+      assert.deepEqual(Object.keys((await crew.run('r').view()).inputs), [name])
+      const differ = await refusal(() => crew.kickoff({ id: 'r', inputs: JSON.parse(`{"${name}":"y"}`) as never }))
+      assert.match(differ.message, new RegExp(`${name} was "x" and is "y"`))
+    })
+
+    test('in a text or output file of a crew that is a task is missing until it is given', async () => {
+      const inner = new Crew({
+        name: 'inner',
+        tasks: [new Task({ name: 'say', description: `Say {${name}}`, agent: agent() })],
+      })
+      const task = new Task({
+        name: 'outer',
+        crew: inner,
+        inputs: () => JSON.parse(`{"${name}":"x"}`) as never,
+      })
+      assert.equal(
+        String(await new Crew({ name: 'c', tasks: [task], store: newStore(), logger: quiet }).kickoff()),
+        'done',
+      )
+      const bare = new Task({ name: 'bare', crew: inner })
+      const error = await refusal(() => new Crew({ name: 'd', tasks: [bare], logger: quiet }).kickoff())
+      assert.equal(error.code, 'INPUT_MISSING')
+      const file = new Task({ name: 'file', description: 'Do', agent: agent(), outputFile: `{${name}}.md` })
+      const path = await refusal(() => new Crew({ name: 'e', tasks: [file], logger: quiet }).kickoff({}))
+      assert.equal(path.code, 'INPUT_MISSING')
+    })
+
+    test(
+      'is a task and a tool like any other',
+      { skip: name === '__proto__' && 'refused as the name of a tool' },
+      async () => {
+        let calls = 0
+        const odd = tool({
+          name,
+          description: 'd',
+          effect: 'once',
+          input: z.object({}),
+          run: () => `called ${++calls}`,
+        })
+        const { crew, model: asked } = oneTask({
+          tools: [odd],
+          script: [
+            { when: 'Do it', calls: [{ tool: name, input: {} }] },
+            { when: 'Do it', reply: 'done' },
+          ],
+        })
+        assert.equal(String(await crew.kickoff()), 'done')
+        assert.deepEqual([calls, asked.calls[0]?.tools, asked.calls[1]?.lastMessage], [1, [name], 'called 1'])
+        const code = new Task({ name, effect: 'read', run: () => 'seen' })
+        const next = new Task({
+          name: 'next',
+          effect: 'read',
+          run: ({ outputs }) => Object.entries(outputs).flat().join(' '),
+        })
+        const result = await new Crew({ name: 'c', tasks: [code, next] }).kickoff()
+        assert.equal(String(result), `${name} seen`)
+      },
+    )
+
+    test('of a tool that nobody has is told to the model that calls it', async () => {
+      const look = tool({ name: 'look', description: 'd', effect: 'read', input: z.object({}), run: () => 'seen' })
+      const { crew, model: asked } = oneTask({
+        tools: [look],
+        script: [
+          { when: 'Do it', calls: [{ tool: name, input: {} }] },
+          { when: 'Do it', reply: 'done' },
+        ],
+      })
+      assert.equal(String(await crew.kickoff()), 'done')
+      assert.match(asked.calls[1]?.lastMessage ?? '', /There is no tool called/)
+    })
+
+    test('is a field of a fingerprint only where it stands there', () => {
+      const field = JSON.parse(`{"${name}":"d"}`) as Record<string, string>
+      assert.deepEqual(changedFields({}, field), [name])
+      assert.deepEqual(explainChange({}, field), [`${name} added`])
+      assert.deepEqual(explainChange(field, {}), [`${name} removed`])
+      assert.deepEqual(explainChange(field, field), [])
+    })
+  })
+}
+
+test('a tool that goes by the name of those that hand work on is refused before anything is spent', () => {
+  for (const name of ['delegate_work', 'ask_coworker']) {
+    const rival = tool({ name, description: 'd', effect: 'read', input: z.object({}), run: () => '' })
+    const boss = new Agent({ role: 'Boss', goal: 'g', model: model(), tools: [rival], allowDelegation: true })
+    const job = new Task({ name: 'job', description: 'Do', agent: boss })
+    const expected = { code: 'CREW_INVALID', message: new RegExp(`task job: agent Boss .* tool ${name}.*rename`) }
+    assert.throws(() => new Crew({ tasks: [job], agents: [boss, agent()] }), expected)
+    // a coworker that may delegate itself
+    const lead = new Agent({ role: 'Lead', goal: 'g', model: model(), allowDelegation: true })
+    const led = new Task({ name: 'job', description: 'Do', agent: lead })
+    assert.throws(() => new Crew({ tasks: [led], agents: [lead, boss, agent()] }), expected)
+    // who hands nothing on may have it
+    const alone = new Agent({ role: 'Alone', goal: 'g', model: model(), tools: [rival] })
+    assert.ok(new Crew({ tasks: [new Task({ name: 'job', description: 'Do', agent: alone })] }))
+  }
+})
+
+test('an output file that an input names is fine on a function of a crew that gets its inputs later', async () => {
+  const save = new Task({ name: 'save', effect: 'read', run: () => 'text', outputFile: '{topic}.md' })
+  const inner = new Crew({ name: 'inner', tasks: [save] })
+  const task = new Task({ name: 'outer', crew: inner, inputs: () => ({}) })
+  const crew = new Crew({ name: 'c', tasks: [task], store: newStore(), logger: quiet })
+  // refused when its turn comes, with the name of the input; not before, when nobody knows what it is given
+  const error = await refusal(() => crew.kickoff({ id: 'r' }))
+  assert.equal(error.code, 'INPUT_MISSING')
+  assert.ok(await crew.run('r').view())
+  assert.deepEqual(inner.inputs, ['topic'])
+})
+
+test('a hole in a list of tools is named, not stumbled over', () => {
+  const look = tool({ name: 'look', description: 'd', effect: 'read', input: z.object({}), run: () => '' })
+  const tools = [look]
+  tools[2] = look
+  assert.throws(() => new Agent({ role: 'A', goal: 'g', tools }), {
+    code: 'OPTION_INVALID',
+    message: /item 2 of tools of agent "A" is undefined/,
+  })
+})

@@ -1,0 +1,138 @@
+// A crew in a process of its own: does the one thing that it is told, and prints what came of it as a line of JSON. Its second task
+// calls a tool that must not run twice and that leaves a line in a file. Where told to hold, it says so to the test and waits.
+import { appendFileSync } from 'node:fs'
+import { Agent, Crew, RepriseError, Task, tool, type Answer } from 'reprise'
+import { z } from 'zod'
+import { scriptedModel } from '../../../src/testing/scripted-model.ts'
+
+type Name = 'gather' | 'file' | 'weigh' | 'note'
+
+export interface Order {
+  readonly act: 'kickoff' | 'each' | 'resume' | 'replay' | 'fork' | 'refresh' | 'answer'
+  readonly crew?: string
+  /** The task to replay, by name or id. */
+  readonly task?: string
+  /** The run to resume. */
+  readonly run?: string
+  readonly options?: object
+  readonly answer?: Answer
+  /** What tasks say; else their names. */
+  readonly words?: { readonly [K in Name]?: string }
+  /** Behind the usual descriptions. */
+  readonly texts?: { readonly [K in Name]?: string }
+  /** The task at which the model fails. */
+  readonly fail?: Name
+  /** The task at whose model call it waits until the test says to go on, or the tool. */
+  readonly hold?: Name | 'tool'
+}
+
+export interface Report {
+  readonly runId?: string
+  readonly status?: string
+  readonly raw?: string
+  /** By task: how it came by its output, and that. */
+  readonly tasks?: { readonly [name: string]: string }
+  readonly ids?: { readonly [name: string]: string }
+  readonly stale?: readonly string[]
+  readonly questions?: readonly string[]
+  /** The tasks that the model was asked about in this process, in order. */
+  readonly asked: readonly string[]
+  readonly code?: string
+  readonly task?: string
+  readonly message?: string
+  readonly runs?: readonly string[]
+}
+
+if (import.meta.main) {
+  const [url = '', ledger = '', text = '{}'] = process.argv.slice(2)
+  console.log(JSON.stringify(await carryOut(url, ledger, JSON.parse(text) as Order)))
+  process.disconnect()
+}
+
+async function carryOut(url: string, ledger: string, order: Order): Promise<Report> {
+  const asked: string[] = []
+  await using crew = crewOf(url, ledger, order, asked)
+  const options = (order.options ?? {}) as never
+  try {
+    switch (order.act) {
+      case 'each':
+        return { asked, runs: (await crew.kickoffForEach(options)).map((result) => result.runId ?? '') }
+      case 'answer':
+        await crew.run(order.run ?? '').answer('q1', order.answer as Answer)
+        return { asked }
+      case 'kickoff':
+        return report(crew, asked, await crew.kickoff(options))
+      case 'resume':
+        return report(crew, asked, await crew.resume(order.run, options))
+      case 'replay':
+        return report(crew, asked, await crew.replay(order.task ?? '', options))
+      case 'fork':
+        return report(crew, asked, await crew.fork(options))
+      case 'refresh':
+        return report(crew, asked, await crew.refresh(options))
+    }
+  } catch (error) {
+    if (!RepriseError.isInstance(error)) throw error
+    const { code, message, runId, task } = error
+    return { code, message, asked, ...(runId === undefined ? {} : { runId }), ...(task === undefined ? {} : { task }) }
+  }
+}
+
+function crewOf(url: string, ledger: string, { crew = 'alpha', words, texts, fail, hold }: Order, asked: string[]) {
+  const taskIn = (conversation: string): Name => (/Task: (\w+)/.exec(conversation)?.[1] ?? '').toLowerCase() as Name
+  const script = scriptedModel([
+    { when: (conversation) => taskIn(conversation) === fail, error: 'no power' },
+    { when: 'Task: File', calls: [{ tool: 'file_claim', input: { claim: 'C-1' } }] },
+    { when: 'Task:', reply: (conversation) => `${crew} ${words?.[taskIn(conversation)] ?? taskIn(conversation)}` },
+  ])
+  const model: typeof script = {
+    ...script,
+    async doGenerate(request) {
+      const task = taskIn(JSON.stringify(request.prompt))
+      asked.push(task)
+      if (hold === task) await heldBack()
+      return script.doGenerate(request)
+    },
+  }
+  const fileClaim = tool({
+    name: 'file_claim',
+    description: 'File the claim',
+    input: z.object({ claim: z.string() }),
+    async run({ claim }) {
+      appendFileSync(ledger, `${crew} ${claim}\n`)
+      if (hold === 'tool') await heldBack()
+      return `filed ${claim}`
+    },
+  })
+  const agent = new Agent({ role: 'Clerk', goal: 'Get claims done', model, maxRetries: 0 })
+  const gather = new Task({ name: 'gather', description: `Gather on {topic}${texts?.gather ?? ''}`, agent })
+  const file = new Task({ name: 'file', description: `File it${texts?.file ?? ''}`, agent, tools: [fileClaim] })
+  const weigh = new Task({ name: 'weigh', description: `Weigh it${texts?.weigh ?? ''}`, agent })
+  const note = new Task({ name: 'note', description: `Note for {reader}${texts?.note ?? ''}`, agent })
+  const logger = { info() {}, warn() {} }
+  return new Crew({ name: crew, tasks: [gather, file, weigh, note], store: url, logger })
+}
+
+type Crewed = ReturnType<typeof crewOf>
+
+function report(crew: Crewed, asked: string[], result: Awaited<ReturnType<Crewed['kickoff']>>): Report {
+  const { runId, status, raw, stale, questions } = result
+  return {
+    runId,
+    status,
+    raw,
+    tasks: Object.fromEntries(result.tasks.map((task) => [task.name, `${task.status}: ${task.raw}`])),
+    ids: Object.fromEntries(crew.tasks.map((task) => [task.name, task.id])),
+    stale: stale.map(({ task, reasons }) => `${task}: ${reasons.join('; ')}`),
+    questions: questions.map((question) => question.kind),
+    asked,
+  }
+}
+
+/** Tells the test, and waits for its word; for ever, when the test kills this process instead. */
+async function heldBack(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  process.once('message', () => resolve())
+  process.send?.('held')
+  await promise
+}

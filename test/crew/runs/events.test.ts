@@ -1,0 +1,380 @@
+// What whoever follows a run in its own process is given: entries, and what the models say while they say it.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Agent, Crew, Task, type Run, type RunEvent } from 'reprise'
+import { createListeners } from '../../../src/engine/follow/listeners.ts'
+import type { EntryOf } from '../../../src/journal/entries.ts'
+import { replyText } from '../../../src/journal/state/state.ts'
+import type { Store } from '../../../src/stores/store.ts'
+import { scriptedModel } from '../../../src/testing/scripted-model.ts'
+import { entriesOf, newStore } from '../../engine/support.ts'
+import { busy, gate, speakingCrew, speakingModel } from './speaking-model.ts'
+
+describe('a listener', () => {
+  test('hears what a model says while it says it, behind the entries before the call', async () => {
+    const more = gate()
+    const run = await speakingCrew(speakingModel(() => ['Once ', more.wait, 'upon a time.'])).kickoff().started
+    const events: RunEvent[] = []
+    for await (const event of run.events()) {
+      events.push(event)
+      // the model goes on only when its first words have been heard
+      if (event.type === 'text.delta') more.open()
+    }
+    assert.deepEqual(events.map(shown), [
+      'run.created',
+      'task.started',
+      'Once ',
+      'upon a time.',
+      'model.replied',
+      'task.completed',
+      'run.completed',
+    ])
+    assert.deepEqual(events[2], { type: 'text.delta', path: 'note#1/1', text: 'Once ' })
+  })
+
+  test('hears thoughts apart from texts', async () => {
+    const run = await speakingCrew(speakingModel(() => [{ thought: 'Hm.' }, 'Yes.', { thought: 'Or?' }])).kickoff()
+      .started
+    assert.deepEqual(deltasOf(await eventsOf(run)), ['<Hm.>', 'Yes.', '<Or?>'])
+  })
+
+  test('changes nothing in the journal', async () => {
+    const model = speakingModel((call) => (call === 1 ? ['Once', busy()] : [{ thought: 'Hm.' }, 'Once ', 'more.']))
+    const again = speakingModel((call) => (call === 1 ? ['Once', busy()] : [{ thought: 'Hm.' }, 'Once ', 'more.']))
+    const [heard, unheard] = [newStore(), newStore()]
+    await eventsOf(await speakingCrew(model, { store: heard }).kickoff({ id: 'r' }).started)
+    await speakingCrew(again, { store: unheard }).kickoff({ id: 'r' })
+    assert.deepEqual(
+      [model.asked, again.asked],
+      [
+        ['streamed', 'streamed'],
+        ['whole', 'whole'],
+      ],
+    )
+    assert.deepEqual(await bodiesOf(heard), await bodiesOf(unheard))
+  })
+
+  test('who is slow gets in one piece what was said in many', async () => {
+    const [said, go] = [gate(), gate()]
+    const words = Array.from({ length: 1000 }, (_, index) => `${index} `)
+    const model = speakingModel(function* () {
+      yield* words
+      said.open()
+      yield go.wait
+      yield 'end'
+    })
+    const run = await speakingCrew(model).kickoff().started
+    const events = run.events()[Symbol.asyncIterator]()
+    await said.wait
+    const pieces: RunEvent[] = []
+    while (pieces.length < 3) pieces.push((await events.next()).value as RunEvent)
+    assert.deepEqual(pieces.slice(2), [{ type: 'text.delta', path: 'note#1/1', text: words.join('') }])
+    go.open()
+    await run.result()
+  })
+
+  test('who takes nothing does not hold the run up', async () => {
+    const run = await speakingCrew(speakingModel(() => ['Done.'])).kickoff().started
+    const events = run.events()
+    assert.equal(String(await run.result()), 'Done.')
+    // and what it was late for is still complete
+    const late: RunEvent[] = []
+    for await (const event of events) late.push(event)
+    assert.deepEqual(deltasOf(late), ['Done.'])
+  })
+
+  test('who comes in the middle hears it from the beginning', async () => {
+    const [first, go] = [gate(), gate()]
+    const run = await speakingCrew(speakingModel(() => ['Once ', 'upon ', go.wait, 'a time.'])).kickoff().started
+    const early = eventsOf(run, (event) => event.type === 'text.delta' && first.open())
+    await first.wait
+    const late = await eventsOf(run, (event) => event.type === 'text.delta' && go.open())
+    assert.equal(deltasOf(late).join(''), 'Once upon a time.')
+    assert.equal(deltasOf(await early).join(''), 'Once upon a time.')
+  })
+
+  test('who comes when it is over gets the entries only', async () => {
+    const run = await speakingCrew(speakingModel(() => ['Done.'])).kickoff().started
+    await run.result()
+    assert.deepEqual(deltasOf(await eventsOf(run)), [])
+  })
+
+  test('who stops listening in the middle leaves the run and the others as they are', async () => {
+    const run = await speakingCrew(speakingModel(() => ['Once ', 'more.'])).kickoff().started
+    const other = eventsOf(run)
+    for await (const event of run.events()) if (event.type === 'text.delta') break
+    assert.equal(deltasOf(await other).join(''), 'Once more.')
+    assert.equal(String(await run.result()), 'Once more.')
+  })
+
+  test('can stop at once while nothing comes', async () => {
+    const go = gate()
+    const run = await speakingCrew(speakingModel(() => [go.wait, 'Done.'])).kickoff().started
+    const events = run.events()[Symbol.asyncIterator]()
+    await events.next()
+    await events.next()
+    const pending = events.next()
+    await events.return?.()
+    assert.deepEqual(await pending, { done: true, value: undefined })
+    go.open()
+    await run.result()
+  })
+
+  test('gets only entries behind the one that it names', async () => {
+    const run = await speakingCrew(speakingModel(() => ['Done.'])).kickoff().started
+    await run.result()
+    const events: RunEvent[] = []
+    for await (const event of run.events({ after: 3 })) events.push(event)
+    assert.deepEqual(events.map(shown), ['task.completed', 'run.completed'])
+  })
+})
+
+describe('however quick a listener is', () => {
+  for (const [pace, turns] of Object.entries({ 'as quick as it gets': 0, 'one step late': 1, 'far behind': 200 })) {
+    test(`${pace}, the pieces of each path make the text of its entry`, async () => {
+      const words = (call: number) => Array.from({ length: 50 }, (_, index) => `${call}.${index} `)
+      const model = speakingModel((call) => (call === 2 ? [...words(9), busy()] : words(call)))
+      const run = await speakingCrew(model, { tasks: ['one', 'two', 'three'] }).kickoff().started
+      const said = new Map<string, string>()
+      let replies = 0
+      for await (const event of run.events()) {
+        for (let turn = 0; turn < turns; turn++) await new Promise(setImmediate)
+        if (event.type === 'text.delta') said.set(event.path, (said.get(event.path) ?? '') + event.text)
+        if (event.type === 'text.reset') said.delete(event.path)
+        if (event.type !== 'model.replied') continue
+        replies++
+        assert.equal(said.get(event.path as string), replyText(event))
+      }
+      assert.equal(replies, 3)
+    })
+  }
+})
+
+describe('a try that failed', () => {
+  test('is taken back before the next one is heard', async () => {
+    const heard = gate()
+    const model = speakingModel((call) => (call === 1 ? ['Onc', heard.wait, busy()] : ['Once more.']))
+    const run = await speakingCrew(model).kickoff().started
+    const events = await eventsOf(run, (event) => event.type === 'text.delta' && heard.open())
+    assert.deepEqual(deltasOf(events), ['Onc', '(reset)', 'Once more.'])
+    assert.equal((events.find(isReply)?.tries ?? []).length, 1)
+  })
+
+  test('is no news for who has heard nothing of it', async () => {
+    const model = speakingModel((call) => (call === 1 ? ['Onc', busy()] : ['Once more.']))
+    const run = await speakingCrew(model).kickoff().started
+    const events = run.events()
+    await run.result()
+    const late: RunEvent[] = []
+    for await (const event of events) late.push(event)
+    assert.deepEqual(deltasOf(late), ['Once more.'])
+  })
+
+  test('is taken back before the entry that says that the call has failed', async () => {
+    const heard = gate()
+    const run = await speakingCrew(speakingModel(() => ['Onc', heard.wait, new Error('no')])).kickoff().started
+    const events = await eventsOf(run, (event) => event.type === 'text.delta' && heard.open())
+    assert.deepEqual(events.slice(2).map(shown), ['Onc', '(reset)', 'model.failed', 'run.failed'])
+  })
+
+  test('is taken back when its reply could not be recorded, and the events end with that error', async () => {
+    const heard = gate()
+    const inner = newStore()
+    const append: Store['append'] = (lease, after, batch) =>
+      after === 2 ? Promise.reject(new Error('the disk is full')) : inner.append(lease, after, batch)
+    const model = speakingModel(() => ['Done.', heard.wait])
+    const run = await speakingCrew(model, { store: { ...inner, append } }).kickoff().started
+    const events: RunEvent[] = []
+    const following = async (): Promise<void> => {
+      for await (const event of run.events()) {
+        events.push(event)
+        if (event.type === 'text.delta') heard.open()
+      }
+    }
+    await assert.rejects(following(), { code: 'STORE_FAILED' })
+    assert.deepEqual(deltasOf(events), ['Done.', '(reset)'])
+  })
+
+  test('is taken back when the run is stopped in the middle of it', async () => {
+    const stop = new AbortController()
+    const run = await speakingCrew(speakingModel(() => ['Onc', new Promise(() => {})])).kickoff({ signal: stop.signal })
+      .started
+    const events = await eventsOf(run, (event) => event.type === 'text.delta' && stop.abort())
+    assert.deepEqual(events.slice(2).map(shown), ['Onc', '(reset)', 'run.suspended'])
+  })
+})
+
+describe('a model', () => {
+  test('is not streamed when nobody listens', async () => {
+    const model = speakingModel(() => ['Done.'])
+    await speakingCrew(model).kickoff()
+    assert.deepEqual(model.asked, ['whole'])
+  })
+
+  test('is not streamed any more when the last listener has gone', async () => {
+    const heard = gate()
+    const model = speakingModel((call) => (call === 1 ? ['Once', heard.wait] : ['Twice']))
+    const run = await speakingCrew(model, { tasks: ['one', 'two'] }).kickoff().started
+    for await (const event of run.events()) if (event.type === 'text.delta') break
+    heard.open()
+    await run.result()
+    assert.deepEqual(model.asked, ['streamed', 'whole'])
+  })
+
+  test('that cannot stream is heard in one piece', async () => {
+    const script = scriptedModel([{ when: /./, reply: 'All at once.' }])
+    const run = await speakingCrew({ ...script, doStream: undefined } as unknown as typeof script).kickoff().started
+    assert.deepEqual(deltasOf(await eventsOf(run)), ['All at once.'])
+  })
+})
+
+describe('a run that', () => {
+  test('is resumed is heard from its first model call on, behind the entries of its earlier lives', async () => {
+    const stop = new AbortController()
+    const model = speakingModel(() => (stop.signal.aborted ? ['Once ', 'more.'] : [new Promise(() => {})]))
+    const crew = speakingCrew(model)
+    const first = await crew.kickoff({ id: 'r', signal: stop.signal }).started
+    await eventsOf(first, (event) => event.type === 'task.started' && stop.abort())
+    const run = await crew.resume('r').started
+    const events: RunEvent[] = []
+    for await (const event of run.events({ after: 3 })) events.push(event)
+    assert.equal(deltasOf(events.filter((event) => event.type !== 'text.reset')).join(''), 'Once more.')
+    assert.equal(model.asked.at(-1), 'streamed')
+    assert.equal(events.find((event) => 'seq' in event)?.type, 'run.resumed')
+    assert.equal(String(await run.result()), 'Once more.')
+  })
+
+  test('is made from another is heard as well', async () => {
+    const crew = speakingCrew(
+      speakingModel((call) => [`call ${call}`]),
+      { tasks: ['one', 'two'] },
+    )
+    const { runId } = await crew.kickoff()
+    const run = await crew.fork({ runId, from: 'two' }).started
+    assert.notEqual(run.id, runId)
+    assert.deepEqual(deltasOf(await eventsOf(run)), ['call 3'])
+  })
+
+  test('works for another is not taken for it', async () => {
+    const [child, parent] = [speakingModel(() => ['of the child']), speakingModel(() => ['of the parent'])]
+    const inner = speakingCrew(child)
+    const agent = new Agent({ role: 'Clerk', goal: 'Speak', model: parent })
+    const note = new Task({ name: 'note', description: 'Say it', agent })
+    const crew = new Crew({ name: 'outer', tasks: [new Task({ name: 'inner', crew: inner }), note], store: newStore() })
+    const run = await crew.kickoff().started
+    assert.deepEqual(deltasOf(await eventsOf(run)), ['of the parent'])
+    assert.deepEqual(child.asked, ['whole'])
+  })
+})
+
+test('nobody hears a model ahead of the entries before its call', () => {
+  const listeners = createListeners()
+  const listener = listeners.listen(() => {}, false)
+  using speaker = listeners.speaker('note#1/1', 2)
+  speaker.said('text', 'Once')
+  assert.deepEqual([...listener.deltas(1)], [])
+  assert.deepEqual([...listener.deltas(2)].map(shown), ['Once'])
+})
+
+test('a second try that fails unheard is not taken back', () => {
+  const listeners = createListeners()
+  const listener = listeners.listen(() => {}, false)
+  using speaker = listeners.speaker('note#1/1', 2)
+  const heard: string[] = []
+  const hear = (): void => void heard.push(...[...listener.deltas(2)].map(shown))
+  speaker.said('text', 'Once')
+  hear()
+  speaker.reset()
+  hear()
+  speaker.said('text', 'Twice')
+  speaker.reset()
+  hear()
+  assert.deepEqual(heard, ['Once', '(reset)'])
+})
+
+test('a model that speaks without a pause does not keep other entries waiting', () => {
+  const listeners = createListeners()
+  const listener = listeners.listen(() => {}, false)
+  using speaker = listeners.speaker('note#1/1', 2)
+  speaker.said('text', 'Once')
+  let passes = 0
+  for (const _ of listener.deltas(2)) {
+    passes++
+    speaker.said('text', ' and again')
+  }
+  assert.equal(passes, 1)
+})
+
+test('who asks the crew that executes a run for it by its id hears its models too; another one gets entries only', async () => {
+  const [heard, go] = [gate(), gate()]
+  const store = newStore()
+  const crew = speakingCrew(
+    speakingModel(() => ['Once ', heard.wait, 'more.', go.wait]),
+    { store },
+  )
+  const run = await crew.kickoff({ id: 'r' }).started
+  const live = eventsOf(run, (event) => event.type === 'text.delta' && heard.open())
+  const byId = eventsOf(crew.run('r'))
+  const types: string[] = []
+  for await (const event of crew.with({ store }).run('r').events()) {
+    types.push(event.type)
+    if (event.type === 'task.started') go.open()
+  }
+  assert.deepEqual(types, ['run.created', 'task.started', 'model.replied', 'task.completed', 'run.completed'])
+  assert.ok(deltasOf(await live).length > 0)
+  assert.equal(deltasOf(await byId).join(''), 'Once more.')
+})
+
+test('refuses an option that it does not have, with the one that was meant', async () => {
+  const run = await speakingCrew(speakingModel(() => ['Done.'])).kickoff().started
+  assert.throws(() => run.events({ afer: 3 } as object), { code: 'OPTION_UNKNOWN', message: /did you mean after/ })
+  await run.result()
+})
+
+test('what was said is kept no longer than until it is recorded, however slow a listener is', () => {
+  const listeners = createListeners()
+  const listener = listeners.listen(() => {}, false)
+  using speaker = listeners.speaker('note#1/1', 2)
+  speaker.said('text', 'Once ')
+  const reply = {
+    type: 'model.replied',
+    seq: 3,
+    path: 'note#1/1',
+    parts: [{ type: 'text', text: 'Once more.' }],
+  } as unknown as EntryOf<'model.replied'>
+  listeners.appended([reply])
+  assert.deepEqual([...listener.deltas(2)], [])
+  assert.deepEqual([...listener.before(reply)], [{ type: 'text.delta', path: 'note#1/1', text: 'Once more.' }])
+})
+
+async function eventsOf(run: Run, hear?: (event: RunEvent) => unknown): Promise<RunEvent[]> {
+  const events: RunEvent[] = []
+  for await (const event of run.events()) {
+    events.push(event)
+    hear?.(event)
+  }
+  return events
+}
+
+/** What was heard, in words: a thought in angle brackets; entries by their type. */
+function shown(event: RunEvent): string {
+  if (event.type === 'text.delta') return event.text
+  if (event.type === 'reasoning.delta') return `<${event.text}>`
+  return event.type === 'text.reset' ? '(reset)' : event.type
+}
+
+function deltasOf(events: readonly RunEvent[]): string[] {
+  return events.filter((event) => !('seq' in event)).map(shown)
+}
+
+function isReply(event: RunEvent): event is EntryOf<'model.replied'> {
+  return event.type === 'model.replied'
+}
+
+/** The entries without what differs from run to run: times and hashes. */
+async function bodiesOf(store: Parameters<typeof entriesOf>[0]): Promise<string[]> {
+  const times = new Set(['at', 'startedAt', 'prev', 'request'])
+  return (await entriesOf(store, 'r')).map((entry) =>
+    JSON.stringify(entry, (key, value: unknown) => (times.has(key) ? undefined : value)),
+  )
+}

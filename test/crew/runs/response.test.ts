@@ -1,0 +1,338 @@
+// A run as server-sent events: over real HTTP on loopback, read by a parser that knows nothing of the library.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { describe, test } from 'node:test'
+import { RepriseError, type RunEvent } from 'reprise'
+import { eventResponse, type ServedRun } from '../../../src/crew/result/event-stream.ts'
+import { temporaryFolder } from '../../stores/temporary-folder.ts'
+import { gate, speakingCrew, speakingModel } from './speaking-model.ts'
+
+describe('a response', () => {
+  test('has each entry with its number, and what models say without one, until the run has ended', async () => {
+    const heard = gate()
+    const run = await speakingCrew(speakingModel(() => ['Once\r\n', heard.wait, 'upon\u2028a "time".'])).kickoff()
+      .started
+    const sent = run.toResponse()
+    await using server = await serve(() => sent)
+    const response = await fetch(server.url)
+    assert.equal(response.headers.get('content-type'), 'text/event-stream; charset=utf-8')
+    assert.equal(response.headers.get('cache-control'), 'no-cache, no-transform')
+    const events = await read(response, (event) => event.type === 'text.delta' && heard.open())
+    assert.deepEqual(
+      events.map(({ id, type }) => [id, type]),
+      [
+        ['1', 'run.created'],
+        ['2', 'task.started'],
+        [undefined, 'text.delta'],
+        [undefined, 'text.delta'],
+        ['3', 'model.replied'],
+        ['4', 'task.completed'],
+        ['5', 'run.completed'],
+      ],
+    )
+    assert.deepEqual(events[2]?.data, { type: 'text.delta', path: 'note#1/1', text: 'Once\r\n' })
+    assert.deepEqual(events[3]?.data, { type: 'text.delta', path: 'note#1/1', text: 'upon\u2028a "time".' })
+    assert.deepEqual((events[4]?.data as { parts: unknown } | undefined)?.parts, [
+      { type: 'text', text: 'Once\r\nupon\u2028a "time".' },
+    ])
+  })
+
+  test('ends when the run is suspended', async () => {
+    const run = await speakingCrew(
+      speakingModel(() => ['Done.']),
+      { tasks: ['one', 'two'] },
+    ).kickoff({ through: 'one' }).started
+    const events = await read(await run.toResponse())
+    assert.equal(events.at(-1)?.type, 'run.suspended')
+  })
+
+  test('goes on behind the last entry that the client has seen', async () => {
+    const go = gate()
+    const crew = speakingCrew(speakingModel(() => ['Once ', go.wait, 'more.']))
+    const run = await crew.kickoff({ id: 'r' }).started
+    // somebody listens from the start, or the first call would not be streamed
+    run.events()
+    await using server = await serve((request) => run.toResponse(request))
+    const cut = await fetch(server.url)
+    let last: string | undefined
+    for await (const event of eventsIn(cut)) {
+      last = event.id ?? last
+      if (event.type === 'text.delta') break
+    }
+    assert.equal(last, '2')
+    const again = await fetch(server.url, { headers: { 'last-event-id': last ?? '' } })
+    const events = await read(again, (event) => event.type === 'text.delta' && go.open())
+    // what is being said is said again from its beginning, and the client is told so
+    const types = events.map(({ type }) => type)
+    assert.deepEqual(types.slice(0, 2), ['text.reset', 'text.delta'])
+    assert.deepEqual(types.slice(-3), ['model.replied', 'task.completed', 'run.completed'])
+    const said = events.filter(({ type }) => type === 'text.delta').map(({ data }) => (data as { text: string }).text)
+    assert.equal(said.join(''), 'Once more.')
+  })
+
+  test('knows what the client has seen from a web request as well', async () => {
+    const crew = speakingCrew(speakingModel(() => ['Done.']))
+    const { runId } = await crew.kickoff()
+    const request = new Request('http://localhost/', { headers: { 'Last-Event-ID': '3' } })
+    const events = await read(await crew.run(runId).toResponse(request, { after: 1 }))
+    assert.deepEqual(
+      events.map(({ id }) => id),
+      ['4', '5'],
+    )
+  })
+
+  test('begins behind `after` for a client that says nothing', async () => {
+    const crew = speakingCrew(speakingModel(() => ['Done.']))
+    const { runId } = await crew.kickoff()
+    const events = await read(await crew.run(runId).toResponse(undefined, { after: 4 }))
+    assert.deepEqual(
+      events.map(({ id }) => id),
+      ['5'],
+    )
+  })
+
+  test('begins at the beginning for a client that names no number', async () => {
+    const crew = speakingCrew(speakingModel(() => ['Done.']))
+    const { runId } = await crew.kickoff()
+    for (const id of ['', 'x', '-1', '1e3', '9'.repeat(40)]) {
+      const events = await read(await crew.run(runId).toResponse({ headers: { 'last-event-id': id } }))
+      assert.equal(events.length, 5, id)
+    }
+  })
+
+  test('tells a client that has everything of an ended run not to come back', async () => {
+    const crew = speakingCrew(speakingModel(() => ['Done.']))
+    const run = await crew.kickoff({ id: 'r' }).started
+    await run.result()
+    const request = { headers: { 'last-event-id': '5' } }
+    assert.equal((await run.toResponse(request)).status, 204)
+    assert.equal((await crew.run('r').toResponse(request)).status, 204)
+    assert.equal((await run.toResponse({ headers: { 'last-event-id': '4' } })).status, 200)
+  })
+
+  test('takes headers of the server, but stays an event stream', async () => {
+    const run = await speakingCrew(speakingModel(() => ['Done.'])).kickoff().started
+    const headers = { 'access-control-allow-origin': '*', 'content-type': 'text/plain' }
+    const response = await run.toResponse(undefined, { headers })
+    assert.equal(response.headers.get('access-control-allow-origin'), '*')
+    assert.equal(response.headers.get('content-type'), 'text/event-stream; charset=utf-8')
+    await read(response)
+  })
+
+  test('refuses an option that it does not have', async () => {
+    const run = await speakingCrew(speakingModel(() => ['Done.'])).kickoff().started
+    await assert.rejects(run.toResponse(undefined, { affter: 1 } as object), { code: 'OPTION_UNKNOWN' })
+    await run.result()
+  })
+})
+
+describe('a client that goes away', () => {
+  test('does not stop the run, and is not listened for any more', async () => {
+    const go = gate()
+    const model = speakingModel((call) => (call === 1 ? ['Once', go.wait] : ['Twice']))
+    const run = await speakingCrew(model, { tasks: ['one', 'two'] }).kickoff().started
+    const sent = run.toResponse()
+    await using server = await serve(() => sent)
+    const client = new AbortController()
+    const response = await fetch(server.url, { signal: client.signal })
+    const reading = read(response, (event) => event.type === 'text.delta' && client.abort())
+    await assert.rejects(reading, { name: 'AbortError' })
+    await server.closed()
+    go.open()
+    assert.equal(String(await run.result()), 'Twice')
+    assert.deepEqual(model.asked, ['streamed', 'whole'])
+  })
+
+  test('while nothing comes is let go at once', async () => {
+    const run = await speakingCrew(speakingModel(() => [new Promise(() => {})])).kickoff({ id: 'r' }).started
+    const reader = ((await run.toResponse()).body as ReadableStream<Uint8Array>).getReader()
+    for (let chunk = 0; chunk < 3; chunk++) await reader.read()
+    const pending = reader.read()
+    await reader.cancel()
+    assert.deepEqual(await pending, { done: true, value: undefined })
+    await run.cancel()
+  })
+})
+
+describe('on the way to the client', () => {
+  const served = { id: 'r', isOver: async () => false }
+  const never: ServedRun['world'] = { sleep: () => new Promise(() => {}) }
+  const event = (text: string): RunEvent => ({ type: 'text.delta', path: 'note#1/1', text })
+
+  async function* given(...events: (RunEvent | Error)[]): AsyncGenerator<RunEvent, undefined> {
+    for (const one of events) {
+      if (one instanceof Error) throw one
+      yield one
+    }
+  }
+
+  test('silence is broken by a comment every 15 seconds, and no event is lost to it', async () => {
+    const sleeps: { ms: number; end: () => void; signal: AbortSignal }[] = []
+    const slept = gate()
+    const world: ServedRun['world'] = {
+      sleep: (ms, signal) => {
+        const { promise, resolve } = Promise.withResolvers<void>()
+        sleeps.push({ ms, end: resolve, signal })
+        slept.open()
+        return promise
+      },
+    }
+    const go = gate()
+    async function* late(): AsyncGenerator<RunEvent, undefined> {
+      await go.wait
+      yield event('Once')
+    }
+    const { body } = await eventResponse({ ...served, follow: () => late(), world }, undefined, {})
+    const reader = (body as ReadableStream<Uint8Array>).getReader()
+    const next = async () => Buffer.from((await reader.read()).value ?? []).toString()
+    assert.equal(await next(), ': run r\n\n')
+    const first = next()
+    await slept.wait
+    sleeps[0]?.end()
+    assert.equal(await first, ': ping\n\n')
+    const second = next()
+    go.open()
+    assert.match(await second, /^event: text\.delta\ndata: \{.*\}\n\n$/)
+    assert.deepEqual(
+      sleeps.map(({ ms, signal }) => [ms, signal.aborted]),
+      [
+        [15_000, true],
+        [15_000, true],
+      ],
+    )
+  })
+
+  test('no more is fetched than the client takes', async () => {
+    let fetched = 0
+    async function* many(): AsyncGenerator<RunEvent, undefined> {
+      for (;;) yield event(`${++fetched}`)
+    }
+    const { body } = await eventResponse({ ...served, follow: () => many(), world: never }, undefined, {})
+    const reader = (body as ReadableStream<Uint8Array>).getReader()
+    for (let chunk = 0; chunk < 4; chunk++) await reader.read()
+    await new Promise(setImmediate)
+    assert.equal(fetched, 3)
+    await reader.cancel()
+  })
+
+  test('an error is the last event, without the keys in it', async () => {
+    const error = new RepriseError('JOURNAL_DAMAGED', 'entry 3 is damaged, says sk-abcdefgh1234')
+    const source = { ...served, follow: () => given(event('Once'), error), world: never }
+    const events = await read(await eventResponse(source, undefined, {}))
+    assert.deepEqual(events.at(-1), {
+      id: undefined,
+      type: 'error',
+      data: { code: 'JOURNAL_DAMAGED', message: 'entry 3 is damaged, says [redacted]' },
+    })
+  })
+
+  test('the words of an error that is not ours stay here', async () => {
+    const error = new Error('connect to db://ada:pw@host failed')
+    const source = { ...served, follow: () => given(error), world: never }
+    const [last] = await read(await eventResponse(source, undefined, {}))
+    assert.deepEqual(last?.data, {
+      code: 'STORE_FAILED',
+      message: 'the events of run r cannot be read any further',
+    })
+  })
+})
+
+test('another process follows the run with the same entries, and hears no model', { timeout: 60_000 }, async () => {
+  await using folder = await temporaryFolder()
+  const store = `sqlite:${folder.path}/runs.db`
+  const go = gate()
+  await using crew = speakingCrew(
+    speakingModel(() => ['Once ', go.wait, 'more.']),
+    { store },
+  )
+  const run = await crew.kickoff({ id: 'r' }).started
+  const here = read(await run.toResponse())
+  const script = new URL('follower.ts', import.meta.url).pathname
+  const child = spawn(process.execPath, ['--conditions=reprise-source', script, store, 'r'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const there: Received[] = []
+  for await (const event of parse(child.stdout)) {
+    there.push(event)
+    if (event.type === 'task.started') go.open()
+  }
+  const entries = (await here).filter(({ id }) => id !== undefined)
+  assert.equal(entries.length, 5)
+  assert.deepEqual(there, entries)
+})
+
+interface Received {
+  readonly id: string | undefined
+  readonly type: string
+  readonly data: unknown
+}
+
+async function read(response: Response, hear?: (event: Received) => unknown): Promise<Received[]> {
+  const events: Received[] = []
+  for await (const event of eventsIn(response)) {
+    events.push(event)
+    hear?.(event)
+  }
+  return events
+}
+
+function eventsIn(response: Response): AsyncGenerator<Received> {
+  return parse(response.body ?? [])
+}
+
+/** Server-sent events as the standard has them: lines end with CR, LF or both, and an empty one ends an event. */
+async function* parse(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<Received> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const chunk of chunks) {
+    text += decoder.decode(chunk, { stream: true })
+    for (;;) {
+      const end = /\r\n\r\n|\n\n|\r\r/.exec(text)
+      if (!end) break
+      const block = text.slice(0, end.index)
+      text = text.slice(end.index + end[0].length)
+      const fields = block.split(/\r\n|\n|\r/).filter((line) => !line.startsWith(':'))
+      if (fields.length === 0) continue
+      const field = (name: string) =>
+        fields.filter((line) => line.startsWith(`${name}: `)).map((line) => line.slice(name.length + 2))
+      assert.deepEqual(
+        fields.filter((line) => !/^(id|event|data): /.test(line)),
+        [],
+        'there are only known fields',
+      )
+      yield { id: field('id')[0], type: field('event')[0] ?? 'message', data: JSON.parse(field('data').join('\n')) }
+    }
+  }
+  assert.equal(text, '', 'the last event is whole')
+}
+
+/** A server of node:http that answers as the guide shows. */
+async function serve(
+  answer: (request: IncomingMessage) => Promise<Response>,
+): Promise<AsyncDisposable & { readonly url: string; closed(): Promise<void> }> {
+  const closed = Promise.withResolvers<void>()
+  const send = async (request: IncomingMessage, reply: ServerResponse): Promise<void> => {
+    const response = await answer(request)
+    reply.writeHead(response.status, Object.fromEntries(response.headers))
+    await pipeline(response.body ? Readable.fromWeb(response.body) : Readable.from([]), reply)
+  }
+  const server = createServer(
+    (request, reply) => void send(request, reply).then(closed.resolve, () => closed.resolve()),
+  )
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    closed: () => closed.promise,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}

@@ -1,0 +1,221 @@
+// Tasks that are functions: fetching, saving, computing.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Agent, Crew, Task, type CodeContext, type CodeTaskOptions } from 'reprise'
+import { z } from 'zod'
+import { memoryStore } from '../../../src/stores/memory-store.ts'
+import type { Store } from '../../../src/stores/store.ts'
+import { scriptedModel } from '../../../src/testing/scripted-model.ts'
+import { atEveryAppend, dyingStore, entriesOf, orDeath, refusal } from '../../engine/support.ts'
+
+/** fetch (a function) → note (an agent) → save (a function). */
+function reports(
+  save: Partial<CodeTaskOptions> = {},
+  store: Store = memoryStore(),
+  fetch: Partial<CodeTaskOptions> = {},
+) {
+  const saved: unknown[] = []
+  const fetched: string[] = []
+  const model = scriptedModel([{ when: 'Task: Note', reply: (text) => `note on ${/"title":"(\w+)"/.exec(text)?.[1]}` }])
+  const agent = new Agent({ role: 'A', goal: 'g', model })
+  const first = new Task({
+    name: 'fetch',
+    effect: 'read',
+    run: ({ inputs }) => {
+      fetched.push(inputs['page'] as string)
+      return { title: inputs['page'] as string, at: new Date('2020-01-01') }
+    },
+    output: z.object({ title: z.string(), at: z.string().transform((day) => new Date(day)) }),
+    ...fetch,
+  })
+  const note = new Task({ name: 'note', description: 'Note', agent })
+  const last = new Task({
+    name: 'save',
+    run: ({ outputs, idempotencyKey }: CodeContext) => `saved as ${saved.push({ outputs, idempotencyKey })}`,
+    ...save,
+  })
+  const crew = new Crew({ name: 'reports', tasks: [first, note, last], store, logger: { info() {}, warn() {} } })
+  return { crew, model, store, saved, fetched }
+}
+const inputs = { page: 'fire' }
+
+describe('what JSON would silently make nothing of', () => {
+  class Counter {
+    #count = 3
+    next(): number {
+      return ++this.#count
+    }
+  }
+  for (const [found, value] of [
+    ['a Map', new Map([['a', 1]])],
+    ['a Set', new Set([1])],
+    ['a Counter', new Counter()],
+    ['an Uint8Array', new Uint8Array([1])],
+    ['an Error', new Error('lost')],
+  ] as const) {
+    test(`fails a task that gives ${found}, with its place`, async () => {
+      const job = new Task({ name: 'count', effect: 'read', run: () => ({ rows: [value] }) as never })
+      const error = await refusal(() => new Crew({ tasks: [job] }).kickoff())
+      assert.equal(error.code, 'TASK_FAILED')
+      assert.match(
+        error.message,
+        new RegExp(`^task count failed: what it gave is not JSON at count\\.rows\\[0\\]: ${found};`),
+      )
+    })
+  }
+})
+
+describe('a task that is a function', () => {
+  test('is given the inputs and the outputs so far, as their schemas give them, and gives an output like any other', async () => {
+    const { crew, saved, model } = reports()
+    const result = await crew.kickoff({ inputs })
+    assert.equal(String(result), 'saved as 1')
+    assert.deepEqual(result.task('fetch').output, { title: 'fire', at: new Date('2020-01-01') })
+    const [{ outputs, idempotencyKey }] = saved as [CodeContext]
+    assert.deepEqual(outputs, { fetch: { title: 'fire', at: new Date('2020-01-01') }, note: 'note on fire' })
+    assert.equal(typeof idempotencyKey, 'string')
+    assert.equal(model.calls.length, 1)
+    assert.equal(result.usage.spent.calls, 1)
+  })
+
+  test('with a context is given what the tasks of that list gave, in the order of the crew, and nothing else', async () => {
+    const step = (name: string, options: Partial<CodeTaskOptions> = {}) =>
+      new Task({ name, effect: 'read', run: () => name, context: [], ...options })
+    const [one, two, three] = ['one', 'two', 'three'].map((name) => step(name)) as [Task, Task, Task]
+    const run = ({ outputs }: CodeContext) => Object.keys(outputs).join()
+    const tasks = [one, two, three, step('some', { run, context: [three, one] }), step('none', { run, context: [] })]
+    const result = await new Crew({ name: 'given', tasks, store: memoryStore() }).kickoff()
+    assert.deepEqual([result.task('some').raw, result.task('none').raw], ['one,three', ''])
+  })
+
+  test('without a schema may give any JSON, which a resumed run sees as the live one did', async () => {
+    const { crew } = reports({ run: () => ({ list: [1, 2], when: new Date('2020-01-01') }) })
+    const live = await crew.kickoff({ id: 'r', inputs })
+    assert.deepEqual(live.output, { list: [1, 2], when: '2020-01-01T00:00:00.000Z' })
+    assert.deepEqual((await crew.kickoff({ id: 'r', inputs })).output, live.output)
+  })
+
+  test('needs no agent, no model and no key', async () => {
+    const only = new Task({ name: 'sum', run: () => 1 + 1, effect: 'read' })
+    const crew = new Crew({ name: 'sums', tasks: [only], store: memoryStore() })
+    assert.equal((await crew.kickoff()).output, 2)
+  })
+
+  test('is read back after a crash at any append, but for a once function that was cut off: that is asked about', async () => {
+    await atEveryAppend(async (dying) => {
+      const { crew, store, saved, model } = reports()
+      await orDeath(crew.with({ store: dying(store) }).kickoff({ id: 'r', inputs }))
+      const cut = (await entriesOf(store, 'r')).at(-1)
+      const result = await crew.kickoff({ id: 'r', inputs })
+      if (result.status === 'suspended') {
+        assert.ok(cut?.type === 'tool.called' && cut.tool === 'save')
+        assert.equal(result.questions[0]?.kind, 'doubt')
+        await crew.run('r').answer('q1', { decision: 'run' })
+        await crew.resume('r')
+      }
+      assert.equal(saved.length, 1)
+      assert.equal(model.calls.length, 1)
+    })
+  })
+
+  test('that is once and in doubt is settled by its own code', async () => {
+    const { crew, store, saved } = reports({ settle: () => ({ happened: true, result: 'saved before' }) })
+    let calls = 0
+    const dying = dyingStore(store, (types) => types.includes('tool.called') && ++calls === 2)
+    await assert.rejects(crew.with({ store: dying }).kickoff({ id: 'r', inputs }))
+    assert.equal(String(await crew.resume('r')), 'saved before')
+    assert.equal(saved.length, 0)
+  })
+
+  test('that throws fails the run with its words; a resume runs a read one again and asks about a once one', async () => {
+    let broken = true
+    const flaky = (what: string) => () => {
+      if (broken) throw new Error(`${what} is down`)
+      return 'fine'
+    }
+    const reading = reports({}, memoryStore(), { run: flaky('the net'), output: undefined as never })
+    await assert.rejects(reading.crew.kickoff({ id: 'r', inputs }), {
+      code: 'TASK_FAILED',
+      task: 'fetch',
+      message: /task fetch failed: the net is down; .*crew\.run\('r'\)\.resume\(\)/,
+    })
+    const saving = reports({ run: flaky('the disk') })
+    await assert.rejects(saving.crew.kickoff({ id: 'r', inputs }), { task: 'save' })
+    broken = false
+    assert.equal((await reading.crew.resume('r')).task('fetch').raw, 'fine')
+    const asking = await saving.crew.resume('r')
+    assert.equal(asking.questions[0]?.kind, 'call')
+    await saving.crew.run('r').answer('q1', { decision: 'approve' })
+    assert.equal(String(await saving.crew.resume('r')), 'fine')
+  })
+
+  test('that throws, like a condition that does, keeps what was thrown as the cause', async () => {
+    const thrown = new TypeError('no paper')
+    const fails = (): never => {
+      throw thrown
+    }
+    const first = new Task({ name: 'first', run: () => 1 })
+    const conditional = new Task({ name: 'print', run: () => 1, when: fails })
+    for (const tasks of [[new Task({ name: 'print', run: fails })], [first, conditional]]) {
+      await assert.rejects(new Crew({ tasks, store: memoryStore() }).kickoff(), (error: Error) => {
+        assert.equal(error.cause, thrown)
+        return true
+      })
+    }
+  })
+
+  test('whose result does not fit its schema fails, and says where', async () => {
+    const { crew } = reports({ output: z.object({ id: z.number() }) })
+    await assert.rejects(crew.kickoff({ inputs }), {
+      code: 'OUTPUT_REFUSED',
+      message: /^task save failed: what it gave does not fit its schema/,
+    })
+  })
+
+  test('whose result JSON does not carry fails, and says where and what to give', async () => {
+    const { crew } = reports({ effect: 'read', run: () => ({ rows: [{ count: 1n }] }) })
+    await assert.rejects(crew.kickoff({ inputs }), {
+      code: 'TASK_FAILED',
+      message:
+        /^task save failed: what it gave is not JSON at save\.rows\[0\]\.count: a bigint; give text, numbers, lists or plain objects;/,
+    })
+  })
+
+  test('is replayed and planned like any other: once functions are not done again, read ones are', async () => {
+    const { crew, saved, fetched, model } = reports()
+    await crew.kickoff({ inputs })
+    assert.equal(String(await crew.replay('save')), 'saved as 1')
+    assert.equal(saved.length, 1)
+    assert.equal(String(await crew.replay('save', { effects: 'again' })), 'saved as 2')
+    const plan = await crew.plan({ inputs: { page: 'water' } })
+    assert.deepEqual(plan.tasks[0]?.fields, ['input:page'])
+    // everything is another one now: a person is asked before it is saved again
+    const other = await crew.fork({ inputs: { page: 'water' } })
+    assert.equal(other.questions[0]?.kind, 'call')
+    assert.deepEqual(fetched, ['fire', 'water'])
+    assert.equal(model.calls.length, 2)
+    const reused = await crew.kickoff({ inputs, reuse: true, through: 'note' })
+    assert.deepEqual(
+      reused.tasks.slice(0, 2).map(({ status }) => status),
+      ['inherited', 'inherited'],
+    )
+  })
+
+  test('takes a person’s output of its own kind', async () => {
+    const { crew, saved } = reports({}, memoryStore(), { output: undefined as never, run: () => ({ title: 'fire' }) })
+    await crew.kickoff({ id: 'r', inputs })
+    const given = await crew.fork({ outputs: { fetch: { title: 'ice' } }, effects: 'again' } as never)
+    assert.deepEqual(given.task('fetch').output, { title: 'ice' })
+    assert.deepEqual((saved.at(-1) as CodeContext).outputs['fetch'], { title: 'ice' })
+  })
+
+  test('is refused with what an agent’s task has, or without a name or a function', () => {
+    const bad = (options: object, message: RegExp) =>
+      assert.throws(() => new Task({ name: 'x', run: () => 1, ...options } as never), { name: 'RepriseError', message })
+    bad({ guardrails: [] }, /task "x" with run has no option "guardrails"/)
+    bad({ name: undefined }, /a task has no name; give up to 100 characters/)
+    bad({ run: 'x' }, /run of task "x" is "x"; give a function/)
+    bad({ effect: 'twice' }, /effect of task "x" is "twice"/)
+    bad({ maxSeconds: 0 }, /maxSeconds of task "x"/)
+  })
+})

@@ -1,0 +1,216 @@
+// Tasks that are executed only when a condition holds.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Agent, Crew, Task, type Condition, type ConditionContext } from 'reprise'
+import { z } from 'zod'
+import { memoryStore } from '../../../src/stores/memory-store.ts'
+import { scriptedModel } from '../../../src/testing/scripted-model.ts'
+import { dyingStore, entriesOf } from '../../engine/support.ts'
+
+function conditional(when: Condition, { store = memoryStore(), amount = 7 } = {}) {
+  const model = scriptedModel([
+    { when: 'Task: Amount', reply: { amount, day: '2020-01-01' } },
+    { when: 'Task: Check', reply: 'checked' },
+    { when: 'Task: Note', reply: (text) => (text.includes('checked') ? 'after a check' : 'without a check') },
+  ])
+  const agent = new Agent({ role: 'A', goal: 'g', model })
+  const output = z.object({ amount: z.number(), day: z.string().transform((day) => new Date(day)) })
+  const first = new Task({ name: 'amount', description: 'Amount of {claim}', agent, output })
+  const check = new Task({ name: 'check', description: 'Check', agent, when })
+  const note = new Task({ name: 'note', description: 'Note', agent })
+  const crew = new Crew({ name: 'conditional', tasks: [first, check, note], store, logger: { info() {}, warn() {} } })
+  return { crew, model, store }
+}
+const inputs = { claim: 'C-1' }
+const large: Condition = ({ outputs }) => (outputs['amount'] as { amount: number }).amount > 100
+
+describe('a task with a condition', () => {
+  test('sees the inputs and what earlier tasks gave, as their schemas give it', async () => {
+    const seen: Omit<ConditionContext, 'readFile'>[] = []
+    const { crew } = conditional(({ readFile, ...soFar }) => seen.push(soFar) > 0 && typeof readFile === 'function')
+    await crew.kickoff({ inputs })
+    const amount = { amount: 7, day: new Date('2020-01-01') }
+    assert.deepEqual(seen, [{ inputs, outputs: { amount }, previous: amount }])
+  })
+
+  test('is recorded as skipped when it does not hold, and gives nothing to what follows', async () => {
+    const { crew, store, model } = conditional(large)
+    const result = await crew.kickoff({ id: 'r', inputs })
+    assert.equal(result.task('check').status, 'skipped')
+    assert.equal(result.task('check').raw, '')
+    assert.equal(String(result), 'without a check')
+    assert.equal(model.calls.length, 2)
+    const skipped = (await entriesOf(store, 'r')).find((entry) => entry.type === 'task.skipped')
+    assert.equal(skipped?.reason, 'its condition does not hold')
+  })
+
+  test('is decided once: not again after a crash, when it was skipped or has begun', async () => {
+    for (const [holds, type] of [
+      [true, 'task.started'],
+      [false, 'task.skipped'],
+    ] as const) {
+      let asked = 0
+      const count: Condition = () => {
+        asked++
+        return holds
+      }
+      const { crew, store } = conditional(count)
+      let paths = 0
+      const dying = dyingStore(store, (types) => types.includes(type) && ++paths === (holds ? 2 : 1))
+      await assert.rejects(crew.with({ store: dying }).kickoff({ id: 'r', inputs }))
+      assert.equal((await crew.resume('r')).task('check').status, holds ? 'executed' : 'skipped')
+      assert.equal(asked, 1)
+    }
+  })
+
+  test('fails the run, which can be resumed, when the condition throws or does not decide', async () => {
+    const { crew, store } = conditional(() => {
+      throw new Error('no idea')
+    })
+    await assert.rejects(crew.kickoff({ id: 'r', inputs }), {
+      code: 'TASK_FAILED',
+      task: 'check',
+      message: /the condition of task check threw: no idea; .*crew\.run\('r'\)\.resume\(\)/,
+    })
+    const vague = conditional((() => 'maybe') as never, { store })
+    await assert.rejects(vague.crew.resume('r'), { message: /gave "maybe"; it must give true or false/ })
+    assert.equal(String(await conditional(large, { store }).crew.resume('r')), 'without a check')
+  })
+
+  test('is refused as the first task, and with a condition that is no function', () => {
+    const agent = new Agent({ role: 'A', goal: 'g' })
+    const task = new Task({ name: 'one', description: 'One', agent, when: () => true })
+    assert.throws(() => new Crew({ tasks: [task] }), {
+      code: 'CREW_INVALID',
+      message: /one is the first and has a condition/,
+    })
+    assert.throws(() => new Task({ description: 'One', agent, when: 'yes' as never }), { code: 'OPTION_INVALID' })
+  })
+
+  test('is asked again by a refresh, and stays skipped in a replay of what follows', async () => {
+    const { crew, store } = conditional(large)
+    await crew.kickoff({ inputs })
+    const replayed = await crew.replay('note')
+    assert.equal(replayed.task('check').status, 'skipped')
+    const { crew: later } = conditional(() => true, { store })
+    assert.equal(String(await later.replay('note', { runId: replayed.runId })), 'without a check')
+    const fresh = await later.refresh()
+    assert.equal(fresh.task('check').status, 'executed')
+    assert.equal(String(fresh), 'after a check')
+  })
+
+  test('is asked again where a change reaches what it sees, also beyond the task’s own context', async () => {
+    const { crew, store } = conditional(large)
+    await crew.kickoff({ id: 'first', inputs })
+    const now = conditional(large, { store, amount: 700 }).crew
+    assert.equal((await now.replay('amount', { runId: 'first', only: 'descendants' })).task('check').status, 'executed')
+    const given = await crew.fork({
+      runId: 'first',
+      from: 'note',
+      outputs: { amount: { amount: 700, day: '2020-01-01' } },
+    })
+    assert.equal(String(given), 'after a check')
+    // an input that no text uses
+    const vip = conditional(({ inputs: all }) => all['vip'] === true).crew
+    await vip.kickoff({ inputs: { ...inputs, vip: true } as never })
+    const plain = await vip.fork({ inputs: { vip: false } as never })
+    assert.equal(plain.task('check').status, 'skipped')
+    assert.equal(String(plain), 'without a check')
+  })
+
+  test('is asked again when other tasks stand before it than before', async () => {
+    const model = scriptedModel([{ when: 'Task:', reply: (text) => `${/Task: (\w+)/.exec(text)?.[1]}` }])
+    const agent = new Agent({ role: 'A', goal: 'g', model })
+    const store = memoryStore()
+    const task = (name: string, options = {}) => new Task({ name, description: name, agent, context: [], ...options })
+    const first = task('first')
+    const second = task('second')
+    const third = task('third', { when: ({ outputs }: ConditionContext) => outputs['second'] !== undefined })
+    const crewOf = (tasks: Task[]) => new Crew({ name: 'moved', tasks, store })
+    assert.equal((await crewOf([first, second, third]).kickoff()).task('third').status, 'executed')
+    const moved = await crewOf([first, third, second]).refresh()
+    assert.equal(moved.task('third').status, 'skipped')
+    assert.equal(model.calls.length, 3)
+  })
+
+  test('is asked again by a refresh when the replay before kept what it said of other inputs, or an edit came after it', async () => {
+    const { crew } = conditional(({ inputs: all }) => all['vip'] === true)
+    await crew.kickoff({ inputs: { ...inputs, vip: true } as never })
+    const kept = await crew.replay('note', { inputs: { vip: false } as never })
+    assert.equal(kept.task('check').status, 'inherited')
+    assert.equal((await crew.refresh()).task('check').status, 'skipped')
+
+    const edited = conditional(({ outputs }) => (outputs['amount'] as { amount: number }).amount > 5).crew
+    await edited.kickoff({ id: 'edited', inputs, through: 'check' })
+    await edited.run('edited').edit('amount', { amount: 1, day: '2020-01-01' })
+    assert.equal((await edited.resume('edited')).task('check').status, 'executed')
+    assert.equal((await edited.refresh()).task('check').status, 'skipped')
+  })
+
+  test('that a replay left as it was decided is reported as stale, and asked again by a refresh of that', async () => {
+    const vip: Condition = ({ inputs: all }) => all['vip'] === true
+    for (const [was, now, status] of [
+      [true, false, 'skipped'],
+      [false, true, 'executed'],
+    ] as const) {
+      const { crew } = conditional(vip)
+      await crew.kickoff({ inputs: { ...inputs, vip: was } as never })
+      const replayed = await crew.replay('note', { inputs: { vip: now } as never })
+      assert.deepEqual(replayed.stale, [
+        { task: 'check', fields: ['condition input:vip'], reasons: ['condition input vip changed'] },
+      ])
+      assert.equal(replayed.task('check').status, was ? 'inherited' : 'skipped')
+      const refreshed = await crew.refresh()
+      assert.equal(refreshed.task('check').status, status)
+      assert.deepEqual(refreshed.stale, [])
+    }
+  })
+
+  test('that saw what a person has changed since is reported as stale', async () => {
+    const { crew } = conditional(large, { amount: 700 })
+    await crew.kickoff({ id: 'r', inputs, through: 'check' })
+    await crew.run('r').edit('amount', { amount: 1, day: '2020-01-01' })
+    const { stale } = await crew.resume('r')
+    assert.deepEqual(
+      stale.map(({ task, fields }) => [task, fields]),
+      [['check', ['context:amount', 'condition context:amount']]],
+    )
+  })
+
+  test('is asked again when what came right before it is another, and keeps its output if it holds', async () => {
+    const model = scriptedModel([{ when: 'Task:', reply: (text) => `${/Task: (\w+)/.exec(text)?.[1]}` }])
+    const agent = new Agent({ role: 'A', goal: 'g', model })
+    const store = memoryStore()
+    const task = (name: string, options = {}) => new Task({ name, description: name, agent, context: [], ...options })
+    const [first, second] = [task('first'), task('second')]
+    const crewOf = (tasks: Task[], held: readonly string[]) => {
+      const when = ({ previous }: ConditionContext) => held.includes(String(previous))
+      return new Crew({ name: 'moved', tasks: [...tasks, task('third', { when })], store })
+    }
+    await crewOf([first, second], ['second']).kickoff({ id: 'r' })
+    const kept = await crewOf([second, first], ['first', 'second']).refresh({ runId: 'r' })
+    assert.equal(kept.task('third').status, 'inherited')
+    assert.deepEqual((await crewOf([second, first], ['first', 'second']).plan()).execute, [])
+    const turned = await crewOf([second, first], ['second']).refresh({ runId: 'r' })
+    assert.equal(turned.task('third').status, 'skipped')
+    assert.equal(model.calls.length, 3)
+  })
+
+  test('is planned as what may be skipped, also where outputs are reused', async () => {
+    const { crew, model } = conditional(large)
+    await crew.kickoff({ inputs })
+    const plan = await crew.plan({ of: 'kickoff', inputs, reuse: true })
+    assert.deepEqual(plan.execute, ['check', 'note'])
+    const calls = model.calls.length
+    await crew.kickoff({ inputs, reuse: true })
+    assert.equal(model.calls.length, calls)
+  })
+
+  test('that held before and does not any more takes its output away from what follows', async () => {
+    const { crew, store } = conditional(() => true)
+    assert.equal(String(await crew.kickoff({ inputs })), 'after a check')
+    const fresh = await conditional(() => false, { store }).crew.replay('check')
+    assert.equal(fresh.task('check').raw, '')
+    assert.equal(String(fresh), 'without a check')
+  })
+})

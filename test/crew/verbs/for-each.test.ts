@@ -1,0 +1,114 @@
+// One run for each of many inputs.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Agent, Crew, Task } from 'reprise'
+import { memoryStore } from '../../../src/stores/memory-store.ts'
+import { scriptedModel, type ScriptEntry } from '../../../src/testing/scripted-model.ts'
+
+function topics(script: readonly ScriptEntry[] = [], store = memoryStore()) {
+  const model = scriptedModel([
+    ...script,
+    { when: 'Task: Write', reply: (text) => `on ${/Write about (\w+)/.exec(text)?.[1]}` },
+  ])
+  const write = new Task({
+    name: 'write',
+    description: 'Write about {topic}',
+    agent: new Agent({ role: 'A', goal: 'g', model }),
+  })
+  return { crew: new Crew({ name: 'topics', tasks: [write], store }), model, store }
+}
+
+test('kickoffForEach gives each its own run, keeps all of them, and answers in the order of the inputs', async () => {
+  const { crew } = topics()
+  const results = await crew.kickoffForEach([{ topic: 'fire' }, { topic: 'water' }, { topic: 'air' }], {
+    concurrency: 2,
+  })
+  assert.deepEqual(
+    results.map((result) => String(result)),
+    ['on fire', 'on water', 'on air'],
+  )
+  const runs = await crew.runs().page()
+  assert.equal(runs.length, 3)
+  const water = results[1]?.runId
+  assert.equal(String(await crew.replay('write', { runId: water as string, inputs: { topic: 'ice' } })), 'on ice')
+})
+
+test('a run that fails fails no other, and its place says so', async () => {
+  const { crew, store } = topics([{ when: 'about water', error: 'no power' }])
+  const results = await crew.kickoffForEach([{ topic: 'fire' }, { topic: 'water' }, { topic: 'air' }], { id: 'night' })
+  assert.deepEqual(
+    results.map(({ status, runId }) => `${runId} ${status}`),
+    ['night-1 completed', 'night-2 failed', 'night-3 completed'],
+  )
+  assert.match(String(results[1]), /no power.*crew\.run\('night-2'\)\.resume\(\)/)
+  assert.ok(results[1]?.status === 'failed' && results[1].error.code === 'MODEL_FAILED')
+  // the same again does what is left, and pays for nothing that is done
+  const later = topics([], store)
+  const again = await later.crew.kickoffForEach([{ topic: 'fire' }, { topic: 'water' }, { topic: 'air' }], {
+    id: 'night',
+  })
+  assert.deepEqual(again.map(String), ['on fire', 'on water', 'on air'])
+  assert.equal(later.model.calls.length, 1)
+})
+
+test('no more runs are under way than said', async () => {
+  let now = 0
+  let most = 0
+  const { crew } = topics()
+  const slow = scriptedModel([{ when: 'Task:', reply: 'x' }])
+  const watched = {
+    ...slow,
+    doGenerate: async (request: Parameters<typeof slow.doGenerate>[0]) => {
+      most = Math.max(most, ++now)
+      await new Promise(setImmediate)
+      now--
+      return slow.doGenerate(request)
+    },
+  }
+  await crew.with({ model: watched }).kickoffForEach(
+    Array.from({ length: 20 }, (_, at) => ({ topic: `t${at}` })),
+    { concurrency: 3 },
+  )
+  assert.equal(most, 3)
+})
+
+test('whatever is wrong with one of the inputs is said before the first run is started', async () => {
+  const { crew, model } = topics()
+  const bad = async (inputs: unknown, expected: object, options = {}) =>
+    assert.rejects(crew.kickoffForEach(inputs as never, options), expected)
+  await bad([{ topic: 'a' }, {}], { code: 'INPUT_MISSING', message: /^inputs\[1\]: .*topic/ })
+  await bad([{ topic: 'a' }, { topic: new Date() }], {
+    code: 'INPUT_INVALID',
+    message: /^inputs\[1\]: inputs\.topic is a Date/,
+  })
+  await bad({ topic: 'a' }, { code: 'INPUT_INVALID', message: /give a list of inputs/ })
+  await bad([{ topic: 'a' }], { code: 'OPTION_INVALID', message: /concurrency is 0/ }, { concurrency: 0 })
+  await bad(
+    [{ topic: 'a' }, { topic: 'b' }],
+    { code: 'OPTION_INVALID', message: /both get the run id "same"/ },
+    { id: () => 'same' },
+  )
+  assert.equal(model.calls.length, 0)
+  assert.deepEqual(await crew.runs().page(), [])
+})
+
+test('a signal suspends what is under way and leaves the rest for later', async () => {
+  const controller = new AbortController()
+  const { crew, store } = topics([
+    {
+      when: (text) => {
+        if (text.includes('about fire')) controller.abort()
+        return false
+      },
+      reply: '',
+    },
+  ])
+  const inputs = [{ topic: 'air' }, { topic: 'fire' }, { topic: 'water' }]
+  const results = await crew.kickoffForEach(inputs, { id: 'n', concurrency: 1, signal: controller.signal })
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['completed', 'suspended', 'pending'],
+  )
+  const again = await topics([], store).crew.kickoffForEach(inputs, { id: 'n' })
+  assert.deepEqual(again.map(String), ['on air', 'on fire', 'on water'])
+})

@@ -1,0 +1,363 @@
+// New runs from old ones: with other inputs, a person's outputs, or changed code. The old ones are only read.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { Agent, Crew, Task, tool } from 'reprise'
+import { z } from 'zod'
+import { memoryStore } from '../../../src/stores/memory-store.ts'
+import { scriptedModel } from '../../../src/testing/scripted-model.ts'
+import { entriesOf, stateOf } from '../../engine/support.ts'
+import { isFull } from '../../support/full.ts'
+import { asked, bytesOf, diamond, diamondInputs as inputs } from './diamond.ts'
+
+describe('replay', () => {
+  test('executes just what depends on the task when told so', async () => {
+    const { crew, model } = diamond({ answers: { left: 'left' } })
+    await crew.kickoff({ id: 'first', inputs })
+    const other = diamond({ store: crew.store as never, answers: { left: 'new left', join: 'new join' } })
+    const again = await other.crew.replay('left', { only: 'descendants' })
+    assert.deepEqual(asked(other.model), ['left', 'join', 'end'])
+    assert.equal(again.task('right').status, 'inherited')
+    assert.equal(model.calls.length, 6)
+  })
+
+  test('without that executes everything behind the task, whatever comes out equal', async () => {
+    const { crew, model } = diamond()
+    await crew.kickoff({ inputs })
+    await crew.replay('right')
+    assert.deepEqual(asked(model, 6), ['right', 'side', 'join', 'end'])
+  })
+
+  test('three times in a row starts from what the last one made', async () => {
+    const store = memoryStore()
+    const runs = [(await diamond({ store }).crew.kickoff({ inputs })).runId]
+    for (const word of ['one', 'two', 'three']) {
+      const before = await Promise.all(runs.map((run) => bytesOf(store, run)))
+      const { crew, model } = diamond({ store, answers: { join: `join ${word}` } })
+      const again = await crew.replay('join')
+      assert.deepEqual(asked(model), ['join', 'end'])
+      assert.equal((await crew.run(again.runId).view()).parent?.runId, runs.at(-1))
+      assert.equal(again.task('join').raw, `join ${word}`)
+      assert.deepEqual(await Promise.all(runs.map((run) => bytesOf(store, run))), before)
+      runs.push(again.runId)
+    }
+  })
+
+  test('under an id of one’s own is made once: the same call later gives its result', async () => {
+    const { crew, model } = diamond()
+    await crew.kickoff({ id: 'first', inputs })
+    await crew.replay('end', { id: 'mine' })
+    const calls = model.calls.length
+    const later = await crew.replay('end', { id: 'mine', runId: 'first' })
+    assert.equal(later.runId, 'mine')
+    assert.equal(model.calls.length, calls)
+    await assert.rejects(crew.replay('join', { id: 'mine' }), {
+      code: 'INPUTS_DIFFER',
+      message: /run mine was made from task end on; use another id/,
+    })
+    await assert.rejects(crew.replay('end', { id: 'mine', inputs: { reader: 'Bob' } }), {
+      code: 'INPUTS_DIFFER',
+      message: /reader was "Ada" and is "Bob"/,
+    })
+    await assert.rejects(crew.replay('end', { id: 'first' }), { code: 'INPUTS_DIFFER', message: /from no other run/ })
+    await crew.fork({ id: 'given', runId: 'first', outputs: { left: 'A' } })
+    await assert.rejects(crew.fork({ id: 'given', runId: 'first', outputs: { left: 'B' } }), {
+      code: 'INPUTS_DIFFER',
+      message: /was made with other inputs, outputs or policies/,
+    })
+    await crew.replay('end', { id: 'bob', runId: 'first', inputs: { reader: 'Bob' } })
+    await assert.rejects(crew.replay('end', { id: 'bob', runId: 'first' }), { code: 'INPUTS_DIFFER' })
+  })
+})
+
+describe('new inputs over outputs made from old ones', () => {
+  const topic = { topic: 'fire' }
+
+  test('are kept by a replay, and reported in the result, the log and the journal', async () => {
+    const { crew, store, warnings } = diamond()
+    await crew.kickoff({ inputs })
+    const again = await crew.replay('end', { inputs: topic })
+    assert.deepEqual(again.stale, [{ task: 'start', reasons: ['input topic changed'], fields: ['input:topic'] }])
+    assert.ok(warnings.some((line) => line.startsWith(`run ${again.runId}: task start is stale: input topic changed`)))
+    const inherited = (await entriesOf(store, again.runId)).find((entry) => entry.path === 'start')
+    assert.deepEqual(inherited?.type === 'task.inherited' && inherited.stale, ['input topic changed'])
+    const planned = again.plan?.[0]
+    assert.deepEqual(planned?.fields, ['input:topic'])
+    assert.equal(planned?.action, 'inherit')
+  })
+
+  test('are refused before any model call when told so, and nothing is written', async () => {
+    const { crew, model } = diamond()
+    await crew.kickoff({ id: 'first', inputs })
+    await assert.rejects(crew.replay('end', { inputs: topic, stale: 'refuse' }), {
+      code: 'OUTPUT_STALE',
+      runId: 'first',
+      task: 'start',
+      message: /start \(input topic changed\); nothing was executed/,
+    })
+    assert.equal(model.calls.length, 6)
+    assert.equal((await crew.runs().page()).length, 1)
+  })
+
+  test('have just what they touch executed when told so', async () => {
+    const { crew, store } = diamond()
+    await crew.kickoff({ inputs })
+    const other = diamond({ store, answers: { start: 'fire start', left: 'fire left' } })
+    const again = await other.crew.replay('end', { inputs: topic, stale: 'rerun' })
+    // right saw another start and came out equal; side does not depend on any of it
+    assert.deepEqual(asked(other.model), ['start', 'left', 'right', 'join', 'end'])
+    assert.equal(again.task('side').status, 'inherited')
+    assert.deepEqual(again.stale, [])
+  })
+
+  test('of a fork are executed as far as they reach, and no further', async () => {
+    const { crew, model } = diamond()
+    await crew.kickoff({ inputs })
+    const again = await crew.fork({ inputs: { reader: 'Bob' } })
+    assert.deepEqual(asked(model, 6), ['end'])
+    assert.deepEqual((await crew.run(again.runId).view()).inputs, { topic: 'water', reader: 'Bob' })
+  })
+})
+
+describe('fork', () => {
+  test('puts a person’s output in place and executes what depends on it', async () => {
+    const { crew, model, store } = diamond()
+    await crew.kickoff({ id: 'first', inputs })
+    const before = await bytesOf(store, 'first')
+    const again = await crew.fork({ outputs: { left: 'my left' }, by: 'ada' })
+    assert.equal(again.task('left').status, 'edited')
+    assert.deepEqual(asked(model, 6), ['join'])
+    assert.match(model.calls.at(-1)?.lastMessage ?? '', /my left/)
+    const edited = (await entriesOf(store, again.runId)).find((entry) => entry.type === 'task.edited')
+    assert.equal(edited?.by, 'ada')
+    assert.equal(await bytesOf(store, 'first'), before)
+  })
+
+  test('keeps a person’s output in the runs that are made from it, until its task is executed', async () => {
+    const { crew, model } = diamond()
+    await crew.kickoff({ inputs })
+    await crew.fork({ outputs: { left: 'my left' } })
+    const again = await crew.refresh({ inputs: { topic: 'fire' } })
+    assert.equal(again.task('left').raw, 'my left')
+    const calls = model.calls.length
+    const replayed = await crew.replay('left', { through: 'left' })
+    assert.deepEqual(asked(model, calls), ['left'])
+    assert.equal(replayed.task('left').raw, 'left')
+  })
+
+  test('executes a task whose stored output no longer fits its schema', async () => {
+    const store = memoryStore()
+    const crew = (schema: z.ZodType, reply: object) => {
+      const model = scriptedModel([
+        { when: 'Task: Facts', reply: reply as never },
+        { when: 'Task: Note', reply: 'note' },
+      ])
+      const agent = new Agent({ role: 'A', goal: 'g', model })
+      const facts = new Task({ name: 'facts', description: 'Facts', agent, output: schema })
+      const note = new Task({ name: 'note', description: 'Note', agent })
+      return new Crew({ name: 'c', tasks: [facts, note], store })
+    }
+    await crew(z.object({ a: z.string() }), { a: 'x' }).kickoff()
+    const later = crew(z.object({ a: z.string(), b: z.number() }), { a: 'x', b: 1 })
+    const plan = await later.plan({ from: 'note' })
+    assert.match(plan.tasks[0]?.reasons[0] ?? '', /no longer fits its schema: b:/)
+    assert.deepEqual((await later.replay('note')).task('facts').output, { a: 'x', b: 1 })
+  })
+
+  test('of a replay does not make a once call again; with effects again it does', async () => {
+    const filed: string[] = []
+    const file = tool({
+      name: 'file_claim',
+      description: 'File',
+      input: z.object({ id: z.string() }),
+      run: ({ id }) => {
+        filed.push(id)
+        return `filed ${filed.length}`
+      },
+    })
+    const model = scriptedModel([
+      { when: 'Task: File', calls: [{ tool: 'file_claim', input: { id: 'C-1' } }] },
+      { when: 'Task: File', reply: (text) => /filed \d/.exec(text)?.[0] ?? '' },
+      { when: 'Task: Note', reply: 'note' },
+    ])
+    const agent = new Agent({ role: 'A', goal: 'g', model, tools: [file] })
+    const tasks = [
+      new Task({ name: 'file', description: 'File', agent }),
+      new Task({ name: 'note', description: 'Note', agent, tools: [] }),
+    ]
+    const crew = new Crew({ name: 'c', tasks, store: memoryStore() })
+    await crew.kickoff()
+    const first = await crew.replay('file')
+    // a fork of the replay of the run that made the call
+    const second = await crew.fork({ runId: first.runId, from: 'file' })
+    assert.deepEqual([first.task('file').raw, second.task('file').raw], ['filed 1', 'filed 1'])
+    assert.equal(filed.length, 1)
+    assert.equal((await crew.replay('file', { effects: 'again' })).task('file').raw, 'filed 2')
+    assert.equal(filed.length, 2)
+  })
+})
+
+describe('calls that must not be repeated', () => {
+  /** a → pay, which pays. */
+  function paying(store: ReturnType<typeof memoryStore>, text = 'A', effect: 'once' | 'idempotent' = 'once') {
+    const keys: string[] = []
+    const pay = tool({
+      name: 'pay',
+      description: 'Pay',
+      effect,
+      input: z.object({}),
+      run: (_, { idempotencyKey }) => `paid ${keys.push(idempotencyKey)}`,
+    })
+    const model = scriptedModel([
+      { when: 'Task: Pay', calls: [{ tool: 'pay', input: {} }] },
+      { when: 'Task: Pay', reply: 'done' },
+      { when: 'Task: A', reply: 'a' },
+    ])
+    const agent = new Agent({ role: 'A', goal: 'g', model })
+    const tasks = [
+      new Task({ name: 'a', description: text, agent }),
+      new Task({ name: 'pay', description: 'Pay', agent, tools: [pay] }),
+    ]
+    const warnings: string[] = []
+    const logger = { info() {}, warn: (words: string) => void warnings.push(words) }
+    return { crew: new Crew({ name: 'c', tasks, store, logger }), keys, warnings }
+  }
+
+  test('are remembered by a run that was to make them again and did not: after a cut-off, and before its end', async () => {
+    for (const through of [undefined, 'a']) {
+      const store = memoryStore()
+      await paying(store).crew.kickoff({ id: 'one' })
+      const { crew, keys } = paying(store, 'A, politely')
+      await crew.fork({ id: 'two', effects: 'again', ...(through === undefined ? {} : { through }) })
+      await crew.replay('pay', { runId: 'two' })
+      assert.deepEqual(keys, [])
+    }
+  })
+
+  test('carry the same key in the runs made from theirs, so that a service can tell, unless they are made again', async () => {
+    const { crew, keys } = paying(memoryStore(), 'A', 'idempotent')
+    await crew.kickoff()
+    await crew.replay('pay')
+    await crew.replay('pay')
+    assert.equal(keys.length, 3)
+    assert.equal(new Set(keys).size, 1)
+    await crew.replay('pay', { effects: 'again' })
+    assert.equal(new Set(keys).size, 2)
+  })
+
+  test('are warned of when their task goes by another name', async () => {
+    const { crew, store } = { ...paying(memoryStore()), store: undefined as never }
+    await crew.kickoff({ id: 'one' })
+    void store
+    const agent = new Agent({ role: 'A', goal: 'g', model: scriptedModel([{ when: 'Task:', reply: 'x' }]) })
+    const renamed = new Crew({
+      name: 'c',
+      tasks: [new Task({ name: 'settle', description: 'Pay', agent })],
+      store: crew.store as never,
+      logger: { info() {}, warn() {} },
+    })
+    assert.match((await renamed.plan()).warnings[0] ?? '', /made calls that must not be repeated for task pay/)
+  })
+
+  test('are not made by a second run while the first may still make them: the latest run must be at rest, or named', async () => {
+    const store = memoryStore()
+    const { crew } = diamond({ store })
+    const { promise: hanging, resolve: go } = Promise.withResolvers<void>()
+    const model = scriptedModel([{ when: 'Task:', reply: 'x' }])
+    const slow = { ...model, doGenerate: async (request: never) => (await hanging, model.doGenerate(request)) }
+    const run = await crew.with({ model: slow }).kickoff({ id: 'busy', inputs }).started
+    await assert.rejects(crew.replay('end'), { code: 'RUN_HELD', message: /busy, is being executed by process \d+/ })
+    go()
+    await run.result()
+    assert.equal((await crew.replay('end')).status, 'completed')
+  })
+})
+
+describe('a call with what cannot be', () => {
+  test('names it and says what to do, and makes no run', async () => {
+    const { crew } = diamond()
+    await crew.kickoff({ inputs })
+    const refused = async (call: () => Promise<unknown>, code: string, message: RegExp) =>
+      assert.rejects(call, { name: 'RepriseError', code, message })
+    await refused(() => crew.replay(undefined as never), 'TASK_NOT_FOUND', /the task is undefined; give a task/)
+    await refused(() => crew.replay(42 as never), 'TASK_NOT_FOUND', /the task is 42/)
+    await refused(
+      () => crew.replay('end', { through: 'start' }),
+      'OPTION_INVALID',
+      /through is start, which stands before end/,
+    )
+    await refused(() => crew.fork({ by: 5 as never }), 'OPTION_INVALID', /by is 5; give a text/)
+    await refused(
+      () => crew.fork({ outputs: { left: new Date() as never } }),
+      'INPUT_INVALID',
+      /outputs\.left, for task left, is a Date/,
+    )
+    await refused(
+      () => crew.plan({ of: 'resume', inputs } as never),
+      'OPTION_UNKNOWN',
+      /the plan of a resume has no option "inputs"/,
+    )
+    await refused(() => crew.plan({ of: 'fork', reuse: true } as never), 'OPTION_UNKNOWN', /no option "reuse"/)
+    await refused(() => crew.runs().page(1.5), 'OPTION_INVALID', /limit is 1.5; give a whole number/)
+    await refused(() => crew.backtest('left', { runs: 1.5 }), 'OPTION_INVALID', /runs is 1.5/)
+    await refused(() => crew.backtest('left', { runs: 'one' as never }), 'OPTION_INVALID', /runs is "one"/)
+    await refused(
+      () => crew.prune({ status: 'done' as never }),
+      'OPTION_INVALID',
+      /status is "done"; give 'queued', 'running'/,
+    )
+    await refused(() => crew.prune({ keep: 1, dryRun: 'no' as never }), 'OPTION_INVALID', /dryRun is "no"/)
+    await refused(
+      () => crew.import(undefined as never),
+      'OPTION_INVALID',
+      /the file to import is undefined; give a text/,
+    )
+    assert.equal((await crew.runs().page()).length, 1)
+    await refused(() => diamond().crew.plan({ from: 'end' }), 'RUN_NOT_FOUND', /start one with crew\.kickoff\(\)$/)
+  })
+})
+
+test('inserting, removing, renaming and reordering tasks never puts an output onto another task', async () => {
+  const model = scriptedModel([{ when: 'Task:', reply: (text) => `made by ${/Task: (\w+)/.exec(text)?.[1]}` }])
+  const agent = new Agent({ role: 'A', goal: 'g', model })
+  const crewOf = (names: readonly string[], store: ReturnType<typeof memoryStore>) =>
+    new Crew({
+      name: 'changing',
+      tasks: names.map((name) => new Task({ name, description: name, agent })),
+      store,
+      logger: { info() {}, warn() {} },
+    })
+  const names = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g'), { minLength: 1, maxLength: 6 })
+  await fc.assert(
+    fc.asyncProperty(
+      names,
+      names,
+      fc.nat(),
+      fc.constantFrom('replay', 'refresh', 'resume'),
+      async (old, now, at, how) => {
+        const store = memoryStore()
+        const through = old[at % old.length] as string
+        await crewOf(old, store).kickoff({ id: 'r', ...(how === 'resume' ? { through } : {}) })
+        const crew = crewOf(now, store)
+        const result =
+          how === 'replay'
+            ? await crew.replay(now[at % now.length] as string)
+            : how === 'refresh'
+              ? await crew.refresh()
+              : await crew.resume('r')
+        assert.deepEqual(
+          result.tasks.map(({ name, raw }) => [name, raw]),
+          // a completed run is not gone on with: it has no output for a task that it never had
+          now.map((name) => [
+            name,
+            how === 'resume' && through === old.at(-1) && !old.includes(name) ? '' : `made by ${name}`,
+          ]),
+        )
+        for (const [name, task] of (await stateOf(store, result.runId)).tasks) {
+          if (task.output) assert.equal(task.output.raw, `made by ${name}`)
+        }
+      },
+    ),
+    { numRuns: isFull ? 200 : 60 },
+  )
+})

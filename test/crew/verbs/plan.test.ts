@@ -1,0 +1,219 @@
+// Plans: what would be executed and why, what it may take, and that executing does exactly that.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Plan, RunResult } from 'reprise'
+import { memoryStore } from '../../../src/stores/memory-store.ts'
+import { entriesOf } from '../../engine/support.ts'
+import { asked, diamond, diamondInputs as inputs } from './diamond.ts'
+
+const actions = (plan: Plan): string[] => plan.tasks.map(({ task, action }) => `${task} ${action}`)
+const statuses = (result: RunResult): string[] => result.tasks.map(({ name, status }) => `${name} ${status}`)
+const reasonsOf = (plan: Plan, name: string) => plan.tasks.find(({ task }) => task === name)
+
+describe('a changed prompt in a diamond of six tasks', () => {
+  async function changed(answers?: { left: string; join?: string }) {
+    const first = diamond()
+    await first.crew.kickoff({ id: 'first', inputs })
+    return diamond({ store: first.store, texts: { left: 'Go left, slowly' }, ...(answers ? { answers } : {}) })
+  }
+
+  test('is planned as exactly that task and its descendants, with the field that changed', async () => {
+    const { crew, model } = await changed()
+    const plan = await crew.plan()
+    assert.deepEqual(actions(plan), [
+      'start inherit',
+      'left execute',
+      'right inherit',
+      'side inherit',
+      'join execute',
+      'end execute',
+    ])
+    assert.deepEqual(plan.execute, ['left', 'join', 'end'])
+    assert.deepEqual(reasonsOf(plan, 'left')?.fields, ['description'])
+    assert.deepEqual(reasonsOf(plan, 'left')?.reasons, ['description changed'])
+    assert.deepEqual(reasonsOf(plan, 'join')?.unless, ['left'])
+    assert.deepEqual(reasonsOf(plan, 'join')?.reasons, ['it depends on left, which is executed'])
+    assert.deepEqual(reasonsOf(plan, 'end')?.unless, ['join'])
+    assert.equal(model.calls.length, 0)
+  })
+
+  test('is executed by refresh, with what depends on it, when its output comes out different', async () => {
+    const { crew, model } = await changed({ left: 'left, but slowly', join: 'another join' })
+    const fresh = await crew.refresh()
+    assert.deepEqual(asked(model), ['left', 'join', 'end'])
+    assert.deepEqual(statuses(fresh), [
+      'start inherited',
+      'left executed',
+      'right inherited',
+      'side inherited',
+      'join executed',
+      'end executed',
+    ])
+    assert.deepEqual(fresh.stale, [])
+  })
+
+  test('is executed alone when its output comes out equal', async () => {
+    const { crew, model, store } = await changed()
+    const fresh = await crew.refresh()
+    assert.deepEqual(asked(model), ['left'])
+    assert.equal(fresh.task('end').status, 'inherited')
+    assert.equal(String(fresh), 'end')
+    const inherited = (await entriesOf(store, fresh.runId)).filter((entry) => entry.type === 'task.inherited')
+    assert.deepEqual(inherited.find(({ path }) => path === 'join')?.reasons, ['what it depends on came out equal'])
+    assert.deepEqual(fresh.stale, [])
+  })
+
+  test('leaves nothing to do once it is refreshed, however often', async () => {
+    const { crew, model } = await changed({ left: 'left, but slowly' })
+    await crew.refresh()
+    const calls = model.calls.length
+    assert.deepEqual((await crew.plan()).execute, [])
+    const again = await crew.refresh()
+    assert.equal(model.calls.length, calls)
+    assert.equal(again.task('left').raw, 'left, but slowly')
+  })
+
+  test('is decided anew after a crash: what was offered is still there, and the parent may be gone', async () => {
+    const { crew, model, store } = await changed()
+    const stopped = await crew.fork({ id: 'half', through: 'left' })
+    assert.equal(stopped.status, 'suspended')
+    await store.delete('first')
+    const whole = await crew.resume('half')
+    assert.deepEqual(asked(model), ['left'])
+    assert.equal(whole.task('end').status, 'inherited')
+    assert.equal(String(whole), 'end')
+  })
+
+  test('has its descendant executed after all when a person has it executed again', async () => {
+    const { crew, model } = await changed()
+    await crew.fork({ id: 'half', through: 'left' })
+    await crew.run('half').invalidate('join')
+    const whole = await crew.resume('half')
+    assert.deepEqual(asked(model), ['left', 'join'])
+    assert.equal(whole.task('join').status, 'executed')
+  })
+})
+
+describe('estimates', () => {
+  const prices = { 'scripted/script': { input: 1000, output: 10_000 } }
+
+  test('of a task that was never executed are unknown, and so is the sum; not 0', async () => {
+    const { crew } = diamond({ more: { prices } })
+    const plan = await crew.plan({ inputs })
+    assert.equal(plan.of, 'kickoff')
+    assert.equal(plan.tasks[0]?.estimate, undefined)
+    assert.equal(plan.estimate.usage, undefined)
+    assert.equal(plan.estimate.cost, undefined)
+    assert.deepEqual(plan.estimate.unknown, ['start', 'left', 'right', 'side', 'join', 'end'])
+    assert.match(String(plan), /unknown, never completed before/)
+  })
+
+  test('are the medians of earlier runs, and stand beside what it took in the end', async () => {
+    const store = memoryStore()
+    for (const input of [100, 900, 300]) {
+      const script = [{ when: 'Task: Stay aside', reply: 'side', usage: { input, output: 10 } }]
+      await diamond({ store, script }).crew.kickoff({ inputs })
+    }
+    const script = [{ when: 'Task: Stay aside', reply: 'side', usage: { input: 500, output: 20 } }]
+    const { crew } = diamond({ store, script, more: { prices } })
+    const plan = await crew.plan({ from: 'side', only: 'descendants' })
+    const planned = reasonsOf(plan, 'side')
+    assert.deepEqual(planned?.estimate, { usage: { calls: 1, input: 300, output: 10 }, cost: 0.4, samples: 3 })
+    assert.deepEqual(plan.execute, ['side', 'end'])
+    assert.equal(plan.estimate.usage?.input, 400)
+    const result = await crew.replay('side', { only: 'descendants' })
+    const outcome = result.plan?.find(({ task }) => task === 'side')
+    assert.deepEqual(outcome?.estimate, planned?.estimate)
+    assert.deepEqual(outcome?.actual, { usage: { calls: 1, input: 500, output: 20 }, cost: 0.7 })
+    assert.equal(result.plan?.find(({ task }) => task === 'end')?.outcome, 'inherited')
+    // read back by anyone, later
+    assert.deepEqual((await crew.run(result.runId).view()).plan, result.plan)
+  })
+
+  test('know what an output took that is only inherited in the newest runs', async () => {
+    const { crew } = diamond()
+    await crew.kickoff({ inputs })
+    for (let times = 0; times < 20; times++) await crew.replay('end')
+    assert.equal((await crew.plan({ from: 'start' })).tasks[0]?.estimate?.usage.input, 100)
+  })
+
+  test('of a model without a price have tokens and no cost', async () => {
+    const { crew } = diamond()
+    await crew.kickoff({ inputs })
+    const plan = await crew.plan({ from: 'end' })
+    assert.equal(plan.estimate.usage?.input, 100)
+    assert.equal(plan.estimate.cost, undefined)
+    assert.match(String(plan), /cost unknown/)
+  })
+})
+
+describe('a plan', () => {
+  test('of a resume says what is there, what goes on behind which step, and what starts anew', async () => {
+    const { crew, store } = diamond({ script: [{ when: 'Task: Join', error: 'no power' }] })
+    await assert.rejects(crew.kickoff({ id: 'r', inputs }))
+    const plan = await crew.plan({ of: 'resume' })
+    assert.equal(plan.runId, 'r')
+    assert.deepEqual(plan.execute, ['join', 'end'])
+    assert.deepEqual(reasonsOf(plan, 'join')?.reasons, ['it continues as it was started, with no step recorded'])
+    const changed = await diamond({ store, texts: { join: 'Join them' } }).crew.plan({ of: 'resume' })
+    assert.deepEqual(reasonsOf(changed, 'join')?.reasons, ['it starts again', 'description changed'])
+  })
+
+  test('of a resume is what the resume does: offers that hold, runs that cannot be resumed, tasks undone by hand', async () => {
+    const first = diamond()
+    await first.crew.kickoff({ inputs })
+    const { crew, model, store } = diamond({ store: first.store, texts: { left: 'Go left, slowly' } })
+    await crew.fork({ id: 'half', through: 'left' })
+    assert.deepEqual((await crew.plan({ of: 'resume', runId: 'half' })).execute, [])
+    const calls = model.calls.length
+    await crew.resume('half')
+    assert.equal(model.calls.length, calls)
+    await crew.kickoff({ id: 'gone', inputs, through: 'left' })
+    const asking = diamond({ store, texts: { end: 'End for {reader} and {boss}' } })
+    await assert.rejects(asking.crew.plan({ of: 'resume', runId: 'gone' }), { code: 'INPUT_MISSING' })
+    await crew.run('gone').cancel()
+    await assert.rejects(crew.plan({ of: 'resume', runId: 'gone' }), { code: 'RUN_CANCELLED' })
+  })
+
+  test('takes an upstream task that has no output for one that may give the same', async () => {
+    const { crew, model } = diamond()
+    await crew.kickoff({ id: 'r', inputs, through: 'join' })
+    await crew.run('r').invalidate('start')
+    const plan = await crew.plan({ runId: 'r' })
+    assert.deepEqual(reasonsOf(plan, 'left')?.unless, ['start'])
+    const calls = model.calls.length
+    await crew.fork({ runId: 'r' })
+    assert.deepEqual(asked(model, calls), ['start', 'end'])
+  })
+
+  test('of a run that stops after a task counts no further', async () => {
+    const { crew } = diamond()
+    await crew.kickoff({ inputs })
+    const plan = await crew.plan({ from: 'left', through: 'left' })
+    assert.deepEqual(plan.execute, ['left'])
+    assert.equal(plan.estimate.usage?.input, 100)
+    assert.match(reasonsOf(plan, 'join')?.reasons.at(-1) ?? '', /the run stops after left/)
+  })
+
+  test('writes nothing', async () => {
+    const { crew } = diamond()
+    await crew.kickoff({ inputs })
+    for (const kind of ['fork', 'kickoff'] as const) await crew.plan({ of: kind, inputs })
+    assert.equal((await crew.runs().page()).length, 1)
+  })
+
+  test('refuses what the call itself would refuse', async () => {
+    const { crew } = diamond()
+    await crew.kickoff({ inputs })
+    await assert.rejects(crew.plan({ only: 'descendants' }), { code: 'OPTION_INVALID', message: /give from/ })
+    await assert.rejects(crew.plan({ from: 'lef' }), { code: 'TASK_NOT_FOUND', message: /did you mean left/ })
+    await assert.rejects(crew.plan({ runId: 'gone' }), { code: 'RUN_NOT_FOUND' })
+    await assert.rejects(crew.plan({ of: 'replay' as never }), { code: 'OPTION_INVALID', message: /'fork', 'resume'/ })
+    await assert.rejects(crew.plan({ outputs: 'x' as never }), { code: 'INPUT_INVALID', message: /outputs is "x"/ })
+    await assert.rejects(crew.plan({ outputs: { left: 7 as never } }), {
+      code: 'INPUT_INVALID',
+      message: /its output is a text/,
+    })
+    await assert.rejects(crew.plan({ of: 'kickoff', inputs: { topic: 'x' } }), { code: 'INPUT_MISSING' })
+  })
+})
