@@ -1,22 +1,16 @@
 // Entries to the state of a run. Pure and without Node, so that engine, command line and page all read a journal the
 // same way. Paths decide where an entry belongs, never its position: a journal from which a person removed a line still
 // folds, and a task without its `task.completed` is a task that is not done.
-import {
-  journalVersion,
-  type DeclaredTask,
-  type Entry,
-  type EntryOf,
-  type Limit,
-  type StoredOutput,
-} from '../entries.ts'
+import { journalVersion, type Entry, type EntryOf, type Limit, type StoredOutput } from '../entries.ts'
 import { closeFold, loseEntries, missEntries, without } from './hand-edits.ts'
-import { giveUp, withdraw } from './give-up.ts'
+import { forget, giveUp, restart, withdraw } from './give-up.ts'
 import { readJson } from '../json.ts'
 import { limitedIn } from './limited.ts'
-import { attemptNumber, callPath, isNested, taskOf } from '../paths.ts'
+import { attemptNumber, callPath, isNested } from '../paths.ts'
 import { attemptAt, callAt, orphan, taskAt } from './at-path.ts'
+import { declareTasks } from './declare-tasks.ts'
 import { startedAttempt } from './started-attempt.ts'
-import { addTo, noUsage, replyText, spentOn, type RunState, type TaskState } from './state.ts'
+import { addTo, noUsage, replyText, spentOn, type RunState } from './state.ts'
 
 export function fold(entries: Iterable<Entry>): RunState {
   const state = emptyState()
@@ -97,7 +91,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     if (entry.plan) state.plan = entry.plan
     if (entry.reuse) state.reuse = entry.reuse
     if (entry.given !== undefined) state.given = entry.given
-    declare(state, entry.tasks)
+    declareTasks(state, entry.tasks)
     for (const lost of entry.lost ?? []) {
       const task = state.tasks.get(lost.task)
       if (task) task.lostBefore = lost
@@ -118,7 +112,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
       }
     }
     if (entry.edited) recordEdit(state, entry.edited)
-    if (entry.tasks) declare(state, entry.tasks)
+    if (entry.tasks) declareTasks(state, entry.tasks)
     for (const task of state.tasks.values()) if (task.status === 'failed') task.status = 'pending'
   },
   'run.suspended': (state, entry) => {
@@ -346,28 +340,6 @@ function isOutput({ raw, structured }: Pick<StoredOutput, 'raw' | 'structured'>)
   return !structured || readJson(raw) !== undefined
 }
 
-function declare(state: RunState, tasks: EntryOf<'run.created'>['tasks']): void {
-  const before = state.tasks
-  state.tasks = new Map()
-  for (const declared of tasks) {
-    const known = before.get(declared.name)
-    if (known) delete known.removed
-    state.tasks.set(declared.name, known ? Object.assign(known, declared) : newTask(declared, state.lost))
-  }
-  // a task that is no longer declared stays readable, after the others, if it has done anything
-  for (const [name, task] of before) {
-    if (state.tasks.has(name) || (task.status === 'pending' && task.attempts.length === 0)) continue
-    state.tasks.set(name, Object.assign(task, { removed: true }))
-    withdraw(state, task)
-  }
-}
-
-/** A task declared after entries were lost may have been declared, and started, in them. */
-function newTask(declared: DeclaredTask, lost: readonly number[] = []): TaskState {
-  const task: TaskState = { ...declared, status: 'pending', attempts: [], nested: [] }
-  return lost.length === 0 ? task : { ...task, lost: [...lost] }
-}
-
 /** Only what it names: a later edit may have touched lines before this entry, and is still to be recorded. */
 function recordEdit(state: RunState, edit: NonNullable<EntryOf<'run.resumed'>['edited']>): void {
   state.handEdited = true
@@ -375,25 +347,4 @@ function recordEdit(state: RunState, edit: NonNullable<EntryOf<'run.resumed'>['e
   state.changed = without(state.changed, edit.changed)
   loseEntries(state, edit.missing)
   for (const name of edit.tasks) restart(state, taskAt(state, name))
-}
-
-function restart(state: RunState, task: TaskState): void {
-  giveUp(state, task)
-  // whoever wants it executed again wants it read again
-  for (const [key, { path }] of state.cached) if (taskOf(path) === task.name) state.cached.delete(key)
-  delete task.offered
-  task.again = true
-  task.status = 'pending'
-  forget(task)
-}
-
-/** What is recorded about an output goes with it. */
-function forget(task: TaskState): void {
-  delete task.source
-  delete task.output
-  delete task.seq
-  delete task.from
-  delete task.conversation
-  delete task.stale
-  delete task.error
 }

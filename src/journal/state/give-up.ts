@@ -18,3 +18,25 @@ export function withdraw(state: RunState, task: TaskState, within = ''): void {
     if (!asked.answer && taskOf(path) === task.name && path.startsWith(within)) asked.withdrawn = true
   }
 }
+
+/** The task is executed again, as if it had never been. */
+export function restart(state: RunState, task: TaskState): void {
+  giveUp(state, task)
+  // whoever wants it executed again wants it read again
+  for (const [key, { path }] of state.cached) if (taskOf(path) === task.name) state.cached.delete(key)
+  delete task.offered
+  task.again = true
+  task.status = 'pending'
+  forget(task)
+}
+
+/** What is recorded about an output goes with it. */
+export function forget(task: TaskState): void {
+  delete task.source
+  delete task.output
+  delete task.seq
+  delete task.from
+  delete task.conversation
+  delete task.stale
+  delete task.error
+}
