@@ -244,7 +244,7 @@ test('an exported text in which a character was changed is refused, and nothing 
 
 const damages: { readonly [what: string]: readonly [(lines: string[]) => string, RegExp] } = {
   'has no text': [() => '', /the exported run is empty/],
-  'is something else': [() => '{"name":"x"}\n', /no exported run of Reprise/],
+  'is something else': [() => '{"name":"x"}\n', /isn't an exported run of Reprise/],
   'is of a later format': [
     (lines) => sealed(changed(lines, 0, '"version":2', '"version":3')),
     /version 3 of the format.* reads 2; update/,
