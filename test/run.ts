@@ -1,5 +1,5 @@
-// The tests of `npm test`: the files of a folder share one process, which reads the library once, and as many processes run at a time as
-// there are cores. `--full` is the whole matrix of kills (crash/matrix.ts); REPRISE_TEST_KILLS repeats what another run has tried.
+// The tests of `npm test`: the files of a folder share one process, which reads the library once, and a few such processes run at a time.
+// `--full` is the whole matrix of kills (crash/matrix.ts); REPRISE_TEST_KILLS repeats what another run has tried.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync, mkdtempSync, rmSync } from 'node:fs'
@@ -36,7 +36,8 @@ console.log(`kills of real processes: ${kills === 'all' ? 'all' : `third ${kills
 const left = groupsOf(globSync('test/**/*.test.ts', { cwd: root }))
 const totals: Counts = { tests: 0, pass: 0, fail: 0, cancelled: 0, skipped: 0 }
 const broken: string[] = []
-await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, work))
+// one more than there are cores: now and then each of them waits
+await Promise.all(Array.from({ length: availableParallelism() + 1 }, work))
 console.log(`${counted.map((name) => `${totals[name]} ${name}`).join(', ')} in ${seconds(begun)}`)
 if (broken.length > 0) console.log(`failed: ${broken.join(', ')}`)
 process.exitCode = broken.length > 0 ? 1 : 0
