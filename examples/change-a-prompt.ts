@@ -1,5 +1,6 @@
-// Changing one prompt of a crew that has a history: what would be executed and why, only that executed, what came of it, and how
-// the new prompt would have done on the earlier runs. Tasks that do not depend on the change keep the outputs that were paid for.
+// Changes one prompt of a crew that has a history. It shows what would be executed and why, executes only that, shows what
+// differs, and tests the new prompt on the earlier runs. Tasks that don't depend on the change keep the outputs that were
+// paid for.
 import { Agent, Crew, Task } from 'reprise'
 import { z } from 'zod'
 

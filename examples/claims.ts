@@ -16,7 +16,7 @@ export const crew = new Crew({ name: 'claims', agents: [analyst], tasks: [facts,
 if (import.meta.main) {
   const result = await crew.kickoff({ inputs: { notes: 'Policy P-77, water in the cellar on 3 May.' } })
   console.log(String(result), result.runId, result.task(facts).output?.policy)
-  const again = await crew.replay(note)         // the latest run; facts restored, note executed anew
+  const again = await crew.replay(note)         // the latest run; facts restored, note executed again
   console.log(again.runId, again.task(facts).status)
 }
 

@@ -1,6 +1,6 @@
 // CrewAI's page on `Crew.replay`, name by name: two agents, two tasks, no names, no model. Set OPENAI_API_KEY (and OPENAI_BASE_URL
-// for a server of your own). The outputs are stored by `kickoff` itself, and a task's id is the same in every process, so a
-// replay can happen anywhere, later, any number of times:
+// for your own server). `kickoff` itself stores the outputs, and a task's id is the same in every process. So you can replay
+// anywhere, later, any number of times:
 //
 //   node crewai-replay.ts                      kick off, list the tasks, replay from the writing task
 //   node crewai-replay.ts replay <task id>     replay in another process

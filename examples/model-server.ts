@@ -1,5 +1,5 @@
 // A model server for the examples: the OpenAI wire protocol on loopback, answering from a file of fixtures, so that no key is
-// needed. It counts what it is asked in a journal of its own.
+// needed. It records every request, so that they can be counted.
 import { setTimeout as wait } from 'node:timers/promises'
 import { LLMock, type Fixture, type JournalEntry } from '@copilotkit/aimock'
 
@@ -30,7 +30,7 @@ export async function openModelServer(fixtures: string, { pace = false } = {}): 
   }
 }
 
-/** The server itself heeds a fixture's latency only where an answer is streamed. */
+/** The server itself applies a fixture's latency only to streamed answers. */
 function slowed(fixture: Fixture): Fixture {
   const { latency = 0, response } = fixture
   if (typeof response === 'function') return fixture

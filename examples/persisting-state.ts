@@ -1,10 +1,10 @@
-// The tutorial "persisting agent state", step by step. What it builds by hand (a state file, a save after every task, resume
-// logic) is what a crew does by itself; a script only has to name its run. Run this twice: the second start skips what is done.
-// Stop it anywhere, or take a task's "task.completed" line out of the state file, and the next start does just what is missing.
+// The tutorial "persisting agent state", step by step. A crew does by itself what the tutorial builds by hand (a state file, a
+// save after every task, resume logic); a script only has to name its run. Run this twice: the second start skips what is done.
+// Stop it anywhere, or remove a task's "task.completed" line from the state file, and the next start does just what is missing.
 import { existsSync } from 'node:fs'
 import { Agent, Crew, Task } from 'reprise'
 
-// Step 1: the key. OPENAI_API_KEY in the environment is enough; a .env file is read when there is one.
+// Step 1: the key. OPENAI_API_KEY in the environment is enough; a .env file is read if there is one.
 if (existsSync('.env')) process.loadEnvFile()
 
 // Step 2: an agent, and tasks with a clear input and output.

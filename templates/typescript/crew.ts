@@ -1,10 +1,10 @@
-// Two tasks: the facts of a claim, and a note on it. Every step is written down in .reprise/ before it is used, so a run that is
-// stopped at any instant goes on where it was, and any task of any run can be executed again.
+// Two tasks: the facts of a claim, and a note on it. Every step is recorded in .reprise/ before it is used. So a run can be
+// stopped at any instant and continues where it was, and any task of any run can be executed again.
 import { Agent, Crew, Task } from 'reprise'
 import { z } from 'zod'
 import { fileClaim, lookupPolicy } from './tools.ts'
 
-// An agent without a model of its own uses REPRISE_MODEL, which .env sets.
+// An agent without its own model uses REPRISE_MODEL, which .env sets.
 const analyst = new Agent({
   role: 'Claims analyst',
   goal: 'Establish what happened, and whether the policy covers it',
@@ -16,7 +16,7 @@ const clerk = new Agent({
   tools: [fileClaim],
 })
 
-// {notes} and {reader} are the inputs of the crew. A run that is not given one of them is refused before anything is spent.
+// {notes} and {reader} are the inputs of the crew. If one of them is missing, the run is refused before anything is spent.
 export const facts = new Task({
   name: 'facts',
   description: 'Look the policy up and extract the facts of this claim: {notes}',

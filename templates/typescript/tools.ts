@@ -1,5 +1,5 @@
-// What the agents can do. `effect` says what becomes of a call that was cut off: a `read` is made again, a `once` never is by
-// itself; you are asked whether it happened.
+// What the agents can do. `effect` says what happens to a call that was cut off: a `read` is made again; a `once` is never
+// repeated without asking you whether it happened.
 import { randomInt } from 'node:crypto'
 import { appendFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -16,7 +16,7 @@ export const lookupPolicy = tool({
   effect: 'read',
   input: z.object({ number: z.string() }),
   async run({ number }, { signal }) {
-    await wait(2000, undefined, { signal }) // a slow system, and time enough to try Ctrl-C
+    await wait(2000, undefined, { signal }) // a slow system, and enough time to try Ctrl-C
     return policies[number] ?? `there is no policy ${number}`
   },
 })

@@ -1,5 +1,5 @@
-// Agents and tasks are in config/: the facts of a claim, and a note on it. Every step is written down in .reprise/ before it is
-// used, so a run that is stopped at any instant goes on where it was, and any task of any run can be executed again.
+// Agents and tasks are in config/: the facts of a claim, and a note on it. Every step is recorded in .reprise/ before it is
+// used. So a run can be stopped at any instant and continues where it was, and any task of any run can be executed again.
 import { crewFromYaml } from 'reprise/yaml'
 import { z } from 'zod'
 import { fileClaim, lookupPolicy } from './tools.ts'

@@ -40,7 +40,7 @@ function messagesOf(path: string, scanned: Scanned<Message>): Message[] {
   if (scanned.damagedLine === undefined) return scanned.lines.map((line) => line.value)
   throw new RepriseError(
     'JOURNAL_DAMAGED',
-    `line ${scanned.damagedLine} of ${path} isn't a message: mend or remove that line`,
+    `line ${scanned.damagedLine} of ${path} isn't a message: fix or remove that line`,
   )
 }
 

@@ -215,7 +215,7 @@ function sameFile(a: Seen, b: Seen): boolean {
 function damaged(path: string, line: number, what: string): RepriseError {
   return new RepriseError(
     'JOURNAL_DAMAGED',
-    `line ${line} of ${path} ${what}: mend or remove that line, or put a copy of the file in its place`,
+    `line ${line} of ${path} ${what}: fix or remove that line, or put a copy of the file in its place`,
   )
 }
 

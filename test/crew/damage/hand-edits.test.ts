@@ -176,7 +176,7 @@ test('an answer from before the journal was set back does not answer another que
   }
 })
 
-test('a line that is edited into what its type cannot be is named with its field, and the others can be read again once it is mended', async () => {
+test('a line that is edited into what its type cannot be is named with its field, and the others can be read again once it is fixed', async () => {
   await using stage = await openStage()
   const { crew, model } = stage
   await crew.kickoff({ id: 'r', through: 'b' })

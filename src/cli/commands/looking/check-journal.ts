@@ -46,7 +46,7 @@ export async function checkJournal(store: Store, run: string): Promise<Check> {
   for await (const { seq, bytes } of store.read(run)) {
     const { entry, text } = readLine(seq, bytes, `entry ${seq} of run ${run}`)
     if (entry.seq - last > gapLimit)
-      throw damaged(`entry ${entry.seq} of run ${run} follows entry ${last}`, 'mend the number of that line')
+      throw damaged(`entry ${entry.seq} of run ${run} follows entry ${last}`, 'fix the number of that line')
     for (let gone = last + 1; gone < entry.seq; gone++) missing.add(gone)
     if (entry.seq === last + 1 && entry.prev !== hash) changed.add(Math.max(1, last))
     const edit = editOf(entry)
