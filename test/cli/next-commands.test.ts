@@ -191,7 +191,7 @@ const cases: readonly Case[] = [
   },
 ]
 
-describe('what to type next', { concurrency: 2 }, () => {
+describe('what to type next', () => {
   for (const { what, crew, steps, says, prints, code = exitCodes.done } of cases)
     test(`after ${what} works as printed`, async () => {
       await using folder = await project(crew)
@@ -201,14 +201,14 @@ describe('what to type next', { concurrency: 2 }, () => {
         const [, name, value] = /^\+(\w+)(?:=(.*))?$/.exec(step) ?? []
         if (name !== undefined && value !== undefined) variables[name] = value
         else if (name !== undefined) await folder.write(name, '')
-        else said = await folder.start(wordsOf(step), variables).ended()
+        else said = await folder.call(wordsOf(step), { variables })
       }
       assert.ok(said)
       assert.match(said.stderr, new RegExp(says.source, 'm'))
       const next = printed(said)
       assert.equal(next.length, 1, said.stderr)
       await folder.write('net', '')
-      const ended = await folder.start(next[0] ?? [], variables).ended()
+      const ended = await folder.call(next[0] ?? [], { variables })
       assert.equal(ended.code, code, ended.stderr)
       assert.match(ended.stdout, prints)
     })

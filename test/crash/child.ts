@@ -1,36 +1,81 @@
-// One life of a run in a process of its own: kicks it off or takes it up, and is killed, if told so, right before or right after
-// one of its appends, or when an output file is written and has not got its name. Prints `ready`, then what came of it.
+// Lives of runs in a process of their own: kicks them off or takes them up. Each that is told so is over right before or right after one
+// of its appends; with the last of them the process is killed. One that is alone can also be killed when an output file is written
+// and has not got its name. Prints `ready`, then a line for each life that came to an end of its own.
 import files from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { RepriseError } from 'reprise'
 import { openStore } from '../../src/stores/open-store.ts'
-import { killingAt } from './killing.ts'
+import { thisOwner } from '../../src/stores/owner.ts'
 import { live, openCrew } from './life.ts'
+import { dieAt } from './mortal.ts'
 
-const [url = '', run = '', name = '', killAt = ''] = process.argv.slice(2)
-const [moment, number] = killAt.split(':')
-const kill = (): void => void process.kill(process.pid, 'SIGKILL')
-const { store, appends } = killingAt(await openStore(url), killAt, kill)
+/** A run to be lived in, and where that life is over. */
+export interface Sentence {
+  readonly url: string
+  readonly run: string
+  readonly crew: string
+  readonly killAt: string
+}
 
-await using opened = await openCrew(name, run, store)
+const sentences = JSON.parse(process.argv[2] ?? '[]') as Sentence[]
+const ready = Promise.withResolvers<void>()
+let opened = 0
+let over = 0
+let killed = false
+
 // loaded before, so that the time of a run is spent on the run
 await import('ai')
 await import('@ai-sdk/openai')
-if (moment === 'naming') killWhenNaming()
-console.log('ready')
-try {
-  console.log(JSON.stringify({ ...(await live(opened.crew, name, run)), appends: appends() }))
-} catch (error) {
-  if (!RepriseError.isInstance(error)) throw error
-  console.log(JSON.stringify({ code: error.code, appends: appends() }))
+const [moment, number] = sentences[0]?.killAt.split(':') ?? []
+if (moment === 'naming') killWhenNaming(Number(number))
+await Promise.all(sentences.map(serve))
+
+async function serve({ url, run, crew, killAt }: Sentence): Promise<void> {
+  const happens = (): void => {
+    killed = true
+    lifeIsOver()
+  }
+  const { lived, appends } = await dieAt(
+    await openStore(url),
+    { at: killAt, happens, owner: thisOwner() },
+    async (store) => {
+      const own = await openCrew(crew, run, store)
+      await everyoneIsReady()
+      try {
+        return await live(own.crew, crew, run)
+      } catch (error) {
+        if (!RepriseError.isInstance(error)) throw error
+        return { code: error.code }
+      } finally {
+        await own[Symbol.asyncDispose]()
+      }
+    },
+  )
+  if (!lived) return
+  console.log(JSON.stringify({ run, appends, ...lived }))
+  lifeIsOver()
 }
 
-function killWhenNaming(): void {
+async function everyoneIsReady(): Promise<void> {
+  opened += 1
+  if (opened === sentences.length) {
+    console.log('ready')
+    ready.resolve()
+  }
+  await ready.promise
+}
+
+function lifeIsOver(): void {
+  over += 1
+  if (over === sentences.length && killed) process.kill(process.pid, 'SIGKILL')
+}
+
+function killWhenNaming(which: number): void {
   const { rename } = files
   let renames = 0
   files.rename = (...paths) => {
     renames += 1
-    if (Number(number) === renames) kill()
+    if (which === renames) process.kill(process.pid, 'SIGKILL')
     return rename(...paths)
   }
   syncBuiltinESMExports()

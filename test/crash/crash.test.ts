@@ -5,8 +5,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { isFull } from '../support/full.ts'
 import { effects } from './effects.ts'
-import { journalOf, openHarness, type Harness, type Life, type Place } from './harness.ts'
-import { isReal, realKills } from './matrix.ts'
+import { journalOf, openHarness, type Harness, type Life, type Place, type ProcessLife } from './harness.ts'
+import { killsByProcess, realKills } from './matrix.ts'
 
 const modelCalls = 8
 const toolCalls = 6
@@ -42,9 +42,17 @@ async function checkDisturbed(at: Place, undisturbed: Life): Promise<void> {
   assert.deepEqual(all, { replies: modelCalls, returned: toolCalls })
 }
 
+async function killTogether(kind: string, points: readonly string[]): ReturnType<Harness['killTogether']> {
+  const deaths = points.map(async (killAt) => ({
+    at: await harness.place('claims', `${kind}-${killAt.replace(':', '-')}`, kind),
+    killAt,
+  }))
+  return await harness.killTogether(await Promise.all(deaths))
+}
+
 for (const kind of ['sqlite', 'file']) {
   describe(`a crew on ${kind} (${realKills})`, { concurrency: 2 }, () => {
-    let undisturbed: Life
+    let undisturbed: ProcessLife
     before(async () => {
       const at = await harness.place('claims', `${kind}-undisturbed`, kind)
       undisturbed = await harness.start(at).ended
@@ -55,20 +63,23 @@ for (const kind of ['sqlite', 'file']) {
 
     // the number of appends is checked below, so that none is left out
     const points = Array.from({ length: 26 }, (_, index) => [`before:${index + 1}`, `after:${index + 1}`]).flat()
-    for (const [index, point] of points.entries()) {
-      const words = point.replace(':', ' append ')
-      const name = point.replace(':', '-')
-      test(`ends as an undisturbed one when its life is over ${words}`, async () => {
-        const at = await harness.place('claims', `${kind}-over-${name}`, kind)
+    for (const point of points) {
+      test(`ends as an undisturbed one when its life is over ${point.replace(':', ' append ')}`, async () => {
+        const at = await harness.place('claims', `${kind}-over-${point.replace(':', '-')}`, kind)
         assert.ok((await harness.dieHere(at, point)).killed, 'it was over')
         await checkDisturbed(at, undisturbed)
       })
-      if (!isReal(index)) continue
-      test(`ends as an undisturbed one when its process is killed ${words}`, async () => {
-        const at = await harness.place('claims', `${kind}-${name}`, kind)
-        assert.ok((await harness.start(at, point).ended).killed, 'it was killed')
-        await checkDisturbed(at, undisturbed)
-      })
+    }
+
+    for (const together of killsByProcess(points)) {
+      let killed: ReturnType<typeof killTogether> | undefined
+      for (const [index, point] of together.entries()) {
+        test(`ends as an undisturbed one when its process is killed ${point.replace(':', ' append ')}`, async () => {
+          const { at, life } = (await (killed ??= killTogether(kind, together)))[index] ?? assert.fail()
+          assert.ok(life.killed, 'it was killed')
+          await checkDisturbed(at, undisturbed)
+        })
+      }
     }
 
     test('has been killed at every append there is', () => {

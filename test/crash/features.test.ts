@@ -21,9 +21,10 @@ import {
   type Journal,
   type Life,
   type Place,
+  type ProcessLife,
 } from './harness.ts'
 import type { Heard } from './life.ts'
-import { isReal, realKills } from './matrix.ts'
+import { killsByProcess, realKills } from './matrix.ts'
 import { stepName } from './model-server.ts'
 
 /** The appends of each life of an undisturbed run: a question ends a life. That these are all is checked below. */
@@ -53,8 +54,14 @@ before(async () => {
 })
 after(() => harness[Symbol.asyncDispose]())
 
+interface Point {
+  readonly life: number
+  readonly moment: string
+  readonly number: number
+}
+
 interface Undisturbed {
-  readonly lives: readonly Life[]
+  readonly lives: readonly ProcessLife[]
   readonly steps: readonly string[]
   readonly requests: readonly string[]
   readonly effects: readonly string[]
@@ -75,22 +82,23 @@ for (const [crew, lives] of Object.entries(features)) {
         assert.ok(appends <= (lives[life] ?? 0), `${appends}`)
     })
 
-    for (const [index, { life, moment, number }] of pointsOf(lives).entries()) {
-      const point = `${moment}:${number}`
-      const name = `${crew}-${life}-${moment}-${number}`
-      // what two tasks record in the same moment is one append
-      const reached = ({ killed, appends = 0 }: Pick<Life, 'killed' | 'appends'>): boolean => killed || appends < number
+    for (const { life, moment, number } of pointsOf(lives)) {
       test(`ends as an undisturbed one when life ${life + 1} is over ${moment} append ${number}`, async () => {
-        const at = await placeInLife(crew, `${name}-over`, life)
-        assert.ok(reached(await harness.dieHere(at, point)), 'it was over')
+        const at = await placeInLife(crew, `${crew}-${life}-${moment}-${number}-over`, life)
+        assert.ok(isReached(await harness.dieHere(at, `${moment}:${number}`), number), 'it was over')
         await checkDisturbed(at, undisturbed)
       })
-      if (!isReal(index)) continue
-      test(`ends as an undisturbed one when the process of life ${life + 1} is killed ${moment} append ${number}`, async () => {
-        const at = await placeInLife(crew, name, life)
-        assert.ok(reached(await harness.start(at, point).ended), 'it was killed')
-        await checkDisturbed(at, undisturbed)
-      })
+    }
+
+    for (const points of killsByProcess(pointsOf(lives))) {
+      let killed: ReturnType<typeof killTogether> | undefined
+      for (const [index, { life, moment, number }] of points.entries()) {
+        test(`ends as an undisturbed one when the process of life ${life + 1} is killed ${moment} append ${number}`, async () => {
+          const { at, life: ended } = (await (killed ??= killTogether(crew, points)))[index] ?? assert.fail()
+          assert.ok(isReached(ended, number), 'it was killed')
+          await checkDisturbed(at, undisturbed)
+        })
+      }
     }
 
     for (let number = 1; number <= (outputFiles[crew] ?? 0); number++) {
@@ -238,7 +246,7 @@ async function liveUndisturbed(crew: string): Promise<Undisturbed> {
 }
 
 /** Right before and right after every append of every life. */
-function pointsOf(lives: readonly number[]): { life: number; moment: string; number: number }[] {
+function pointsOf(lives: readonly number[]): Point[] {
   return lives.flatMap((appends, life) =>
     Array.from({ length: appends * 2 }, (_, index) => ({
       life,
@@ -248,6 +256,19 @@ function pointsOf(lives: readonly number[]): { life: number; moment: string; num
   )
 }
 
+/** What two tasks record in the same moment is one append, so there may be fewer. */
+function isReached({ killed, appends = 0 }: Life, number: number): boolean {
+  return killed || appends < number
+}
+
+async function killTogether(crew: string, points: readonly Point[]): ReturnType<Harness['killTogether']> {
+  const deaths = points.map(async ({ life, moment, number }) => ({
+    at: await placeInLife(crew, `${crew}-${life}-${moment}-${number}`, life),
+    killAt: `${moment}:${number}`,
+  }))
+  return await harness.killTogether(await Promise.all(deaths))
+}
+
 /** A run that has had so many lives. */
 async function placeInLife(crew: string, run: string, lives: number): Promise<Place> {
   const at = await harness.place(crew, run)
@@ -255,7 +276,7 @@ async function placeInLife(crew: string, run: string, lives: number): Promise<Pl
   return at
 }
 
-function momentIn(lives: readonly Life[], share: number): { life: number; milliseconds: number } {
+function momentIn(lives: readonly ProcessLife[], share: number): { life: number; milliseconds: number } {
   let milliseconds = share * lives.reduce((sum, { took }) => sum + took, 0)
   for (const [life, { took }] of lives.entries()) {
     if (milliseconds < took) return { life, milliseconds }

@@ -16,10 +16,11 @@ import { temporaryFolder } from '../stores/temporary-folder.ts'
 import { bundle } from '../support/bundle.ts'
 import { isGone, until } from '../tools/mcp-support.ts'
 import { servers } from './effects.ts'
+import type { Sentence } from './child.ts'
 import { decide } from './feature-crews.ts'
 import { live, openCrew, type Lived } from './life.ts'
 import type { KillAt } from './killing.ts'
-import { dieAt, type Mortality } from './mortal.ts'
+import { dieAt } from './mortal.ts'
 import { openMcpOverHttp } from './mcp-over-http.ts'
 import { openModelServer, requestsOf, streamedOf } from './model-server.ts'
 
@@ -38,6 +39,10 @@ export interface Life extends Partial<Lived> {
   readonly appends?: number
   readonly code?: string
   readonly killed: boolean
+}
+
+/** In a process of its own. */
+export interface ProcessLife extends Life {
   /** Milliseconds from when it was about to kick off. */
   readonly took: number
 }
@@ -46,7 +51,7 @@ export interface Started {
   readonly process: ChildProcess
   /** It is about to kick off. */
   readonly ready: Promise<unknown>
-  readonly ended: Promise<Life>
+  readonly ended: Promise<ProcessLife>
 }
 
 export type Harness = Awaited<ReturnType<typeof openHarness>>
@@ -78,8 +83,14 @@ export async function openHarness() {
   }
 
   /** One life in a process of its own. */
-  function start({ url, run, crew }: Place, killAt = '', variables: { readonly [name: string]: string } = {}): Started {
-    const process_ = spawn(process.execPath, [child.file, url, run, crew, killAt], {
+  function start(at: Place, killAt = '', variables: { readonly [name: string]: string } = {}): Started {
+    const { ended, ...started } = startAll([{ ...at, killAt }], variables)
+    return { ...started, ended: ended.then(([life]) => life as ProcessLife) }
+  }
+
+  /** Lives in one process, which is killed when the last of them is over. */
+  function startAll(sentences: readonly Sentence[], variables: { readonly [name: string]: string } = {}) {
+    const process_ = spawn(process.execPath, [child.file, JSON.stringify(sentences)], {
       env: { ...process.env, ...child.variables, ...variables },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -92,16 +103,28 @@ export async function openHarness() {
       said += String(chunk)
     })
     process_.stderr.on('data', (chunk: Buffer) => (complained += String(chunk)))
-    const ended = once(process_, 'close').then(async ([code, signal]): Promise<Life> => {
+    const ended = once(process_, 'close').then(async ([code, signal]): Promise<ProcessLife[]> => {
       const took = performance.now() - readyAt
-      await until(() => servers(run).every(({ pid }) => isGone(pid)), 'the end of its MCP servers')
+      const left = sentences.flatMap(({ run }) => servers(run))
+      await until(() => left.every(({ pid }) => isGone(pid)), 'the end of its MCP servers')
       // what it sent before it died has arrived behind this
       await fetch(server.url).then((response) => response.arrayBuffer())
-      if (signal === 'SIGKILL') return { killed: true, took }
-      assert.equal(code, 0, complained)
-      return { ...(JSON.parse(said.split('\n').at(-2) ?? '') as Omit<Life, 'killed' | 'took'>), killed: false, took }
+      if (signal !== 'SIGKILL') assert.equal(code, 0, complained)
+      const lines = said.split('\n').slice(1, -1)
+      const lives = lines.map((line) => JSON.parse(line) as Omit<Life, 'killed'> & { run: string })
+      return sentences.map(({ run }) => {
+        const life = lives.find((one) => one.run === run)
+        assert.ok(life || signal === 'SIGKILL', complained)
+        return { ...life, killed: life === undefined, took }
+      })
     })
     return { process: process_, ready: once(process_.stdout, 'data'), ended }
+  }
+
+  /** The lives of these runs in one process that is killed. */
+  async function killTogether(deaths: readonly { at: Place; killAt: KillAt }[]): Promise<{ at: Place; life: Life }[]> {
+    const lives = await startAll(deaths.map(({ at, killAt }) => ({ ...at, killAt }))).ended
+    return deaths.map(({ at }, index) => ({ at, life: lives[index] as Life }))
   }
 
   /** What a person in another process does, `cancel` or the answer to a question, and what they are told. */
@@ -114,15 +137,16 @@ export async function openHarness() {
   }
 
   /** One life in this process that ends at this append as if the process was killed. */
-  async function dieHere(at: Place, killAt: KillAt): Promise<Mortality> {
+  async function dieHere(at: Place, killAt: KillAt): Promise<Life> {
     await using stack = new AsyncDisposableStack()
     const store = await openStore(at.url)
     // last: what a process leaves open is closed by its end
     stack.defer(() => store.close())
-    return await dieAt(store, killAt, async (mortal) => {
+    const { lived, appends } = await dieAt(store, { at: killAt }, async (mortal) => {
       const opened = stack.use(await openCrew(at.crew, at.run, mortal))
-      await live(opened.crew, at.crew, at.run)
+      return await live(opened.crew, at.crew, at.run)
     })
+    return { ...lived, appends, killed: lived === undefined }
   }
 
   /** One life in this process, behind which a person answers what is open. */
@@ -181,6 +205,7 @@ export async function openHarness() {
     server,
     place,
     start,
+    killTogether,
     person,
     dieHere,
     liveHere,

@@ -1,6 +1,7 @@
 // Which kills are real in this run of the tests. At every append a life in the process of the tests is over; at a third of them, another one
-// from commit to commit, a process is killed as well. `npm run test:full` kills one at every append, and at more random moments. Neither
-// stands for the other: a process leaves locks, leases and half a file; a life that is over may still let slip what did not wait for the disk.
+// from commit to commit, a process is killed as well, in which a few runs have stopped at such a point. `npm run test:full` kills one for
+// every append, and at more random moments. Neither stands for the other: a process leaves locks, leases and half a file; a life that is
+// over may still let slip what did not wait for the disk.
 import { isFull } from '../support/full.ts'
 
 /** REPRISE_TEST_KILLS: 1, 2 or 3 for a third, or `all`; test/run.ts sets it. */
@@ -9,7 +10,13 @@ const kills = process.env['REPRISE_TEST_KILLS'] ?? String((Math.floor(Date.now()
 /** For the titles of tests, so that whoever reads of a failure can repeat it. */
 export const realKills = isFull ? 'every kill' : `third ${kills} of the kills`
 
-/** Whether a process is killed at the point with this number. */
-export function isReal(point: number): boolean {
-  return isFull || point % 3 === Number(kills) - 1
+/** How many runs a process takes with it. In the full matrix it is killed in the very moment of one. */
+const runsPerProcess = isFull ? 1 : 6
+
+/** The points at which processes are killed, those of one process together. */
+export function killsByProcess<T>(points: readonly T[]): T[][] {
+  const real = points.filter((_, index) => isFull || index % 3 === Number(kills) - 1)
+  return Array.from({ length: Math.ceil(real.length / runsPerProcess) }, (_, index) =>
+    real.slice(index * runsPerProcess, (index + 1) * runsPerProcess),
+  )
 }

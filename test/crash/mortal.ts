@@ -1,6 +1,6 @@
-// Lives in the process of the tests that end as those of a killed process do: from one moment on nothing that the life waits for
-// comes, nothing that it asks for is sent, and its leases are those of a process that is gone. Far cheaper than a process, so
-// every append can be the last one of a life. That a real process leaves nothing else behind is for real kills to show.
+// Lives that end as those of a killed process do, while their process lives on: from one moment on nothing that the life waits for
+// comes and nothing that it asks for is sent. Far cheaper than a process, so every append can be the last one of a life. That a
+// real process leaves nothing else behind is for real kills to show.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
 import type { Owner } from '../../src/journal/entries.ts'
@@ -14,38 +14,45 @@ interface Mortal {
   readonly requests: Set<Promise<unknown>>
 }
 
-export interface Mortality {
-  /** As the killed process would have left it. */
-  readonly killed: boolean
+export interface Mortality<T> {
+  /** What came of the life; none when it was killed. */
+  readonly lived?: T
   readonly appends: number
+}
+
+export interface Death {
+  readonly at: KillAt
+  /** Called in the moment of it. */
+  readonly happens?: () => void
+  /** Who holds the leases of the life: a process that is gone, when nobody is named. */
+  readonly owner?: Owner
 }
 
 const lives = new AsyncLocalStorage<Mortal>()
 const never = new Promise<never>(() => {})
 
 /** Lets `live` live on the store until it is killed or ends. What was sent before the kill has arrived when this resolves. */
-export async function dieAt(
+export async function dieAt<T>(
   inner: Store,
-  killAt: KillAt,
-  live: (store: Store) => Promise<unknown>,
-): Promise<Mortality> {
+  { at, happens, owner = { ...thisOwner(), start: 'ended', instance: randomUUID() } }: Death,
+  live: (store: Store) => Promise<T>,
+): Promise<Mortality<T>> {
   const life: Mortal = { dead: false, requests: new Set() }
-  const { promise: killed, resolve } = Promise.withResolvers<true>()
-  const { store, appends } = killingAt(inner, killAt, () => {
+  const { promise: killed, resolve } = Promise.withResolvers<undefined>()
+  const { store, appends } = killingAt(inner, at, () => {
     life.dead = true
-    resolve(true)
+    resolve(undefined)
+    happens?.()
     return never
   })
   using _ = watchRequests()
-  const lived = lives.run(life, () => live(mortalStore(store, life))).then(() => false)
-  const ended = await Promise.race([killed, lived])
+  const lived = await Promise.race([killed, lives.run(life, () => live(mortalStore(store, life, owner)))])
   await Promise.allSettled(life.requests)
-  return { killed: ended, appends: appends() }
+  return { appends: appends(), ...(lived === undefined ? {} : { lived }) }
 }
 
-/** Under another name, since a process refuses to execute a run twice at once, and under an owner whose process is gone. */
-function mortalStore(inner: Store, life: Mortal): Store {
-  const owner: Owner = { ...thisOwner(), start: 'ended', instance: randomUUID() }
+/** Under another name, since a process refuses to execute a run twice at once. */
+function mortalStore(inner: Store, life: Mortal, owner: Owner): Store {
   const answered = async <R>(answer: () => Promise<R>): Promise<R> => {
     if (life.dead) return never
     try {
@@ -65,7 +72,7 @@ function mortalStore(inner: Store, life: Mortal): Store {
     }
   }
   return {
-    url: `${inner.url}#${owner.instance}`,
+    url: `${inner.url}#${randomUUID()}`,
     create: (row, batch, lease) => answered(() => inner.create(row, batch, lease && { ...lease, owner })),
     append: (...given) => answered(() => inner.append(...given)),
     read: (...given) => said(inner.read(...given)),

@@ -61,6 +61,7 @@ for (const levels of [2_000, 100_000]) {
       const model = saying({ type: 'text', text: 'said', providerMetadata: { p: { a: nested(levels) as never } } })
       const crew = new Crew({
         tasks: [new Task({ description: 'Do', agent: new Agent({ role: 'A', goal: 'g', model }) })],
+        store: newStore(),
       })
       assert.equal(String(await crew.kickoff()), 'said')
       assert.equal(model.asked.length, 1)
@@ -86,12 +87,12 @@ for (const levels of [2_000, 100_000]) {
         { when: '', reply: nestedText(levels) },
       ])
       const job = new Task({ description: 'Do', agent: new Agent({ role: 'A', goal: 'g', model }), output: z.any() })
-      assert.deepEqual((await new Crew({ tasks: [job], logger: quiet }).kickoff()).output, { a: 1 })
+      assert.deepEqual((await new Crew({ tasks: [job], store: newStore(), logger: quiet }).kickoff()).output, { a: 1 })
     })
 
     test('as the result of a function fails its task with its place', async () => {
       const job = new Task({ name: 'compute', effect: 'read', run: () => nested(levels) })
-      const error = await refusal(() => new Crew({ tasks: [job] }).kickoff())
+      const error = await refusal(() => new Crew({ tasks: [job], store: newStore() }).kickoff())
       assert.equal(error.code, 'TASK_FAILED')
       assert.match(
         error.message,

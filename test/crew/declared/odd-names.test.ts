@@ -39,10 +39,14 @@ for (const name of names) {
         'done',
       )
       const bare = new Task({ name: 'bare', crew: inner })
-      const error = await refusal(() => new Crew({ name: 'd', tasks: [bare], logger: quiet }).kickoff())
+      const error = await refusal(() =>
+        new Crew({ name: 'd', tasks: [bare], store: newStore(), logger: quiet }).kickoff(),
+      )
       assert.equal(error.code, 'INPUT_MISSING')
       const file = new Task({ name: 'file', description: 'Do', agent: agent(), outputFile: `{${name}}.md` })
-      const path = await refusal(() => new Crew({ name: 'e', tasks: [file], logger: quiet }).kickoff({}))
+      const path = await refusal(() =>
+        new Crew({ name: 'e', tasks: [file], store: newStore(), logger: quiet }).kickoff({}),
+      )
       assert.equal(path.code, 'INPUT_MISSING')
     })
 
@@ -73,7 +77,7 @@ for (const name of names) {
           effect: 'read',
           run: ({ outputs }) => Object.entries(outputs).flat().join(' '),
         })
-        const result = await new Crew({ name: 'c', tasks: [code, next] }).kickoff()
+        const result = await new Crew({ name: 'c', tasks: [code, next], store: newStore() }).kickoff()
         assert.equal(String(result), `${name} seen`)
       },
     )

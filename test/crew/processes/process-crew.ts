@@ -1,5 +1,5 @@
-// A crew in a process of its own: does the one thing that it is told, and prints what came of it as a line of JSON. Its second task
-// calls a tool that must not run twice and that leaves a line in a file. Where told to hold, it says so to the test and waits.
+// A crew in a process of its own: does what it is told, and says what came of it. Its second task calls a tool that must not run twice
+// and that leaves a line in a file. Where told to hold, it says so to the test and waits.
 import { appendFileSync } from 'node:fs'
 import { Agent, Crew, RepriseError, Task, tool, type Answer } from 'reprise'
 import { z } from 'zod'
@@ -43,13 +43,20 @@ export interface Report {
   readonly runs?: readonly string[]
 }
 
-if (import.meta.main) {
-  const [url = '', ledger = '', text = '{}'] = process.argv.slice(2)
-  console.log(JSON.stringify(await carryOut(url, ledger, JSON.parse(text) as Order)))
-  process.disconnect()
+/** What to do, and where. */
+export interface Commission {
+  readonly url: string
+  readonly ledger: string
+  readonly order: Order
 }
 
-async function carryOut(url: string, ledger: string, order: Order): Promise<Report> {
+if (import.meta.main) {
+  process.on('message', (given: Commission | 'go on') => {
+    if (given !== 'go on') void carryOut(given).then((made) => process.send?.(made))
+  })
+}
+
+async function carryOut({ url, ledger, order }: Commission): Promise<Report> {
   const asked: string[] = []
   await using crew = crewOf(url, ledger, order, asked)
   const options = (order.options ?? {}) as never

@@ -1,13 +1,14 @@
 // Real processes over one store in a folder of its own, and every byte that their runs have in it.
+import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openStore } from '../../../src/stores/open-store.ts'
 import { temporaryFolder } from '../../stores/temporary-folder.ts'
-import { bundle } from '../../support/bundle.ts'
+import { bundle, type Bundle } from '../../support/bundle.ts'
 import { bytesOf } from '../verbs/diamond.ts'
-import type { Order, Report } from './process-crew.ts'
+import type { Commission, Order, Report } from './process-crew.ts'
 
 export interface Started {
   /** Resolves when the process waits where it was told to hold. */
@@ -20,8 +21,9 @@ export interface Started {
 
 export interface Stage extends AsyncDisposable {
   readonly url: string
+  /** A process that is told to hold. */
   start(order: Order): Started
-  /** One process, from its start to its end. */
+  /** In another process than this one and the one before. */
   live(order: Order): Promise<Report>
   /** Of every run there is, every line. */
   bytes(): Promise<Map<string, string>>
@@ -29,6 +31,9 @@ export interface Stage extends AsyncDisposable {
   /** The claims that were really filed. */
   filed(): Promise<string[]>
 }
+
+/** The processes that take turns: whatever one has done, the other finds. */
+const standing: ChildProcess[] = []
 
 export async function openStage(kind: 'sqlite' | 'file'): Promise<Stage> {
   const folder = await temporaryFolder()
@@ -38,37 +43,37 @@ export async function openStage(kind: 'sqlite' | 'file'): Promise<Stage> {
   const children: ChildProcess[] = []
 
   function start(order: Order): Started {
-    const child = spawn(process.execPath, [program.file, url, ledger, JSON.stringify(order)], {
-      env: { ...process.env, ...program.variables },
-      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    })
+    const child = startProcess(program)
     children.push(child)
-    const said = { stdout: '', stderr: '' }
-    child.stdout?.on('data', (chunk: Buffer) => (said.stdout += String(chunk)))
-    child.stderr?.on('data', (chunk: Buffer) => (said.stderr += String(chunk)))
-    const closed = once(child, 'close')
-    const ended = closed.then(() => {
-      if (said.stdout === '') throw new Error(`the process said nothing: ${said.stderr}`)
-      return JSON.parse(said.stdout) as Report
-    })
-    const held = Promise.race([once(child, 'message'), ended.then(fail)]).then(() => undefined)
-    // not everybody waits for both
-    for (const promise of [held, ended]) promise.catch(() => {})
+    const held = once(child, 'message').then(([word]) => assert.equal(word, 'held'))
+    const ended = held.then(() => nextReport(child))
+    ended.catch(() => {})
+    child.send({ url, ledger, order } satisfies Commission)
     return {
       held,
       ended,
       goOn: () => void child.send('go on'),
       async kill() {
         child.kill('SIGKILL')
-        await closed
+        await once(child, 'close')
       },
     }
+  }
+
+  async function live(order: Order): Promise<Report> {
+    const child = standing.length < 2 ? startProcess(program) : (standing.shift() as ChildProcess)
+    standing.push(child)
+    child.channel?.ref()
+    child.send({ url, ledger, order } satisfies Commission)
+    const report = await nextReport(child)
+    child.channel?.unref()
+    return report
   }
 
   return {
     url,
     start,
-    live: (order) => start(order).ended,
+    live,
     async bytes() {
       const store = await openStore(url)
       try {
@@ -97,6 +102,24 @@ export async function openStage(kind: 'sqlite' | 'file'): Promise<Stage> {
   }
 }
 
-function fail(report: Report): never {
-  throw new Error(`the process ended without having been held: ${JSON.stringify(report)}`)
+function startProcess({ file, variables }: Bundle): ChildProcess {
+  const child = spawn(process.execPath, [file], {
+    env: { ...process.env, ...variables },
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+  // ends with this process
+  child.unref()
+  return child
+}
+
+async function nextReport(child: ChildProcess): Promise<Report> {
+  const over = new AbortController()
+  const gone = once(child, 'close', over).then(() => assert.fail('the process ended before it said what came of it'))
+  try {
+    const [report] = (await Promise.race([once(child, 'message', over), gone])) as [Report]
+    return report
+  } finally {
+    over.abort()
+    gone.catch(() => {})
+  }
 }

@@ -55,7 +55,7 @@ describe('what JSON would silently make nothing of', () => {
   ] as const) {
     test(`fails a task that gives ${found}, with its place`, async () => {
       const job = new Task({ name: 'count', effect: 'read', run: () => ({ rows: [value] }) as never })
-      const error = await refusal(() => new Crew({ tasks: [job] }).kickoff())
+      const error = await refusal(() => new Crew({ tasks: [job], store: memoryStore() }).kickoff())
       assert.equal(error.code, 'TASK_FAILED')
       assert.match(
         error.message,
