@@ -65,12 +65,12 @@ export function guess(word: string, candidates: readonly string[]): string {
 
 /** The candidate that a typing mistake most likely meant. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
-  const scored = candidates.map((candidate) => ({
-    candidate,
-    distance: distance(word.toLowerCase(), candidate.toLowerCase()),
-  }))
-  const best = scored.toSorted((a, b) => a.distance - b.distance)[0]
   const most = word.length < 4 ? 1 : Math.max(2, Math.floor(word.length / 3))
+  // one whose length differs by more cannot be nearer
+  const [best] = candidates
+    .filter((candidate) => Math.abs(candidate.length - word.length) <= most)
+    .map((candidate) => ({ candidate, distance: distance(word.toLowerCase(), candidate.toLowerCase()) }))
+    .toSorted((a, b) => a.distance - b.distance)
   if (best && best.distance <= most && best.distance < word.length) return best.candidate
   // the beginning of a longer word: maxAge for maxAgeSeconds
   return candidates.find((candidate) => word.length > 3 && candidate.startsWith(word))
