@@ -56,6 +56,8 @@ async function run({ name, files }: Group): Promise<void> {
     stdio: ['ignore', 'pipe', 'pipe'],
     // a test that never ends must not keep to itself what has failed before
     timeout: (full ? 20 : 10) * 60_000,
+    // one that spins hears no other signal
+    killSignal: 'SIGKILL',
   })
   let said = ''
   for (const stream of [child.stdout, child.stderr])
