@@ -9,7 +9,7 @@ import { optionRows, withOptionTables } from '../scripts/option-tables.ts'
 import { purposes } from '../src/next.ts'
 import { runViewStatuses, taskViewStatuses } from '../src/runs/status.ts'
 
-const pages = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', ...globSync('docs/**/*.md')]
+const pages = [...globSync('*.md'), 'llms.txt', ...globSync('docs/**/*.md')]
 const textOf = (file: string): string => readFileSync(file, 'utf8')
 
 test('the page of errors says what the table of codes says', () => {
@@ -110,6 +110,16 @@ test('every place within a page that a link names is a heading there', () => {
     }),
   )
   assert.deepEqual(broken, [])
+})
+
+test('llms.txt leads to every guide and every page of the reference', () => {
+  const page = textOf('llms.txt')
+  const meant = globSync('docs/{guides,reference}/*.md')
+  assert.ok(meant.length > 0)
+  assert.deepEqual(
+    meant.filter((file) => !page.includes(`](${file})`)),
+    [],
+  )
 })
 
 test('every ts block of the docs compiles', () => {

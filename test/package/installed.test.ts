@@ -28,7 +28,7 @@ test('installs at most 20 packages and 40 MB', async () => {
 })
 
 test('holds JavaScript, declarations, templates and what people read: no sources, no source maps, no tests', () => {
-  const expected = /^(dist\/.+\.(js|d\.ts)|docs\/.+\.md|package\.json|[A-Z]+\.md|LICENSE)$/
+  const expected = /^(dist\/.+\.(js|d\.ts)|docs\/.+\.(md|svg)|package\.json|[A-Z_]+\.md|LICENSE|llms\.txt)$/
   assert.deepEqual(
     installed.files
       .filter((file) => !file.startsWith('templates/'))
