@@ -12,17 +12,13 @@ export function serially(): Queue {
   }
 }
 
-export interface Queues {
-  /** The queue of this name; those of other names do not wait for it. */
-  <Result>(name: string, work: () => Promise<Result>): Promise<Result>
-  /** Resolves when no work is in progress under this name. */
-  idle(name: string): Promise<void>
-}
+/** The queue of a name; those of other names do not wait for it. */
+export type Queues = <Result>(name: string, work: () => Promise<Result>) => Promise<Result>
 
 /** As many queues as there are names. One that has run empty is forgotten. */
 export function seriallyByName(): Queues {
   const last = new Map<string, Promise<void>>()
-  const add = <Result>(name: string, work: () => Promise<Result>): Promise<Result> => {
+  return (name, work) => {
     const mine = (last.get(name) ?? Promise.resolve()).then(work)
     const over = mine.then(forget, forget)
     last.set(name, over)
@@ -31,5 +27,4 @@ export function seriallyByName(): Queues {
     }
     return mine
   }
-  return Object.assign(add, { idle: async (name: string) => last.get(name) })
 }

@@ -27,19 +27,18 @@ test('a piece that fails fails nobody else', async () => {
   assert.equal(await next, 'fine')
 })
 
-test('queues of different names do not wait for one another, and one that ran empty is idle', async () => {
+test('queues of different names do not wait for one another, those of one name do', async () => {
   const queues = seriallyByName()
   const { promise, resolve } = Promise.withResolvers<string>()
   const held = queues('a', () => promise)
   assert.equal(await queues('b', async () => 'b'), 'b')
-  let idle = false
-  const waiting = queues.idle('a').then(() => (idle = true))
+  let began = false
+  const waiting = queues('a', async () => (began = true))
   await later()
-  assert.equal(idle, false)
+  assert.equal(began, false)
   resolve('a')
   assert.equal(await held, 'a')
-  await waiting
-  assert.equal(idle, true)
+  assert.equal(await waiting, true)
 })
 
 test('an object without its undefined fields has no such keys', () => {

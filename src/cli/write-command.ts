@@ -14,7 +14,10 @@ export type CommandNext =
 export const seeTasks: CommandNext = { act: 'command', to: 'see them', words: ['tasks'] }
 
 interface Typed {
+  /** The command's name, and options. */
   readonly words: readonly string[]
+  /** What it is called on. */
+  readonly values?: readonly string[]
   /**
    * Which of this call's options it takes: those of its crew and its store, of its store alone (the default), or none.
    */
@@ -48,14 +51,22 @@ export interface Commands {
 
 export function writeCommands(call: Call): Commands {
   let crewStore: string | undefined
-  const again = (more: readonly string[]): string => [call.runner, ...[...call.words, ...more].map(shellWord)].join(' ')
+  function again(more: readonly string[]): string {
+    const bar = call.words.indexOf('--')
+    const at = bar < 0 ? call.words.length : bar
+    return [call.runner, ...call.words.toSpliced(at, 0, ...more).map(shellWord)].join(' ')
+  }
 
-  function whole({ words, takes = 'store' }: Typed): string {
+  function whole({ words, values = [], takes = 'store' }: Typed): string {
     const [name = '', ...rest] = words
     const crew = takes === 'crew' ? [...fileWords(name, call.file), ...flag('--crew', call.crew)] : []
     // the crew's own file says where its runs are
     const store = takes === 'nothing' ? [] : flag('--store', call.store ?? (takes === 'crew' ? undefined : crewStore))
-    return [call.runner, name, ...rest.map(shellWord), ...crew, ...store].join(' ')
+    const options = [...rest.map(shellWord), ...crew, ...store]
+    const given = values.map(shellWord)
+    // a name that begins with a dash is no option
+    const after = values.some((value) => value.startsWith('-')) ? [...options, '--', ...given] : [...given, ...options]
+    return [call.runner, name, ...after].join(' ')
   }
 
   function command(next: CommandNext): string {
@@ -87,17 +98,18 @@ type Plain = Exclude<Act, 'give' | 'import' | 'fork'>
 
 const typed: { readonly [A in Plain]: (next: Next<A>) => Typed } = {
   resume: ({ runId, changed }) => ({
-    words: ['resume', runId, ...(changed === undefined ? [] : ['--changed', changed])],
+    words: ['resume', ...(changed === undefined ? [] : ['--changed', changed])],
+    values: [runId],
     takes: 'crew',
   }),
   replay: ({ runId, task }) => ({ words: ['replay', '--run', runId, '-t', task], takes: 'crew' }),
   refresh: ({ runId }) => ({ words: ['refresh', '--run', runId], takes: 'crew' }),
   // asks at a terminal; with one of the decisions in it, somebody would give that as the answer
-  answer: ({ runId, question }) => ({ words: ['answer', runId, question] }),
-  invalidate: ({ runId, task }) => ({ words: ['invalidate', runId, task] }),
-  cancel: ({ runId }) => ({ words: ['cancel', runId] }),
-  delete: ({ runId }) => ({ words: ['delete', runId] }),
-  show: ({ runId }) => ({ words: ['show', runId] }),
+  answer: ({ runId, question }) => ({ words: ['answer'], values: [runId, question] }),
+  invalidate: ({ runId, task }) => ({ words: ['invalidate'], values: [runId, task] }),
+  cancel: ({ runId }) => ({ words: ['cancel'], values: [runId] }),
+  delete: ({ runId }) => ({ words: ['delete'], values: [runId] }),
+  show: ({ runId }) => ({ words: ['show'], values: [runId] }),
   runs: () => ({ words: ['runs'] }),
   kickoff: () => ({ words: ['run'], takes: 'crew' }),
   backtest: ({ task, id }) => ({ words: ['backtest', '-t', task, '--id', id], takes: 'crew' }),

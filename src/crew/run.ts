@@ -10,6 +10,7 @@ import type { InboxMessage } from '../engine/people/inbox.ts'
 import { answerQuestion, tell } from '../engine/people/tell.ts'
 import { costOfRun } from '../engine/plan/estimate.ts'
 import { readRun } from '../engine/read/read-run.ts'
+import { summaryOf } from '../engine/read/row-summary.ts'
 import { checkRunId } from '../engine/read/run-id.ts'
 import { ofOtherCrew, runNotFound } from '../engine/read/run-not-found.ts'
 import { executeRun } from '../engine/run/execute-run.ts'
@@ -90,7 +91,8 @@ export class Run<T extends Tasks = Tasks> {
    * it, in whatever process, it is waited for. RUN_ABANDONED when it has not ended and nobody executes it.
    */
   async result(): Promise<RunResult<T>> {
-    const result = this.#here?.result ?? storedResult(await this.#own(), this.#crew, this.id)
+    const here = this.#here ?? (await this.#left())
+    const result = here?.result ?? storedResult(await this.#own(), this.#crew, this.id)
     return (await result) as unknown as RunResult<T>
   }
 
@@ -242,13 +244,24 @@ export class Run<T extends Tasks = Tasks> {
 
   /** The run in the hands of this crew, in this process. */
   get #here(): UnderWay | undefined {
-    return this.#started ?? this.#open.underWay.get(this.id)
+    return this.#open.underWay.get(this.id)
+  }
+
+  /** The life that this handle was given for, if it is over and the run has had no other since. */
+  async #left(): Promise<UnderWay | undefined> {
+    if (!this.#started) return undefined
+    const { state, engine } = this.#started
+    const row = await engine.store.row(this.id)
+    const isLast = row && summaryOf(row).lives <= state.lives && row.updatedAt <= state.updatedAt
+    return isLast ? this.#started : undefined
   }
 
   #follow(after: number): AsyncIterableIterator<RunEvent> {
     const here = this.#here
     if (here) return followLive(here.engine, this.id, { after, until: here.result })
     return lazily(async () => {
+      const left = await this.#left()
+      if (left) return followLive(left.engine, this.id, { after, until: left.result })
       const { engine } = await this.#atRest()
       return follow(engine, this.id, { after })
     })

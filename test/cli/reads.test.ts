@@ -13,7 +13,7 @@ const opened = await sqliteStore('runs.db')
 const store = new Proxy(opened, {
   get(target, key) {
     const member = Reflect.get(target, key, target)
-    if (key === 'read') return (run, after) => (appendFileSync('reads.txt', run + '\\n'), target.read(run, after))
+    if (key === 'read') return (run, after) => (after === undefined && appendFileSync('reads.txt', run + '\\n'), target.read(run, after))
     return typeof member === 'function' ? member.bind(target) : member
   },
 })

@@ -43,6 +43,11 @@ const table: readonly (readonly [next: Next, call: string, command: string])[] =
     `have it done again with crew.run('r').invalidate('note')`,
     'invalidate r note STORE',
   ],
+  [
+    { act: 'answer', runId: 'r', question: '-a/q1', decisions: ['fail'] },
+    `answer with crew.run('r').answer('-a/q1', { decision: 'fail' })`,
+    'answer STORE -- r -a/q1',
+  ],
   [{ act: 'cancel', runId: 'r' }, `end it with crew.run('r').cancel()`, 'cancel r STORE'],
   [{ act: 'delete', runId: 'r' }, `delete that run with crew.run('r').delete()`, 'delete r STORE'],
   [{ act: 'show', runId: 'r' }, `look at it with crew.run('r').view()`, 'show r STORE'],
@@ -84,6 +89,11 @@ test('the store that the crew names is told to commands that do not load the cre
   const given = writeCommands({ ...place, store: 'file:other' })
   given.keptIn('sqlite:elsewhere.db')
   assert.equal(given.command({ act: 'show', runId: 'r' }), 'npx reprise show r --store file:other')
+})
+
+test('what is added to the same command stands before the words that are no options', () => {
+  const commands = writeCommands({ ...call, words: ['run', '--', '-x.ts'] })
+  assert.equal(commands.command({ act: 'give', inputs: ['who'] }), 'npx reprise run --input who=value -- -x.ts')
 })
 
 test('a file has to be put in only where no usual place has one', async () => {

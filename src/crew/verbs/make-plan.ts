@@ -4,9 +4,10 @@ import { withEstimates } from '../../engine/plan/estimate.ts'
 import { planKickoff, planResume } from '../../engine/plan/plan-run.ts'
 import { readRun } from '../../engine/read/read-run.ts'
 import { checkResumable } from '../../engine/run/lifecycle.ts'
-import { RepriseError } from '../../errors.ts'
+import { messageOf, RepriseError } from '../../errors.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { describe } from '../../options.ts'
+import { redact } from '../../secrets/redact.ts'
 import type { OpenCrew } from '../open-crew.ts'
 import { toPlan, type OnPlan, type Plan } from '../result/plan.ts'
 import { checkBefore, isOpen } from '../given/check-before.ts'
@@ -66,12 +67,24 @@ export async function planOfResume(
   return toPlan(crew, { of: 'resume', runId, inputs, tasks, through, warnings: [] })
 }
 
-/** PLAN_REFUSED when the caller says no; OPTION_INVALID when it says neither yes nor no. */
+/** PLAN_REFUSED when the caller says no; OPTION_INVALID when it says neither yes nor no; CALLBACK_FAILED. */
 export async function confirm(onPlan: OnPlan, shown: Plan): Promise<void> {
-  const said: unknown = await onPlan(shown)
+  const said = await askedOf(onPlan, shown)
   if (said === true) return
   // a forgotten return must not pass for a no
   if (said !== false)
     throw new RepriseError('OPTION_INVALID', `onPlan gave ${describe(said)}; it must give true or false`)
   throw new RepriseError('PLAN_REFUSED', 'onPlan said no to the plan; nothing was done', { runId: shown.runId })
+}
+
+async function askedOf(onPlan: OnPlan, shown: Plan): Promise<unknown> {
+  try {
+    return await onPlan(shown)
+  } catch (error) {
+    if (RepriseError.isInstance(error)) throw error
+    throw new RepriseError('CALLBACK_FAILED', `onPlan threw: ${redact(messageOf(error))}`, {
+      runId: shown.runId,
+      cause: error,
+    })
+  }
 }

@@ -71,8 +71,9 @@ async function planTogether(
   }
 }
 
-/** Told by its row: whoever executes a run or takes it up changes that. */
-async function hasMoved(engine: Engine, { run, updatedAt }: RunState): Promise<boolean> {
-  const row = await engine.store.row(run)
-  return !row || row.updatedAt > updatedAt || (await executorOf(engine, run)) !== undefined
+/** Told by its journal: a step changes nothing else. */
+async function hasMoved(engine: Engine, { run, seq }: RunState): Promise<boolean> {
+  if ((await executorOf(engine, run)) !== undefined || !(await engine.store.row(run))) return true
+  for await (const _ of engine.store.read(run, seq)) return true
+  return false
 }

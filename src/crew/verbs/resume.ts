@@ -1,6 +1,7 @@
 // Going on with a run that is there: one that is named, the latest unfinished one, or the one that the same call has
 // made before.
 import type { CrewDefinition, Engine, ExecuteOptions } from '../../engine/definition.ts'
+import { recordLate } from '../../engine/people/tell.ts'
 import { resumeRun } from '../../engine/run/lifecycle.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { engineFor, type Begun, type OpenCrew } from '../open-crew.ts'
@@ -45,5 +46,11 @@ export async function takeUp(
     if (onPlan) await confirm(onPlan, await planOfResume(engine, crew, state, choices))
     announce(crew, run, done ? 'completed before' : `resume, life ${state.lives + 1}`)
   }
-  return { engine, taken: await resumeRun(engine, crew, run, inspect, choices.budget), choices }
+  try {
+    return { engine, taken: await resumeRun(engine, crew, run, inspect, choices.budget), choices }
+  } catch (error) {
+    // onPlan may have thought for long
+    if (onPlan) await recordLate(engine, run)
+    throw error
+  }
 }

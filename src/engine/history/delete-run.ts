@@ -4,7 +4,7 @@ import { RepriseError } from '../../errors.ts'
 import { rootRun, worksFor } from '../../journal/paths.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import type { Engine } from '../definition.ts'
-import { reserve, whenNotBriefly } from '../lease/held-here.ts'
+import { reserveInTurn } from '../lease/held-here.ts'
 import { runNotFound } from '../read/run-not-found.ts'
 import { allRows } from './all-rows.ts'
 
@@ -26,8 +26,7 @@ export async function deleteRun(engine: Engine, run: string): Promise<void> {
 
 async function remove(engine: Engine, run: string): Promise<void> {
   // the answer of a person that is being recorded keeps nobody waiting for long
-  await whenNotBriefly(engine, run)
-  const free = reserve(engine, run)
+  const free = await reserveInTurn(engine, run)
   try {
     await engine.store.delete(run)
   } finally {

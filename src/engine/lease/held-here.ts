@@ -9,7 +9,7 @@ const heldHere = new Set<string>()
 
 /**
  * RUN_HELD when this process executes the run already. Call it before the lease is taken; call the result when the work
- * is over.
+ * is over, as often as is convenient: by then somebody else may have reserved the run.
  */
 export function reserve(engine: Engine, run: string): () => void {
   const name = runHere(engine, run)
@@ -18,7 +18,11 @@ export function reserve(engine: Engine, run: string): () => void {
     throw new RepriseError('RUN_HELD', words, { runId: run, next: { act: 'show', runId: run } })
   }
   heldHere.add(name)
-  return () => void heldHere.delete(name)
+  let mine = true
+  return () => {
+    if (mine) heldHere.delete(name)
+    mine = false
+  }
 }
 
 /** Who executes a run now. A lease that this process holds for a run that it isn't executing is a leftover. */
@@ -30,13 +34,14 @@ export async function executorOf(engine: Engine, run: string): Promise<Owner | u
 
 const brief = seriallyByName()
 
-/** Short work on a run: one piece after another, and resumes wait for it instead of being refused. */
+/** Short work on a run: one piece after another, and whoever reserves the run in its turn waits for it. */
 export function briefly(engine: Engine, run: string, work: () => Promise<void>): Promise<void> {
   return brief(runHere(engine, run), work)
 }
 
-export function whenNotBriefly(engine: Engine, run: string): Promise<void> {
-  return brief.idle(runHere(engine, run))
+/** As `reserve`, but waits for short work, such as an answer that is being recorded, instead of being refused. */
+export function reserveInTurn(engine: Engine, run: string): Promise<() => void> {
+  return brief(runHere(engine, run), async () => reserve(engine, run))
 }
 
 /** A name for a run that no run of another store has. */

@@ -56,6 +56,7 @@ export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: Mom
     if (!controller.signal.aborted) controller.abort(reason)
   }
   let broken: RepriseError | undefined
+  let released: RepriseError | undefined
   const fail = (error: unknown): void => {
     broken ??= RepriseError.isInstance(error) ? error : storeFailed(lease.run, error)
     letGo(broken)
@@ -87,11 +88,15 @@ export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: Mom
   const flush = async (): Promise<void> => {
     while (waiting.length > 0) {
       const group = nextGroup()
+      const refusal = broken ?? released
+      if (refusal) {
+        for (const item of group) item.reject(refusal)
+        continue
+      }
       const end = group[0]?.isEnd ? group[0] : undefined
       const before = end && { state: { ...state }, prev, marked }
       const written: Waiting[] = []
       try {
-        if (broken) throw broken
         const after = state.seq
         const encoded: EncodedEntry[] = []
         for (const item of group) {
@@ -159,10 +164,12 @@ export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: Mom
     stop: letGo,
     async release() {
       keeper.stop()
-      await writing
-      letGo(new RepriseError('RUN_ENDED', `run ${lease.run} is no longer executed here`, { runId: lease.run }))
-      // the result of the run is on disk; a lease that cannot be released expires
-      if (!broken) await store.release(lease).catch(() => undefined)
+      for (let last = writing; last; last = writing) await last
+      // from here on nothing is put into the state that would not be on disk
+      released = new RepriseError('RUN_ENDED', `run ${lease.run} is no longer executed here`, { runId: lease.run })
+      letGo(released)
+      // what there is of the run is on disk; a lease that cannot be released expires
+      if (broken?.code !== 'LEASE_LOST') await store.release(lease).catch(() => undefined)
     },
   }
 }

@@ -75,6 +75,21 @@ export async function cancelChildren(engine: Engine, state: RunState): Promise<v
 }
 
 /**
+ * A message posted while the lease was held could not be recorded by its sender, who relies on the holder: to be called
+ * by a holder that has given it back. Whether there was one.
+ */
+export async function recordLate(engine: Engine, run: string): Promise<boolean> {
+  try {
+    if ((await engine.store.inbox(run)).length === 0) return false
+    await recordMessages(engine, run)
+    return true
+  } catch {
+    // whoever takes the run up next reads its inbox
+    return false
+  }
+}
+
+/**
  * Takes the lease, if it is free, just to record what is in the inbox. RUN_ENDED when the message `posted` came after
  * the run's end.
  */

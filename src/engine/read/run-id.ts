@@ -11,21 +11,24 @@ export function checkRunId(id: unknown): string {
     // the rest of the id is ours: the names of tasks that are crews
     rootRun(id).length <= 200 &&
     !id.startsWith('-') &&
-    !/[\u0000-\u001f\u007f]/.test(id) &&
+    // a terminal is not sent these, so the id that it shows would be another one
+    !/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/.test(id) &&
     id.isWellFormed()
   if (fine) return id
   throw new RepriseError(
     'OPTION_INVALID',
-    `the run id is ${describe(id)}; give a text of 1 to 200 characters that does not begin with - and has no control characters`,
+    `the run id is ${describe(id)}; give a text of 1 to 200 characters that does not begin with - and has no control characters or marks of direction`,
   )
 }
 
 /**
- * The id of a new run: any text of up to 200 characters, except one in the form of the run of a task that is a crew.
- * OPTION_INVALID.
+ * The id of a new run: any text of up to 200 characters, except one in the form of the run of a task that is a crew,
+ * and the word that commands take for the latest run. OPTION_INVALID.
  */
 export function checkNewRunId(id: unknown): string {
   const fine = checkRunId(id)
+  if (fine === 'latest')
+    throw new RepriseError('OPTION_INVALID', 'the run id is "latest", which means the latest run; give another one')
   const caller = callerOf(fine)
   if (caller === undefined) return fine
   throw new RepriseError(

@@ -6,7 +6,7 @@ import type { RunState } from '../../journal/state/state.ts'
 import { redact } from '../../secrets/redact.ts'
 import type { Life } from '../life.ts'
 import { runCancelled } from '../people/inbox.ts'
-import { cancelChildren, recordMessages } from '../people/tell.ts'
+import { cancelChildren, recordLate } from '../people/tell.ts'
 import { readRun } from '../read/read-run.ts'
 
 /** The reason of a hold that ends without failing the run: Ctrl-C, or the caller's signal. */
@@ -26,7 +26,7 @@ export async function endRun(
     await watching
     if (isCancelled(life.signal.reason)) await cancelChildren(life.engine, life.state)
   }
-  const state = await recordLate(life)
+  const state = await withLate(life)
   // read back, since the hold's own state may be ahead of the journal when the store failed
   if (state.status === 'cancelled' && (state !== life.state || !failed)) throw runCancelled(state.run)
   if (failed) throw failed
@@ -72,20 +72,14 @@ async function recordFailure(life: Life, error: unknown): Promise<RepriseError> 
   return new RepriseError(code, reason, details)
 }
 
-/**
- * A message posted while the lease was still held could not be recorded by its sender, who relies on the holder.
- * Returns the state after that.
- */
-async function recordLate({ engine, state }: Life): Promise<RunState> {
+/** The state with the messages that came while the lease was still held. */
+async function withLate({ engine, state }: Life): Promise<RunState> {
   if (state.status !== 'suspended' && state.status !== 'failed') return state
-  const messages = await engine.store.inbox(state.run).catch(() => [])
-  if (messages.length === 0) return state
-  try {
-    await recordMessages(engine, state.run)
-    return (await readRun(engine.store, state.run)).state
-  } catch {
-    return state
-  }
+  if (!(await recordLate(engine, state.run))) return state
+  return readRun(engine.store, state.run).then(
+    (read) => read.state,
+    () => state,
+  )
 }
 
 function isCancelled(reason: unknown): boolean {

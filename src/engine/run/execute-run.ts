@@ -99,6 +99,10 @@ async function executeTasks(life: Life): Promise<NewEntry> {
         if (answered.length === 0 && state.seq === seq) break
       }
     }
+  } catch (error) {
+    // the tasks in progress stop before their next step
+    life.failure ??= { error }
+    throw error
   } finally {
     await Promise.allSettled(running.values())
   }

@@ -11,7 +11,7 @@ import { callerOf } from '../../journal/paths.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
 import type { CrewDefinition, Engine, Inputs } from '../definition.ts'
 import { fileBlobs } from '../read/run-files.ts'
-import { reserve, whenNotBriefly } from '../lease/held-here.ts'
+import { reserve, reserveInTurn } from '../lease/held-here.ts'
 import { openHold, toBatch, type Hold } from '../lease/hold.ts'
 import { runCancelled } from '../people/inbox.ts'
 import { momentOf } from '../lease/lease-keeper.ts'
@@ -118,8 +118,7 @@ export async function resumeRun(
       return { is: 'rest', state }
     }
   }
-  await whenNotBriefly(engine, run)
-  const free = reserve(engine, run)
+  const free = await reserveInTurn(engine, run)
   let hold: Hold | undefined
   try {
     const since = momentOf(world)

@@ -31,12 +31,14 @@ export function childOf(state: RunState, task: string): Child | undefined {
 /** Returns undefined for a run that was never created, or was deleted. */
 export type ReadChild = (run: string) => Promise<RunState | undefined>
 
-/** Reads each run at most once, and none that is known. */
+/** Reads each run at most once, and none that is known; but one that waits for people may have been answered since. */
 export function readOnce(store: Store, known: ReadonlyMap<string, RunState> = new Map()): ReadChild {
   const reads = new Map<string, Promise<RunState | undefined>>()
   return async (run) => {
     const there = known.get(run)
-    if (there) return there
+    if (there && there.status !== 'suspended') return there
+    const row = there && (await store.row(run))
+    if (row && summaryOf(row).questions === openQuestions(there).length) return there
     const read = reads.get(run) ?? readIfThere(store, run)
     reads.set(run, read)
     return read

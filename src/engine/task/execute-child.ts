@@ -99,7 +99,11 @@ async function advance(
       })
   const taken = made
     ? ({ is: 'held', hold: made } as const)
-    : await resumeRun(engine, child.crew, run, (found) => checkOwn(state.run, attempt, found))
+    : await resumeRun(engine, child.crew, run, (found) => checkOwn(state.run, attempt, found)).catch(
+        (error: unknown) => {
+          throw life.signal.aborted ? error : ifCancelled(state.run, attempt, error)
+        },
+      )
   if (taken.is === 'rest') return taken.state
   const asked = { task: task.name, path: attempt.path, run }
   const { onQuestion: ask } = life.options
@@ -128,4 +132,11 @@ function checkOwn(run: string, attempt: AttemptState, found: RunState): void {
   const words = `run ${found.run} is not the work of ${attempt.path} of run ${run}, although it has that name`
   const next = { act: 'invalidate', runId: run, task: taskOf(attempt.path) } as const
   throw new RepriseError('RUN_EXISTS', words, { runId: found.run, next })
+}
+
+/** Somebody cancelled the run of the task alone: the run that waits for it can only have it done again. */
+function ifCancelled(run: string, { path, child }: AttemptState, error: unknown): unknown {
+  if (!RepriseError.isInstance(error) || error.code !== 'RUN_CANCELLED') return error
+  const next = { act: 'invalidate', runId: run, task: taskOf(path) } as const
+  return new RepriseError('TASK_FAILED', `its run ${child} was cancelled`, { runId: run, next, cause: error })
 }

@@ -278,6 +278,13 @@ const calls: readonly (readonly [what: string, call: (crew: Crew) => unknown, co
     'OPTION_INVALID',
     /status is null; give '/,
   ],
+  [
+    'a run id that means the latest',
+    (crew) => crew.kickoff({ id: 'latest' }),
+    'OPTION_INVALID',
+    /the run id is "latest"/,
+  ],
+  ['a run id that turns a text', (crew) => crew.kickoff({ id: 'a\u202eb' }), 'OPTION_INVALID', /the run id is "a.b"/],
   ['a blank run id', (crew) => crew.kickoff({ id: '  ' }), 'OPTION_INVALID', /the run id is "  "/],
   [
     'null for the options of a plan',
