@@ -11,20 +11,11 @@ export interface Environment {
   readonly store: string | undefined
   /** REPRISE_LEASE_SECONDS. Reading it throws OPTION_INVALID when it is not a positive number. */
   readonly leaseSeconds: number | undefined
-  readonly openaiKey: string | undefined
-  readonly openaiBaseUrl: string | undefined
-  readonly anthropicKey: string | undefined
-  readonly anthropicBaseUrl: string | undefined
-  /** GOOGLE_GENERATIVE_AI_API_KEY, else GEMINI_API_KEY. */
-  readonly googleKey: string | undefined
-  readonly ollamaBaseUrl: string | undefined
   /** TERM=dumb: a terminal on which lines cannot be changed once they are printed. */
   readonly dumbTerminal: boolean
   /** npm_lifecycle_event: the script of a package.json that npm runs. */
   readonly npmScript: string | undefined
 }
-
-const keyVariables = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY']
 
 /** What the environment says now. An empty variable counts as not set. */
 export function environment(): Environment {
@@ -35,25 +26,18 @@ export function environment(): Environment {
     get leaseSeconds() {
       return positiveNumber('REPRISE_LEASE_SECONDS')
     },
-    openaiKey: read('OPENAI_API_KEY'),
-    openaiBaseUrl: read('OPENAI_BASE_URL'),
-    anthropicKey: read('ANTHROPIC_API_KEY'),
-    anthropicBaseUrl: read('ANTHROPIC_BASE_URL'),
-    googleKey: read('GOOGLE_GENERATIVE_AI_API_KEY') ?? read('GEMINI_API_KEY'),
-    ollamaBaseUrl: read('OLLAMA_BASE_URL'),
     dumbTerminal: read('TERM') === 'dumb',
     npmScript: read('npm_lifecycle_event'),
   }
 }
 
-/** Which of the variables that hold a provider's key are set. */
-export function keysSet(): readonly { readonly name: string; readonly set: boolean }[] {
-  return keyVariables.map((name) => ({ name, set: read(name) !== undefined }))
-}
-
-/** Those of them whose value cannot be sent in a request. */
-export function keysUnfit(): readonly string[] {
-  return keyVariables.filter((name) => /[^\x21-\x7e]/.test(read(name) ?? ''))
+/** The first of these variables that is set. Providers of models name theirs in their table. */
+export function firstSet(names: readonly string[]): { readonly name: string; readonly value: string } | undefined {
+  for (const name of names) {
+    const value = read(name)
+    if (value !== undefined) return { name, value }
+  }
+  return undefined
 }
 
 /**
@@ -61,18 +45,23 @@ export function keysUnfit(): readonly string[] {
  * reads.
  */
 export function secrets(): readonly string[] {
-  const others = Object.keys(process.env).filter((name) => keyNames.test(name) && !keyVariables.includes(name))
-  const long = others.map(read).filter((value) => value !== undefined && value.length >= 12 && !value.startsWith('/'))
-  return [...keyVariables.map(read), ...long].filter((value) => value !== undefined)
+  return Object.keys(process.env).flatMap((name) => {
+    const value = keyNames.test(name) ? read(name) : undefined
+    if (value === undefined) return []
+    // under the other names a short value is a word, and a path says where the secret is
+    return name.endsWith('_API_KEY') || (value.length >= 12 && !value.startsWith('/')) ? [value] : []
+  })
 }
-/** GROQ_API_KEY, GITHUB_TOKEN, AWS_SECRET_ACCESS_KEY, DB_PASSWORD */
-const keyNames = /(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|SECRET_KEY|PRIVATE_KEY)$/
+/** GROQ_API_KEY, GITHUB_TOKEN, AWS_SECRET_ACCESS_KEY, DB_PASSWORD, AWS_BEARER_TOKEN_BEDROCK */
+const keyNames = /(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|SECRET_KEY|PRIVATE_KEY|BEARER_TOKEN_[A-Z]+)$/
 
 /** Variables that may contain a credential, such as a password or a key in the query. */
 export function addresses(): readonly string[] {
-  const names = ['OPENAI_BASE_URL', 'ANTHROPIC_BASE_URL', 'OLLAMA_BASE_URL', 'REPRISE_STORE']
+  const names = Object.keys(process.env).filter((name) => addressNames.test(name))
   return names.map(read).filter((value) => value !== undefined)
 }
+/** MISTRAL_BASE_URL, OPENAI_API_BASE, AZURE_OPENAI_ENDPOINT, AWS_ENDPOINT_URL_BEDROCK_RUNTIME */
+const addressNames = /_(BASE_URL|API_BASE|API_URL|ENDPOINT)$|^AWS_ENDPOINT_URL|^REPRISE_STORE$/
 
 /** What a program that Reprise starts is given: enough to find commands and its home, but no key. */
 export function plainVariables(): { readonly [name: string]: string } {

@@ -30,7 +30,10 @@ export const errorCodes = {
   MCP_FAILED: { retry: true, meaning: 'an MCP server could not be started or reached, or did not list its tools' },
   MODEL_FAILED: { retry: true, meaning: 'a model call failed after all its tries' },
   MODEL_INVALID: { retry: false, meaning: 'a model id names no provider that is known or installed' },
-  MODEL_KEY_MISSING: { retry: false, meaning: 'the API key of a provider is not set' },
+  MODEL_KEY_MISSING: {
+    retry: false,
+    meaning: 'the API key of a provider, or another variable that it needs, is not set',
+  },
   OPTION_INVALID: { retry: false, meaning: 'an option has a value that it does not take' },
   OPTION_UNKNOWN: { retry: false, meaning: 'an options object has a name that does not exist' },
   OUTCOME_UNKNOWN: {

@@ -1,9 +1,10 @@
 // What tokens cost in US dollars. A user's own price comes first, then the data of a package that is loaded when first
 // needed and never uses the network. An unknown price is undefined and never 0: a budget must not mistake a model
 // without a price for a free one. A price that might belong to something else counts as unknown.
-import { environment } from '../environment.ts'
 import type { Usage } from '../journal/entries.ts'
 import { givenPrice, type Price, type Prices } from './prices.ts'
+import { isElsewhere } from './resolve/provider-access.ts'
+import { findProvider } from './resolve/providers.ts'
 
 export interface CostOptions {
   /** The user's own, as `pricesCheck` keeps them; an entry wins over the built-in data. */
@@ -11,19 +12,6 @@ export interface CostOptions {
   /** When the tokens were used, since prices change. Now, when left out. A user's own price has no date. */
   readonly at?: Date | undefined
 }
-
-// As `modelName` writes a provider, and as the package does. The package itself would also mistake `my-openai-proxy`
-// for OpenAI.
-const providers: ReadonlyMap<string, string> = new Map([
-  ['openai', 'openai'],
-  ['anthropic', 'anthropic'],
-  ['google', 'google'],
-  ['mistral', 'mistral'],
-  ['groq', 'groq'],
-  ['deepseek', 'deepseek'],
-  ['cohere', 'cohere'],
-  ['xai', 'x-ai'],
-])
 
 /**
  * The dollars for what one model used; undefined when its price is not known, or the counts can't be priced. Give the
@@ -34,9 +22,12 @@ export async function costOf(model: string, usage: Usage, options: CostOptions =
   const given = givenPrice(model, options.prices)
   if (given !== undefined) return costAt(given, usage)
   const slash = model.indexOf('/')
-  const providerId = providers.get(model.slice(0, slash))
-  if (providerId === undefined || isElsewhere(providerId) || !isPriceable(usage)) return undefined
-  return builtInCost(providerId, model.slice(slash + 1), usage, options.at)
+  const id = model.slice(slash + 1)
+  // by its name alone: the package itself would also mistake `my-openai-proxy` for OpenAI
+  const provider = findProvider(model.slice(0, Math.max(slash, 0)))
+  const prices = provider?.prices
+  if (prices === undefined || prices.only?.test(id) === false || isElsewhere(provider!)) return undefined
+  return isPriceable(usage) ? builtInCost(prices.id, id, usage, options.at) : undefined
 }
 
 /** The sum, which is unknown when one part of it is. */
@@ -59,16 +50,6 @@ function costAt(price: Price, usage: Usage): number | undefined {
 function isPriceable({ calls, input, output, cacheRead = 0, cacheWrite = 0 }: Usage): boolean {
   if (![input, output, cacheRead, cacheWrite].every((count) => Number.isFinite(count) && count >= 0)) return false
   return cacheRead + cacheWrite <= input && (calls === 0 || input + output > 0)
-}
-
-/**
- * Whether a base URL leads to another server than the provider's, which may serve anything under the name of a known
- * model.
- */
-function isElsewhere(providerId: string): boolean {
-  const { openaiBaseUrl, anthropicBaseUrl } = environment()
-  const url = { openai: openaiBaseUrl, anthropic: anthropicBaseUrl }[providerId]
-  return url !== undefined && URL.parse(url)?.hostname !== `api.${providerId}.com`
 }
 
 async function builtInCost(

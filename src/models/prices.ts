@@ -3,6 +3,7 @@
 import { RepriseError } from '../errors.ts'
 import { wrong, type Check } from '../checks.ts'
 import { checkKeys, describe, isRecord } from '../options.ts'
+import { readModelName } from './resolve/model-names.ts'
 import { findProvider } from './resolve/providers.ts'
 
 /** In US dollars per million tokens. Cached tokens without a price of their own cost what other input costs. */
@@ -42,8 +43,13 @@ export const pricesCheck: Check<Prices> = {
   expected: `an object of models, such as { 'openai/gpt-5-mini': ${example} }`,
   read(what, value) {
     if (!isRecord(value)) throw wrong(what, value, pricesCheck.expected)
-    return Object.fromEntries(Object.entries(value).map(([model, price]) => [model, checkPrice(model, price)]))
+    return Object.fromEntries(Object.entries(value).map(([model, price]) => [keyOf(model), checkPrice(model, price)]))
   },
+}
+
+/** `gemini/…` is `google/…`; a model alone stays alone, since it is that model of every provider. */
+function keyOf(model: string): string {
+  return model.includes('/') ? (readModelName(model)?.name ?? model) : model
 }
 
 function checkPrice(model: string, price: unknown): Price {

@@ -4,7 +4,6 @@ import type { LanguageModelMiddleware, LanguageModelUsage, Output, ToolSet } fro
 import type { Usage } from '../journal/entries.ts'
 import { isNestedDeeper, nestingLimit, type Json } from '../journal/json.ts'
 import type { ModelReply, ModelRequest } from './call-model.ts'
-import { fitsStrictMode } from '../schema/json-schema.ts'
 import { redact } from '../secrets/redact.ts'
 import { toModelMessages, toReplyParts } from './messages.ts'
 import { timeoutError } from './model-failure.ts'
@@ -26,13 +25,12 @@ export async function tryOnce(
   for (const { name, description, schema } of request.tools) {
     tools[name] = { description, inputSchema: jsonSchema(schema as Parameters<typeof jsonSchema>[0]) }
   }
-  const strict = output === undefined || fitsStrictMode(output)
   const result = await withDeadline(request.signal, timeoutMs, (abortSignal) =>
     generateText({
       ...modelSettings(settings),
       model: wrapLanguageModel({ model: resolved.model, middleware: middleware(request, hearing) }),
       messages: toModelMessages(messages, request.files),
-      providerOptions: providerOptions(resolved.model.provider, settings, strict),
+      providerOptions: providerOptions(resolved.model.provider, settings, output),
       maxRetries: 0,
       abortSignal,
       ...(instructions !== '' && { instructions }),

@@ -137,6 +137,9 @@ describe('reprise create', { concurrency: 4 }, () => {
       await readFile(join(folder.path, 'a/.env'), 'utf8'),
       /^REPRISE_MODEL=anthropic\/claude-x\nANTHROPIC_API_KEY=\n$/m,
     )
+    const azure = await reprise(folder.path, ['create', 'c', '--model', 'azure/mine'])
+    assert.match(azure.stderr, /npm start +# with AZURE_API_KEY and AZURE_RESOURCE_NAME in \.env\n$/)
+    assert.match(await readFile(join(folder.path, 'c/.env'), 'utf8'), /^AZURE_API_KEY=\nAZURE_RESOURCE_NAME=\n$/m)
     const ollama = await reprise(folder.path, ['create', 'b', '--model', 'ollama/qwen3:8b'])
     assert.match(ollama.stderr, /npm start +# with ollama\/qwen3:8b\n$/)
     assert.doesNotMatch(await readFile(join(folder.path, 'b/.env.example'), 'utf8'), /KEY/)
@@ -231,10 +234,10 @@ test('a name is one that npm takes, of one folder; a bad one is named, with the 
   }
 })
 
-test('a model is provider/model in one word', () => {
-  for (const good of ['openai/gpt-5-mini', 'ollama/qwen3:8b', 'google/models/x'])
+test('a model names a provider that Reprise knows, in one word', () => {
+  for (const good of ['openai/gpt-5-mini', 'gpt-4o', 'ollama/qwen3:8b', 'google/models/x'])
     assert.equal(checkModelName(good), good)
-  for (const bad of ['gpt-5-mini', 'nobody/x', 'openai/', 'openai/x\nOPENAI_API_KEY=y', 'openai/x #y']) {
+  for (const bad of ['house-model', 'nobody/x', 'openai/', 'openai/x\nOPENAI_API_KEY=y', 'openai/x #y']) {
     assert.throws(() => checkModelName(bad), /write provider\/model/)
   }
 })

@@ -65,6 +65,40 @@ test("a user's price wins over the built-in one, for the name as written and for
   assert.equal(await costOf(modelName(object), one(), { prices }), 1)
 })
 
+test('a price may be given under any name of the provider', async () => {
+  using _ = environmentOf({})
+  const prices = pricesCheck.read('prices', { 'gemini/house': { input: 1000, output: 0 } })
+  assert.equal(await costOf(modelName('google/house'), one(), { prices }), 1)
+  assert.equal(await costOf(modelName('gemini/house'), one(), { prices }), 1)
+})
+
+test('models of hosts of many models have the price of that host, unless an address leads elsewhere', async () => {
+  const hosted = [
+    'bedrock/amazon.nova-lite-v1:0',
+    'openrouter/openai/gpt-4o',
+    'vertex/gemini-2.5-pro',
+    'groq/llama-3.3-70b-versatile',
+  ]
+  {
+    using _ = environmentOf({})
+    for (const model of hosted) assert.ok(((await costOf(model, one())) ?? 0) > 0, model)
+  }
+  const there = 'http://127.0.0.1:8000/v1'
+  using _ = environmentOf({
+    AWS_ENDPOINT_URL: there,
+    OPENROUTER_BASE_URL: there,
+    GOOGLE_VERTEX_BASE_URL: there,
+    GROQ_BASE_URL: there,
+  })
+  for (const model of hosted) assert.equal(await costOf(model, one()), undefined, model)
+})
+
+test('a deployment of Azure, which may be of any model, and Claude on Vertex, which costs by location, have no price', async () => {
+  using _ = environmentOf({})
+  assert.equal(await costOf('azure/gpt-4o', one()), undefined)
+  assert.equal(await costOf('vertex/claude-sonnet-4@20250514', one()), undefined)
+})
+
 test('a price for a model without its provider holds for that model of every provider, after the whole name', async () => {
   const prices = { 'qwen-3': { input: 1000, output: 0 }, 'local/qwen-3': { input: 3000, output: 0 } }
   assert.equal(await costOf('ollama/qwen-3', one(), { prices }), 1)

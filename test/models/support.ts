@@ -4,23 +4,18 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { LLMock } from '@copilotkit/aimock'
 import type { ModelRequest } from '../../src/models/call-model.ts'
+import { providers } from '../../src/models/resolve/providers.ts'
 
 const variables = [
   'REPRISE_MODEL',
   'REPRISE_STORE',
   'REPRISE_LEASE_SECONDS',
-  'OPENAI_API_KEY',
-  'OPENAI_BASE_URL',
-  'ANTHROPIC_API_KEY',
-  'ANTHROPIC_BASE_URL',
-  'GOOGLE_GENERATIVE_AI_API_KEY',
-  'GEMINI_API_KEY',
-  'OLLAMA_BASE_URL',
+  ...providers.flatMap(({ keys, addresses, others = [] }) => [...keys, ...addresses, ...others]),
 ]
 
 /** Exactly these variables of the library are set until the end of the scope. */
 export function environmentOf(values: { readonly [name: string]: string }): Disposable {
-  const before = variables.map((name) => [name, process.env[name]] as const)
+  const before = [...variables, ...Object.keys(values)].map((name) => [name, process.env[name]] as const)
   for (const name of variables) delete process.env[name]
   Object.assign(process.env, values)
   return {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { environment, secrets } from '../../src/environment.ts'
+import { providers } from '../../src/models/resolve/providers.ts'
 import { redact } from '../../src/secrets/redact.ts'
 import { environmentOf } from '../models/support.ts'
 
@@ -39,9 +40,13 @@ test('counts an empty variable as not set', () => {
   assert.equal(environment().leaseSeconds, undefined)
 })
 
-test('takes the key of Google from either of its variables', () => {
-  using _ = environmentOf({ GEMINI_API_KEY: 'gemini' })
-  assert.equal(environment().googleKey, 'gemini')
+test('takes out the key of every provider, however short, and other credentials that are no words or paths', () => {
+  for (const name of providers.flatMap((provider) => provider.keys)) {
+    using _ = environmentOf({ [name]: name === 'AWS_BEARER_TOKEN_BEDROCK' ? 'bearer-of-news' : 'third' })
+    assert.equal(redact('third bearer-of-news').includes('[redacted]'), true, name)
+  }
+  using _ = environmentOf({ MY_TOKEN: 'third', OTHER_TOKEN: '/etc/token-of-mine' })
+  assert.equal(redact('third /etc/token-of-mine'), 'third /etc/token-of-mine')
 })
 
 test('refuses lease seconds that are no positive number, and nothing else because of them', () => {

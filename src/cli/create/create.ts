@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { parseModel } from '../../models/resolve/resolve-model.ts'
 import { askProject, checkNewName } from './ask-project.ts'
-import { checkModelName, keyVariable, projectFiles, type ProjectOptions } from './project-files.ts'
+import { checkModelName, projectFiles, variablesToSet, type ProjectOptions } from './project-files.ts'
 import { defaultName } from './project-name.ts'
 import { writeProject } from './write-project.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -65,12 +65,12 @@ function install(folder: string, err: Channel): boolean {
 }
 
 function sayNext(err: Channel, { name, model }: ProjectOptions, installed: boolean): void {
-  const key = keyVariable(model)
+  const toSet = variablesToSet(model)
   const lines: readonly (readonly [string, string])[] = [
     [`cd ${name}`, ''],
     ...(installed ? [] : [['npm install', ''] as const]),
     ['npm run offline', 'without a model: the answers come from a script'],
-    ['npm start', key === undefined ? `with ${model}` : `with ${key} in .env`],
+    ['npm start', toSet.length === 0 ? `with ${model}` : `with ${toSet.join(' and ')} in .env`],
   ]
   for (const [command, words] of lines) {
     err.line(`  ${command.padEnd(17)}`, { text: words === '' ? '' : `# ${words}`, format: 'dim' })

@@ -53,9 +53,10 @@ export function checkModelName(model: string): string {
   throw new UsageError(`the model is ${JSON.stringify(model)}; write provider/model, such as openai/gpt-5-mini`)
 }
 
-/** What a person still has to put into .env: the variable of the key, where the provider wants one. */
-export function keyVariable(model: string): string | undefined {
-  return parseModel(model).provider.keyVariable
+/** What a person still has to put into .env: the variable of the key, where the provider wants one, and others. */
+export function variablesToSet(model: string): readonly string[] {
+  const { provider } = parseModel(model)
+  return provider.toSet ?? provider.keys.slice(0, 1)
 }
 
 /**
@@ -120,12 +121,11 @@ const addresses: { readonly [provider: string]: string } = {
 }
 
 function environmentFile(model: string): string {
-  const key = keyVariable(model)
-  const address = addresses[model.slice(0, model.indexOf('/'))]
+  const address = addresses[parseModel(model).provider.name]
   return [
     '# Read by the command reprise in this folder. Variables that are set already win.',
     `REPRISE_MODEL=${model}`,
-    ...(key === undefined ? [] : [`${key}=`]),
+    ...variablesToSet(model).map((variable) => `${variable}=`),
     ...(address === undefined
       ? []
       : ['', '# where the model is served, if that is not the usual place:', `# ${address}`]),

@@ -1,8 +1,9 @@
 // What there is around the project: Node, the package, the terminal, the environment. Keys are told by name alone.
 import { existsSync, readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
-import { environment, keysSet } from '../../environment.ts'
+import { environment, firstSet } from '../../environment.ts'
 import { messageOf } from '../../errors.ts'
+import { providers } from '../../models/resolve/providers.ts'
 import { plural } from '../terminal/entries-word.ts'
 import { version } from '../version.ts'
 import { ok, warn, fail, type Check } from './check.ts'
@@ -62,13 +63,8 @@ function checkVariables(): Check[] {
 }
 
 function checkKeys(): Check {
-  const keys = keysSet()
-  const set = keys.filter((key) => key.set).map((key) => key.name)
-  const unset = keys.filter((key) => !key.set).map((key) => key.name)
+  const set = providers.flatMap((provider) => provider.keys).filter((name) => firstSet([name]) !== undefined)
   // whether one is missed is for the crew's models to say
-  if (set.length === 0) return ok('keys', `none is set of ${unset.join(', ')}`)
-  return ok(
-    'keys',
-    `${set.join(', ')} ${set.length === 1 ? 'is' : 'are'} set${unset.length > 0 ? `; not ${unset.join(', ')}` : ''}`,
-  )
+  if (set.length === 0) return ok('keys', 'no provider of models has one set')
+  return ok('keys', `${set.join(', ')} ${set.length === 1 ? 'is' : 'are'} set`)
 }

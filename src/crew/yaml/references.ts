@@ -1,7 +1,7 @@
 // Names in a file that stand for something else: a model, a tool, an agent, an earlier task. One that stands for
 // nothing is refused with what there is.
 import { check, type Check } from '../../checks.ts'
-import { findProvider, providerNames } from '../../models/resolve/providers.ts'
+import { knownProviders, readModelName } from '../../models/resolve/model-names.ts'
 import type { LanguageModel } from '../../models/resolve/resolve-model.ts'
 import { describe, guess, isRecord } from '../../options.ts'
 import { toolList, type Tool } from '../../tools/tool.ts'
@@ -35,20 +35,12 @@ export function model(field: FieldValue, { models }: Known): LanguageModel | str
   const written = text(field)
   if (written === undefined) return undefined
   if (Object.hasOwn(models, written)) return models[written]
-  const name = asProviderAndModel(written)
-  const slash = name.indexOf('/')
-  if (findProvider(name.slice(0, Math.max(slash, 0))) && slash < name.length - 1) return name
+  const named = readModelName(written)
+  if (named !== undefined) return named.name
   throw field.refuse(
     `${describe(written)} names no provider that Reprise knows; write provider/model, where provider is ` +
-      `${providerNames.join(', ')}, or give a model by this name in the code: models: { ${JSON.stringify(written)}: … }${guess(written, Object.keys(models))}`,
+      `${knownProviders(written)}, or give a model by this name in the code: models: { ${JSON.stringify(written)}: … }${guess(written, Object.keys(models))}`,
   )
-}
-
-function asProviderAndModel(written: string): string {
-  if (/^(gpt-|chatgpt-|o\d)[^/]*$/.test(written)) return `openai/${written}`
-  if (/^claude-[^/]*$/.test(written)) return `anthropic/${written}`
-  if (/^gemini-[^/]*$/.test(written)) return `google/${written}`
-  return written.replace(/^gemini\//, 'google/').replace(/^ollama_chat\//, 'ollama/')
 }
 
 /** An empty list is as none, as it is in CrewAI: a task then has its agent's tools. */

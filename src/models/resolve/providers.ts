@@ -1,121 +1,207 @@
-// The providers that a model string can name: what each needs, and how its model object is made. Packages are imported
-// when a model is opened; those that do not come with Reprise are checked beforehand, so that the error can say what to
-// install.
-import { environment, keysSet, keysUnfit, type Environment } from '../../environment.ts'
-import { RepriseError } from '../../errors.ts'
-import { isInstalled } from '../../optional-package.ts'
-import { describe } from '../../options.ts'
-import { redact } from '../../secrets/redact.ts'
+// The providers that a model string can name, one row for each: its package, its variables, its address, its other
+// names. Why each is asked in this way: docs/decisions/0018-providers.md.
+import { compatible, load } from './load-provider.ts'
+import type { Access } from './provider-access.ts'
 import type { LanguageModel } from './resolve-model.ts'
+import { azure, bedrock, openai, openrouter, vertex, type Special } from './special-providers.ts'
 
-export interface Provider {
-  readonly keyVariable: string | undefined
-  /** Read where that is not set. */
-  readonly otherKeyVariable?: string
-  /** What the user has to install for it. */
+export interface Provider extends Special {
+  readonly name: string
+  /** What else it is called: by CrewAI and LiteLLM, and by its package. */
+  readonly aliases?: readonly string[]
+  /** The models whose names need no provider before them. */
+  readonly bareNames?: RegExp
+  /** What the user has to install, and what makes the provider there. Without one, it speaks chat completions. */
   readonly package?: string
-  /** The environment variable that holds its address, and the value of that. */
-  readonly address?: { readonly variable: string; read(settings: Environment): string | undefined }
-  /** Whether the credentials that it needs are set. */
-  ready(settings: Environment): boolean
-  open(id: string): Promise<LanguageModel>
+  readonly factory?: string
+  /** The variables that may hold its key: the first one that is set counts. */
+  readonly keys: readonly string[]
+  /** The variables that may hold its address. */
+  readonly addresses: readonly string[]
+  /** Where it is when none of them is set. */
+  readonly url?: string
+  /** Added to an address that does not end in a version, as people leave it out: https://host for https://host/v1. */
+  readonly ending?: string
+  /** What the package of prices calls it, and the models that it is right for, where not for all. */
+  readonly prices?: { readonly id: string; readonly only?: RegExp }
 }
 
-const providers: { readonly [name: string]: Provider } = {
-  openai: {
-    keyVariable: 'OPENAI_API_KEY',
-    address: { variable: 'OPENAI_BASE_URL', read: (settings) => settings.openaiBaseUrl },
-    // Self-hosted servers often need no key; the server itself says if it does.
-    ready: (settings) => settings.openaiKey !== undefined || settings.openaiBaseUrl !== undefined,
-    async open(id) {
-      const { openaiBaseUrl, openaiKey } = environment()
-      // Chat completions is what OpenAI-compatible servers speak; only OpenAI itself is asked through its own API.
-      if (openaiBaseUrl !== undefined) return compatible('openai', openaiBaseUrl, openaiKey, id)
-      const { createOpenAI } = await import('@ai-sdk/openai')
-      // The base URL is spelled out, or the package would read the environment itself.
-      return createOpenAI({ apiKey: openaiKey!, baseURL: 'https://api.openai.com/v1' }).responses(id)
-    },
+export const providers: readonly Provider[] = [
+  {
+    name: 'openai',
+    bareNames: /^(gpt-(?!oss)|chatgpt-|codex-|ft:gpt-|o\d)/,
+    keys: ['OPENAI_API_KEY'],
+    addresses: ['OPENAI_BASE_URL', 'OPENAI_API_BASE'],
+    url: 'https://api.openai.com/v1',
+    prices: { id: 'openai' },
+    ...openai,
   },
-  anthropic: {
-    keyVariable: 'ANTHROPIC_API_KEY',
-    address: { variable: 'ANTHROPIC_BASE_URL', read: (settings) => settings.anthropicBaseUrl },
+  {
+    name: 'anthropic',
+    aliases: ['claude'],
+    bareNames: /^claude-/,
     package: '@ai-sdk/anthropic',
-    ready: (settings) => settings.anthropicKey !== undefined,
-    async open(id) {
-      const { createAnthropic } = await load<'createAnthropic'>('@ai-sdk/anthropic')
-      const { anthropicKey, anthropicBaseUrl } = environment()
-      return createAnthropic({ apiKey: anthropicKey, ...(anthropicBaseUrl && { baseURL: anthropicBaseUrl }) })(id)
-    },
+    factory: 'createAnthropic',
+    keys: ['ANTHROPIC_API_KEY'],
+    addresses: ['ANTHROPIC_BASE_URL'],
+    url: 'https://api.anthropic.com/v1',
+    ending: '/v1',
+    prices: { id: 'anthropic' },
   },
-  google: {
-    keyVariable: 'GOOGLE_GENERATIVE_AI_API_KEY',
-    otherKeyVariable: 'GEMINI_API_KEY',
+  {
+    name: 'google',
+    aliases: ['gemini'],
+    bareNames: /^gemini-/,
     package: '@ai-sdk/google',
-    ready: (settings) => settings.googleKey !== undefined,
-    async open(id) {
-      const google = await load<'createGoogle' | 'createGoogleGenerativeAI'>('@ai-sdk/google')
-      // The first name is new in version 4 of the package, the second is being phased out.
-      const create = google.createGoogle ?? google.createGoogleGenerativeAI
-      return create({ apiKey: environment().googleKey })(id)
-    },
+    factory: 'createGoogle',
+    keys: ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY', 'GOOGLE_API_KEY'],
+    addresses: ['GOOGLE_GENERATIVE_AI_BASE_URL', 'GOOGLE_GEMINI_BASE_URL'],
+    url: 'https://generativelanguage.googleapis.com/v1beta',
+    ending: '/v1beta',
+    prices: { id: 'google' },
   },
-  ollama: {
-    keyVariable: undefined,
-    address: { variable: 'OLLAMA_BASE_URL', read: (settings) => settings.ollamaBaseUrl },
-    ready: () => true,
-    open: (id) => compatible('ollama', environment().ollamaBaseUrl ?? 'http://127.0.0.1:11434/v1', undefined, id),
+  {
+    name: 'azure',
+    aliases: ['azure_openai'],
+    package: '@ai-sdk/azure',
+    keys: ['AZURE_API_KEY', 'AZURE_OPENAI_API_KEY'],
+    addresses: ['AZURE_BASE_URL', 'AZURE_API_BASE', 'AZURE_OPENAI_ENDPOINT', 'AZURE_ENDPOINT'],
+    // no prices: a model is named after its deployment there, and may be any
+    ...azure,
   },
-}
+  {
+    name: 'bedrock',
+    aliases: ['aws', 'amazon-bedrock'],
+    // us.anthropic.claude-sonnet-4-20250514-v1:0
+    bareNames: /^([a-z-]+\.)?(ai21|amazon|anthropic|cohere|deepseek|meta|mistral|openai|qwen)\.[a-z]/,
+    package: '@ai-sdk/amazon-bedrock',
+    keys: ['AWS_BEARER_TOKEN_BEDROCK'],
+    addresses: ['AWS_ENDPOINT_URL_BEDROCK_RUNTIME', 'AWS_ENDPOINT_URL'],
+    prices: { id: 'aws' },
+    ...bedrock,
+  },
+  {
+    name: 'vertex',
+    aliases: ['vertex_ai', 'google-vertex', 'google.vertex', 'googleVertex.anthropic'],
+    package: '@ai-sdk/google-vertex',
+    keys: ['GOOGLE_VERTEX_API_KEY'],
+    addresses: ['GOOGLE_VERTEX_BASE_URL'],
+    // what Claude costs there depends on the location
+    prices: { id: 'google', only: /^gemini-/ },
+    ...vertex,
+  },
+  {
+    name: 'mistral',
+    package: '@ai-sdk/mistral',
+    factory: 'createMistral',
+    keys: ['MISTRAL_API_KEY'],
+    addresses: ['MISTRAL_BASE_URL'],
+    url: 'https://api.mistral.ai/v1',
+    ending: '/v1',
+    prices: { id: 'mistral' },
+  },
+  {
+    name: 'groq',
+    package: '@ai-sdk/groq',
+    factory: 'createGroq',
+    keys: ['GROQ_API_KEY'],
+    addresses: ['GROQ_BASE_URL'],
+    url: 'https://api.groq.com/openai/v1',
+    ending: '/openai/v1',
+    prices: { id: 'groq' },
+  },
+  {
+    name: 'xai',
+    package: '@ai-sdk/xai',
+    factory: 'createXai',
+    keys: ['XAI_API_KEY'],
+    addresses: ['XAI_BASE_URL'],
+    url: 'https://api.x.ai/v1',
+    ending: '/v1',
+    prices: { id: 'x-ai' },
+  },
+  {
+    name: 'deepseek',
+    package: '@ai-sdk/deepseek',
+    factory: 'createDeepSeek',
+    keys: ['DEEPSEEK_API_KEY'],
+    addresses: ['DEEPSEEK_BASE_URL'],
+    url: 'https://api.deepseek.com',
+    prices: { id: 'deepseek' },
+  },
+  {
+    name: 'cohere',
+    aliases: ['cohere_chat'],
+    package: '@ai-sdk/cohere',
+    factory: 'createCohere',
+    keys: ['COHERE_API_KEY', 'CO_API_KEY'],
+    addresses: ['COHERE_BASE_URL', 'CO_API_URL'],
+    url: 'https://api.cohere.com/v2',
+    ending: '/v2',
+    prices: { id: 'cohere' },
+  },
+  {
+    name: 'openrouter',
+    package: '@openrouter/ai-sdk-provider',
+    keys: ['OPENROUTER_API_KEY'],
+    addresses: ['OPENROUTER_BASE_URL'],
+    url: 'https://openrouter.ai/api/v1',
+    ending: '/api/v1',
+    prices: { id: 'openrouter' },
+    ...openrouter,
+  },
+  {
+    name: 'together',
+    aliases: ['together_ai', 'togetherai'],
+    keys: ['TOGETHER_API_KEY', 'TOGETHERAI_API_KEY', 'TOGETHER_AI_API_KEY'],
+    addresses: ['TOGETHER_BASE_URL'],
+    url: 'https://api.together.xyz/v1',
+    ending: '/v1',
+    prices: { id: 'together' },
+  },
+  {
+    name: 'fireworks',
+    aliases: ['fireworks_ai'],
+    package: '@ai-sdk/fireworks',
+    factory: 'createFireworks',
+    keys: ['FIREWORKS_API_KEY', 'FIREWORKS_AI_API_KEY'],
+    addresses: ['FIREWORKS_BASE_URL'],
+    url: 'https://api.fireworks.ai/inference/v1',
+    ending: '/inference/v1',
+    prices: { id: 'fireworks' },
+  },
+  {
+    name: 'ollama',
+    aliases: ['ollama_chat'],
+    keys: [],
+    addresses: ['OLLAMA_BASE_URL', 'OLLAMA_API_BASE'],
+    url: 'http://127.0.0.1:11434/v1',
+    ending: '/v1',
+    missing: () => undefined,
+  },
+]
 
-export const providerNames: readonly string[] = Object.keys(providers)
+export const providerNames: readonly string[] = providers.map((provider) => provider.name)
 
+const byName = new Map(
+  providers.flatMap((provider) => [provider.name, ...(provider.aliases ?? [])].map((name) => [name, provider])),
+)
+
+/** By its name or another that it is known by. */
 export function findProvider(name: string): Provider | undefined {
-  return Object.hasOwn(providers, name) ? providers[name] : undefined
+  return byName.get(name)
 }
 
-/**
- * MODEL_INVALID when its package is missing or its address is invalid, MODEL_KEY_MISSING when its key is missing or
- * invalid.
- */
-export function checkProvider(model: { readonly name: string; readonly provider: Provider }): void {
-  const { name, provider } = model
-  if (provider.package !== undefined && !isInstalled(provider.package)) {
-    throw new RepriseError('MODEL_INVALID', `model ${name} needs a package: run npm install ${provider.package}`)
-  }
-  if (!provider.ready(environment())) {
-    throw new RepriseError('MODEL_KEY_MISSING', `model ${name} needs an API key: set ${provider.keyVariable}`)
-  }
-  const inUse = keysSet().filter(
-    (key) => key.set && [provider.keyVariable, provider.otherKeyVariable].includes(key.name),
-  )
-  const variable = inUse[0]?.name
-  if (variable !== undefined && keysUnfit().includes(variable)) {
-    const words = `model ${name} cannot be asked: ${variable} has a line break or another character that no key has; set it again`
-    throw new RepriseError('MODEL_KEY_MISSING', words)
-  }
-  const address = provider.address?.read(environment())
-  if (address === undefined || /^https?:$/.test(URL.parse(address)?.protocol ?? '')) return
-  // it may begin with a name and a password
-  const shown = describe(redact(address.replace(/^.*@/s, '')))
-  const words = `model ${name} cannot be reached: ${provider.address?.variable} is ${shown}; set it to a whole address, such as http://127.0.0.1:8080/v1`
-  throw new RepriseError('MODEL_INVALID', words)
+/** That of a model which is written without one. */
+export function providerOfBare(model: string): Provider | undefined {
+  return providers.find(({ bareNames }) => bareNames?.test(model))
 }
 
-async function compatible(
-  name: string,
-  baseURL: string,
-  apiKey: string | undefined,
-  id: string,
-): Promise<LanguageModel> {
-  const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
-  // Without supportsStructuredOutputs the schema of an answer is silently left out of the request.
-  const settings = { name, baseURL, includeUsage: true, supportsStructuredOutputs: true }
-  return createOpenAICompatible(apiKey === undefined ? settings : { ...settings, apiKey })(id)
-}
-
-type Factory = (settings: { apiKey: string | undefined; baseURL?: string }) => (id: string) => LanguageModel
-
-// The name is passed as a variable: the compiler must not look for a package that only some users have.
-async function load<Name extends string>(specifier: string): Promise<Record<Name, Factory>> {
-  return (await import(specifier)) as Record<Name, Factory>
+/** The model object. The provider has what it needs, as `checkProvider` found. */
+export async function openModel(provider: Provider, id: string, access: Access): Promise<LanguageModel> {
+  if (provider.open) return provider.open(id, access)
+  const { apiKey, address: baseURL = provider.url! } = access
+  if (provider.package === undefined) return compatible(provider.name, id, { apiKey, baseURL })
+  const { [provider.factory!]: create } = await load(provider.package)
+  return create!({ apiKey, baseURL })(id)
 }

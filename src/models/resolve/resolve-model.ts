@@ -1,4 +1,4 @@
-// From what a user writes as a model to the AI SDK's model object. Strings are `provider/model` and mean that provider
+// From what a user writes as a model to the AI SDK's model object. A string names a provider and means that provider
 // itself, never a gateway. Everything that can be wrong with one is found by `checkModel`, without network and before
 // anything is spent. No package is loaded before a model is called, so that importing Reprise stays cheap.
 import type { LanguageModel as AiLanguageModel } from 'ai'
@@ -8,7 +8,9 @@ import { describe } from '../../options.ts'
 import { redact } from '../../secrets/redact.ts'
 import { safeCause } from '../model-failure.ts'
 import { learnSecrets } from './model-secrets.ts'
-import { checkProvider, findProvider, providerNames } from './providers.ts'
+import { knownProviders, readModelName, type NamedModel } from './model-names.ts'
+import { accessTo, checkProvider, keyVariable } from './provider-access.ts'
+import { findProvider, openModel } from './providers.ts'
 
 /** A language model object of the AI SDK, of any version that it still accepts. */
 export type LanguageModel = Exclude<AiLanguageModel, string>
@@ -26,13 +28,14 @@ export interface ResolvedModel {
 export const defaultModel = 'openai/gpt-5-mini'
 
 /**
- * `provider/model` as written; of an object, its provider and id: `openai/gpt-5-mini` for a provider
+ * `provider/model`, also for a text that has another name of the provider or none (`gemini/…`, `gpt-4o`); as written
+ * when it names no known provider. Of an object, its provider and id: `openai/gpt-5-mini` for a provider
  * `openai.responses`.
  */
 export function modelName(model: LanguageModel | string | undefined): string {
-  if (model === undefined) return environment().model ?? defaultModel
-  if (typeof model === 'string') return model
-  return `${providerOf(model)}/${model.modelId}`
+  const written = model ?? environment().model ?? defaultModel
+  if (typeof written === 'string') return readModelName(written)?.name ?? written
+  return `${providerOf(written)}/${written.modelId}`
 }
 
 /** Refuses what `resolveModel` would refuse: MODEL_INVALID (also for a package to install), MODEL_KEY_MISSING. */
@@ -47,11 +50,13 @@ export async function resolveModel(model: LanguageModel | string | undefined): P
   const name = modelName(model)
   if (model !== undefined && typeof model !== 'string') {
     learnSecrets(model)
-    return { name, model, keyVariable: findProvider(providerOf(model))?.keyVariable }
+    const known = findProvider(providerOf(model))
+    return { name, model, keyVariable: known && keyVariable(known) }
   }
   const { provider, id } = parseModel(model)
   try {
-    return { name, model: await provider.open(id), keyVariable: provider.keyVariable }
+    const opened = await openModel(provider, id, accessTo(provider))
+    return { name, model: opened, keyVariable: keyVariable(provider) }
   } catch (error) {
     throw new RepriseError('MODEL_INVALID', `model ${name} cannot be opened: ${redact(messageOf(error))}`, {
       cause: safeCause(error),
@@ -59,39 +64,17 @@ export async function resolveModel(model: LanguageModel | string | undefined): P
   }
 }
 
-export interface ParsedModel {
-  readonly name: string
-  readonly id: string
-  readonly provider: NonNullable<ReturnType<typeof findProvider>>
-}
-
 /** MODEL_INVALID for a name without a known provider. Neither its package nor its key need be present. */
-export function parseModel(model: string | undefined): ParsedModel {
-  const name = modelName(model)
-  const slash = name.indexOf('/')
-  const id = name.slice(slash + 1)
-  const provider = slash > 0 && id.trim() !== '' ? findProvider(name.slice(0, slash)) : undefined
-  if (provider !== undefined) return { name, id, provider }
-  const written = model === undefined && environment().model !== undefined ? ' (from REPRISE_MODEL)' : ''
+export function parseModel(model: string | undefined): NamedModel {
+  const written = model ?? environment().model ?? defaultModel
+  const found = readModelName(written)
+  if (found !== undefined) return found
+  const source = model === undefined && environment().model !== undefined ? ' (from REPRISE_MODEL)' : ''
   throw new RepriseError(
     'MODEL_INVALID',
-    `model ${JSON.stringify(name)}${written} names no known provider: write provider/model, where provider is ` +
-      `${providerNames.join(', ')}${suggestion(name)}, or give an AI SDK language model`,
+    `model ${JSON.stringify(written)}${source} names no known provider: write provider/model, where provider is ` +
+      `${knownProviders(written)}, or give an AI SDK language model`,
   )
-}
-
-function suggestion(name: string): string {
-  const bare = name.slice(name.indexOf('/') + 1)
-  const guess = /^(gpt-|o\d|chatgpt)/.test(bare)
-    ? 'openai'
-    : bare.startsWith('claude')
-      ? 'anthropic'
-      : bare.startsWith('gemini')
-        ? 'google'
-        : /^(llama|mistral|qwen|gemma|phi)/.test(bare)
-          ? 'ollama'
-          : undefined
-  return guess === undefined ? '' : ` (did you mean "${guess}/${bare}"?)`
 }
 
 /** MODEL_INVALID for what is neither a text nor a model that the AI SDK could call; undefined is fine. */

@@ -4,6 +4,7 @@ import { RepriseError } from '../../errors.ts'
 import { check, listOf, number, optional, seconds, text, whole, type Check } from '../../checks.ts'
 import { strictJson, type Json } from '../../journal/json.ts'
 import { checkKeys, isRecord } from '../../options.ts'
+import { fitsStrictMode } from '../../schema/json-schema.ts'
 import { redact } from '../../secrets/redact.ts'
 
 // A type and not an interface, so that it is assignable to the JSON that the journal keeps.
@@ -88,18 +89,32 @@ export function modelSettings(settings: Settings): LanguageModelCallOptions {
 }
 
 /** What the provider is told besides the standard settings; the user's own options come last and win. */
-export function providerOptions(provider: string, settings: Settings, strict: boolean): ProviderOptions {
+export function providerOptions(provider: string, settings: Settings, output: Json | undefined): ProviderOptions {
   const dot = provider.lastIndexOf('.')
   const spoken = dot < 0 ? '' : provider.slice(dot + 1)
+  const strict = output === undefined || fitsStrictMode(output)
   const defaults = {
     // A resume weeks later must not depend on items kept at the provider: the request carries everything, and reasoning
     // comes back to us encrypted (the package asks for that on its own once nothing is stored).
     ...(spoken === 'responses' && { store: false }),
     // Strict mode refuses a schema with optional members, so it is switched off where the schema doesn't fit.
     ...((spoken === 'responses' || spoken === 'chat') && !strict && { strictJsonSchema: false }),
+    // It has no such switch; what is given to it becomes part of the request.
+    ...(provider === 'openrouter' && !strict && { response_format: notStrict(output) }),
   }
   const given = (settings?.['providerOptions'] ?? {}) as ProviderOptions
   if (Object.keys(defaults).length === 0) return given
-  const key = provider.includes('azure') ? 'azure' : spoken === 'responses' ? 'openai' : provider.split('.', 1)[0]!
+  const key = optionsKey(provider, spoken)
   return { ...given, [key]: { ...defaults, ...given[key] } }
+}
+
+function optionsKey(provider: string, spoken: string): string {
+  if (provider.includes('azure')) return 'azure'
+  const [owner = ''] = provider.split('.', 1)
+  // whatever its provider is called, a model object of OpenAI's package reads what is there for OpenAI
+  return spoken === 'responses' && owner !== 'xai' ? 'openai' : owner
+}
+
+function notStrict(schema: Json): Json {
+  return { type: 'json_schema', json_schema: { name: 'response', strict: false, schema } }
 }

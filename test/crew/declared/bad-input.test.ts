@@ -455,10 +455,10 @@ test('an address of models that is none is named before a run is made', async ()
 })
 
 test('a model that names no provider is refused with the agent and the task that it is of', async () => {
-  const wrong = new Agent({ role: 'Clerk', goal: 'g', model: 'gpt-5' })
+  const wrong = new Agent({ role: 'Clerk', goal: 'g', model: 'house-model' })
   await assert.rejects(crewOf({ tasks: [task(), task({ name: 'b', agent: wrong })] }).kickoff(), {
     code: 'MODEL_INVALID',
-    message: /model "gpt-5" names no known provider.*\(agent Clerk, task b\)/,
+    message: /model "house-model" names no known provider.*\(agent Clerk, task b\)/,
   })
 })
 

@@ -203,8 +203,8 @@ const errors: {
     says: /^config\/agents\.yaml:4:3: agent a: tools has two tools named search; rename one$/,
   },
   'an unknown provider': {
-    files: agent('  llm: azure/gpt-4o\n'),
-    says: /^config\/agents\.yaml:4:3: agent a: llm "azure\/gpt-4o" names no provider that Reprise knows; write provider\/model, where provider is openai, .+models: \{ "azure\/gpt-4o": … \}$/,
+    files: agent('  llm: acme/gpt-4o\n'),
+    says: /^config\/agents\.yaml:4:3: agent a: llm "acme\/gpt-4o" names no provider that Reprise knows; write provider\/model, where provider is openai, .+ \(did you mean "openai\/gpt-4o"\?\), .+models: \{ "acme\/gpt-4o": … \}$/,
   },
   'a model without a provider': { files: agent('  llm: mixtral\n'), says: /llm "mixtral" names no provider/ },
   'a provider without a model': { files: agent('  llm: openai/\n'), says: /llm "openai\/" names no provider/ },
