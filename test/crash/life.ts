@@ -35,7 +35,8 @@ export async function live(crew: Crew, name: string, id: string): Promise<Lived>
   return { status, outputs, ...(heard ? { heard } : {}) }
 }
 
-async function hear(events: AsyncIterable<RunEvent>): Promise<Heard> {
+/** All that happens in a run, to its end. */
+export async function hear(events: AsyncIterable<RunEvent>): Promise<Heard> {
   const entries: number[] = []
   const texts: { [path: string]: string } = {}
   for await (const event of events) {

@@ -1,5 +1,5 @@
 // The model of the crash tests, over the wire: answers by what the conversation holds, so alike in every life of a run.
-import { LLMock, type ChatCompletionRequest } from '@copilotkit/aimock'
+import { LLMock, type ChatCompletionRequest, type FixtureResponse } from '@copilotkit/aimock'
 
 type Step = { readonly calls: readonly [name: string, args: object][] } | { readonly text: string }
 
@@ -67,6 +67,7 @@ const script: readonly (readonly [first: RegExp, { readonly [later: number]: Ste
   [/asks you: How long\?/, { 0: { text: 'long' } }],
   // the file came with it, as its bytes
   [/^Task: Sum up \[file claim\.pdf\][\s\S]*base64,JVBERi0xLjcK/, { 0: { text: '{"total":7}' } }],
+  [/^Task: Look at \[file /, { 0: { text: 'a claim' } }],
   [/^Task: Write a letter/, { 0: { text: '# Letter\n\nSeven.' } }],
   [
     /^Task: Post it/,
@@ -91,7 +92,7 @@ export async function openModelServer(latency: number): Promise<LLMock & AsyncDi
     for (const [later, step] of Object.entries(steps)) {
       const predicate = (request: ChatCompletionRequest): boolean =>
         first.test(firstMessage(request, true)) && laterMessages(request) === Number(later)
-      mock.addFixture({ match: { predicate }, response: answer(step) })
+      mock.addFixture({ match: { predicate }, response: (request) => answer(step, request) })
     }
   }
   await mock.start()
@@ -135,12 +136,15 @@ function stepOf(request: ChatCompletionRequest): string {
   return stepName(firstMessage(request), corrections, turn)
 }
 
-function answer(step: Step): object {
+// Where a model takes no schema beside tools, its package offers the schema as a tool, and the answer is a call of that.
+function answer(step: Step, { tools }: ChatCompletionRequest): FixtureResponse {
   const usage = { prompt_tokens: 10, completion_tokens: 5 }
-  if ('text' in step) return { content: step.text, usage }
+  const asTool = tools?.some((tool) => tool.function.name === 'json')
+  if ('text' in step && !asTool) return { content: step.text, usage }
+  const calls = 'text' in step ? [['json', JSON.parse(step.text) as object] as const] : step.calls
   return {
     usage,
-    toolCalls: step.calls.map(([name, args], index) => ({
+    toolCalls: calls.map(([name, args], index) => ({
       id: `${name}-${index}`,
       name,
       arguments: JSON.stringify(args),

@@ -95,6 +95,36 @@ test('Vertex takes a key for a project, but not for Claude', () => {
   })
 })
 
+for (const [model, published] of [
+  ['vertex/gemini-2.5-pro', 'google'],
+  ['vertex/claude-sonnet-4-5', 'anthropic'],
+] as const) {
+  test(`${model} is asked with a token of Google Cloud, which is fetched once`, async () => {
+    const token = { access_token: 'ya29.none', expires_in: 3600, token_type: 'Bearer' }
+    await using server = await openServer((response, _count, { path }) =>
+      path.includes('/publishers/')
+        ? sendJson(response, 400, { error: { message: 'no' } })
+        : sendJson(response, 200, token, { 'metadata-flavor': 'Google' }),
+    )
+    const host = new URL(server.url).host
+    using _ = environmentOf({
+      GOOGLE_CLOUD_PROJECT: 'p',
+      GOOGLE_CLOUD_LOCATION: 'global',
+      GOOGLE_VERTEX_BASE_URL: server.url,
+      GCE_METADATA_HOST: host,
+      GOOGLE_APPLICATION_CREDENTIALS: '',
+      CLOUDSDK_CONFIG: '/nowhere',
+    })
+    for (let call = 0; call < 2; call++) await assert.rejects(callModel(requestOf({ model, maxRetries: 0 })))
+    const calls = server.received.filter(({ path }) => path.includes(`/publishers/${published}/models/`))
+    assert.deepEqual(
+      calls.map(({ headers }) => headers.authorization),
+      ['Bearer ya29.none', 'Bearer ya29.none'],
+    )
+    assert.equal(server.received.filter(({ path }) => path.includes('/token')).length, 1)
+  })
+}
+
 test('refuses a resource of Azure that would send the key to another host', () => {
   using _ = environmentOf({ AZURE_API_KEY: 'k', AZURE_RESOURCE_NAME: 'x@evil.example/#' })
   assert.throws(() => checkModel('azure/m'), {

@@ -42,7 +42,7 @@ export interface Received {
 
 /** A server that answers each request by what `answer` does with it, for what aimock cannot be made to do. */
 export async function openServer(
-  answer: (response: ServerResponse, count: number) => void,
+  answer: (response: ServerResponse, count: number, request: Received) => void,
 ): Promise<
   AsyncDisposable & { readonly url: string; readonly received: readonly Received[]; arrival(): Promise<unknown> }
 > {
@@ -51,9 +51,10 @@ export async function openServer(
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
-      const body = JSON.parse(Buffer.concat(chunks).toString('utf8')) as Received['body']
+      const text = Buffer.concat(chunks).toString('utf8')
+      const body = (text === '' ? {} : JSON.parse(text)) as Received['body']
       received.push({ path: request.url ?? '', headers: request.headers, body })
-      answer(response, received.length)
+      answer(response, received.length, received.at(-1)!)
       server.emit('arrival')
     })
   })

@@ -96,13 +96,26 @@ export const vertex: Special = {
   async open(id, { apiKey, address }) {
     const root = address?.replace(/\/publishers\/.*$/, '')
     const from = { project: firstSet(project)?.value, location: firstSet(location)?.value }
-    if (isClaude(id)) {
-      const { createGoogleVertexAnthropic } = await load('@ai-sdk/google-vertex/anthropic')
-      return createGoogleVertexAnthropic!({ ...from, baseURL: root && `${root}/publishers/anthropic/models` })(id)
+    if (!isClaude(id)) {
+      const settings = { ...from, apiKey, baseURL: root && `${root}/publishers/google` }
+      return (await kept('@ai-sdk/google-vertex', 'createGoogleVertex', settings))(id)
     }
-    const { createGoogleVertex } = await load('@ai-sdk/google-vertex')
-    return createGoogleVertex!({ ...from, apiKey, baseURL: root && `${root}/publishers/google` })(id)
+    // Without the project there, the package would look for it, for seconds.
+    const googleAuthOptions = { projectId: from.project }
+    const settings = { ...from, googleAuthOptions, baseURL: root && `${root}/publishers/anthropic/models` }
+    return (await kept('@ai-sdk/google-vertex/anthropic', 'createGoogleVertexAnthropic', settings))(id)
   },
+}
+
+const held = new Map<string, (id: string) => LanguageModel>()
+
+/** Kept for the token that it holds: a new one would fetch another for every call. */
+async function kept(specifier: string, factory: string, settings: object): Promise<(id: string) => LanguageModel> {
+  const credentials = firstSet(['GOOGLE_APPLICATION_CREDENTIALS'])?.value
+  const key = JSON.stringify([specifier, settings, credentials])
+  const provider = held.get(key) ?? (await load(specifier))[factory]!(settings)
+  held.set(key, provider)
+  return provider
 }
 
 /** Claude has a protocol of its own there, and no keys: only what `gcloud auth` and service accounts give. */
