@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { Crew, errorCodes, Run } from 'reprise'
 import { optionRows, withOptionTables } from '../scripts/option-tables.ts'
+import { providers } from '../src/models/resolve/providers.ts'
 import { purposes } from '../src/next.ts'
 import { runViewStatuses, taskViewStatuses } from '../src/runs/status.ts'
 
@@ -33,6 +34,20 @@ test('the page of the library says of each status of a run and of a task what it
     const rows = [...(below.split(/\n##+ /)[0] ?? '').matchAll(/^\| `(\w+)` \| (.*) \|$/gm)]
     assert.deepEqual(Object.fromEntries(rows.map(([, status, meaning]) => [status, meaning])), table)
   }
+})
+
+test('the page of the library has every provider of models, with its names, its package and its variables', () => {
+  const code = (words: readonly string[]): string => words.map((word) => `\`${word}\``).join(', ')
+  const rows = providers.map(({ name, aliases = [], package: own, keys, addresses, others = [] }) => {
+    const called = aliases.filter((alias) => !alias.includes('.'))
+    const cells = [[name], called, own === undefined ? [] : [own], keys, addresses, others].map(code)
+    return `| ${cells.join(' | ')} |`.replaceAll('|  ', '| ')
+  })
+  const [, section = ''] = textOf('docs/reference/library.md').split('\n### Providers of models\n')
+  assert.deepEqual(section.match(/^\| `.*$/gm), rows)
+  const guide = textOf('docs/guides/models.md')
+  for (const { name, package: own = '', keys, toSet = keys.slice(0, 1) } of providers)
+    for (const word of [`\`${name}/`, own, ...toSet]) assert.ok(guide.includes(word), `${name}: ${word}`)
 })
 
 test('every code of an error is used', () => {

@@ -10,6 +10,7 @@ import { timeoutError } from './model-failure.ts'
 import type { LanguageModelV4, ResolvedModel } from './resolve/resolve-model.ts'
 import { modelSettings, providerOptions } from './resolve/settings.ts'
 import { streamedReply, type Hear } from './streamed-reply.ts'
+import { refuseFiles } from './user-content.ts'
 
 /** `hearing` is asked right before the request is sent: when it returns a listener, the reply is streamed. */
 export async function tryOnce(
@@ -20,6 +21,7 @@ export async function tryOnce(
 ): Promise<Omit<ModelReply, 'startedAt' | 'tries'>> {
   const { generateText, jsonSchema, wrapLanguageModel } = await import('ai')
   const { instructions, messages, output, settings } = request
+  refuseFiles(resolved.model.provider, messages)
   // a model may ask for a tool named like a member that every object has
   const tools = Object.create(null) as ToolSet
   for (const { name, description, schema } of request.tools) {

@@ -2,9 +2,10 @@
 // model accepts; any other is a separate part, and the provider decides whether the model accepts that kind.
 import type { ModelMessage } from 'ai'
 import { RepriseError } from '../errors.ts'
-import type { StoredFile } from '../journal/entries.ts'
+import type { ChatMessage, StoredFile } from '../journal/entries.ts'
 import { fileMark, type Files } from '../journal/files.ts'
 import { isTextType } from '../media-types.ts'
+import { findProvider } from './resolve/providers.ts'
 
 type UserContent = Extract<ModelMessage, { role: 'user' }>['content']
 
@@ -28,4 +29,15 @@ export function userContent(text: string, references: readonly StoredFile[], fil
     }))
   const whole = [text, ...texts].join('\n\n')
   return parts.length === 0 ? whole : [{ type: 'text', text: whole }, ...parts]
+}
+
+/** Throws for a file that the model would not get, or not as it is: nothing is sent then. */
+export function refuseFiles(provider: string, messages: readonly ChatMessage[]): void {
+  const known = findProvider(provider.split('.', 1)[0]!)
+  if (!known?.picturesOnly) return
+  for (const message of messages) {
+    const files = message.role === 'user' ? (message.files ?? []) : []
+    const wrong = files.find(({ mediaType }) => !isTextType(mediaType) && !mediaType.startsWith('image/'))
+    if (wrong) throw new Error(`${known.name} takes texts and pictures, and ${wrong.name} is ${wrong.mediaType}`)
+  }
 }

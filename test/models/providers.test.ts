@@ -192,6 +192,28 @@ test('keeps nothing at xAI either', async () => {
   assert.equal(server.received[0]?.body['store'], false)
 })
 
+for (const model of ['groq/m', 'xai/m', 'deepseek/m', 'cohere/m']) {
+  test(`${model} refuses a file that is neither a text nor a picture before anything is sent`, async () => {
+    await using server = await openServer((response) => sendJson(response, 400, {}))
+    const [name = ''] = model.split('/')
+    const prefix = name.toUpperCase()
+    using _ = environmentOf({ [`${prefix}_API_KEY`]: 'k', [`${prefix}_BASE_URL`]: server.url })
+    const claim = { hash: 'h', name: 'claim.pdf', mediaType: 'application/pdf', bytes: 4 }
+    const files = new Map([['h', Buffer.from('%PDF')]])
+    const request = requestOf({
+      model,
+      maxRetries: 0,
+      messages: [{ role: 'user', text: 'hello', files: [claim] }],
+      files,
+    })
+    await assert.rejects(callModel(request), {
+      code: 'MODEL_FAILED',
+      message: /\bfile part|file content|claim\.pdf is application/,
+    })
+    assert.deepEqual(server.received, [])
+  })
+}
+
 test('is not strict at OpenRouter about a schema with optional members', async () => {
   await using server = await openServer((response) => sendJson(response, 200, chatReply({ content: '{}' })))
   using _ = environmentOf({ OPENROUTER_API_KEY: 'k', OPENROUTER_BASE_URL: server.url })

@@ -22,6 +22,8 @@ export interface Provider extends Special {
   readonly url?: string
   /** Added to an address that does not end in a version, as people leave it out: https://host for https://host/v1. */
   readonly ending?: string
+  /** Its package would leave other files out, or garble them. Other packages refuse what they cannot send. */
+  readonly picturesOnly?: true
   /** What the package of prices calls it, and the models that it is right for, where not for all. */
   readonly prices?: { readonly id: string; readonly only?: RegExp }
 }
@@ -127,6 +129,7 @@ export const providers: readonly Provider[] = [
     keys: ['DEEPSEEK_API_KEY'],
     addresses: ['DEEPSEEK_BASE_URL'],
     url: 'https://api.deepseek.com',
+    picturesOnly: true,
     prices: { id: 'deepseek' },
   },
   {
@@ -138,6 +141,7 @@ export const providers: readonly Provider[] = [
     addresses: ['COHERE_BASE_URL', 'CO_API_URL'],
     url: 'https://api.cohere.com/v2',
     ending: '/v2',
+    picturesOnly: true,
     prices: { id: 'cohere' },
   },
   {
