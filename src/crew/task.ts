@@ -4,12 +4,12 @@ import type { CodeDefinition, CodeContext, Condition } from '../engine/definitio
 import type { AnswerSchema, InferInput, SchemaInput } from '../schema/answer-schema.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Agent } from './agent.ts'
+import type { Crew } from './crew.ts'
 import type { CallbackContext } from './callbacks.ts'
 import { derivedName, stableId } from './define/identity.ts'
 import type { Placeholders, Unknowable } from './define/placeholders.ts'
 import type { Guardrail } from './guardrails.ts'
 import type {
-  ChildInputs,
   ChildOf,
   CodeOutput,
   CodeTaskOptions,
@@ -52,44 +52,78 @@ export interface Task<
   readonly version: string | undefined
   /** Only types: nothing is there at run time. */
   readonly '~inputs'?: Inputs
-  readonly '~output'?: Output
+  readonly '~output'?: () => Output
   readonly '~raw'?: Raw
 }
 
 export interface TaskConstructor {
   /** CREW_INVALID, OPTION_INVALID, OPTION_UNKNOWN, SCHEMA_INVALID: at once, naming what is wrong. */
   new <
+    const Given extends string,
     const Name extends string = string,
     const Description extends string = string,
     const Expected extends string = '',
+    const File extends string = '',
     Who extends Agent = Agent<Unknowable>,
     Schema extends SchemaInput = never,
-    const File extends string = '',
+    const Context extends Tasks = Tasks,
+    Result = unknown,
+    const T extends Tasks = Tasks,
   >(
-    options: TaskOptions<Name, Description, Expected, Who, Schema, File>,
-  ): Task<
-    Name,
-    OutputFor<Schema>,
-    Placeholders<Description> | Placeholders<Expected> | Placeholders<File> | InputsOf<Who>,
-    [Schema] extends [never] ? string : InferInput<Schema>
-  >
-  // two, since the parameter of a function among them would not be typed by an inferred type
-  new <const Name extends string, const T extends Tasks>(
-    options: CrewTaskOptions<Name, T> & { readonly inputs: ChildInputs },
-  ): Task<Name, OutputOfLast<T>, never, OutputOfLast<T>>
-  new <const Name extends string, const T extends Tasks>(
-    options: CrewTaskOptions<Name, T>,
-  ): Task<Name, OutputOfLast<T>, InputsOf<T[number]>, OutputOfLast<T>>
-  new <const Name extends string, Result, Schema extends SchemaInput = never>(
-    options: CodeTaskOptions<Name, Result, Schema>,
-    // a function may use any input
-  ): Task<
-    Name,
-    CodeOutput<Result, Schema>,
-    Unknowable,
-    [Schema] extends [never] ? CodeOutput<Result, Schema> : InferInput<Schema>
-  >
+    options: OptionsByKind<
+      Given,
+      Literals<Name, Description, Expected, File, Who, T>,
+      TaskOptions<Schema, Context>,
+      CodeTaskOptions<Result, Schema, Context>,
+      CrewTaskOptions<OutputOfLast<T>, Context>
+    >,
+  ): 'crew' extends Given
+    ? Task<
+        Name,
+        Skippable<Given, OutputOfLast<T>>,
+        'inputs' extends Given ? never : InputsOf<T[number]>,
+        OutputOfLast<T>
+      >
+    : 'run' extends Given
+      ? // a function may use any input
+        Task<Name, Skippable<Given, CodeOutput<Result, Schema>>, Unknowable, RawOf<Schema, CodeOutput<Result, Schema>>>
+      : Task<
+          Name,
+          Skippable<Given, OutputFor<Schema>>,
+          Placeholders<Description> | Placeholders<Expected> | Placeholders<File> | InputsOf<Who>,
+          RawOf<Schema, string>
+        >
 }
+
+/**
+ * The options of the kind of task that the names of those given tell, so that the compiler speaks of that kind alone;
+ * of overloads, it speaks of the last one. The first two branches are never taken. They are where the compiler learns
+ * texts as they are written, and the names of the options before it looks at functions among them.
+ */
+type OptionsByKind<Given extends string, Learnt, ForAgent, Code, OfCrew> = string extends Given
+  ? ForAgent & Learnt
+  : 'never given' extends Given
+    ? { readonly [Option in Given]: unknown }
+    : 'crew' extends Given
+      ? OfCrew
+      : 'run' extends Given
+        ? Code
+        : ForAgent
+
+/** Not in the options themselves: every message of the compiler would repeat the task's texts. */
+interface Literals<Name, Description, Expected, File, Who, T extends Tasks> {
+  readonly name?: Name
+  readonly description?: Description
+  readonly expectedOutput?: Expected
+  readonly outputFile?: File
+  readonly agent?: Who
+  readonly crew?: Crew<T>
+}
+
+/** A task with a condition may give nothing. */
+type Skippable<Given extends string, Output> = 'when' extends Given ? Output | undefined : Output
+
+type RawOf<Schema, Otherwise> = [Schema] extends [never] ? Otherwise : InferInput<Schema>
 
 /**
  * The names of the placeholders that an agent or task uses. Without a constraint on what is inferred: where the user's

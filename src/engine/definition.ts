@@ -95,15 +95,18 @@ export interface OutputFileDefinition {
  * What a condition sees of the tasks that its task waits for, and what the inputs of a crew are made from, of the tasks
  * in its context: their outputs by name, as their schemas parse them. A skipped task has none.
  */
-export interface ConditionContext {
+export interface ConditionContext<Of = AnyOutputs> {
   readonly inputs: Inputs
-  readonly outputs: { readonly [task: string]: unknown }
+  readonly outputs: Of
   /** The output of the last of these tasks in the crew's order; undefined when that was skipped. */
   readonly previous: unknown
   readonly readFile: ReadFile
 }
 
-export type Condition = (context: ConditionContext) => boolean | Promise<boolean>
+export type Condition<Of = AnyOutputs> = (context: ConditionContext<Of>) => boolean | Promise<boolean>
+
+/** By task. */
+export type AnyOutputs = { readonly [task: string]: unknown }
 
 export interface CoworkerDefinition {
   readonly agent: AgentDefinition
@@ -135,10 +138,10 @@ export interface CodeDefinition {
 }
 
 /** What the function of a task is given. */
-export interface CodeContext extends ToolContext {
+export interface CodeContext<Of = AnyOutputs> extends ToolContext {
   readonly inputs: Inputs
   /** Of the tasks in its context, by name, as their schemas parse them. Without a `context`, all earlier ones. */
-  readonly outputs: { readonly [task: string]: unknown }
+  readonly outputs: Of
 }
 
 /** What a guardrail judges. */

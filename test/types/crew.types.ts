@@ -1,5 +1,5 @@
 // What the compiler says to users. Nothing here runs: `tsc` fails when an expected error does not come, or another one does.
-import { Agent, Crew, Task, tool, type Tool, type TaskOutput } from 'reprise'
+import { Agent, Crew, Task, tool, type CodeContext, type Tool, type TaskOutput } from 'reprise'
 import { z } from 'zod'
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
@@ -234,6 +234,61 @@ export async function code(): Promise<void> {
   new Task({ run: () => 1 })
   // @ts-expect-error -- no such effect
   new Task({ name: 'x', run: () => 1, effect: 'twice' })
+}
+
+export function outputsOfTheContext(): void {
+  const fetch = new Task({ name: 'fetch', effect: 'read', run: async () => ({ id: 7 }) })
+  const maybe = new Task({ name: 'maybe', description: 'x', context: [facts], when: () => true })
+  new Task({
+    name: 'save',
+    context: [facts, note, fetch, maybe],
+    run({ outputs }) {
+      same<
+        typeof outputs,
+        {
+          readonly facts: { policy: string; since: Date }
+          readonly note: string
+          readonly fetch: { id: number }
+          // a task with a condition may be skipped
+          readonly maybe: string | undefined
+        }
+      >()
+      // @ts-expect-error -- not in its context
+      return outputs.fact
+    },
+  })
+  new Task({ name: 'alone', context: [], run: ({ outputs }) => same<typeof outputs, {}>() })
+  // all earlier tasks, whichever those are
+  new Task({ name: 'last', run: ({ outputs }) => same<typeof outputs, { readonly [task: string]: unknown }>() })
+  // what a condition sees are the tasks that its task waits for: also others than its context
+  new Task({
+    description: 'x',
+    context: [facts],
+    when: ({ outputs }) => outputs.facts.since.getTime() > 0 && outputs['other'] === 1,
+  })
+  new Task({ name: 'x', run: () => 1, context: [fetch], when: ({ outputs }) => outputs.fetch.id === 7 })
+  new Task({
+    name: 'inner',
+    crew,
+    context: [fetch],
+    inputs: ({ outputs }) => ({ notes: outputs.fetch.id.toFixed(), customer: 'Ada', length: 3 }),
+    callback: ({ output }) => void output?.toUpperCase(),
+  })
+  // of a list that is made at run time, any may be missing
+  new Task({ name: 'x', context: [facts, note].slice(1), run: ({ outputs }) => outputs.facts?.policy })
+  // @ts-expect-error -- facts may be missing
+  new Task({ name: 'x', context: [facts, note].slice(1), run: ({ outputs }) => outputs.facts.policy })
+  const loose = list.map(({ text }) => new Task({ description: text, agent: clerk }))
+  new Task({ name: 'x', context: loose, run: ({ outputs }) => outputs['any']?.toUpperCase() })
+  // a function that is written for any context fits each
+  const count = ({ outputs }: CodeContext): number => Object.keys(outputs).length
+  new Task({ name: 'count', context: [facts], run: count })
+}
+
+export async function skippedTasks(): Promise<void> {
+  const last = new Task({ name: 'last', description: 'x', agent: clerk, context: [note], when: () => false })
+  const result = await new Crew({ tasks: [facts, note, last] }).kickoff({ inputs })
+  if (result.status === 'completed') same<typeof result.output, string | undefined>()
 }
 
 export async function crewsAsTasks(): Promise<void> {

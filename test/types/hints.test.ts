@@ -1,25 +1,10 @@
 // What an editor shows for a crew: short, and without the insides of a schema library; and the compiler is not overtaxed by
 // a crew of many tasks with long texts.
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
+import { compilerFor } from './compile.ts'
 
-const folder = 'test/.types'
-before(() => mkdirSync(folder, { recursive: true }))
-after(() => rmSync(folder, { recursive: true, force: true }))
-
-/** Compiles one file, and gives what the compiler says and the declarations that it makes. */
-function compile(name: string, code: string): { said: string; declarations: string } {
-  writeFileSync(join(folder, `${name}.ts`), code)
-  const options = { noEmit: false, declaration: true, emitDeclarationOnly: true, outDir: 'out', rootDir: '../..' }
-  // nothing but this file and what it imports: the whole tree would be emitted otherwise
-  const config = { extends: '../../tsconfig.json', compilerOptions: options, include: [], files: [`${name}.ts`] }
-  writeFileSync(join(folder, `${name}.json`), JSON.stringify(config))
-  const { stdout } = spawnSync('node_modules/.bin/tsc', ['-p', join(folder, `${name}.json`)], { encoding: 'utf8' })
-  return { said: stdout, declarations: readFileSync(join(folder, 'out', folder, `${name}.d.ts`), 'utf8') }
-}
+const { compile, check } = compilerFor('hints')
 
 test('a crew shows as its tasks, by name, output and inputs', () => {
   const { declarations } = compile(
@@ -42,17 +27,10 @@ test('a crew shows as its tasks, by name, output and inputs', () => {
 
 test('the compiler says the same with the options that most projects have', () => {
   for (const options of [{ exactOptionalPropertyTypes: false }, { noUncheckedIndexedAccess: false }]) {
-    const config = {
-      extends: '../../tsconfig.json',
-      compilerOptions: options,
-      include: [],
-      files: ['../types/crew.types.ts'],
-    }
-    writeFileSync(join(folder, 'usual.json'), JSON.stringify(config))
-    const { stdout } = spawnSync('node_modules/.bin/tsc', ['-p', join(folder, 'usual.json')], { encoding: 'utf8' })
+    const said = check(['test/types/crew.types.ts'], options)
     // our own sources are written for stricter ones; users get declarations
     assert.deepEqual(
-      stdout.split('\n').filter((line) => line.startsWith('test/types/')),
+      said.split('\n').filter((line) => line.startsWith('test/types/')),
       [],
     )
   }

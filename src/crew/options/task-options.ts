@@ -1,6 +1,13 @@
 // What a task may be told: one for an agent, one that is a function, and one that is a crew. task-table.ts has the
 // table of it.
-import type { CodeContext, Condition, CrewDefinition, Inputs, ConditionContext } from '../../engine/definition.ts'
+import type {
+  AnyOutputs,
+  CodeContext,
+  Condition,
+  CrewDefinition,
+  Inputs,
+  ConditionContext,
+} from '../../engine/definition.ts'
 import type { Json } from '../../journal/json.ts'
 import type { InferOutput, SchemaInput } from '../../schema/answer-schema.ts'
 import type { Effect, Settlement, Tools } from '../../tools/tool.ts'
@@ -9,26 +16,18 @@ import type { CallbackContext } from '../callbacks.ts'
 import type { Crew } from '../crew.ts'
 import type { Overrides } from '../define/define-tasks.ts'
 import type { Guardrail } from '../guardrails.ts'
-import type { OutputOfLast, TaskOutput, Tasks } from '../result/result.ts'
-import type { Task } from '../task.ts'
+import type { OutputsOf, TaskOutput, Tasks } from '../result/result.ts'
 import type { InputValue } from '../given/inputs.ts'
 
-export interface TaskOptions<
-  Name extends string = string,
-  Description extends string = string,
-  Expected extends string = string,
-  Who extends Agent = Agent,
-  Schema extends SchemaInput = SchemaInput,
-  File extends string = string,
-> {
+export interface TaskOptions<Schema extends SchemaInput = SchemaInput, Context extends Tasks = Tasks> {
   /** The task's identity. Left out, it is derived from the texts, and changes with them. */
-  readonly name?: Name
-  readonly description: Description
-  readonly expectedOutput?: Expected
+  readonly name?: string
+  readonly description: string
+  readonly expectedOutput?: string
   /** May be left out where the crew has one agent. */
-  readonly agent?: Who
+  readonly agent?: Agent
   /** Whose outputs it is given. Left out: all earlier tasks. An empty list: none. */
-  readonly context?: readonly Task[]
+  readonly context?: Context
   /** A Standard Schema that gives JSON Schema: the answer must fit it. */
   readonly output?: Schema
   /** Instead of the agent's tools. */
@@ -51,12 +50,12 @@ export interface TaskOptions<
    * Whether the task is executed, decided when its turn comes; else it is recorded as skipped and gives nothing. Not on
    * the first task.
    */
-  readonly when?: Condition
+  readonly when?: Condition<OutputsOf<Context> & AnyOutputs>
   /**
    * Where the output is written after the task's completion, below the working folder: `reports/{topic}.md`. At least
    * once.
    */
-  readonly outputFile?: File
+  readonly outputFile?: string
   /** False: a folder of `outputFile` that is not there is an error. Default true. */
   readonly createDirectory?: boolean
   /** The model is asked for Markdown. */
@@ -71,14 +70,15 @@ export type OutputFor<Schema> = [Schema] extends [never] ? string : InferOutput<
 
 /** A task that is a function: fetching, saving, computing. Journaled, fingerprinted and replayed like any other. */
 export interface CodeTaskOptions<
-  Name extends string = string,
   Result = unknown,
   Schema extends SchemaInput = SchemaInput,
+  Context extends Tasks = Tasks,
 > {
   /** The task's identity. */
-  readonly name: Name
+  readonly name: string
   readonly description?: string
-  readonly run: (context: CodeContext) => Result
+  /** Its `outputs` are those of `context`. */
+  readonly run: (context: CodeContext<OutputsOf<Context>>) => Result
   /**
    * What doing it again means, as for tools: `read`, `idempotent`, or `once` (the default), which is never done twice
    * by itself.
@@ -88,9 +88,9 @@ export interface CodeTaskOptions<
   readonly settle?: (idempotencyKey: string) => Settlement | undefined | Promise<Settlement | undefined>
   readonly maxSeconds?: number
   readonly output?: Schema
-  readonly context?: readonly Task[]
+  readonly context?: Context
   readonly async?: boolean
-  readonly when?: Condition
+  readonly when?: Condition<OutputsOf<Context> & AnyOutputs>
   /**
    * Where the output is written after the task's completion, below the working folder: `reports/{topic}.md`. At least
    * once.
@@ -111,24 +111,24 @@ export type CodeOutput<Result, Schema> = [Schema] extends [never]
   : InferOutput<Schema>
 
 /** A task that is a crew: a run of its own, journaled beside this one, whose last output is the task's. */
-export interface CrewTaskOptions<Name extends string = string, T extends Tasks = Tasks> {
+export interface CrewTaskOptions<Output = unknown, Context extends Tasks = Tasks> {
   /** The task's identity. */
-  readonly name: Name
+  readonly name: string
   readonly description?: string
-  readonly crew: Crew<T>
+  readonly crew: Crew
   /** Those of the child run: an object, or a function of what is there by then. Left out, it gets this run's own. */
-  readonly inputs?: ChildInputs
-  readonly context?: readonly Task[]
+  readonly inputs?: ChildInputs<OutputsOf<Context>>
+  readonly context?: Context
   readonly async?: boolean
-  readonly when?: Condition
-  readonly callback?: (output: TaskOutput<OutputOfLast<T>>, context: CallbackContext) => unknown
+  readonly when?: Condition<OutputsOf<Context> & AnyOutputs>
+  readonly callback?: (output: TaskOutput<Output>, context: CallbackContext) => unknown
   readonly version?: string
 }
 
-export type ChildInputs =
+export type ChildInputs<Of = AnyOutputs> =
   | { readonly [name: string]: InputValue }
   | ((
-      context: ConditionContext,
+      context: ConditionContext<Of>,
     ) => { readonly [name: string]: InputValue } | Promise<{ readonly [name: string]: InputValue }>)
 
 /** The crew of such a task, as the engine needs it. */

@@ -15,11 +15,21 @@ import type { Task } from '../task.ts'
 export type TaskOutput<Output = unknown> = TaskView<Output>
 
 export type Tasks = readonly Task[]
-type OutputOf<T> = T extends { readonly '~output'?: infer Output } ? Output : unknown
+type OutputOf<T> = T extends { readonly '~output'?: () => infer Output } ? Output : unknown
 type Last<T extends Tasks> = T extends readonly [...infer _, infer L] ? L : T[number]
 
 /** What a crew gives: the output of its last task. */
 export type OutputOfLast<T extends Tasks> = OutputOf<Last<T>>
+
+/**
+ * What a function is given of the tasks in its context, by name. Where the context is not a list that is written out,
+ * any of them may be missing.
+ */
+export type OutputsOf<Context extends Tasks> = Context extends Tasks
+  ? number extends Context['length']
+    ? { readonly [T in Context[number] as T['name']]?: OutputOf<T> }
+    : { readonly [T in Context[number] as T['name']]: OutputOf<T> }
+  : never
 
 /** A task, its name or its id. */
 export type TaskReference<T extends Tasks = Tasks> = T[number] | T[number]['name'] | (string & {})

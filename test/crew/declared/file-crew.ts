@@ -24,7 +24,8 @@ export function fileCrew(store: string | Store, options: object = {}, descriptio
     },
   }
   const agent = new Agent({ role: 'Clerk', goal: 'Read', model })
-  const read = new Task({ name: 'read', description: description as 'Read {claim}', agent })
+  const text = description as 'Read {claim}'
+  const read = new Task({ name: 'read', description: text, agent })
   const sum = new Task({ name: 'sum', description: 'Sum up', agent })
   const logger = { info() {}, warn() {} }
   const crew = new Crew({ name: 'files', tasks: [read, sum], store, logger, ...options })

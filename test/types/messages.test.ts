@@ -1,0 +1,73 @@
+// What the compiler says to a mistake: of the thing that is wrong, by its name, and short.
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { compilerFor } from './compile.ts'
+
+const { compile } = compilerFor('messages')
+
+const declared = `
+  import { Agent, Crew, Task } from 'reprise'
+  import { z } from 'zod'
+  const agent = new Agent({ role: 'A', goal: 'Serve {customer}' })
+  const output = z.object({ policy: z.string() })
+  const extract = new Task({ name: 'extract', description: 'Facts of {notes}', agent, output })
+  const risk = new Task({ name: 'risk', description: 'Risk', agent, context: [extract] })
+  export const crew = new Crew({ tasks: [extract, risk] })
+`
+
+/** By claim: what is written, and what is said about it. */
+const mistakes: { readonly [claim: string]: readonly [code: string, ...said: string[]] } = {
+  'an option of a task for an agent': [
+    `new Task({ name: 'x', description: 'A long text about {notes}', agent, expectedOuput: 'y' })`,
+    `Object literal may only specify known properties, but 'expectedOuput' does not exist in type 'TaskOptions<never, Tasks>'. Did you mean to write 'expectedOutput'?`,
+  ],
+  'an option of a task without an agent': [
+    `new Task({ description: 'x', contxt: [extract] })`,
+    `Object literal may only specify known properties, but 'contxt' does not exist in type 'TaskOptions<never, Tasks>'. Did you mean to write 'context'?`,
+  ],
+  'an option that a task for an agent needs': [
+    `new Task({ name: 'x', agent })`,
+    `Property 'description' is missing in type '{ name: string; agent: Agent<"customer">; }' but required in type 'TaskOptions<never, Tasks>'.`,
+  ],
+  'the value of an option of a task for an agent': [
+    `new Task({ description: 'x', retries: '3' })`,
+    `Type 'string' is not assignable to type 'number'.`,
+  ],
+  'an option of a function': [
+    `new Task({ name: 'x', run: ({ inputs }) => inputs, efect: 'read' })`,
+    `Object literal may only specify known properties, but 'efect' does not exist in type 'CodeTaskOptions<Inputs, never, Tasks>'. Did you mean to write 'effect'?`,
+  ],
+  'an option that only tasks for agents have': [
+    `new Task({ name: 'x', run: () => 1, agent })`,
+    `Object literal may only specify known properties, and 'agent' does not exist in type 'CodeTaskOptions<number, never, Tasks>'.`,
+  ],
+  'an option of a task that is a crew': [
+    `new Task({ name: 'x', crew, input: {} })`,
+    `Object literal may only specify known properties, but 'input' does not exist in type 'CrewTaskOptions<string, Tasks>'. Did you mean to write 'inputs'?`,
+  ],
+  'an output in a function': [
+    `new Task({ name: 'x', context: [extract], run: ({ outputs }) => outputs.extrct })`,
+    `Property 'extrct' does not exist on type '{ readonly extract: { policy: string; }; }'. Did you mean 'extract'?`,
+  ],
+}
+
+let said: readonly string[] = []
+before(() => {
+  const codes = Object.values(mistakes).map(([code]) => `;{ const wrong = ${code}; void wrong }`)
+  said = compile('mistakes', `${declared.trim().replaceAll('\n', ';')}\n${codes.join('\n')}`).said.split('\n')
+})
+
+for (const [index, [claim, [, ...lines]]] of Object.entries(mistakes).entries()) {
+  test(`names what is wrong with ${claim}, and nothing else`, () => {
+    // a message begins at its place; what belongs to it is indented below
+    const start = said.findIndex((line) => line.includes(`mistakes.ts(${index + 2},`))
+    const own = said.slice(
+      start,
+      said.findIndex((line, at) => at > start && !line.startsWith(' ')),
+    )
+    assert.deepEqual(
+      own.map((line) => line.trim().replace(/^.*?error TS\d+: /, '')),
+      lines,
+    )
+  })
+}
