@@ -28,8 +28,11 @@ import {
   type ForEachOptions,
   type ForkOptions,
   type Kickoff,
+  type KickoffOptions,
   type NamesOf,
   type NewRunOptions,
+  type NoArguments,
+  type OutputsFor,
   type PlanOptions,
   type ReplayOptions,
   type ResumeOptions,
@@ -37,7 +40,8 @@ import {
 } from './options/verb-options.ts'
 import { guarded, quietLogger, verboseLogger } from './result/log.ts'
 import type { Plan } from './result/plan.ts'
-import { findTask, type TaskReference, type Tasks } from './result/result.ts'
+import { findTask, type Tasks } from './result/result.ts'
+import type { Known, OutputBy, ReferenceTo } from './result/task-reference.ts'
 import { runList, type RunList } from './result/run-list.ts'
 import { Run, startedBy, type Started } from './run.ts'
 import type { Task } from './task.ts'
@@ -122,7 +126,9 @@ export class Crew<const T extends Tasks = Tasks> {
   /**
    * Runs the crew to its end, or to the first question that nobody answers. Rejects when the run fails or is cancelled.
    */
-  kickoff(...[options]: Kickoff<T, NamesOf<T>>): Started<T> {
+  kickoff<Given extends string = never>(...[options]: Kickoff<ReferenceTo<T, Given>, NamesOf<T>>): Started<T>
+  kickoff<Given extends readonly unknown[]>(...none: NoArguments<Given, NamesOf<T>>): Started<T>
+  kickoff(options?: KickoffOptions): Started<T> {
     return startedBy(this.#open, async () => start(this.#open, await readKickoff(this.#definition, options)))
   }
 
@@ -130,9 +136,9 @@ export class Crew<const T extends Tasks = Tasks> {
    * One run for each of the inputs, some at a time; the results are in their order. A run that fails fails no other:
    * its place says so. Whatever is wrong with any of the inputs is said before the first run is started.
    */
-  async kickoffForEach(
+  async kickoffForEach<Given extends string = never>(
     inputs: readonly InputsFor<NamesOf<T>>[],
-    options: ForEachOptions<T> = {},
+    options: ForEachOptions<ReferenceTo<T, Given>> = {},
   ): Promise<ForEachResult<T>[]> {
     checkKeys('kickoffForEach', options, ['id', 'concurrency', 'reuse', ...executeKeys])
     const { id, concurrency } = options
@@ -147,7 +153,7 @@ export class Crew<const T extends Tasks = Tasks> {
   }
 
   /** Continues a run after its last recorded step: the latest unfinished one if none is named. */
-  resume(runId?: string, options: ResumeOptions<T> = {}): Started<T> {
+  resume<Given extends string = never>(runId?: string, options: ResumeOptions<ReferenceTo<T, Given>> = {}): Started<T> {
     return startedBy(this.#open, async () => resume(this.#open, readResume(this.#definition, runId, options)))
   }
 
@@ -155,7 +161,10 @@ export class Crew<const T extends Tasks = Tasks> {
    * A new run: all before the task is restored from an old run, the task and all after it are executed. The old run
    * stays as it is.
    */
-  replay(task: TaskReference<T>, options: ReplayOptions<T, NamesOf<T>> = {}): Started<T> {
+  replay<Given extends string = never>(
+    task: ReferenceTo<T, Given>,
+    options: ReplayOptions<ReferenceTo<T, Given>, NamesOf<T>> = {},
+  ): Started<T> {
     return startedBy(this.#open, async () =>
       makeRun(this.#open, await readMake(this.#definition, 'replay', options, { task })),
     )
@@ -165,7 +174,9 @@ export class Crew<const T extends Tasks = Tasks> {
    * A new run from an old one, with other inputs, your own outputs in place of some, or today's code. With `from`, that
    * task and all after it are executed; without, just what these changes touch. The old run stays as it is.
    */
-  fork(options: ForkOptions<T, NamesOf<T>> = {}): Started<T> {
+  fork<Given extends string = never>(
+    options: ForkOptions<ReferenceTo<T, Given>, NamesOf<T>, OutputsFor<T>> = {},
+  ): Started<T> {
     return startedBy(this.#open, async () => makeRun(this.#open, await readMake(this.#definition, 'fork', options)))
   }
 
@@ -173,12 +184,14 @@ export class Crew<const T extends Tasks = Tasks> {
    * A new run in which only what is stale is executed: what today's code, the inputs or another stale task have
    * changed.
    */
-  refresh(options: NewRunOptions<T, NamesOf<T>> = {}): Started<T> {
+  refresh<Given extends string = never>(options: NewRunOptions<ReferenceTo<T, Given>, NamesOf<T>> = {}): Started<T> {
     return startedBy(this.#open, async () => makeRun(this.#open, await readMake(this.#definition, 'refresh', options)))
   }
 
   /** The dry run of all of these: nothing is written and no model is asked. */
-  async plan(options: PlanOptions<T, NamesOf<T>> = {}): Promise<Plan> {
+  async plan<Given extends string = never>(
+    options: PlanOptions<ReferenceTo<T, Given>, NamesOf<T>, OutputsFor<T>> = {},
+  ): Promise<Plan> {
     return plan(this.#open, await readPlan(this.#definition, options))
   }
 
@@ -203,20 +216,22 @@ export class Crew<const T extends Tasks = Tasks> {
    * many as said, or those named. Nothing is done to the world: tools that are not `read` are answered from the record
    * or not called. The earlier runs stay as they are, and are still the latest ones of the crew.
    */
-  async backtest<Output>(task: Task<string, Output>, options?: BacktestOptions): Promise<Backtest<Output>>
-  async backtest(task: TaskReference<T>, options?: BacktestOptions): Promise<Backtest>
-  async backtest(task: Task | string, options: BacktestOptions = {}): Promise<Backtest> {
+  async backtest<const Given extends Task | string>(
+    task: Known<T, Given>,
+    options: BacktestOptions = {},
+  ): Promise<Backtest<OutputBy<T, Given>>> {
     checkKeys('backtest', options, ['runs', 'concurrency', 'id', 'signal'])
     const { runs = 20, id, signal } = options
     if (Array.isArray(runs)) runs.forEach(checkRunId)
     else whole(1, 10_000).read('runs', runs)
-    return backtest(await this.#open.engine(), this.#definition, {
+    const tested = await backtest(await this.#open.engine(), this.#definition, {
       task: this.#find(task),
       runs,
       concurrency: readConcurrency(options.concurrency),
       id: id === undefined ? undefined : checkNewRunId(id),
       signal: optional('signal', signal, abortSignal),
     })
+    return tested as Backtest<OutputBy<T, Given>>
   }
 
   /**

@@ -27,6 +27,7 @@ import type {
   ForkOptions,
   NamesOf,
   NewRunOptions,
+  OutputsFor,
   PlanOptions,
   ReplayOptions,
   ResumeOptions,
@@ -41,7 +42,8 @@ import {
 } from './result/event-stream.ts'
 import { lazily } from './result/lazily.ts'
 import type { Plan } from './result/plan.ts'
-import { findTask, type RunResult, type TaskReference, type Tasks } from './result/result.ts'
+import { findTask, type RunResult, type Tasks } from './result/result.ts'
+import type { Known, RawBy, ReferenceTo } from './result/task-reference.ts'
 import { resultOf, storedResult } from './result/stored-result.ts'
 import { viewRun, type RunView } from './result/view-run.ts'
 import type { Task } from './task.ts'
@@ -63,7 +65,10 @@ export interface Started<T extends Tasks = Tasks> extends Promise<RunResult<T>> 
 /** For the options of a verb that is called on a run. */
 type OfThisRun<Options> = Omit<Options, 'runId'>
 
-type RunPlanOptions<T extends Tasks> = Omit<PlanOptions<T, NamesOf<T>>, 'runId' | 'of' | 'reuse'> & {
+type RunPlanOptions<Reference, T extends Tasks> = Omit<
+  PlanOptions<Reference, NamesOf<T>, OutputsFor<T>>,
+  'runId' | 'of' | 'reuse'
+> & {
   readonly of?: 'fork' | 'resume'
 }
 
@@ -82,7 +87,7 @@ export class Run<T extends Tasks = Tasks> {
   }
 
   /** The run as it stands, as data. RUN_NOT_FOUND. */
-  async view(): Promise<RunView> {
+  async view(): Promise<RunView<T>> {
     return viewRun(await this.#own(), this.id, this.#crew)
   }
 
@@ -136,9 +141,9 @@ export class Run<T extends Tasks = Tasks> {
    * Puts a value in place of a task's output in a run that is not over. A run under way takes it between two tasks.
    * RUN_ENDED when it is over. Later outputs are kept and reported as stale.
    */
-  async edit<Raw>(
-    task: Task<string, unknown, string, Raw> | string,
-    output: NoInfer<Raw>,
+  async edit<const Given extends Task | string>(
+    task: Known<T, Given>,
+    output: RawBy<T, Given>,
     options: Signature = {},
   ): Promise<void> {
     const definition = this.#find(task)
@@ -147,7 +152,7 @@ export class Run<T extends Tasks = Tasks> {
   }
 
   /** Has a task of a run that is not over executed again when it is resumed. RUN_ENDED. */
-  async invalidate(task: TaskReference<T>, options: Signature = {}): Promise<void> {
+  async invalidate<Given extends string = never>(task: ReferenceTo<T, Given>, options: Signature = {}): Promise<void> {
     const { name } = this.#find(task)
     await this.#tell({ kind: 'invalidate', task: name, ...readSignature('invalidate', options) })
   }
@@ -164,7 +169,7 @@ export class Run<T extends Tasks = Tasks> {
   }
 
   /** Continues the run after its last recorded step. */
-  resume(options: ResumeOptions<T> = {}): Started<T> {
+  resume<Given extends string = never>(options: ResumeOptions<ReferenceTo<T, Given>> = {}): Started<T> {
     return startedBy(this.#open, async () => resume(this.#open, readResume(this.#crew, this.id, options)))
   }
 
@@ -172,7 +177,10 @@ export class Run<T extends Tasks = Tasks> {
    * A new run: all before the task is restored from this one, the task and all after it are executed. This run stays as
    * it is.
    */
-  replay(task: TaskReference<T>, options: OfThisRun<ReplayOptions<T, NamesOf<T>>> = {}): Started<T> {
+  replay<Given extends string = never>(
+    task: ReferenceTo<T, Given>,
+    options: OfThisRun<ReplayOptions<ReferenceTo<T, Given>, NamesOf<T>>> = {},
+  ): Started<T> {
     return this.#make('replay', options, task)
   }
 
@@ -180,7 +188,9 @@ export class Run<T extends Tasks = Tasks> {
    * A new run from this one, with other inputs, your own outputs in place of some, or today's code. With `from`, that
    * task and all after it are executed; without, just what these changes touch. This run stays as it is.
    */
-  fork(options: OfThisRun<ForkOptions<T, NamesOf<T>>> = {}): Started<T> {
+  fork<Given extends string = never>(
+    options: OfThisRun<ForkOptions<ReferenceTo<T, Given>, NamesOf<T>, OutputsFor<T>>> = {},
+  ): Started<T> {
     return this.#make('fork', options)
   }
 
@@ -188,12 +198,14 @@ export class Run<T extends Tasks = Tasks> {
    * A new run in which only what is stale is executed: what today's code, the inputs or another stale task have
    * changed.
    */
-  refresh(options: OfThisRun<NewRunOptions<T, NamesOf<T>>> = {}): Started<T> {
+  refresh<Given extends string = never>(
+    options: OfThisRun<NewRunOptions<ReferenceTo<T, Given>, NamesOf<T>>> = {},
+  ): Started<T> {
     return this.#make('refresh', options)
   }
 
   /** The dry run of a fork, or of a resume: nothing is written and no model is asked. */
-  async plan(options: RunPlanOptions<T> = {}): Promise<Plan> {
+  async plan<Given extends string = never>(options: RunPlanOptions<ReferenceTo<T, Given>, T> = {}): Promise<Plan> {
     return plan(this.#open, await readPlan(this.#crew, options, this.id))
   }
 
@@ -276,7 +288,7 @@ export class Run<T extends Tasks = Tasks> {
     return true
   }
 
-  #make(verb: 'replay' | 'fork' | 'refresh', options: object, task?: TaskReference<T>): Started<T> {
+  #make(verb: 'replay' | 'fork' | 'refresh', options: object, task?: Task | string): Started<T> {
     const fixed = { runId: this.id, ...(task === undefined ? {} : { task }) }
     return startedBy(this.#open, async () => makeRun(this.#open, await readMake(this.#crew, verb, options, fixed)))
   }

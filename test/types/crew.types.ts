@@ -51,7 +51,7 @@ export async function results(): Promise<void> {
   }
   const { output } = result.task(facts)
   same<typeof output, { policy: string; since: Date } | undefined>()
-  same<ReturnType<typeof byName>['output'], unknown>()
+  same<ReturnType<typeof byName>['output'], { policy: string; since: Date } | undefined>()
   function byName() {
     return result.task('facts')
   }
@@ -108,6 +108,66 @@ export async function forks(): Promise<void> {
   await crew.refresh({ from: note })
 }
 
+export async function references(): Promise<void> {
+  // a name, an id, or a text that is known only at run time
+  await crew.replay('note', { through: dynamic })
+  await crew.replay(dynamic, { through: 'note' })
+  await crew.replay('6b0f0000-0000-8000-a000-000000000000')
+  await crew.fork({ from: facts.id, through: note })
+  await crew.kickoff({ inputs, through: dynamic, onQuestion: (question) => void question.id })
+  const run = crew.run('mine')
+  await run.invalidate(dynamic)
+  // what is known by its name is typed as the task itself is
+  const result = await run.result()
+  const byName = result.task('facts').output
+  same<typeof byName, { policy: string; since: Date } | undefined>()
+  const byText = result.task(dynamic).output
+  same<typeof byText, string | { policy: string; since: Date } | undefined>()
+  const byId = result.task('6b0f0000-0000-8000-a000-000000000000').output
+  same<typeof byId, unknown>()
+  const view = await run.view()
+  const viewed = view.task('note').output
+  same<typeof viewed, string | undefined>()
+  const tested = await crew.backtest('facts')
+  const since: Date | undefined = tested.cases[0]?.new?.output?.since
+  void since
+  await run.edit('facts', { policy: 'P-1', since: '2020-01-01' })
+  // @ts-expect-error -- since is a string before the transform
+  await run.edit('facts', { policy: 'P-1', since: new Date() })
+  // @ts-expect-error -- a task of another crew
+  await crew.replay(new Task({ name: 'other', description: 'x' }))
+  // @ts-expect-error -- misspelt, although it has as many hyphens as an id
+  await crew.replay('not-a-name-of-this-crew')
+  // @ts-expect-error -- misspelt
+  await crew.replay('note', { through: 'fact' })
+  // @ts-expect-error -- misspelt
+  await crew.resume('mine', { through: 'fact' })
+  // @ts-expect-error -- misspelt
+  await crew.refresh({ through: 'fact' })
+  // @ts-expect-error -- misspelt
+  await crew.kickoffForEach([inputs], { through: 'fact' })
+  // @ts-expect-error -- misspelt
+  await crew.backtest('fact')
+  // @ts-expect-error -- misspelt
+  await run.replay('fact')
+  // @ts-expect-error -- misspelt
+  await run.fork({ from: 'fact' })
+  // @ts-expect-error -- misspelt
+  await run.plan({ from: 'fact' })
+  // @ts-expect-error -- misspelt
+  await run.resume({ through: 'fact' })
+  // @ts-expect-error -- misspelt
+  await run.edit('fact', 'x')
+  // @ts-expect-error -- misspelt
+  view.task('fact')
+  // where the names are not known, any is let through
+  const loose: Crew = crew
+  await loose.replay('anything', { through: 'whatever' })
+  const any = (await loose.kickoff()).task('anything').output
+  same<typeof any, unknown>()
+  const mixed = new Crew({ tasks: [facts, new Task({ description: 'x', agent: clerk })] })
+  await mixed.fork({ from: 'x-1234' })
+}
 export async function many(): Promise<void> {
   const each = await crew.kickoffForEach([inputs, inputs], { concurrency: 2, id: (given, index) => `${index}` })
   for (const result of each) {

@@ -49,6 +49,44 @@ const mistakes: { readonly [claim: string]: readonly [code: string, ...said: str
     `new Task({ name: 'x', context: [extract], run: ({ outputs }) => outputs.extrct })`,
     `Property 'extrct' does not exist on type '{ readonly extract: { policy: string; }; }'. Did you mean 'extract'?`,
   ],
+  'the task of a replay': [
+    `crew.replay('riks')`,
+    `Argument of type '"riks"' is not assignable to parameter of type 'TaskReference<"extract" | "risk">'.`,
+  ],
+  'the task of a result': [
+    `(await crew.run('x').result()).task('extrct')`,
+    `Argument of type '"extrct"' is not assignable to parameter of type 'TaskReference<"extract" | "risk">'.`,
+  ],
+  'the task that a run stops after': [
+    `crew.kickoff({ inputs: { notes: 'x', customer: 'y' }, through: 'extrct' })`,
+    `Type '"extrct"' is not assignable to type 'TaskReference<"extract" | "risk">'. Did you mean '"extract"'?`,
+  ],
+  'the task that a fork starts from': [
+    `crew.fork({ from: 'riks' })`,
+    `Type '"riks"' is not assignable to type 'TaskReference<"extract" | "risk"> | undefined'.`,
+  ],
+  'the task that an output is given for': [
+    `crew.fork({ outputs: { extrct: { policy: 'P-1' } } })`,
+    `Object literal may only specify known properties, but 'extrct' does not exist in type '{ readonly extract?: { policy: string; }; readonly risk?: string; }'. Did you mean to write 'extract'?`,
+  ],
+  'a call without any of its inputs': [
+    `crew.kickoff()`,
+    `Argument of type '[]' is not assignable to parameter of type 'MissingInputs<"customer" | "notes">'.`,
+    `Type '[]' is not assignable to type '{ readonly "inputs.customer": InputValue; readonly "inputs.notes": InputValue; }'.`,
+  ],
+  'a call with options but no inputs': [
+    `crew.kickoff({ id: 'x' })`,
+    `Argument of type '{ id: string; }' is not assignable to parameter of type 'KickoffOptions<TaskReference<"extract" | "risk">, "customer" | "notes">'.`,
+    `Property 'inputs' is missing in type '{ id: string; }' but required in type '{ readonly inputs: { readonly customer: InputValue; readonly notes: InputValue; }; }'.`,
+  ],
+  'a call without one of its inputs': [
+    `crew.kickoff({ inputs: { notes: 'x' } })`,
+    `Property 'customer' is missing in type '{ notes: string; }' but required in type '{ readonly customer: InputValue; readonly notes: InputValue; }'.`,
+  ],
+  'an option of a call': [
+    `crew.kickoff({ inputs: { notes: 'x', customer: 'y' }, trough: 'extract' })`,
+    `Object literal may only specify known properties, but 'trough' does not exist in type 'KickoffOptions<TaskReference<"extract" | "risk">, "customer" | "notes">'. Did you mean to write 'through'?`,
+  ],
 }
 
 let said: readonly string[] = []

@@ -10,14 +10,16 @@ import type { Json } from '../../journal/json.ts'
 import { checkKeys, isRecord } from '../../options.ts'
 import type { RunPosition, RunsFilter } from '../../runs/list.ts'
 import { runViewStatuses, type RunViewStatus } from '../../runs/status.ts'
-import type { TaskReference, Tasks } from '../result/result.ts'
-import type { InputsFor, NeedsInputs } from '../given/inputs.ts'
+import type { Tasks } from '../result/result.ts'
+import type { RawOf, TaskReference } from '../result/task-reference.ts'
+import type { InputsFor, InputValue, NeedsInputs } from '../given/inputs.ts'
 import type { OnPlan } from '../result/plan.ts'
 import type { InputsOf } from '../task.ts'
+import type { Unknowable } from '../define/placeholders.ts'
 
-export interface ExecuteChoices<T extends Tasks = Tasks> {
+export interface ExecuteChoices<Reference = TaskReference> {
   /** Stop after this task; a resume goes on after it. */
-  readonly through?: TaskReference<T>
+  readonly through?: Reference
   /** Answers questions as they come up; undefined leaves one open and suspends the run. */
   readonly onQuestion?: OnQuestion
   /** Stops the work in this process and suspends the run. */
@@ -50,7 +52,7 @@ type Unsigned<A> = A extends unknown ? Omit<A, 'by'> : never
  */
 export type Reuse = boolean | { readonly maxAgeSeconds: number }
 
-export type KickoffOptions<T extends Tasks = Tasks, Names extends string = string> = ExecuteChoices<T> &
+export type KickoffOptions<Reference = TaskReference, Names extends string = string> = ExecuteChoices<Reference> &
   Confirmable & {
     /**
      * The caller's own run id: new, it starts; unfinished or failed, it resumes; completed, its stored result is given.
@@ -63,10 +65,29 @@ type InputsOption<Names extends string> =
   NeedsInputs<Names> extends true ? { readonly inputs: InputsFor<Names> } : { readonly inputs?: InputsFor<Names> }
 
 /** The arguments of kickoff: options may be left out where no input must be given. */
-export type Kickoff<T extends Tasks, Names extends string> =
-  NeedsInputs<Names> extends true ? [options: KickoffOptions<T, Names>] : [options?: KickoffOptions<T, Names>]
+export type Kickoff<Reference, Names extends string> =
+  NeedsInputs<Names> extends true
+    ? [options: KickoffOptions<Reference, Names>]
+    : [options?: KickoffOptions<Reference, Names>]
 
-export interface ForEachOptions<T extends Tasks = Tasks> extends ExecuteChoices<T> {
+/**
+ * For a call without arguments where there must be inputs: nothing fits, and the compiler says which inputs. No other
+ * call has so many arguments as this, which is why it says nothing about them. The first branch is never taken: it is
+ * where the compiler learns how many there are.
+ */
+export type NoArguments<Given extends readonly unknown[], Names extends string> = readonly [
+  unknown,
+  unknown,
+] extends Given
+  ? Given
+  : Given extends readonly []
+    ? MissingInputs<Exclude<Names, Unknowable>>
+    : []
+type MissingInputs<Names extends string> = readonly unknown[] & {
+  readonly [Name in Names as `inputs.${Name}`]: InputValue
+}
+
+export interface ForEachOptions<Reference = TaskReference> extends ExecuteChoices<Reference> {
   /**
    * The beginning of each run's id (`nightly` gives `nightly-1`, `nightly-2`), or a function that makes them. See `id`
    * of kickoff.
@@ -101,7 +122,7 @@ export interface RunsOptions {
   readonly backtests?: boolean
 }
 
-export interface ResumeOptions<T extends Tasks = Tasks> extends ExecuteChoices<T>, Confirmable {
+export interface ResumeOptions<Reference = TaskReference> extends ExecuteChoices<Reference>, Confirmable {
   /**
    * What to do about a started task whose code has changed: start it anew (the default), go on as it was, or refuse.
    */
@@ -111,8 +132,8 @@ export interface ResumeOptions<T extends Tasks = Tasks> extends ExecuteChoices<T
 }
 
 /** What a new run that is made from an old one may be told. */
-export interface NewRunOptions<T extends Tasks = Tasks, Names extends string = string>
-  extends ExecuteChoices<T>, Confirmable {
+export interface NewRunOptions<Reference = TaskReference, Names extends string = string>
+  extends ExecuteChoices<Reference>, Confirmable {
   /** The run that it is made from: the latest of the crew if none is named. */
   readonly runId?: string
   /** The caller's own id for the new run. When a run of that id is there, it goes on, or its result is given. */
@@ -123,7 +144,10 @@ export interface NewRunOptions<T extends Tasks = Tasks, Names extends string = s
   readonly effects?: EffectsPolicy
 }
 
-export interface ReplayOptions<T extends Tasks = Tasks, Names extends string = string> extends NewRunOptions<T, Names> {
+export interface ReplayOptions<Reference = TaskReference, Names extends string = string> extends NewRunOptions<
+  Reference,
+  Names
+> {
   /** Execute just what depends on the task, and not everything after it. */
   readonly only?: 'descendants'
   /**
@@ -133,24 +157,29 @@ export interface ReplayOptions<T extends Tasks = Tasks, Names extends string = s
   readonly stale?: StalePolicy
 }
 
-export interface ForkOptions<T extends Tasks = Tasks, Names extends string = string> extends ReplayOptions<T, Names> {
+export interface ForkOptions<
+  Reference = TaskReference,
+  Names extends string = string,
+  Outputs = OutputsFor<Tasks>,
+> extends ReplayOptions<Reference, Names> {
   /** Execute this task and all after it. Left out, nothing is executed but what is stale or has no output. */
-  readonly from?: TaskReference<T>
+  readonly from?: Reference
   /** By task: your value in place of its output. What depends on it is executed. */
-  readonly outputs?: OutputsFor<T>
+  readonly outputs?: Outputs
   /** Who gives these outputs. */
   readonly by?: string
 }
 
-/** Values as they are before the schemas' transforms. */
-export type OutputsFor<T extends Tasks> = {
-  readonly [K in T[number] as K['name']]?: K extends { readonly '~raw'?: infer Raw } ? Raw : unknown
-}
+/** Values as they are before the schemas' transforms. Conditional only so that hints show it by its members. */
+export type OutputsFor<T extends Tasks> = T extends Tasks
+  ? { readonly [K in T[number] as K['name']]?: RawOf<K> }
+  : never
 
-export interface PlanOptions<T extends Tasks = Tasks, Names extends string = string> extends Omit<
-  ForkOptions<T, Names>,
-  'id' | 'onQuestion' | 'onPlan' | 'signal' | 'by'
-> {
+export interface PlanOptions<
+  Reference = TaskReference,
+  Names extends string = string,
+  Outputs = OutputsFor<Tasks>,
+> extends Omit<ForkOptions<Reference, Names, Outputs>, 'id' | 'onQuestion' | 'onPlan' | 'signal' | 'by'> {
   /** Of what: a new run from an old one (the default where there is a run), a resume, or a kickoff. */
   readonly of?: 'fork' | 'resume' | 'kickoff'
   /** Of a resume. */

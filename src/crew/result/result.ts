@@ -10,12 +10,13 @@ import { planOutcomes, type PlannedOutcome } from '../../runs/plan-outcomes.ts'
 import { taskViews, type TaskView } from '../../runs/task-view.ts'
 import { suspensionOf, suspensionWords, type Suspension } from './suspension.ts'
 import type { Task } from '../task.ts'
+import type { Known, OutputBy } from './task-reference.ts'
 
 /** A task of a run, with the type of its output. */
 export type TaskOutput<Output = unknown> = TaskView<Output>
 
 export type Tasks = readonly Task[]
-type OutputOf<T> = T extends { readonly '~output'?: () => infer Output } ? Output : unknown
+export type OutputOf<T> = T extends { readonly '~output'?: () => infer Output } ? Output : unknown
 type Last<T extends Tasks> = T extends readonly [...infer _, infer L] ? L : T[number]
 
 /** What a crew gives: the output of its last task. */
@@ -31,17 +32,13 @@ export type OutputsOf<Context extends Tasks> = Context extends Tasks
     : { readonly [T in Context[number] as T['name']]: OutputOf<T> }
   : never
 
-/** A task, its name or its id. */
-export type TaskReference<T extends Tasks = Tasks> = T[number] | T[number]['name'] | (string & {})
-
 interface ResultBase<T extends Tasks> {
   readonly runId: string
   readonly raw: string
   /** In the order of the crew. */
   readonly tasks: { readonly [K in keyof T]: TaskOutput<OutputOf<T[K]>> }
   /** TASK_NOT_FOUND names the tasks that there are. */
-  task<Output>(task: Task<string, Output>): TaskOutput<Output>
-  task(task: string): TaskOutput
+  task<const Given extends Task | string>(task: Known<T, Given>): TaskOutput<OutputBy<T, Given>>
   /** Tokens that this run has spent, and those that its inherited outputs had cost. */
   readonly usage: { readonly spent: Usage; readonly inherited: Usage }
   /** Outputs that were kept although what they were made from has changed. */

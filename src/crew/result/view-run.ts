@@ -2,16 +2,17 @@
 import type { CrewDefinition, Engine } from '../../engine/definition.ts'
 import { viewRun as viewOfRun, type RunView as RunData } from '../../runs/run-view.ts'
 import type { Task } from '../task.ts'
-import { findTask, type TaskOutput } from './result.ts'
+import { findTask, type TaskOutput, type Tasks } from './result.ts'
+import type { Known, OutputBy } from './task-reference.ts'
 
-export interface RunView extends RunData {
+export interface RunView<T extends Tasks = Tasks> extends RunData {
   /** TASK_NOT_FOUND names the tasks that there are. */
-  task<Output>(task: Task<string, Output>): TaskOutput<Output>
-  task(task: string): TaskOutput
+  task<const Given extends Task | string>(task: Known<T, Given>): TaskOutput<OutputBy<T, Given>>
 }
 
 /** RUN_NOT_FOUND. */
 export async function viewRun(engine: Engine, run: string, crew: CrewDefinition): Promise<RunView> {
   const view = await viewOfRun(engine, run, crew)
-  return { ...view, task: (reference: Task | string) => findTask(view.tasks, reference, `run ${run}`) }
+  const task = (reference: Task | string): unknown => findTask(view.tasks, reference, `run ${run}`)
+  return { ...view, task: task as RunView['task'] }
 }

@@ -110,7 +110,7 @@ for (const levels of [2_000, 100_000]) {
       assert.match(inputs.message, /inputs\.deep\.a\.a.* is nested more than 256 levels deep/)
 
       await crew.kickoff({ id: 'r' })
-      const edit = await refusal(() => crew.run('r').edit('draft', nested(levels)))
+      const edit = await refusal(() => crew.run('r').edit('draft', nested(levels) as never))
       assert.equal(edit.code, 'INPUT_INVALID')
       const answer = await refusal(() =>
         crew.run('r').answer('q1', { decision: 'replace', output: nested(levels) as never }),

@@ -201,6 +201,7 @@ describe('replay', () => {
 
   test('names the tasks there are for an unknown one, and says to kick off where there is no run', async () => {
     const { crew, facts } = claims()
+    // @ts-expect-error -- the compiler knows the names as well
     await assert.rejects(crew.replay('nota'), {
       code: 'TASK_NOT_FOUND',
       message: new RegExp(`did you mean note.*facts \\(${facts.id}\\)`),

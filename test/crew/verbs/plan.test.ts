@@ -206,6 +206,7 @@ describe('a plan', () => {
     const { crew } = diamond()
     await crew.kickoff({ inputs })
     await assert.rejects(crew.plan({ only: 'descendants' }), { code: 'OPTION_INVALID', message: /give from/ })
+    // @ts-expect-error -- the compiler knows the names as well
     await assert.rejects(crew.plan({ from: 'lef' }), { code: 'TASK_NOT_FOUND', message: /did you mean left/ })
     await assert.rejects(crew.plan({ runId: 'gone' }), { code: 'RUN_NOT_FOUND' })
     await assert.rejects(crew.plan({ of: 'replay' as never }), { code: 'OPTION_INVALID', message: /'fork', 'resume'/ })

@@ -1,4 +1,5 @@
 // `reprise run`: kicks a crew off. What it needs and was not given is asked for, where somebody is there to ask.
+import type { KickoffOptions } from '../../../crew/options/verb-options.ts'
 import type { Run } from '../../../crew/run.ts'
 import { RepriseError, reworded } from '../../../errors.ts'
 import { askInputs } from '../../input/ask-inputs.ts'
@@ -33,8 +34,7 @@ export async function run(invocation: Invocation<RunOptions>): Promise<number> {
     }
     const start = (all: Inputs): Promise<Run> =>
       // which inputs a crew takes is known to its file; here it is for the library to check
-      crew.kickoff({ ...given, ...(all === undefined ? {} : { inputs: all }) } as Parameters<typeof crew.kickoff>[0])
-        .started
+      crew.kickoff({ ...given, ...(all === undefined ? {} : { inputs: all }) } as KickoffOptions).started
     try {
       return await start(inputs)
     } catch (error) {
