@@ -11,8 +11,8 @@ import { invalid, locate, type FileReference } from './yaml-file.ts'
 
 /** What a crew may be told beside its agents and tasks, and what stands behind the names in its files. */
 export type YamlCrewOptions = Omit<CrewOptions, 'agents' | 'tasks'> &
-  LoadAgentsOptions &
-  Omit<LoadTasksOptions, 'agents'>
+  Omit<LoadAgentsOptions, 'names'> &
+  Omit<LoadTasksOptions, 'agents' | 'names'>
 
 export interface YamlCrewFiles {
   readonly agents: FileReference

@@ -7,10 +7,12 @@ import { agentTable, type AgentOptions } from '../options/agent-options.ts'
 import { openYaml, type YamlDocument } from './document.ts'
 import { placed, readFields, type Reading } from './read-fields.ts'
 import { modelsCheck, toolsByName, type Models } from './references.ts'
-import { checkCode, namedEntries } from './sections.ts'
+import { checkCode, namedEntries, readNames } from './sections.ts'
 import type { FileReference } from './yaml-file.ts'
 
-export interface LoadAgentsOptions {
+export interface LoadAgentsOptions<Name extends string = string> {
+  /** Those that the code uses: the file must have them, and the compiler knows them. */
+  readonly names?: readonly Name[]
   /** Those that the file names: by their own names, or by those of a record. */
   readonly tools?: Tools
   /** What an `llm` in the file stands for, where it is no `provider/model` that Reprise knows. */
@@ -19,12 +21,16 @@ export interface LoadAgentsOptions {
   readonly agentOptions?: { readonly [agent: string]: Partial<AgentOptions> }
 }
 
-/** The agents of a file by their names. CREW_INVALID with file, line and field. */
-export function loadAgents(file: FileReference, options: LoadAgentsOptions = {}): { readonly [name: string]: Agent } {
-  checkKeys('loadAgents', options, ['tools', 'models', 'agentOptions'])
-  const { agents } = readAgents(file, options)
+/** The agents of a file by their names. CREW_INVALID with file, line and field; OPTION_UNKNOWN for one of `names`. */
+export function loadAgents<const Name extends string = string>(
+  file: FileReference,
+  options: LoadAgentsOptions<Name> = {},
+): { readonly [name in Name]: Agent } {
+  checkKeys('loadAgents', options, ['names', 'tools', 'models', 'agentOptions'])
+  const { document, agents } = readAgents(file, options)
+  readNames(options.names, document, [...agents.keys()])
   // without a prototype: an agent may be called constructor, and one that is not there is undefined
-  return Object.freeze(Object.assign(Object.create(null), Object.fromEntries(agents))) as { [name: string]: Agent }
+  return Object.freeze(Object.assign(Object.create(null), Object.fromEntries(agents))) as { [name in Name]: Agent }
 }
 
 export interface AgentsOfFile {

@@ -1,7 +1,7 @@
 // The names at the top of a file, and what the code says about them.
 import { RepriseError } from '../../errors.ts'
-import { wrong } from '../../checks.ts'
-import { guess, isRecord, own } from '../../options.ts'
+import { listOf, optional, wrong } from '../../checks.ts'
+import { describe, guess, isRecord, own } from '../../options.ts'
 import type { Entry, YamlDocument } from './document.ts'
 import { invalid } from './yaml-file.ts'
 
@@ -10,6 +10,25 @@ export function namedEntries(document: YamlDocument, kind: 'agent' | 'task'): re
   const entries = document.top.filter((entry) => !entry.name.startsWith('x-'))
   if (entries.length === 0) throw invalid(`${document.file}: the file has no ${kind}s; give it at least one`)
   return entries
+}
+
+const nameList = listOf<string>('a list of names', 'a name', (item) => typeof item === 'string')
+
+/** The names by which the code knows what is in a file. OPTION_INVALID; OPTION_UNKNOWN for one that is not there. */
+export function readNames(
+  names: unknown,
+  { file }: YamlDocument,
+  there: readonly string[],
+): readonly string[] | undefined {
+  const list = optional('names', names, nameList)
+  const unknown = list?.find((name) => !there.includes(name))
+  if (unknown === undefined) return list
+  throw notThere(`names has ${describe(unknown)}`, unknown, file, there)
+}
+
+function notThere(what: string, name: string, file: string, there: readonly string[]): RepriseError {
+  const meant = guess(name, there) || `; it has ${there.join(', ')}`
+  return new RepriseError('OPTION_UNKNOWN', `${what}, which is not in ${file}${meant}`)
 }
 
 type Options = { readonly [option: string]: unknown }
@@ -28,10 +47,7 @@ export function checkCode(
   if (!isRecord(given)) throw wrong(option, given, `an object: ${option}: { name: { … } }`)
   const there = entries.map((entry) => entry.name)
   for (const [name, options] of Object.entries(given)) {
-    if (!there.includes(name)) {
-      const meant = guess(name, there) || `; it has ${there.join(', ')}`
-      throw new RepriseError('OPTION_UNKNOWN', `${option} has ${name}, which is not in ${document.file}${meant}`)
-    }
+    if (!there.includes(name)) throw notThere(`${option} has ${name}`, name, document.file, there)
     if (!isRecord(options)) throw wrong(`${option}.${name}`, options, 'an object of options')
   }
   return (name) => own(given as { readonly [name: string]: Options }, name) ?? {}

@@ -110,6 +110,49 @@ test('loads agents and tasks by themselves', async () => {
   })
 })
 
+test('knows agents and tasks by the names that the code says, and refuses names that the file does not have', async () => {
+  await withFiles({ agents: templateAgents, tasks: templateTasks }, async (folder) => {
+    const file = join(folder, 'agents.yaml')
+    const agents = loadAgents(file, { names: ['researcher'] })
+    // no `!`: the compiler knows that it is there
+    const role: string = agents.researcher.role
+    assert.match(role, /Senior Data Researcher/)
+    // @ts-expect-error -- not among the names, though it is there for loadTasks
+    assert.ok(agents.reporting_analyst)
+    assert.throws(() => loadAgents(file, { names: ['researcher', 'reporting_analist'] }), {
+      code: 'OPTION_UNKNOWN',
+      message: /^names has "reporting_analist", which is not in .*agents\.yaml; did you mean reporting_analyst\?$/,
+    })
+    assert.throws(() => loadAgents(file, { names: 'researcher' as never }), {
+      code: 'OPTION_INVALID',
+      message: /^names is "researcher"; give a list of names$/,
+    })
+
+    const tasksFile = join(folder, 'tasks.yaml')
+    const tasks = loadTasks(tasksFile, { agents, names: ['research_task', 'reporting_task'] })
+    const name: 'reporting_task' = tasks[1].name
+    assert.equal(name, 'reporting_task')
+    const model = scriptedModel([{ when: '', reply: 'fine' }])
+    const crew = new Crew({ tasks }).with({ model, store: 'memory:' })
+    const result = await crew.kickoff({ inputs: { topic: 'AI', current_year: 2026 } })
+    assert.equal(result.task('research_task').raw, 'fine')
+    // @ts-expect-error -- the crew knows the names of its tasks
+    assert.throws(() => result.task('research'), { code: 'TASK_NOT_FOUND' })
+    assert.throws(() => loadTasks(tasksFile, { agents, names: ['research_task', 'report'] }), {
+      code: 'OPTION_UNKNOWN',
+      message: /^names has "report", which is not in .*tasks\.yaml/,
+    })
+    for (const names of [['research_task'], ['reporting_task', 'research_task'], []]) {
+      assert.throws(() => loadTasks(tasksFile, { agents, names }), {
+        code: 'OPTION_INVALID',
+        message: new RegExp(
+          `^names has .*, but the tasks of .*tasks\\.yaml are research_task, reporting_task; give all`,
+        ),
+      })
+    }
+  })
+})
+
 test('keeps the order of the file, also of names that are numbers or belong to every object', async () => {
   const names = ['b', '10', '2', '__proto__', 'a', 'constructor']
   const { tasks } = await crewOf({ tasks: names.map((name) => `${name}:\n  description: D ${name}\n`).join('') })
