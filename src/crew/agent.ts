@@ -23,6 +23,8 @@ export interface Agent<out Inputs extends string = string> {
   readonly allowDelegation: boolean
   readonly guardrails: readonly Guardrail<never>[]
   readonly settings: { readonly [name: string]: Json }
+  readonly injectDate: boolean
+  readonly dateFormat: string
   /** Only a type: nothing is there at run time. */
   readonly '~inputs'?: Inputs
 }

@@ -25,6 +25,8 @@ export interface AgentDefinition {
   readonly contextTokens?: number | undefined
   /** Requests per minute, over all tasks of the agent in this process. */
   readonly maxRpm: number | undefined
+  /** What is said of the date after its instructions, where it is told. */
+  readonly dateWords?: ((now: Date) => string) | undefined
   /** The same for all tasks of one agent. */
   readonly identity: object
 }

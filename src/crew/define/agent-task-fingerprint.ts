@@ -37,6 +37,7 @@ export function agentTaskFingerprint(made: AgentTask, inputs: Inputs, outputs: O
     ...Object.entries(texts).map(([name, text]): Field => [textField(name), text]),
     ['model', modelName(doer.model)],
     ['settings', doer.settings],
+    ...field('date', dateOf(doer)),
     ...tools.map((tool): Field => [`tool:${tool.name}`, toolIdentity(tool)]),
     // a model is told of them in this order
     ...field('coworkers', coworkers.length > 0 && roles),
@@ -50,6 +51,12 @@ export function agentTaskFingerprint(made: AgentTask, inputs: Inputs, outputs: O
     ['context', given.map(([name]) => name)],
     ...given.map(([name, text]): Field => [`context:${name}`, text]),
   ])
+}
+
+/** How it is told the date. Which day that is makes nothing stale. */
+function dateOf({ identity }: AgentDefinition): string | false {
+  const { injectDate, dateFormat } = identity as Agent
+  return injectDate && dateFormat
 }
 
 /** A model is given texts. */

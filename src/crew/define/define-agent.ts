@@ -4,12 +4,13 @@ import { delegationTools } from '../../engine/task/delegation-tools.ts'
 import { RepriseError } from '../../errors.ts'
 import type { Json } from '../../journal/json.ts'
 import { modelName } from '../../models/resolve/resolve-model.ts'
+import { formatDate } from '../../text/date-format.ts'
 import type { Tool } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'
 import type { Overrides } from './define-tasks.ts'
 import { defineGuardrail, guardrailIdentity } from '../guardrails.ts'
 import { interpolate } from './placeholders.ts'
-import { instructionsFor } from './task-prompts.ts'
+import { dateWords, instructionsFor } from './task-prompts.ts'
 
 /** How often work is handed on: what a coworker's coworker's coworker is given stays there. */
 const deepest = 3
@@ -80,6 +81,7 @@ export function coworkerIdentity({ agent, tools, coworkers }: CoworkerDefinition
     settings: agent.settings,
     // a model is shown them in the order of their names
     tools: tools.toSorted((a, b) => (a.name < b.name ? -1 : 1)).map(toolIdentity),
+    ...(declared.injectDate ? { date: declared.dateFormat } : {}),
     ...(guardrails.length > 0 ? { guardrails } : {}),
     ...(coworkers.length > 0 ? { delegates: true } : {}),
   }
@@ -96,7 +98,19 @@ export function defineAgent(agent: Agent, overrides: Overrides): TaskDefinition[
       return role
     }
   }
-  return { role, title, model, settings, maxIterations, maxRetries, maxSeconds, contextTokens, maxRpm, identity: agent }
+  return {
+    role,
+    title,
+    model,
+    settings,
+    maxIterations,
+    maxRetries,
+    maxSeconds,
+    contextTokens,
+    maxRpm,
+    dateWords: agent.injectDate ? (now) => dateWords(formatDate(agent.dateFormat, now)) : undefined,
+    identity: agent,
+  }
 }
 
 export function replacedTools(tools: readonly Tool[], overrides: Overrides): Tool[] {

@@ -18,6 +18,10 @@ export function instructionsFor({ role, goal, backstory }: AgentTexts): string {
   )
 }
 
+export function dateWords(date: string): string {
+  return `Today's date: ${date}`
+}
+
 export interface TaskTexts {
   readonly description: string
   readonly expectedOutput?: string | undefined

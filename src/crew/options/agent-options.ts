@@ -6,7 +6,7 @@ import { nothingFor, type Table } from '../../option-table.ts'
 import type { Tools } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'
 import { guardrailsCheck, type Guardrail } from '../guardrails.ts'
-import { modelCheck, none, toolsCheck, type FromYaml } from './crew-checks.ts'
+import { dateFormatCheck, modelCheck, none, toolsCheck, type FromYaml } from './crew-checks.ts'
 
 export interface AgentOptions<
   Role extends string = string,
@@ -46,6 +46,10 @@ export interface AgentOptions<
    */
   readonly guardrails?: Guardrail | readonly Guardrail[]
   readonly settings?: ModelSettings
+  /** Whether it is told the date on which an attempt at a task begins. A later day makes no output stale. */
+  readonly injectDate?: boolean
+  /** How that date is written: `%d %B %Y`. Default `%Y-%m-%d`, in the time zone of the process. */
+  readonly dateFormat?: string
 }
 
 const noSettings = Object.freeze({})
@@ -129,6 +133,20 @@ export const agentTable: Table<AgentOptions, Agent, { readonly yaml: FromYaml }>
       yaml: 'number',
       does: 'length at which a conversation is summarised',
     },
+    injectDate: {
+      takes: flag,
+      default: false,
+      crewai: ['inject_date'],
+      yaml: 'flag',
+      does: 'whether it is told the date on which an attempt at a task begins',
+    },
+    dateFormat: {
+      takes: dateFormatCheck,
+      default: '%Y-%m-%d',
+      crewai: ['date_format'],
+      yaml: 'text',
+      does: 'how that date is written',
+    },
     verbose: {
       takes: flag,
       default: false,
@@ -147,14 +165,12 @@ export const agentTable: Table<AgentOptions, Agent, { readonly yaml: FromYaml }>
     function_calling_llm: { instead: 'let its one model call the tools' },
     multimodal: { instead: 'give files as inputs' },
     reasoning: { instead: 'for a reasoning model give settings: { reasoning: medium }' },
-    inject_date: { instead: 'give the date as an input: {date}' },
     mcps: { instead: 'give its tools in the code: tools' },
     step_callback: { instead: 'use onStep of the crew' },
     callbacks: { instead: 'use onTask of the crew' },
     guardrail_max_retries: { detail: true, instead: 'use retries of the task' },
     max_reasoning_attempts: { detail: true },
     code_execution_mode: { detail: true },
-    date_format: { detail: true },
     embedder: { detail: true },
     knowledge_config: { detail: true },
     knowledge_search_query: { detail: true },

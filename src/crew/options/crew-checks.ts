@@ -5,6 +5,7 @@ import { nameProblem } from '../../journal/paths.ts'
 import { checkModelKind, type LanguageModel } from '../../models/resolve/resolve-model.ts'
 import { describe } from '../../options.ts'
 import { asAnswerSchema, type AnswerSchema } from '../../schema/answer-schema.ts'
+import { dateCodes, isDateFormat } from '../../text/date-format.ts'
 import { toolList, type Tool } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'
 import type { Task } from '../task.ts'
@@ -37,6 +38,11 @@ export const nameCheck: Check<string> = {
     )
   },
 }
+
+export const dateFormatCheck: Check<string> = check(
+  `a format such as \`%d %B %Y\`, of ${dateCodes.slice(0, -1).join(', ')}`,
+  (value) => typeof value === 'string' && isDateFormat(value),
+)
 
 export const modelCheck: Check<LanguageModel | string> = {
   expected: '`provider/model`, or a language model of the AI SDK',

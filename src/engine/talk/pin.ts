@@ -6,19 +6,25 @@ import { digest } from '../../journal/hash.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { modelName } from '../../models/resolve/resolve-model.ts'
 import type { Tool } from '../../tools/tool.ts'
-import type { TaskDefinition } from '../definition.ts'
+import type { AgentDefinition, TaskDefinition } from '../definition.ts'
 import { outputsIn } from '../run/given-fields.ts'
 
-export function pinRequest(task: TaskDefinition, state: RunState): PinnedRequest {
-  const { message, ...rendered } = task.render(state.inputs, outputsIn(state))
+export function pinRequest(task: TaskDefinition, state: RunState, now: Date): PinnedRequest {
+  const { message, instructions, ...rendered } = task.render(state.inputs, outputsIn(state))
   return {
     ...rendered,
+    instructions: dated(instructions, task.agent, now),
     message: message.map((piece) => (typeof piece === 'string' ? piece : referTo(state, piece.output))),
     tools: toolDefinitions(task.tools),
     model: modelName(task.agent.model),
     settings: task.agent.settings,
     ...defined({ output: task.schema?.asked }),
   }
+}
+
+/** At their end, so that what does not change with the day comes first: providers cache by it. */
+export function dated(instructions: string, { dateWords }: AgentDefinition, now: Date): string {
+  return dateWords ? `${instructions}\n\n${dateWords(now)}` : instructions
 }
 
 /** By name, so that their order in the code does not matter. */

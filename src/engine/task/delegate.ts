@@ -14,7 +14,7 @@ import type { Judged } from '../judge/judged.ts'
 import type { Delegate, Life, Work } from '../life.ts'
 import { deadline, unlessAborted } from '../limits/deadline.ts'
 import { delegatedMessage, questionMessage } from '../talk/engine-prompts.ts'
-import { toolDefinitions } from '../talk/pin.ts'
+import { dated, toolDefinitions } from '../talk/pin.ts'
 import { refusals, sentBack, triesWord } from './attempts.ts'
 import { readHanded, slug, withDelegation, type Handed } from './delegation-tools.ts'
 
@@ -48,7 +48,9 @@ async function workWithin(outer: Work, call: string, handed: Handed, converse: C
   const { role, maxIterations } = handed.coworker.agent
   const task = taskWithin(outer.task, handed.coworker, life.state.inputs)
   for (;;) {
-    const attempt = await attemptWithin(life, call, role, () => requestFor(handed, task, life.state))
+    const attempt = await attemptWithin(life, call, role, () =>
+      requestFor(handed, task, life.state, life.engine.world.now()),
+    )
     if (attempt.status === 'completed') return attempt.answer
     if (attempt.status === 'failed') return attempt.refusal
     const work = { ...outer, task, attempt }
@@ -108,10 +110,11 @@ function requestFor(
   { coworker, is, text, context }: Handed,
   { tools }: TaskDefinition,
   state: RunState,
+  now: Date,
 ): PinnedRequest {
   const { agent, instructions } = coworker
   return {
-    instructions: instructions(state.inputs),
+    instructions: dated(instructions(state.inputs), agent, now),
     message: [is === 'work' ? delegatedMessage(text, context) : questionMessage(text, context)],
     tools: toolDefinitions(tools),
     model: modelName(agent.model),

@@ -64,7 +64,7 @@ async function takeAttempt(life: Life, task: TaskDefinition): Promise<AttemptSta
   const { kept, because, fingerprint, next } = currentAttempt(life, task)
   if (kept?.status === 'open') return kept
   const pinned = {
-    request: (kept?.pinned ?? pinRequest(task, state)) as unknown as Json,
+    request: (kept?.pinned ?? pinRequest(task, state, life.engine.world.now())) as unknown as Json,
     fingerprint: kept?.fingerprint ?? fingerprint,
     agent: task.agent.title(state.inputs),
   }

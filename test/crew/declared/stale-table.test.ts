@@ -83,6 +83,8 @@ describe('of a task for an agent', () => {
     ['the backstory', { clerk: { backstory: 'New' } }, all(['agent backstory'])],
     ['the model', { clerk: { model: answering('another') } }, all(['model'])],
     ['a setting', { clerk: { settings: { temperature: 1, maxOutputTokens: 900 } } }, all(['settings'])],
+    ['a date that the agent is told', { clerk: { injectDate: true } }, all(['date'])],
+    ['the format of a date that it is not told', { clerk: { dateFormat: '%B %Y' } }],
     ['the order of settings', { clerk: { settings: { maxOutputTokens: 900, temperature: 0 } } }],
     [
       'an input that a text uses',

@@ -233,7 +233,7 @@ test('what the code says takes the place of what the file says', async () => {
 test('fields that ask for nothing are taken', async () => {
   const agent = await agentOf(
     '  max_rpm: null\n  allow_delegation: false\n  cache: no\n  memory: off\n  reasoning: False\n  knowledge_sources: []\n  embedder: {}\n' +
-      '  system_template: ""\n  max_tokens:\n  use_system_prompt: true\n  code_execution_mode: safe\n  date_format: "%Y"\n  tools: []\n  llm:\n  backstory: ""\n',
+      '  system_template: ""\n  max_tokens:\n  use_system_prompt: true\n  code_execution_mode: safe\n  inject_date: no\n  tools: []\n  llm:\n  backstory: ""\n',
   )
   assert.deepEqual(agent, new Agent({ role: 'R', goal: 'G' }))
   const task = await taskOf(
