@@ -22,6 +22,10 @@ export interface Lack {
   readonly instead?: string
   /** It cannot be switched off here, so false is refused, and true is not. */
   readonly alwaysOn?: true
+  /** A crew can do without it: what a file is told that asks for it. Where this is missing, such a file is refused. */
+  readonly without?: string
+  /** The setting of the model that it is here, in a file. */
+  readonly setting?: string
   /** It says how another option works, and requests nothing on its own. */
   readonly detail?: true
 }

@@ -7,6 +7,7 @@ import type { Tools } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'
 import { guardrailsCheck, type Guardrail } from '../guardrails.ts'
 import { dateFormatCheck, modelCheck, none, toolsCheck, type FromYaml } from './crew-checks.ts'
+import { noCache, noMemory, noPlanning } from './without.ts'
 
 export interface AgentOptions<
   Role extends string = string,
@@ -155,16 +156,23 @@ export const agentTable: Table<AgentOptions, Agent, { readonly yaml: FromYaml }>
     },
   },
   lacks: {
-    ...nothingFor('memory', 'knowledge', 'knowledge_sources', 'knowledge_storage', 'planning', 'planning_config'),
-    ...nothingFor('system_template', 'prompt_template', 'response_template', 'security_config', 'from_repository'),
-    ...nothingFor('allow_code_execution', 'allow_unsafe_code_execution', 'apps', 'skills', 'a2a'),
-    respect_context_window: { alwaysOn: true },
-    use_system_prompt: { alwaysOn: true },
-    cache: { instead: 'give cache: true to the tools that only read' },
-    max_tokens: { instead: 'give settings: { maxOutputTokens: … }' },
-    function_calling_llm: { instead: 'let its one model call the tools' },
-    multimodal: { instead: 'give files as inputs' },
-    reasoning: { instead: 'for a reasoning model give settings: { reasoning: medium }' },
+    ...nothingFor('knowledge', 'knowledge_sources', 'knowledge_storage', 'security_config', 'from_repository'),
+    ...nothingFor('system_template', 'prompt_template', 'response_template', 'apps', 'skills', 'a2a', 'type'),
+    memory: { without: noMemory },
+    planning: { without: noPlanning },
+    planning_config: { without: noPlanning },
+    allow_code_execution: { without: 'no code is executed; give it a tool that does that' },
+    allow_unsafe_code_execution: { without: 'no code is executed; give it a tool that does that' },
+    respect_context_window: { alwaysOn: true, without: 'it is always on here; leave it out' },
+    use_system_prompt: { alwaysOn: true, without: 'it is always on here; leave it out' },
+    cache: { instead: 'give cache: true to the tools that only read', without: noCache },
+    max_tokens: { instead: 'give settings: { maxOutputTokens: … }', setting: 'maxOutputTokens' },
+    function_calling_llm: { instead: 'let its one model call the tools', without: 'its one model calls the tools' },
+    multimodal: { instead: 'give files as inputs', without: 'give files as inputs; every model is shown those' },
+    reasoning: {
+      instead: 'for a reasoning model give settings: { reasoning: medium }',
+      without: `${noPlanning}; for a reasoning model give settings: { reasoning: medium }`,
+    },
     mcps: { instead: 'give its tools in the code: tools' },
     step_callback: { instead: 'use onStep of the crew' },
     callbacks: { instead: 'use onTask of the crew' },

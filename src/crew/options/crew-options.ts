@@ -11,6 +11,7 @@ import type { Agent } from '../agent.ts'
 import type { CrewCallbacks } from '../callbacks.ts'
 import type { Tasks } from '../result/result.ts'
 import { telemetryCheck, type TelemetryOptions } from '../telemetry/telemetry.ts'
+import { noCache, noMemory, noPlanning } from './without.ts'
 import { agentsCheck, managerCheck, nameCheck, tasksCheck } from './crew-checks.ts'
 import { limitCheck } from './verb-options.ts'
 
@@ -137,13 +138,21 @@ export const crewTable: Table<CrewOptions, Kept> = {
     version: { takes: anyText, default: '', does: 'recorded with each run; nothing depends on it yet' },
   },
   lacks: {
-    ...nothingFor('memory', 'embedder', 'knowledge', 'knowledge_sources', 'planning', 'planning_llm', 'chat_llm'),
-    ...nothingFor('prompt_file', 'share_crew', 'skills', 'security_config'),
-    cache: { instead: 'give cache: true to the tools that only read' },
-    function_calling_llm: { instead: 'let the one model of each agent call the tools' },
+    ...nothingFor('knowledge', 'knowledge_sources', 'prompt_file', 'share_crew', 'skills', 'security_config'),
+    memory: { without: noMemory },
+    embedder: { detail: true },
+    planning: { without: noPlanning },
+    planning_llm: { detail: true },
+    chat_llm: { without: 'there is no chat with a crew here' },
+    checkpoint: { alwaysOn: true, without: 'every run can be resumed here; leave it out' },
+    cache: { instead: 'give cache: true to the tools that only read', without: noCache },
+    function_calling_llm: {
+      instead: 'let the one model of each agent call the tools',
+      without: 'the one model of each agent calls the tools',
+    },
     config: { instead: 'use crewFromYaml of reprise/yaml' },
-    stream: { instead: 'follow the events of its runs' },
-    output_log_file: { instead: 'give a logger' },
+    stream: { instead: 'follow the events of its runs', without: 'follow the events of its runs instead' },
+    output_log_file: { instead: 'give a logger', without: 'give a logger in the code instead' },
     usage_metrics: { instead: 'read usage of the result' },
     token_usage: { instead: 'read usage of the result' },
     task_execution_output_json_files: { instead: 'use outputFile of the tasks' },

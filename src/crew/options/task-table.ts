@@ -145,5 +145,6 @@ export const taskRows: TaskRows = {
 export const taskLacks: Names['lacks'] = {
   ...nothingFor('prompt_context', 'allow_crewai_trigger_context', 'security_config'),
   input_files: { instead: 'give files as inputs' },
+  type: { without: 'what a task is, its options say: for a conditional one, give when in the code' },
   config: { instead: 'use loadTasks of reprise/yaml' },
 }

@@ -2,29 +2,32 @@
 // described differs.
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { defined } from '../../defined.ts'
 import { checkNames } from '../../option-table.ts'
 import { Crew } from '../crew.ts'
 import { crewTable, type CrewOptions } from '../options/crew-options.ts'
-import { readAgents, type AgentsOfFile, type LoadAgentsOptions } from './load-agents.ts'
-import { readTasks, type LoadTasksOptions, type TasksOfFile } from './load-tasks.ts'
+import { openYaml, type Entry } from './document.ts'
+import { agentsIn, readAgents, type AgentSource, type LoadAgentsOptions } from './load-agents.ts'
+import { readTasks, tasksIn, type LoadTasksOptions, type TaskSource } from './load-tasks.ts'
+import { newProblems, settle, type Problems } from './problems.ts'
 import { invalid, locate, type FileReference } from './yaml-file.ts'
 
 /** What a crew may be told beside its agents and tasks, and what stands behind the names in its files. */
 export type YamlCrewOptions = Omit<CrewOptions, 'agents' | 'tasks'> &
   Omit<LoadAgentsOptions, 'names'> &
-  Omit<LoadTasksOptions, 'agents' | 'names'>
+  Omit<LoadTasksOptions, 'agents'>
 
 export interface YamlCrewFiles {
   readonly agents: FileReference
   readonly tasks: FileReference
 }
 
-const ownKeys = ['tools', 'models', 'agentOptions', 'taskOptions']
+const ownKeys = ['tools', 'models', 'agentOptions', 'taskOptions', 'order']
 
 /**
  * A crew from a folder with agents.yaml and tasks.yaml, or from two files. Paths are relative to the working folder;
- * with `new URL('config/', import.meta.url)` they are to the module. CREW_INVALID with file, line and field;
- * OPTION_INVALID, OPTION_UNKNOWN.
+ * with `new URL('config/', import.meta.url)` they are to the module. CREW_INVALID with file, line and field, of all
+ * mistakes at once; OPTION_INVALID, OPTION_UNKNOWN.
  */
 export function crewFromYaml(folder: FileReference, options?: YamlCrewOptions): Crew
 export function crewFromYaml(options: YamlCrewOptions & YamlCrewFiles): Crew
@@ -39,21 +42,37 @@ export function crewFromYaml(
   const allowed = keys.filter((key) => !inFolder || (key !== 'agents' && key !== 'tasks'))
   checkNames('crewFromYaml', given, crewTable, allowed)
   const files = inFolder ? filesIn(first) : first
-  const { agentOptions, models, taskOptions, tools, ...rest } = given
-  const shared = tools === undefined ? {} : { tools }
-  const ofAgents = readAgents(files.agents, {
-    ...shared,
-    ...(models && { models }),
-    ...(agentOptions && { agentOptions }),
+  const problems = newProblems()
+  const agents = problems.try(() => agentsIn(openYaml(files.agents, 'agent', problems)))
+  const tasks = problems.try(() => tasksIn(openYaml(files.tasks, 'task', problems)))
+  if (agents === undefined || tasks === undefined) throw problems.error
+  return crewOf(agents, tasks, given, problems)
+}
+
+function crewOf(agentSource: AgentSource, taskSource: TaskSource, given: YamlCrewOptions, problems: Problems): Crew {
+  const { agentOptions, models, taskOptions, tools, order, ...rest } = given
+  const { logger } = rest
+  const agents = readAgents(agentSource, defined({ tools, models, agentOptions }), problems)
+  const from = { agents, agentsFrom: agentSource.from }
+  const { tasks, withoutAgent } = readTasks(
+    taskSource,
+    { ...defined({ tools, taskOptions, order }), ...from },
+    problems,
+  )
+  // a manager may be one of the file: then it is none of those that it hands work to
+  const isManager = (name: string): boolean => name === rest.manager
+  const names = [...agents].flatMap(([name, agent]) => (agent && !isManager(name) ? [name] : []))
+  if (rest.process !== 'hierarchical' && names.length > 1) {
+    problems.try(() => checkAgents(taskSource, withoutAgent, names, agentSource.from))
+  }
+  settle(problems, logger)
+  const manager = [...agents].find(([name]) => isManager(name))?.[1]
+  return new Crew({
+    ...rest,
+    ...defined({ manager: manager ?? rest.manager }),
+    agents: [...agents].flatMap(([name, agent]) => (agent && !isManager(name) ? [agent] : [])),
+    tasks,
   })
-  const ofTasks = readTasks(files.tasks, {
-    ...shared,
-    ...(taskOptions && { taskOptions }),
-    agents: ofAgents.agents,
-    agentsFrom: ofAgents.document.file,
-  })
-  if ((rest.process ?? 'sequential') === 'sequential') checkAgents(ofTasks, ofAgents)
-  return new Crew({ ...rest, agents: [...ofAgents.agents.values()], tasks: ofTasks.tasks })
 }
 
 function filesIn(folder: FileReference): YamlCrewFiles {
@@ -62,13 +81,25 @@ function filesIn(folder: FileReference): YamlCrewFiles {
   return { agents: fileIn('agents.yaml'), tasks: fileIn('tasks.yaml') }
 }
 
-/** The crew would refuse this as well, but does not know the line. */
-function checkAgents({ document, entries, tasks }: TasksOfFile, { document: other, agents }: AgentsOfFile): void {
-  const without = tasks.findIndex((task) => task.agent === undefined)
-  const entry = entries[without]
-  if (entry === undefined || agents.size === 1) return
-  const names = [...agents.keys()].join(', ')
+/** The crew would refuse this as well, but knows neither the lines nor the names. In CrewAI, crew.py says it. */
+function checkAgents(
+  { document }: TaskSource,
+  without: readonly Entry[],
+  names: readonly string[],
+  from: string,
+): void {
+  const [first, ...more] = without
+  if (first === undefined) return
+  const inCode = `taskOptions: { ${first.name}: { agent: '${names[0]}' }${more.length > 0 ? ', …' : ''} }`
+  const there = `${from} has ${names.length}`
+  const instead = `with one of ${names.join(', ')}, or give it in the code: ${inCode}`
+  if (more.length === 0) {
+    throw invalid(
+      `${document.place(first.key)}: task ${first.name}: agent is missing, and ${there}; write agent: ${instead}`,
+    )
+  }
+  const tasks = without.map(({ name }) => name).join(', ')
   throw invalid(
-    `${document.place(entry.key)}: task ${entry.name}: agent is missing, and ${other.file} has ${agents.size}; write agent: with one of ${names}`,
+    `${document.place(first.key)}: agent is missing in tasks ${tasks}, and ${there}; write in each agent: ${instead}`,
   )
 }

@@ -4,6 +4,7 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
 import type { Alias, Node, Scalar, YAMLError, YAMLMap, YAMLSeq } from 'yaml'
 import { messageOf, RepriseError } from '../../errors.ts'
+import type { Problems } from './problems.ts'
 import { invalid, locate, readText, type FileReference } from './yaml-file.ts'
 
 /** A value with its alias followed; undefined where there is none: `role:` and `role: null`. */
@@ -21,19 +22,24 @@ export interface YamlDocument {
   readonly file: string
   /** What stands at the top. */
   readonly top: readonly Entry[]
-  /** CREW_INVALID for a key that is there twice or is no text. */
+  /** CREW_INVALID for a key that is no text. */
   entries(map: YAMLMap): readonly Entry[]
   items(list: YAMLSeq): readonly { readonly at: Node; readonly value: Value }[]
   /** `config/tasks.yaml:12:3` */
   place(at: Node): string
 }
 
-/** CREW_INVALID: no such file, no YAML, or not a mapping of names. `kind` is what the names stand for. */
-export function openYaml(reference: FileReference, kind: 'agent' | 'task'): YamlDocument {
+export type Kind = 'agent' | 'task'
+
+/**
+ * CREW_INVALID: no such file, no YAML, or not a mapping of names. `kind` is what the names stand for. A name that is
+ * there twice is one of the `problems`.
+ */
+export function openYaml(reference: FileReference, kind: Kind, problems: Problems): YamlDocument {
   const { path, file } = locate(reference)
   const text = readText(path, file)
   try {
-    return parse(text, file, kind)
+    return parse(text, file, kind, problems)
   } catch (error) {
     if (RepriseError.isInstance(error)) throw error
     // whatever the parser cannot take, deep nesting for one
@@ -41,7 +47,7 @@ export function openYaml(reference: FileReference, kind: 'agent' | 'task'): Yaml
   }
 }
 
-function parse(text: string, file: string, kind: 'agent' | 'task'): YamlDocument {
+function parse(text: string, file: string, kind: Kind, problems: Problems): YamlDocument {
   const lineCounter = new LineCounter()
   // The parser compares every key with all others of its mapping; `entries` asks a set.
   const document = parseDocument(text, { lineCounter, prettyErrors: false, uniqueKeys: false })
@@ -82,7 +88,12 @@ function parse(text: string, file: string, kind: 'agent' | 'task'): YamlDocument
       const name = isScalar(key) ? String(key.source ?? key.value) : undefined
       if (name === undefined) throw invalid(`${placeOf(key)}: a key must be a text`)
       const twin = own.get(name)
-      if (twin) throw invalid(`${placeOf(key)}: ${name} is there twice, first at ${placeOf(twin.key)}; remove one`)
+      if (twin) {
+        problems.try(() => {
+          throw invalid(`${placeOf(key)}: ${name} is there twice, first at ${placeOf(twin.key)}; remove one`)
+        })
+        continue
+      }
       own.set(name, { name, key, value: follow(value) })
     }
     // what stands in the mapping itself wins, then what was merged first

@@ -1,13 +1,15 @@
 // agents.yaml: a name for each agent, and below it CrewAI's fields.
 import { optional } from '../../checks.ts'
+import type { Logger } from '../../engine/definition.ts'
 import { checkKeys } from '../../options.ts'
 import type { Tools } from '../../tools/tool.ts'
 import { Agent } from '../agent.ts'
 import { agentTable, type AgentOptions } from '../options/agent-options.ts'
-import { openYaml, type YamlDocument } from './document.ts'
+import { openYaml, type Entry, type YamlDocument } from './document.ts'
+import { newProblems, settle, type Problems } from './problems.ts'
 import { placed, readFields, type Reading } from './read-fields.ts'
 import { modelsCheck, toolsByName, type Models } from './references.ts'
-import { checkCode, namedEntries, readNames } from './sections.ts'
+import { checkCode, checkThere, namedEntries } from './sections.ts'
 import type { FileReference } from './yaml-file.ts'
 
 export interface LoadAgentsOptions<Name extends string = string> {
@@ -19,38 +21,56 @@ export interface LoadAgentsOptions<Name extends string = string> {
   readonly models?: Models
   /** By agent: what is said in TypeScript. It takes the place of what the file says. */
   readonly agentOptions?: { readonly [agent: string]: Partial<AgentOptions> }
+  /** Is told what the file asks for and Reprise does not have. Left out, that is printed as a warning. */
+  readonly logger?: Logger
 }
 
-/** The agents of a file by their names. CREW_INVALID with file, line and field; OPTION_UNKNOWN for one of `names`. */
+/**
+ * The agents of a file by their names. CREW_INVALID with file, line and field, of all mistakes at once; OPTION_UNKNOWN
+ * for one of `names`.
+ */
 export function loadAgents<const Name extends string = string>(
   file: FileReference,
   options: LoadAgentsOptions<Name> = {},
 ): { readonly [name in Name]: Agent } {
-  checkKeys('loadAgents', options, ['names', 'tools', 'models', 'agentOptions'])
-  const { document, agents } = readAgents(file, options)
-  readNames(options.names, document, [...agents.keys()])
+  checkKeys('loadAgents', options, ['names', 'tools', 'models', 'agentOptions', 'logger'])
+  const problems = newProblems()
+  const source = agentsIn(openYaml(file, 'agent', problems))
+  const agents = readAgents(source, options, problems)
+  settle(problems, options.logger)
+  checkThere(options.names, source.from, source.entries)
   // without a prototype: an agent may be called constructor, and one that is not there is undefined
   return Object.freeze(Object.assign(Object.create(null), Object.fromEntries(agents))) as { [name in Name]: Agent }
 }
 
-export interface AgentsOfFile {
-  readonly document: YamlDocument
-  readonly agents: ReadonlyMap<string, Agent>
+/** Where agents are described, and what messages call that place. */
+export interface AgentSource {
+  readonly from: string
+  readonly entries: readonly (Entry & { readonly document: YamlDocument })[]
 }
 
-export function readAgents(file: FileReference, options: LoadAgentsOptions): AgentsOfFile {
+export function agentsIn(document: YamlDocument): AgentSource {
+  const entries = namedEntries(document, 'agent').map((entry) => ({ ...entry, document }))
+  return { from: document.file, entries }
+}
+
+/** By name, in the order of the file; undefined for one that could not be made. OPTION_INVALID, OPTION_UNKNOWN. */
+export function readAgents(
+  { from, entries }: AgentSource,
+  options: LoadAgentsOptions,
+  problems: Problems,
+): ReadonlyMap<string, Agent | undefined> {
   const models = optional('models', options.models, modelsCheck) ?? {}
   const tools = toolsByName(options.tools)
-  const document = openYaml(file, 'agent')
-  const entries = namedEntries(document, 'agent')
-  const code = checkCode('agentOptions', options.agentOptions, document, entries)
-  const reading: Reading = { document, table: agentTable, inCode: 'agentOptions' }
+  const code = checkCode('agentOptions', options.agentOptions, from, entries)
   const known = { models, tools, agents: none, agentsFrom: '', earlier: none, taskNames: [] }
-  const agents = entries.map((entry): [string, Agent] => {
+  const agents = entries.map((entry): [string, Agent | undefined] => {
+    const reading: Reading = { document: entry.document, table: agentTable, inCode: 'agentOptions', problems }
     const read = readFields(reading, entry, { ...known, self: entry.name }, code(entry.name))
-    return [entry.name, placed(reading, entry, () => new Agent(read as unknown as AgentOptions))]
+    const make = (): Agent => placed(reading, entry, () => new Agent(read as unknown as AgentOptions))
+    return [entry.name, read && problems.try(make)]
   })
-  return { document, agents: new Map(agents) }
+  return new Map(agents)
 }
 
 const none: ReadonlyMap<string, never> = new Map<string, never>()

@@ -1,4 +1,8 @@
-// tasks.yaml: a name for each task, and below it CrewAI's fields. The order of the file is the order of the crew.
+// tasks.yaml: a name for each task, and below it CrewAI's fields. The order of the file is the order of the crew,
+// unless the code gives another. Who does a task and what it is given, the code may say by name, as crew.py does in
+// CrewAI.
+import { isMap } from 'yaml'
+import type { Logger } from '../../engine/definition.ts'
 import { RepriseError } from '../../errors.ts'
 import { checkKeys } from '../../options.ts'
 import type { Tools } from '../../tools/tool.ts'
@@ -7,67 +11,119 @@ import type { TaskOptions } from '../options/task-options.ts'
 import { taskTables } from '../options/task-kinds.ts'
 import { Task } from '../task.ts'
 import { openYaml, type Entry, type YamlDocument } from './document.ts'
+import { newProblems, settle, type Problems } from './problems.ts'
 import { placed, readFields, type Reading } from './read-fields.ts'
-import { toolsByName } from './references.ts'
-import { checkCode, namedEntries, readNames } from './sections.ts'
+import { agentNamed, taskNamed, toolsByName, type Known } from './references.ts'
+import { checkCode, inOrder, namedEntries } from './sections.ts'
 import type { FileReference } from './yaml-file.ts'
 
+/** What is said about a task in TypeScript. Agents and tasks may be given by their names in the files. */
+export type TaskChanges = Partial<Omit<TaskOptions, 'name' | 'agent' | 'context'>> & {
+  readonly agent?: Agent | string
+  readonly context?: readonly (Task | string)[]
+}
+
 export interface LoadTasksOptions<Names extends readonly string[] = readonly string[]> {
-  /** All tasks of the file in its order, so that the compiler knows them. It is an error when the file has others. */
-  readonly names?: Names
   /** By the names that the file uses for them: what `loadAgents` gives, or your own. */
   readonly agents?: { readonly [name: string]: Agent }
   /** Those that the file names: by their own names, or by those of a record. */
   readonly tools?: Tools
   /** By task: what is said in TypeScript, such as `output` and `when`. It takes the place of what the file says. */
-  readonly taskOptions?: { readonly [task: string]: Partial<Omit<TaskOptions, 'name'>> }
+  readonly taskOptions?: { readonly [task: string]: TaskChanges }
+  /**
+   * The names of the tasks in the order of the crew, which the compiler then knows; others of the file are left out.
+   * Without it: all.
+   */
+  readonly order?: Names
+  /** Is told what the file asks for and Reprise does not have. Left out, that is printed as a warning. */
+  readonly logger?: Logger
 }
 
 /**
- * The tasks of a file, in its order. CREW_INVALID with file, line and field; OPTION_INVALID, OPTION_UNKNOWN for `names`
- * that are not the file's.
+ * The tasks of a file, in its order or the one given. CREW_INVALID with file, line and field, of all mistakes at once;
+ * OPTION_INVALID, OPTION_UNKNOWN for `order`.
  */
 export function loadTasks<const Names extends readonly string[] = readonly string[]>(
   file: FileReference,
   options: LoadTasksOptions<Names> = {},
 ): { readonly [Index in keyof Names]: Task<Names[Index]> } {
-  checkKeys('loadTasks', options, ['names', 'agents', 'tools', 'taskOptions'])
+  checkKeys('loadTasks', options, ['agents', 'tools', 'taskOptions', 'order', 'logger'])
   const agents = new Map(Object.entries(options.agents ?? {}))
-  const { document, tasks } = readTasks(file, { ...options, agents, agentsFrom: 'the agents given' })
-  const there = tasks.map(({ name }) => name)
-  const names = readNames(options.names, document, there)
-  if (names && (names.length !== there.length || names.some((name, at) => name !== there[at]))) {
-    const has = names.length === 0 ? 'nothing' : names.join(', ')
-    const words = `names has ${has}, but the tasks of ${document.file} are ${there.join(', ')}; give all in this order`
-    throw new RepriseError('OPTION_INVALID', words)
-  }
+  const problems = newProblems()
+  const source = tasksIn(openYaml(file, 'task', problems))
+  const { tasks } = readTasks(source, { ...options, agents, agentsFrom: 'the agents given' }, problems)
+  settle(problems, options.logger)
   return tasks as { readonly [Index in keyof Names]: Task<Names[Index]> }
 }
 
-export interface TasksOfFile {
+/** Where tasks are described. */
+export interface TaskSource {
   readonly document: YamlDocument
-  readonly entries: readonly Entry[]
-  readonly tasks: readonly Task[]
+  /** `unnamed` ones are known by a name that is derived from their texts. */
+  readonly entries: readonly (Entry & { readonly unnamed?: boolean })[]
 }
 
-export interface ReadTasksOptions extends Omit<LoadTasksOptions, 'agents' | 'names'> {
-  readonly agents: ReadonlyMap<string, Agent>
+export function tasksIn(document: YamlDocument): TaskSource {
+  return { document, entries: namedEntries(document, 'task') }
+}
+
+export interface TasksOfFile {
+  /** Those that could be made. */
+  readonly tasks: readonly Task[]
+  /** Those about which neither the file nor the code says who does them. */
+  readonly withoutAgent: readonly Entry[]
+}
+
+export interface ReadTasksOptions extends Omit<LoadTasksOptions, 'agents'> {
+  readonly agents: ReadonlyMap<string, Agent | undefined>
   readonly agentsFrom: string
 }
 
-export function readTasks(file: FileReference, options: ReadTasksOptions): TasksOfFile {
+/** OPTION_INVALID, OPTION_UNKNOWN. */
+export function readTasks(
+  { document, entries }: TaskSource,
+  options: ReadTasksOptions,
+  problems: Problems,
+): TasksOfFile {
   const tools = toolsByName(options.tools)
-  const document = openYaml(file, 'task')
-  const entries = namedEntries(document, 'task')
-  const code = checkCode('taskOptions', options.taskOptions, document, entries)
-  const reading: Reading = { document, table: taskTables.agent, inCode: 'taskOptions' }
+  const code = checkCode('taskOptions', options.taskOptions, document.file, entries)
+  const ordered = inOrder(options.order, document.file, entries)
+  const reading: Reading = { document, table: taskTables.agent, inCode: 'taskOptions', problems }
   const { agents, agentsFrom } = options
-  const earlier = new Map<string, Task>()
-  const known = { models: {}, tools, agents, agentsFrom, earlier, taskNames: entries.map((entry) => entry.name) }
-  for (const entry of entries) {
-    const read = readFields(reading, entry, { ...known, self: entry.name }, code(entry.name))
-    const make = (): Task => new Task({ ...(read as unknown as TaskOptions), name: entry.name })
-    earlier.set(entry.name, placed(reading, entry, make))
+  const earlier = new Map<string, Task | undefined>()
+  const known = { models: {}, tools, agents, agentsFrom, earlier, taskNames: ordered.map((entry) => entry.name) }
+  const withoutAgent: Entry[] = []
+  for (const entry of ordered) {
+    const about = { ...known, self: entry.name }
+    const said = code(entry.name)
+    if (!saysAgent(document, entry, said)) withoutAgent.push(entry)
+    const read = problems.try(() => readFields(reading, entry, about, byName(said, about)))
+    const name = entry.unnamed ? {} : { name: entry.name }
+    const make = (): Task => placed(reading, entry, () => new Task({ ...(read as unknown as TaskOptions), ...name }))
+    earlier.set(entry.name, read && problems.try(make))
   }
-  return { document, entries, tasks: [...earlier.values()] }
+  return { tasks: [...earlier.values()].filter((task) => task !== undefined), withoutAgent }
+}
+
+type Options = { readonly [option: string]: unknown }
+
+/** What the code says about a task, with agents and tasks in place of their names. OPTION_INVALID. */
+function byName(said: Options, known: Known): Options {
+  const { agent, context } = said
+  const refuse = (option: string) => (problem: string) =>
+    new RepriseError('OPTION_INVALID', `taskOptions.${known.self}.${option} ${problem}`)
+  return {
+    ...said,
+    ...(typeof agent === 'string' && { agent: agentNamed(agent, known, refuse('agent')) }),
+    ...(Array.isArray(context) && {
+      context: (context as unknown[]).flatMap((item) =>
+        typeof item === 'string' ? (taskNamed(item, known, refuse('context')) ?? []) : [item],
+      ),
+    }),
+  }
+}
+
+function saysAgent(document: YamlDocument, { value }: Entry, said: Options): boolean {
+  if (said['agent'] !== undefined || !isMap(value)) return true
+  return document.entries(value).some((field) => field.name === 'agent' && field.value !== undefined)
 }

@@ -1,14 +1,28 @@
 // From one entry of a file to the options of an agent or task. Its fields are the options of their tables, under
-// CrewAI's names or ours, and what CrewAI has beside them; everything else is refused.
+// CrewAI's names or ours, and what CrewAI has beside them. What CrewAI would ignore is noted; the rest is refused.
 import { isMap, type Node } from 'yaml'
 import { RepriseError, reworded } from '../../errors.ts'
+import type { Json } from '../../journal/json.ts'
 import { settingNames } from '../../models/resolve/settings.ts'
 import { findOption, lacking, spellings, type Lack, type Names, type Option } from '../../option-table.ts'
 import { guess } from '../../options.ts'
 import type { FromYaml } from '../options/crew-checks.ts'
 import type { Entry, YamlDocument } from './document.ts'
-import { agent, context, model, sameName, tools, type Known } from './references.ts'
-import { boolean, booleanOf, isOff, mapping, number, sentences, shown, text, type FieldValue } from './yaml-values.ts'
+import { model, settings } from './model-fields.ts'
+import type { Problems } from './problems.ts'
+import { agent, context, tools, type Known } from './references.ts'
+import {
+  boolean,
+  booleanOf,
+  isOff,
+  number,
+  numberOf,
+  sentences,
+  shown,
+  text,
+  textOf,
+  type FieldValue,
+} from './yaml-values.ts'
 import { invalid } from './yaml-file.ts'
 
 type Row = Option & { readonly yaml: FromYaml }
@@ -18,109 +32,190 @@ export interface Reading {
   readonly table: Names & { readonly object: string; readonly options: { readonly [name: string]: Row } }
   /** The name of the option of crewFromYaml that holds what is given in TypeScript. */
   readonly inCode: string
+  readonly problems: Problems
 }
 
 type Options = { readonly [option: string]: unknown }
 type Refuse = (problem: string, at: Node) => RepriseError
 
-const readers: { readonly [Kind in FromYaml & string]: (field: FieldValue, known: Known) => unknown } = {
-  text,
-  flag: boolean,
-  number,
-  sentences,
-  settings: mapping(settingNames),
-  model,
-  tools,
-  agent,
-  context,
-  key: sameName,
+const readers: {
+  readonly [Kind in Exclude<FromYaml & string, 'model' | 'settings' | 'key'>]: (
+    field: FieldValue,
+    known: Known,
+  ) => unknown
+} = { text, flag: boolean, number, sentences, tools, agent, context }
+
+/**
+ * The options, with those of the code in place of the file's; undefined when something is wrong with them. The problems
+ * then have everything that is, with file, line, field and value.
+ */
+export function readFields(reading: Reading, entry: Entry, known: Known, code: Options): Options | undefined {
+  const { document, table, problems } = reading
+  const before = problems.count
+  const refuse: Refuse = (problem, at) => invalid(`${document.place(at)}: ${table.object} ${entry.name}: ${problem}`)
+  const key = Object.values(table.options).find((row) => row.yaml === 'key')
+  if (key) problems.try(() => checked(key, 'name', entry.name, (problem) => refuse(problem, entry.key)))
+  const fields = problems.try(() => fieldsOf(reading, entry, refuse))
+  if (fields === undefined) return undefined
+  const said = Object.fromEntries(Object.entries(code).filter(([, given]) => given !== undefined))
+  const read: Read = { options: {}, settings: {}, seen: new Map() }
+  for (const field of fields) problems.try(() => readField(reading, field, { known, said, refuse }, read))
+  const file = { ...read.options }
+  if (Object.keys(read.settings).length > 0)
+    file['settings'] = { ...read.settings, ...(file['settings'] as object | undefined) }
+  const all: Options = { ...file, ...said }
+  problems.try(() => checkRequired(reading, entry, { all, seen: read.seen, broken: problems.count > before }, refuse))
+  return problems.count === before ? all : undefined
 }
 
-/** The options, with those of the code in place of the file's. CREW_INVALID names file, line, field and value. */
-export function readFields(reading: Reading, entry: Entry, known: Known, code: Options): Options {
-  const { document, table } = reading
-  const refuse: Refuse = (problem, at) => invalid(`${document.place(at)}: ${table.object} ${entry.name}: ${problem}`)
-  const required = Object.keys(table.options).filter((name) => table.options[name]?.required)
+interface Found {
+  readonly all: Options
+  readonly seen: Read['seen']
+  /** Something was wrong with a field: what is missing may be that one. */
+  readonly broken: boolean
+}
+
+function checkRequired({ table }: Reading, entry: Entry, { all, seen, broken }: Found, refuse: Refuse): void {
+  const required = requiredOf(table)
+  const without = required.filter((option) => all[option] === undefined)
+  const empty = without.map((option) => seen.get(option)).find((field) => field !== undefined)
+  if (without.length === 0 || (empty && broken)) return
+  if (empty) throw refuse(`${empty.name} is empty; give it a text`, empty.key)
+  const are = without.length === 1 ? 'is' : 'are'
+  throw refuse(
+    `${without.join(' and ')} ${are} missing; every ${table.object} needs ${required.join(' and ')}`,
+    entry.key,
+  )
+}
+
+function requiredOf(table: Reading['table']): readonly string[] {
+  return Object.keys(table.options).filter((name) => table.options[name]?.required)
+}
+
+/** The fields of an entry. Those of an agent may also stand below `settings`, as in CrewAI's JSON files. */
+function fieldsOf({ document, table }: Reading, entry: Entry, refuse: Refuse): readonly Entry[] {
   const { value } = entry
   if (!isMap(value)) {
-    const words = `it is ${shown(value)}, but must have fields: write ${required.join(': and ')}: indented below`
-    throw refuse(words, entry.key)
+    const field = findOption(table, entry.name) !== undefined || guess(entry.name, Object.keys(table.options)) !== ''
+    const inside = field ? `, or, if it is a field of the ${table.object} above, indent it` : ''
+    throw refuse(
+      `it is ${shown(value)}, but must have fields: write ${requiredOf(table).join(': and ')}: indented below${inside}`,
+      entry.key,
+    )
   }
-  const key = Object.values(table.options).find((row) => row.yaml === 'key')
-  if (key) checked(key, 'name', entry.name, (problem) => refuse(problem, entry.key))
-  const options: { [option: string]: unknown } = {}
-  const seen = new Map<string, Entry>()
-  for (const field of document.entries(value)) {
-    const found = findField(table, field, refuse)
-    // all that says nothing is as if it were left out
-    if (field.value === undefined) continue
-    const given = { ...field, value: field.value }
-    if ('lack' in found) {
-      refuseLack(found.lack, given, refuse)
-      continue
-    }
-    const { name, row } = found
-    const twin = seen.get(name)
-    if (twin) throw refuse(`${twin.name} and ${field.name} say the same thing; keep one`, field.key)
-    // what the code says is not read from the file, so it need not be right there
-    if (code[name] !== undefined) continue
-    const read = readField(reading, row, given, known, refuse)
-    if (typeof row.yaml === 'string') seen.set(name, field)
-    if (read !== undefined) options[name] = read
-  }
-  const said = Object.entries(code).filter(([, given]) => given !== undefined)
-  const all: Options = { ...options, ...Object.fromEntries(said) }
-  for (const option of required) {
-    if (all[option] !== undefined) continue
-    const empty = seen.get(option)
-    throw empty
-      ? refuse(`${empty.name} is empty; give it a text`, empty.key)
-      : refuse(`${option} is missing; every ${table.object} needs ${required.join(' and ')}`, entry.key)
-  }
-  return all
+  return document.entries(value).flatMap((field) => {
+    if (table.options[field.name]?.yaml !== 'settings' || !isMap(field.value)) return [field]
+    return [field, ...document.entries(field.value).filter(({ name }) => isAgentField(table, name))]
+  })
 }
 
-type Field = { readonly name: string; readonly row: Row } | { readonly lack: Lack }
+interface Read {
+  readonly options: { [option: string]: unknown }
+  /** Those of the model that stand in other fields than `settings`. */
+  readonly settings: { [name: string]: Json }
+  /** The field that an option was found in. */
+  readonly seen: Map<string, Entry>
+}
 
-function findField(table: Reading['table'], { name, key }: Entry, refuse: Refuse): Field {
+interface Around {
+  readonly known: Known
+  /** What the code says. */
+  readonly said: Options
+  readonly refuse: Refuse
+}
+
+function readField(reading: Reading, entry: Entry, around: Around, read: Read): void {
+  const { document, table, problems } = reading
+  const { known, said, refuse } = around
+  const { name, key, value } = entry
   const found = findOption(table, name)
-  if (found) return 'lack' in found ? found : { ...found, row: table.options[found.name] as Row }
-  const known = Object.entries(table.options).map(([option, row]) => ({ row, words: spellings(table, option) }))
-  const meant = guess(name, [...known.flatMap(({ words }) => words), ...Object.keys(table.lacks)])
-  const usual = known.flatMap(({ row, words }) => (typeof row.yaml === 'string' ? [words[0]] : [])).join(', ')
-  const one = table.object === 'agent' ? 'an agent' : 'a task'
-  throw refuse(`there is no field ${JSON.stringify(name)}${meant} (${one} has ${usual})`, key)
-}
-
-type Given = Omit<Entry, 'value'> & Pick<FieldValue, 'value'>
-
-/** Only a value that does not ask for it is taken. */
-function refuseLack(lack: Lack, { name, key, value }: Given, refuse: Refuse): void {
-  if (lack.detail || (lack.alwaysOn ? booleanOf(value) === true : isOff(value))) return
-  throw refuse(`${name} is ${shown(value)}: ${lacking(lack)}`, key)
-}
-
-function readField(reading: Reading, row: Row, given: Given, known: Known, refuse: Refuse): unknown {
-  const { name, key, value } = given
-  if (typeof row.yaml !== 'string') {
-    if (isOff(value)) return undefined
-    const where = `${reading.inCode}: { ${known.self}: { ${row.yaml.code} } }`
-    const words = `${name} is ${shown(value)}, but what it needs cannot be written in YAML; give it in the code: ${where}`
-    throw refuse(words, key)
-  }
+  if (found === undefined) return unknownField(reading, entry, refuse)
+  // all that says nothing is as if it were left out
+  if (value === undefined) return
   const field: FieldValue = {
-    document: reading.document,
+    document,
     value,
-    expected: row.takes.expected,
+    expected: '',
+    inCode: (option) => `${reading.inCode}: { ${known.self}: { ${option} } }`,
     refuse: (problem, at = key) => refuse(`${name} ${problem}`, at),
   }
-  const read = readers[row.yaml](field, known)
-  if (read !== undefined) checked(row, name, read, (problem) => refuse(problem, key))
-  return read
+  if ('lack' in found) return readLack(reading, found.lack, { ...field, name, key }, read)
+  const row = table.options[found.name] as Row
+  const twin = read.seen.get(found.name)
+  if (twin) throw refuse(`${twin.name} and ${name} say the same thing; keep one`, key)
+  // what the code says is not read from the file, so it need not be right there
+  if (said[found.name] !== undefined) return
+  if (typeof row.yaml === 'string') read.seen.set(found.name, entry)
+  const keep = (option: string, kept: unknown): void => {
+    if (kept === undefined) return
+    checked(table.options[option] as Row, option === found.name ? name : option, kept, (words) => refuse(words, key))
+    read.options[option] = kept
+  }
+  const given = { ...field, expected: row.takes.expected }
+  if (typeof row.yaml !== 'string') return needsCode(given, row.yaml.code)
+  if (row.yaml === 'key') return otherName(given, known, problems, document.place(key))
+  if (row.yaml === 'settings')
+    return keep(
+      'settings',
+      settings(given, (inner) => isAgentField(table, inner)),
+    )
+  if (row.yaml !== 'model') return keep(found.name, readers[row.yaml](given, known))
+  const { settings: more = {}, ...spoken } = model(given, known)
+  keep(found.name, spoken.model)
+  addSettings(reading, given, more, read)
+}
+
+/** What CrewAI ignores too. A name that is nearly one of a field is more likely a mistake. */
+function unknownField({ document, table, problems }: Reading, { name, key }: Entry, refuse: Refuse): void {
+  const words = Object.keys(table.options).flatMap((option) => spellings(table, option))
+  const meant = guess(name, [...words, ...Object.keys(table.lacks)])
+  if (meant !== '') throw refuse(`there is no field ${JSON.stringify(name)}${meant}`, key)
+  const one = table.object === 'agent' ? 'an agent' : 'a task'
+  problems.note(
+    document.place(key),
+    `${one} has no field ${JSON.stringify(name)}`,
+    'it means nothing here; leave it out',
+  )
+}
+
+type Lacking = FieldValue & { readonly name: string; readonly key: Node }
+
+/** Only a value that does not ask for it is taken, or one that a crew can do without. */
+function readLack(reading: Reading, lack: Lack, field: Lacking, read: Read): void {
+  const { document, problems } = reading
+  const { name, key, value } = field
+  if (lack.detail || (lack.alwaysOn ? booleanOf(value) === true : isOff(value))) return
+  const setting = lack.setting === undefined ? undefined : numberOf(value)
+  if (lack.setting !== undefined && setting !== undefined) {
+    addSettings(reading, field, { [lack.setting]: setting }, read)
+  } else if (lack.without === undefined) throw field.refuse(`is ${shown(value)}: ${lacking(lack)}`)
+  else problems.note(document.place(key), `${name} is ${shown(value)}`, lack.without)
+}
+
+function addSettings({ table }: Reading, field: FieldValue, more: Read['settings'], read: Read): void {
+  checked(table.options['settings'] as Row, 'settings', more, (problem) => field.refuse(`is refused: ${problem}`))
+  Object.assign(read.settings, more)
+}
+
+function needsCode(field: FieldValue, code: string): void {
+  if (isOff(field.value)) return
+  const words = `is ${shown(field.value)}, but what it needs cannot be written in a file; give it in the code`
+  throw field.refuse(`${words}: ${field.inCode(code)}`)
+}
+
+/** CrewAI lets a task have another name than its key. Here the key is what everything refers to. */
+function otherName({ value }: FieldValue, { self }: Known, problems: Problems, place: string): void {
+  const name = textOf(value)
+  if (name === '' || name === self) return
+  problems.note(place, `the name of task ${self} is ${shown(value)}`, 'here its key is its name; leave name out')
+}
+
+function isAgentField(table: Names, name: string): boolean {
+  return !settingNames.includes(name) && name !== 'settings' && findOption(table, name) !== undefined
 }
 
 /** What the option's own check refuses, with the place of the field. */
-function checked(row: Row, name: string, value: unknown, refuse: (problem: string) => RepriseError): void {
+export function checked(row: Option, name: string, value: unknown, refuse: (problem: string) => Error): void {
   try {
     row.takes.read(name, value)
   } catch (error) {

@@ -13,11 +13,12 @@ import { names, shown, text, textOf, type FieldValue } from './yaml-values.ts'
 export interface Known {
   readonly models: Models
   readonly tools: ReadonlyMap<string, Tool>
-  readonly agents: ReadonlyMap<string, Agent>
+  /** Undefined stands for one that could not be made. */
+  readonly agents: ReadonlyMap<string, Agent | undefined>
   /** Where these agents are, in a message's words. */
   readonly agentsFrom: string
-  /** Those that stand before this one in the file. */
-  readonly earlier: ReadonlyMap<string, Task>
+  /** Those that come before this one; undefined for one that could not be made. */
+  readonly earlier: ReadonlyMap<string, Task | undefined>
   readonly taskNames: readonly string[]
   /** Of the agent or task itself. */
   readonly self: string
@@ -43,50 +44,58 @@ export function model(field: FieldValue, { models }: Known): LanguageModel | str
   )
 }
 
-/** An empty list is as none, as it is in CrewAI: a task then has its agent's tools. */
+/**
+ * An empty list is as none, as it is in CrewAI: a task then has its agent's tools. Of `custom:look_up` and
+ * `crewai_tools:SerperDevTool`, the last part may be the name.
+ */
 export function tools(field: FieldValue, known: Known): readonly Tool[] | undefined {
   const list = names(field).map(({ name, at }) => {
-    const found = known.tools.get(name)
+    const short = name.slice(name.lastIndexOf(':') + 1)
+    const found = known.tools.get(name) ?? known.tools.get(short)
     if (found) return found
     const given = [...known.tools.keys()]
     const missing =
       given.length === 0
-        ? `stands for nothing, since no tools are given; give it in the code: tools: { ${JSON.stringify(name)}: … }`
-        : `is not among the tools given (${given.join(', ')})${guess(name, given)}`
+        ? `stands for nothing, since no tools are given; give it in the code: tools: { ${JSON.stringify(short)}: … }`
+        : `is not among the tools given (${given.join(', ')})${guess(short, given)}`
     throw field.refuse(`${describe(name)} ${missing}`, at)
   })
   return list.length === 0 ? undefined : list
 }
 
-export function agent(field: FieldValue, { agents, agentsFrom }: Known): Agent | undefined {
+export function agent(field: FieldValue, known: Known): Agent | undefined {
   const name = text(field)
-  const found = name === undefined ? undefined : agents.get(name)
-  if (name === undefined || found) return found
-  const there = [...agents.keys()]
-  const meant = guess(name, there) || `; there are ${there.join(', ') || 'none'}`
-  throw field.refuse(`${describe(name)} is not in ${agentsFrom}${meant}`)
+  return name === undefined ? undefined : agentNamed(name, known, (problem) => field.refuse(problem))
 }
 
 /** An empty list is none; a field that is left out, all earlier tasks. */
-export function context(field: FieldValue, { earlier, taskNames, self }: Known): readonly Task[] {
-  return names(field).map(({ name, at }) => {
-    const found = earlier.get(name)
-    if (found) return found
-    if (name === self) throw field.refuse(`has the task itself; a task sees only earlier ones`, at)
-    if (taskNames.includes(name)) {
-      throw field.refuse(`has ${name}, which comes later; a task sees only earlier ones, so move ${name} up`, at)
-    }
-    const there = [...earlier.keys()]
-    const meant = guess(name, taskNames) || `; before it there are ${there.join(', ') || 'none'}`
-    throw field.refuse(`${describe(name)} is no task of this file${meant}`, at)
-  })
+export function context(field: FieldValue, known: Known): readonly Task[] {
+  return names(field).flatMap(({ name, at }) => taskNamed(name, known, (problem) => field.refuse(problem, at)) ?? [])
 }
 
-/** CrewAI lets a task have another name than its key. Here the key is what everything refers to. */
-export function sameName(field: FieldValue, { self }: Known): undefined {
-  const name = text(field)
-  if (name === undefined || name === self) return undefined
-  throw field.refuse(`is ${describe(name)}, but a task's name is its key; rename ${self}, or leave name out`)
+type Refuse = (problem: string) => Error
+
+/** Undefined for one that is there and could not be made: what is wrong with it is said already. */
+export function agentNamed(name: string, { agents, agentsFrom, self }: Known, refuse: Refuse): Agent | undefined {
+  if (agents.has(name)) return agents.get(name)
+  const there = [...agents.keys()]
+  const instead = `write one of these, or in the code taskOptions: { ${self}: { agent: '${there[0]}' } }`
+  const meant =
+    guess(name, there) || (there.length === 0 ? '; there are none' : `; there are ${there.join(', ')}; ${instead}`)
+  throw refuse(`${describe(name)} is not in ${agentsFrom}${meant}`)
+}
+
+/** As `agentNamed`. */
+export function taskNamed(name: string, { earlier, taskNames, self }: Known, refuse: Refuse): Task | undefined {
+  if (earlier.has(name)) return earlier.get(name)
+  if (name === self) throw refuse(`has the task itself; a task sees only earlier ones`)
+  if (taskNames.includes(name)) {
+    const words = `has ${name}, which comes later; a task sees only earlier ones`
+    throw refuse(`${words}, so move ${name} up, or give the order in the code: order: ['${name}', '${self}', …]`)
+  }
+  const there = [...earlier.keys()]
+  const meant = guess(name, taskNames) || `; before it there are ${there.join(', ') || 'none'}`
+  throw refuse(`${describe(name)} is no task of this file${meant}`)
 }
 
 /** By the names that the tools have, and by those that a record gives them. */

@@ -1,34 +1,52 @@
 // The names at the top of a file, and what the code says about them.
+import { isMap } from 'yaml'
 import { RepriseError } from '../../errors.ts'
 import { listOf, optional, wrong } from '../../checks.ts'
-import { describe, guess, isRecord, own } from '../../options.ts'
+import { guess, isRecord, own } from '../../options.ts'
 import type { Entry, YamlDocument } from './document.ts'
 import { invalid } from './yaml-file.ts'
 
-/** All but those that begin with `x-`: places for what others merge. CREW_INVALID when nothing is left. */
+/**
+ * All but those that begin with `x-`: places for what others merge. They may stand below one `agents:` or `tasks:`.
+ * CREW_INVALID when nothing is left.
+ */
 export function namedEntries(document: YamlDocument, kind: 'agent' | 'task'): readonly Entry[] {
-  const entries = document.top.filter((entry) => !entry.name.startsWith('x-'))
+  const top = document.top.filter(isNamed)
+  const [only] = top
+  const inner =
+    top.length === 1 && only?.name === `${kind}s` && isMap(only.value) ? document.entries(only.value) : undefined
+  const entries = inner?.every(({ value }) => isMap(value)) ? inner.filter(isNamed) : top
   if (entries.length === 0) throw invalid(`${document.file}: the file has no ${kind}s; give it at least one`)
   return entries
+}
+
+function isNamed({ name }: Entry): boolean {
+  return !name.startsWith('x-')
+}
+
+/** Those that the code names, in its order; all, where it names none. OPTION_INVALID, OPTION_UNKNOWN. */
+export function inOrder<E extends { readonly name: string }>(
+  order: readonly string[] | undefined,
+  file: string,
+  entries: readonly E[],
+): readonly E[] {
+  if (order === undefined) return entries
+  if (!Array.isArray(order) || order.length === 0) throw wrong('order', order, 'a list of at least one name of a task')
+  return order.map((name, index) => {
+    if (order.indexOf(name) !== index) throw new RepriseError('OPTION_INVALID', `order has ${name} twice; remove one`)
+    const found = entries.find((entry) => entry.name === name)
+    if (found) return found
+    throw unknownName('order', String(name), file, entries)
+  })
 }
 
 const nameList = listOf<string>('a list of names', 'a name', (item) => typeof item === 'string')
 
 /** The names by which the code knows what is in a file. OPTION_INVALID; OPTION_UNKNOWN for one that is not there. */
-export function readNames(
-  names: unknown,
-  { file }: YamlDocument,
-  there: readonly string[],
-): readonly string[] | undefined {
-  const list = optional('names', names, nameList)
-  const unknown = list?.find((name) => !there.includes(name))
-  if (unknown === undefined) return list
-  throw notThere(`names has ${describe(unknown)}`, unknown, file, there)
-}
-
-function notThere(what: string, name: string, file: string, there: readonly string[]): RepriseError {
-  const meant = guess(name, there) || `; it has ${there.join(', ')}`
-  return new RepriseError('OPTION_UNKNOWN', `${what}, which is not in ${file}${meant}`)
+export function checkThere(names: unknown, file: string, entries: readonly { readonly name: string }[]): void {
+  const list = optional('names', names, nameList) ?? []
+  const unknown = list.find((name) => entries.every((entry) => entry.name !== name))
+  if (unknown !== undefined) throw unknownName('names', unknown, file, entries)
 }
 
 type Options = { readonly [option: string]: unknown }
@@ -40,15 +58,25 @@ type Options = { readonly [option: string]: unknown }
 export function checkCode(
   option: string,
   given: unknown,
-  document: YamlDocument,
-  entries: readonly Entry[],
+  file: string,
+  entries: readonly { readonly name: string }[],
 ): (name: string) => Options {
   if (given === undefined) return () => ({})
   if (!isRecord(given)) throw wrong(option, given, `an object: ${option}: { name: { … } }`)
-  const there = entries.map((entry) => entry.name)
   for (const [name, options] of Object.entries(given)) {
-    if (!there.includes(name)) throw notThere(`${option} has ${name}`, name, document.file, there)
+    if (!entries.some((entry) => entry.name === name)) throw unknownName(option, name, file, entries)
     if (!isRecord(options)) throw wrong(`${option}.${name}`, options, 'an object of options')
   }
   return (name) => own(given as { readonly [name: string]: Options }, name) ?? {}
+}
+
+function unknownName(
+  option: string,
+  name: string,
+  file: string,
+  entries: readonly { readonly name: string }[],
+): RepriseError {
+  const there = entries.map((entry) => entry.name)
+  const meant = guess(name, there) || `; it has ${there.join(', ')}`
+  return new RepriseError('OPTION_UNKNOWN', `${option} has ${name}, which is not in ${file}${meant}`)
 }

@@ -3,7 +3,7 @@
 import { isMap, isScalar, isSeq, type Node, type Scalar } from 'yaml'
 import type { Json } from '../../journal/json.ts'
 import { describe, guess } from '../../options.ts'
-import type { Value, YamlDocument } from './document.ts'
+import type { Entry, Value, YamlDocument } from './document.ts'
 
 /** One field of an agent or task, and how to refuse it. */
 export interface FieldValue {
@@ -11,6 +11,8 @@ export interface FieldValue {
   readonly value: NonNullable<Value>
   /** What the option takes, in words. */
   readonly expected: string
+  /** Where the code says it instead: `taskOptions: { research: { … } }`. */
+  inCode(option: string): string
   /** CREW_INVALID at the field, or at a node within it. */
   refuse(problem: string, at?: Node): Error
 }
@@ -40,14 +42,12 @@ export function number(field: FieldValue): number {
   throw field.refuse(`is ${shown(field.value)}; give ${field.expected}`)
 }
 
-/** A list of names, each with the node to blame. */
+/** A list of names, or one name, each with the node to blame. */
 export function names(field: FieldValue): readonly { readonly name: string; readonly at: Node }[] {
   const { document, value } = field
-  if (!isSeq(value)) {
-    const single = textOf(value)
-    const instead = single === undefined || single === '' ? 'a list of names' : `a list: [${single}]`
-    throw field.refuse(`is ${shown(value)}; write ${instead}`)
-  }
+  const single = textOf(value)
+  if (single !== undefined) return single === '' ? [] : [{ name: single, at: value }]
+  if (!isSeq(value)) throw field.refuse(`is ${shown(value)}; write a list of names`)
   return document.items(value).map(({ at, value: item }) => {
     const name = textOf(item)
     if (name !== undefined && name !== '') return { name, at }
@@ -61,34 +61,42 @@ export function sentences(field: FieldValue): readonly string[] | undefined {
     const list = names(field).map(({ name }) => name)
     return list.length === 0 ? undefined : list
   }
+  if (isMap(field.value)) {
+    throw field.refuse(
+      `is a mapping, but must be a sentence; give a function in the code: ${field.inCode('guardrails: …')}`,
+    )
+  }
   const one = text(field)
   return one === undefined ? undefined : [one]
 }
 
 /**
- * A mapping with these names as plain JSON. Aliases are followed, so it is bounded: few lines could stand for billions
- * of values.
+ * The members of a mapping that are wanted, as plain JSON; with `allowed`, others than these are refused. Aliases are
+ * followed, so it is bounded: few lines could stand for billions of values.
  */
-export function mapping(allowed: readonly string[]): (field: FieldValue) => { readonly [name: string]: Json } {
-  return (field) => {
-    const { document, value } = field
-    if (!isMap(value)) throw field.refuse(`is ${shown(value)}; write a mapping: names and values, indented below`)
-    for (const { name, key } of document.entries(value)) {
-      if (allowed.includes(name)) continue
-      throw field.refuse(`has no ${JSON.stringify(name)}${guess(name, allowed)} (it has ${allowed.join(', ')})`, key)
-    }
-    let left = 10_000
-    const convert = (node: Value, depth: number): Json => {
-      left -= 1
-      if (left < 0 || depth > 50) throw field.refuse('is too large or nested too deeply')
-      if (isMap(node)) {
-        return Object.fromEntries(document.entries(node).map((entry) => [entry.name, convert(entry.value, depth + 1)]))
-      }
-      if (isSeq(node)) return document.items(node).map((item) => convert(item.value, depth + 1))
-      return node === undefined ? null : plain(node)
-    }
-    return convert(value, 0) as { readonly [name: string]: Json }
+export function mapping(
+  field: FieldValue,
+  isWanted: (name: string) => boolean = () => true,
+  allowed?: readonly string[],
+): { readonly [name: string]: Json } {
+  const { document, value } = field
+  if (!isMap(value)) throw field.refuse(`is ${shown(value)}; write a mapping: names and values, indented below`)
+  const wanted = document.entries(value).filter(({ name }) => isWanted(name))
+  for (const { name, key } of wanted) {
+    if (allowed === undefined || allowed.includes(name)) continue
+    throw field.refuse(`has no ${JSON.stringify(name)}${guess(name, allowed)} (it has ${allowed.join(', ')})`, key)
   }
+  let left = 10_000
+  const convert = (node: Value, depth: number): Json => {
+    left -= 1
+    if (left < 0 || depth > 50) throw field.refuse('is too large or nested too deeply')
+    if (isMap(node)) return fromEntries(document.entries(node), depth + 1)
+    if (isSeq(node)) return document.items(node).map((item) => convert(item.value, depth + 1))
+    return node === undefined ? null : plain(node)
+  }
+  const fromEntries = (entries: readonly Entry[], depth: number): { [name: string]: Json } =>
+    Object.fromEntries(entries.map((entry) => [entry.name, convert(entry.value, depth)]))
+  return fromEntries(wanted, 1)
 }
 
 function plain(node: Scalar): Json {
@@ -118,11 +126,13 @@ export function textOf(value: Value): string | undefined {
 
 export function booleanOf(value: Value): boolean | undefined {
   const word = textOf(value)?.toLowerCase() ?? ''
-  if (['true', 'yes', 'on', '1'].includes(word)) return true
-  return ['false', 'no', 'off', '0'].includes(word) ? false : undefined
+  if (['true', 'yes', 'on'].includes(word)) return true
+  if (['false', 'no', 'off'].includes(word)) return false
+  // verbose: 2, of which older versions of CrewAI had several degrees
+  return /^\d+$/.test(word) ? Number(word) !== 0 : undefined
 }
 
-function numberOf(value: Value): number | undefined {
+export function numberOf(value: Value): number | undefined {
   if (!isScalar(value)) return undefined
   if (typeof value.value === 'number') return value.value
   const word = textOf(value) ?? ''
