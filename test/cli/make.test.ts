@@ -48,6 +48,20 @@ describe('runs made from runs', { concurrency: 4 }, () => {
     assert.match(again.stderr, /second completed before/)
   })
 
+  test('replay --task-id takes what -t takes: a name or an id, and not both at once', async () => {
+    await using folder = await withRun()
+    const tasks = records(await folder.reprise('tasks', '--json'))
+    const note = tasks.find((task) => task['name'] === 'note')
+    for (const reference of ['note', String(note?.['id'])]) {
+      const { code, stdout } = await folder.reprise('replay', '--task-id', reference, '--dry-run')
+      assert.equal(code, 0)
+      assert.match(stdout, /execute {2}note/)
+    }
+    const both = await folder.reprise('replay', '-t', 'note', '--task-id', 'note')
+    assert.equal(both.code, 2)
+    assert.match(both.stderr, /'--task-id <task>' cannot be used with option '-t, --task <task>'/)
+  })
+
   test('replay --dry-run prints the plan to the standard output and makes no run; --stale refuse stops before one', async () => {
     await using folder = await withRun()
     const dry = await folder.reprise('replay', '-t', 'note', '--dry-run')

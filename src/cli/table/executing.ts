@@ -60,7 +60,9 @@ export function addExecuting(program: Program, lazily: Lazily): void {
   const replay = program
     .command('replay')
     .description('make a new run from an old one: execute a task and all after it')
-  replay.option('-t, --task <task>', 'name or id of the task to start from')
+  replay
+    .option('-t, --task <task>', 'name or id of the task to start from')
+    .addOption(new Option('--task-id <task>', 'the same, as CrewAI calls it').conflicts('task'))
   withMaking(replay)
     .addOption(onlyOption())
     .addOption(staleOption('keep'))

@@ -3,8 +3,14 @@ import { checkTaskNamed, findCrewTask } from '../../find/find-task.ts'
 import type { Invocation } from '../../invocation.ts'
 import { make, type MakingOptions } from './make.ts'
 
-export async function replay(invocation: Invocation<MakingOptions & { readonly task?: string }>): Promise<number> {
-  const { task } = invocation.options
+interface ReplayOptions extends MakingOptions {
+  readonly task?: string
+  /** CrewAI's name for it. */
+  readonly taskId?: string
+}
+
+export async function replay(invocation: Invocation<ReplayOptions>): Promise<number> {
+  const { taskId, task = taskId } = invocation.options
   checkTaskNamed(task)
   return make(invocation, async (crew) => ({ from: (await findCrewTask(crew, task)).name }))
 }
