@@ -1,15 +1,20 @@
-// A crew from the two files that CrewAI users have. The objects are those of TypeScript crews; only where they are
-// described differs.
+// A crew from the two files that CrewAI users have, or from their crew.jsonc. The objects are those of TypeScript
+// crews; only where they are described differs.
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { existsSync } from 'node:fs'
+import { optional } from '../../checks.ts'
 import { defined } from '../../defined.ts'
 import { checkNames } from '../../option-table.ts'
 import { Crew } from '../crew.ts'
 import { crewTable, type CrewOptions } from '../options/crew-options.ts'
 import { openYaml, type Entry } from './document.ts'
+import { readCrewFields } from './json/crew-fields.ts'
+import { crewJsonIn, isJson, openCrewJson } from './json/crew-json.ts'
 import { agentsIn, readAgents, type AgentSource, type LoadAgentsOptions } from './load-agents.ts'
 import { readTasks, tasksIn, type LoadTasksOptions, type TaskSource } from './load-tasks.ts'
 import { newProblems, settle, type Problems } from './problems.ts'
+import { modelsCheck } from './references.ts'
 import { invalid, locate, type FileReference } from './yaml-file.ts'
 
 /** What a crew may be told beside its agents and tasks, and what stands behind the names in its files. */
@@ -25,9 +30,9 @@ export interface YamlCrewFiles {
 const ownKeys = ['tools', 'models', 'agentOptions', 'taskOptions', 'order']
 
 /**
- * A crew from a folder with agents.yaml and tasks.yaml, or from two files. Paths are relative to the working folder;
- * with `new URL('config/', import.meta.url)` they are to the module. CREW_INVALID with file, line and field, of all
- * mistakes at once; OPTION_INVALID, OPTION_UNKNOWN.
+ * A crew from a folder with agents.yaml and tasks.yaml, or with crew.jsonc; from that file; or from two files. Paths
+ * are relative to the working folder; with `new URL('config/', import.meta.url)` they are to the module. CREW_INVALID
+ * with file, line and field, of all mistakes at once; OPTION_INVALID, OPTION_UNKNOWN.
  */
 export function crewFromYaml(folder: FileReference, options?: YamlCrewOptions): Crew
 export function crewFromYaml(options: YamlCrewOptions & YamlCrewFiles): Crew
@@ -41,8 +46,10 @@ export function crewFromYaml(
   const keys = [...ownKeys, ...Object.keys(crewTable.options)]
   const allowed = keys.filter((key) => !inFolder || (key !== 'agents' && key !== 'tasks'))
   checkNames('crewFromYaml', given, crewTable, allowed)
-  const files = inFolder ? filesIn(first) : first
   const problems = newProblems()
+  const json = inFolder ? jsonFor(first) : undefined
+  if (json !== undefined) return crewFromJson(json, given, problems)
+  const files = inFolder ? filesIn(first) : first
   const agents = problems.try(() => agentsIn(openYaml(files.agents, 'agent', problems)))
   const tasks = problems.try(() => tasksIn(openYaml(files.tasks, 'task', problems)))
   if (agents === undefined || tasks === undefined) throw problems.error
@@ -73,6 +80,27 @@ function crewOf(agentSource: AgentSource, taskSource: TaskSource, given: YamlCre
     agents: [...agents].flatMap(([name, agent]) => (agent && !isManager(name) ? [agent] : [])),
     tasks,
   })
+}
+
+/** The file itself, or the one in the folder. A folder that has the two files is meant for these. */
+function jsonFor(reference: FileReference): FileReference | undefined {
+  if (isJson(reference)) return reference
+  const { agents, tasks } = filesIn(reference)
+  return [agents, tasks].some((file) => existsSync(file)) ? undefined : crewJsonIn(reference)
+}
+
+function crewFromJson(file: FileReference, given: YamlCrewOptions, problems: Problems): Crew {
+  const opened = problems.try(() => openCrewJson(file, problems))
+  if (opened === undefined) throw problems.error
+  const models = optional('models', given.models, modelsCheck) ?? {}
+  const { options, inputs } = readCrewFields(opened.document, given, models, problems)
+  const { beforeKickoff } = given
+  const before: YamlCrewOptions['beforeKickoff'] = async (asked) => {
+    const all = { ...inputs, ...asked }
+    return (await beforeKickoff?.(all)) ?? all
+  }
+  const made = Object.keys(inputs).length === 0 ? {} : { beforeKickoff: before }
+  return crewOf(opened.agents, opened.tasks, { ...options, ...given, ...made }, problems)
 }
 
 function filesIn(folder: FileReference): YamlCrewFiles {

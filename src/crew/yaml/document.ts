@@ -4,6 +4,7 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
 import type { Alias, Node, Scalar, YAMLError, YAMLMap, YAMLSeq } from 'yaml'
 import { messageOf, RepriseError } from '../../errors.ts'
+import { blankComments } from './json/blank-comments.ts'
 import type { Problems } from './problems.ts'
 import { invalid, locate, readText, type FileReference } from './yaml-file.ts'
 
@@ -20,6 +21,7 @@ export interface Entry {
 export interface YamlDocument {
   /** The file as messages name it. */
   readonly file: string
+  readonly root: YAMLMap
   /** What stands at the top. */
   readonly top: readonly Entry[]
   /** CREW_INVALID for a key that is no text. */
@@ -29,7 +31,7 @@ export interface YamlDocument {
   place(at: Node): string
 }
 
-export type Kind = 'agent' | 'task'
+export type Kind = 'agent' | 'task' | 'crew'
 
 /**
  * CREW_INVALID: no such file, no YAML, or not a mapping of names. `kind` is what the names stand for. A name that is
@@ -37,7 +39,8 @@ export type Kind = 'agent' | 'task'
  */
 export function openYaml(reference: FileReference, kind: Kind, problems: Problems): YamlDocument {
   const { path, file } = locate(reference)
-  const text = readText(path, file)
+  const isJson = /\.jsonc?$/i.test(file)
+  const text = isJson ? blankComments(readText(path, file)) : readText(path, file)
   try {
     return parse(text, file, kind, problems)
   } catch (error) {
@@ -113,10 +116,11 @@ function parse(text: string, file: string, kind: Kind, problems: Problems): Yaml
   if (content === undefined) throw invalid(`${file}: the file is empty; ${example[kind]}`)
   if (!isMap(content)) {
     const found = isSeq(content) ? 'a list' : 'a text'
-    throw invalid(`${placeOf(content)}: this is ${found}, not a mapping of names to ${kind}s; ${example[kind]}`)
+    throw invalid(`${placeOf(content)}: this is ${found}, not a mapping of ${holds[kind]}; ${example[kind]}`)
   }
   return {
     file,
+    root: content,
     top: entries(content),
     entries,
     items: (list) => list.items.map((item) => ({ at: item as Node, value: follow(item) })),
@@ -124,9 +128,11 @@ function parse(text: string, file: string, kind: Kind, problems: Problems): Yaml
   }
 }
 
+const holds = { agent: 'names to agents', task: 'names to tasks', crew: 'the fields of a crew' }
 const example = {
   agent: 'write researcher: and below it, indented, role: and goal:',
   task: 'write research_task: and below it, indented, description: and agent:',
+  crew: 'write { "name": …, "agents": […], "tasks": […] }',
 }
 
 function isMergeKey(key: unknown): boolean {

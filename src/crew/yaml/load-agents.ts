@@ -7,7 +7,7 @@ import { Agent } from '../agent.ts'
 import { agentTable, type AgentOptions } from '../options/agent-options.ts'
 import { openYaml, type Entry, type YamlDocument } from './document.ts'
 import { newProblems, settle, type Problems } from './problems.ts'
-import { placed, readFields, type Reading } from './read-fields.ts'
+import { placed, readFields, type Reading } from './fields/read-fields.ts'
 import { modelsCheck, toolsByName, type Models } from './references.ts'
 import { checkCode, checkThere, namedEntries } from './sections.ts'
 import type { FileReference } from './yaml-file.ts'
@@ -47,6 +47,8 @@ export function loadAgents<const Name extends string = string>(
 export interface AgentSource {
   readonly from: string
   readonly entries: readonly (Entry & { readonly document: YamlDocument })[]
+  /** Names of those whose description cannot be read. */
+  readonly missing?: readonly string[]
 }
 
 export function agentsIn(document: YamlDocument): AgentSource {
@@ -56,13 +58,14 @@ export function agentsIn(document: YamlDocument): AgentSource {
 
 /** By name, in the order of the file; undefined for one that could not be made. OPTION_INVALID, OPTION_UNKNOWN. */
 export function readAgents(
-  { from, entries }: AgentSource,
+  { from, entries, missing = [] }: AgentSource,
   options: LoadAgentsOptions,
   problems: Problems,
 ): ReadonlyMap<string, Agent | undefined> {
   const models = optional('models', options.models, modelsCheck) ?? {}
   const tools = toolsByName(options.tools)
-  const code = checkCode('agentOptions', options.agentOptions, from, entries)
+  const there = [...entries, ...missing.map((name) => ({ name }))]
+  const code = checkCode('agentOptions', options.agentOptions, from, there)
   const known = { models, tools, agents: none, agentsFrom: '', earlier: none, taskNames: [] }
   const agents = entries.map((entry): [string, Agent | undefined] => {
     const reading: Reading = { document: entry.document, table: agentTable, inCode: 'agentOptions', problems }
@@ -70,7 +73,7 @@ export function readAgents(
     const make = (): Agent => placed(reading, entry, () => new Agent(read as unknown as AgentOptions))
     return [entry.name, read && problems.try(make)]
   })
-  return new Map(agents)
+  return new Map([...agents, ...missing.map((name): [string, undefined] => [name, undefined])])
 }
 
 const none: ReadonlyMap<string, never> = new Map<string, never>()

@@ -27,7 +27,7 @@ export interface Known {
 export type Models = { readonly [name: string]: LanguageModel | string }
 
 /** CrewAI's ways of writing a model, as Reprise writes it. */
-export function model(field: FieldValue, { models }: Known): LanguageModel | string | undefined {
+export function model(field: FieldValue, { models }: Pick<Known, 'models'>): LanguageModel | string | undefined {
   if (textOf(field.value) === undefined) {
     throw field.refuse(
       `is ${shown(field.value)}; write provider/model, and below settings what else there is to say: temperature, maxOutputTokens`,
@@ -49,17 +49,25 @@ export function model(field: FieldValue, { models }: Known): LanguageModel | str
  * `crewai_tools:SerperDevTool`, the last part may be the name.
  */
 export function tools(field: FieldValue, known: Known): readonly Tool[] | undefined {
-  const list = names(field).map(({ name, at }) => {
+  const found = names(field).map(({ name, at }) => {
     const short = name.slice(name.lastIndexOf(':') + 1)
-    const found = known.tools.get(name) ?? known.tools.get(short)
-    if (found) return found
-    const given = [...known.tools.keys()]
-    const missing =
-      given.length === 0
-        ? `stands for nothing, since no tools are given; give it in the code: tools: { ${JSON.stringify(short)}: … }`
-        : `is not among the tools given (${given.join(', ')})${guess(short, given)}`
-    throw field.refuse(`${describe(name)} ${missing}`, at)
+    return { name, at, short, tool: known.tools.get(name) ?? known.tools.get(short) }
   })
+  const missing = found.filter(({ tool }) => tool === undefined)
+  const [first] = missing
+  if (first) {
+    const given = [...known.tools.keys()]
+    const words = missing.map(({ name }) => describe(name)).join(', ')
+    const code = `tools: { ${missing.map(({ short }) => `${JSON.stringify(short)}: …`).join(', ')} }`
+    const one = missing.length === 1
+    throw field.refuse(
+      given.length === 0
+        ? `${words} ${one ? 'stands' : 'stand'} for nothing, since no tools are given; give ${one ? 'it' : 'them'} in the code: ${code}`
+        : `${words} ${one ? 'is' : 'are'} not among the tools given (${given.join(', ')})${guess(first.short, given) || `; give ${code}`}`,
+      first.at,
+    )
+  }
+  const list = found.flatMap(({ tool }) => tool ?? [])
   return list.length === 0 ? undefined : list
 }
 

@@ -279,6 +279,24 @@ describe('loads as it is meant', () => {
     assert.deepEqual(agent?.settings, { temperature: 0.2, maxOutputTokens: 9, stopSequences: ['END'] })
   })
 
+  test('a model with an address and a key, which the code gives by its name', async () => {
+    const llm =
+      '  llm:\n    model: fast\n    provider: own\n    base_url: http://127.0.0.1:1\n    api_key: secret\n    seed: 3\n'
+    const model = scriptedModel([])
+    const [agent] = (await crewOf({ ...small, agents: `${small.agents}${llm}` }, { models: { 'own/fast': model } }))
+      .agents
+    assert.deepEqual([agent?.model, agent?.settings], [model, { seed: 3 }])
+    const { message } = await refusal({ ...small, agents: `${small.agents}${llm}` })
+    assert.match(message, /llm has base_url, which only the code can say .+ models: \{ "own\/fast": … \}$/)
+  })
+
+  test('Ollama at the address where it is anyway', async () => {
+    for (const address of ['http://localhost:11434', 'http://127.0.0.1:11434/v1']) {
+      const llm = `  llm: { model: ollama/llama3.3, base_url: "${address}" }\n`
+      assert.equal((await crewOf({ ...small, agents: `${small.agents}${llm}` })).agents[0]?.model, 'ollama/llama3.3')
+    }
+  })
+
   test('fields of the agent below settings', async () => {
     const settings =
       '  settings:\n    verbose: true\n    max_iter: 3\n    max_tokens: 7\n    temperature: 1\n    cache: false\n'
@@ -307,6 +325,20 @@ describe('loads as it is meant', () => {
       ['search', 'serper'],
     )
   })
+})
+
+test('all tools of a list that are not given are named together', async () => {
+  const files = { ...small, agents: `${small.agents}  tools: ["custom:look", search, ask]\n` }
+  const without = await refusal(files)
+  assert.match(
+    without.message,
+    /:4:11: agent a: tools "custom:look", "search", "ask" stand for nothing, .+: tools: \{ "look": …, "search": …, "ask": … \}$/,
+  )
+  const some = await refusal(files, { tools: [search] })
+  assert.match(
+    some.message,
+    /: tools "custom:look", "ask" are not among the tools given \(search\); give tools: \{ "look": …, "ask": … \}$/,
+  )
 })
 
 test('the same crew as one that is written in TypeScript', async () => {

@@ -210,7 +210,7 @@ const errors: {
   },
   'a model with an address': {
     files: agent('  llm:\n    model: ollama/llama3.3\n    base_url: http://127.0.0.1:1\n'),
-    says: /^config\/agents\.yaml:6:5: agent a: llm has base_url, which only the code can say of a model; give the model there: agentOptions: \{ a: \{ model: … \} \}$/,
+    says: /^config\/agents\.yaml:6:5: agent a: llm has base_url, which only the code can say of a model; give the model there: models: \{ "ollama\/llama3\.3": … \}$/,
   },
   'a model without its name': {
     files: agent('  llm:\n    provider: ollama\n'),
@@ -385,7 +385,7 @@ test('whatever is in the files, a crew or a RepriseError comes out', async () =>
       writeFileSync(join(folder, 'agents.yaml'), agents)
       writeFileSync(join(folder, 'tasks.yaml'), tasks)
       try {
-        assert.ok(Crew.isInstance(crewFromYaml(folder, { tools: [search] })))
+        assert.ok(Crew.isInstance(crewFromYaml(folder, { tools: [search], logger: { info() {}, warn() {} } })))
       } catch (error) {
         assert.ok(RepriseError.isInstance(error), String((error as Error).stack))
       }

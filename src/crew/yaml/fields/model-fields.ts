@@ -1,12 +1,12 @@
 // The model of an agent and its settings. CrewAI's JSON files may give both below `llm`, and have fields of the agent
 // below `settings`.
 import { isMap, Scalar } from 'yaml'
-import type { Json } from '../../journal/json.ts'
-import type { LanguageModel } from '../../models/resolve/resolve-model.ts'
-import { settingNames } from '../../models/resolve/settings.ts'
-import { own } from '../../options.ts'
-import { model as named, type Known } from './references.ts'
-import { isOff, mapping, text, type FieldValue } from './yaml-values.ts'
+import type { Json } from '../../../journal/json.ts'
+import type { LanguageModel } from '../../../models/resolve/resolve-model.ts'
+import { settingNames } from '../../../models/resolve/settings.ts'
+import { own } from '../../../options.ts'
+import { model as named, type Known } from '../references.ts'
+import { isOff, mapping, text, textOf, type FieldValue } from '../yaml-values.ts'
 
 export interface SpokenModel {
   readonly model: LanguageModel | string | undefined
@@ -27,8 +27,11 @@ const settingOf: { readonly [crewai: string]: string } = {
   timeout: 'timeoutSeconds',
 }
 
-/** A text, or a mapping with `model`, perhaps its `provider`, and settings. */
-export function model(field: FieldValue, known: Known): SpokenModel {
+/**
+ * A text, or a mapping with `model`, perhaps its `provider`, and settings. Where it is reached and with which key, only
+ * a model of the code can say, which is found by its name.
+ */
+export function model(field: FieldValue, known: Pick<Known, 'models'>): SpokenModel {
   const { document, value } = field
   if (!isMap(value)) return { model: named(field, known) }
   const entries = document.entries(value)
@@ -36,24 +39,34 @@ export function model(field: FieldValue, known: Known): SpokenModel {
     const found = entries.find((entry) => entry.name === name)?.value
     return found && text({ ...field, value: found })
   }
-  const written = said('model')
+  const written = said('model') ?? said('deployment_name')
   if (written === undefined) {
     throw field.refuse(`has no model; write provider/model, or give it in the code: ${field.inCode('model: …')}`)
   }
-  const told: { [name: string]: Json } = {}
-  for (const { name, key, value: inner } of entries) {
-    if (name === 'model' || name === 'provider' || inner === undefined || isOff(inner)) continue
-    const setting = own(settingOf, name)
-    if (setting === undefined) {
-      const words = `has ${name}, which only the code can say of a model; give the model there`
-      throw field.refuse(`${words}: ${field.inCode('model: …')}`, key)
-    }
-    const plain = plainValue(field, name)
-    told[setting] = setting === 'stopSequences' && typeof plain === 'string' ? [plain] : plain
-  }
   const provider = said('provider')
   const name = provider === undefined || written.startsWith(`${provider}/`) ? written : `${provider}/${written}`
-  return { model: named({ ...field, value: new Scalar(name) }, known), settings: told }
+  const fromCode = own(known.models, name)
+  const told: { [name: string]: Json } = {}
+  for (const { name: inner, key, value: given } of entries) {
+    if (identity.includes(inner) || given === undefined) continue
+    const setting = own(settingOf, inner)
+    if (setting !== undefined) {
+      const plain = plainValue(field, inner)
+      told[setting] = setting === 'stopSequences' && typeof plain === 'string' ? [plain] : plain
+    } else if (fromCode === undefined && !isOff(given) && !isUsualAddress(name, inner, textOf(given))) {
+      const words = `has ${inner}, which only the code can say of a model; give the model there`
+      throw field.refuse(`${words}: models: { ${JSON.stringify(name)}: … }`, key)
+    }
+  }
+  return { model: fromCode ?? named({ ...field, value: new Scalar(name) }, known), settings: told }
+}
+
+const identity = ['model', 'deployment_name', 'provider']
+
+/** Ollama on this machine: where it is asked anyway. */
+function isUsualAddress(name: string, field: string, value = ''): boolean {
+  if (!name.startsWith('ollama') || !['base_url', 'api_base'].includes(field)) return false
+  return /^http:\/\/(localhost|127\.0\.0\.1):11434\/?(v1\/?)?$/.test(value)
 }
 
 function plainValue(field: FieldValue, name: string): Json {

@@ -1,29 +1,19 @@
 // From one entry of a file to the options of an agent or task. Its fields are the options of their tables, under
 // CrewAI's names or ours, and what CrewAI has beside them. What CrewAI would ignore is noted; the rest is refused.
 import { isMap, type Node } from 'yaml'
-import { RepriseError, reworded } from '../../errors.ts'
-import type { Json } from '../../journal/json.ts'
-import { settingNames } from '../../models/resolve/settings.ts'
-import { findOption, lacking, spellings, type Lack, type Names, type Option } from '../../option-table.ts'
-import { guess } from '../../options.ts'
-import type { FromYaml } from '../options/crew-checks.ts'
-import type { Entry, YamlDocument } from './document.ts'
+import { RepriseError, reworded } from '../../../errors.ts'
+import type { Json } from '../../../journal/json.ts'
+import { settingNames } from '../../../models/resolve/settings.ts'
+import { findOption, type Lack, type Names, type Option } from '../../../option-table.ts'
+import { guess } from '../../../options.ts'
+import type { FromYaml } from '../../options/crew-checks.ts'
+import type { Entry, YamlDocument } from '../document.ts'
+import { checked, needsCode, otherName, refuseLack, unknownField, type Lacking } from './check-fields.ts'
 import { model, settings } from './model-fields.ts'
-import type { Problems } from './problems.ts'
-import { agent, context, tools, type Known } from './references.ts'
-import {
-  boolean,
-  booleanOf,
-  isOff,
-  number,
-  numberOf,
-  sentences,
-  shown,
-  text,
-  textOf,
-  type FieldValue,
-} from './yaml-values.ts'
-import { invalid } from './yaml-file.ts'
+import type { Problems } from '../problems.ts'
+import { agent, context, tools, type Known } from '../references.ts'
+import { boolean, number, numberOf, sentences, shown, text, type FieldValue } from '../yaml-values.ts'
+import { invalid } from '../yaml-file.ts'
 
 type Row = Option & { readonly yaml: FromYaml }
 
@@ -165,31 +155,10 @@ function readField(reading: Reading, entry: Entry, around: Around, read: Read): 
   addSettings(reading, given, more, read)
 }
 
-/** What CrewAI ignores too. A name that is nearly one of a field is more likely a mistake. */
-function unknownField({ document, table, problems }: Reading, { name, key }: Entry, refuse: Refuse): void {
-  const words = Object.keys(table.options).flatMap((option) => spellings(table, option))
-  const meant = guess(name, [...words, ...Object.keys(table.lacks)])
-  if (meant !== '') throw refuse(`there is no field ${JSON.stringify(name)}${meant}`, key)
-  const one = table.object === 'agent' ? 'an agent' : 'a task'
-  problems.note(
-    document.place(key),
-    `${one} has no field ${JSON.stringify(name)}`,
-    'it means nothing here; leave it out',
-  )
-}
-
-type Lacking = FieldValue & { readonly name: string; readonly key: Node }
-
-/** Only a value that does not ask for it is taken, or one that a crew can do without. */
 function readLack(reading: Reading, lack: Lack, field: Lacking, read: Read): void {
-  const { document, problems } = reading
-  const { name, key, value } = field
-  if (lack.detail || (lack.alwaysOn ? booleanOf(value) === true : isOff(value))) return
-  const setting = lack.setting === undefined ? undefined : numberOf(value)
-  if (lack.setting !== undefined && setting !== undefined) {
-    addSettings(reading, field, { [lack.setting]: setting }, read)
-  } else if (lack.without === undefined) throw field.refuse(`is ${shown(value)}: ${lacking(lack)}`)
-  else problems.note(document.place(key), `${name} is ${shown(value)}`, lack.without)
+  const setting = lack.setting === undefined ? undefined : numberOf(field.value)
+  if (lack.setting === undefined || setting === undefined) refuseLack(lack, field, reading.problems)
+  else addSettings(reading, field, { [lack.setting]: setting }, read)
 }
 
 function addSettings({ table }: Reading, field: FieldValue, more: Read['settings'], read: Read): void {
@@ -197,30 +166,8 @@ function addSettings({ table }: Reading, field: FieldValue, more: Read['settings
   Object.assign(read.settings, more)
 }
 
-function needsCode(field: FieldValue, code: string): void {
-  if (isOff(field.value)) return
-  const words = `is ${shown(field.value)}, but what it needs cannot be written in a file; give it in the code`
-  throw field.refuse(`${words}: ${field.inCode(code)}`)
-}
-
-/** CrewAI lets a task have another name than its key. Here the key is what everything refers to. */
-function otherName({ value }: FieldValue, { self }: Known, problems: Problems, place: string): void {
-  const name = textOf(value)
-  if (name === '' || name === self) return
-  problems.note(place, `the name of task ${self} is ${shown(value)}`, 'here its key is its name; leave name out')
-}
-
 function isAgentField(table: Names, name: string): boolean {
   return !settingNames.includes(name) && name !== 'settings' && findOption(table, name) !== undefined
-}
-
-/** What the option's own check refuses, with the place of the field. */
-export function checked(row: Option, name: string, value: unknown, refuse: (problem: string) => Error): void {
-  try {
-    row.takes.read(name, value)
-  } catch (error) {
-    throw RepriseError.isInstance(error) ? refuse(error.facts) : error
-  }
 }
 
 /** What the classes themselves refuse, with the place of the agent or task in the file. */

@@ -1,0 +1,95 @@
+// What crew.jsonc says of the crew itself: its options, under CrewAI's names or ours, and the inputs that a run has
+// where its caller gives none.
+import type { Node } from 'yaml'
+import type { Json } from '../../../journal/json.ts'
+import { findOption, type Option } from '../../../option-table.ts'
+import { own } from '../../../options.ts'
+import { crewTable, type CrewOptions } from '../../options/crew-options.ts'
+import type { Entry, YamlDocument } from '../document.ts'
+import { model } from '../fields/model-fields.ts'
+import type { Problems } from '../problems.ts'
+import { checked, refuseLack, unknownField } from '../fields/check-fields.ts'
+import type { Models } from '../references.ts'
+import { boolean, isOff, mapping, number, shown, text, textOf, type FieldValue } from '../yaml-values.ts'
+import { invalid } from '../yaml-file.ts'
+
+export interface CrewFields {
+  readonly options: Partial<CrewOptions>
+  /** Those of a run whose caller gives none of that name. */
+  readonly inputs: { readonly [name: string]: Json }
+}
+
+type Reader = (field: FieldValue, models: Models) => unknown
+
+const readers: { readonly [option: string]: Reader } = {
+  name: text,
+  process: text,
+  verbose: boolean,
+  maxRpm: number,
+  concurrency: number,
+  version: text,
+}
+
+/** What the code says (`said`) is not read from the file, so it need not be right there. */
+export function readCrewFields(
+  document: YamlDocument,
+  said: Partial<CrewOptions>,
+  models: Models,
+  problems: Problems,
+): CrewFields {
+  const refuse = (problem: string, at: Node): Error => invalid(`${document.place(at)}: ${problem}`)
+  const fields = document.top.filter(({ name }) => name !== 'agents' && name !== 'tasks' && name !== 'inputs')
+  const options: { [option: string]: unknown } = {}
+  const readOne = (entry: Entry): void => {
+    const { name, key } = entry
+    const found = findOption(crewTable, name)
+    if (found === undefined) return unknownField({ document, table: crewTable, problems }, entry, refuse)
+    const field = fieldOf(document, entry, refuse)
+    if (field === undefined) return
+    if ('lack' in found) return refuseLack(found.lack, { ...field, name, key }, problems)
+    if (said[found.name as keyof CrewOptions] !== undefined) return
+    const row = own<Option>(crewTable.options, found.name) as Option
+    const read = readOption(found.name, name, { ...field, expected: row.takes.expected }, models)
+    if (read === undefined) return
+    // a manager may be the name of an agent, which is looked up when there are agents
+    if (name !== 'manager_agent') checked(row, name, read, (problem) => refuse(problem, key))
+    options[found.name] = read
+  }
+  for (const entry of fields) problems.try(() => readOne(entry))
+  const given = document.top.find(({ name }) => name === 'inputs')
+  const inputs = given && fieldOf(document, given, refuse)
+  return { options, inputs: (inputs && problems.try(() => mapping(inputs))) ?? {} }
+}
+
+/** Undefined for one that says nothing. */
+function fieldOf(
+  document: YamlDocument,
+  { name, key, value }: Entry,
+  refuse: (problem: string, at: Node) => Error,
+): FieldValue | undefined {
+  return (
+    value && {
+      document,
+      value,
+      expected: '',
+      inCode: (option) => option,
+      refuse: (problem, at = key) => refuse(`${name} ${problem}`, at),
+    }
+  )
+}
+
+function readOption(option: string, name: string, field: FieldValue, models: Models): unknown {
+  const read = own(readers, option)
+  if (read) return read(field, models)
+  const code = `give it in the code: crewFromYaml(…, { ${option}: … })`
+  if (option === 'manager' && name === 'manager_agent') {
+    const manager = textOf(field.value)
+    if (manager !== undefined) return manager === '' ? undefined : manager
+  } else if (option === 'manager') {
+    const spoken = model(field, { models })
+    if (Object.keys(spoken.settings ?? {}).length === 0) return spoken.model
+    throw field.refuse(`has settings, which a manager has as an agent; ${code}`)
+  }
+  if (isOff(field.value)) return undefined
+  throw field.refuse(`is ${shown(field.value)}, but what it needs cannot be written in a file; ${code}`)
+}
