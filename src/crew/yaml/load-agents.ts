@@ -66,7 +66,7 @@ export function readAgents(
   const tools = toolsByName(options.tools)
   const there = [...entries, ...missing.map((name) => ({ name }))]
   const code = checkCode('agentOptions', options.agentOptions, from, there)
-  const known = { models, tools, agents: none, agentsFrom: '', earlier: none, taskNames: [] }
+  const known = { models, tools, agents: none, agentsFrom: '', earlier: none, taskNames: [], leftOut: [] }
   const agents = entries.map((entry): [string, Agent | undefined] => {
     const reading: Reading = { document: entry.document, table: agentTable, inCode: 'agentOptions', problems }
     const read = readFields(reading, entry, { ...known, self: entry.name }, code(entry.name))

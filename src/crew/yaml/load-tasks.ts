@@ -91,7 +91,9 @@ export function readTasks(
   const reading: Reading = { document, table: taskTables.agent, inCode: 'taskOptions', problems }
   const { agents, agentsFrom } = options
   const earlier = new Map<string, Task | undefined>()
-  const known = { models: {}, tools, agents, agentsFrom, earlier, taskNames: ordered.map((entry) => entry.name) }
+  const taskNames = ordered.map((entry) => entry.name)
+  const leftOut = entries.map((entry) => entry.name).filter((name) => !taskNames.includes(name))
+  const known = { models: {}, tools, agents, agentsFrom, earlier, taskNames, leftOut }
   const withoutAgent: Entry[] = []
   for (const entry of ordered) {
     const about = { ...known, self: entry.name }

@@ -20,6 +20,8 @@ export interface Known {
   /** Those that come before this one; undefined for one that could not be made. */
   readonly earlier: ReadonlyMap<string, Task | undefined>
   readonly taskNames: readonly string[]
+  /** Tasks of the file that `order` does not name. */
+  readonly leftOut: readonly string[]
   /** Of the agent or task itself. */
   readonly self: string
 }
@@ -94,12 +96,19 @@ export function agentNamed(name: string, { agents, agentsFrom, self }: Known, re
 }
 
 /** As `agentNamed`. */
-export function taskNamed(name: string, { earlier, taskNames, self }: Known, refuse: Refuse): Task | undefined {
+export function taskNamed(
+  name: string,
+  { earlier, taskNames, leftOut, self }: Known,
+  refuse: Refuse,
+): Task | undefined {
   if (earlier.has(name)) return earlier.get(name)
   if (name === self) throw refuse(`has the task itself; a task sees only earlier ones`)
   if (taskNames.includes(name)) {
     const words = `has ${name}, which comes later; a task sees only earlier ones`
     throw refuse(`${words}, so move ${name} up, or give the order in the code: order: ['${name}', '${self}', …]`)
+  }
+  if (leftOut.includes(name)) {
+    throw refuse(`has ${name}, which order leaves out; add it there, or give another context in the code`)
   }
   const there = [...earlier.keys()]
   const meant = guess(name, taskNames) || `; before it there are ${there.join(', ') || 'none'}`

@@ -105,6 +105,11 @@ describe('what crew.py says is said by name', () => {
       { order: ['write', 'find'] },
       /^taskOptions\.write\.context has find, which comes later; .+ order: \['find', 'write', …\]$/,
     ],
+    [
+      'a task that order leaves out',
+      { taskOptions: { ...options.taskOptions, write: { agent: 'writer', context: ['check'] } } },
+      /^taskOptions\.write\.context has check, which order leaves out; add it there, or give another context/,
+    ],
     ['an order with a name twice', { order: ['find', 'find'] }, /^order has find twice; remove one$/],
     [
       'an order that is no list',

@@ -119,6 +119,10 @@ const errors: {
     files: { ...small, agents: 'a:\n  goal: G\n' },
     says: /^config\/agents\.yaml:1:1: agent a: role is missing; every agent needs role and goal$/,
   },
+  'agents in groups': {
+    files: { ...small, agents: 'desk:\n  clerk: { role: R, goal: G }\n  boss: { role: R, goal: G }\n' },
+    says: /^config\/agents\.yaml:1:1: agent desk: role and goal are missing; every agent needs role and goal; if there are agents below it \(clerk, boss\), move them to the top of the file$/,
+  },
   'an agent without a goal': {
     files: { ...small, agents: 'b:\n  role: R\n  goal:\n' },
     says: /^config\/agents\.yaml:1:1: agent b: goal is missing/,

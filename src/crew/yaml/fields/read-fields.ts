@@ -65,15 +65,19 @@ interface Found {
   readonly broken: boolean
 }
 
-function checkRequired({ table }: Reading, entry: Entry, { all, seen, broken }: Found, refuse: Refuse): void {
+function checkRequired({ document, table }: Reading, entry: Entry, { all, seen, broken }: Found, refuse: Refuse): void {
   const required = requiredOf(table)
   const without = required.filter((option) => all[option] === undefined)
   const empty = without.map((option) => seen.get(option)).find((field) => field !== undefined)
   if (without.length === 0 || (empty && broken)) return
   if (empty) throw refuse(`${empty.name} is empty; give it a text`, empty.key)
   const are = without.length === 1 ? 'is' : 'are'
+  const inner = isMap(entry.value) ? document.entries(entry.value) : []
+  const deeper = inner.length > 0 && inner.every(({ value }) => isMap(value))
+  const names = inner.map(({ name }) => name).join(', ')
+  const up = deeper ? `; if there are ${table.object}s below it (${names}), move them to the top of the file` : ''
   throw refuse(
-    `${without.join(' and ')} ${are} missing; every ${table.object} needs ${required.join(' and ')}`,
+    `${without.join(' and ')} ${are} missing; every ${table.object} needs ${required.join(' and ')}${up}`,
     entry.key,
   )
 }
