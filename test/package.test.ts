@@ -10,10 +10,11 @@ function run(...args: string[]): { readonly status: number | null; readonly stdo
 
 for (const entry of ['reprise', 'reprise/stores', 'reprise/testing', 'reprise/yaml']) {
   test(`${entry} under an older Node fails with one sentence that says what to do`, () => {
-    const older = "data:text/javascript,Object.defineProperty(process.versions,'node',{value:'22.20.0'})"
+    const older =
+      "data:text/javascript,delete Promise.try; Object.defineProperty(process.versions,'node',{value:'22.20.0'})"
     const code = `import('${entry}').catch((error) => console.log(error.message))`
     const { stdout } = run('--import', older, '--input-type=module', '-e', code)
-    assert.match(stdout, /^reprise needs Node\.js 24\.16 or newer, and this is 22\.20\.0; .+\n$/)
+    assert.match(stdout, /^reprise needs Node\.js 24 or newer, and this is 22\.20\.0; .+\n$/)
   })
 }
 

@@ -3,12 +3,13 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { environment } from '../environment.ts'
 import { thisOwner } from '../stores/owner.ts'
 import type { World } from './definition.ts'
+import { uuidV7 } from './uuid-v7.ts'
 
 export function realWorld(): World {
   return {
     now: () => new Date(),
     monotonic: () => performance.now(),
-    newRunId: () => process.getBuiltinModule('node:crypto').randomUUIDv7(),
+    newRunId: () => uuidV7(Date.now()),
     // code that only looks at runs doesn't need it
     get owner() {
       return thisOwner()

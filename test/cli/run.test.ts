@@ -197,7 +197,7 @@ describe('reprise run', { concurrency: 4 }, () => {
 
   test('tells an older Node.js in one sentence what it needs', async () => {
     await using folder = await project(claims)
-    const older = `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.1.0'}})`
+    const older = `data:text/javascript,delete Promise.try; Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.1.0'}})`
     const ended = await folder.start(['--version'], {}, ['--import', older]).ended()
     assert.equal(ended.code, 1)
     assert.match(ended.stderr, /^error: reprise needs Node\.js [^\n]+\n$/)
