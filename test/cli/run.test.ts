@@ -204,6 +204,18 @@ describe('reprise run', { concurrency: 4 }, () => {
   })
 })
 
+test('starts where node:module has neither a compile cache nor hooks, as in Bun and Deno', async () => {
+  await using folder = await project(claims)
+  const without = `
+    import module from 'node:module'
+    delete module.enableCompileCache
+    delete module.registerHooks
+    module.syncBuiltinESMExports()`
+  const lacking = ['--import', `data:text/javascript,${encodeURIComponent(without)}`]
+  const ended = await folder.start(['runs'], {}, lacking).ended()
+  assert.equal(ended.code, 0, ended.stderr)
+})
+
 describe('reprise replay', { concurrency: 4 }, () => {
   test('executes from a task on, named by its name, with inputs over those of the run', async () => {
     await using folder = await project(claims)

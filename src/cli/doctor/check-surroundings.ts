@@ -11,13 +11,20 @@ import { ok, warn, fail, type Check } from './check.ts'
 export function checkSurroundings(): Check[] {
   return [
     // an older one is told so before any command is loaded
-    ok('node', `${process.versions.node} on ${process.platform} ${process.arch}`),
+    checkRuntime(),
     ok('reprise', version()),
     checkTerminal(),
     checkEnvFile(),
     ...checkVariables(),
     checkKeys(),
   ]
+}
+
+/** Bun and Deno call themselves a version of Node too. */
+function checkRuntime(): Check {
+  const { versions, platform, arch } = process
+  const name = ['bun', 'deno'].find((other) => versions[other] !== undefined) ?? 'node'
+  return ok(name, `${versions[name]} on ${platform} ${arch}`)
 }
 
 function checkTerminal(): Check {
