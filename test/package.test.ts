@@ -31,6 +31,13 @@ test('importing reprise loads neither the AI SDK nor a database', () => {
   assert.equal(traced.stdout, '\n', traced.stderr)
 })
 
+test('importing reprise/testing loads no test runner, so that every runner can have the scripted model', () => {
+  const code =
+    "await import('reprise/testing'); console.log(process.moduleLoadList.filter((name) => /\\b(test|test_runner)\\b/.test(name)).join())"
+  const { stdout } = run('--input-type=module', '-e', code)
+  assert.equal(stdout, '\n')
+})
+
 test('the version of the package and of the lockfile are the same, and dependencies are exact', () => {
   const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as {
     version: string

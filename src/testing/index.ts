@@ -2,4 +2,4 @@
 import '../node-version.ts'
 
 export { scriptedModel, type ScriptedCall, type ScriptedModel, type ScriptEntry } from './scripted-model.ts'
-export { storeContract, type StoreUnderTest } from './store-contract.ts'
+export { storeContract, type StoreUnderTest, type TestRunner } from './store-contract.ts'

@@ -1,7 +1,7 @@
 // What every store must do, as tests: each comment of the port made into a claim. Run it over a driver of your own with
-// `storeContract('mine', { open, reopen })` in a file for `node --test`; fast-check has to be installed.
-import { describe } from 'node:test'
-import type { StoreUnderTest } from './store-contract/harness.ts'
+// `storeContract('mine', { open, reopen })` in a file for `node --test`, or, with `runner: { describe, test }`, in one
+// for another test runner; fast-check has to be installed.
+import { runnerOf, type StoreUnderTest } from './store-contract/harness.ts'
 import { inboxContract } from './store-contract/inbox-contract.ts'
 import { journalContract } from './store-contract/journal-contract.ts'
 import { leaseContract } from './store-contract/leases-contract.ts'
@@ -9,11 +9,11 @@ import { lifeContract } from './store-contract/life-contract.ts'
 import { listingContract } from './store-contract/listing-contract.ts'
 import { modelContract } from './store-contract/store-model.ts'
 
-export type { Feature, Place, StoreUnderTest } from './store-contract/harness.ts'
+export type { Feature, Place, StoreUnderTest, TestRunner } from './store-contract/harness.ts'
 
 /** Declares the suite. Every test opens a store of its own; `skip` gives the reason why a feature is not tested. */
 export function storeContract(name: string, store: StoreUnderTest): void {
-  void describe(`the contract of stores: ${name}`, () => {
+  runnerOf(store).describe(`the contract of stores: ${name}`, () => {
     journalContract(store)
     leaseContract(store)
     listingContract(store)

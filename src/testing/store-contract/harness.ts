@@ -1,7 +1,6 @@
 // What the parts of the contract share: a store per test with its own clock, and short ways to write rows and batches.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { test } from 'node:test'
 import { RepriseError, type ErrorCode } from '../../errors.ts'
 import { thisOwner } from '../../stores/owner.ts'
 import type { Batch, Lease, Line, Owner, RunId, RunRow, RunStatus, Store } from '../../stores/store.ts'
@@ -16,12 +15,23 @@ export interface Place {
   readonly onEnd: (cleanup: () => Promise<void> | void) => void
 }
 
+/** The part of a test runner that the contract uses; node:test, vitest and bun:test have it. */
+export interface TestRunner {
+  readonly describe: (title: string, body: () => void) => unknown
+  readonly test: {
+    (title: string, body: () => Promise<void>): unknown
+    readonly skip: (title: string, body: () => Promise<void>) => unknown
+  }
+}
+
 export interface StoreUnderTest {
   /** Gives a new, empty store. */
   readonly open: (place: Place) => Promise<Store> | Store
   /** Reopens what was closed; left out for stores that keep nothing. */
   readonly reopen?: (closed: Store, place: Place) => Promise<Store> | Store
   readonly skip?: { readonly [feature in Feature]?: string }
+  /** `{ describe, test }` of the runner that executes the file. Default: those of node:test. */
+  readonly runner?: TestRunner
 }
 
 export interface Scene {
@@ -34,6 +44,11 @@ export interface Scene {
 
 export const ttlMs = 30_000
 
+/** Not imported: who uses another runner, and only the scripted model perhaps, may have no node:test. */
+export function runnerOf({ runner }: StoreUnderTest): TestRunner {
+  return runner ?? process.getBuiltinModule('node:test')
+}
+
 /** One claim: a test with a store of its own. */
 export function claim(
   title: string,
@@ -43,7 +58,10 @@ export function claim(
 ): void {
   const missing = feature === 'reopen' && under.reopen === undefined ? 'the store keeps nothing' : undefined
   const skip = (feature && under.skip?.[feature]) ?? missing
-  void test(title, skip === undefined ? {} : { skip }, () => withScene(under, body))
+  const { test } = runnerOf(under)
+  const run = (): Promise<void> => withScene(under, body)
+  if (skip === undefined) test(title, run)
+  else test.skip(`${title} (skipped: ${skip})`, run)
 }
 
 export async function withScene(under: StoreUnderTest, body: (scene: Scene) => Promise<void>): Promise<void> {
