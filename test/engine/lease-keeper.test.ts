@@ -92,3 +92,12 @@ test('a time of day that is set back takes nothing from the other clock', async 
   assert.equal(renewals(), 1)
   keeper.stop()
 })
+
+test('a lease is kept where a timer is a number, as in browsers and Workers', async (context) => {
+  context.mock.method(globalThis, 'setInterval', () => 7)
+  const cleared = context.mock.method(globalThis, 'clearInterval', () => {})
+  const { keeper } = kept(async (lease) => [lease])
+  await keeper.ready()
+  keeper.stop()
+  assert.deepEqual(cleared.mock.calls[0]?.arguments, [7])
+})

@@ -52,7 +52,8 @@ export function keepLease(
   }
 
   const timer = setInterval(() => void renew(), third)
-  timer.unref()
+  // where timers are those of browsers, as in older Workers, it is a number
+  ;(timer as Partial<NodeJS.Timeout>).unref?.()
 
   return {
     async ready() {
