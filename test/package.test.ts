@@ -1,7 +1,7 @@
 // The package as others meet it: an older Node, and what importing it loads.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 
 function run(...args: string[]): { readonly status: number | null; readonly stdout: string; readonly stderr: string } {
@@ -37,6 +37,25 @@ test('importing reprise/testing loads no test runner, so that every runner can h
   const { stdout } = run('--input-type=module', '-e', code)
   assert.equal(stdout, '\n')
 })
+
+test('only what package.json says has effects when it is imported, so bundlers may leave the rest out', () => {
+  const { sideEffects } = JSON.parse(readFileSync('package.json', 'utf8')) as { sideEffects: string[] }
+  const declared = sideEffects.map((file) => file.replace('./dist/', 'src/').replace(/\.js$/, '.ts'))
+  assert.deepEqual(globSync('src/**/*.ts').filter(hasEffects).toSorted(), declared.toSorted())
+})
+
+/** Whether a file does more than declare: statements at its left edge, but for marks on a class of its own. */
+function hasEffects(file: string): boolean {
+  const code = readFileSync(file, 'utf8').replaceAll(/`(?:[^`\\]|\\.)*`/g, '``')
+  const declaration =
+    /^(?:import |export |const |let |(?:async )?function\b|class |interface |type |\/[/*]|[\s>})\]|]|$)/
+  const mark = /^Object\.defineProperty\((\w+)\.prototype, brand, /
+  return code.split('\n').some((line) => {
+    if (declaration.test(line)) return /^import '(?!.*node-version)/.test(line)
+    const [, owner] = mark.exec(line) ?? []
+    return owner === undefined || !code.includes(`class ${owner}`)
+  })
+}
 
 test('the version of the package and of the lockfile are the same, and dependencies are exact', () => {
   const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as {

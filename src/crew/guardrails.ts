@@ -7,6 +7,7 @@ import { redact } from '../secrets/redact.ts'
 import { listOf, type Check } from '../checks.ts'
 import { describe } from '../options.ts'
 import type { AnswerSchema } from '../schema/answer-schema.ts'
+import { parseValue } from '../schema/parse-value.ts'
 
 /**
  * True accepts; a text refuses, and is told to the model as the reason; `{ output }` accepts with this output instead.
@@ -73,7 +74,7 @@ async function rawOf(
     if (typeof json.value === 'string') return json.value
     throw fail(`gave ${describe(output)} as the output; the task has no schema, so give a text`)
   }
-  const parsed = await schema.parse(json.value)
+  const parsed = await parseValue(schema, json.value)
   if (!parsed.ok) throw fail(`gave an output that does not fit the schema: ${parsed.reason}`)
   return JSON.stringify(json.value)
 }

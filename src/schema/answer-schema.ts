@@ -3,7 +3,6 @@
 // It is made at once, so that a schema without one is refused when a crew is created, not after money was spent.
 import { messageOf, RepriseError } from '../errors.ts'
 import { throughJson, type Json } from '../journal/json.ts'
-import { redact } from '../secrets/redact.ts'
 import { closeObjects, isObjectSchema, wrapSchema } from './json-schema.ts'
 
 /** The part of Standard Schema that is needed to infer types; https://standardschema.dev has the rest. */
@@ -57,12 +56,13 @@ export interface AnswerSchema {
    * answers.
    */
   readonly asked: Json
-  /** Turns the model's answer into what `parse` takes. */
+  /** Turns the model's answer into what `validate` takes. */
   unwrap(answer: Json): Json
   /**
-   * Never rejects because of the value: a refusal names the places, such as `lossDate: Invalid input: expected string`.
+   * A refusal names the places, such as `lossDate: Invalid input: expected string`. Rejects with what a transform or a
+   * refinement throws; `parseValue` doesn't.
    */
-  parse(value: Json): Promise<Parsed>
+  validate(value: Json): Promise<Parsed>
 }
 
 /** `what` names the schema in errors: `the output of task facts`. SCHEMA_INVALID when it gives no JSON Schema. */
@@ -75,28 +75,23 @@ export function asAnswerSchema(schema: unknown, what: string): AnswerSchema {
 function fromStandardSchema(schema: StandardSchema, what: string): AnswerSchema {
   return {
     ...answerOf(jsonOf(() => standardJson(schema, what), what)),
-    parse: total(async (value) => {
+    validate: async (value) => {
       const result = await schema['~standard'].validate(value)
       return result.issues === undefined
         ? { ok: true, value: result.value }
         : { ok: false, reason: words(result.issues) }
-    }),
+    },
   }
 }
 
 function fromAiSchema(schema: AiSchema, what: string): AnswerSchema {
   return {
     ...answerOf(jsonOf(() => schema.jsonSchema, what)),
-    parse: total(async (value) => {
+    validate: async (value) => {
       const result = (await schema.validate?.(value)) ?? { success: true, value }
       return result.success ? { ok: true, value: result.value } : { ok: false, reason: reasonOf(result.error) }
-    }),
+    },
   }
-}
-
-/** A transform or refinement that throws has refused the value too. */
-function total(parse: (value: Json) => Promise<Parsed>): (value: Json) => Promise<Parsed> {
-  return (value) => parse(value).catch((error: unknown) => ({ ok: false, reason: redact(messageOf(error)) }))
 }
 
 function answerOf(json: Json): Pick<AnswerSchema, 'json' | 'asked' | 'unwrap'> {
@@ -127,7 +122,7 @@ function jsonOf(make: () => unknown, what: string): Json {
     made = make()
   } catch (error) {
     if (RepriseError.isInstance(error)) throw error
-    throw invalid(what, `gives no JSON Schema (${redact(messageOf(error))})`, error)
+    throw invalid(what, `gives no JSON Schema (${messageOf(error)})`, error)
   }
   if (made instanceof Promise || typeof made !== 'object' || made === null) {
     throw invalid(what, `gives ${made instanceof Promise ? 'its JSON Schema only later' : kindOf(made)}`)

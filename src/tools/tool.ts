@@ -6,7 +6,6 @@ import type { Json } from '../journal/json.ts'
 import { readOptions } from '../option-table.ts'
 import { describe, isRecord } from '../options.ts'
 import type { AnswerSchema, InferOutput, SchemaInput } from '../schema/answer-schema.ts'
-import { redact } from '../secrets/redact.ts'
 import { isAiTool, runAiTool, type AiTool } from './ai-tool.ts'
 import { inputCheck, labelTable, toolTable, type ToolOptions } from './tool-options.ts'
 
@@ -164,7 +163,7 @@ function approvalOf(whose: string, approval: unknown): (input: unknown) => boole
   return async (input) => {
     const needed: unknown = await Promise.try(approval as (input: unknown) => unknown, input).catch(
       (error: unknown) => {
-        throw new RepriseError('TASK_FAILED', `approval of tool ${whose} threw: ${redact(messageOf(error))}`, {
+        throw new RepriseError('TASK_FAILED', `approval of tool ${whose} threw: ${messageOf(error)}`, {
           cause: error,
         })
       },

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import * as mini from 'zod/mini'
 import { closeObjects, fitsStrictMode } from '../../src/schema/json-schema.ts'
 import { asAnswerSchema, type InferInput, type InferOutput } from '../../src/schema/answer-schema.ts'
+import { parseValue } from '../../src/schema/parse-value.ts'
 
 const claim = z.object({ policy: z.string(), lossDate: z.string().transform((text) => new Date(text)) })
 
@@ -20,13 +21,13 @@ test('shows the model what comes before the transforms, in closed objects', () =
 })
 
 test('parses to what comes after the transforms', async () => {
-  const parsed = await asAnswerSchema(claim, 'x').parse({ policy: 'P-77', lossDate: '2030-05-03' })
+  const parsed = await parseValue(asAnswerSchema(claim, 'x'), { policy: 'P-77', lossDate: '2030-05-03' })
   assert.deepEqual(parsed, { ok: true, value: { policy: 'P-77', lossDate: new Date('2030-05-03') } })
 })
 
 test('refuses a value with the place of every mistake', async () => {
   const schema = z.object({ lossDate: z.string(), parts: z.array(z.object({ issue: z.string() })) })
-  const parsed = await asAnswerSchema(schema, 'x').parse({ lossDate: 3, parts: [{ issue: 'a' }, {}] })
+  const parsed = await parseValue(asAnswerSchema(schema, 'x'), { lossDate: 3, parts: [{ issue: 'a' }, {}] })
   assert.deepEqual(parsed, {
     ok: false,
     reason:
@@ -36,13 +37,13 @@ test('refuses a value with the place of every mistake', async () => {
 })
 
 test('refuses a value that is wrong as a whole without a place', async () => {
-  const parsed = await asAnswerSchema(claim, 'x').parse('text')
+  const parsed = await parseValue(asAnswerSchema(claim, 'x'), 'text')
   assert.deepEqual(parsed, { ok: false, reason: 'Invalid input: expected object, received string' })
 })
 
 test('waits for a schema that checks asynchronously', async () => {
   const schema = z.object({ policy: z.string().refine((text) => Promise.resolve(text === 'P-77'), 'no such policy') })
-  assert.deepEqual(await asAnswerSchema(schema, 'x').parse({ policy: 'P-1' }), {
+  assert.deepEqual(await parseValue(asAnswerSchema(schema, 'x'), { policy: 'P-1' }), {
     ok: false,
     reason: 'policy: no such policy',
   })
@@ -75,7 +76,7 @@ test('tells which schemas the strict mode of OpenAI takes', () => {
 test('takes zod/mini, which gives no JSON Schema by itself', async () => {
   const schema = asAnswerSchema(mini.object({ policy: mini.string() }), 'x')
   assert.deepEqual((schema.json as { required: unknown }).required, ['policy'])
-  assert.equal((await schema.parse({ policy: 1 })).ok, false)
+  assert.equal((await parseValue(schema, { policy: 1 })).ok, false)
 })
 
 test('takes a schema of another library that gives JSON Schema', async () => {
@@ -90,8 +91,8 @@ test('takes a schema of another library that gives JSON Schema', async () => {
   } as const
   const answer = asAnswerSchema(schema, 'x')
   assert.deepEqual(answer.json, { type: 'string', $comment: 'draft-07' })
-  assert.deepEqual(await answer.parse('yes'), { ok: true, value: true })
-  assert.deepEqual(await answer.parse('no'), { ok: false, reason: 'deep[0]: not yes' })
+  assert.deepEqual(await parseValue(answer, 'yes'), { ok: true, value: true })
+  assert.deepEqual(await parseValue(answer, 'no'), { ok: false, reason: 'deep[0]: not yes' })
 })
 
 test('takes a schema of the AI SDK, with and without a check of its own', async () => {
@@ -99,8 +100,8 @@ test('takes a schema of the AI SDK, with and without a check of its own', async 
   const checked = jsonSchema<{ a: string }>(json, {
     validate: () => ({ success: false, error: new Error('a is too short') }),
   })
-  assert.deepEqual(await asAnswerSchema(checked, 'x').parse({ a: '' }), { ok: false, reason: 'a is too short' })
-  assert.deepEqual(await asAnswerSchema(jsonSchema(json), 'x').parse({ a: 1 }), { ok: true, value: { a: 1 } })
+  assert.deepEqual(await parseValue(asAnswerSchema(checked, 'x'), { a: '' }), { ok: false, reason: 'a is too short' })
+  assert.deepEqual(await parseValue(asAnswerSchema(jsonSchema(json), 'x'), { a: 1 }), { ok: true, value: { a: 1 } })
   assert.deepEqual(asAnswerSchema(jsonSchema(json), 'x').json, { ...json, additionalProperties: false })
 })
 

@@ -13,7 +13,30 @@ const banner = "import { createRequire } from 'module'; const require = createRe
 const task = (name: 'facts' | 'note'): string =>
   name === 'facts' ? 'Task: Extract the facts from: water in the cellar' : 'Task: Write a triage note'
 
+/** In bytes. What bundlers may leave out is decided by `sideEffects` in package.json, and by what imports what. */
+const largest = 20_000
+const bundled = { RepriseError: 'reprise', tool: 'reprise', scriptedModel: 'reprise/testing' }
+
 export function testBundles(installed: () => InstalledPackage): void {
+  for (const [name, entry] of Object.entries(bundled)) {
+    test(`a minified bundle with nothing but ${name} of ${entry} has less than ${largest} bytes`, async () => {
+      const { outputFiles } = await build({
+        stdin: {
+          contents: `import { ${name} } from '${entry}'; console.log(${name})`,
+          resolveDir: installed().app,
+        },
+        bundle: true,
+        platform: 'node',
+        format: 'esm',
+        minify: true,
+        write: false,
+        external: ['ai'],
+      })
+      const bytes = outputFiles[0]?.contents.length ?? 0
+      assert.ok(bytes > 1000 && bytes < largest, `${bytes} bytes`)
+    })
+  }
+
   for (const { store, left, minify } of [
     { store: undefined, left: '.reprise', minify: false },
     { store: 'file:./state', left: 'state', minify: true },

@@ -4,6 +4,7 @@ import type { GivenOutput } from '../../engine/plan/plan-fork.ts'
 import { RepriseError } from '../../errors.ts'
 import { strictJson } from '../../journal/json.ts'
 import { describe, isRecord } from '../../options.ts'
+import { parseValue } from '../../schema/parse-value.ts'
 import { everyCoworker } from '../define/define-agent.ts'
 import type { Unknowable } from '../define/placeholders.ts'
 
@@ -77,7 +78,7 @@ export async function readOutput(
     const words = `task ${task.name} has no output schema, so its output is a text, not ${describe(output)}`
     throw new RepriseError('INPUT_INVALID', words)
   }
-  const parsed = await task.schema.parse(json.value)
+  const parsed = await parseValue(task.schema, json.value)
   if (parsed.ok) return { raw: JSON.stringify(json.value), structured: true }
   throw new RepriseError('INPUT_INVALID', `the output does not fit the schema of task ${task.name}: ${parsed.reason}`)
 }

@@ -5,6 +5,7 @@ import type { Json } from '../../journal/json.ts'
 import type { CallState } from '../../journal/state/state.ts'
 import { describe } from '../../options.ts'
 import { redact } from '../../secrets/redact.ts'
+import { parseValue } from '../../schema/parse-value.ts'
 import type { Tool } from '../../tools/tool.ts'
 import type { Work } from '../life.ts'
 import { unlessAborted } from '../limits/deadline.ts'
@@ -42,7 +43,7 @@ export async function prepareCall({ task, signal }: Work, call: CallState, chang
     return refused(`there is no tool ${request.tool}; there ${there === '' ? 'are none' : `is ${there}`}`)
   }
   // a copy: a tool that changes what it was given must not change what the run remembers
-  const parsed = await unlessAborted(tool.schema.parse(structuredClone(input)), signal)
+  const parsed = await unlessAborted(parseValue(tool.schema, structuredClone(input)), signal)
   if (!parsed.ok) return refused(`the input of ${tool.name} is not valid: ${parsed.reason}`)
   try {
     const key = call.key ?? keyOf(tool, parsed.value) ?? bare.key

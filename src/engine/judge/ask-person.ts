@@ -1,6 +1,7 @@
 // Has a person approve a result before it is kept.
 import type { NewEntry, Question } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
+import { parseValue } from '../../schema/parse-value.ts'
 import type { TaskDefinition } from '../definition.ts'
 import type { Work } from '../life.ts'
 import { putToCaller } from '../people/put-to-caller.ts'
@@ -66,6 +67,6 @@ async function fitting(
   if (!task.schema) {
     return typeof output === 'string' ? { ok: true, raw: output } : { ok: false, reason: 'the output is a text' }
   }
-  const parsed = await task.schema.parse(output)
+  const parsed = await parseValue(task.schema, output)
   return parsed.ok ? { ok: true, raw: JSON.stringify(output) } : { ok: false, reason: parsed.reason }
 }

@@ -1,6 +1,7 @@
 // Judges a model's final answer. Without a schema any text will do; with one, the JSON in it must fit the schema.
 import { messageOf } from '../../errors.ts'
 import { isNestedDeeper, nestingLimit, type Json } from '../../journal/json.ts'
+import { parseValue } from '../../schema/parse-value.ts'
 import type { TaskDefinition } from '../definition.ts'
 
 export type Judgement =
@@ -23,7 +24,7 @@ export async function judgeAnswer(
   const found = findJson(text)
   if (!found.ok) return { accepted: false, reason: found.reason }
   const value = task.schema.unwrap(found.value)
-  const parsed = await task.schema.parse(value)
+  const parsed = await parseValue(task.schema, value)
   const raw = value === found.value ? found.raw : JSON.stringify(value)
   return parsed.ok
     ? { accepted: true, raw }

@@ -3,6 +3,7 @@ import type { StoredOutput } from '../../journal/entries.ts'
 import { changedFields, explainChange } from '../../journal/fingerprint.ts'
 import { readJson } from '../../journal/json.ts'
 import type { RunState, TaskState } from '../../journal/state/state.ts'
+import { parseValue } from '../../schema/parse-value.ts'
 import { conditionChange, noChange, type Change } from '../run/condition.ts'
 import type { CrewDefinition, Inputs, Outputs, TaskDefinition } from '../definition.ts'
 import { outputsIn } from '../run/given-fields.ts'
@@ -65,6 +66,6 @@ export async function unfitness(task: TaskDefinition, { raw }: StoredOutput): Pr
   if (!task.schema) return undefined
   const value = readJson(raw)
   if (value === undefined) return "its stored output isn't JSON, and it has a schema now"
-  const parsed = await task.schema.parse(value)
+  const parsed = await parseValue(task.schema, value)
   return parsed.ok ? undefined : `its stored output no longer fits its schema: ${parsed.reason}`
 }

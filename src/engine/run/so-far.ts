@@ -6,6 +6,7 @@ import { plainInputs } from '../../journal/files.ts'
 import { readJson } from '../../journal/json.ts'
 import { redact } from '../../secrets/redact.ts'
 import { describe } from '../../options.ts'
+import { parseValue } from '../../schema/parse-value.ts'
 import { sightOf } from './condition.ts'
 import type { ConditionContext, TaskDefinition } from '../definition.ts'
 import { fileReader } from '../read/run-files.ts'
@@ -64,6 +65,6 @@ export async function outputOf(
   if (isText(output, task)) return raw
   const json = readJson(raw)
   if (!task?.schema || json === undefined) return json
-  const parsed = await task.schema.parse(json)
+  const parsed = await parseValue(task.schema, json)
   return parsed.ok ? parsed.value : undefined
 }

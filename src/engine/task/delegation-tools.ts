@@ -102,7 +102,7 @@ function schemaFor(coworkers: readonly CoworkerDefinition[], what: string, descr
     json,
     asked: json,
     unwrap: (answer) => answer,
-    async parse(value) {
+    async validate(value) {
       const { coworker, [what]: text, context = '' } = (value ?? {}) as { [name: string]: unknown }
       const found = typeof coworker === 'string' && findCoworker(coworkers, coworker)
       if (!found) return { ok: false, reason: `coworker: there is ${roles.join(', ')}` }

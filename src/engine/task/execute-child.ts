@@ -5,6 +5,7 @@ import { RepriseError } from '../../errors.ts'
 import type { Question } from '../../journal/entries.ts'
 import { attemptNumber, attemptPath, childRun, taskOf } from '../../journal/paths.ts'
 import { spentByModel, type AttemptState, type RunState } from '../../journal/state/state.ts'
+import { parseValue } from '../../schema/parse-value.ts'
 import type { ChildDefinition, TaskDefinition } from '../definition.ts'
 import type { Life, Outer, Work } from '../life.ts'
 import { askToRaise, checkBudget, failedLimit, LimitReached } from '../limits/budget.ts'
@@ -30,7 +31,8 @@ export async function executeChild(
     const message = `the last task of its run ${run} gave nothing`
     throw await failTask({ life, task }, { code: 'TASK_FAILED', message })
   }
-  const parsed = last.structured && task.schema ? await task.schema.parse(JSON.parse(last.raw) as never) : undefined
+  const parsed =
+    last.structured && task.schema ? await parseValue(task.schema, JSON.parse(last.raw) as never) : undefined
   if (parsed?.ok === false) throw await failTask({ life, task }, unfitting(parsed.reason))
   const before = (await runsSinceDone(engine, life.state, task.name)).filter((one) => one.run !== run)
   const calls = await callsUnder(engine, task.name, [...before, state])

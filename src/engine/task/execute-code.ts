@@ -5,6 +5,7 @@ import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'
 import type { AttemptState, TurnState } from '../../journal/state/state.ts'
 import type { AnswerSchema } from '../../schema/answer-schema.ts'
+import { parseValue } from '../../schema/parse-value.ts'
 import type { Tool, ToolContext } from '../../tools/tool.ts'
 import { AnsweredFail, settleCalls } from '../calls/settle-calls.ts'
 import type { CodeDefinition, TaskDefinition } from '../definition.ts'
@@ -51,7 +52,7 @@ export async function executeCode(
     throw await failTask(work, { code: 'TASK_FAILED', message, cause: thrown })
   }
   const { result } = outcome
-  const parsed = await task.schema?.parse(result)
+  const parsed = task.schema && (await parseValue(task.schema, result))
   if (parsed?.ok === false) throw await failTask(work, unfitting(parsed.reason))
   const structured = task.schema !== undefined || typeof result !== 'string'
   const raw = structured ? JSON.stringify(result) : result
@@ -91,5 +92,5 @@ const anything: AnswerSchema = {
   json: {},
   asked: {},
   unwrap: (answer: Json) => answer,
-  parse: async (value: Json) => ({ ok: true, value }),
+  validate: async (value: Json) => ({ ok: true, value }),
 }

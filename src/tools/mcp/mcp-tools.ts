@@ -148,7 +148,7 @@ function schemaOf({ name, inputSchema }: McpToolDefinition, options: McpServer):
     json,
     asked: json,
     unwrap: (answer) => answer,
-    parse: async (value: Json) =>
+    validate: async (value: Json) =>
       typeof value === 'object' && value !== null && !Array.isArray(value)
         ? { ok: true, value }
         : { ok: false, reason: `Invalid input: expected object, received ${describe(value)}` },
