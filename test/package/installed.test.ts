@@ -27,14 +27,31 @@ test('installs at most 20 packages and 40 MB', async () => {
   assert.ok(bytes > 1e6 && bytes <= 40e6, `${bytes} bytes`)
 })
 
-test('holds JavaScript, declarations, templates and what people read: no sources, no source maps, no tests', () => {
-  const expected = /^(dist\/.+\.(js|d\.ts)|docs\/.+\.(md|svg)|package\.json|[A-Z_]+\.md|LICENSE|llms\.txt)$/
+test('holds JavaScript with its source maps, declarations, templates and what people read: no sources, no tests', () => {
+  const expected = /^(dist\/.+\.(js|js\.map|d\.ts)|docs\/.+\.(md|svg)|package\.json|[A-Z_]+\.md|LICENSE|llms\.txt)$/
   assert.deepEqual(
     installed.files
       .filter((file) => !file.startsWith('templates/'))
       .filter((file) => !expected.test(file) || /\.(test|spec)\./.test(file)),
     [],
   )
+})
+
+test('has source maps with the sources in them, by which a stack shows the line that somebody wrote', async () => {
+  const code = "import { tool } from 'reprise'; tool({ name: 'two words' })"
+  const args = ['--enable-source-maps', '--input-type=module', '-e', code]
+  const { stderr } = await run(process.execPath, args, installed.app)
+  const [, line = ''] = /reprise\/src\/tools\/tool\.ts:(\d+):\d+/.exec(stderr) ?? []
+  const map = JSON.parse(
+    await readFile(join(installed.app, 'node_modules/reprise/dist/tools/tool.js.map'), 'utf8'),
+  ) as { readonly sourcesContent: readonly string[] }
+  assert.equal(map.sourcesContent[0], await readFile(join(checkout, 'src/tools/tool.ts'), 'utf8'))
+  assert.match(map.sourcesContent[0]?.split('\n')[Number(line) - 1] ?? '', /readOptions\(toolTable, first\)/, stderr)
+})
+
+test('the tarball has less than 2 MB', async () => {
+  const { size } = await stat(installed.tarball)
+  assert.ok(size < 2e6, `${size} bytes`)
 })
 
 test('holds every file of the templates, as it is in the checkout', async () => {
