@@ -42,6 +42,11 @@ export interface ModelRequest {
    * Gets the reply while it is produced. The result, and how it is reached, is the same with a listener and without.
    */
   readonly listener?: ModelListener | undefined
+  /**
+   * The call is reported as a span already. Integrations of the AI SDK's own telemetry are then not told of it, or its
+   * tokens would be counted twice.
+   */
+  readonly traced?: boolean | undefined
 }
 
 export interface ModelListener {

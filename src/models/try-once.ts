@@ -35,6 +35,7 @@ export async function tryOnce(
       providerOptions: providerOptions(resolved.model.provider, settings, output),
       maxRetries: 0,
       abortSignal,
+      ...(request.traced && { telemetry: { isEnabled: false } }),
       ...(instructions !== '' && { instructions }),
       ...(request.tools.length > 0 && { tools }),
       ...(output !== undefined && { output: unparsed(output) }),

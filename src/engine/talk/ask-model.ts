@@ -64,6 +64,7 @@ async function requestOf(work: Work, last: boolean, listener: ModelRequest['list
     maxRetries: task.agent.maxRetries,
     signal,
     listener,
+    traced: life.tracing !== undefined,
     now: () => world.now().getTime(),
     sleep: (ms, aborted) => world.sleep(ms, aborted ?? signal),
     warn: (warning) => warnOnce(work, warning),
