@@ -1,7 +1,7 @@
 // One run, in whatever process it is executed, or in none: everything that can be asked of it or done to it. Making a
 // handle looks at nothing; what is wrong with its id shows when it is used.
 import type { CrewDefinition, Engine } from '../engine/definition.ts'
-import { follow, followLive } from '../engine/follow/follow.ts'
+import { follow, followLive, type Followed } from '../engine/follow/follow.ts'
 import type { RunEvent } from '../engine/follow/listeners.ts'
 import { backtestName } from '../engine/history/backtest-name.ts'
 import { exportRunToFile } from '../engine/history/export-run.ts'
@@ -103,9 +103,9 @@ export class Run<T extends Tasks = Tasks> {
 
   /**
    * The journal from its first entry on (or after entry `after`), as it grows, in whatever process it is written, until
-   * nothing more can come in this life of the run. Where the crew of this handle executes it, also what models say
-   * while they say it: they are streamed to whoever has called this. How fast the events are taken never holds the run
-   * up. Rejects when the run went wrong in a way that the journal could not record. RUN_NOT_FOUND.
+   * the run rests: completed, failed, cancelled or suspended. Where the crew of this handle executes it, also what
+   * models say while they say it: they are streamed to whoever has called this. How fast the events are taken never
+   * holds the run up. Rejects when the run went wrong in a way that the journal could not record. RUN_NOT_FOUND.
    */
   events(options: EventsOptions = {}): AsyncIterable<RunEvent> {
     return this.#follow(readAfter(options))
@@ -268,9 +268,10 @@ export class Run<T extends Tasks = Tasks> {
     return isLast ? this.#started : undefined
   }
 
-  #follow(after: number): AsyncIterableIterator<RunEvent> {
-    const here = this.#here
-    if (here) return followLive(here.engine, this.id, { after, until: here.result })
+  #follow(after: number): Followed<RunEvent> {
+    // the life that is under way, which may be a later one than that of this handle
+    const here = this.#open.underWay.get(this.id) ?? this.#started
+    if (here) return followLive(here.engine, this.id, { after, until: unrecorded(here) })
     return lazily(async () => {
       const left = await this.#left()
       if (left) return followLive(left.engine, this.id, { after, until: left.result })
@@ -360,6 +361,17 @@ function underWay<T extends Tasks>(open: OpenCrew, { engine, taken, choices }: B
   const over = (): unknown => here.get(state.run) === life && here.delete(state.run)
   result.then(over, over)
   return new Run<T>(open, state.run, life)
+}
+
+/** Rejects when the run went wrong in a way that its journal does not say. */
+async function unrecorded({ engine, state, end }: UnderWay): Promise<void> {
+  try {
+    await end
+  } catch (error) {
+    // the state may be ahead of the journal
+    if (state.status !== 'running') for await (const _ of engine.store.read(state.run, state.seq - 1)) return
+    throw error
+  }
 }
 
 function warnOfStale({ logger }: CrewDefinition, { runId, stale }: RunResult): void {

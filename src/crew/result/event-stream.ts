@@ -1,7 +1,9 @@
 // The events of a run as server-sent events, in a web-standard Response: what Hono, Next and Deno take as it is, and
 // node:http through Readable.fromWeb. An entry's number is its id, so a client that was cut off says where it was and
-// gets the rest. Nothing is read ahead: an event is fetched when the client has taken the one before.
+// gets the rest. Nothing is read ahead: an event is fetched when the client has taken the one before. A browser comes
+// back whenever a stream ends, so that the run rests, and there is nothing to come back for, is an event of its own.
 import type { World } from '../../engine/definition.ts'
+import type { Followed, Rest } from '../../engine/follow/follow.ts'
 import type { RunEvent } from '../../engine/follow/listeners.ts'
 import { messageOf, RepriseError } from '../../errors.ts'
 import { redact } from '../../secrets/redact.ts'
@@ -28,7 +30,7 @@ export interface EventsRequest {
 export interface ServedRun {
   readonly id: string
   readonly world: Pick<World, 'sleep'>
-  follow(after: number): AsyncIterableIterator<RunEvent>
+  follow(after: number): Followed<RunEvent>
   /** Whether the run has ended, and nothing comes after this entry. */
   isOver(after: number): Promise<boolean>
 }
@@ -92,17 +94,17 @@ function lastEventId(request: EventsRequest | undefined): number | undefined {
 }
 
 function eventStream(
-  events: AsyncIterator<RunEvent>,
+  events: Followed<RunEvent>,
   { world, id }: Pick<ServedRun, 'world' | 'id'>,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   // asked for once, and waited for over as many pings as it takes
-  let next: Promise<IteratorResult<RunEvent>> | undefined
+  let next: ReturnType<(typeof events)['next']> | undefined
   let silence = new AbortController()
   let opened = false
   let gone = false
 
-  async function text(): Promise<string | undefined> {
+  async function text(): Promise<{ readonly words: string; readonly last: boolean }> {
     next ??= events.next()
     silence = new AbortController()
     const silent = world.sleep(pingMs, silence.signal).then(() => 'silent' as const)
@@ -110,9 +112,9 @@ function eventStream(
     silent.catch(() => {})
     try {
       const event = await Promise.race([next, silent])
-      if (event === 'silent') return ': ping\n\n'
+      if (event === 'silent') return { words: ': ping\n\n', last: false }
       next = undefined
-      return event.done ? undefined : eventText(event.value)
+      return event.done ? { words: endText(event.value), last: true } : { words: eventText(event.value), last: false }
     } finally {
       silence.abort()
     }
@@ -128,10 +130,10 @@ function eventStream(
           return send(`: run ${id}\n\n`)
         }
         try {
-          const words = await text()
+          const { words, last } = await text()
           if (gone) return
-          if (words === undefined) controller.close()
-          else send(words)
+          if (words !== '') send(words)
+          if (last) controller.close()
         } catch (error) {
           if (gone) return
           send(frame({ event: 'error', data: JSON.stringify(safeError(error, id)) }))
@@ -150,6 +152,11 @@ function eventStream(
 
 function eventText(event: RunEvent): string {
   return frame({ id: 'seq' in event ? event.seq : undefined, event: event.type, data: JSON.stringify(event) })
+}
+
+/** Without a rest, more may come: the client is to come back for it. */
+function endText(rest: Rest | undefined): string {
+  return rest === undefined ? '' : frame({ event: 'end', data: JSON.stringify({ status: rest }) })
 }
 
 /** One event. A line break in the data begins another data line, or the rest would be read as a field of its own. */

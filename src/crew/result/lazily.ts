@@ -1,8 +1,10 @@
 // Events of which the source is opened when the first one is asked for.
 
 /** To return early ends a wait at once, also that for the opening. */
-export function lazily<Event>(open: () => Promise<AsyncIterableIterator<Event>>): AsyncIterableIterator<Event> {
-  let source: Promise<AsyncIterableIterator<Event>> | undefined
+export function lazily<Event, End>(
+  open: () => Promise<AsyncIterableIterator<Event, End>>,
+): AsyncIterableIterator<Event, End | undefined> {
+  let source: Promise<AsyncIterableIterator<Event, End>> | undefined
   let left = false
   return {
     async next() {

@@ -1,6 +1,7 @@
 // A run's entries as they come, in whatever process they are written: first those that exist, then those that a hint
 // announces. In the process that executes the run, what its models say comes in between, in an order that never depends
-// on timing: after all entries before the call, and complete before the entry that records the reply.
+// on timing: after all entries before the call, and complete before the entry that records the reply. A suspension or
+// a failure among the entries may be history; that the run rests now is what the iterator returns.
 import type { Entry, RunStatus } from '../../journal/entries.ts'
 import type { Engine } from '../definition.ts'
 import type { Listener, RunEvent } from './listeners.ts'
@@ -11,30 +12,36 @@ export interface FollowOptions {
   /** Only entries after this one; 0 for all. */
   readonly after?: number | undefined
   /**
-   * Settles when this process is done with the run. If it fails and the journal does not say so, following fails with
+   * Settles when this process is done with the run. If it fails, that is not in the journal, and following fails with
    * it.
    */
   readonly until?: Promise<unknown> | undefined
 }
 
+/** How the run rests: nothing comes before somebody resumes it, if that can be done. */
+export type Rest = 'suspended' | 'completed' | 'failed' | 'cancelled'
+
+/** Returns undefined when somebody stopped following or closed the store: more may come. */
+export type Followed<Event> = AsyncIterableIterator<Event, Rest | undefined>
+
 /**
  * Ends when everything is read and nobody is executing or about to execute the run. Returning early stops the wait at
  * once.
  */
-export function follow(engine: Engine, run: string, options?: FollowOptions): AsyncIterableIterator<Entry> {
+export function follow(engine: Engine, run: string, options?: FollowOptions): Followed<Entry> {
   // without listeners, there are only entries
-  return followed({ ...engine, listeners: undefined }, run, options) as AsyncIterableIterator<Entry>
+  return followed({ ...engine, listeners: undefined }, run, options) as Followed<Entry>
 }
 
 /**
  * The same, with what models say from now on. Listening begins with the call, not with the first event that is
  * requested.
  */
-export function followLive(engine: Engine, run: string, options?: FollowOptions): AsyncIterableIterator<RunEvent> {
+export function followLive(engine: Engine, run: string, options?: FollowOptions): Followed<RunEvent> {
   return followed(engine, run, options)
 }
 
-function followed(engine: Engine, run: string, options: FollowOptions = {}): AsyncIterableIterator<RunEvent> {
+function followed(engine: Engine, run: string, options: FollowOptions = {}): Followed<RunEvent> {
   const { after = 0, until } = options
   const stop = new AbortController()
   const bell = createBell()
@@ -63,7 +70,11 @@ interface Following {
   readonly signal: AbortSignal
 }
 
-async function* eventsOf(engine: Engine, run: string, following: Following): AsyncGenerator<RunEvent, undefined> {
+async function* eventsOf(
+  engine: Engine,
+  run: string,
+  following: Following,
+): AsyncGenerator<RunEvent, Rest | undefined> {
   const { store } = engine
   const { after, listener, bell, signal } = following
   using news = watchFor(engine, run, following)
@@ -72,21 +83,21 @@ async function* eventsOf(engine: Engine, run: string, following: Following): Asy
   try {
     for (;;) {
       const ended = news.take()
-      if (ended === 'closed') return
+      if (ended === 'closed') return undefined
       // checked before the entries are read, so that they include all that led to it
       const known = status ?? (await store.row(run))?.status
       for await (const { entry } of readEntries(store, run, seq)) {
         if (listener) yield* listener.before(entry)
-        if (signal.aborted) return
+        if (signal.aborted) return undefined
         seq = entry.seq
         status = statusAfter(entry) ?? status
         yield entry
       }
       const now = status ?? known
-      if (signal.aborted || (now !== 'running' && now !== 'queued')) return
+      if (signal.aborted) return undefined
+      if (now !== 'running' && now !== 'queued') return now
       do {
         if (listener) yield* listener.deltas(seq)
-        if (ended === 'settled') return
         if (ended) throw ended.error
         if (!news.isThere()) await bell.rung()
       } while (!news.isThere())
@@ -103,15 +114,18 @@ interface News extends Disposable {
   take(): Ended | undefined
 }
 /** closed: somebody stopped following, or closed the store. */
-type Ended = 'closed' | 'settled' | { readonly error: unknown }
+type Ended = 'closed' | { readonly error: unknown }
 
 function watchFor({ store }: Engine, run: string, { until, bell, signal }: Following): News {
   let hinted = true
   let ended: Ended | undefined
-  const end = (how: Ended): void => {
-    if (ended === undefined || how === 'closed') ended = how
+  const look = (): void => {
     hinted = true
     bell.ring()
+  }
+  const end = (how: Ended): void => {
+    if (ended === undefined || how === 'closed') ended = how
+    look()
   }
   const failed = (error: unknown): void => end({ error })
   const watching = new AbortController()
@@ -120,13 +134,11 @@ function watchFor({ store }: Engine, run: string, { until, bell, signal }: Follo
   if (signal.aborted) unwatch()
   const hints = store.watch(run, watching.signal)
   const hear = async (): Promise<void> => {
-    for await (const _ of hints) {
-      hinted = true
-      bell.ring()
-    }
+    for await (const _ of hints) look()
   }
   hear().then(() => end('closed'), failed)
-  until?.then(() => end('settled'), failed)
+  // how it went well is in the journal; if the run is under way again by then, somebody else has resumed it
+  until?.then(look, failed)
   return {
     isThere: () => hinted,
     take() {

@@ -33,6 +33,7 @@ describe('a response', () => {
         ['3', 'model.replied'],
         ['4', 'task.completed'],
         ['5', 'run.completed'],
+        [undefined, 'end'],
       ],
     )
     assert.deepEqual(events[2]?.data, { type: 'text.delta', path: 'note#1/1', text: 'Once\r\n' })
@@ -48,7 +49,39 @@ describe('a response', () => {
       { tasks: ['one', 'two'] },
     ).kickoff({ through: 'one' }).started
     const events = await read(await run.toResponse())
-    assert.equal(events.at(-1)?.type, 'run.suspended')
+    assert.equal(events.at(-2)?.type, 'run.suspended')
+    assert.deepEqual(events.at(-1), { id: undefined, type: 'end', data: { status: 'suspended' } })
+  })
+
+  test('says that the run rests to a client that has everything of one that may be resumed', async () => {
+    const crew = speakingCrew(
+      speakingModel(() => ['Done.']),
+      { tasks: ['one', 'two'] },
+    )
+    await crew.kickoff({ id: 'r', through: 'one' })
+    for (const id of ['5', '99']) {
+      const response = await crew.run('r').toResponse({ headers: { 'last-event-id': id } })
+      assert.equal(response.status, 200)
+      assert.deepEqual(await read(response), [{ id: undefined, type: 'end', data: { status: 'suspended' } }])
+    }
+  })
+
+  test('ends without saying so when the store is closed, so that the client comes back', async () => {
+    const [asked, go] = [gate(), gate()]
+    const crew = speakingCrew(
+      speakingModel(() => (asked.open(), [go.wait, 'Done.'])),
+      { store: 'memory:' },
+    )
+    const run = await crew.kickoff({ id: 'r' }).started
+    const reading = read(await run.toResponse())
+    await asked.wait
+    await crew.close()
+    assert.deepEqual(
+      (await reading).map(({ type }) => type),
+      ['run.created', 'task.started'],
+    )
+    go.open()
+    await run.result().catch(() => undefined)
   })
 
   test('goes on behind the last entry that the client has seen', async () => {
@@ -70,7 +103,7 @@ describe('a response', () => {
     // what is being said is said again from its beginning, and the client is told so
     const types = events.map(({ type }) => type)
     assert.deepEqual(types.slice(0, 2), ['text.reset', 'text.delta'])
-    assert.deepEqual(types.slice(-3), ['model.replied', 'task.completed', 'run.completed'])
+    assert.deepEqual(types.slice(-4), ['model.replied', 'task.completed', 'run.completed', 'end'])
     const said = events.filter(({ type }) => type === 'text.delta').map(({ data }) => (data as { text: string }).text)
     assert.equal(said.join(''), 'Once more.')
   })
@@ -82,7 +115,7 @@ describe('a response', () => {
     const events = await read(await crew.run(runId).toResponse(request, { after: 1 }))
     assert.deepEqual(
       events.map(({ id }) => id),
-      ['4', '5'],
+      ['4', '5', undefined],
     )
   })
 
@@ -92,7 +125,7 @@ describe('a response', () => {
     const events = await read(await crew.run(runId).toResponse(undefined, { after: 4 }))
     assert.deepEqual(
       events.map(({ id }) => id),
-      ['5'],
+      ['5', undefined],
     )
   })
 
@@ -101,7 +134,7 @@ describe('a response', () => {
     const { runId } = await crew.kickoff()
     for (const id of ['', 'x', '-1', '1e3', '9'.repeat(40)]) {
       const events = await read(await crew.run(runId).toResponse({ headers: { 'last-event-id': id } }))
-      assert.equal(events.length, 5, id)
+      assert.equal(events.filter((event) => event.id !== undefined).length, 5, id)
     }
   })
 
@@ -261,9 +294,9 @@ test('another process follows the run with the same entries, and hears no model'
     there.push(event)
     if (event.type === 'task.started') go.open()
   }
-  const entries = (await here).filter(({ id }) => id !== undefined)
-  assert.equal(entries.length, 5)
-  assert.deepEqual(there, entries)
+  const unspoken = (await here).filter(({ type }) => !type.endsWith('.delta'))
+  assert.equal(unspoken.length, 6)
+  assert.deepEqual(there, unspoken)
 })
 
 interface Received {
