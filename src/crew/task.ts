@@ -148,7 +148,13 @@ export const Task: TaskConstructor = class {
       id,
       description,
       schema: output,
-      code: run && { effect, settle, maxSeconds, run: (context: CodeContext): unknown => run(context) },
+      code: run && {
+        effect,
+        versioned: kept.version !== undefined,
+        settle,
+        maxSeconds,
+        run: (context: CodeContext): unknown => run(context),
+      },
       child: crew && ({ crew, inputs } as ChildOf),
     }
     Object.assign(this, made)

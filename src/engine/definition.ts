@@ -134,6 +134,8 @@ export interface ChildDefinition {
 
 export interface CodeDefinition {
   readonly effect: Effect
+  /** Whether its task has a version; without one, a change of the function is not noticed. */
+  readonly versioned: boolean
   readonly maxSeconds: number | undefined
   run(context: CodeContext): unknown
   readonly settle: ((idempotencyKey: string) => Settlement | undefined | Promise<Settlement | undefined>) | undefined

@@ -220,7 +220,7 @@ export interface Estimate {
   readonly usage: Usage
   /** In dollars. Absent: the price of the model is not known. */
   readonly cost?: number
-  /** How many earlier executions it is made from. */
+  /** How many earlier executions it is made from; 0 for a task that asks no model. */
   readonly samples: number
 }
 

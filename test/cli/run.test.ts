@@ -57,13 +57,15 @@ describe('reprise run', { concurrency: 4 }, () => {
     assert.deepEqual(record?.['inputs'], { notes: 'from a file', tone: 'kept', limit: { most: [1] }, a: 'b=:=c' })
   })
 
-  test('names the key that is missing and exits with 2 before anything is stored', async () => {
+  test('names the key that is missing and exits with 2 before anything is stored, and plans without one', async () => {
     await using folder = await project(
       `${imports}export const crew = new Crew({ name: 'keyless', tasks: [new Task({ name: 'a', description: 'A', agent: new Agent({ role: 'R', goal: 'g', model: 'openai/gpt-5-mini' }) })] })`,
     )
     const ended = await folder.call(['run'], { variables: { OPENAI_API_KEY: '' } })
     assert.equal(ended.code, 2)
     assert.match(ended.stderr, /^error: .*OPENAI_API_KEY/)
+    const planned = await folder.call(['plan'], { variables: { OPENAI_API_KEY: '' } })
+    assert.deepEqual([planned.code, planned.stderr], [0, ''])
   })
 
   test('takes a file itself, and refuses one that is not there before anything is stored', async () => {

@@ -3,15 +3,26 @@ import type { CrewDefinition, Inputs, TaskDefinition } from '../../engine/defini
 import { checkOutputFile } from '../../engine/run/write-output-files.ts'
 import { RepriseError, reworded } from '../../errors.ts'
 import { costOf } from '../../models/cost.ts'
-import { checkModel, modelName } from '../../models/resolve/resolve-model.ts'
+import { checkModel, checkModelKind, modelName, parseModel } from '../../models/resolve/resolve-model.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { nearest } from '../../options.ts'
 import { agentsFor, modelsOf } from '../define/crew-models.ts'
 import { checkInputs } from './inputs.ts'
 
-/** INPUT_MISSING, INPUT_INVALID, MODEL_INVALID, MODEL_KEY_MISSING. Inputs that nothing uses are warned of. */
-export function checkBefore(crew: CrewDefinition, inputs: Inputs, executed: (task: TaskDefinition) => boolean): void {
-  checkTasks(crew.tasks.filter(executed), inputs)
+type Executed = (task: TaskDefinition) => boolean
+
+/** What `checkPlanned` refuses, and MODEL_KEY_MISSING; MODEL_INVALID also for a package to install. */
+export function checkBefore(crew: CrewDefinition, inputs: Inputs, executed: Executed): void {
+  checkPlanned(crew, inputs, executed)
+  checkModels(crew.tasks.filter(executed))
+}
+
+/**
+ * INPUT_MISSING, INPUT_INVALID, MODEL_INVALID: what can be wrong with what is only planned, which needs no key. Inputs
+ * that nothing uses are warned of.
+ */
+export function checkPlanned(crew: CrewDefinition, inputs: Inputs, executed: Executed): void {
+  checkGiven(crew.tasks.filter(executed), inputs)
   const used = namesIn(crew)
   // code may use any of them, so that there only one that looks like a slip of the pen is worth a word
   const anyMayBeUsed = crew.tasks.some((task) => task.when ?? task.code ?? task.child)
@@ -29,15 +40,22 @@ export function isOpen(state: RunState): (task: TaskDefinition) => boolean {
 }
 
 /** Without inputs, as for the tasks of a crew that gets them only when its turn comes, what needs none. */
-export function checkTasks(tasks: readonly TaskDefinition[], inputs: Inputs | undefined): void {
+export function checkGiven(tasks: readonly TaskDefinition[], inputs: Inputs | undefined): void {
   for (const task of tasks) {
     if (inputs !== undefined || task.inputs.length === 0) {
       checkOutputFile(task, inputs ?? {})
       checkInputs(task, inputs ?? {})
     }
-    if (task.child) checkTasks(task.child.crew.tasks, inputs && task.child.known(inputs))
-    if (task.code || task.child) continue
-    for (const agent of agentsFor(task)) checkModelOf(agent, task.name)
+    if (task.child) checkGiven(task.child.crew.tasks, inputs && task.child.known(inputs))
+    else checkAgents(task, checkModelName)
+  }
+}
+
+/** MODEL_INVALID, MODEL_KEY_MISSING: whether the models of these tasks can be asked. */
+export function checkModels(tasks: readonly TaskDefinition[]): void {
+  for (const task of tasks) {
+    if (task.child) checkModels(task.child.crew.tasks)
+    else checkAgents(task, checkModel)
   }
 }
 
@@ -60,12 +78,23 @@ function namesIn({ tasks }: CrewDefinition): string[] {
   return [...new Set(tasks.flatMap((task) => [...task.inputs, ...(task.child ? namesIn(task.child.crew) : [])]))]
 }
 
-/** With whose model it is. */
-function checkModelOf({ model, role }: TaskDefinition['agent'], task: string): void {
-  try {
-    checkModel(model)
-  } catch (error) {
-    if (!RepriseError.isInstance(error)) throw error
-    throw reworded(error, `${error.facts} (agent ${role}, task ${task})`, { task, cause: error.cause })
+function checkModelName(model: AgentModel): void {
+  if (model === undefined || typeof model === 'string') parseModel(model)
+  else checkModelKind('a model', model)
+}
+
+type AgentModel = TaskDefinition['agent']['model']
+
+/** An error says with whose model it is. */
+function checkAgents(task: TaskDefinition, check: (model: AgentModel) => void): void {
+  if (task.code) return
+  for (const { model, role } of agentsFor(task)) {
+    try {
+      check(model)
+    } catch (error) {
+      if (!RepriseError.isInstance(error)) throw error
+      const words = `${error.facts} (agent ${role}, task ${task.name})`
+      throw reworded(error, words, { task: task.name, cause: error.cause })
+    }
   }
 }

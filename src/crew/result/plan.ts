@@ -55,7 +55,7 @@ export function toPlan(crew: CrewDefinition, { of, runId, inputs, tasks, through
     tasks: reached,
     execute: executed.map((planned) => planned.task),
     estimate: sumOf(executed),
-    warnings: [...warnings, ...unnamed(crew)],
+    warnings: [...warnings, ...unnamed(crew), ...unseen(crew, reached)],
   }
   Object.defineProperty(plan, 'toString', { value: () => planText(plan) })
   Object.defineProperty(plan, Symbol.for('nodejs.util.inspect.custom'), { value: () => planText(plan) })
@@ -69,6 +69,25 @@ function unnamed(crew: CrewDefinition): string[] {
       ({ name }) =>
         `task ${name} has no name: it is known by its texts, and its outputs are lost to it when they change`,
     )
+}
+
+/** Functions whose outputs are kept, or may be, although nobody can tell whether they still do the same. */
+function unseen(crew: CrewDefinition, tasks: readonly PlannedTask[]): string[] {
+  const kept = new Set(tasks.flatMap(({ task, action, unless }) => (action === 'inherit' || unless ? [task] : [])))
+  const names = unversioned(crew.tasks.filter((task) => kept.has(task.name)))
+  if (names.length === 0) return []
+  const what = names.length > 1 ? `tasks ${names.join(', ')} are functions` : `task ${names[0]} is a function`
+  return [
+    `${what} without a version: a change of the code is not noticed; give a version, and another one whenever the code changes`,
+  ]
+}
+
+/** `research/facts` is the task facts of the crew that the task research is. */
+function unversioned(tasks: CrewDefinition['tasks']): string[] {
+  return tasks.flatMap(({ name, code, child }) => {
+    if (child) return unversioned(child.crew.tasks).map((inner) => `${name}/${inner}`)
+    return code && !code.versioned ? [name] : []
+  })
 }
 
 function notReached(planned: PlannedTask, through: string | undefined): PlannedTask {
@@ -130,11 +149,13 @@ function unlessWords({ unless = [] }: PlannedTask): string {
 function estimateWords(estimate: Estimate | undefined): string {
   if (!estimate) return 'tokens and cost unknown, never completed before'
   const { usage, cost, samples } = estimate
+  if (samples === 0) return 'no tokens'
   return `about ${tokens(usage)} tokens, ${costWords(cost)} (median of ${samples})`
 }
 
 function expectedWords({ usage, cost, unknown }: PlanEstimate): string {
   if (!usage) return `unknown: ${unknown.join(', ')} ${unknown.length > 1 ? 'were' : 'was'} never completed before`
+  if (usage.calls === 0) return 'no tokens'
   return `about ${tokens(usage)} tokens, ${costWords(cost)}`
 }
 

@@ -10,7 +10,7 @@ import { describe } from '../../options.ts'
 import { redact } from '../../secrets/redact.ts'
 import type { OpenCrew } from '../open-crew.ts'
 import { toPlan, type OnPlan, type Plan } from '../result/plan.ts'
-import { checkBefore, isOpen } from '../given/check-before.ts'
+import { checkPlanned, isOpen } from '../given/check-before.ts'
 import { settled } from '../given/given-inputs.ts'
 import { latestRun, latestUnfinished } from './latest-run.ts'
 import { beforeKickoff } from '../given/made-inputs.ts'
@@ -32,13 +32,13 @@ export async function plan(open: OpenCrew, request: PlanRequest): Promise<Plan> 
   switch (of) {
     case 'kickoff': {
       const { inputs } = await beforeKickoff(crew, settled(request.given))
-      checkBefore(crew, inputs, () => true)
+      checkPlanned(crew, inputs, () => true)
       return planOfKickoff(engine, crew, inputs, { reuse, through })
     }
     case 'resume': {
       const { state } = await readRun(engine.store, run ?? (await latestUnfinished(open, engine)))
       checkResumable(crew, state)
-      if (state.status !== 'completed') checkBefore(crew, state.inputs, isOpen(state))
+      if (state.status !== 'completed') checkPlanned(crew, state.inputs, isOpen(state))
       return planOfResume(engine, crew, state, { changed, through })
     }
     case 'fork':

@@ -11,9 +11,10 @@ import type { RunState } from '../../journal/state/state.ts'
 import { engineFor, type Begun, type OpenCrew } from '../open-crew.ts'
 import { announce } from '../result/log.ts'
 import type { OnPlan } from '../result/plan.ts'
+import { checkModels } from '../given/check-before.ts'
 import { checkSameOrigin, requestDigest } from '../given/check-same-run.ts'
 import { confirm } from './make-plan.ts'
-import { planNewRun, planOfNewRun, type NewRunRequest, type PlannedRun } from './plan-new-run.ts'
+import { isExecutedBy, planNewRun, planOfNewRun, type NewRunRequest, type PlannedRun } from './plan-new-run.ts'
 import { takeUp } from './resume.ts'
 
 export interface MakeRequest extends NewRunRequest {
@@ -31,7 +32,7 @@ export async function makeRun(open: OpenCrew, request: MakeRequest): Promise<Beg
   if (id !== undefined && (await engine.store.row(id))) return takeUpSame()
   const { parent, over, inputs, given, files, tasks, entries, warnings } = onPlan
     ? await planTogether(open, engine, request, onPlan)
-    : await planNewRun(open, engine, request)
+    : await planReady(open, engine, request)
   for (const warning of warnings) crew.logger.warn(warning)
   const calls = [...inheritedCalls(parent), ...(await callsOfOpenChildren(engine, parent))]
   const lost = lostEntries(parent)
@@ -59,16 +60,23 @@ async function planTogether(
   onPlan: OnPlan,
 ): Promise<PlannedRun> {
   const { through } = request.choices
-  let planned = await planNewRun(open, engine, request)
+  let planned = await planReady(open, engine, request)
   for (;;) {
     const { parent } = planned
     const shown = planOfNewRun(open, planned, through)
     await confirm(onPlan, shown)
     if (!(await hasMoved(engine, parent))) return planned
-    planned = await planNewRun(open, engine, { ...request, run: parent.run })
+    planned = await planReady(open, engine, { ...request, run: parent.run })
     const { tasks } = planOfNewRun(open, planned, through)
     if (digest(tasks as never) === digest(shown.tasks as never)) return planned
   }
+}
+
+/** A plan needs no model; a run does. MODEL_INVALID, MODEL_KEY_MISSING. */
+async function planReady(open: OpenCrew, engine: Engine, request: NewRunRequest): Promise<PlannedRun> {
+  const planned = await planNewRun(open, engine, request)
+  checkModels(open.definition.tasks.filter(isExecutedBy(planned.tasks)))
+  return planned
 }
 
 /** Told by its journal: a step changes nothing else. */

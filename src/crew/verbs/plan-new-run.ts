@@ -1,15 +1,16 @@
 // What a replay, a fork or a refresh comes to: the run that it is made from, its inputs, and what happens to each task.
 // Nothing is written.
-import type { Engine, ExecuteOptions, Inputs } from '../../engine/definition.ts'
+import type { Engine, ExecuteOptions, Inputs, TaskDefinition } from '../../engine/definition.ts'
 import { onceCalls } from '../../engine/calls/once.ts'
 import { withEstimates } from '../../engine/plan/estimate.ts'
 import { planFork, type ForkPlan, type ForkRequest } from '../../engine/plan/plan-fork.ts'
 import { readRun } from '../../engine/read/read-run.ts'
 import { checkReadable } from '../../engine/run/lifecycle.ts'
+import type { PlannedTask } from '../../journal/entries.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import type { OpenCrew } from '../open-crew.ts'
 import { toPlan, type Plan } from '../result/plan.ts'
-import { checkBefore, checkBudgetPrices } from '../given/check-before.ts'
+import { checkBudgetPrices, checkPlanned } from '../given/check-before.ts'
 import { settled, type GivenInputs } from '../given/given-inputs.ts'
 import { latestAtRest } from './latest-run.ts'
 import { inputsOver, type MadeInputs } from '../given/made-inputs.ts'
@@ -39,10 +40,14 @@ export async function planNewRun(open: OpenCrew, engine: Engine, request: NewRun
   const made = await inputsOver(crew, parent, over, request.given.files)
   await checkBudgetPrices(crew)
   const { tasks, entries } = await planFork(crew, parent, { ...request, inputs: made.inputs })
-  const executed = new Set(tasks.filter((item) => item.action === 'execute').map((item) => item.task))
-  checkBefore(crew, made.inputs, (task) => executed.has(task.name))
+  checkPlanned(crew, made.inputs, isExecutedBy(tasks))
   const estimated = await withEstimates(engine, crew, tasks, parent)
   return { parent, over, ...made, tasks: estimated, entries, warnings: warningsOf(open, parent) }
+}
+
+export function isExecutedBy(plan: readonly PlannedTask[]): (task: TaskDefinition) => boolean {
+  const executed = new Set(plan.filter((item) => item.action === 'execute').map((item) => item.task))
+  return (task) => executed.has(task.name)
 }
 
 /** As its caller sees it. */

@@ -6,7 +6,7 @@ import type { RunState } from '../../journal/state/state.ts'
 import { engineFor, type Begun, type OpenCrew } from '../open-crew.ts'
 import { announce } from '../result/log.ts'
 import type { OnPlan } from '../result/plan.ts'
-import { checkBefore, checkBudgetPrices, checkTasks } from '../given/check-before.ts'
+import { checkBefore, checkBudgetPrices, checkGiven, checkModels } from '../given/check-before.ts'
 import { checkSameInputs } from '../given/check-same-run.ts'
 import { confirm, planOfKickoff } from './make-plan.ts'
 import { settled, type GivenInputs } from '../given/given-inputs.ts'
@@ -50,7 +50,9 @@ export async function checkStart(open: OpenCrew, given: GivenInputs, id: string 
   const inputs = settled(given, stored, true)
   const { tasks, callbacks } = open.definition
   // what the callback will make of them is not known yet
-  if (!callbacks?.before) checkTasks(tasks, inputs)
+  if (callbacks?.before) return
+  checkGiven(tasks, inputs)
+  checkModels(tasks)
 }
 
 async function storedInputs(open: OpenCrew, run: string): Promise<RunState['inputs'] | undefined> {

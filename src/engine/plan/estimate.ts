@@ -1,12 +1,12 @@
 // What executing a task may take, judged by what it took: the medians over its newest executions. A task that was never
-// executed has no estimate, which is not the same as an estimate of zero.
+// executed has no estimate, which is not the same as an estimate of zero. One that asks no model takes no tokens.
 import { defined } from '../../defined.ts'
 import type { Estimate, PlannedTask, Usage } from '../../journal/entries.ts'
 import { addUsage, modelCalls, noUsage, type ModelCalls, type RunState } from '../../journal/state/state.ts'
 import { addCost, costOf } from '../../models/cost.ts'
 import type { Prices } from '../../models/prices.ts'
 import { modelName } from '../../models/resolve/resolve-model.ts'
-import type { CrewDefinition, Engine } from '../definition.ts'
+import type { CrewDefinition, Engine, TaskDefinition } from '../definition.ts'
 import { readRun } from '../read/read-run.ts'
 
 /** Enough for a median that one odd run does not move. */
@@ -29,7 +29,9 @@ export async function withEstimates(
     plan.map(async (planned) => {
       const earlier = samples.get(planned.task) ?? []
       const task = crew.tasks.find((candidate) => candidate.name === planned.task)
-      if (earlier.length === 0 || planned.action !== 'execute') return planned
+      if (planned.action !== 'execute') return planned
+      if (task && !asksModel(task)) return { ...planned, estimate: { usage: noUsage, cost: 0, samples: 0 } }
+      if (earlier.length === 0) return planned
       // what the same calls would cost with the model that the task has now
       // which model of a crew an inherited output was made by is not known
       const model = task?.child ? '' : modelName(task?.agent.model)
@@ -42,6 +44,11 @@ export async function withEstimates(
       return { ...planned, estimate }
     }),
   )
+}
+
+/** Functions ask none, whatever they do on their own account. */
+function asksModel({ code, child }: TaskDefinition): boolean {
+  return child ? child.crew.tasks.some(asksModel) : !code
 }
 
 /** What a task has cost in this run, including everything done for it; undefined when a model's price is not known. */

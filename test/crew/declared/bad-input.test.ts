@@ -462,6 +462,27 @@ test('a model that names no provider is refused with the agent and the task that
   })
 })
 
+test('a plan needs no key of a provider: only a run does', async () => {
+  using _ = environmentOf({})
+  const store = memoryStore()
+  const nested = (asked: typeof model | string) => {
+    const clerk = new Agent({ role: 'Clerk', goal: 'Help', model: asked })
+    const inner = new Crew({ name: 'inner', tasks: [task({ name: 'c', agent: clerk })] })
+    return crewOf({ tasks: [task({ agent: clerk }), new Task({ name: 'b', crew: inner })], store })
+  }
+  await nested(model).kickoff({ id: 'r' })
+  await nested(model).kickoff({ id: 'half', through: 'a' })
+  const crew = nested('openai/gpt-5-mini')
+  assert.deepEqual((await crew.plan({ of: 'kickoff' })).execute, ['a', 'b'])
+  assert.deepEqual((await crew.plan({ of: 'resume', runId: 'half' })).execute, ['b'])
+  assert.deepEqual((await crew.plan({ runId: 'r', from: 'b' })).execute, ['b'])
+  const before = await crew.runs().page(10)
+  const executing = [() => crew.kickoff(), () => crew.replay('a', { runId: 'r' }), () => crew.resume('half')]
+  for (const call of executing) await assert.rejects(call(), { code: 'MODEL_KEY_MISSING' })
+  assert.deepEqual(await crew.runs().page(10), before)
+  await assert.rejects(nested('gpt').plan({ of: 'kickoff' }), { code: 'MODEL_INVALID' })
+})
+
 test('a key that no request can carry is named before a run is made, and is not shown', async () => {
   using _ = environmentOf({ OPENAI_API_KEY: 'sk-half\nsk-other' })
   const crew = crewOf({ tasks: [task({ agent: new Agent({ role: 'A', goal: 'g', model: 'openai/x' }) })] })

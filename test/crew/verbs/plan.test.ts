@@ -1,9 +1,10 @@
 // Plans: what would be executed and why, what it may take, and that executing does exactly that.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Plan, RunResult } from 'reprise'
+import { Agent, Crew, Task, type Plan, type RunResult } from 'reprise'
 import { memoryStore } from '../../../src/stores/memory-store.ts'
-import { entriesOf } from '../../engine/support.ts'
+import { scriptedModel } from '../../../src/testing/scripted-model.ts'
+import { entriesOf, newStore } from '../../engine/support.ts'
 import { asked, diamond, diamondInputs as inputs } from './diamond.ts'
 
 const actions = (plan: Plan): string[] => plan.tasks.map(({ task, action }) => `${task} ${action}`)
@@ -135,6 +136,51 @@ describe('estimates', () => {
     await crew.kickoff({ inputs })
     for (let times = 0; times < 20; times++) await crew.replay('end')
     assert.equal((await crew.plan({ from: 'start' })).tasks[0]?.estimate?.usage.input, 100)
+  })
+
+  /** fetch (a function) → note (an agent) → pack (a crew of a function). */
+  function withFunctions(version?: string) {
+    const store = newStore()
+    const model = scriptedModel([{ when: 'Task: Note', reply: 'noted', usage: { input: 100, output: 10 } }])
+    const agent = new Agent({ role: 'A', goal: 'g', model })
+    const code = (name: string) =>
+      new Task({ name, effect: 'read', run: () => name, ...(version === undefined ? {} : { version }) })
+    const fetch = code('fetch')
+    const note = new Task({ name: 'note', description: 'Note', agent })
+    const pack = new Task({ name: 'pack', crew: new Crew({ name: 'packing', tasks: [code('zip')] }) })
+    return new Crew({ name: 'reports', tasks: [fetch, note, pack], store, prices })
+  }
+
+  test('of functions, and of crews of functions, are no tokens, and the sum is known', async () => {
+    const crew = withFunctions()
+    assert.deepEqual((await crew.plan()).estimate.unknown, ['note'])
+    await crew.kickoff()
+    const plan = await crew.plan({ from: 'fetch' })
+    const none = { usage: { calls: 0, input: 0, output: 0 }, cost: 0, samples: 0 }
+    assert.deepEqual(
+      plan.tasks.map(({ estimate }) => estimate),
+      [none, { usage: { calls: 1, input: 100, output: 10 }, cost: 0.2, samples: 1 }, none],
+    )
+    assert.deepEqual(plan.estimate, { usage: { calls: 1, input: 100, output: 10 }, cost: 0.2, unknown: [] })
+    assert.match(String(plan), /fetch .*; no tokens\n/)
+    assert.match(String(await crew.plan({ from: 'pack' })), /^Expected: no tokens$/m)
+    // it is journaled with the run, and read back
+    const { runId } = await crew.replay('fetch')
+    assert.deepEqual((await crew.run(runId).view()).plan?.[0]?.estimate, none)
+  })
+
+  test('say of which functions a change would not be noticed: those without a version that are not executed', async () => {
+    const crew = withFunctions()
+    await crew.kickoff()
+    const unseen = async (from: string) => (await crew.plan({ from })).warnings
+    const [before = '', ...more] = await unseen('note')
+    assert.match(before, /^task fetch is a function without a version: a change of the code is not noticed; give/)
+    assert.deepEqual(more, [])
+    assert.deepEqual(await unseen('fetch'), [])
+    assert.match((await crew.plan({ of: 'fork' })).warnings[0] ?? '', /^tasks fetch, pack\/zip are functions without/)
+    const versioned = withFunctions('1')
+    await versioned.kickoff()
+    assert.deepEqual((await versioned.plan({ of: 'fork' })).warnings, [])
   })
 
   test('of a model without a price have tokens and no cost', async () => {

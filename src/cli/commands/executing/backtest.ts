@@ -87,9 +87,12 @@ function expectation(task: string, count: number, latest: boolean, estimate: Est
   const where = latest ? `up to ${plural(count, 'earlier run')}` : plural(count, 'run')
   const tokens = estimate && (estimate.usage.input + estimate.usage.output).toLocaleString('en')
   const cost = estimate?.cost === undefined ? 'cost unknown' : dollars(estimate.cost)
-  const each = estimate
-    ? `about ${tokens} tokens, ${cost} each (median of ${estimate.samples})`
-    : 'tokens and cost unknown'
+  const each =
+    estimate === undefined
+      ? 'tokens and cost unknown'
+      : estimate.samples === 0
+        ? 'no tokens'
+        : `about ${tokens} tokens, ${cost} each (median of ${estimate.samples})`
   return `Backtest of ${task} on ${where}: ${each}; tools that may change something are not called`
 }
 
