@@ -1,8 +1,11 @@
-// How a command says that it could not do what it was asked: one line, which ends with what to type next.
+// How a command says that it could not do what it was asked: one line, which ends with what to type next, and below it
+// where the user's own code threw, if that is why.
 import { messageOf, RepriseError, type ErrorCode } from '../errors.ts'
 import { redact } from '../secrets/redact.ts'
+import { thrownStack } from '../secrets/thrown-stack.ts'
 import { exitCodeOf, UsageError, type ExitCode } from './exit-codes.ts'
 import type { Invocation } from './invocation.ts'
+import { printStack } from './show/text-block.ts'
 import { seeTasks, type CommandNext } from './write-command.ts'
 
 /** For errors of the library that leave open what can be done next: here there is a command, or a file, for it. */
@@ -16,24 +19,26 @@ const hints: { readonly [code in ErrorCode]?: CommandNext | string } = {
 export function reportFailure(error: unknown, { terminal, commands }: Invocation): ExitCode {
   const facts = redact(messageOf(error))
   const known = RepriseError.isInstance(error) ? error : undefined
+  const stack = known ? thrownStack(known) : stackOf(error)
   const next = known ? (known.next ?? hints[known.code]) : error instanceof UsageError ? error.next : undefined
   if (terminal.json) {
     const { code } = error instanceof UsageError ? error : (known ?? { code: 'INTERNAL' })
     const command = typeof next === 'object' ? redact(commands.command(next)) : undefined
     terminal.record({
-      error: { code, message: facts, runId: known?.runId, task: known?.task, next: known?.next, command },
+      error: { code, message: facts, runId: known?.runId, task: known?.task, next: known?.next, command, stack },
     })
   }
   const advice =
     typeof next === 'object' ? `; ${redact(commands.advice(next))}` : next === undefined ? '' : ` (${next})`
   terminal.loud.line({ text: 'error:', format: 'red' }, ` ${facts}${advice}`)
-  const stack = stackOf(error)
-  if (stack !== undefined) terminal.loud.line({ text: redact(stack), format: 'dim' })
+  if (stack !== undefined) printStack(terminal.loud, known ? '    ' : '', stack)
   return exitCodeOf(error)
 }
 
 /** Of what nobody foresaw, and of what a crew's file threw when it was loaded: where and why is only said there. */
 function stackOf(error: unknown): string | undefined {
   const unforeseen = error instanceof UsageError ? error.cause : error
-  return unforeseen instanceof Error && !RepriseError.isInstance(unforeseen) ? unforeseen.stack : undefined
+  return unforeseen instanceof Error && !RepriseError.isInstance(unforeseen)
+    ? redact(unforeseen.stack ?? '') || undefined
+    : undefined
 }

@@ -182,6 +182,8 @@ export interface EntryBodies {
     /** Where no `tool.called` says it. */
     readonly key?: string
     readonly by?: string
+    /** Where the tool threw, in the user's own code. Not for the model. */
+    readonly stack?: string
   }
   /** `begun: false`: it was recorded and stopped before the tool started, so nothing happened. */
   'tool.abandoned': { readonly reason: string; readonly begun?: false }

@@ -116,6 +116,8 @@ export interface ToolDefinition {
 export interface Failure {
   readonly code: string
   readonly message: string
+  /** Where the user's own code threw: a line for each frame of it. */
+  readonly stack?: string
 }
 
 /** A call that may have changed something. A new attempt or run must know of it before it makes another. */

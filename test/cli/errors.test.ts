@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { exitCodes } from '../../src/cli/exit-codes.ts'
-import { claims, filing, project, records, type Project, type Started } from './support.ts'
+import { claims, filing, imports, project, records, type Project, type Started } from './support.ts'
 
 const inputs = ['--input', 'notes=Water', '--input', 'tone=calm']
 
@@ -155,4 +155,22 @@ describe('mistakes', { concurrency: 3 }, () => {
       await folder.reprise(...args, ...store)
     assert.ok(!existsSync(join(folder.path, 'nowhere')))
   })
+})
+
+test('what a function of the crew throws is printed with its place, also as JSON, and shown later', async () => {
+  const source = `${imports}
+const policyOf = (claim) => claim.policy.number
+export const crew = new Crew({ name: 'slips', tasks: [new Task({ name: 'save', effect: 'read', run: () => policyOf({}) })] })
+`
+  await using folder = await project(source)
+  const place = /at policyOf \(crew\.ts:\d+:\d+\)\n +at (?:Object\.)?run \(crew\.ts:\d+:\d+\)\n/
+  const ran = await folder.reprise('run', '--id', 'r')
+  assert.equal(ran.code, exitCodes.failed)
+  assert.match(ran.stderr, new RegExp(`error: task save failed: .*\\n +${place.source}$`))
+  assert.match((await folder.reprise('show', 'r')).stdout, place)
+  const [record] = records(await folder.reprise('resume', 'r', '--json'))
+  assert.match(
+    String((record?.['error'] as { readonly stack?: string } | undefined)?.stack),
+    /^at policyOf \(crew\.ts:\d+:\d+\)\nat /,
+  )
 })

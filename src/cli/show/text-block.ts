@@ -16,6 +16,11 @@ export function printBlock(channel: Channel, indent: string, text: string, forma
   }
 }
 
+/** Where the user's own code threw, below what it threw. */
+export function printStack(channel: Channel, indent: string, stack: string): void {
+  for (const frame of stack.split('\n')) channel.line({ text: `${indent}${frame}`, format: 'dim' })
+}
+
 /** JSON as people read it: a text as it is, what is short on one line. */
 export function readable(value: unknown): string {
   if (typeof value === 'string') return value

@@ -7,6 +7,7 @@ import type { NewEntry, Question } from '../../journal/entries.ts'
 import { throughJson, type Json } from '../../journal/json.ts'
 import type { CallState, ToolOutcome } from '../../journal/state/state.ts'
 import { redact } from '../../secrets/redact.ts'
+import { thrownStack } from '../../secrets/thrown-stack.ts'
 import type { ToolContext } from '../../tools/tool.ts'
 import { runHere } from '../lease/held-here.ts'
 import type { Life } from '../life.ts'
@@ -15,6 +16,7 @@ import { callText, lostText } from '../people/questions.ts'
 import { fileReader } from '../read/run-files.ts'
 import { cacheKeyOf } from './cache.ts'
 import { idempotencyKeyOf } from './idempotency-key.ts'
+import { warnOfMistake } from './mistakes.ts'
 import { prepareCall, type Callable, type Item } from './prepare-call.ts'
 
 interface Allowed {
@@ -43,11 +45,17 @@ export async function makeCall(item: Item, { input, allowedBy }: Allowed): Promi
   await life.ready().catch((error: unknown) => abandon(item, notStarted, error))
   if (signal.aborted) return abandon(item, notStarted, signal.reason)
   const readFile = fileReader(life.engine.store, life.state)
+  let stack: string | undefined
+  const threw = (error: unknown): void => {
+    stack = thrownStack(error)
+    // that of a task that is a function fails the task
+    if (!task.code) warnOfMistake(life, error, `tool ${tool.name} at ${call.path}`)
+  }
   const run = (): Promise<ToolOutcome | Abandoned> =>
-    runTool(now, { idempotencyKey, signal, runId: life.state.run, task: task.name, readFile })
+    runTool(now, { idempotencyKey, signal, runId: life.state.run, task: task.name, readFile }, threw)
   const ended = await (life.tracing?.tool(now, run) ?? run())
   if (!('abandoned' in ended)) {
-    await give(item, ended)
+    await give(item, ended, defined({ stack }))
     return 'ended'
   }
   const { abandoned: reason } = ended
@@ -66,13 +74,21 @@ interface Abandoned {
 }
 
 /** The result or error of the tool as JSON, or that it was given up and its outcome is unknown. */
-async function runTool({ life, call, tool, parsed }: Callable, context: ToolContext): Promise<ToolOutcome | Abandoned> {
+async function runTool(
+  { life, call, tool, parsed }: Callable,
+  context: ToolContext,
+  threw: (error: unknown) => void,
+): Promise<ToolOutcome | Abandoned> {
   using time = deadline(tool.maxSeconds, context.signal)
   const { signal } = time
   // Promise.try, so that a tool that throws synchronously and one that rejects are treated alike
   const running = Promise.try(() => tool.run(parsed as never, { ...context, signal })).then(
     (result) => toOutcome(result, tool.name),
-    (error: unknown) => (isUnknown(error) ? { abandoned: redact(error.message) } : toError(error)),
+    (error: unknown) => {
+      if (isUnknown(error)) return { abandoned: redact(error.message) }
+      if (!signal.aborted) threw(error)
+      return toError(error)
+    },
   )
   const ended = await unlessAborted(running, signal).catch(() => undefined)
   // a tool that throws because it was told to stop has not said what it did before that
@@ -102,7 +118,7 @@ function toError(error: unknown): ToolOutcome {
 export async function give(
   item: Item,
   outcome: ToolOutcome,
-  from: { readonly source?: NonNullable<CallState['source']>; readonly by?: string } = {},
+  from: { readonly source?: NonNullable<CallState['source']>; readonly by?: string; readonly stack?: string } = {},
 ): Promise<void> {
   const { life, call, key } = item
   if (from.source !== undefined || call.calledAt === undefined) life.tracing?.notCalled(item, outcome, from.source)

@@ -9,6 +9,7 @@ import { parseValue } from '../../schema/parse-value.ts'
 import type { Tool } from '../../tools/tool.ts'
 import type { Work } from '../life.ts'
 import { unlessAborted } from '../limits/deadline.ts'
+import { warnOfMistake } from './mistakes.ts'
 import { occurrenceOf } from './once.ts'
 
 export type Prepared = { readonly key: string; readonly input: Json } & (
@@ -31,7 +32,7 @@ export function isCallable(item: Item): item is Callable {
 }
 
 /** `changed` is a person's replacement for the model's input. */
-export async function prepareCall({ task, signal }: Work, call: CallState, changed?: Json): Promise<Prepared> {
+export async function prepareCall({ life, task, signal }: Work, call: CallState, changed?: Json): Promise<Prepared> {
   const { request } = call
   const input = changed ?? call.input ?? request.input
   const bare = { key: call.key ?? digest(input), input }
@@ -49,6 +50,7 @@ export async function prepareCall({ task, signal }: Work, call: CallState, chang
     const key = call.key ?? keyOf(tool, parsed.value) ?? bare.key
     return { is: 'callable', key, input, tool, parsed: parsed.value }
   } catch (error) {
+    warnOfMistake(life, error, `key of tool ${tool.name} at ${call.path}`)
     return refused(`the input of ${tool.name} has no key: ${redact(messageOf(error))}`)
   }
 }
@@ -56,7 +58,7 @@ export async function prepareCall({ task, signal }: Work, call: CallState, chang
 function keyOf(tool: Tool, parsed: unknown): string | undefined {
   const key: unknown = tool.key(parsed as never)
   if (key === undefined || typeof key === 'string') return key
-  throw new Error(`key() gave ${describe(key)}, not a text`)
+  throw new TypeError(`key() gave ${describe(key)}, not a text`)
 }
 
 /** How many calls of the same tool and key the attempt made before this one. */

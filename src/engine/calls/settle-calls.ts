@@ -12,6 +12,7 @@ import { isDelegation } from '../task/delegation-tools.ts'
 import { cacheKeyOf, inTurn, recordedFor } from './cache.ts'
 import { idempotencyKeyOf } from './idempotency-key.ts'
 import { give, lingers, makeCall, toOutcome } from './make-call.ts'
+import { warnOfThrow } from './mistakes.ts'
 import { decideApproval, decideOnce, type Decision } from './once.ts'
 import { isCallable, occurrenceIn, prepareCall, type Callable, type Item } from './prepare-call.ts'
 
@@ -124,7 +125,15 @@ async function settle(item: Callable): Promise<'done' | 'not happened' | 'cannot
   await item.life.ready()
   const settling = Promise.try(() => item.tool.settle(idempotencyKeyOf(item), item.parsed as never))
   const settlement = await unlessAborted(
-    settling.catch(() => undefined),
+    settling.catch((error: unknown) => {
+      warnOfThrow(
+        item.life,
+        error,
+        `settle of tool ${item.tool.name} at ${item.call.path}`,
+        'a person is asked instead',
+      )
+      return undefined
+    }),
     item.signal,
   )
   if (settlement?.happened === false) return 'not happened'

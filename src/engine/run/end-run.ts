@@ -2,8 +2,10 @@
 // may be written.
 import { messageOf, RepriseError } from '../../errors.ts'
 import { defined } from '../../defined.ts'
+import type { NewEntry } from '../../journal/entries.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { redact } from '../../secrets/redact.ts'
+import { thrownStack } from '../../secrets/thrown-stack.ts'
 import type { Life } from '../life.ts'
 import { runCancelled } from '../people/inbox.ts'
 import { cancelChildren, recordLate } from '../people/tell.ts'
@@ -61,8 +63,14 @@ async function recordFailure(life: Life, error: unknown): Promise<RepriseError> 
   // the entry names its task separately; which tasks failed within that is part of the message
   const within = (tasks ?? []).slice(1)
   const message = within.length === 0 ? reason : `its task ${within.join('/')} failed: ${reason}`
+  const stack = thrownStack(error)
   try {
-    await life.append([{ type: 'run.failed', error: { code, message }, ...defined({ task }) }])
+    const entry: NewEntry = {
+      type: 'run.failed',
+      error: { code, message, ...defined({ stack }) },
+      ...defined({ task }),
+    }
+    await life.append([entry])
   } catch (cause) {
     // a cancellation came first
     if (RepriseError.isInstance(cause) && cause.code === 'RUN_ENDED') return runCancelled(run)

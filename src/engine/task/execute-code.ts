@@ -42,14 +42,14 @@ export async function executeCode(
     const message = `it took longer than its maxSeconds, ${code.maxSeconds} s`
     throw await failTask(work, { code: 'TIME_EXHAUSTED', message })
   }
-  const outcome = turn.calls[0]?.outcome
+  const { outcome, stack } = turn.calls[0] ?? {}
   if (!outcome || !('result' in outcome)) {
     const why = !outcome ? 'nothing' : Object.values(outcome).join('')
     const message =
       outcome && 'unreadable' in outcome
         ? `what it gave is not JSON at ${why}; give text, numbers, lists or plain objects`
         : why
-    throw await failTask(work, { code: 'TASK_FAILED', message, cause: thrown })
+    throw await failTask(work, { code: 'TASK_FAILED', message, cause: thrown, stack })
   }
   const { result } = outcome
   const parsed = task.schema && (await parseValue(task.schema, result))

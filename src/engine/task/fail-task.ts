@@ -1,4 +1,5 @@
 // A task that fails ends its attempt, and the journal records that before anybody is told: a resume starts a new one.
+import { defined } from '../../defined.ts'
 import { RepriseError, type ErrorCode } from '../../errors.ts'
 import type { NewEntry } from '../../journal/entries.ts'
 import type { Work } from '../life.ts'
@@ -8,6 +9,8 @@ export interface TaskFailure {
   /** What happened, without the task's name, which is added where it is reported. */
   readonly message: string
   readonly cause?: unknown
+  /** Where the user's own code threw. */
+  readonly stack?: string | undefined
   /** Entries that belong before the failure. */
   readonly entries?: readonly NewEntry[]
 }
@@ -15,10 +18,10 @@ export interface TaskFailure {
 /** The error to throw, once the failure is recorded. */
 export async function failTask(
   { life, task }: Pick<Work, 'life' | 'task'>,
-  { code, message, cause, entries = [] }: TaskFailure,
+  { code, message, cause, stack, entries = [] }: TaskFailure,
 ): Promise<RepriseError> {
   const path = life.state.tasks.get(task.name)?.attempts.at(-1) ?? task.name
-  await life.append([...entries, { type: 'task.failed', path, error: { code, message } }])
+  await life.append([...entries, { type: 'task.failed', path, error: { code, message, ...defined({ stack }) } }])
   return new RepriseError(code, message, { runId: life.state.run, task: task.name, cause })
 }
 

@@ -34,7 +34,7 @@ const usage = object({
   cacheWrite: detail,
   reasoning: detail,
 })
-const failure = object({ code: text, message: text })
+const failure = object({ code: text, message: text, stack: optional(text) })
 const texts = list(text)
 const fingerprint = record(text)
 const failedTries = list(object({ at: text, error: text }))
@@ -199,6 +199,7 @@ const bodies: { [T in EntryType]: { [K in keyof EntryBodies[T]]-?: Shape } & { p
     source: optional(text),
     key: optional(text),
     by,
+    stack: optional(text),
   },
   'tool.abandoned': { path: text, reason: text, begun: optional(flag) },
   'guardrail.judged': {

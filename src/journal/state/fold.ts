@@ -283,6 +283,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
       Object.assign(call, { effect: 'once', calledAt: entry.at, calledBy: state.owner })
     }
     if (entry.source) call.source = entry.source
+    if (entry.stack !== undefined) call.stack = entry.stack
     if (entry.key !== undefined) call.key = entry.key
     if (call.cacheKey !== undefined && entry.source === undefined && 'result' in entry.outcome)
       state.cached.set(call.cacheKey, { path: call.path, outcome: entry.outcome })

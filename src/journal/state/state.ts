@@ -213,6 +213,8 @@ export interface CallState {
   abandoned?: string
   outcome?: ToolOutcome
   source?: EntryBodies['tool.returned']['source']
+  /** Where the tool threw, in the user's own code. */
+  stack?: string
   /** Ids of questions about this call, oldest first. */
   readonly questions: string[]
 }

@@ -2,6 +2,7 @@
 import { withFileWords } from '../../../journal/files.ts'
 import type { RunView } from '../../../runs/run-view.ts'
 import type { TaskView } from '../../../runs/task-view.ts'
+import { printStack } from '../text-block.ts'
 import { formatOf } from '../run-words.ts'
 import { plain, shorten } from '../../../text/plain-text.ts'
 import type { Channel, Piece } from '../../terminal/terminal.ts'
@@ -22,6 +23,7 @@ export function printRun(channel: Channel, run: RunView, children: readonly stri
     `${why} (${run.done} of ${plural(run.total, 'task')} done)`,
   )
   if (run.error) field('error', { text: `${run.error.code}: ${run.error.message}`, format: 'red' })
+  if (run.error?.stack !== undefined) printStack(channel, ' '.repeat(9), run.error.stack)
   field('created', longTime(run.createdAt))
   field('updated', `${longTime(run.updatedAt)}, ${run.lives === 1 ? '1 life' : `${run.lives} lives`}`)
   const cost = run.cost === undefined || run.cost === 0 ? '' : `, ${dollars(run.cost)}`

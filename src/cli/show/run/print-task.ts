@@ -4,7 +4,7 @@ import { formatOf } from '../run-words.ts'
 import type { Channel, Piece } from '../../terminal/terminal.ts'
 import { clock, duration, longTime, usageWords } from '../../terminal/entries-word.ts'
 import type { AttemptRecord, CallRecord, TurnRecord, WholeTask } from './task-history.ts'
-import { printBlock, readable } from '../text-block.ts'
+import { printBlock, printStack, readable } from '../text-block.ts'
 
 export function printWholeTask(channel: Channel, task: WholeTask): void {
   const field = (name: string, ...pieces: Piece[]): void =>
@@ -20,6 +20,7 @@ export function printWholeTask(channel: Channel, task: WholeTask): void {
   field('spent', usageWords(task.usage))
   if (task.stale) field('stale', { text: task.stale.join('; '), format: 'yellow' })
   if (task.error) field('error', { text: `${task.error.code}: ${task.error.message}`, format: 'red' })
+  if (task.error?.stack !== undefined) printStack(channel, ' '.repeat(10), task.error.stack)
   section(channel, 'description', task.description)
   if (task.expectedOutput !== undefined) section(channel, 'expected output', task.expectedOutput)
   for (const attempt of task.history) printAttempt(channel, attempt)
@@ -72,7 +73,7 @@ function printTurn(
 
 function printCall(
   channel: Channel,
-  { path, tool, input, effect, calledAt, times, outcome, source, abandoned }: CallRecord,
+  { path, tool, input, effect, calledAt, times, outcome, source, abandoned, stack }: CallRecord,
 ): void {
   const facts = [
     effect,
@@ -88,6 +89,7 @@ function printCall(
   printBlock(channel, '    ', readable(input))
   if (outcome) printOutcome(channel, '    ', outcome)
   else channel.line({ text: '    no result', format: 'yellow' })
+  if (stack !== undefined) printStack(channel, '    │ ', stack)
 }
 
 export function printOutcome(channel: Channel, indent: string, outcome: ToolOutcome): void {

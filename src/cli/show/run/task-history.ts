@@ -61,6 +61,8 @@ export interface CallRecord {
   readonly outcome: ToolOutcome | undefined
   readonly source: CallState['source']
   readonly abandoned: string | undefined
+  /** Where the tool threw, in the user's own code. */
+  readonly stack: string | undefined
 }
 
 export function wholeTask(state: RunState, task: TaskState, view: TaskView): WholeTask {
@@ -96,6 +98,6 @@ function turnRecord({ path, reply, calls }: TurnState, asked: boolean): TurnReco
 }
 
 function callRecord(call: CallState): CallRecord {
-  const { path, request, input = request.input, effect, calledAt, times, outcome, source, abandoned } = call
-  return { path, tool: request.tool, input, effect, calledAt, times, outcome, source, abandoned }
+  const { path, request, input = request.input, effect, calledAt, times, outcome, source, abandoned, stack } = call
+  return { path, tool: request.tool, input, effect, calledAt, times, outcome, source, abandoned, stack }
 }
