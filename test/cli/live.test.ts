@@ -8,7 +8,8 @@ import { openBlock } from '../../src/cli/terminal/block.ts'
 import { plain } from '../../src/text/plain-text.ts'
 import type { Paint } from '../../src/cli/terminal/terminal.ts'
 import { columns } from '../../src/text/columns.ts'
-import { Agent, Crew, Task } from 'reprise'
+import { z } from 'zod'
+import { Agent, Crew, Task, tool } from 'reprise'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { busy, gate, speakingCrew, speakingModel } from '../crew/runs/speaking-model.ts'
@@ -34,6 +35,54 @@ describe('the tree of a run', () => {
     const { at, run } = await nested({ store }).kickOff()
     assert.deepEqual(at(0), ['✔ plan Clerk', '● research · goes on', '○ note Clerk'])
     assert.deepEqual(run.tasks.map(shown), ['✔ plan Clerk 15', '✔ research 15', '✔ note Clerk 15'])
+  })
+
+  test('says that a function is at work as long as it is, and which calls of a model are still open', async () => {
+    const [store, done] = [newStore(), gate()]
+    const ping = (name: string, run: () => unknown) =>
+      tool({ name, description: 'Ping', effect: 'read', input: z.object({}), run })
+    const model = scriptedModel([
+      {
+        when: 'Check',
+        calls: [
+          { tool: 'one', input: {} },
+          { tool: 'two', input: {} },
+        ],
+      },
+      { when: 'Check', reply: 'Done.' },
+    ])
+    const agent = new Agent({
+      role: 'Clerk',
+      goal: 'Help',
+      model,
+      tools: [ping('one', () => done.wait), ping('two', () => 'pong')],
+    })
+    const tree = createTree(store, undefined, () => 0)
+    const doing: (string | undefined)[] = []
+    const observed = observe(store, async (entry, run) => {
+      await tree.hear(entry, run)
+      if (entry.type === 'tool.returned' && entry.path?.startsWith('check')) done.open()
+      if (entry.type !== 'run.created')
+        doing.push(tree.look(0)?.tasks.find(({ status }) => status === 'running')?.doing)
+    })
+    const tasks = [
+      new Task({ name: 'load', run: () => 'text' }),
+      new Task({ name: 'check', description: 'Check', agent }),
+    ]
+    await new Crew({ name: 'mixed', tasks, store: observed.store }).kickoff()
+    await observed.heard()
+    const seen = doing.filter((words, index) => words !== undefined && words !== doing[index - 1])
+    assert.deepEqual(seen[0], 'a function at work')
+    assert.equal(doing.lastIndexOf('a function at work'), 2)
+    assert.deepEqual(seen.slice(1), [
+      'asks the model',
+      'calls one, two',
+      'calls one',
+      'calls one, two',
+      'calls one',
+      'asks the model',
+      'checks the answer',
+    ])
   })
 
   test('of a run that was stopped has nothing running', async () => {
@@ -91,6 +140,16 @@ describe('its lines', () => {
     assert.match(lines[2] ?? '', /^ {2}● decide/)
   })
 
+  test('have whole names where there is room, and cut them before the words are gone', () => {
+    const name = 'collect-and-verify-the-policy-documents'
+    const long = { ...run, crew: `${name}-of-the-north`, tasks: [task({ name, status: 'running', agent: 'Clerk' })] }
+    const at = (width: number): string[] => text(treeLines(long, { width, height: 24 }, undefined))
+    assert.deepEqual(at(100), [`${name}-of-the-north  run r1`, `  ● ${name}  Clerk`])
+    assert.match(at(80)[1] ?? '', /^ {2}● collect-and-verify-the-polic…  Clerk/)
+    const wider = { ...long, tasks: [task({ name: 'x'.repeat(120), agent: 'Clerk' })] }
+    assert.match(text(treeLines(wider, { width: 200, height: 24 }, undefined))[1] ?? '', /^ {2}○ x{120} {2}Clerk/)
+  })
+
   for (const width of [40, 60, 80, 200]) {
     for (const height of [5, 8, 24]) {
       test(`fit a terminal of ${width} by ${height}, and show what is running`, () => {
@@ -136,10 +195,17 @@ describe('of more tasks than there are rows, the lines', () => {
     assert.equal(seen.length, 11)
   })
 
-  test('end where the run was stopped', () => {
-    const [, above, done, stopped] = lines(at(20, 'started', ''), undefined)
-    assert.deepEqual([above, done?.trim(), stopped?.trim()], ['  … 19 tasks above', '✔ task-19', '◌ task-20'])
-    assert.ok(lines(at(20, 'pending', ''), undefined).includes('  ○ task-20'))
+  test('are around where the run has come to while nothing is running', () => {
+    const [, above, done, next] = lines(at(20, 'pending', ''), 0)
+    assert.deepEqual([above, done?.trim(), next?.trim()], ['  … 19 tasks above', '✔ task-19', '○ task-20'])
+  })
+
+  test('are at the end those of all tasks', () => {
+    const [, ...seen] = lines(at(20, 'started', ''), undefined)
+    assert.deepEqual(
+      seen.map((line) => line.trim().slice(2)),
+      Array.from({ length: 40 }, (_, each) => `task-${each}`),
+    )
   })
 })
 
@@ -157,6 +223,23 @@ describe('a block at the bottom of a terminal', () => {
     block.clear()
     out.write('asked?\n')
     assert.deepEqual(screen.rows(), ['from a tool', 'half a line', 'asked?'])
+  })
+
+  test('is never seen half drawn', () => {
+    const screen = fakeTerminal()
+    const [err, out] = [screen.stream(), screen.stream()]
+    using block = openBlock(err, [out], paint)
+    block.draw([['one'], ['two']])
+    out.write('from a tool\n')
+    block.draw([['three'], ['four']])
+    assert.deepEqual(screen.seen(), [
+      ['one', 'two'],
+      ['from a tool', 'one', 'two'],
+      ['from a tool', 'three', 'four'],
+    ])
+    block.clear()
+    out.write('alone\n')
+    assert.deepEqual(screen.seen().slice(3), [['from a tool'], ['from a tool', 'alone']])
   })
 
   test('that fills the screen leaves no copies of itself among what was scrolled off', () => {
@@ -282,18 +365,22 @@ const paint: Paint = (piece) => plain(typeof piece === 'string' ? piece : piece.
  */
 function fakeTerminal(width = 80) {
   const kept: string[] = []
+  const seen: string[][] = []
+  let updating = false
   let lines = ['']
   let row = 0
   let now = width
   const write = (chunk: string): boolean => {
-    for (const [piece, up] of chunk.matchAll(/\u001b\[(\d*)A|\u001b\[2K|\u001b\[J|[^\u001b]+/g)) {
-      if (up !== undefined) row = Math.max(0, row - Number(up || 1))
+    for (const [piece, up] of chunk.matchAll(/\u001b\[(\d*)A|\u001b\[2K|\u001b\[J|\u001b\[\?2026[hl]|[^\u001b]+/g)) {
+      if (piece.includes('2026')) updating = piece.endsWith('h')
+      else if (up !== undefined) row = Math.max(0, row - Number(up || 1))
       else if (piece === '\u001b[2K') lines[row] = ''
       else if (piece === '\u001b[J') {
         if (row === 0) kept.push(...lines)
         lines = [...lines.slice(0, row), '']
       } else type(piece)
     }
+    if (!updating) seen.push(lines.slice(0, row))
     return true
   }
   const type = (piece: string): void => {
@@ -314,6 +401,8 @@ function fakeTerminal(width = 80) {
       }) as unknown as NodeJS.WriteStream,
     rows: () => lines.slice(0, row),
     kept: () => kept,
+    /** What stood there after each time that something was written, but for updates that were not ended yet. */
+    seen: () => seen,
     resize(next: number) {
       now = next
       const broken = lines.flatMap((line) => line.match(new RegExp(`.{1,${next}}`, 'g')) ?? [''])

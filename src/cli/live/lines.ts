@@ -24,7 +24,12 @@ const marks: { readonly [K in TaskViewStatus]: { readonly sign: string; readonly
 const spinner = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'
 
 const widest = 120
-const widestName = 28
+/** A name is not cut to less than this for the sake of the words after it. */
+const leastName = 28
+/** What the words keep where names are long: an agent's name, or what it is doing. */
+const leastWords = 24
+/** Around the name: the indentation, the sign, a gap after it, and the last column, which stays free. */
+const margin = 7
 const timeWidth = 7
 const tokensWidth = 13
 const costWidth = 9
@@ -36,26 +41,32 @@ export interface Size {
   readonly height: number
 }
 
-/** `frame` turns the sign of what is running; undefined for the last look at a run. */
+/**
+ * `frame` turns the sign of what is running; undefined for the last look at a run, which stays on the screen and has
+ * every task, whatever the height.
+ */
 export function treeLines(run: LiveRun, size: Size, frame: number | undefined): Line[] {
-  // on a wide terminal the numbers would stand far from the names
-  const width = Math.min(size.width, widest)
   const groups = [...flat(run.tasks, 0)]
-  const name = Math.min(widestName, Math.max(0, ...groups.map(({ task, depth }) => columns(task.name) + 2 * depth)))
+  const longest = Math.max(0, ...groups.map(({ task, depth }) => columns(task.name) + 2 * depth))
   const priced = groups.some(({ task }) => task.cost !== undefined && task.cost > 0)
+  const besides = margin + leastWords + timeWidth + tokensWidth + (priced ? costWidth : 0)
+  // on a wide terminal the numbers would stand far from the names
+  const width = Math.min(size.width, Math.max(widest, longest + besides))
+  const name = Math.min(longest, Math.max(leastName, width - besides))
   const talking = groups.filter(({ task }) => task.said !== '').length
   const blocks = groups.map(({ task, depth }) => ({
     task,
     line: taskLine(task, depth, { width, name, priced, frame }),
-    said: frame === undefined ? [] : saidOf(task, depth, width, talking > 1 ? 2 : saidLines),
+    said: saidOf(task, depth, width, talking > 1 ? 2 : saidLines),
   }))
-  const crew = shorten(run.crew, widestName)
+  const named = `run ${run.runId}`
+  const crew = shorten(run.crew, Math.max(leastName, width - 3 - columns(named)))
   const head: Line = [
     { text: crew, format: 'bold' },
-    { text: `  ${shorten(`run ${run.runId}`, width - 3 - columns(crew))}`, format: 'dim' },
+    { text: `  ${shorten(named, width - 3 - columns(crew))}`, format: 'dim' },
   ]
-  const foot = frame === undefined ? [] : [footLine(run, width)]
-  return [head, ...fit(blocks, size.height - 2 - foot.length), ...foot]
+  if (frame === undefined) return [head, ...blocks.map(({ line }) => line)]
+  return [head, ...fit(blocks, size.height - 3), footLine(run, width)]
 }
 
 function* flat(

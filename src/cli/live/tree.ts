@@ -184,20 +184,21 @@ function storedTime({ source, output }: TaskState): number | undefined {
   return Date.parse(output.completedAt) - Date.parse(output.startedAt)
 }
 
+const aFunction = 'a function at work'
+
 /** What the task is at when this is recorded; undefined where nothing is to be said about it. */
 function doingAfter(state: RunState, entry: Entry, path: string): string | undefined {
   switch (entry.type) {
     case 'task.started':
       if (entry.child) return 'a crew at work'
-      return withAgent(state, path, entry.code ? 'a function at work' : 'asks the model')
+      return withAgent(state, path, entry.code ? aFunction : 'asks the model')
     case 'model.replied': {
       const calls = entry.parts.flatMap((part) => (part.type === 'call' ? [part.tool] : []))
       return withAgent(state, parentPath(path), calls.length > 0 ? `calls ${calls.join(', ')}` : 'checks the answer')
     }
     case 'tool.called':
-      return withAgent(state, attemptOf(path), `calls ${entry.tool}`)
     case 'tool.returned':
-      return withAgent(state, attemptOf(path), 'asks the model')
+      return withAgent(state, attemptOf(path), afterCall(state, path))
     case 'guardrail.judged':
       return entry.verdict === 'refused' ? `sent back: ${entry.reason ?? entry.guardrail}` : 'checks the answer'
     case 'context.summarised':
@@ -211,6 +212,17 @@ function doingAfter(state: RunState, entry: Entry, path: string): string | undef
 
 function attemptOf(call: string): string {
   return parentPath(parentPath(call))
+}
+
+/** The calls of its turn that are under way; when all have returned, the model is asked next. */
+function afterCall(state: RunState, call: string): string {
+  const turn = state.attempts.get(attemptOf(call))?.turns.find(({ path }) => path === parentPath(call))
+  // to the journal a function is a call that no model has asked for
+  if (turn?.reply.finish === 'code') return aFunction
+  const open = turn?.calls.filter(({ outcome }) => !outcome) ?? []
+  const begun = open.filter(({ calledAt }) => calledAt !== undefined)
+  const tools = (begun.length > 0 ? begun : open).map(({ request }) => request.tool)
+  return tools.length > 0 ? `calls ${tools.join(', ')}` : 'asks the model'
 }
 
 /** Work that was handed to another agent is done under its name. */

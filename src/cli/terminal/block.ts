@@ -1,6 +1,8 @@
 // Lines at the bottom of a terminal that are drawn over and over, while everything else that is printed goes above
-// them. The cursor is never hidden and no mode of the terminal is changed: a process that is killed leaves nothing to
-// be put right.
+// them. What belongs together is put between the marks of a synchronized update, so that no half of it is seen; a
+// terminal that does not know them ignores them. The cursor is never hidden and no other mode of the terminal is
+// changed, and an update that is never ended is ended by the terminal: a process that is killed leaves nothing to be
+// put right.
 import { columns, cutToWidth } from '../../text/columns.ts'
 import { plain } from '../../text/plain-text.ts'
 import type { Paint, Piece } from './terminal.ts'
@@ -17,6 +19,10 @@ export interface Block extends Disposable {
 }
 
 type Write = NodeJS.WriteStream['write']
+
+/** DEC private mode 2026. */
+const beginUpdate = '\u001b[?2026h'
+const endUpdate = '\u001b[?2026l'
 
 /** `others`: streams that may print to the same terminal. */
 export function openBlock(stream: NodeJS.WriteStream, others: readonly NodeJS.WriteStream[], paint: Paint): Block {
@@ -37,12 +43,16 @@ export function openBlock(stream: NodeJS.WriteStream, others: readonly NodeJS.Wr
   }
 
   function redraw(): void {
+    own(beginUpdate + drawing() + endUpdate)
+  }
+
+  function drawing(): string {
     const before = above() + (midLine ? '\n' : '')
     midLine = false
     const { width } = size()
     const cut = lines.map((line) => cutLine(line, width - 1))
-    own(before + cut.map((line) => `${line.map(paint).join('')}\n`).join(''))
     shown = cut.map((line) => line.reduce((sum, piece) => sum + columns(textOf(piece)), 0))
+    return before + cut.map((line) => `${line.map(paint).join('')}\n`).join('')
   }
 
   // a shell has printed below what was drawn while the process was stopped (Ctrl-Z, fg): that is not to be drawn over
@@ -56,12 +66,12 @@ export function openBlock(stream: NodeJS.WriteStream, others: readonly NodeJS.Wr
   for (const [index, one] of printed.entries()) {
     const write = originals[index] as Write
     one.write = function printAbove(...args: Parameters<Write>): boolean {
-      const over = above()
-      if (over !== '') own(over)
+      const drawn = lines.length > 0
+      if (drawn) own(beginUpdate + above())
       const said = write.apply(one, args)
       const text = String(args[0])
       if (text !== '') midLine = !text.endsWith('\n')
-      if (lines.length > 0) redraw()
+      if (drawn) own(drawing() + endUpdate)
       return said
     } as Write
   }
