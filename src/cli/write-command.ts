@@ -51,10 +51,11 @@ export interface Commands {
 
 export function writeCommands(call: Call): Commands {
   let crewStore: string | undefined
-  function again(more: readonly string[]): string {
-    const bar = call.words.indexOf('--')
-    const at = bar < 0 ? call.words.length : bar
-    return [call.runner, ...call.words.toSpliced(at, 0, ...more).map(shellWord)].join(' ')
+  /** `instead`: the option whose value is another one this time. */
+  function again(more: readonly string[], instead?: string): string {
+    const words = instead === undefined ? call.words : without(call.words, instead)
+    const bar = words.indexOf('--')
+    return [call.runner, ...words.toSpliced(bar < 0 ? words.length : bar, 0, ...more).map(shellWord)].join(' ')
   }
 
   function whole({ words, values = [], takes = 'store' }: Typed): string {
@@ -74,7 +75,7 @@ export function writeCommands(call: Call): Commands {
       case 'command':
         return whole(next)
       case 'again':
-        return again(next.words)
+        return again(next.words, next.words.length === 2 ? next.words[0] : undefined)
       case 'give':
         return again(next.inputs.flatMap((name) => ['--input', `${name}=value`]))
       case 'import':
@@ -92,6 +93,10 @@ export function writeCommands(call: Call): Commands {
       `${next.act === 'again' || next.act === 'command' ? next.to : purposes[next.act]} with: ${command(next)}`,
     keptIn: (store) => void (crewStore = store),
   }
+}
+
+function without(words: readonly string[], option: string): string[] {
+  return words.filter((word, index) => word !== option && words[index - 1] !== option && !word.startsWith(`${option}=`))
 }
 
 type Plain = Exclude<Act, 'give' | 'import' | 'fork'>

@@ -182,7 +182,8 @@ export class Crew<const T extends Tasks = Tasks> {
 
   /**
    * A new run in which only what is stale is executed: what today's code, the inputs or another stale task have
-   * changed.
+   * changed. Where nothing is, and no `id` asks for a run, none is made: `onPlan` is not asked, and the result is that
+   * of the old run.
    */
   refresh<Given extends string = never>(options: NewRunOptions<ReferenceTo<T, Given>, NamesOf<T>> = {}): Started<T> {
     return startedBy(this.#open, async () => makeRun(this.#open, await readMake(this.#definition, 'refresh', options)))

@@ -196,7 +196,8 @@ export class Run<T extends Tasks = Tasks> {
 
   /**
    * A new run in which only what is stale is executed: what today's code, the inputs or another stale task have
-   * changed.
+   * changed. Where nothing is, and no `id` asks for a run, none is made: `onPlan` is not asked, and the result is that
+   * of this one.
    */
   refresh<Given extends string = never>(
     options: OfThisRun<NewRunOptions<ReferenceTo<T, Given>, NamesOf<T>>> = {},

@@ -31,6 +31,16 @@ describe('looking at runs', { concurrency: 4 }, () => {
     assert.equal((await folder.reprise('runs', '--limit', '0')).code, 2)
   })
 
+  test('runs says when there are more than it lists, and how to list them', async () => {
+    await using folder = await project(claims)
+    for (const id of ['one', 'two', 'three']) await folder.reprise('run', '--id', id, '--through', 'facts', ...inputs)
+    const more = 'there are more runs than these; list more with: npx reprise runs'
+    assert.equal((await folder.reprise('runs', '--limit', '2')).stderr, `${more} --limit 10\n`)
+    assert.equal((await folder.reprise('runs', '--limit=1', '--json')).stderr, `${more} --json --limit 5\n`)
+    assert.equal((await folder.reprise('runs', '--limit', '3')).stderr, '')
+    assert.equal((await folder.reprise('runs', '--limit', '1', '--crew', 'other')).stderr.includes('more'), false)
+  })
+
   test('runs in a folder that never had one says how to start, and leaves nothing behind', async () => {
     await using folder = await project()
     const ended = await folder.reprise('runs')

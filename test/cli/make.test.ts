@@ -114,6 +114,20 @@ describe('runs made from runs', { concurrency: 4 }, () => {
     assert.match(ended.stderr, /^ {2}execute {2}note {3}description changed/m)
   })
 
+  test('refresh with nothing stale says so, makes no run and prints what the run gave', async () => {
+    await using folder = await withRun()
+    const ended = await folder.reprise('refresh')
+    assert.equal(ended.code, 0)
+    assert.match(ended.stderr, /^nothing in run first is stale, so no run is made\nrun first completed before; /)
+    assert.match(ended.stdout, /^Urgentcalm/)
+    assert.deepEqual(
+      records(await folder.reprise('refresh', '--json')).map((run) => [run['runId'], run['status']]),
+      [['first', 'completed']],
+    )
+    assert.match((await folder.reprise('refresh', '--dry-run')).stderr, /^nothing is stale\n$/)
+    assert.equal(records(await folder.reprise('runs', '--json')).length, 1)
+  })
+
   test('backtest compares outputs, keeps its runs apart, and latest is never one of them', async () => {
     await using folder = await withRun()
     await folder.write('crew.ts', claims.replace("'Urgent'", "'Soon'"))

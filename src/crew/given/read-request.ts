@@ -73,7 +73,8 @@ export async function readMake(
   checkKeys(verb, options, keys, 'inputs')
   const { runId = options.runId } = fixed
   const from = verb === 'replay' ? find(crew, fixed.task as Task | string).name : options.from
-  return { ...(await readNewRun(crew, { ...options, runId, from })), onPlan: readOnPlan(options.onPlan) }
+  const request = await readNewRun(crew, { ...options, runId, from })
+  return { ...request, onlyIfStale: verb === 'refresh', onPlan: readOnPlan(options.onPlan) }
 }
 
 /** OPTION_INVALID, OPTION_UNKNOWN, TASK_NOT_FOUND, INPUT_INVALID. */

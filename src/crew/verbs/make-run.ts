@@ -1,5 +1,6 @@
 // A new run from an old one: replay, fork and refresh differ only in what they ask for. Under an id that is taken, the
-// run that the same call has made before goes on.
+// run that the same call has made before goes on. A refresh that finds nothing stale makes no run, since the old one is
+// what the new one would be; unless it names an id, under which somebody will look for a run.
 import type { Engine } from '../../engine/definition.ts'
 import { executorOf } from '../../engine/lease/held-here.ts'
 import { inheritedCalls } from '../../engine/plan/plan-fork.ts'
@@ -18,6 +19,8 @@ import { isExecutedBy, planNewRun, planOfNewRun, type NewRunRequest, type Planne
 import { takeUp } from './resume.ts'
 
 export interface MakeRequest extends NewRunRequest {
+  /** Only for the sake of what is stale: where nothing is, the old run is given instead of a new one. */
+  readonly onlyIfStale: boolean
   readonly onPlan: OnPlan | undefined
 }
 
@@ -30,9 +33,12 @@ export async function makeRun(open: OpenCrew, request: MakeRequest): Promise<Beg
   const takeUpSame = (): Promise<Begun> =>
     takeUp(crew, engine, run, { check: (state) => checkSameOrigin(state, request), onPlan, choices })
   if (id !== undefined && (await engine.store.row(id))) return takeUpSame()
+  const planned = await planReady(open, engine, request)
+  if (request.onlyIfStale && id === undefined && isFresh(planned))
+    return takeUp(crew, engineFor(opened, planned.parent.run), planned.parent.run, { onPlan: undefined, choices })
   const { parent, over, inputs, given, files, tasks, entries, warnings } = onPlan
-    ? await planTogether(open, engine, request, onPlan)
-    : await planReady(open, engine, request)
+    ? await planTogether(open, engine, request, { onPlan, planned })
+    : planned
   for (const warning of warnings) crew.logger.warn(warning)
   const calls = [...inheritedCalls(parent), ...(await callsOfOpenChildren(engine, parent))]
   const lost = lostEntries(parent)
@@ -49,6 +55,18 @@ export async function makeRun(open: OpenCrew, request: MakeRequest): Promise<Beg
   return hold ? { engine, taken: { is: 'held', hold }, choices } : takeUpSame()
 }
 
+/** Whether the new run would be the old one once more: completed, of the same inputs and tasks, with all its outputs. */
+function isFresh({ parent, inputs, tasks }: PlannedRun): boolean {
+  const before = [...parent.tasks.values()].filter((task) => !task.removed).map(({ name }) => name)
+  return (
+    parent.status === 'completed' &&
+    tasks.every(({ action }) => action === 'inherit') &&
+    tasks.length === before.length &&
+    tasks.every(({ task }, index) => task === before[index]) &&
+    digest(inputs) === digest(parent.inputs)
+  )
+}
+
 /**
  * What the caller has said yes to. While it was thinking, the run may have gone on, and done what the new one must know
  * of: then it is planned again, and the caller is asked again if that changes anything.
@@ -57,10 +75,10 @@ async function planTogether(
   open: OpenCrew,
   engine: Engine,
   request: NewRunRequest,
-  onPlan: OnPlan,
+  { onPlan, planned: first }: { readonly onPlan: OnPlan; readonly planned: PlannedRun },
 ): Promise<PlannedRun> {
   const { through } = request.choices
-  let planned = await planReady(open, engine, request)
+  let planned = first
   for (;;) {
     const { parent } = planned
     const shown = planOfNewRun(open, planned, through)

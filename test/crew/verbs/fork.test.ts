@@ -145,6 +145,32 @@ describe('fork', () => {
     assert.equal(replayed.task('left').raw, 'left')
   })
 
+  test('with nothing stale a refresh makes no run and gives the old one, unless an id asks for a run', async () => {
+    const { crew, model, store } = diamond()
+    const first = await crew.kickoff({ id: 'first', inputs })
+    const plans: unknown[] = []
+    const onPlan = (plan: unknown): boolean => plans.push(plan) > 0
+    const again = await crew.refresh({ onPlan })
+    assert.deepEqual([again.runId, String(again)], ['first', String(first)])
+    assert.equal((await crew.run('first').refresh().started).id, 'first')
+    assert.deepEqual(plans, [])
+    assert.equal((await store.list({}, { limit: 9 })).rows.length, 1)
+    assert.equal(model.calls.length, 6)
+    assert.equal((await crew.refresh({ id: 'second' })).task('end').status, 'inherited')
+    assert.equal((await crew.refresh({ runId: 'first', inputs: { topic: 'fire' } })).runId === 'first', false)
+  })
+
+  test('a refresh of a run that is not finished, or of other tasks than the crew has, makes a run', async () => {
+    const { crew, store } = diamond()
+    await crew.kickoff({ id: 'half', inputs, through: 'join' })
+    assert.notEqual((await crew.refresh({ runId: 'half' })).runId, 'half')
+    await crew.kickoff({ id: 'whole', inputs })
+    const fewer = new Crew({ name: crew.name, tasks: crew.tasks.slice(0, -1), store })
+    const [made, kept] = [await fewer.refresh({ runId: 'whole' }), await crew.refresh({ runId: 'whole' })]
+    assert.deepEqual([made.runId === 'whole', kept.runId === 'whole'], [false, true])
+    assert.ok(made.tasks.every(({ status }) => status === 'inherited'))
+  })
+
   test('executes a task whose stored output no longer fits its schema', async () => {
     const store = memoryStore()
     const crew = (schema: z.ZodType, reply: object) => {

@@ -35,7 +35,11 @@ export interface MakingOptions extends InputOptions {
 export type Own = Pick<ForkOptions, 'from' | 'outputs' | 'by'> & { readonly used?: () => void }
 export type OwnOf = (crew: Crew, store: Store, run: () => Promise<string>) => Promise<Own>
 
-export async function make(invocation: Invocation<MakingOptions>, ownOf: OwnOf): Promise<ExitCode> {
+export async function make(
+  invocation: Invocation<MakingOptions>,
+  ownOf: OwnOf,
+  verb: 'fork' | 'refresh' = 'fork',
+): Promise<ExitCode> {
   const { options, terminal } = invocation
   const inputs = inputsOf(options)
   const found = await loadCrew(options.file, options.crew)
@@ -55,6 +59,7 @@ export async function make(invocation: Invocation<MakingOptions>, ownOf: OwnOf):
       const plan = await planOf(crew, store, asked)
       if (terminal.json) terminal.record(plan)
       else printPlan(terminal.out, plan)
+      if (verb === 'refresh' && plan.execute.length === 0) terminal.err.line('nothing is stale')
       used?.()
       return exitCodes.done
     })
@@ -62,7 +67,9 @@ export async function make(invocation: Invocation<MakingOptions>, ownOf: OwnOf):
   checkRuns(options.store ?? found.store)
   return execute(invocation, found, async ({ crew, store, signal, asking }) => {
     const { used, ...asked } = await request(crew, store)
+    let planned = false
     const onPlan = async (plan: Plan): Promise<boolean> => {
+      planned = true
       printPlan(terminal.err, plan)
       const question = `Execute ${plural(plan.execute.length, 'task')}?`
       const goOn =
@@ -70,7 +77,9 @@ export async function make(invocation: Invocation<MakingOptions>, ownOf: OwnOf):
       if (goOn) used?.()
       return goOn
     }
-    return crew.fork({ ...asked, ...asking, onPlan, signal }).started.catch(unlessRefused)
+    const run = await crew[verb]({ ...asked, ...asking, onPlan, signal }).started.catch(unlessRefused)
+    if (run && !planned) terminal.err.line(`nothing in run ${run.id} is stale, so no run is made`)
+    return run
   })
 }
 

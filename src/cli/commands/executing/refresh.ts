@@ -3,5 +3,5 @@ import type { Invocation } from '../../invocation.ts'
 import { make, type MakingOptions } from './make.ts'
 
 export async function refresh(invocation: Invocation<MakingOptions>): Promise<number> {
-  return make(invocation, async () => ({}))
+  return make(invocation, async () => ({}), 'refresh')
 }

@@ -11,6 +11,7 @@ import { readMoment } from '../../input/read-moment.ts'
 import { formatOf } from '../../show/run-words.ts'
 import { openExistingRuns } from '../../find/open-runs.ts'
 import { printTable, tableWidth, type Column } from '../../terminal/print-table.ts'
+import type { Channel } from '../../terminal/terminal.ts'
 import { amount, longTime, shortTime } from '../../terminal/entries-word.ts'
 
 export interface RunsOptions {
@@ -24,40 +25,43 @@ export interface RunsOptions {
   readonly limit: number
 }
 
-export async function runs({ terminal, options, commands }: Invocation<RunsOptions>): Promise<number> {
+export async function runs(invocation: Invocation<RunsOptions>): Promise<number> {
+  const { terminal, options, commands } = invocation
   await using engine = await openExistingRuns(options.store)
-  const found = engine ? await matching(engine, await filterOf(engine, options), options) : []
-  if (terminal.json) {
-    for (const summary of found) terminal.record(summary)
-    return exitCodes.done
-  }
-  if (!engine || found.length === 0) {
+  const { found, more } = engine
+    ? await matching(engine, await filterOf(engine, options), options)
+    : { found: [], more: false }
+  if (terminal.json) for (const summary of found) terminal.record(summary)
+  else if (engine && found.length > 0) await print(terminal.out, engine, found)
+  else {
     const { status, crew, parent, since, until, backtests } = options
     const narrowed = [status, crew, parent, since, until, backtests].some((given) => given !== undefined)
     const next = commands.advice({ act: narrowed ? 'runs' : 'kickoff' })
     terminal.err.line(`no runs${narrowed ? ' like that' : ''}; ${next}`)
-    return exitCodes.done
   }
-  const whole = table({
-    id: (run) => run,
-    time: longTime,
-    withParent: found.some((summary) => summary.parent !== undefined),
-  })
-  if (tableWidth(whole, found) <= terminal.out.width) {
-    printTable(terminal.out, whole, found)
-    return exitCodes.done
+  if (more) {
+    const limit = Math.min(options.limit * 5, mostListed)
+    const next = commands.advice({ act: 'again', to: 'list more', words: ['--limit', String(limit)] })
+    terminal.err.line(`there are more runs than these; ${next}`)
+  }
+  return exitCodes.done
+}
+
+/** The largest number that an option takes. */
+const mostListed = 999_999
+
+async function print(channel: Channel, { store }: Engine, found: readonly RunSummary[]): Promise<void> {
+  const withParent = found.some((summary) => summary.parent !== undefined)
+  const whole = table({ id: (run) => run, time: longTime, withParent })
+  if (tableWidth(whole, found) <= channel.width) {
+    printTable(channel, whole, found)
+    return
   }
   const now = new Date()
   const shown = new Set(found.flatMap(({ runId, parent }) => (parent ? [runId, parent.runId] : [runId])))
   const { prefixLength } = await import('../../../runs/find.ts')
-  const length = await prefixLength(engine.store, shown)
-  const withParent = found.some((summary) => summary.parent !== undefined)
-  printTable(
-    terminal.out,
-    table({ id: (run) => run.slice(0, length), time: (at) => shortTime(at, now), withParent }),
-    found,
-  )
-  return exitCodes.done
+  const length = await prefixLength(store, shown)
+  printTable(channel, table({ id: (run) => run.slice(0, length), time: (at) => shortTime(at, now), withParent }), found)
 }
 
 interface Shapes {
@@ -102,14 +106,20 @@ async function parentId({ store }: Engine, name: string): Promise<string> {
   }
 }
 
+interface Found {
+  readonly found: readonly RunSummary[]
+  /** Whether others fit that are older than these. */
+  readonly more: boolean
+}
+
 /** Being a backtest isn't a column of a store: so runs are read until there are enough. */
-async function matching(engine: Engine, filter: RunsFilter, options: RunsOptions): Promise<RunSummary[]> {
+async function matching(engine: Engine, filter: RunsFilter, options: RunsOptions): Promise<Found> {
   const { crew, backtests = false, limit } = options
   const found: RunSummary[] = []
   for await (const summary of allRuns(engine, filter)) {
     if (crew === undefined && isBacktest(summary.crew) !== backtests) continue
+    if (found.length === limit) return { found, more: true }
     found.push(summary)
-    if (found.length === limit) break
   }
-  return found
+  return { found, more: false }
 }
