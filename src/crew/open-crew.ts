@@ -7,7 +7,7 @@ import type { Entry } from '../journal/entries.ts'
 import type { RunState } from '../journal/state/state.ts'
 import type { Unit } from '../runs/unit.ts'
 import type { CrewOptions } from './options/crew-options.ts'
-import { describeEntry } from './result/log.ts'
+import { logEntry } from './result/log.ts'
 import type { RunResult } from './result/result.ts'
 import { openTracing } from './telemetry/telemetry.ts'
 import { openCrewStore } from './verbs/default-store.ts'
@@ -84,9 +84,6 @@ export function engineFor(engine: Engine, run: string): Engine {
 
 function logEntries(crew: CrewDefinition): Engine['appended'] {
   return (run: string, entries: readonly Entry[]) => {
-    for (const entry of entries) {
-      const line = describeEntry(entry)
-      if (line !== undefined) crew.logger.info(`[${run}] ${line}`)
-    }
+    for (const entry of entries) logEntry(crew, run, entry)
   }
 }

@@ -16,10 +16,17 @@ describe('the history of runs', { concurrency: 4 }, () => {
     assert.equal(code, 0)
     assert.match(stdout, /^--- run first of crew claims$/m)
     assert.match(stdout, /^ {2}- Urgentcalm\n {2}\+ Urgentkind$/m)
+    assert.match(stdout, /\n\nThe same in both: facts\n {2}inherited in the second run: facts\n$/)
     const [data] = records(await folder.reprise('diff', 'first', 'second', '--json'))
     assert.equal(data?.['first'], 'note')
     const same = await folder.reprise('diff', 'first', 'first')
     assert.match(same.stdout, /are the same/)
+    assert.doesNotMatch(same.stdout, /inherited/)
+    await folder.reprise('fork', '--run', 'first', '--id', 'third')
+    const copied = await folder.reprise('diff', 'third', 'first')
+    assert.match(copied.stdout, /are the same[^]*\n {2}inherited in the first run: facts, note\n$/)
+    const unnamed = await folder.reprise('diff', 'first')
+    assert.match(unnamed.stderr, /^error: the second run isn't named; give its id/)
   })
 
   test('lineage draws ancestors and descendants, also of a deleted one, and runs --parent lists them', async () => {

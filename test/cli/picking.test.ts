@@ -30,7 +30,7 @@ describe('what is left out or fits several', { concurrency: 3 }, () => {
       assert.equal(refused.code, 2, command)
       assert.match(
         refused.stderr,
-        /^error: no run is named; .*latest; list the runs with: npx reprise runs\n$/,
+        /^error: (no run is|the first run isn't) named; .*latest; list the runs with: npx reprise runs\n$/,
         command,
       )
     }
@@ -47,12 +47,13 @@ describe('what is left out or fits several', { concurrency: 3 }, () => {
     assert.equal(records(await folder.reprise('runs', '--json')).length, 3)
   })
 
-  test('diff asks for both runs, one after the other', async () => {
+  test('diff asks for both runs, one after the other, and says which', async () => {
     await using folder = await withRuns()
     const ended = await folder.press(
       ['diff'],
       ['Esc for none', 'claim-a' + enter],
-      ['Which run? claim-a\n', ''],
+      ['Which is the first run? claim-a\n', ''],
+      ['Which is the second run?', ''],
       ['Esc for none', `oth${enter}`],
     )
     assert.match(ended.stdout, /^--- run claim-a of crew claims\n.*\n\+\+\+ run other of crew claims$/m)

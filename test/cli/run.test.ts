@@ -17,6 +17,17 @@ describe('reprise run', { concurrency: 4 }, () => {
     assert.equal(ended.code, 0)
   })
 
+  test('prints each step once, also of a crew that is verbose', async () => {
+    await using folder = await project(claims.replace("name: 'claims',", "name: 'claims', verbose: true,"))
+    const { stderr } = await folder.reprise('run', '--id', 'r1', '--input', 'notes=Water', '--input', 'tone=calm')
+    const steps = (text: string): string[] => text.match(/(task|model|tool) \S+ .*$/gm) ?? []
+    assert.equal(steps(stderr).length, 9)
+    assert.equal(new Set(steps(stderr)).size, 9)
+    assert.match(stderr, /^\[r1\] crew claims: kickoff; tasks: facts \(/)
+    const quiet = await folder.reprise('run', '--quiet', '--input', 'notes=Water', '--input', 'tone=calm')
+    assert.equal(steps(quiet.stderr).length, 9)
+  })
+
   test('names an input that is missing and how to give it, and exits with 2 before anything is stored', async () => {
     await using folder = await project(claims)
     const ended = await folder.reprise('run', '--input', 'notes=x')

@@ -16,6 +16,13 @@ const mostListed = 500
 
 type Fits = (row: RunRow) => boolean | Promise<boolean>
 
+export interface Choice {
+  /** Which runs are in the list that a person picks from. */
+  readonly fits?: Fits
+  /** Where there are several to name: `first run`. */
+  readonly which?: string
+}
+
 /**
  * RUN_NOT_FOUND, also for a run of another crew than `crew`; a usage error that lists the runs when several begin like
  * that and nobody can be asked. `crew` narrows down `latest`, and with `fits` the runs of the list.
@@ -24,9 +31,9 @@ export async function findRun(
   store: Store,
   name: string | undefined,
   crew?: string,
-  fits: Fits = () => true,
+  choice: Choice = {},
 ): Promise<RunRow> {
-  if (name === undefined) return anyRun(store, crew, fits)
+  if (name === undefined) return anyRun(store, crew, choice)
   if (name === 'latest') return (await latestRun(store, crew)) ?? noRuns(store, crew)
   const row = await namedRun(store, name)
   if (crew !== undefined && row.crew !== crew) {
@@ -50,13 +57,15 @@ async function namedRun(store: Store, name: string): Promise<RunRow> {
 }
 
 /** A usage error where nobody can be asked; RUN_NOT_FOUND when there is none to pick. */
-async function anyRun(store: Store, crew: string | undefined, fits: Fits): Promise<RunRow> {
-  if (!canAsk())
-    throw new UsageError('no run is named; give its id, the beginning of it, or latest', { next: { act: 'runs' } })
+async function anyRun(store: Store, crew: string | undefined, { fits = () => true, which }: Choice): Promise<RunRow> {
+  if (!canAsk()) {
+    const what = which === undefined ? 'no run is named' : `the ${which} isn't named`
+    throw new UsageError(`${what}; give its id, the beginning of it, or latest`, { next: { act: 'runs' } })
+  }
   const rows = await someRows(store, crew, async (row) => !isBacktest(row.crew) && fits(row))
   if (rows.length === 0)
     throw new RepriseError('RUN_NOT_FOUND', `there is no such run in ${store.url}`, { next: { act: 'runs' } })
-  return pickRun(store, 'Which run?', rows)
+  return pickRun(store, which === undefined ? 'Which run?' : `Which is the ${which}?`, rows)
 }
 
 /**

@@ -20,6 +20,18 @@ export function adviseWith(words: (next: Next) => string): void {
   advice = words
 }
 
+let stepsAreShown = false
+
+/** For as long as the command line prints each step itself: a crew that is verbose would print them once more. */
+export function showingSteps(): Disposable {
+  stepsAreShown = true
+  return {
+    [Symbol.dispose]() {
+      stepsAreShown = false
+    },
+  }
+}
+
 const warn = (message: string, told?: Told): void =>
   print(`warning: ${told ? `${told.facts}; ${advice(told.next)}` : message}`)
 
@@ -44,6 +56,12 @@ export function guarded(logger: Logger): Logger {
 export function announce(crew: CrewDefinition, run: string, what: string): void {
   const tasks = crew.tasks.map((task) => `${task.name} (${task.id})`).join(', ')
   crew.logger.info(`[${run}] crew ${crew.name}: ${what}; tasks: ${tasks}`)
+}
+
+export function logEntry({ logger }: CrewDefinition, run: string, entry: Entry): void {
+  if (stepsAreShown && logger === verboseLogger) return
+  const line = describeEntry(entry)
+  if (line !== undefined) logger.info(`[${run}] ${line}`)
 }
 
 /** One line for an entry, or nothing for one that says little by itself. */

@@ -55,7 +55,7 @@ export async function makeRun(open: OpenCrew, request: MakeRequest): Promise<Beg
   return hold ? { engine, taken: { is: 'held', hold }, choices } : takeUpSame()
 }
 
-/** Whether the new run would be the old one once more: completed, of the same inputs and tasks, with all its outputs. */
+/** Whether the new run would be the old one once more: completed, with the same inputs, tasks and outputs. */
 function isFresh({ parent, inputs, tasks }: PlannedRun): boolean {
   const before = [...parent.tasks.values()].filter((task) => !task.removed).map(({ name }) => name)
   return (

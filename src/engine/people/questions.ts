@@ -111,7 +111,7 @@ export function alreadyAnswered(run: string, id: string): RepriseError {
   return new RepriseError(
     'QUESTION_ANSWERED',
     `question ${id} of run ${run} was answered before: the first answer counts, this one came late`,
-    { runId: run, next: { act: 'resume', runId: run } },
+    { runId: run, next: { act: 'show', runId: run } },
   )
 }
 

@@ -341,7 +341,7 @@ test('three questions are open in one run, answered in another order, one of the
   await crew.run('r').answer(idOf('a#1'), { decision: 'replace', output: 'mine' })
   await assert.rejects(crew.run('r').answer(idOf('a#1'), { decision: 'approve' }), {
     code: 'QUESTION_ANSWERED',
-    message: /came late/,
+    message: /came late; look at it with crew\.run\('r'\)\.view\(\)$/,
   })
   await crew.run('r').answer(idOf('b#1'), { decision: 'approve' })
   const done = await crew.resume('r')

@@ -36,7 +36,9 @@ export async function answer({ terminal, args, options, commands }: Invocation<A
   const { decision, by, note } = options
   const fields = fieldsOf(options)
   await using engine = await openRuns(options.store)
-  const { run } = await findRun(engine.store, args[0], undefined, (row) => asksPeople(engine.store, row))
+  const { run } = await findRun(engine.store, args[0], undefined, {
+    fits: (row) => asksPeople(engine.store, row),
+  })
   const question = await chooseQuestion(engine.store, run, args[1])
   const decided = decision === undefined ? await askFor(terminal, run, question, fields) : { decision, ...fields }
   if (!decided) {

@@ -23,7 +23,7 @@ export async function edit(invocation: Invocation<EditOptions>): Promise<number>
   const { terminal, args, options, commands } = invocation
   const found = await loadCrew(options.file, options.crew)
   return withCrewStore(invocation, found, async ({ crew, store }) => {
-    const { run } = await findRun(store, args[0], crew.name, isUnfinished)
+    const { run } = await findRun(store, args[0], crew.name, { fits: isUnfinished })
     const task = await findCrewTask(crew, args[1])
     const signed = signedBy(options.by)
     const handle = crew.run(run)

@@ -21,8 +21,8 @@ const formats: { readonly [kind in DiffLine['kind']]: Format | undefined } = {
 export async function diff({ terminal, args, options }: Invocation): Promise<number> {
   await using engine = await openRuns(options.store)
   // one after the other: a person may have to pick both
-  const a = await readSide(engine, args[0])
-  const b = await readSide(engine, args[1])
+  const a = await readSide(engine, args[0], 'first run')
+  const b = await readSide(engine, args[1], 'second run')
   const found = diffRuns(a.state, b.state, { a: a.cost, b: b.cost })
   if (terminal.json) terminal.record(found)
   else for (const { kind, text } of diffLines(found)) terminal.out.line({ text, format: formats[kind] })
@@ -32,8 +32,9 @@ export async function diff({ terminal, args, options }: Invocation): Promise<num
 async function readSide(
   { store }: Engine,
   name: string | undefined,
+  which: string,
 ): Promise<{ state: RunState; cost: number | undefined }> {
-  const { run } = await findRun(store, name)
+  const { run } = await findRun(store, name, undefined, { which })
   const { state } = await readRun(store, run)
   return { state, cost: await costOfRun(state, undefined) }
 }

@@ -1,6 +1,7 @@
 // What a person reads of a diff, in a terminal of 80 columns or in a log. No colours; who prints it may add them by
 // kind of line.
 import type { RunDiff, RunSide } from '../diff-runs.ts'
+import type { TaskDiff } from '../task-diff.ts'
 import { dollars, duration, longTime, plural, usageWords } from '../../../text/words.ts'
 import { changeLines } from './change-lines.ts'
 import { marked, note, title, type DiffLine } from './diff-lines.ts'
@@ -23,10 +24,13 @@ export function diffText(diff: RunDiff, options: DiffTextOptions = {}): string {
 /** The lines of `diffText` with their kinds. */
 export function diffLines(diff: RunDiff, { context = 3 }: DiffTextOptions = {}): DiffLine[] {
   const { a, b, inputs, order, tasks } = diff
-  if (diff.same)
-    return title(`Run ${a.id} and run ${b.id} of crew ${b.crew} are the same: inputs, prompts, steps and outputs.`)
   const differing = tasks.filter((task) => task.differences.length > 0)
-  const equal = tasks.filter((task) => task.differences.length === 0).map((task) => task.name)
+  const equal = tasks.filter((task) => task.differences.length === 0)
+  if (diff.same)
+    return [
+      ...title(`Run ${a.id} and run ${b.id} of crew ${b.crew} are the same: inputs, prompts, steps and outputs.`),
+      ...sourceLines(equal),
+    ]
   return [
     ...runLines('---', 'removed', a),
     ...runLines('+++', 'added', b),
@@ -40,8 +44,25 @@ export function diffLines(diff: RunDiff, { context = 3 }: DiffTextOptions = {}):
         ])
       : []),
     ...differing.flatMap((task) => section(taskLines(task, context))),
-    ...(equal.length > 0 ? section(title(`The same in both: ${equal.join(', ')}`)) : []),
+    ...(equal.length > 0 ? section([...title(`The same in both: ${namesOf(equal)}`), ...sourceLines(equal)]) : []),
   ]
+}
+
+/** Of equal tasks, those whose output only one run has made: in the other there is no prompt and no step to compare. */
+function sourceLines(tasks: readonly TaskDiff[]): DiffLine[] {
+  const lines = (['inherited', 'edited'] as const).flatMap((source) => {
+    const only = (side: 'a' | 'b', other: 'a' | 'b'): TaskDiff[] =>
+      tasks.filter((task) => task[side]?.source === source && task[other]?.source !== source)
+    return [
+      { words: `${source} in the first run`, tasks: only('a', 'b') },
+      { words: `${source} in the second run`, tasks: only('b', 'a') },
+    ]
+  })
+  return lines.flatMap((line) => (line.tasks.length > 0 ? note(`${line.words}: ${namesOf(line.tasks)}`) : []))
+}
+
+function namesOf(tasks: readonly TaskDiff[]): string {
+  return tasks.map(({ name }) => name).join(', ')
 }
 
 function runLines(mark: string, kind: 'removed' | 'added', side: RunSide): DiffLine[] {
