@@ -65,7 +65,10 @@ export async function createProgram(
     .version(version(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .helpCommand('help [command]', 'print the help of a command')
-    .option('--store <url>', 'where journals are kept (else REPRISE_STORE, else .reprise/runs.db beside package.json)')
+    .option(
+      '--store <url>',
+      "where journals are kept (else the crew's own, else REPRISE_STORE, else .reprise/runs.db beside package.json)",
+    )
     .option('--json', 'print data as JSON, one object per line')
     .option('--quiet', 'print data and errors alone: no progress and no advice')
     .option('--no-color', 'print without colours, as NO_COLOR does')
@@ -125,10 +128,10 @@ function actionOf<Options extends object>(load: () => Promise<Command<Options>>,
     const options: Options & GlobalOptions & Place & { inputs?: string } = this.optsWithGlobals()
     // behind the positional arguments commander hands over the options and the command
     const args = given.slice(0, -2) as (string | undefined)[]
-    // where there is no --file, --crew is the name of a crew and not of an export
-    const loads = this.options.some((option) => option.long === '--file')
+    // of commands that need only a store, --crew is the name of a crew and not of an export
+    const loads = this.options.some(({ flags }) => flags === '--crew <export>')
     const file = this.name() === 'run' ? args[0] : options.file
-    const place = { store: options.store, ...(loads || this.name() === 'run' ? { file, crew: options.crew } : {}) }
+    const place = { store: options.store, file, ...(loads ? { crew: options.crew } : {}) }
     const terminal = openTerminal({
       json: options.json ?? false,
       quiet: options.quiet ?? false,

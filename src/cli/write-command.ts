@@ -40,17 +40,22 @@ export interface Call extends Place {
   readonly inputs: readonly string[]
 }
 
+/** What says where runs are: the URL of their store, or, for one that has none that can be opened, the crew's file. */
+export type Kept = { readonly store: string } | 'file'
+
 export interface Commands {
   /** `npx reprise resume claim-1` */
   command(next: CommandNext): string
   /** `continue with: npx reprise resume claim-1` */
   advice(next: CommandNext): string
-  /** The store that the crew of this call names, where that isn't the one that commands find without the crew. */
-  keptIn(store: string | undefined): void
+  /** The file of the crew that this call was given. */
+  readonly file: string | undefined
+  /** Where the runs of this call's crew are, when that isn't where commands look that load no crew. */
+  keptIn(kept: Kept | undefined): void
 }
 
 export function writeCommands(call: Call): Commands {
-  let crewStore: string | undefined
+  let kept: Kept | undefined
   /** `instead`: the option whose value is another one this time. */
   function again(more: readonly string[], instead?: string): string {
     const words = instead === undefined ? call.words : without(call.words, instead)
@@ -61,13 +66,18 @@ export function writeCommands(call: Call): Commands {
   function whole({ words, values = [], takes = 'store' }: Typed): string {
     const [name = '', ...rest] = words
     const crew = takes === 'crew' ? [...fileWords(name, call.file), ...flag('--crew', call.crew)] : []
-    // the crew's own file says where its runs are
-    const store = takes === 'nothing' ? [] : flag('--store', call.store ?? (takes === 'crew' ? undefined : crewStore))
-    const options = [...rest.map(shellWord), ...crew, ...store]
+    const options = [...rest.map(shellWord), ...crew, ...storeWords(name, takes)]
     const given = values.map(shellWord)
     // a name that begins with a dash is no option
     const after = values.some((value) => value.startsWith('-')) ? [...options, '--', ...given] : [...given, ...options]
     return [call.runner, name, ...after].join(' ')
+  }
+
+  function storeWords(name: string, takes: Typed['takes']): string[] {
+    if (takes === 'nothing') return []
+    // the crew's own file says where its runs are
+    if (call.store !== undefined || takes === 'crew' || kept === undefined) return flag('--store', call.store)
+    return kept === 'file' ? fileWords(name, call.file) : flag('--store', kept.store)
   }
 
   function command(next: CommandNext): string {
@@ -88,10 +98,11 @@ export function writeCommands(call: Call): Commands {
   }
 
   return {
+    file: call.file,
     command,
     advice: (next) =>
       `${next.act === 'again' || next.act === 'command' ? next.to : purposes[next.act]} with: ${command(next)}`,
-    keptIn: (store) => void (crewStore = store),
+    keptIn: (place) => void (kept = place),
   }
 }
 

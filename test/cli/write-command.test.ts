@@ -83,11 +83,11 @@ test('every act has its words in the library, and its command with the file, exp
 test('the store that the crew names is told to commands that do not load the crew, unless another was given', () => {
   const place = { ...call, file: 'crew.ts' }
   const plain = writeCommands(place)
-  plain.keptIn('sqlite:elsewhere.db')
+  plain.keptIn({ store: 'sqlite:elsewhere.db' })
   assert.equal(plain.command({ act: 'show', runId: 'r' }), 'npx reprise show r --store sqlite:elsewhere.db')
   assert.equal(plain.command({ act: 'resume', runId: 'r' }), 'npx reprise resume r --file crew.ts')
   const given = writeCommands({ ...place, store: 'file:other' })
-  given.keptIn('sqlite:elsewhere.db')
+  given.keptIn({ store: 'sqlite:elsewhere.db' })
   assert.equal(given.command({ act: 'show', runId: 'r' }), 'npx reprise show r --store file:other')
 })
 

@@ -6,7 +6,10 @@ import { complete } from './complete.ts'
 
 /** One line for each candidate: its value, a tab, a note. */
 export async function answerShell(words: readonly string[]): Promise<string> {
+  const { write } = process.stdout
   try {
+    // what a crew's file prints while it is loaded, for the store that it names, isn't a candidate
+    process.stdout.write = () => true
     const found = await complete(await createProgram(() => {}), words)
     if (found === 'files') return ':files\n'
     // what cannot stand on a command line as it is cannot be typed either
@@ -16,5 +19,7 @@ export async function answerShell(words: readonly string[]): Promise<string> {
       .join('')
   } catch {
     return ''
+  } finally {
+    process.stdout.write = write
   }
 }

@@ -1,6 +1,6 @@
-// The runs, tasks, questions and crews that a store has, for the word that somebody types. The crew's own code is not
-// loaded for it.
+// The runs, tasks, questions and crews that a store has, for the word that somebody types.
 import { existsSync } from 'node:fs'
+import { defined } from '../../defined.ts'
 import { isBacktest } from '../../engine/history/backtest-name.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
 import { decisions } from '../../engine/people/questions.ts'
@@ -24,7 +24,8 @@ export async function storedValues(kind: string, typed: Typed): Promise<readonly
   const source = sources[kind]
   if (!source) return []
   if (existsSync('.env')) process.loadEnvFile('.env')
-  await using engine = await openExistingRuns(typed.given.get('--store'))
+  const [store, file] = ['--store', '--file'].map((option) => typed.given.get(option))
+  await using engine = await openExistingRuns({ options: defined({ store, file }) })
   // awaited, or the store would be closed before it is read
   return engine ? await source(engine.store, typed) : []
 }

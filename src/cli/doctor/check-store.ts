@@ -24,6 +24,8 @@ export async function checkStore(
   const scheme = /^(sqlite|file):/i.exec(url)?.[1]?.toLowerCase() as 'sqlite' | 'file' | undefined
   try {
     const path = storePath(url)
+    if (given === undefined && typeof crewStore === 'object' && !/^memory:/i.test(url) && path === undefined)
+      return [ok('store', `${url}, ${from}: a store of its own, which is not looked into`)]
     if (path === undefined || scheme === undefined) {
       const store = await openStore(url)
       await store.close()

@@ -33,6 +33,11 @@ export async function loadCrew(file: string | undefined, wanted: string | undefi
   })
 }
 
+/** All crews that a file exports, each once. A usage error when it cannot be loaded. */
+export async function loadCrews(path: string): Promise<Crew[]> {
+  return [...new Set(Object.values(await load(path)).filter((value) => Crew.isInstance(value)))]
+}
+
 function nowhere(): never {
   throw notFound(
     `there is no ${usualPlaces.slice(0, -1).join(', ')} or ${usualPlaces.at(-1)} in ${process.cwd()}; ` +

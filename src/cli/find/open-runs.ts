@@ -1,4 +1,5 @@
-// The store that a command works on: `--store`, else REPRISE_STORE, else the default beside package.json.
+// The store that a command works on: `--store`, else the one that the crew's file names, else REPRISE_STORE, else the
+// default beside package.json.
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { defaultStoreUrl, openCrewStore } from '../../crew/verbs/default-store.ts'
@@ -8,14 +9,51 @@ import { environment } from '../../environment.ts'
 import { RepriseError } from '../../errors.ts'
 import { storePath } from '../../stores/open-store.ts'
 import type { Store } from '../../stores/store.ts'
+import type { Commands, Kept } from '../write-command.ts'
+import { anotherNamesStore, crewStore } from './crew-store.ts'
 
 export type OpenEngine = Engine & AsyncDisposable
 
+/** Of a command that needs only a store: which one it was told, or whose. */
+export interface StoreOptions {
+  readonly store?: string
+  readonly file?: string
+}
+
+interface Call {
+  readonly options: StoreOptions
+  readonly commands?: Commands
+}
+
 /** For commands that look at runs. RUN_NOT_FOUND where there was never a run. */
-export async function openRuns(store: string | undefined): Promise<OpenEngine> {
-  const engine = await openExistingRuns(store)
-  if (engine) return engine
-  throw noRunsYet(store)
+export async function openRuns(call: Call): Promise<OpenEngine> {
+  const place = await storeOf(call)
+  checkRuns(place)
+  return openEngine(place)
+}
+
+/** Undefined where there was never a run: looking must not leave an empty store behind in every folder. */
+export async function openExistingRuns(call: Call): Promise<OpenEngine | undefined> {
+  const place = await storeOf(call)
+  return typeof place === 'object' || storeExists(place) ? openEngine(place) : undefined
+}
+
+/** For commands that put a run there: the store is made when it is not there yet. */
+export async function openStoreFor(call: Call): Promise<OpenEngine> {
+  return openEngine(await storeOf(call))
+}
+
+/** Undefined where the environment or the default decides. What is printed from here on names the same store. */
+async function storeOf({ options, commands }: Call): Promise<string | Store | undefined> {
+  if (options.store !== undefined) return options.store
+  const found = await crewStore(options.file)
+  commands?.keptIn(storeOutside(found, options.file))
+  return found
+}
+
+async function openEngine(place: string | Store | undefined): Promise<OpenEngine> {
+  const opened = await openCrewStore(place)
+  return { store: opened, world: realWorld(), [Symbol.asyncDispose]: () => opened.close() }
 }
 
 export function noRunsYet(store?: string): RepriseError {
@@ -28,29 +66,24 @@ export function checkRuns(given: string | Store | undefined): void {
   if (typeof given !== 'object' && !storeExists(given)) throw noRunsYet(given)
 }
 
-/** For commands that put a run there: the store is made when it is not there yet. */
-export async function openStoreFor(store: string | undefined): Promise<OpenEngine> {
-  const opened = await openCrewStore(store)
-  return { store: opened, world: realWorld(), [Symbol.asyncDispose]: () => opened.close() }
-}
-
-/** Undefined where there was never a run: looking must not leave an empty store behind in every folder. */
-export async function openExistingRuns(store: string | undefined): Promise<OpenEngine | undefined> {
-  return storeExists(store) ? openStoreFor(storeUrl(store)) : undefined
-}
-
 function storeUrl(store: string | undefined): string {
   return store ?? environment().store ?? defaultStoreUrl(process.cwd())
 }
 
-/** The store that a crew names, where commands that do not load the crew would look in another one. */
-export function storeOutside(store: string | Store | undefined): string | undefined {
-  const url = typeof store === 'object' ? store.url : store
-  const path = url === undefined ? undefined : storePath(url)
+/**
+ * How commands that are not told the file of the crew find its store, where they might look in another one. `store` is
+ * what the crew names, `file` what this call was given.
+ */
+export function storeOutside(store: string | Store | undefined, file: string | undefined): Kept | undefined {
+  const url = typeof store === 'object' ? store.url : storeUrl(store)
   // one without a place is gone with its process
-  if (path === undefined) return undefined
+  if (/^memory:/i.test(url)) return undefined
+  const path = storePath(url)
+  // a store of somebody's own, which only the crew's file can open
+  if (path === undefined) return typeof store === 'object' ? 'file' : undefined
   const found = storePath(storeUrl(undefined))
-  return found !== undefined && resolve(found) === resolve(path) ? undefined : url
+  const sameByDefault = found !== undefined && resolve(found) === resolve(path)
+  return sameByDefault && (file === undefined || !anotherNamesStore(file)) ? undefined : { store: url }
 }
 
 /** False where a run would be the first: nothing is made by asking. STORE_INVALID. */

@@ -1,7 +1,15 @@
 // Commands with which people change a run from outside, and those that keep or remove whole runs.
 import { InvalidArgumentError, type Command as Program } from 'commander'
 import { runViewStatuses } from '../../runs/status.ts'
-import { collect, example, runArgument, wholeNumberOrZero, withCrew, type Lazily } from './shared-options.ts'
+import {
+  collect,
+  example,
+  runArgument,
+  wholeNumberOrZero,
+  withCrew,
+  withStoreOf,
+  type Lazily,
+} from './shared-options.ts'
 
 const statuses = Object.keys(runViewStatuses)
 const taskArgument = 'name or id of the task'
@@ -9,7 +17,7 @@ const signed = 'who does it (default: your login name)'
 
 export function addChanging(program: Program, lazily: Lazily): void {
   const answer = program.command('answer').description('answer an open question of a run')
-  answer
+  withStoreOf(answer)
     .argument('[run]', runArgument)
     .argument('[question]', 'id of the question, such as q1')
     .option('--decision <decision>', 'one of those that the question takes (else asked for, on a terminal)')
@@ -35,7 +43,7 @@ export function addChanging(program: Program, lazily: Lazily): void {
   const invalidate = program
     .command('invalidate')
     .description('have a task of an unfinished run executed again by its resume')
-  invalidate
+  withStoreOf(invalidate)
     .argument('[run]', runArgument)
     .argument('[task]', taskArgument)
     .option('--by <name>', signed)
@@ -43,7 +51,7 @@ export function addChanging(program: Program, lazily: Lazily): void {
   example(invalidate, 'reprise invalidate latest facts')
 
   const cancel = program.command('cancel').description('end a run for good, in whatever process it is executed')
-  cancel
+  withStoreOf(cancel)
     .argument('[run]', runArgument)
     .option('--by <name>', signed)
     .option('--yes', 'do not ask')
@@ -53,7 +61,7 @@ export function addChanging(program: Program, lazily: Lazily): void {
 
 export function addKeeping(program: Program, lazily: Lazily): void {
   const prune = program.command('prune').description('delete old runs: those that fit all that is given')
-  prune
+  withStoreOf(prune)
     .option('--older-than <age>', 'not touched for that long: 30d, 12h, 2w; or since a time: 2026-01-31')
     .option('--keep <number>', 'spare so many of the newest runs of each crew', wholeNumberOrZero)
     .option(
@@ -68,21 +76,21 @@ export function addKeeping(program: Program, lazily: Lazily): void {
   example(prune, 'reprise prune --older-than 30d --keep 20')
 
   const remove = program.command('delete').description('delete a run for good')
-  remove
+  withStoreOf(remove)
     .argument('[run]', runArgument)
     .option('--yes', 'do not ask')
     .action(lazily(async () => (await import('../commands/keeping/delete.ts')).deleteRun))
   example(remove, 'reprise delete claim-1')
 
   const reset = program.command('reset').description('delete all runs of the store, or of a crew')
-  reset
+  withStoreOf(reset)
     .option('--crew <name>', 'only runs of this crew, and its backtests')
     .option('--yes', 'do not ask')
     .action(lazily(async () => (await import('../commands/keeping/reset.ts')).reset))
   example(reset, 'reprise reset --crew claims')
 
   const exports = program.command('export').description('write a run, with all that belongs to it, into one file')
-  exports
+  withStoreOf(exports)
     .argument('<run>', runArgument)
     .argument('<file>', 'the file, or - for the standard output')
     .option('--force', 'put it in place of a file that is there')
@@ -90,7 +98,7 @@ export function addKeeping(program: Program, lazily: Lazily): void {
   example(exports, 'reprise export latest claim-1.jsonl')
 
   const imports = program.command('import').description('put an exported run into the store')
-  imports
+  withStoreOf(imports)
     .argument('<file>', 'the file, or - for the standard input')
     .option('--as <id>', 'another id than the one that it had')
     .action(lazily(async () => (await import('../commands/keeping/import.ts')).importRun))

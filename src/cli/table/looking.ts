@@ -1,11 +1,19 @@
 // Commands that look at runs. They need a store and no code.
 import { Option, type Command as Program } from 'commander'
 import { runViewStatuses } from '../../runs/status.ts'
-import { example, runArgument, wholeNumber, wholeNumberOrZero, withCrew, type Lazily } from './shared-options.ts'
+import {
+  example,
+  runArgument,
+  wholeNumber,
+  wholeNumberOrZero,
+  withCrew,
+  withStoreOf,
+  type Lazily,
+} from './shared-options.ts'
 
 export function addLooking(program: Program, lazily: Lazily): void {
   const runs = program.command('runs').description('list runs, newest first')
-  runs
+  withStoreOf(runs)
     .addOption(new Option('--status <status>', 'only runs of this status').choices(Object.keys(runViewStatuses)))
     .option('--crew <name>', 'only runs of this crew')
     .option('--parent <run>', `only runs that were made from this one: ${runArgument}`)
@@ -18,7 +26,7 @@ export function addLooking(program: Program, lazily: Lazily): void {
   example(runs, 'reprise runs --status waiting')
 
   const show = program.command('show').description('show one run: its tasks, outputs and open questions')
-  show
+  withStoreOf(show)
     .argument('[run]', runArgument)
     .option('--task <task>', 'one task as a whole: name or id')
     .option('--steps', 'list the entries of its journal')
@@ -29,39 +37,39 @@ export function addLooking(program: Program, lazily: Lazily): void {
   const questions = program
     .command('questions')
     .description('list everything that waits for a person, over all runs, what has waited longest first')
-  questions
+  withStoreOf(questions)
     .option('--crew <name>', 'only those of runs of this crew')
     .action(lazily(async () => (await import('../commands/looking/questions.ts')).questions))
   example(questions, 'reprise questions')
 
   const tasks = program.command('tasks').alias('log-tasks-outputs').description("list a run's tasks with their ids")
-  tasks
+  withStoreOf(tasks)
     .argument('[run]', runArgument, 'latest')
     .action(lazily(async () => (await import('../commands/looking/tasks.ts')).tasks))
   example(tasks, 'reprise tasks')
 
   const diff = program.command('diff').description('show what differs between two runs')
-  diff
+  withStoreOf(diff)
     .argument('[a]', runArgument)
     .argument('[b]', runArgument)
     .action(lazily(async () => (await import('../commands/looking/diff.ts')).diff))
   example(diff, 'reprise diff claim-1 latest')
 
   const lineage = program.command('lineage').description('show where a run comes from and what was made from it')
-  lineage
+  withStoreOf(lineage)
     .argument('[run]', runArgument)
     .action(lazily(async () => (await import('../commands/looking/lineage.ts')).lineage))
   example(lineage, 'reprise lineage latest')
 
   const tail = program.command('tail').description("print a run's entries as they come, until it ends or suspends")
-  tail
+  withStoreOf(tail)
     .argument('[run]', runArgument)
     .option('--after <entry>', 'only entries after this one', wholeNumberOrZero, 0)
     .action(lazily(async () => (await import('../commands/looking/tail.ts')).tail))
   example(tail, 'reprise tail latest')
 
   const verify = program.command('verify').description("check a run's journal against its hashes")
-  verify
+  withStoreOf(verify)
     .argument('[run]', runArgument)
     .action(lazily(async () => (await import('../commands/looking/verify.ts')).verify))
   example(verify, 'reprise verify latest')

@@ -18,6 +18,11 @@ export function withCrew(command: Program): Program {
     .option('--crew <export>', 'which export, where the file has several crews')
 }
 
+/** Of commands that need a crew's store and not its code. */
+export function withStoreOf(command: Program): Program {
+  return command.option('--file <file>', 'the module that exports the crew: its store is used')
+}
+
 export function withInputs(command: Program): Program {
   return command
     .option(

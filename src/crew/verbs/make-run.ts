@@ -34,8 +34,11 @@ export async function makeRun(open: OpenCrew, request: MakeRequest): Promise<Beg
     takeUp(crew, engine, run, { check: (state) => checkSameOrigin(state, request), onPlan, choices })
   if (id !== undefined && (await engine.store.row(id))) return takeUpSame()
   const planned = await planReady(open, engine, request)
-  if (request.onlyIfStale && id === undefined && isFresh(planned))
-    return takeUp(crew, engineFor(opened, planned.parent.run), planned.parent.run, { onPlan: undefined, choices })
+  if (request.onlyIfStale && id === undefined && isFresh(planned)) {
+    const { parent: state } = planned
+    announce(crew, state.run, 'nothing is stale')
+    return { engine: engineFor(opened, state.run), taken: { is: 'rest', state }, choices }
+  }
   const { parent, over, inputs, given, files, tasks, entries, warnings } = onPlan
     ? await planTogether(open, engine, request, { onPlan, planned })
     : planned

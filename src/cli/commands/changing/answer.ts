@@ -32,10 +32,11 @@ export interface AnswerOptions {
   readonly note?: string
 }
 
-export async function answer({ terminal, args, options, commands }: Invocation<AnswerOptions>): Promise<number> {
+export async function answer(invocation: Invocation<AnswerOptions>): Promise<number> {
+  const { terminal, args, options, commands } = invocation
   const { decision, by, note } = options
   const fields = fieldsOf(options)
-  await using engine = await openRuns(options.store)
+  await using engine = await openRuns(invocation)
   const { run } = await findRun(engine.store, args[0], undefined, {
     fits: (row) => asksPeople(engine.store, row),
   })

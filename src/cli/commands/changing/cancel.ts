@@ -17,7 +17,7 @@ export interface CancelOptions {
 
 export async function cancel(invocation: Invocation<CancelOptions>): Promise<number> {
   const { terminal, args, options, commands } = invocation
-  await using engine = await openRuns(options.store)
+  await using engine = await openRuns(invocation)
   const { yes = false } = options
   const row = await findWhole(engine.store, args[0], !yes && canAsk())
   const { run, crew } = row

@@ -13,7 +13,7 @@ import { whatNext } from './what-next.ts'
 
 export async function invalidate(invocation: Invocation<{ readonly by?: string }>): Promise<number> {
   const { terminal, args, options, commands } = invocation
-  await using engine = await openRuns(options.store)
+  await using engine = await openRuns(invocation)
   const { run } = await findRun(engine.store, args[0], undefined, { fits: isUnfinished })
   const { state } = await readRun(engine.store, run)
   const { name: task } = await chooseTask(tasksOf(state), args[1], `run ${run}`)

@@ -33,7 +33,7 @@ export async function backtest(invocation: Invocation<BacktestCommandOptions>): 
   checkTaskNamed(options.task)
   const found = await loadCrew(options.file, options.crew)
   const task = (await findCrewTask(found, options.task)).name
-  commands.keptIn(storeOutside(found.store))
+  commands.keptIn(storeOutside(found.store, commands.file))
   const store = await openCrewStore(options.store ?? found.store)
   let begin = performance.now()
   const origins = new Map<string, string>()

@@ -38,7 +38,7 @@ export async function withCrewStore(
   crew: Crew,
   work: (execution: Pick<Execution, 'crew' | 'store'>) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  commands.keptIn(storeOutside(crew.store))
+  commands.keptIn(storeOutside(crew.store, commands.file))
   const given = options.store ?? crew.store
   const named = typeof given === 'object' ? given.url : given
   const fresh = typeof given !== 'object' && !storeExists(given)
@@ -62,7 +62,7 @@ export async function execute(
   work: (execution: Execution) => Promise<Run | undefined>,
 ): Promise<ExitCode> {
   const { terminal, options, commands } = invocation
-  commands.keptIn(storeOutside(crew.store))
+  commands.keptIn(storeOutside(crew.store, commands.file))
   adviseWith(commands.advice)
   const store = await openCrewStore(options.store ?? crew.store)
   using interrupt = stopOnInterrupt(terminal.err)

@@ -12,7 +12,7 @@ import { confirm } from '../../terminal/confirm.ts'
 
 export async function deleteRun(invocation: Invocation<{ readonly yes?: boolean }>): Promise<number> {
   const { terminal, args, options } = invocation
-  await using engine = await openRuns(options.store)
+  await using engine = await openRuns(invocation)
   const { run, words } = await nameOf(engine.store, args[0], !options.yes && canAsk())
   if (!(await confirm(`Delete run ${run}${words} for good?`, { yes: options.yes ?? false, err: terminal.err }))) {
     terminal.err.line('nothing was deleted')

@@ -6,13 +6,9 @@ import { findRun } from '../../find/find-run.ts'
 import type { Invocation } from '../../invocation.ts'
 import { openRuns } from '../../find/open-runs.ts'
 
-export async function exportRun({
-  terminal,
-  args,
-  options,
-  commands,
-}: Invocation<{ readonly force?: boolean }>): Promise<number> {
-  await using engine = await openRuns(options.store)
+export async function exportRun(invocation: Invocation<{ readonly force?: boolean }>): Promise<number> {
+  const { terminal, args, options, commands } = invocation
+  await using engine = await openRuns(invocation)
   const { run } = await findRun(engine.store, args[0] ?? '')
   const file = args[1] ?? '-'
   if (file === '-') {

@@ -13,7 +13,7 @@ export async function importRun(invocation: Invocation<{ readonly as?: string }>
     throw new UsageError(`there is no file ${file}`, {
       next: { act: 'command', to: 'write one', words: ['export', 'latest', file], takes: 'nothing' },
     })
-  await using engine = await openStoreFor(options.store)
+  await using engine = await openStoreFor(invocation)
   const renamed = options.as === undefined ? {} : { as: options.as }
   const imported =
     file === '-'

@@ -22,7 +22,8 @@ export interface PruneOptions {
   readonly yes?: boolean
 }
 
-export async function prune({ terminal, options }: Invocation<PruneOptions>): Promise<number> {
+export async function prune(invocation: Invocation<PruneOptions>): Promise<number> {
+  const { terminal, options } = invocation
   const { olderThan, keep, status, crew, dryRun = false, yes = false } = options
   if (olderThan === undefined && keep === undefined && status === undefined) {
     const words = 'prune was not told what to delete; give it --older-than, --keep or --status'
@@ -35,7 +36,7 @@ export async function prune({ terminal, options }: Invocation<PruneOptions>): Pr
     keep,
     status,
   }
-  await using engine = await openExistingRuns(options.store)
+  await using engine = await openExistingRuns(invocation)
   if (!engine) {
     terminal.err.line('there are no runs to delete')
     return exitCodes.done

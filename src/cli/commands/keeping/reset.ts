@@ -13,9 +13,10 @@ export interface ResetOptions {
   readonly yes?: boolean
 }
 
-export async function reset({ terminal, options, commands }: Invocation<ResetOptions>): Promise<number> {
+export async function reset(invocation: Invocation<ResetOptions>): Promise<number> {
+  const { terminal, options, commands } = invocation
   const { crew, yes = false } = options
-  await using engine = await openExistingRuns(options.store)
+  await using engine = await openExistingRuns(invocation)
   const whose = crew === undefined ? '' : ` of crew ${crew}`
   const all = { status: Object.keys(runViewStatuses) as RunViewStatus[] }
   const found = engine && (await pruneCrew(engine, crew, { ...all, dryRun: true }))

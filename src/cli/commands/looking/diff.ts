@@ -18,8 +18,9 @@ const formats: { readonly [kind in DiffLine['kind']]: Format | undefined } = {
   same: undefined,
 }
 
-export async function diff({ terminal, args, options }: Invocation): Promise<number> {
-  await using engine = await openRuns(options.store)
+export async function diff(invocation: Invocation): Promise<number> {
+  const { terminal, args } = invocation
+  await using engine = await openRuns(invocation)
   // one after the other: a person may have to pick both
   const a = await readSide(engine, args[0], 'first run')
   const b = await readSide(engine, args[1], 'second run')

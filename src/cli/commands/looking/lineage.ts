@@ -17,8 +17,9 @@ interface Row {
   readonly self: boolean
 }
 
-export async function lineage({ terminal, args, options }: Invocation): Promise<number> {
-  await using engine = await openRuns(options.store)
+export async function lineage(invocation: Invocation): Promise<number> {
+  const { terminal, args } = invocation
+  await using engine = await openRuns(invocation)
   const { run, crew } = await findRun(engine.store, args[0])
   const found = await lineageOf(engine.store, run)
   if (terminal.json) {

@@ -11,7 +11,7 @@ import { longTime } from '../../terminal/entries-word.ts'
 
 export async function questions(invocation: Invocation<{ readonly crew?: string }>): Promise<number> {
   const { terminal, options, commands } = invocation
-  await using engine = await openExistingRuns(options.store)
+  await using engine = await openExistingRuns(invocation)
   const { questions: open, unreadable } = engine
     ? await waitingQuestions(engine.store, options.crew)
     : { questions: [], unreadable: [] }

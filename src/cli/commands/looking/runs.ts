@@ -27,7 +27,7 @@ export interface RunsOptions {
 
 export async function runs(invocation: Invocation<RunsOptions>): Promise<number> {
   const { terminal, options, commands } = invocation
-  await using engine = await openExistingRuns(options.store)
+  await using engine = await openExistingRuns(invocation)
   const { found, more } = engine
     ? await matching(engine, await filterOf(engine, options), options)
     : { found: [], more: false }

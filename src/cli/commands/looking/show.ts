@@ -32,7 +32,7 @@ export async function show(invocation: Invocation<ShowOptions>): Promise<number>
   const { steps = false, prompts = false } = options
   if (terminal.json && steps && prompts)
     throw new UsageError('--steps and --prompts print different objects; with --json, give one of them')
-  await using engine = await openRuns(options.store)
+  await using engine = await openRuns(invocation)
   const { run } = await findRun(engine.store, args[0])
   const entries: Entry[] = []
   const unit = await readUnit(engine.store, run, steps || prompts ? (entry) => entries.push(entry) : undefined)

@@ -22,7 +22,7 @@ type End = 'left' | 'abandoned' | undefined
 
 export async function tail(invocation: Invocation<{ readonly after: number }>): Promise<number> {
   const { terminal, args, options } = invocation
-  await using engine = await openRuns(options.store)
+  await using engine = await openRuns(invocation)
   const { run } = await findRun(engine.store, args[0])
   // from the first one, so that what it came to is known without reading it again
   const entries = follow(engine, run)

@@ -7,8 +7,9 @@ import { formatOf } from '../../show/run-words.ts'
 import { openRuns } from '../../find/open-runs.ts'
 import { printTable } from '../../terminal/print-table.ts'
 
-export async function tasks({ terminal, args, options }: Invocation): Promise<number> {
-  await using engine = await openRuns(options.store)
+export async function tasks(invocation: Invocation): Promise<number> {
+  const { terminal, args } = invocation
+  await using engine = await openRuns(invocation)
   const { run } = await findRun(engine.store, args[0] ?? 'latest')
   const { runId, crew, tasks: found } = await viewRun(engine, run)
   if (terminal.json) {

@@ -10,8 +10,9 @@ import { openRuns } from '../../find/open-runs.ts'
 import type { Channel, Piece } from '../../terminal/terminal.ts'
 import { entriesWord } from '../../terminal/entries-word.ts'
 
-export async function verify({ terminal, args, options, commands }: Invocation): Promise<number> {
-  await using engine = await openRuns(options.store)
+export async function verify(invocation: Invocation): Promise<number> {
+  const { terminal, args, commands } = invocation
+  await using engine = await openRuns(invocation)
   const { run } = await findRun(engine.store, args[0])
   const check = await checkJournal(engine.store, run)
   if (terminal.json) terminal.record(check)

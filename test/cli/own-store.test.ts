@@ -1,0 +1,117 @@
+// A crew whose file names its own store: every command finds it, and none loads more code than it needs.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { filing, imports, project, records, type Project } from './support.ts'
+
+const own = filing
+  .replace("name: 'filing',", "name: 'filing', store: 'sqlite:elsewhere/own.db',")
+  .replace('agent: clerk', 'agent: clerk, humanInput: true')
+
+/** In a folder whose crew asks a person: the run `r`. */
+async function withRun(crew: string = own, ...file: string[]): Promise<Project> {
+  const folder = await project(crew)
+  const ended = await folder.reprise('run', ...file, '--id', 'r')
+  assert.equal(ended.code, 3, ended.stderr)
+  return folder
+}
+
+/** Names no store. */
+const plainCrew = filing.replace('agent: clerk', 'agent: clerk, humanInput: true')
+
+describe('where the crew names its own store', { concurrency: 4 }, () => {
+  test('every command that needs only a store looks there', async () => {
+    await using folder = await withRun()
+    for (const [args, seen] of [
+      [['runs'], /^r +filing +waiting/m],
+      [['show', 'r'], /^run +r$/m],
+      [['questions'], /^q1 {2}result, task file of run r /m],
+      [['tasks'], /^file +/m],
+      [['diff', 'r', 'latest'], /are the same/],
+      [['lineage', 'r'], /^r +waiting/m],
+      [['tail', 'r'], /suspended/],
+      [['verify', 'r'], /^journal +whole$/m],
+      [['export', 'r', '-'], /"run\.created"/],
+      [['prune', '--status', 'waiting', '--dry-run'], /^r +filing/m],
+    ] as const) {
+      const ended = await folder.reprise(...args)
+      assert.match(ended.stdout, seen, `${args.join(' ')}: ${ended.stderr}`)
+    }
+    await folder.reprise('export', 'r', 'r.jsonl')
+    assert.equal((await folder.reprise('import', 'r.jsonl', '--as', 'copy')).stdout, 'copy\n')
+    for (const args of [
+      ['invalidate', 'copy', 'file'],
+      ['cancel', 'copy', '--yes'],
+      ['delete', 'copy', '--yes'],
+      ['answer', 'r', 'q1', '--decision', 'approve'],
+    ])
+      assert.equal((await folder.reprise(...args)).code, 0, args.join(' '))
+    assert.equal((await folder.reprise('resume', 'r')).stdout, 'Filed: C-1\n')
+    assert.match((await folder.reprise('reset', '--yes')).stderr, /^deleted 1 run\n$/)
+  })
+
+  test('what is printed works as printed, also for a file that is not the usual one, and one with a store of its own kind', async () => {
+    await using folder = await withRun()
+    await folder.write('plain.ts', plainCrew)
+    const store = `const real = await (await import(${JSON.stringify(new URL('../../src/stores/index.ts', import.meta.url).href)})).openStore('sqlite:kept.db')
+const mine = new Proxy(real, { get: (target, key) => (key === 'url' ? 'acme:kept' : Reflect.get(target, key)) })`
+    await folder.write('wrapped.ts', `${store}\n${own.replace("store: 'sqlite:elsewhere/own.db'", 'store: mine')}`)
+    for (const [file, words] of [
+      ['plain.ts', `--store sqlite:${folder.path}/.reprise/runs.db`],
+      ['wrapped.ts', '--file wrapped.ts'],
+    ] as const) {
+      const { stderr } = await folder.reprise('run', file, '--id', 'here')
+      assert.ok(stderr.includes(`  npx reprise answer here q1 ${words}\n`), stderr)
+      const answered = await folder.reprise('answer', 'here', 'q1', ...words.split(' '), '--decision', 'approve')
+      assert.equal(answered.code, 0, answered.stderr)
+    }
+    const { stdout } = await folder.reprise('show', 'here', '--file', 'plain.ts', '--json')
+    assert.equal((JSON.parse(stdout) as { status: string }).status, 'stopped')
+  })
+
+  test('a store that a file beside the crew gives it is found, and completion finds it too', async () => {
+    await using folder = await project()
+    await folder.write('settings.ts', `export const options = { store: 'file:beside' }`)
+    const crew = own.replace("store: 'sqlite:elsewhere/own.db'", '...options')
+    await folder.write('crew.ts', `import { options } from './settings.ts'\nconsole.log('noise')\n${crew}`)
+    await folder.reprise('run', '--id', 'r')
+    assert.deepEqual(
+      records(await folder.reprise('runs', '--json', '--store', 'file:beside')).map((run) => run['runId']),
+      ['r'],
+    )
+    assert.match((await folder.reprise('runs')).stdout, /^r +filing/m)
+    const completed = await folder.start(['complete', '--', 'show', '']).ended()
+    assert.match(completed.stdout, /^latest\t.*\nr\tfiling, waiting/)
+  })
+})
+
+describe('the crew’s file', { concurrency: 4 }, () => {
+  test('is not loaded for its store where it says nothing of one, nor where --store does', async () => {
+    await using folder = await withRun(plainCrew)
+    await folder.write('crew.ts', `${plainCrew}\nthrow new Error('loaded')`)
+    assert.equal((await folder.reprise('show', 'r')).code, 0)
+    await folder.write('crew.ts', `${own}\nthrow new Error('loaded')`)
+    assert.equal((await folder.reprise('show', 'r', '--store', 'sqlite:.reprise/runs.db')).code, 0)
+    const refused = await folder.reprise('show', 'r')
+    assert.equal(refused.code, 2)
+    assert.match(refused.stderr, /^error: crew\.ts cannot be loaded: loaded; .*name that with --store\n/)
+  })
+
+  test('is refused with the stores that there are when its crews are kept in several', async () => {
+    const second = `export const second = crew.with({ store: 'file:other' })`
+    await using folder = await project(`${own}\n${second}`)
+    const refused = await folder.reprise('runs')
+    assert.equal(refused.code, 2)
+    assert.match(
+      refused.stderr,
+      /^error: the crews of crew\.ts are kept in sqlite:elsewhere\/own\.db and in file:other; /,
+    )
+    assert.match((await folder.reprise('runs', '--store', 'file:other')).stderr, /^no runs/)
+  })
+
+  test('that exports no crew, or is not there, leaves the store to the environment and the default', async () => {
+    await using folder = await project(`${imports}\nexport const store = 'memory:'`)
+    assert.match((await folder.reprise('runs')).stderr, /^no runs; start one with/)
+    await folder.write('package.json', '{ "type": "module", "reprise": { "crew": "gone.ts" } }')
+    assert.match((await folder.reprise('runs')).stderr, /^no runs; start one with/)
+  })
+})
