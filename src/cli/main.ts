@@ -3,8 +3,9 @@
 // loaded.
 try {
   await import('../node-version.ts')
-} catch (error) {
-  process.stderr.write(`error: ${(error as Error).message}\n`)
+} catch {
+  const { tooOld } = await import('./too-old.ts')
+  process.stderr.write(`error: ${tooOld(process.argv.slice(2))}\n`)
   process.exit(1)
 }
 const [, , first, ...rest] = process.argv

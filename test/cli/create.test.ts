@@ -4,6 +4,7 @@ import { chmod, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/pro
 import { delimiter, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { askProject } from '../../src/cli/create/ask-project.ts'
+import { packageSource, type PackageSource } from '../../src/cli/create/package-source.ts'
 import { checkModelName } from '../../src/cli/create/project-files.ts'
 import { checkName } from '../../src/cli/create/project-name.ts'
 import { writeProject } from '../../src/cli/create/write-project.ts'
@@ -124,6 +125,27 @@ describe('reprise create', { concurrency: 4 }, () => {
     for (const file of await filesIn(project)) {
       assert.doesNotMatch(await readFile(join(project, file), 'utf8'), /my-crew/, file)
     }
+  })
+
+  test('what was installed from a tarball, a repository or an address is what the project depends on', async () => {
+    await using folder = await temporaryFolder()
+    const modules = join(folder.path, 'app/node_modules')
+    const root = join(modules, 'reprise')
+    await mkdir(root, { recursive: true })
+    await writeFile(join(folder.path, 'reprise-1.2.3.tgz'), '')
+    const from = async (resolved: string | undefined): Promise<PackageSource> => {
+      const packages = { 'node_modules/reprise': { version: '1.2.3', ...(resolved ? { resolved } : {}) } }
+      await writeFile(join(modules, '.package-lock.json'), JSON.stringify({ packages }))
+      return packageSource(root, '1.2.3', join(folder.path, 'projects/mine'))
+    }
+    assert.deepEqual(packageSource(root, '1.2.3', 'mine'), { spec: '^1.2.3', folder: root })
+    assert.deepEqual(await from('file:../reprise-1.2.3.tgz'), { spec: 'file:../../reprise-1.2.3.tgz' })
+    assert.deepEqual(await from('file:../gone.tgz'), { spec: '^1.2.3', folder: root })
+    assert.deepEqual(await from('git+ssh://host/reprise.git#abc'), { spec: 'git+ssh://host/reprise.git#abc' })
+    assert.deepEqual(await from('https://host/files/reprise.tgz'), { spec: 'https://host/files/reprise.tgz' })
+    assert.deepEqual(await from('https://host/npm/reprise/-/reprise-1.2.3.tgz'), { spec: '^1.2.3' })
+    assert.deepEqual(await from(undefined), { spec: '^1.2.3', folder: root })
+    assert.deepEqual(packageSource(join(folder.path, 'checkout'), '1.2.3', 'mine'), { spec: '^1.2.3' })
   })
 
   test('a model of another provider brings its package, its key, or neither', async () => {

@@ -208,12 +208,15 @@ describe('reprise run', { concurrency: 4 }, () => {
     }
   })
 
-  test('tells an older Node.js in one sentence what it needs', async () => {
+  test('tells an older Node.js in one sentence what it needs, and the command that has it', async () => {
     await using folder = await project(claims)
     const older = `data:text/javascript,delete Promise.try; Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.1.0'}})`
-    const ended = await folder.start(['--version'], {}, ['--import', older]).ended()
+    const ended = await folder.start(['show', 'my run'], {}, ['--import', older]).ended()
     assert.equal(ended.code, 1)
-    assert.match(ended.stderr, /^error: reprise needs Node\.js [^\n]+\n$/)
+    assert.match(
+      ended.stderr,
+      /^error: reprise needs Node\.js >=[\d.]+, and this is 20\.1\.0; [^\n]+: npx -y -p node@24 reprise show 'my run'\n$/,
+    )
   })
 })
 

@@ -1,6 +1,6 @@
 // A project that the installed command has made, with the tarball installed in it: what its README says can be done with it.
 import assert from 'node:assert/strict'
-import { readFile, symlink, writeFile } from 'node:fs/promises'
+import { readFile, realpath, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openCreatedModel } from '../cli/created-model.ts'
@@ -70,14 +70,21 @@ let made: Promise<string> | undefined
 /** A project in TypeScript, made and installed once. */
 function demoIn({ app, tarball }: InstalledPackage): Promise<string> {
   made ??= createIn(app, 'demo').then(async (project) => {
+    const { dependencies } = await manifestOf(project)
+    const [, path = ''] = /^file:(.+)$/.exec(dependencies['reprise'] ?? '') ?? []
+    assert.equal(await realpath(join(project, path)), await realpath(tarball), 'it depends on what is installed')
     await install(project, tarball)
     return project
   })
   return made
 }
 
-async function manifestOf(project: string): Promise<{ readonly dependencies: object }> {
-  return JSON.parse(await readFile(join(project, 'package.json'), 'utf8')) as { readonly dependencies: object }
+interface Manifest {
+  readonly dependencies: { readonly [name: string]: string }
+}
+
+async function manifestOf(project: string): Promise<Manifest> {
+  return JSON.parse(await readFile(join(project, 'package.json'), 'utf8')) as Manifest
 }
 
 async function createIn(app: string, name: string, ...options: string[]): Promise<string> {

@@ -3,11 +3,12 @@ import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { parseModel } from '../../models/resolve/resolve-model.ts'
 import { askProject, checkNewName } from './ask-project.ts'
-import { checkModelName, projectFiles, variablesToSet, type ProjectOptions } from './project-files.ts'
+import { checkModelName, projectFiles, sourceFor, variablesToSet, type ProjectOptions } from './project-files.ts'
 import { defaultName } from './project-name.ts'
 import { writeProject } from './write-project.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Invocation } from '../invocation.ts'
+import { shellWord } from '../shell-word.ts'
 import { canAsk, thePerson } from '../terminal/ask-line.ts'
 import type { Channel } from '../terminal/terminal.ts'
 
@@ -64,11 +65,16 @@ function install(folder: string, err: Channel): boolean {
   return false
 }
 
+function installNote(project: string): string {
+  const { spec, folder } = sourceFor(project)
+  return folder === undefined ? '' : `if npm has no reprise@${spec} yet: npm install ${shellWord(folder)}`
+}
+
 function sayNext(err: Channel, { name, model }: ProjectOptions, installed: boolean): void {
   const toSet = variablesToSet(model)
   const lines: readonly (readonly [string, string])[] = [
     [`cd ${name}`, ''],
-    ...(installed ? [] : [['npm install', ''] as const]),
+    ...(installed ? [] : [['npm install', installNote(name)] as const]),
     ['npm run offline', 'without a model: the answers come from a script'],
     ['npm start', toSet.length === 0 ? `with ${model}` : `with ${toSet.join(' and ')} in .env`],
   ]

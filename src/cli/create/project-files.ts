@@ -5,6 +5,7 @@ import { join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseModel } from '../../models/resolve/resolve-model.ts'
 import { UsageError } from '../exit-codes.ts'
+import { packageSource, type PackageSource } from './package-source.ts'
 import { defaultName } from './project-name.ts'
 
 export interface ProjectOptions {
@@ -70,9 +71,17 @@ interface Manifest {
   readonly devDependencies: { readonly '@types/node': string; readonly typescript: string }
 }
 
+/** Of this package, for a project in this folder. */
+export function sourceFor(project: string): PackageSource {
+  return packageSource(fileURLToPath(new URL('../../..', import.meta.url)), ownManifest().version, project)
+}
+
+function ownManifest(): Manifest {
+  return JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as Manifest
+}
+
 function manifestOf({ name, model }: ProjectOptions): object {
-  const file = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')
-  const { version, engines, peerDependencies, devDependencies } = JSON.parse(file) as Manifest
+  const { engines, peerDependencies, devDependencies } = ownManifest()
   const provider = parseModel(model).provider.package
   return {
     name,
@@ -86,7 +95,7 @@ function manifestOf({ name, model }: ProjectOptions): object {
     },
     dependencies: {
       ...(provider === undefined ? {} : { [provider]: peerDependencies[provider] }),
-      reprise: `^${version}`,
+      reprise: sourceFor(name).spec,
       zod: peerDependencies['zod'],
     },
     devDependencies: {

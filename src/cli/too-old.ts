@@ -1,0 +1,11 @@
+// What an older Node is told by the command: what it needs, and the same command under a Node that has it.
+import { readFileSync } from 'node:fs'
+import { shellWord } from './shell-word.ts'
+
+/** `words`: what was typed after `reprise`. */
+export function tooOld(words: readonly string[]): string {
+  const file = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  const { engines } = JSON.parse(file) as { readonly engines: { readonly node: string } }
+  const command = ['npx -y -p node@24 reprise', ...words.map(shellWord)].join(' ')
+  return `reprise needs Node.js ${engines.node}, and this is ${process.versions.node}; install a newer one, or run: ${command}`
+}
