@@ -5,8 +5,8 @@ import { imports, project, type Ended, type Project } from './support.ts'
 
 /** Renames the window, turns to red, clears the screen with one character, turns the direction of the text, goes back. */
 const evil = '\u001b]0;owned\u0007\u001b[31m\u009b2J\u202e\u0008\r'
-/** As far as ids and names take it. */
-const id = 'run\u009b2J\u202e'
+/** An id takes none of it. */
+const id = 'run-2'
 
 /** Its texts, its inputs, its model, its tools, their errors and its questions are all full of it. */
 const crew = `${imports}
