@@ -157,6 +157,8 @@ export interface EntryBodies {
     readonly model?: string
     /** It was the attempt's last turn, in which the model had no tools. */
     readonly last?: true
+    /** The provider is not done: asked again with what it has said so far, it continues. */
+    readonly paused?: true
   }
   'model.failed': { readonly startedAt: string; readonly tries: readonly FailedTry[]; readonly error: Failure }
   'tool.called': {

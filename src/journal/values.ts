@@ -41,6 +41,53 @@ export type ReplyPart =
   | { readonly type: 'text'; readonly text: string; readonly opaque?: Json }
   | { readonly type: 'reasoning'; readonly text: string; readonly opaque?: Json }
   | ToolRequest
+  | ProviderCall
+  | ProviderResult
+  | Source
+  | MadeFile
+  /** What only its provider knows, such as the mark that it shortened the conversation itself. */
+  | { readonly type: 'custom'; readonly kind: string; readonly opaque?: Json }
+
+/** A call that the provider made itself while it produced the reply: nothing is left to do about it. */
+export interface ProviderCall {
+  readonly type: 'provider-call'
+  readonly id: string
+  readonly tool: string
+  readonly input: Json
+  readonly opaque?: Json
+}
+
+/** What came of a provider's own call, in the same reply or in a later one. */
+export interface ProviderResult {
+  readonly type: 'provider-result'
+  readonly id: string
+  readonly tool: string
+  readonly result: Json
+  readonly failed?: true
+  readonly opaque?: Json
+}
+
+/** Something that an answer rests on. It is never sent back. */
+export interface Source {
+  readonly type: 'source'
+  readonly id: string
+  /** Of a page on the web. */
+  readonly url?: string
+  readonly title?: string
+  /** Of a document. */
+  readonly mediaType?: string
+  readonly filename?: string
+  readonly opaque?: Json
+}
+
+/** A file that a model made: its bytes, or where its provider keeps it. */
+export type MadeFile = {
+  readonly type: 'file'
+  readonly mediaType: string
+  /** It is part of the model's thoughts. */
+  readonly thought?: true
+  readonly opaque?: Json
+} & ({ readonly base64: string } | { readonly url: string })
 
 /** A tool call that a model asks for. `invalid` says why it cannot be made: an unknown tool, input that isn't JSON. */
 export interface ToolRequest {
@@ -53,16 +100,45 @@ export interface ToolRequest {
   readonly opaque?: Json
 }
 
-/** How a tool call ended. `unreadable`: it happened, and its result isn't JSON at the place named. */
+/**
+ * How a tool call ended. `unreadable`: it happened, and its result isn't JSON at the place named. `sent` is what models
+ * are sent instead of the result.
+ */
 export type ToolOutcome =
-  | { readonly result: Json }
+  | { readonly result: Json; readonly sent?: SentResult }
   | { readonly error: string }
   | { readonly denied: string }
-  | { readonly unreadable: string }
+  | { readonly unreadable: string; readonly sent?: SentResult }
+
+/** A text or JSON, as a result or as an error; or several parts, such as a text and a picture. */
+export type SentResult =
+  | { readonly type: 'value' | 'error'; readonly value: Json; readonly opaque?: Json }
+  | { readonly type: 'denied'; readonly reason?: string; readonly opaque?: Json }
+  | { readonly type: 'parts'; readonly parts: readonly SentPart[] }
+
+export type SentPart =
+  | { readonly type: 'text'; readonly text: string; readonly opaque?: Json }
+  | SentFile
+  | { readonly type: 'custom'; readonly opaque?: Json }
+
+/** Its bytes, an address, what a provider calls a file that was uploaded to it, or a text. */
+export type SentFile = {
+  readonly type: 'file'
+  readonly mediaType: string
+  readonly name?: string
+  readonly opaque?: Json
+} & (
+  | { readonly base64: string }
+  | { readonly url: string }
+  | { readonly reference: { readonly [provider: string]: string } }
+  | { readonly text: string }
+)
 
 export interface FailedTry {
   readonly at: string
   readonly error: string
+  /** What it took, where its provider had said so by then. */
+  readonly usage?: Usage
 }
 
 /** A file that a run was given. Its bytes are stored once per run under their hash. */
@@ -111,6 +187,27 @@ export interface ToolDefinition {
   readonly name: string
   readonly description: string
   readonly schema: Json
+  /** A tool that its provider defines: the model knows it by this, and not by description and schema. */
+  readonly provider?: ProviderTool
+  /** What the AI SDK passes on to providers besides. */
+  readonly options?: ToolSendOptions
+}
+
+export interface ProviderTool {
+  /** `openai.web_search` */
+  readonly id: string
+  /** How it is set up, without credentials. */
+  readonly args: { readonly [name: string]: Json }
+  /** The provider makes the calls itself, within a reply. */
+  readonly executed?: true
+  /** The result of such a call may come in a later reply. */
+  readonly deferred?: true
+}
+
+export interface ToolSendOptions {
+  readonly strict?: boolean
+  readonly inputExamples?: Json
+  readonly providerOptions?: Json
 }
 
 export interface Failure {
@@ -128,7 +225,7 @@ export interface OnceCall {
   readonly occurrence: number
   readonly input: Json
   readonly calledAt: string
-  readonly outcome: { readonly result: Json } | { readonly error: string } | 'unknown'
+  readonly outcome: { readonly result: Json; readonly sent?: SentResult } | { readonly error: string } | 'unknown'
   /** It was not called: a person gave the result. */
   readonly given?: true
   /** The idempotency key that the tool was given. */

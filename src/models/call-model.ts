@@ -2,13 +2,23 @@
 // recorded, the clock is a parameter, and a server that asks for a long wait can be distinguished from one that is
 // briefly busy.
 import { setTimeout as wait } from 'node:timers/promises'
+import { defined } from '../defined.ts'
 import type { FailedTry, ChatMessage, ReplyPart, ToolDefinition, Usage } from '../journal/entries.ts'
 import type { Files } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
-import { describe, failure, isAgainstStreaming, isTemporary } from './model-failure.ts'
+import {
+  describe,
+  failure,
+  isAgainstImages,
+  isAgainstStreaming,
+  isTemporary,
+  lostBy,
+  neverBegan,
+} from './model-failure.ts'
 import { resolveModel, type LanguageModel } from './resolve/resolve-model.ts'
 import { backoff, longestWait, retryAfter } from './retry-after.ts'
 import type { Hear } from './streamed-reply.ts'
+import { imagesFor, showsImages } from './tool-output.ts'
 import { tryOnce } from './try-once.ts'
 
 export interface ModelRequest {
@@ -69,6 +79,8 @@ export interface ModelReply {
   readonly tries: readonly FailedTry[]
   /** The model as its provider named it, where that differs from the one asked for. */
   readonly model?: string
+  /** The provider is not done: asked again with what it has said so far, it continues. */
+  readonly paused?: true
 }
 
 const defaultTimeoutMs = 10 * 60 * 1000
@@ -85,24 +97,41 @@ export async function callModel(request: ModelRequest): Promise<ModelReply> {
   const startedAt = iso(now())
   const tries: FailedTry[] = []
   const timeoutMs = request.timeoutMs ?? timeoutOf(request.settings) ?? defaultTimeoutMs
-  // how many tries were lost only because they were streamed: one at most, since the next ones are not
+  // tries that were lost to how they were made: they are made again at once in another way, and not counted
   let lost = 0
+  let streams = true
   let streamed = false
   const hearing = (): Hear | undefined => {
-    streamed = lost === 0 && typeof model.model.doStream === 'function' && (listener?.listening() ?? false)
+    streamed = streams && typeof model.model.doStream === 'function' && (listener?.listening() ?? false)
     return streamed ? (kind, text) => listener?.said(kind, text) : undefined
   }
+  let images = imagesFor(model.model.provider)
   for (;;) {
     streamed = false
     try {
-      return { ...(await tryOnce(request, model, timeoutMs, hearing)), startedAt, tries }
+      return { ...(await tryOnce(request, model, timeoutMs, { hearing, images })), startedAt, tries }
     } catch (error) {
       listener?.reset()
       signal?.throwIfAborted()
-      tries.push({ at: iso(now()), error: describe(error) })
-      // tried again at once and not counted: listening must not fail a call
+      // as if it had no doStream
+      if (streamed && neverBegan(error)) {
+        streams = false
+        continue
+      }
+      const { usage, unknown } = lostBy(error)
+      const cost = unknown ? '; the tokens of this try are not known, so they are not counted' : ''
+      tries.push({ at: iso(now()), error: `${describe(error)}${cost}`, ...defined({ usage }) })
+      // listening must not fail a call
       if (streamed && isAgainstStreaming(error)) {
-        lost = 1
+        streams = false
+        lost += 1
+        continue
+      }
+      // nor must a tool that returns a picture to a model that cannot see
+      if (images !== 'none' && isAgainstImages(error) && showsImages(request.messages)) {
+        request.warn?.(`the model takes no images, so those in the results of tools were left out`)
+        images = 'none'
+        lost += 1
         continue
       }
       const asked = retryAfter(error, now())

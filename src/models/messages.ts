@@ -1,119 +1,126 @@
-// Converts between the journal's own messages and those of the AI SDK. What a provider needs to continue comes in as
-// its metadata, is kept as `opaque`, and goes back as its options, so that a request can be made from a journal alone.
-import type { ContentPart, ModelMessage, ToolSet } from 'ai'
-import type { ChatMessage, ReplyPart, ToolOutcome, ToolRequest } from '../journal/entries.ts'
+// Makes the AI SDK's messages from the journal's own. What a provider needs to continue came in as its metadata, was
+// kept as `opaque`, and goes back as its options, so that a request can be made from a journal alone.
+import type { ModelMessage } from 'ai'
+import { defined } from '../defined.ts'
+import type { ChatMessage, MadeFile, ReplyPart, Source, ToolDefinition } from '../journal/entries.ts'
 import { noFiles, type Files } from '../journal/files.ts'
-import { throughJson, type Json } from '../journal/json.ts'
-import { redact } from '../secrets/redact.ts'
-import { userContent } from './user-content.ts'
+import type { Json } from '../journal/json.ts'
+import { imagesIn, toOutput, type Images } from './tool-output.ts'
+import { userContent, type UserContent } from './user-content.ts'
 
 type AssistantPart = Exclude<Extract<ModelMessage, { role: 'assistant' }>['content'], string>[number]
 type ToolPart = Extract<Extract<ModelMessage, { role: 'tool' }>['content'][number], { type: 'tool-result' }>
 type ProviderOptions = NonNullable<ModelMessage['providerOptions']>
 
-/** Messages and parts without content are left out, since providers refuse them. */
-export function toModelMessages(messages: readonly ChatMessage[], files: Files = noFiles): ModelMessage[] {
-  return messages.map((message) => toModelMessage(message, files)).filter((message) => message.content.length > 0)
+export interface Wire {
+  readonly files?: Files | undefined
+  readonly tools?: readonly ToolDefinition[]
+  /** How images in the results of tools are sent. */
+  readonly images?: Images
 }
 
-function toModelMessage(message: ChatMessage, files: Files): ModelMessage {
-  if (message.role === 'user') return { role: 'user', content: userContent(message.text, message.files ?? [], files) }
-  if (message.role === 'assistant') {
-    return { role: 'assistant', content: message.parts.filter(saysSomething).map(toAssistantPart) }
-  }
+/** Messages and parts without content are left out, since providers refuse them. */
+export function toModelMessages(messages: readonly ChatMessage[], wire: Wire = {}): ModelMessage[] {
+  const calls = new Map<string, Json | undefined>()
+  const made = messages.flatMap((message): ModelMessage[] => {
+    if (message.role !== 'assistant') return toOthers(message, wire, calls)
+    for (const part of message.parts) if (part.type === 'call') calls.set(part.id, part.opaque)
+    const content = message.parts.filter(isSentBack).map((part) => toAssistantPart(part, wire.tools ?? []))
+    return [{ role: 'assistant', content }]
+  })
+  return withUsersMerged(made.filter((message) => message.content.length > 0))
+}
+
+type Others = Exclude<ChatMessage, { role: 'assistant' }>
+
+function toOthers(message: Others, { files = noFiles, images = 'inside' }: Wire, calls: Calls): ModelMessage[] {
+  if (message.role === 'user') return [{ role: 'user', content: userContent(message.text, message.files ?? [], files) }]
   const content = message.results.map(({ id, tool, outcome }): ToolPart => ({
     type: 'tool-result',
     toolCallId: id,
     toolName: tool,
-    output: toOutput(outcome),
+    output: toOutput(outcome, images),
+    // some providers find there which kind of call this is the result of
+    ...optionsOf(calls.get(id)),
   }))
-  return { role: 'tool', content }
+  const apart = images === 'apart' ? imagesIn(message.results) : []
+  return [{ role: 'tool', content }, ...(apart.length === 0 ? [] : [{ role: 'user' as const, content: apart }])]
+}
+type Calls = ReadonlyMap<string, Json | undefined>
+
+/** Some servers refuse two messages of the user in a row. */
+function withUsersMerged(messages: readonly ModelMessage[]): ModelMessage[] {
+  const merged: ModelMessage[] = []
+  for (const message of messages) {
+    const last = merged.at(-1)
+    if (last?.role !== 'user' || message.role !== 'user') merged.push(message)
+    else merged[merged.length - 1] = { role: 'user', content: [...partsOf(last.content), ...partsOf(message.content)] }
+  }
+  return merged
 }
 
-function saysSomething(part: ReplyPart): boolean {
-  if (part.type === 'call' || part.text !== '') return true
+function partsOf(content: UserContent): Exclude<UserContent, string> {
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : content
+}
+
+/** Sources are for people: no provider wants them back. */
+function isSentBack(part: ReplyPart): part is Exclude<ReplyPart, Source> {
+  return part.type !== 'source' && saysSomething(part)
+}
+
+export function saysSomething(part: ReplyPart): boolean {
+  if ((part.type !== 'text' && part.type !== 'reasoning') || part.text !== '') return true
   if (part.opaque === undefined) return false
   // Reasoning without text is its encrypted form. An empty text matters only to Gemini, which signs it.
   return part.type === 'reasoning' || /signature/i.test(JSON.stringify(part.opaque))
 }
 
-function toAssistantPart(part: ReplyPart): AssistantPart {
-  const options = part.opaque === undefined ? {} : { providerOptions: part.opaque as ProviderOptions }
-  if (part.type === 'call') {
-    // Providers accept only an object as input, so a call that wasn't JSON goes back empty; its answer quotes what it
-    // was.
-    const input = typeof part.input === 'object' && part.input !== null ? part.input : {}
-    return { type: 'tool-call', toolCallId: part.id, toolName: part.tool, input, ...options }
+function toAssistantPart(part: Exclude<ReplyPart, Source>, tools: readonly ToolDefinition[]): AssistantPart {
+  const options = optionsOf(part.opaque)
+  switch (part.type) {
+    case 'text':
+    case 'reasoning':
+      return { type: isCommentary(part.opaque) ? 'text' : part.type, text: part.text, ...options }
+    case 'call': {
+      const { id, tool, input } = part
+      const takesText = tools.find(({ name }) => name === tool)?.provider !== undefined && part.invalid === undefined
+      // Providers accept only an object as input, so a call that wasn't JSON goes back empty; its answer quotes what it
+      // was. Tools that a provider defines may take a text.
+      const kept = takesText || (typeof input === 'object' && input !== null) ? input : {}
+      return { type: 'tool-call', toolCallId: id, toolName: tool, input: kept, ...options }
+    }
+    case 'provider-call': {
+      const { id, tool, input } = part
+      return { type: 'tool-call', toolCallId: id, toolName: tool, input, providerExecuted: true, ...options }
+    }
+    case 'provider-result': {
+      const { id, tool, result, failed } = part
+      const value = result as Extract<ToolPart['output'], { type: 'json' }>['value']
+      const output = failed
+        ? { type: 'error-json' as const, value }
+        : typeof value === 'string'
+          ? { type: 'text' as const, value }
+          : { type: 'json' as const, value }
+      return { type: 'tool-result', toolCallId: id, toolName: tool, output, ...options }
+    }
+    case 'file':
+      return {
+        type: part.thought ? 'reasoning-file' : 'file',
+        mediaType: part.mediaType,
+        data: dataOf(part),
+        ...options,
+      }
+    case 'custom':
+      return { type: 'custom', kind: part.kind as `${string}.${string}`, ...options }
   }
-  return { type: isCommentary(part.opaque) ? 'text' : part.type, text: part.text, ...options }
 }
 
-function toOutput(outcome: ToolOutcome): ToolPart['output'] {
-  // Many providers have no mark for a failed or denied call, so the text itself has to say which it was.
-  if ('error' in outcome) return { type: 'error-text', value: `Error: ${outcome.error || 'the tool did not say why'}` }
-  if ('denied' in outcome) {
-    return { type: 'execution-denied', reason: `The call was denied by a person and not made: ${outcome.denied}` }
-  }
-  if ('unreadable' in outcome) {
-    const value = `The call was made, but its result could not be read: it holds something that is not JSON (${outcome.unreadable}).`
-    return { type: 'text', value }
-  }
-  const { result } = outcome
-  return typeof result === 'string' && result !== ''
-    ? { type: 'text', value: result }
-    : { type: 'json', value: result as Extract<ToolPart['output'], { type: 'json' }>['value'] }
+function dataOf(file: MadeFile): string | URL {
+  return 'base64' in file ? file.base64 : new URL(file.url)
 }
 
-/** What a model said, in order. Sources and files are left out: no provider wants them back. */
-export function toReplyParts(content: readonly ContentPart<ToolSet>[], tools: readonly string[]): ReplyPart[] {
-  const parts = content.flatMap((part): ReplyPart[] => {
-    if (part.type === 'tool-call') return part.providerExecuted === true ? [] : [toToolRequest(part, tools)]
-    if (part.type !== 'text' && part.type !== 'reasoning') return []
-    const opaque = opaqueOf(part.providerMetadata)
-    // OpenAI's models write remarks before the answer, as separate texts. They are thoughts here, or a structured
-    // answer would be remarks and JSON in one; toAssistantPart gives them back as what they were.
-    const said = { type: isCommentary(opaque.opaque) ? 'reasoning' : part.type, text: part.text, ...opaque } as const
-    return saysSomething(said) ? [said] : []
-  })
-  return parts.reduce<ReplyPart[]>(joined, [])
-}
-
-// A text that a server sends in several pieces is one text when it is streamed, so it is one here too.
-function joined(parts: ReplyPart[], part: ReplyPart): ReplyPart[] {
-  const last = parts.at(-1)
-  const goesOn =
-    last?.type === part.type && last.type !== 'call' && !last.opaque && part.type !== 'call' && !part.opaque
-  return goesOn ? [...parts.slice(0, -1), { ...last, text: last.text + part.text }] : [...parts, part]
-}
-
-function toToolRequest(
-  part: Extract<ContentPart<ToolSet>, { type: 'tool-call' }>,
-  tools: readonly string[],
-): ToolRequest {
-  const input = throughJson(part.input, 'input')
-  const request = {
-    type: 'call',
-    id: part.toolCallId,
-    tool: part.toolName,
-    input: input.ok ? input.value : null,
-    ...opaqueOf(part.providerMetadata),
-  } as const
-  return part.invalid === true ? { ...request, invalid: whyInvalid(part.toolName, request.input, tools) } : request
-}
-
-function whyInvalid(tool: string, input: Json, tools: readonly string[]): string {
-  if (!tools.includes(tool)) {
-    const known = tools.length === 0 ? 'There are no tools; answer without one.' : `The tools are: ${tools.join(', ')}.`
-    return `There is no tool called ${JSON.stringify(tool)}. ${known}`
-  }
-  const quoted = typeof input === 'string' ? `: ${redact(input).slice(0, 200)}` : ''
-  return `The input of this call to ${tool} is not valid JSON, so it was not made. Call it again with valid JSON. The input was${quoted || ' unreadable'}`
-}
-
-function opaqueOf(metadata: unknown): { readonly opaque?: Json } {
-  if (metadata === undefined || metadata === null) return {}
-  const json = throughJson(metadata, 'opaque')
-  return json.ok && JSON.stringify(json.value) !== '{}' ? { opaque: json.value } : {}
+function optionsOf(opaque: Json | undefined): { providerOptions?: ProviderOptions } {
+  return defined({ providerOptions: opaque as ProviderOptions | undefined })
 }
 
 /** Whether a text is a remark that an OpenAI model makes before its answer. */

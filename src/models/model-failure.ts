@@ -1,8 +1,9 @@
 // What went wrong with a model call, in words that help: the model, the HTTP status, what the server said (shortened,
 // without keys), and what to do. Errors of the AI SDK are read by their fields, since several copies of it can be
 // installed.
+import { defined } from '../defined.ts'
 import { messageOf, RepriseError } from '../errors.ts'
-import type { FailedTry } from '../journal/entries.ts'
+import type { FailedTry, Usage } from '../journal/entries.ts'
 import { redact } from '../secrets/redact.ts'
 import type { ResolvedModel } from './resolve/resolve-model.ts'
 
@@ -28,11 +29,52 @@ export function timeoutError(milliseconds: number): Error {
   return error
 }
 
+/** A try that failed only because it was streamed. */
+interface LostStream {
+  /** What it took, where that is known. */
+  readonly usage?: Usage | undefined
+  /** Some of the reply had come. */
+  readonly begun: boolean
+}
 const unfinishedName = 'UnfinishedStream'
+const brokenName = 'BrokenStream'
 
-export function unfinishedStream(): Error {
+export function unfinishedStream(usage?: Usage): Error {
+  const lost: LostStream = { usage, begun: true }
   const error = new Error('the stream ended before the reply did')
-  return Object.assign(error, { name: unfinishedName, statusCode: 200 })
+  return Object.assign(error, { name: unfinishedName, statusCode: 200, ...lost })
+}
+
+export function brokenStream(error: unknown, begun: boolean): Error {
+  const lost: LostStream = { begun }
+  return Object.assign(new Error(`the stream cannot be read: ${messageOf(error)}`), { name: brokenName, ...lost })
+}
+
+/** Whether a streamed try ended before anything of a stream was there: the model object cannot stream. */
+export function neverBegan(error: unknown): boolean {
+  return (error as Error).name === brokenName && !(error as Error & LostStream).begun
+}
+
+/** A stream that is not as the AI SDK defines streams. */
+export function offProtocol(what: string): Error {
+  return new TypeError(what)
+}
+
+/** Whether an error is about the connection, for model objects that give it as it is. */
+export function isConnectionLost(error: unknown): boolean {
+  for (let inner = error, depth = 0; inner instanceof Error && depth < 5; inner = inner.cause, depth++) {
+    const { code } = inner as NodeJS.ErrnoException
+    if (/^(E[A-Z]{3,}|UND_ERR_\w+)$/.test(String(code)) || ['AbortError', 'TimeoutError'].includes(inner.name))
+      return true
+    if (/^(fetch failed|terminated|network error|other side closed)$/i.test(inner.message)) return true
+  }
+  return false
+}
+
+/** What a failed try took, and, of one that was made only because somebody listened, that it isn't known. */
+export function lostBy(error: unknown): Pick<FailedTry, 'usage'> & { readonly unknown: boolean } {
+  const { usage, begun } = error as Partial<LostStream>
+  return { ...defined({ usage }), unknown: begun === true && usage === undefined }
 }
 
 interface ApiCallError extends Error {
@@ -76,17 +118,25 @@ function isUnreadable(error: unknown): boolean {
 
 /**
  * Whether a streamed try failed because it was streamed: the server (or the user's account there) cannot do it and says
- * so, or it doesn't mark the end of the stream, as some servers don't.
+ * so, it doesn't mark the end of the stream, as some servers don't, or the stream cannot be read.
  */
 export function isAgainstStreaming(error: unknown): boolean {
   const { name, statusCode = 0, responseBody = '' } = error as ApiCallError
-  if (name === unfinishedName) return true
+  if (name === unfinishedName || name === brokenName) return true
   return (
     statusCode >= 400 &&
     statusCode < 500 &&
     !isTemporary(error) &&
     /\bstream/i.test(`${messageOf(error)} ${responseBody}`)
   )
+}
+
+/** Whether the model takes no images, or not in the results of tools. */
+export function isAgainstImages(error: unknown): boolean {
+  const { statusCode = 0, responseBody = '', name } = error as ApiCallError
+  const refused = statusCode >= 400 && statusCode < 500 && !isTemporary(error) && ![401, 403, 404].includes(statusCode)
+  if (!refused && name !== 'AI_UnsupportedFunctionalityError') return false
+  return /\bimages?\b|image_url|\bvision\b|multi-?modal|modalit/i.test(`${messageOf(error)} ${responseBody}`)
 }
 
 /** One failed try in one line. */

@@ -12,6 +12,7 @@ export interface Conversation {
 
 type Prompt = Parameters<LanguageModelV4['doGenerate']>[0]['prompt']
 type Part = Exclude<Prompt[number]['content'], string>[number]
+type Result = Extract<Part, { type: 'tool-result' }>
 
 export function readConversation(prompt: Prompt): Conversation {
   const texts = prompt.map((message) => ({
@@ -48,9 +49,15 @@ function textOf(part: Part): string {
     case 'tool-result': {
       const { output } = part
       if (output.type === 'execution-denied') return output.reason ?? 'denied'
+      if (output.type === 'content') return output.value.map(contentText).join('\n')
       return typeof output.value === 'string' ? output.value : JSON.stringify(output.value)
     }
     default:
       return ''
   }
+}
+
+function contentText(part: Extract<Result['output'], { type: 'content' }>['value'][number]): string {
+  if (part.type === 'text') return part.text
+  return part.type === 'file' ? `<file ${part.filename ?? ''} ${part.mediaType}>` : ''
 }

@@ -2,8 +2,9 @@
 // that, from calls that aren't JSON to usage and failures, is then the same code for both, and so is what gets
 // recorded.
 import { defined } from '../defined.ts'
+import type { Usage } from '../journal/entries.ts'
 import { isCommentary } from './messages.ts'
-import { unfinishedStream } from './model-failure.ts'
+import { brokenStream, isConnectionLost, offProtocol, unfinishedStream } from './model-failure.ts'
 import type { LanguageModelV4 } from './resolve/resolve-model.ts'
 
 export type Hear = (kind: 'text' | 'reasoning', text: string) => void
@@ -13,6 +14,7 @@ type Streamed = Awaited<ReturnType<LanguageModelV4['doStream']>>
 type StreamPart = Streamed extends { stream: ReadableStream<infer Part> } ? Part : never
 type Finish = Extract<StreamPart, { type: 'finish' }>
 type Metadata = NonNullable<Finish['providerMetadata']>
+type Whole = Extract<Generated['content'][number], StreamPart>
 interface Spoken {
   readonly type: 'text' | 'reasoning'
   text: string
@@ -20,30 +22,54 @@ interface Spoken {
 }
 
 /**
- * Rejects with what broke the stream, also when it ends before the reply does. Listeners get nothing once the signal
- * has aborted.
+ * Rejects with what broke the stream, also when it ends before the reply does; with a broken stream (which says what
+ * was paid for it, if that is known) when the model cannot stream or does not keep to the protocol of streams.
+ * Listeners get nothing once the signal has aborted.
  */
 export async function streamedReply(
-  { stream, request, response }: Streamed,
+  doStream: () => PromiseLike<Streamed>,
   hear: Hear,
   signal: AbortSignal | undefined,
 ): Promise<Generated> {
-  const content: (Spoken | Extract<StreamPart, { type: 'tool-call' }>)[] = []
+  const reply = newReply(hear)
+  try {
+    const { stream, request, response } = await doStream()
+    reply.opened(request, response)
+    for await (const part of stream) {
+      signal?.throwIfAborted()
+      reply.add(part)
+    }
+  } catch (error) {
+    signal?.throwIfAborted()
+    // what comes after its end adds nothing to a reply
+    if (!reply.isWhole()) throw brokenBy(error, reply.hasBegun())
+  }
+  return reply.whole()
+}
+
+interface Reply {
+  opened(request: Streamed['request'], response: Streamed['response']): void
+  add(part: StreamPart): void
+  hasBegun(): boolean
+  isWhole(): boolean
+  whole(): Generated
+}
+
+function newReply(hear: Hear): Reply {
+  const content: (Spoken | Whole)[] = []
   const open = new Map<string, Spoken>()
   let warnings: Generated['warnings'] = []
-  let metadata: NonNullable<Generated['response']> = response?.headers ? { headers: response.headers } : {}
+  let asked: Streamed['request']
+  let metadata: NonNullable<Generated['response']> = {}
   let finish: Finish | undefined
+  let begun = false
 
-  const begin = (type: Spoken['type'], id: string): Spoken => {
-    const spoken: Spoken = { type, text: '' }
-    content.push(spoken)
-    open.set(`${type} ${id}`, spoken)
-    return spoken
+  const spokenBy = (part: { readonly type: `${Spoken['type']}-${string}`; readonly id: string }): Spoken => {
+    const spoken = open.get(`${kindOf(part.type)} ${part.id}`)
+    if (spoken) return spoken
+    throw offProtocol(`it has a ${part.type} of ${JSON.stringify(part.id)}, which was not started`)
   }
-  const spokenBy = (type: Spoken['type'], id: string): Spoken => open.get(`${type} ${id}`) ?? begin(type, id)
-
-  for await (const part of stream) {
-    signal?.throwIfAborted()
+  const add = (part: StreamPart): void => {
     switch (part.type) {
       case 'stream-start':
         warnings = part.warnings
@@ -54,13 +80,17 @@ export async function streamedReply(
         break
       }
       case 'text-start':
-      case 'reasoning-start':
+      case 'reasoning-start': {
         // an id may come again: then it is another part
-        learn(begin(kindOf(part.type), part.id), part.providerMetadata)
+        const spoken: Spoken = { type: kindOf(part.type), text: '' }
+        content.push(spoken)
+        open.set(`${spoken.type} ${part.id}`, spoken)
+        learn(spoken, part.providerMetadata)
         break
+      }
       case 'text-delta':
       case 'reasoning-delta': {
-        const spoken = spokenBy(kindOf(part.type), part.id)
+        const spoken = spokenBy(part)
         learn(spoken, part.providerMetadata)
         spoken.text += part.delta
         // remarks before the answer are recorded as thoughts, so listeners get them as such
@@ -69,31 +99,55 @@ export async function streamedReply(
       }
       case 'text-end':
       case 'reasoning-end':
-        learn(spokenBy(kindOf(part.type), part.id), part.providerMetadata)
+        learn(spokenBy(part), part.providerMetadata)
+        open.delete(`${kindOf(part.type)} ${part.id}`)
         break
       case 'tool-call':
+      case 'tool-result':
+      case 'tool-approval-request':
+      case 'source':
+      case 'file':
+      case 'reasoning-file':
         content.push(part)
+        break
+      case 'custom':
+        // that a message begins is said only in a stream
+        if (!part.kind.endsWith('.message_start')) content.push(part)
         break
       case 'finish':
         finish = part
         break
       case 'error':
-        throw brokenBy(part.error)
+        throw new ErrorPart('', { cause: part.error })
       default:
-        // partial inputs of calls, sources, files: none of them is recorded
+        // partial inputs of calls
         break
     }
   }
-  if (finish === undefined || isCut(finish.finishReason)) throw unfinishedStream()
-  shareWithinItems(content)
-  const { finishReason, usage, providerMetadata } = finish
   return {
-    content,
-    finishReason,
-    usage,
-    warnings,
-    response: metadata,
-    ...defined({ request, providerMetadata }),
+    opened(request, response) {
+      asked = request
+      if (response?.headers) metadata = { headers: response.headers }
+    },
+    add(part) {
+      add(part)
+      begun ||= part.type !== 'stream-start'
+    },
+    hasBegun: () => begun,
+    isWhole: () => finish !== undefined,
+    whole() {
+      if (finish === undefined || isCut(finish.finishReason)) throw unfinishedStream(finish && usageOf(finish.usage))
+      shareWithinItems(content)
+      const { finishReason, usage, providerMetadata } = finish
+      return {
+        content,
+        finishReason,
+        usage,
+        warnings,
+        response: metadata,
+        ...defined({ request: asked, providerMetadata }),
+      }
+    },
   }
 }
 
@@ -127,14 +181,33 @@ function isCut({ unified, raw }: Finish['finishReason']): boolean {
   return unified === 'interrupted' || (raw === undefined && ['other', 'unknown', 'error'].includes(unified))
 }
 
+/** What a part of the stream said. */
+class ErrorPart extends Error {}
+
 /**
- * An error in the middle of a reply has no HTTP status: unless it says otherwise, the same request may succeed next
- * time.
+ * What a try failed with. An error that the server sent in the middle of a reply has no HTTP status: unless it says
+ * otherwise, the same request may succeed next time. So it is with a connection that was lost. Anything else that has
+ * no status did not come from the server: the model object cannot stream, or cannot read the stream.
  */
-function brokenBy(error: unknown): Error {
+function brokenBy(thrown: unknown, begun: boolean): unknown {
+  const error = thrown instanceof ErrorPart ? thrown.cause : thrown
   const { statusCode, isRetryable } = (error ?? {}) as { readonly statusCode?: number; readonly isRetryable?: boolean }
   if (error instanceof Error && (statusCode !== undefined || isRetryable !== undefined)) return error
   const { message = JSON.stringify(error) } = (error ?? {}) as { readonly message?: string }
   if (/without a finish reason/i.test(message)) return unfinishedStream()
+  const wasSent = thrown instanceof ErrorPart && !isOfCode(error)
+  if (!wasSent && !isConnectionLost(error)) return brokenStream(error, begun)
   return Object.assign(new Error(message), { statusCode: statusCode ?? 200, isRetryable: isRetryable ?? true })
+}
+
+/** Errors that the AI SDK and JavaScript make, and no server sends. */
+function isOfCode(error: unknown): boolean {
+  return error instanceof Error && /^AI_|^(Type|Syntax|Range|Reference)Error$/.test(error.name)
+}
+
+function usageOf({ inputTokens, outputTokens }: Finish['usage']): Usage | undefined {
+  const { total: input, cacheRead, cacheWrite } = inputTokens
+  const { total: output, reasoning } = outputTokens
+  if (input === undefined && output === undefined) return undefined
+  return { calls: 1, input: input ?? 0, output: output ?? 0, ...defined({ cacheRead, cacheWrite, reasoning }) }
 }

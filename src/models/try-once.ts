@@ -1,37 +1,47 @@
 // One request to one model: a single step of the AI SDK's generateText, with tools that it cannot execute and an output
 // that it does not parse. The engine decides what to do with the reply, after it was recorded.
-import type { LanguageModelMiddleware, LanguageModelUsage, Output, ToolSet } from 'ai'
-import type { Usage } from '../journal/entries.ts'
+import type { LanguageModelMiddleware, LanguageModelUsage, Output, Schema, ToolSet } from 'ai'
+import type { ToolDefinition, Usage } from '../journal/entries.ts'
 import { isNestedDeeper, nestingLimit, type Json } from '../journal/json.ts'
 import type { ModelReply, ModelRequest } from './call-model.ts'
 import { redact } from '../secrets/redact.ts'
-import { toModelMessages, toReplyParts } from './messages.ts'
+import { toModelMessages } from './messages.ts'
 import { timeoutError } from './model-failure.ts'
-import type { LanguageModelV4, ResolvedModel } from './resolve/resolve-model.ts'
+import { hasPending, isForSdk, toReplyParts, type Content } from './reply-parts.ts'
+import type { ResolvedModel } from './resolve/resolve-model.ts'
 import { modelSettings, providerOptions } from './resolve/settings.ts'
 import { streamedReply, type Hear } from './streamed-reply.ts'
+import type { Images } from './tool-output.ts'
 import { refuseFiles } from './user-content.ts'
 
-/** `hearing` is asked right before the request is sent: when it returns a listener, the reply is streamed. */
+export interface Trying {
+  /** Asked right before the request is sent: when it returns a listener, the reply is streamed. */
+  readonly hearing: () => Hear | undefined
+  readonly images: Images
+}
+
+/** MODEL_FAILED when the provider asks for an approval that only it would know what to do with. */
 export async function tryOnce(
   request: ModelRequest,
   resolved: ResolvedModel,
   timeoutMs: number,
-  hearing: () => Hear | undefined = () => undefined,
+  { hearing, images }: Trying,
 ): Promise<Omit<ModelReply, 'startedAt' | 'tries'>> {
   const { generateText, jsonSchema, wrapLanguageModel } = await import('ai')
-  const { instructions, messages, output, settings } = request
+  const { instructions, messages, output, settings, files } = request
   refuseFiles(resolved.model.provider, messages)
   // a model may ask for a tool named like a member that every object has
   const tools = Object.create(null) as ToolSet
-  for (const { name, description, schema } of request.tools) {
-    tools[name] = { description, inputSchema: jsonSchema(schema as Parameters<typeof jsonSchema>[0]) }
+  for (const tool of request.tools) {
+    tools[tool.name] = toSdkTool(tool, jsonSchema(tool.schema as Parameters<typeof jsonSchema>[0]))
   }
+  let content: readonly Content[] = []
+  const keep = (whole: readonly Content[]): void => void (content = whole)
   const result = await withDeadline(request.signal, timeoutMs, (abortSignal) =>
     generateText({
       ...modelSettings(settings),
-      model: wrapLanguageModel({ model: resolved.model, middleware: middleware(request, hearing) }),
-      messages: toModelMessages(messages, request.files),
+      model: wrapLanguageModel({ model: resolved.model, middleware: middleware(request, hearing, keep) }),
+      messages: toModelMessages(messages, { files, tools: request.tools, images }),
       providerOptions: providerOptions(resolved.model.provider, settings, output),
       maxRetries: 0,
       abortSignal,
@@ -41,16 +51,22 @@ export async function tryOnce(
       ...(output !== undefined && { output: unparsed(output) }),
     }),
   )
-  const { content, usage, finishReason, response } = result.finalStep
+  const { toolCalls, usage, finishReason, rawFinishReason, response } = result.finalStep
+  const names = request.tools.map((tool) => tool.name)
+  const parts = toReplyParts(content, toolCalls, names)
   return {
-    parts: toReplyParts(
-      content,
-      request.tools.map((tool) => tool.name),
-    ),
+    parts,
     usage: toUsage(usage),
     finish: finishReason,
+    ...((rawFinishReason === 'pause_turn' || hasPending(parts, request.tools)) && { paused: true }),
     ...(response.modelId !== resolved.model.modelId && { model: redact(response.modelId) }),
   }
+}
+
+function toSdkTool({ description, provider, options }: ToolDefinition, inputSchema: Schema): ToolSet[string] {
+  if (!provider) return { description, inputSchema, ...options } as ToolSet[string]
+  const { id, args, executed } = provider
+  return { type: 'provider', id, args, isProviderExecuted: executed ?? false, inputSchema } as ToolSet[string]
 }
 
 /** Settles as soon as the signal aborts or the time is up, even when the model object ignores both. */
@@ -78,13 +94,17 @@ async function withDeadline<T>(
   }
 }
 
-// Five things are done around the model itself. When somebody listens, the reply is streamed, and put together again
+// Six things are done around the model itself. When somebody listens, the reply is streamed, and put together again
 // right here. Warnings are removed from the result, or the SDK prints them: its only switch is global and would silence
 // the user's own calls too. `none` is set here, since the SDK throws the whole reply away when a model calls a tool
 // anyway. Ids are made unique, since the SDK finds the input of a call by its id, while some servers give every call
-// the same one. And what is nested too deeply for a journal is removed, since the SDK runs out of stack on it and the
-// reply, which was paid for, would be lost.
-function middleware({ toolChoice, warn }: ModelRequest, hearing: () => Hear | undefined): LanguageModelMiddleware {
+// the same one. What is nested too deeply for a journal is removed, since the SDK runs out of stack on it and the
+// reply, which was paid for, would be lost. And the SDK gets only those parts of the reply that it has to parse.
+function middleware(
+  { toolChoice, warn }: ModelRequest,
+  hearing: () => Hear | undefined,
+  keep: (content: readonly Content[]) => void,
+): LanguageModelMiddleware {
   return {
     specificationVersion: 'v4',
     transformParams: ({ params }) =>
@@ -93,22 +113,32 @@ function middleware({ toolChoice, warn }: ModelRequest, hearing: () => Hear | un
       ),
     wrapGenerate: async ({ doGenerate, doStream, params }) => {
       const hear = hearing()
-      const result = hear ? await streamedReply(await doStream(), hear, params.abortSignal) : await doGenerate()
+      const result = hear ? await streamedReply(doStream, hear, params.abortSignal) : await doGenerate()
       for (const warning of result.warnings) warn?.(redact(wordsOf(warning)))
       const seen = new Set<string>()
       const content = result.content.map((part) => {
-        if (part.type !== 'tool-call') return withinLimit(part)
+        // the result of a provider's own call refers to its id
+        if (part.type !== 'tool-call' || part.providerExecuted === true) return withinLimit(part)
         let id = part.toolCallId || 'call'
         for (let count = 2; seen.has(id); count++) id = `${part.toolCallId || 'call'}-${count}`
         seen.add(id)
         return withinLimit({ ...part, toolCallId: id })
       })
-      return { ...result, content, warnings: [] }
+      refuseApproval(content)
+      keep(content)
+      return { ...result, content: content.filter(isForSdk), warnings: [] }
     },
   }
 }
 
-type Content = Awaited<ReturnType<LanguageModelV4['doGenerate']>>['content'][number]
+/** Nobody could be asked in time: the provider has forgotten a reply that isn't stored there by the next one. */
+function refuseApproval(content: readonly Content[]): void {
+  const request = content.find((part) => part.type === 'tool-approval-request')
+  if (!request) return
+  const call = content.find((part) => part.type === 'tool-call' && part.toolCallId === request.toolCallId)
+  const tool = call?.type === 'tool-call' ? call.toolName : request.toolCallId
+  throw new Error(`the provider wants its own call of ${tool} approved, which is not supported: set it up to need none`)
+}
 
 /**
  * An input that is nested too deeply becomes one that isn't JSON, which the model is told about; metadata that deep is
@@ -117,6 +147,9 @@ type Content = Awaited<ReturnType<LanguageModelV4['doGenerate']>>['content'][num
 function withinLimit(part: Content): Content {
   const { providerMetadata, ...rest } = part
   const kept = isNestedDeeper(providerMetadata, nestingLimit) ? (rest as Content) : part
+  if (kept.type === 'tool-result' && isNestedDeeper(kept.result, nestingLimit)) {
+    return { ...kept, result: `nested more than ${nestingLimit} levels deep` }
+  }
   if (kept.type !== 'tool-call' || !isTextNestedDeeper(kept.input)) return kept
   return { ...kept, input: `nested more than ${nestingLimit} levels deep: ${kept.input.slice(0, 80)}` }
 }

@@ -7,7 +7,7 @@ import { fileMark, type Files } from '../journal/files.ts'
 import { isTextType } from '../media-types.ts'
 import { findProvider } from './resolve/providers.ts'
 
-type UserContent = Extract<ModelMessage, { role: 'user' }>['content']
+export type UserContent = Extract<ModelMessage, { role: 'user' }>['content']
 
 /** BLOB_MISSING for a file whose bytes did not come with the request. */
 export function userContent(text: string, references: readonly StoredFile[], files: Files): UserContent {

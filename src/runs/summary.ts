@@ -114,6 +114,8 @@ async function upToNow(store: Store, { run, status, updatedAt }: RunRow, { usage
     for await (const { entry } of readEntries(store, run, seq)) {
       now.updatedAt = entry.at
       if (entry.type === 'model.replied') addTo(now.usage, entry.usage)
+      if (entry.type === 'model.replied' || entry.type === 'model.failed')
+        for (const { usage: lost } of entry.tries ?? []) if (lost) addTo(now.usage, lost)
     }
   })
   return now

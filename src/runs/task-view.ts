@@ -2,7 +2,7 @@
 import type { CrewDefinition, TaskDefinition } from '../engine/definition.ts'
 import { messagesOf } from '../engine/talk/conversation.ts'
 import { outputOf } from '../engine/run/so-far.ts'
-import type { ChatMessage, Failure, Usage } from '../journal/entries.ts'
+import type { ChatMessage, Failure, MadeFile, ReplyPart, Source, Usage } from '../journal/entries.ts'
 import { spentOn, type RunState, type TaskState } from '../journal/state/state.ts'
 import { taskViewStatus, type TaskViewStatus } from './status.ts'
 import type { Unit } from './unit.ts'
@@ -34,6 +34,10 @@ export interface TaskView<Output = unknown> {
   readonly output: Output | undefined
   /** What was said to make it, in whatever run that was; empty where no model was asked. */
   readonly messages: readonly ChatMessage[]
+  /** What the model's provider says that the output rests on, such as pages of a web search: each once. */
+  readonly sources: readonly Source[]
+  /** What the model made besides texts, such as pictures. */
+  readonly files: readonly MadeFile[]
   /** The file below the working folder that its output was written to in this run. */
   readonly outputFile: string | undefined
   /** The run that an inherited output was made in. */
@@ -69,6 +73,8 @@ export function isDone({ status }: TaskState): boolean {
 export async function taskView(unit: Unit, task: TaskState, code?: TaskDefinition): Promise<TaskView> {
   const { state, held, questions } = unit
   const { name, id, description, expectedOutput, output: stored } = task
+  const messages = messagesOf(state, task)
+  const parts = messages.flatMap((message) => (message.role === 'assistant' ? message.parts : []))
   return {
     name,
     id,
@@ -83,13 +89,21 @@ export async function taskView(unit: Unit, task: TaskState, code?: TaskDefinitio
     completedAt: stored?.completedAt,
     raw: stored?.raw ?? '',
     output: stored && (await outputOf(stored, code)),
-    messages: messagesOf(state, task),
+    messages,
+    sources: sourcesIn(parts),
+    files: parts.filter((part) => part.type === 'file').filter(({ thought }) => !thought),
     outputFile: stored && task.written?.of === task.seq ? task.written?.file : undefined,
     from: task.from?.run,
     stale: task.stale,
     error: task.error ?? (state.error?.task === name ? state.error : undefined),
     child: task.attempts.map((path) => state.attempts.get(path)?.child).at(-1),
   }
+}
+
+/** A page that is cited in several places is one source. */
+function sourcesIn(parts: readonly ReplyPart[]): Source[] {
+  const found = parts.filter((part) => part.type === 'source')
+  return [...new Map(found.map((source) => [source.url ?? source.filename ?? source.id, source])).values()]
 }
 
 function unknownTask({ name, id, description }: TaskDefinition): TaskState {

@@ -66,7 +66,8 @@ export interface AnswerSchema {
 }
 
 /** `what` names the schema in errors: `the output of task facts`. SCHEMA_INVALID when it gives no JSON Schema. */
-export function asAnswerSchema(schema: unknown, what: string): AnswerSchema {
+export function asAnswerSchema(given: unknown, what: string): AnswerSchema {
+  const schema = isLazy(given) ? given() : given
   if (isAiSchema(schema)) return fromAiSchema(schema, what)
   if (isStandardSchema(schema)) return fromStandardSchema(schema, what)
   throw invalid(what, `is ${kindOf(schema)}, not a schema`)
@@ -169,6 +170,11 @@ function isStandardSchema(value: unknown): value is StandardSchema {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false
   const standard = (value as { readonly '~standard'?: { readonly validate?: unknown } })['~standard']
   return typeof standard?.validate === 'function'
+}
+
+/** A schema that the AI SDK makes when it is first needed, such as those of its providers' tools. */
+function isLazy(value: unknown): value is () => unknown {
+  return typeof value === 'function' && !isStandardSchema(value)
 }
 
 function isAiSchema(value: unknown): value is AiSchema {

@@ -155,7 +155,7 @@ function streamOf(result: Generated): ReadableStream<StreamPart> {
 }
 
 async function scriptedError(error: NonNullable<ScriptEntry['error']>): Promise<Error> {
-  if (typeof error === 'string') return new Error(error)
+  if (typeof error === 'string') return forGood(error)
   const { APICallError } = await import('ai')
   return new APICallError({
     message: error.message ?? `scripted status ${error.status}`,
@@ -171,7 +171,7 @@ function noMatch(script: readonly ScriptEntry[], { asked, results }: Conversatio
     const narrowed = after === undefined ? '' : ` after ${String(after)}`
     return `  ${index}: ${typeof when === 'string' ? JSON.stringify(when) : String(when)}${narrowed}`
   })
-  return new Error(
+  return forGood(
     `no entry of the scripted model ${name} matches a conversation with ${results} tool results whose last message is\n` +
       `  ${JSON.stringify(asked.lastMessage.slice(0, 500))}\nThe script has\n${entries.join('\n')}\n` +
       `(an entry with calls and no after is skipped once its calls were made; repeat: true makes them again)`,
@@ -180,4 +180,9 @@ function noMatch(script: readonly ScriptEntry[], { asked, results }: Conversatio
 
 function callText(call: { readonly tool: string; readonly input: Json }): string {
   return `${call.tool}(${JSON.stringify(call.input)})`
+}
+
+/** As a provider's error: the same request would fail again, in one piece as well. */
+function forGood(message: string): Error {
+  return Object.assign(new Error(message), { isRetryable: false })
 }

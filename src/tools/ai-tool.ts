@@ -1,11 +1,29 @@
 // Plain AI SDK tools: told apart by their inputSchema, and run one call at a time.
+import { defined } from '../defined.ts'
+import { RepriseError } from '../errors.ts'
+import type { SentResult, ToolSendOptions } from '../journal/entries.ts'
+import { strictJson, type Json } from '../journal/json.ts'
+import { readSentResult } from './sent-result.ts'
 import type { ToolContext } from './tool.ts'
 
-/** The part of an AI SDK tool that Reprise uses; `tool()` and `dynamicTool()` of `ai` make it. */
+/**
+ * The part of an AI SDK tool that Reprise uses; `tool()` and `dynamicTool()` of `ai` make it, and the `tools` of
+ * providers.
+ */
 export interface AiTool {
+  readonly type?: unknown
   readonly description?: unknown
   readonly inputSchema: unknown
   readonly needsApproval?: unknown
+  readonly strict?: unknown
+  readonly inputExamples?: unknown
+  readonly providerOptions?: unknown
+  readonly id?: unknown
+  readonly args?: unknown
+  readonly isProviderExecuted?: unknown
+  readonly supportsDeferredResults?: unknown
+  // oxlint-disable-next-line typescript/no-explicit-any -- the SDK types it by the tool's own input, which a list cannot know
+  readonly toModelOutput?: (options: any) => unknown
   // oxlint-disable-next-line typescript/no-explicit-any -- the SDK types it by the tool's own input, which a list cannot know
   readonly execute?: (input: any, options: any) => unknown
 }
@@ -26,4 +44,40 @@ export async function runAiTool(aiTool: AiTool, input: unknown, context: ToolCon
   let last: unknown
   for await (const part of result as AsyncIterable<unknown>) last = part
   return last
+}
+
+/** What the model is to be sent instead of the result. Rejects with what `toModelOutput` throws. */
+export async function sentByAiTool(
+  { toModelOutput }: AiTool,
+  given: { readonly toolCallId: string; readonly input: unknown; readonly output: unknown },
+): Promise<SentResult | undefined> {
+  return toModelOutput ? readSentResult(await toModelOutput(given)) : undefined
+}
+
+/** The SDK gives a function the context of the call, which there is none of here. */
+export function descriptionOf({ description }: AiTool): string {
+  const made: unknown =
+    typeof description === 'function'
+      ? (description as (options: object) => unknown)({ context: undefined })
+      : description
+  return typeof made === 'string' ? made : ''
+}
+
+/** What its provider is told about the tool besides. CREW_INVALID for what cannot be kept in a journal. */
+export function sendOptionsOf(
+  { strict, inputExamples, providerOptions }: AiTool,
+  what: string,
+): ToolSendOptions | undefined {
+  const given = defined({ strict, inputExamples, providerOptions })
+  if (Object.keys(given).length === 0) return undefined
+  const json = strictJson(given, 'options')
+  if (json.ok) return json.value as { readonly [name: string]: Json }
+  throw new RepriseError('CREW_INVALID', `${what} has ${json.found} at ${json.path}, which JSON does not carry`)
+}
+
+/** The SDK gives such a function the messages too, which are none of a tool's business here. */
+export function aiApproval(needsApproval: unknown): unknown {
+  if (typeof needsApproval !== 'function') return needsApproval
+  return (input: unknown) =>
+    (needsApproval as (input: unknown, options: object) => unknown)(input, { toolCallId: '', messages: [] })
 }

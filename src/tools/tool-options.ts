@@ -52,7 +52,7 @@ export const inputCheck: Check<AnswerSchema> = {
   },
 }
 
-const approvalCheck: Check<never> = check(
+export const approvalCheck: Check<boolean> = check(
   'true or false, or a function of the input',
   (value) => typeof value === 'boolean' || typeof value === 'function',
 )

@@ -1,13 +1,16 @@
 // What a tool is to the engine: a name, a schema, an effect and a function. The effect says what calling it again
 // means, and so what may be done about a call whose outcome was not recorded.
 import { wrong } from '../checks.ts'
+import { defined } from '../defined.ts'
 import { messageOf, RepriseError } from '../errors.ts'
+import type { ProviderTool, SentResult, ToolSendOptions } from '../journal/entries.ts'
 import type { Json } from '../journal/json.ts'
 import { readOptions } from '../option-table.ts'
 import { describe, isRecord } from '../options.ts'
-import type { AnswerSchema, InferOutput, SchemaInput } from '../schema/answer-schema.ts'
-import { isAiTool, runAiTool, type AiTool } from './ai-tool.ts'
-import { inputCheck, labelTable, toolTable, type ToolOptions } from './tool-options.ts'
+import { asAnswerSchema, type AnswerSchema, type InferOutput, type SchemaInput } from '../schema/answer-schema.ts'
+import { aiApproval, descriptionOf, isAiTool, runAiTool, sendOptionsOf, sentByAiTool, type AiTool } from './ai-tool.ts'
+import { providerToolOf } from './provider-tool.ts'
+import { approvalCheck, inputCheck, labelTable, toolTable, type ToolOptions } from './tool-options.ts'
 
 /**
  * - `read`: calling it again is harmless; a call that a crash cut off is simply made again.
@@ -50,8 +53,16 @@ export interface Tool<Input = never, Result = unknown> {
   readonly settles: boolean
   /** Whether a person must approve its calls: all of them, or those that `approval` picks. */
   readonly asks?: 'always' | 'sometimes' | undefined
+  /** A tool that its provider defines, and may execute itself. */
+  readonly provider?: ProviderTool | undefined
+  /** How that is set up, with the credentials that `provider` has not. */
+  readonly args?: unknown
+  /** What the provider is told about it besides. */
+  readonly options?: ToolSendOptions | undefined
   approval(input: Input): boolean | Promise<boolean>
   run(input: Input, context: ToolContext): Result
+  /** What models are sent instead of a result, if anything. It is asked once for each result. */
+  sent?(result: unknown, input: Input, idempotencyKey: string): Promise<SentResult | undefined>
   key(input: Input): string | undefined
   settle(idempotencyKey: string, input: Input): Settlement | undefined | Promise<Settlement | undefined>
 }
@@ -78,8 +89,7 @@ export function tool(first: ToolOptions<SchemaInput, unknown> | AiTool, label?: 
     ...options,
     schema,
     settles: settle !== undefined,
-    approval: approvalOf(options.name, approval),
-    asks: typeof approval === 'function' ? 'sometimes' : approval ? 'always' : undefined,
+    ...approves(options.name, approval),
     key: (input) => key?.(input),
     settle: (idempotencyKey, input) => settle?.(idempotencyKey, input),
   }
@@ -107,25 +117,58 @@ function labelled(aiTool: AiTool, label: ToolLabel | undefined): Tool {
   const options = readOptions(labelTable, label)
   checkCache(options)
   const what = `tool ${options.name}`
+  const provider = providerToolOf(aiTool, what)
+  if (provider?.executed) return executedByProvider(options, provider, aiTool.args)
   if (typeof aiTool.execute !== 'function') {
     throw new RepriseError(
       'CREW_INVALID',
       `${what} has no execute function, so Reprise cannot run it; give one or use tool({ run })`,
     )
   }
-  if (aiTool.needsApproval !== undefined && aiTool.needsApproval !== false) {
-    throw new RepriseError(
-      'CREW_INVALID',
-      `${what} needs approval, which this version of Reprise cannot ask for; leave needsApproval out`,
-    )
-  }
+  const { needsApproval, inputSchema } = aiTool
+  if (needsApproval !== undefined) approvalCheck.read(`needsApproval of ${what}`, needsApproval)
   return {
     ...options,
-    description: typeof aiTool.description === 'string' ? aiTool.description : '',
-    schema: inputCheck.read(`input of ${what}`, aiTool.inputSchema),
+    description: descriptionOf(aiTool),
+    // what a provider defines may take a text, and the model isn't shown its schema
+    schema: provider
+      ? asAnswerSchema(inputSchema, `input of ${what}`)
+      : inputCheck.read(`input of ${what}`, inputSchema),
     settles: false,
-    approval: () => false,
+    ...defined({ provider, args: provider && aiTool.args, options: sendOptionsOf(aiTool, what) }),
+    ...approves(options.name, aiApproval(needsApproval)),
     run: (input, context) => runAiTool(aiTool, input, context),
+    sent: (output, input, toolCallId) => sentByAiTool(aiTool, { toolCallId, input, output }),
+    key: () => undefined,
+    settle: () => undefined,
+  }
+}
+
+/** The provider calls it within a reply: the journal has its calls, and nothing here makes them. */
+function executedByProvider(
+  options: Pick<Tool, 'name' | 'effect' | 'version' | 'cache'>,
+  provider: ProviderTool,
+  args: unknown,
+): Tool {
+  if (options.cache)
+    throw new RepriseError('CREW_INVALID', `tool ${options.name} is executed by its provider; leave cache out`)
+  const schema = { type: 'object', properties: {} }
+  return {
+    ...options,
+    description: '',
+    schema: {
+      json: schema,
+      asked: schema,
+      unwrap: (answer) => answer,
+      validate: async (value) => ({ ok: true, value }),
+    },
+    settles: false,
+    provider,
+    args,
+    approval: () => false,
+    run: () => {
+      throw new Error(`${options.name} is executed by the provider of the model, and cannot be called here`)
+    },
     key: () => undefined,
     settle: () => undefined,
   }
@@ -156,6 +199,13 @@ function checkCache({
     'CREW_INVALID',
     `tool ${name} has cache: true and the effect '${effect}'; only what is read can be kept: declare effect: 'read', or leave cache out`,
   )
+}
+
+function approves(whose: string, approval: unknown): Pick<Tool, 'approval' | 'asks'> {
+  return {
+    approval: approvalOf(whose, approval),
+    asks: typeof approval === 'function' ? 'sometimes' : approval ? 'always' : undefined,
+  }
 }
 
 function approvalOf(whose: string, approval: unknown): (input: unknown) => boolean | Promise<boolean> {

@@ -62,6 +62,43 @@ export const crew = new Crew({ name: 'mixed', tasks: [add, text] })
     assert.match(written.stdout, /^attempt text#2 {2}completed .*\n {2}goes on from text#1, told: .*too short/m)
   })
 
+  test('show tells what the provider did itself, where an answer comes from, and what a model was sent of a result', async () => {
+    await using folder = await project(`${imports}
+const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } }
+const searched = [
+  { type: 'tool-call', toolCallId: 's', toolName: 'web', input: '{"query":"floods"}', providerExecuted: true },
+  { type: 'tool-result', toolCallId: 's', toolName: 'web', result: 'two pages' },
+  { type: 'source', sourceType: 'url', id: 'a', url: 'https://flood.example/', title: 'Maps' },
+  { type: 'tool-call', toolCallId: 'l', toolName: 'look', input: '{}' },
+]
+const drawn = [{ type: 'text', text: 'It floods.' }, { type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'AQID' } }]
+const model = {
+  specificationVersion: 'v4', provider: 'test', modelId: 'm', supportedUrls: {},
+  doGenerate: async ({ prompt }) => ({ content: prompt.length > 2 ? drawn : searched, finishReason: { unified: 'stop', raw: 'stop' }, usage, warnings: [] }),
+}
+const web = { type: 'provider', id: 'test.web', args: { depth: 2 }, isProviderExecuted: true, inputSchema: {} }
+const look = {
+  inputSchema: z.object({}),
+  execute: () => 'raw bytes',
+  toModelOutput: () => ({ type: 'content', value: [{ type: 'text', text: 'A door' }, { type: 'image-data', data: 'AQI=', mediaType: 'image/gif' }] }),
+}
+const agent = new Agent({ role: 'Scout', goal: 'Find', model, tools: { web, look } })
+export const crew = new Crew({ name: 'scouts', tasks: [new Task({ name: 'find', description: 'Find', agent })] })
+`)
+    const ran = await folder.reprise('run', '--id', 'first')
+    assert.equal(ran.code, 0, ran.stderr)
+    const { stdout } = await folder.reprise('show', 'first')
+    assert.match(
+      stdout,
+      /│ It floods\.\n {2}source Maps \(https:\/\/flood\.example\/\)\n {2}file image\/png, 3 bytes$/m,
+    )
+    const task = await folder.reprise('show', 'first', '--task', 'find')
+    assert.match(task.stdout, /^ {2}provider called web\n {4}│ \{"query":"floods"\}\n {2}web gave\n {4}│ two pages$/m)
+    assert.match(task.stdout, /│ raw bytes\n {4}the model was sent\n {4}│ A door\n {4}│ image\/gif, 2 bytes$/m)
+    const prompts = await folder.reprise('show', 'first', '--prompts')
+    assert.match(prompts.stdout, /^ {2}tool web of the provider, test\.web\n {2}│ \{"depth":2\}$/m)
+  })
+
   test('show --prompts prints system, tools and messages of each step, and of a later step what was added', async () => {
     await using folder = await project(claims)
     await folder.reprise('run', '--id', 'first', ...inputs)

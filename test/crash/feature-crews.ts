@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { functionOf, measure, runIn, taskOf } from './crew-parts.ts'
 import { crew as claims } from './crew.ts'
 import { effects, leaveTrace } from './effects.ts'
-import { files, limits, long, nested, served, servedByHttp, spoken } from './wider-crews.ts'
+import { files, limits, long, nested, searching, served, servedByHttp, spoken } from './wider-crews.ts'
 
 /** A diamond with three tasks in its middle, of which two run at a time. */
 function parallel(): Crew {
@@ -163,6 +163,7 @@ export const crews: { readonly [name: string]: MakeCrew } = {
   served,
   servedByHttp,
   spoken,
+  searching,
   questions,
   busy,
   mcp,

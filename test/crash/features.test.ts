@@ -45,6 +45,7 @@ const features: { readonly [crew: string]: readonly number[] } = {
   served: [11],
   servedByHttp: [11],
   spoken: [11],
+  searching: [11],
 }
 const outputFiles: { readonly [crew: string]: number } = { files: 2 }
 

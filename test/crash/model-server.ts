@@ -1,7 +1,10 @@
 // The model of the crash tests, over the wire: answers by what the conversation holds, so alike in every life of a run.
 import { LLMock, type ChatCompletionRequest, type FixtureResponse } from '@copilotkit/aimock'
 
-type Step = { readonly calls: readonly [name: string, args: object][] } | { readonly text: string }
+type Step = ({ readonly calls: readonly [name: string, args: object][] } | { readonly text: string }) & {
+  /** What the provider itself searches the web for, within the reply. */
+  readonly searches?: readonly string[]
+}
 
 /** By the first message, then by how many tool results and corrections the conversation has behind it. */
 const script: readonly (readonly [first: RegExp, { readonly [later: number]: Step }])[] = [
@@ -34,6 +37,13 @@ const script: readonly (readonly [first: RegExp, { readonly [later: number]: Ste
     },
   ],
   [/^Task: Measure/, { 0: { calls: [['measure', {}]] }, 1: { text: 'measured' } }],
+  [
+    /^Task: Search/,
+    {
+      0: { searches: ['weather'], calls: [['measure', {}]] },
+      1: { searches: ['again'], text: 'searched and measured' },
+    },
+  ],
   [/^Task: Amount/, { 0: { text: '{"amount":7}' } }],
   [/^Task: Draft/, { 0: { text: 'rough' }, 1: { text: 'draft' }, 2: { text: 'final' } }],
   [/^The rule: .*\n[\s\S]*The result:\ndraft$/, { 0: { text: '{"accept":false,"reason":"it is a draft"}' } }],
@@ -139,11 +149,13 @@ function stepOf(request: ChatCompletionRequest): string {
 // Where a model takes no schema beside tools, its package offers the schema as a tool, and the answer is a call of that.
 function answer(step: Step, { tools }: ChatCompletionRequest): FixtureResponse {
   const usage = { prompt_tokens: 10, completion_tokens: 5 }
+  const searched = step.searches ? { webSearches: [...step.searches] } : {}
   const asTool = tools?.some((tool) => tool.function.name === 'json')
-  if ('text' in step && !asTool) return { content: step.text, usage }
+  if ('text' in step && !asTool) return { content: step.text, usage, ...searched }
   const calls = 'text' in step ? [['json', JSON.parse(step.text) as object] as const] : step.calls
   return {
     usage,
+    ...searched,
     toolCalls: calls.map(([name, args], index) => ({
       id: `${name}-${index}`,
       name,

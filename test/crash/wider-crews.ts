@@ -1,6 +1,7 @@
 // Crews of the crash tests whose work reaches beyond a task's conversation: into a run of its own, into files, to an MCP server, to
 // somebody who listens; or beyond what it may take: a budget, the model's window.
 import { join } from 'node:path'
+import { createOpenAI } from '@ai-sdk/openai'
 import { Agent, Crew, file, Task, tool } from 'reprise'
 import { mcpTools } from 'reprise/mcp'
 import { z } from 'zod'
@@ -83,6 +84,19 @@ export async function servedByHttp(run: string, stack: AsyncDisposableStack): Pr
 /** Somebody listens to all that its models say. */
 export function spoken(): Crew {
   return new Crew({ name: 'spoken', tasks: [taskOf('a', 'Measure', { tools: [measure] }), taskOf('b', 'Plain')] })
+}
+
+/** The provider searches the web within the reply that also asks for a measurement, and again in the last one. */
+export function searching(): Crew {
+  const openai = createOpenAI({ apiKey: 'none', baseURL: process.env['OPENAI_BASE_URL'] ?? '' })
+  const agent = new Agent({
+    role: 'Searcher',
+    goal: 'Search',
+    maxRetries: 0,
+    model: openai.responses('gpt-test'),
+    tools: { search: openai.tools.webSearch(), measure },
+  })
+  return new Crew({ name: 'searching', tasks: [taskOf('find', 'Search', { agent }), taskOf('note', 'Plain')] })
 }
 
 /** What a run of a crew is given; `claim.pdf` is in the run's folder. */

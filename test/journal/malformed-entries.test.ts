@@ -8,7 +8,15 @@ import { outputKeys, rowOf } from '../../src/engine/read/row.ts'
 import { RepriseError } from '../../src/errors.ts'
 import { decodePlain } from '../../src/journal/codec.ts'
 import { diffRuns } from '../../src/runs/diff/diff-runs.ts'
-import type { Conversation, Entry, NewEntry, OnceCall, Owner, StoredOutput } from '../../src/journal/entries.ts'
+import type {
+  Conversation,
+  Entry,
+  NewEntry,
+  OnceCall,
+  Owner,
+  SentResult,
+  StoredOutput,
+} from '../../src/journal/entries.ts'
 import { fold } from '../../src/journal/state/fold.ts'
 import { openQuestions } from '../../src/journal/state/state.ts'
 import { toModelMessages } from '../../src/models/messages.ts'
@@ -51,10 +59,31 @@ const call: OnceCall = {
 const request = {
   instructions: 'i',
   message: ['m', { output: 2, digest: 'd' }],
-  tools: [{ name: 't', description: 'd', schema: {} }],
+  tools: [
+    { name: 't', description: 'd', schema: {}, provider: { id: 'p.t', args: {}, executed: true, deferred: true } },
+  ],
   model: 'm',
   settings: {},
   files: [{ hash: 'h', name: 'n', mediaType: 'text/plain', bytes: 1 }],
+}
+const made = [
+  { type: 'provider-call', id: 'p', tool: 't', input: {}, opaque: { p: { x: 1 } } },
+  { type: 'provider-result', id: 'p', tool: 't', result: 1, failed: true },
+  { type: 'source', id: 's', url: 'https://a.example', title: 't', mediaType: 'm', filename: 'f' },
+  { type: 'file', mediaType: 'image/png', base64: 'AQI=', thought: true },
+  { type: 'file', mediaType: 'image/png', url: 'https://a.example/x' },
+  { type: 'custom', kind: 'p.k' },
+] as const
+const sent: SentResult = {
+  type: 'parts',
+  parts: [
+    { type: 'text', text: 't' },
+    { type: 'file', mediaType: 'image/png', name: 'n', base64: 'AQI=' },
+    { type: 'file', mediaType: 'image/png', url: 'https://a.example/x' },
+    { type: 'file', mediaType: 'image/png', reference: { p: 'id' } },
+    { type: 'file', mediaType: 'text/plain', text: 't' },
+    { type: 'custom', opaque: { p: {} } },
+  ],
 }
 const parts = [
   { type: 'reasoning', text: 'hm' },
@@ -93,10 +122,11 @@ const every: NewEntry[] = [
     type: 'model.replied',
     path: 'a#1/1',
     startedAt: at,
-    tries: [{ at, error: 'e' }],
-    parts,
+    tries: [{ at, error: 'e', usage }],
+    parts: [...parts, ...made],
     usage,
     finish: 'stop',
+    paused: true,
     model: 'n',
     last: true,
   },
@@ -133,7 +163,14 @@ const every: NewEntry[] = [
     question: { ...asked, id: 'q4', path: 'a', kind: 'limit', limit: { tokens: 1 }, spent: usage },
   },
   { type: 'question.answered', question: 'q4', answer: { decision: 'raise', to: { tokens: 2 } } },
-  { type: 'tool.returned', path: 'a#1/1.0', outcome: { result: { x: 1 } }, source: 'settled', key: 'k', by: 'me' },
+  {
+    type: 'tool.returned',
+    path: 'a#1/1.0',
+    outcome: { result: { x: 1 }, sent },
+    source: 'settled',
+    key: 'k',
+    by: 'me',
+  },
   { type: 'guardrail.judged', path: 'a#1', guardrail: 'g', verdict: 'accepted', reason: 'r', raw: 'x' },
   { type: 'context.summarised', path: 'a#1', through: 'a#1/1', summary: 's' },
   { type: 'task.failed', path: 'a#1', error: failure },
@@ -190,7 +227,7 @@ function use(entries: readonly Entry[]): void {
     const hashes = said
       .flatMap((message) => (message.role === 'user' ? (message.files ?? []) : []))
       .map(({ hash }) => hash)
-    toModelMessages(said, new Map(hashes.map((hash) => [hash, Buffer.from('x')])))
+    toModelMessages(said, { files: new Map(hashes.map((hash) => [hash, Buffer.from('x')])) })
   }
 }
 

@@ -208,6 +208,7 @@ describe('a listener', () => {
     const over = Promise.withResolvers<void>()
     async function* parts() {
       try {
+        yield { type: 'text-start' as const, id: '0' }
         yield { type: 'text-delta' as const, id: '0', delta: 'Once' }
         stop.abort(new Error('enough'))
         await new Promise(setImmediate)
@@ -229,7 +230,121 @@ describe('a listener', () => {
     const { parts } = await callModel(requestOf({ model, listener: recorder([]) }))
     assert.deepEqual(parts, [{ type: 'text', text: 'Hi.' }])
   })
+
+  test('changes nothing about a model whose doStream is only a word: its reply, or how it fails, is as without one', async () => {
+    const doStream = (): never => {
+      throw new Error('not implemented')
+    }
+    const request = requestOf({
+      model: { ...scriptedModel([{ when: 'hello', reply: 'Hi.' }]), doStream },
+      maxRetries: 0,
+    })
+    assert.deepEqual(await callModel({ ...request, listener: recorder([]) }), await callModel(request))
+    const failing = requestOf({ model: { ...scriptedModel([{ when: 'hello', error: 'no' }]), doStream } })
+    const { outcome } = await outcomeOf({ ...failing, listener: recorder([]) })
+    assert.deepEqual(outcome, (await outcomeOf(failing)).outcome)
+  })
+
+  const odd: { readonly [what: string]: { parts: readonly object[]; error?: Error; tries: RegExp } } = {
+    'has a piece of a text that was never started': {
+      parts: [{ type: 'text-delta', id: '7', delta: 'there' }],
+      tries: /the stream cannot be read: it has a text-delta of "7", which was not started; the tokens .* not known/,
+    },
+    'has a piece of a text that has ended': {
+      parts: [
+        { type: 'text-end', id: '0' },
+        { type: 'text-delta', id: '0', delta: 'there' },
+      ],
+      tries: /it has a text-delta of "0", which was not started/,
+    },
+    'throws what no server says': {
+      parts: [],
+      error: new TypeError("Cannot read properties of undefined (reading 'delta')"),
+      tries: /the stream cannot be read: Cannot read properties/,
+    },
+    'cannot be parsed by its own package': {
+      parts: [
+        {
+          type: 'error',
+          error: Object.assign(new Error('Type validation failed'), { name: 'AI_TypeValidationError' }),
+        },
+      ],
+      tries: /the stream cannot be read: Type validation failed/,
+    },
+    'ends without its end': { parts: [], tries: /the stream ended before the reply did/ },
+  }
+  for (const [what, { parts, error, tries }] of Object.entries(odd)) {
+    test(`takes back what it heard of a stream that ${what}, and the reply is asked for in one piece`, async () => {
+      const heard: string[] = []
+      const { model, asked } = speaking([{ parts: [...beginning, ...parts], ...(error ? { error } : {}) }])
+      const request = requestOf({ model, maxRetries: 0 })
+      const reply = await callModel({ ...request, listener: recorder(heard) })
+      assert.deepEqual(reply.parts, [{ type: 'text', text: 'Hi.' }])
+      assert.deepEqual([asked, heard, request.waits], [['stream', 'whole'], ['Once', reset], []])
+      assert.match(reply.tries[0]?.error ?? '', tries)
+      assert.equal(reply.tries.length, 1)
+    })
+  }
+
+  test('has a stream counted that was paid for and could not be used, where its provider says what it took', async () => {
+    const usage = { inputTokens: { total: 7, noCache: 5, cacheRead: 2 }, outputTokens: { total: 3 } }
+    const { model } = speaking([
+      { parts: [...beginning, { type: 'finish', usage, finishReason: { unified: 'other' } }] },
+    ])
+    const { tries } = await callModel(requestOf({ model, listener: recorder([]) }))
+    assert.deepEqual(tries[0]?.usage, { calls: 1, input: 7, output: 3, cacheRead: 2 })
+    assert.doesNotMatch(tries[0]?.error ?? '', /not known/)
+  })
+
+  test('hears a connection that breaks in a model object of its own as an ordinary try: it is streamed again', async () => {
+    const heard: string[] = []
+    const gone = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+    const { model, asked } = speaking([{ parts: beginning, error: gone }, { parts: [...beginning, ...ending] }])
+    const request = requestOf({ model })
+    const reply = await callModel({ ...request, listener: recorder(heard) })
+    assert.deepEqual([reply.parts, asked], [[{ type: 'text', text: 'Once' }], ['stream', 'stream']])
+    assert.deepEqual([heard, request.waits], [['Once', reset, 'Once'], [1000]])
+  })
+
+  test('gets a whole reply from a stream that breaks behind its end: it is not paid for again', async () => {
+    const { model, asked } = speaking([{ parts: [...beginning, ...ending], error: new TypeError('terminated') }])
+    const { parts, tries } = await callModel(requestOf({ model, listener: recorder([]) }))
+    assert.deepEqual([parts, tries, asked], [[{ type: 'text', text: 'Once' }], [], ['stream']])
+  })
 })
+
+const beginning = [
+  { type: 'stream-start', warnings: [] },
+  { type: 'text-start', id: '0' },
+  { type: 'text-delta', id: '0', delta: 'Once' },
+]
+const ending = [
+  { type: 'text-end', id: '0' },
+  { type: 'finish', usage: { inputTokens: {}, outputTokens: {} }, finishReason: { unified: 'stop', raw: 'stop' } },
+]
+
+/** A model object that streams these, one behind the other, and says Hi. in one piece; and how it was asked. */
+function speaking(streams: readonly { readonly parts: readonly object[]; readonly error?: Error }[]) {
+  const asked: string[] = []
+  const script = scriptedModel([{ when: 'hello', reply: 'Hi.' }])
+  async function* speak(parts: readonly object[], error: Error | undefined) {
+    yield* parts
+    if (error) throw error
+  }
+  const model = {
+    ...script,
+    doGenerate: (request: Parameters<typeof script.doGenerate>[0]) => {
+      asked.push('whole')
+      return script.doGenerate(request)
+    },
+    doStream: async () => {
+      const { parts, error } = streams[asked.filter((how) => how === 'stream').length] ?? assert.fail()
+      asked.push('stream')
+      return { stream: ReadableStream.from(speak(parts, error)) }
+    },
+  } as unknown as typeof script
+  return { model, asked }
+}
 
 const reset = '(reset)'
 

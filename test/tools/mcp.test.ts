@@ -139,6 +139,32 @@ test('gives what the server answered as JSON', async (t) => {
   }
 })
 
+test('images reach the model as images, beside what stands with them, and the result has only their size', async () => {
+  using stage = testServer()
+  await using mcp = await mcpTools(stage.server)
+  const text = { type: 'text', text: 'see' }
+  const sound = { type: 'audio', data: 'aGVsbG8=', mimeType: 'audio/wav' }
+  const picture = { type: 'resource', resource: { uri: 'file:///c', blob: 'aGVsbG8=', mimeType: 'image/gif' } }
+  const { crew, store } = calling(
+    mcp.tools,
+    { tool: 'give', input: { result: { content: [text, image, sound, picture] } } },
+    { tool: 'give', input: { result: { structuredContent: { width: 1 }, content: [image] } } },
+  )
+  assert.equal((await crew.kickoff({ id: 'r' })).status, 'completed')
+  const outcomes = (await entriesOf(store, 'r')).flatMap((entry) =>
+    entry.type === 'tool.returned' ? [entry.outcome] : [],
+  )
+  const file = { type: 'file', mediaType: image.mimeType, base64: image.data }
+  const left = { ...sound, data: '(5 bytes, left out)' }
+  const [first, second] = outcomes.map((outcome) => ('sent' in outcome ? outcome.sent : undefined))
+  assert.deepEqual(first, {
+    type: 'parts',
+    parts: [text, file, { type: 'text', text: JSON.stringify(left) }, { ...file, mediaType: 'image/gif' }],
+  })
+  assert.deepEqual(second, { type: 'parts', parts: [{ type: 'text', text: '{"width":1}' }, file] })
+  assert.deepEqual(outcomes[1], { result: { width: 1 }, sent: second })
+})
+
 test('an error of the tool or of the protocol goes to the model', async () => {
   using stage = testServer()
   await using mcp = await mcpTools(stage.server)

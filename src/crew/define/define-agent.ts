@@ -117,8 +117,14 @@ export function replacedTools(tools: readonly Tool[], overrides: Overrides): Too
   return tools.map((tool) => overrides.tools?.get(tool.name) ?? tool)
 }
 
-export function toolIdentity({ name, description, effect, schema, version, asks, cache = false }: Tool): Json {
-  return { name, description, effect, schema: schema.json, version: version ?? null, asks: asks ?? null, cache }
+export function toolIdentity(tool: Tool): Json {
+  const { name, description, effect, schema, version, asks, cache = false, provider, options } = tool
+  const known = { name, description, effect, schema: schema.json, version: version ?? null, asks: asks ?? null, cache }
+  return {
+    ...known,
+    ...(provider && { provider: { ...provider } }),
+    ...(options && { options: { ...options } }),
+  }
 }
 
 export function agentTexts({ role, goal, backstory }: Agent): { [name: string]: string } {

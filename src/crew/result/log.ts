@@ -98,8 +98,10 @@ export function describeEntry(entry: Entry): string | undefined {
       return `task ${at} invalidated${entry.by === undefined ? '' : ` by ${entry.by}`}`
     case 'model.replied': {
       const calls = entry.parts.flatMap((part) => (part.type === 'call' ? [part.tool] : []))
+      const own = entry.parts.flatMap((part) => (part.type === 'provider-call' ? [part.tool] : []))
+      const used = own.length > 0 ? `used ${own.join(', ')}; ` : ''
       const said = calls.length > 0 ? `calls ${calls.join(', ')}` : shorten(replyText(entry))
-      return `model ${at} ${said} (${entry.usage.input} in, ${entry.usage.output} out)`
+      return `model ${at} ${used}${said} (${entry.usage.input} in, ${entry.usage.output} out)`
     }
     case 'model.failed':
       return `model ${at} failed: ${entry.error.message}`

@@ -23,7 +23,7 @@ export function argumentsContent(input: Json): SpanAttributes {
 }
 
 export function resultContent(outcome: ToolOutcome | { readonly abandoned: string }): SpanAttributes {
-  return { 'gen_ai.tool.call.result': cleanJson('result' in outcome ? outcome.result : { ...outcome }) }
+  return { 'gen_ai.tool.call.result': cleanJson(resultOf(outcome)) }
 }
 
 function toMessage(message: ChatMessage): Json {
@@ -32,14 +32,34 @@ function toMessage(message: ChatMessage): Json {
   const parts = message.results.map(({ id, outcome }) => ({
     type: 'tool_call_response',
     id,
-    response: 'result' in outcome ? outcome.result : { ...outcome },
+    response: resultOf(outcome),
   }))
   return { role: 'tool', parts }
 }
 
+function resultOf(outcome: ToolOutcome | { readonly abandoned: string }): Json {
+  if ('result' in outcome) return outcome.result
+  return 'unreadable' in outcome ? { unreadable: outcome.unreadable } : { ...outcome }
+}
+
 function toPart(part: ReplyPart): Json {
-  if (part.type !== 'call') return { type: part.type, content: part.text }
-  return { type: 'tool_call', id: part.id, name: part.tool, arguments: part.input }
+  switch (part.type) {
+    case 'text':
+    case 'reasoning':
+      return { type: part.type, content: part.text }
+    case 'call':
+    case 'provider-call':
+      return { type: 'tool_call', id: part.id, name: part.tool, arguments: part.input }
+    case 'provider-result':
+      return { type: 'tool_call_response', id: part.id, response: part.result }
+    case 'file':
+      return { type: 'file', media_type: part.mediaType }
+    case 'source':
+    case 'custom': {
+      const { opaque: _, ...known } = part
+      return known
+    }
+  }
 }
 
 /** Every string on its own, not the whole text: a pattern that runs over a quote would leave no JSON behind. */

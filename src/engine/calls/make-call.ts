@@ -75,15 +75,16 @@ interface Abandoned {
 
 /** The result or error of the tool as JSON, or that it was given up and its outcome is unknown. */
 async function runTool(
-  { life, call, tool, parsed }: Callable,
+  item: Callable,
   context: ToolContext,
   threw: (error: unknown) => void,
 ): Promise<ToolOutcome | Abandoned> {
+  const { life, call, tool, parsed } = item
   using time = deadline(tool.maxSeconds, context.signal)
   const { signal } = time
   // Promise.try, so that a tool that throws synchronously and one that rejects are treated alike
   const running = Promise.try(() => tool.run(parsed as never, { ...context, signal })).then(
-    (result) => toOutcome(result, tool.name),
+    (result) => withSent(item, result, context.idempotencyKey),
     (error: unknown) => {
       if (isUnknown(error)) return { abandoned: redact(error.message) }
       if (!signal.aborted) threw(error)
@@ -97,6 +98,18 @@ async function runTool(
   const over = await Promise.race([running.then(() => true), nextTurn().then(() => false)])
   if (!over) linger(callHere(life, call.path), running)
   return { abandoned: time.over ? `it did not end within ${tool.maxSeconds} s` : 'it was stopped while it ran' }
+}
+
+/** With what the model is sent instead, which is asked for once: every later process sends the same. */
+async function withSent({ life, tool, parsed }: Callable, result: unknown, key: string): Promise<ToolOutcome> {
+  const outcome = toOutcome(result, tool.name)
+  try {
+    return { ...outcome, ...defined({ sent: await tool.sent?.(result, parsed as never, key) }) }
+  } catch (error) {
+    // the call was made: what it returned must not be lost over this
+    life.crew.logger.warn(`tool ${tool.name}: its result is sent as it is, since ${redact(messageOf(error))}`)
+    return outcome
+  }
 }
 
 /** What a tool returned, as the model and every later process will see it. */

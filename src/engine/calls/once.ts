@@ -313,7 +313,7 @@ function hasEnd(state: RunState, call: CallState): boolean {
 
 function outcomeOf(call: CallState): OnceCall['outcome'] {
   if (!call.outcome) return 'unknown'
-  if ('result' in call.outcome) return { result: call.outcome.result }
+  if ('result' in call.outcome) return call.outcome
   if ('error' in call.outcome) return { error: call.outcome.error }
   if ('unreadable' in call.outcome)
     return { result: `the call happened, its result is unreadable at ${call.outcome.unreadable}` }

@@ -43,6 +43,7 @@ export async function prepareCall({ life, task, signal }: Work, call: CallState,
     const there = task.tools.map((candidate) => candidate.name).join(', ')
     return refused(`there is no tool ${request.tool}; there ${there === '' ? 'are none' : `is ${there}`}`)
   }
+  if (tool.provider?.executed) return refused(`${tool.name} is executed by the provider of the model; it isn't called`)
   // a copy: a tool that changes what it was given must not change what the run remembers
   const parsed = await unlessAborted(parseValue(tool.schema, structuredClone(input)), signal)
   if (!parsed.ok) return refused(`the input of ${tool.name} is not valid: ${parsed.reason}`)

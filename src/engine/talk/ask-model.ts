@@ -7,6 +7,7 @@ import type { SentRequest } from '../../journal/state/state.ts'
 import { callModel, type ModelRequest } from '../../models/call-model.ts'
 import { isModelFailure } from '../../models/model-failure.ts'
 import { checkModel, modelName } from '../../models/resolve/resolve-model.ts'
+import { withArgs } from '../../tools/provider-tool.ts'
 import type { TaskDefinition } from '../definition.ts'
 import type { Work } from '../life.ts'
 import { checkBudget } from '../limits/budget.ts'
@@ -31,10 +32,11 @@ export async function askModel(work: Work): Promise<void> {
   try {
     const request = await requestOf(work, last, listener)
     const reply = await (life.tracing?.model(path, attempt, request, () => callModel(request)) ?? callModel(request))
-    const { parts, usage, finish, startedAt, tries, model } = reply
+    const { parts, usage, finish, startedAt, tries, model, paused } = reply
     const extra = defined({
       tries: tries.length > 0 ? tries : undefined,
       model,
+      paused,
       last: last && request.tools.length > 0 ? true : undefined,
     })
     await life.append([{ type: 'model.replied', path, startedAt, parts, usage, finish, ...extra }])
@@ -52,12 +54,15 @@ async function requestOf(work: Work, last: boolean, listener: ModelRequest['list
   const { request } = attempt
   const { store, world } = life.engine
   const messages = conversation(life.state, attempt)
+  const before = attempt.turns.at(-1)
+  // a provider that is not done must find its own words last
+  const hurries = last && before !== undefined && !before.reply.paused
   return {
     model: modelFor(task, request),
     instructions: request.instructions,
-    messages: last && attempt.turns.length > 0 ? [...messages, { role: 'user', text: lastTurn }] : messages,
+    messages: hurries ? [...messages, { role: 'user', text: lastTurn }] : messages,
     files: await filesOf(store, life.state.run, messages),
-    tools: request.tools,
+    tools: toolsFor(work),
     toolChoice: last ? 'none' : 'auto',
     output: request.output,
     settings: request.settings,
@@ -69,6 +74,20 @@ async function requestOf(work: Work, last: boolean, listener: ModelRequest['list
     sleep: (ms, aborted) => world.sleep(ms, aborted ?? signal),
     warn: (warning) => warnOnce(work, warning),
   }
+}
+
+/** In a run that must change nothing outside, without those that the provider executes and that do more than read. */
+function toolsFor(work: Work): ModelRequest['tools'] {
+  const { life, task, attempt } = work
+  const tools = attempt.request.tools.map((tool) => withArgs(tool, task.tools))
+  if (life.state.effects !== 'never') return tools
+  return tools.filter(({ name, provider }) => {
+    const effect = task.tools.find((tool) => tool.name === name)?.effect
+    if (!provider?.executed || effect === 'read') return true
+    const words = `${name} is left out: this is a trial, in which nothing is changed; label it with effect: 'read' if it only reads`
+    warnOnce(work, words)
+    return false
+  })
 }
 
 /** A provider says with every reply which parts of the request it cannot do. */

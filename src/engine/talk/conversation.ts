@@ -146,5 +146,6 @@ function didSomething({ effect, source }: CallState): boolean {
 
 function callLine({ request, input, outcome }: CallState): string {
   const call = `${request.tool}(${clip(JSON.stringify(input ?? request.input), 300)})`
-  return `${call}: ${clip(JSON.stringify(outcome ?? null), 300)}`
+  const { sent: _, ...ended } = { sent: undefined, ...outcome }
+  return `${call}: ${clip(JSON.stringify(outcome ? ended : null), 300)}`
 }

@@ -30,7 +30,12 @@ export function dated(instructions: string, { dateWords }: AgentDefinition, now:
 /** By name, so that their order in the code does not matter. */
 export function toolDefinitions(tools: readonly Tool[]): PinnedRequest['tools'] {
   return tools
-    .map(({ name, description, schema }) => ({ name, description, schema: schema.json }))
+    .map(({ name, description, schema, provider, options }) => ({
+      name,
+      description,
+      schema: schema.json,
+      ...defined({ provider, options }),
+    }))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 

@@ -42,7 +42,8 @@ function lastNotKept(pieces: readonly Piece[], tokens: number): TurnState | unde
   let kept = 0
   return pieces.findLast((piece) => {
     kept += sizeOf(piece)
-    return kept > tokens && piece.turn !== undefined
+    // the result of a provider's own call may come in the next turn, and belongs to it
+    return kept > tokens && piece.turn !== undefined && !piece.turn.reply.paused
   })?.turn
 }
 
@@ -147,8 +148,10 @@ function sizeOf({ messages }: Piece): number {
   return tokensIn(messages)
 }
 
+/** Of files, providers count what is on them and not how long they are. */
 function tokensIn(value: unknown): number {
-  return JSON.stringify(value).length / charactersPerToken
+  const text = JSON.stringify(value, (key, member: unknown) => (key === 'base64' ? '' : member))
+  return text.length / charactersPerToken
 }
 
 function sum(numbers: readonly number[]): number {

@@ -26,9 +26,22 @@ function linesOf(message: ChatMessage): Line[] {
       return [['The agent was told:', message.text]]
     case 'assistant':
       return message.parts.flatMap((part): Line[] => {
-        if (part.type === 'call') return [[`The agent called ${part.tool} with`, JSON.stringify(part.input)]]
-        // its thoughts show in what it did, and half of them are encrypted
-        return part.type === 'text' && part.text !== '' ? [['The agent said:', part.text]] : []
+        switch (part.type) {
+          case 'text':
+            return part.text === '' ? [] : [['The agent said:', part.text]]
+          case 'call':
+          case 'provider-call':
+            return [[`The agent called ${part.tool} with`, JSON.stringify(part.input)]]
+          case 'provider-result':
+            return [[`${part.tool} ${part.failed ? 'failed' : 'returned'}:`, JSON.stringify(part.result)]]
+          case 'file':
+            return part.thought ? [] : [['The agent made a file:', part.mediaType]]
+          // its thoughts show in what it did, and half of them are encrypted
+          case 'reasoning':
+          case 'source':
+          case 'custom':
+            return []
+        }
       })
     case 'tool':
       return message.results.map(({ tool, outcome }): Line => [`${tool} ${verb(outcome)}`, wordsOf(outcome)])

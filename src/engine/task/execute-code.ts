@@ -44,7 +44,7 @@ export async function executeCode(
   }
   const { outcome, stack } = turn.calls[0] ?? {}
   if (!outcome || !('result' in outcome)) {
-    const why = !outcome ? 'nothing' : Object.values(outcome).join('')
+    const [why = 'nothing'] = Object.values(outcome ?? {}) as string[]
     const message =
       outcome && 'unreadable' in outcome
         ? `what it gave is not JSON at ${why}; give text, numbers, lists or plain objects`

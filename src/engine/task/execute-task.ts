@@ -98,7 +98,8 @@ async function converse(work: Work): Promise<Said | 'endless' | undefined> {
   const { life, task, attempt } = work
   for (;;) {
     const turn = attempt.turns.at(-1)
-    if (turn && turn.calls.length === 0) return { text: replyText(turn.reply), finish: turn.reply.finish }
+    if (turn && turn.calls.length === 0 && !turn.reply.paused)
+      return { text: replyText(turn.reply), finish: turn.reply.finish }
     // nobody would see the results of these calls
     if (turn && attempt.turns.length >= task.agent.maxIterations) return 'endless'
     if (turn) {

@@ -5,9 +5,11 @@ import { RepriseError } from '../../errors.ts'
 import { describe } from '../../options.ts'
 import { journalVersion, type Entry, type EntryBodies, type EntryType, type NewEntry } from '../entries.ts'
 import {
+  address,
   amount,
   anyOf,
   anything,
+  both,
   choice,
   either,
   entryNumber,
@@ -36,8 +38,9 @@ const usage = object({
 })
 const failure = object({ code: text, message: text, stack: optional(text) })
 const texts = list(text)
+const word = optional(text)
 const fingerprint = record(text)
-const failedTries = list(object({ at: text, error: text }))
+const failedTries = list(object({ at: text, error: text, usage: optional(usage) }))
 const place = object({ run: text, seq: amount })
 const limit = object({ tokens: detail, cost: detail, seconds: detail })
 const declaredTasks = list(
@@ -53,6 +56,22 @@ const output = object({
   fingerprint: optional(fingerprint),
   limited: optional(record(amount)),
 })
+const sentPart = choice('type', {
+  text: { text },
+  file: both(
+    object({ mediaType: text, name: word }),
+    anyOf({ base64: text, url: address, reference: record(text), text }),
+  ),
+  custom: {},
+})
+const sent = choice('type', {
+  value: { value: json },
+  error: { value: json },
+  denied: { reason: word },
+  parts: { parts: list(sentPart) },
+})
+const alsoSent = object({ sent: optional(sent) })
+const outcome = both(anyOf({ result: json, error: text, denied: text, unreadable: text }), alsoSent)
 const onceCalls = list(
   object({
     task: text,
@@ -61,7 +80,7 @@ const onceCalls = list(
     occurrence: amount,
     input: json,
     calledAt: text,
-    outcome: either(one('unknown'), anyOf({ result: json, error: text })),
+    outcome: either(one('unknown'), both(anyOf({ result: json, error: text }), alsoSent)),
     given: optional(flag),
     idempotencyKey: optional(text),
   }),
@@ -69,20 +88,26 @@ const onceCalls = list(
 const edited = object({ missing: list(amount), changed: list(amount), tasks: texts })
 const file = object({ hash: text, name: text, mediaType: text, bytes: amount })
 const pinnedText = list(either(text, object({ output: amount, digest: text })))
+const providerTool = object({ id: text, args: record(json), executed: optional(yes), deferred: optional(yes) })
 const request = object({
   instructions: text,
   message: pinnedText,
   files: optional(list(file)),
-  tools: list(object({ name: text, description: text, schema: json })),
+  tools: list(object({ name: text, description: text, schema: json, provider: optional(providerTool) })),
   model: text,
   settings: record(json),
 })
+const madeFile = both(object({ mediaType: text, thought: optional(yes) }), anyOf({ base64: text, url: address }))
 const part = choice('type', {
   text: { text },
   reasoning: { text },
   call: { id: text, tool: text, input: json, invalid: optional(text) },
+  'provider-call': { id: text, tool: text, input: json },
+  'provider-result': { id: text, tool: text, result: json, failed: optional(yes) },
+  source: { id: text, url: word, title: word, mediaType: word, filename: word },
+  file: madeFile,
+  custom: { kind: text },
 })
-const outcome = anyOf({ result: json, error: text, denied: text, unreadable: text })
 const message = choice('role', {
   user: { text, files: optional(list(file)) },
   assistant: { parts: list(part) },
@@ -181,6 +206,7 @@ const bodies: { [T in EntryType]: { [K in keyof EntryBodies[T]]-?: Shape } & { p
     finish: text,
     model: optional(text),
     last: optional(yes),
+    paused: optional(yes),
   },
   'model.failed': { path: text, startedAt: text, tries: failedTries, error: failure },
   'tool.called': {

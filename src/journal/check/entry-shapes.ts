@@ -28,6 +28,8 @@ export const entryNumber: Shape = not(
   'the number of an entry',
 )
 
+export const address: Shape = not((value) => typeof value === 'string' && URL.canParse(value), 'an address')
+
 export const one = (...words: readonly string[]): Shape =>
   not((value) => words.includes(value as string), words.join(' or '))
 
@@ -40,6 +42,11 @@ export const either =
   (first: Shape, second: Shape): Shape =>
   (value) =>
     first(value) === undefined ? undefined : second(value)
+
+export const both =
+  (first: Shape, second: Shape): Shape =>
+  (value) =>
+    first(value) ?? second(value)
 
 export const list = (shape: Shape): Shape => {
   return (value) => {
@@ -82,8 +89,13 @@ export const object = (members: { readonly [name: string]: Shape }): Shape => {
 }
 
 /** An object whose member `by` says which other members it has. */
-export const choice = (by: string, forms: { readonly [name: string]: { readonly [name: string]: Shape } }): Shape => {
-  const shapes = new Map(Object.entries(forms).map(([name, members]) => [name, object(members)]))
+export const choice = (
+  by: string,
+  forms: { readonly [name: string]: Shape | { readonly [name: string]: Shape } },
+): Shape => {
+  const shapes = new Map(
+    Object.entries(forms).map(([name, form]) => [name, typeof form === 'function' ? form : object(form)]),
+  )
   const known = one(...shapes.keys())
   return (value) => {
     if (!isObject(value)) return ` is ${describe(value)}, not an object`

@@ -43,6 +43,7 @@ export function attemptAt(state: RunState, { path = '', seq, at }: Entry): Attem
       status: 'void',
       accepted: [],
       turns: [],
+      lost: [],
     }
     state.attempts.set(place, attempt)
     const task = taskAt(state, place)

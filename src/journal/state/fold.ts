@@ -1,16 +1,16 @@
 // Entries to the state of a run. Pure and without Node, so that engine, command line and page all read a journal the
 // same way. Paths decide where an entry belongs, never its position: a journal from which a person removed a line still
 // folds, and a task without its `task.completed` is a task that is not done.
-import { journalVersion, type Entry, type EntryOf, type Limit, type StoredOutput } from '../entries.ts'
+import { journalVersion, type Entry, type EntryOf, type FailedTry, type Limit, type StoredOutput } from '../entries.ts'
 import { closeFold, loseEntries, missEntries, without } from './hand-edits.ts'
 import { forget, giveUp, restart, withdraw } from './give-up.ts'
 import { readJson } from '../json.ts'
 import { limitedIn } from './limited.ts'
-import { attemptNumber, callPath, isNested } from '../paths.ts'
+import { attemptNumber, callPath, isNested, parentPath } from '../paths.ts'
 import { attemptAt, callAt, orphan, taskAt } from './at-path.ts'
 import { declareTasks } from './declare-tasks.ts'
 import { startedAttempt } from './started-attempt.ts'
-import { addTo, noUsage, replyText, spentOn, type RunState } from './state.ts'
+import { addTo, noUsage, replyText, spentOn, type AttemptState, type RunState } from './state.ts'
 
 export function fold(entries: Iterable<Entry>): RunState {
   const state = emptyState()
@@ -252,13 +252,18 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     state.fruitless = 0
     addTo(state.spent, entry.usage)
     const calls = entry.parts.filter((part) => part.type === 'call')
-    attemptAt(state, entry).turns.push({
+    const attempt = attemptAt(state, entry)
+    loseTries(state, attempt, entry.tries)
+    attempt.turns.push({
       path,
       reply: entry,
       calls: calls.map((request, index) => ({ path: callPath(path, index), request, times: 0, questions: [] })),
     })
   },
-  'model.failed': () => {},
+  'model.failed': (state, entry) => {
+    const attempt = state.attempts.get(parentPath(entry.path as string))
+    if (attempt) loseTries(state, attempt, entry.tries)
+  },
   'tool.called': (state, entry) => {
     const call = callAt(state, entry.path) ?? orphan(state, entry)
     Object.assign(call, { effect: entry.effect, key: entry.key, calledAt: entry.at, calledBy: state.owner })
@@ -334,6 +339,15 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
       state.budget = { ...(asked.question.limit as Limit), ...(entry.answer.to as Limit) }
   },
   'message.refused': () => {},
+}
+
+/** Tries that failed and were paid for all the same. */
+function loseTries(state: RunState, attempt: AttemptState, tries: readonly FailedTry[] = []): void {
+  for (const { usage } of tries) {
+    if (!usage) continue
+    addTo(state.spent, usage)
+    attempt.lost.push(usage)
+  }
 }
 
 /** A text that was edited so that it isn't JSON any more is not an output. */

@@ -24,5 +24,6 @@ export function startedAttempt(state: RunState, entry: EntryOf<'task.started'>):
     status: isWhole ? 'open' : 'void',
     accepted: [],
     turns: entry.code ? [codeTurn(path, entry, state.inputs)] : [],
+    lost: [],
   }
 }

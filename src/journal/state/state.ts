@@ -177,6 +177,8 @@ export interface AttemptState {
   /** The newest summary, which replaces the older part of its conversation. */
   summary?: SummaryState
   readonly turns: TurnState[]
+  /** What failed tries of its model calls took, as far as their provider said. */
+  readonly lost: Usage[]
 }
 
 export type SentRequest = Omit<PinnedRequest, 'message'> & { readonly message: string }
@@ -240,9 +242,12 @@ export function addTo(sum: MutableUsage, usage: Usage): void {
   }
 }
 
-/** The text of a reply, without its reasoning. */
-export function replyText(reply: EntryOf<'model.replied'>): string {
-  return reply.parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
+/** The text of a reply, without its reasoning. One that is only a picture isn't empty: its text says what it is. */
+export function replyText({ parts }: Pick<EntryOf<'model.replied'>, 'parts'>): string {
+  const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
+  if (text.trim() !== '') return text
+  const files = parts.flatMap((part) => (part.type === 'file' && !part.thought ? [`[file ${part.mediaType}]`] : []))
+  return files.length > 0 ? files.join('\n') : text
 }
 
 /** What the attempts at a task have spent in this run. */
@@ -269,10 +274,10 @@ export function modelCalls(state: RunState, { attempts, nested }: TaskState): Mo
   return [...attempts, ...nested].flatMap((path) => {
     const attempt = state.attempts.get(path)
     if (!attempt) return []
-    const { request, startedAt: at, turns, spent = {} } = attempt
+    const { request, startedAt: at, turns, lost, spent = {} } = attempt
     const own = !isNested(path)
     return [
-      ...turns.map(({ reply }) => ({ model: request.model, usage: reply.usage, at, own })),
+      ...[...turns.map(({ reply }) => reply.usage), ...lost].map((usage) => ({ model: request.model, usage, at, own })),
       ...Object.entries(spent).map(([model, usage]) => ({ model, usage, at, own: false })),
     ]
   })

@@ -1,4 +1,5 @@
-// What a server answered, as a tool gives it: JSON that is worth a model's tokens.
+// What a server answered, as a tool gives it: JSON that is worth a model's tokens, and images apart from it.
+import type { SentFile, SentPart, SentResult } from '../../journal/entries.ts'
 
 interface CallResult {
   readonly isError?: boolean
@@ -12,23 +13,59 @@ interface Block {
   readonly type: string
   readonly text?: unknown
   readonly data?: unknown
-  readonly resource?: { readonly blob?: unknown }
+  readonly mimeType?: unknown
+  readonly resource?: { readonly blob?: unknown; readonly mimeType?: unknown }
 }
+
+const sentInstead = Symbol('what models are sent instead of a result')
 
 /**
  * The structured content; otherwise the text, if that is all there is; otherwise the list of blocks. Throws what the
  * server reports as an error. Images, sounds and other binary content are described and left out: as base64 in a tool's
- * result they would be paid for by the token and understood by no model.
+ * result they would be paid for by the token and understood by no model. Images are for `sentOf`.
  */
 export function resultOf(answer: unknown): unknown {
   const { isError, structuredContent, content = [], toolResult } = answer as CallResult
   const blocks = content.map(withoutBytes)
   if (isError) throw new Error(textOf(blocks, structuredContent) || 'the tool did not say why')
-  if (structuredContent !== undefined && structuredContent !== null) return structuredContent
-  if (toolResult !== undefined) return toolResult
+  const result = jsonOf(blocks, structuredContent, toolResult)
+  const sent = withImages(content, result)
+  // no member of its JSON
+  if (sent && typeof result === 'object') Object.defineProperty(result, sentInstead, { value: sent })
+  return result
+}
+
+/** The text and the images of a result that has images. */
+export function sentOf(result: unknown): SentResult | undefined {
+  return (result as { readonly [sentInstead]?: SentResult } | null)?.[sentInstead]
+}
+
+function jsonOf(blocks: readonly Block[], structured: unknown, older: unknown): unknown {
+  if (structured !== undefined && structured !== null) return structured
+  if (older !== undefined) return older
   const [only] = blocks
   if (blocks.length === 1 && only?.type === 'text') return only.text
   return blocks.length === 0 ? null : blocks
+}
+
+function withImages(content: readonly Block[], result: unknown): SentResult | undefined {
+  const images = content.map(imageOf)
+  if (!images.some(Boolean)) return undefined
+  if (!Array.isArray(result)) {
+    const text = JSON.stringify(result)
+    return { type: 'parts', parts: [{ type: 'text', text }, ...images.filter((image) => image !== undefined)] }
+  }
+  const parts = content.map((block, index): SentPart => {
+    const text = block.type === 'text' ? String(block.text) : JSON.stringify(withoutBytes(block))
+    return images[index] ?? { type: 'text', text }
+  })
+  return { type: 'parts', parts }
+}
+
+function imageOf({ data, mimeType, resource }: Block): SentFile | undefined {
+  const [base64, mediaType] = typeof data === 'string' ? [data, mimeType] : [resource?.blob, resource?.mimeType]
+  if (typeof base64 !== 'string' || typeof mediaType !== 'string' || !mediaType.startsWith('image/')) return undefined
+  return { type: 'file', mediaType, base64 }
 }
 
 function textOf(blocks: readonly Block[], structured: unknown): string {

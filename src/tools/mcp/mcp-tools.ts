@@ -9,7 +9,7 @@ import { effectCheck } from '../tool-options.ts'
 import type { Effect, Tool } from '../tool.ts'
 import type { McpToolDefinition } from './mcp-client.ts'
 import { openConnection, type Connection } from './mcp-connection.ts'
-import { resultOf } from './mcp-result.ts'
+import { resultOf, sentOf } from './mcp-result.ts'
 import { cleanerFor } from './mcp-secrets.ts'
 import { checkServer, httpKeys, isStdio, nameOf, stdioKeys, type HttpServer, type StdioServer } from './mcp-server.ts'
 
@@ -105,6 +105,7 @@ function toTool(definition: McpToolDefinition, connection: Connection, options: 
     settles: false,
     approval: () => false,
     run: async (input, { signal }) => resultOf(await connection.call(name, input, signal)),
+    sent: async (result) => sentOf(result),
     key: () => undefined,
     settle: () => undefined,
   }

@@ -228,6 +228,26 @@ describe('a model', () => {
   })
 })
 
+describe('a stream that its model does not end', () => {
+  test('is taken back, and what it took is counted beside the reply that counts', async () => {
+    const whole = speakingModel(() => ['Done.'])
+    async function* cut() {
+      yield { type: 'text-start' as const, id: '0' }
+      yield { type: 'text-delta' as const, id: '0', delta: 'Do' }
+      const usage = { inputTokens: { total: 70 }, outputTokens: { total: 30 } }
+      yield { type: 'finish' as const, finishReason: { unified: 'other' as const, raw: undefined }, usage }
+    }
+    const model = { ...whole, doStream: async () => ({ stream: ReadableStream.from(cut()) }) } as never as typeof whole
+    const store = newStore()
+    const run = await speakingCrew(model, { store }).kickoff({ id: 'cut' }).started
+    assert.deepEqual(deltasOf(await eventsOf(run)), ['Do', '(reset)', 'Done.'])
+    const { usage, tasks } = await run.result()
+    const expected = { calls: 2, input: 77, output: 33 }
+    assert.deepEqual([usage.spent, tasks[0]?.usage], [expected, expected])
+    assert.deepEqual((await speakingCrew(whole, { store }).run('cut').view()).usage, expected)
+  })
+})
+
 describe('a run that', () => {
   test('is resumed is heard from its first model call on, behind the entries of its earlier lives', async () => {
     const stop = new AbortController()

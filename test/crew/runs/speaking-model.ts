@@ -24,6 +24,8 @@ export function speakingModel(say: (call: number) => Iterable<Piece>): SpeakingM
   }
   async function* stream(call: number) {
     yield { type: 'stream-start' as const, warnings: [] }
+    yield { type: 'reasoning-start' as const, id: '1' }
+    yield { type: 'text-start' as const, id: '0' }
     for (const piece of say(call)) {
       if (piece instanceof Error) throw piece
       if (piece instanceof Promise) await piece

@@ -4,6 +4,7 @@ import type { ChatMessage } from '../../../journal/entries.ts'
 import type { Channel } from '../../terminal/terminal.ts'
 import { plural } from '../../terminal/entries-word.ts'
 import type { SentPrompt } from './prompts-sent.ts'
+import { printProviderPart } from './print-parts.ts'
 import { printOutcome } from './print-task.ts'
 import { printBlock, readable } from '../text-block.ts'
 
@@ -36,8 +37,9 @@ function printHead(channel: Channel, { settings, tools, output, system }: SentPr
   const head = (text: string): void => channel.line({ text: `  ${text}`, format: 'cyan' })
   if (Object.keys(settings).length > 0) channel.line({ text: '  settings ', format: 'cyan' }, JSON.stringify(settings))
   for (const tool of tools) {
-    head(`tool ${tool.name}`)
-    printBlock(channel, '  ', `${tool.description}\n${readable(tool.schema)}`)
+    const { name, description, schema, provider } = tool
+    head(provider ? `tool ${name} of the provider, ${provider.id}` : `tool ${name}`)
+    printBlock(channel, '  ', provider ? readable(provider.args) : `${description}\n${readable(schema)}`)
   }
   if (output !== undefined) {
     head('schema of the answer')
@@ -60,9 +62,11 @@ function printMessage(channel: Channel, message: ChatMessage): void {
         if (part.type === 'call') {
           channel.line({ text: '  assistant calls ', format: 'cyan' }, part.tool)
           printBlock(channel, '  ', readable(part.input))
-        } else {
+        } else if (part.type === 'text' || part.type === 'reasoning') {
           channel.line({ text: part.type === 'text' ? '  assistant' : '  assistant, thinking', format: 'cyan' })
           printBlock(channel, '  ', part.text)
+        } else {
+          printProviderPart(channel, part)
         }
       }
       return

@@ -2,6 +2,7 @@
 import { withFileWords } from '../../../journal/files.ts'
 import type { RunView } from '../../../runs/run-view.ts'
 import type { TaskView } from '../../../runs/task-view.ts'
+import { madeFileWords, sourceWords } from './print-parts.ts'
 import { printStack } from '../text-block.ts'
 import { formatOf } from '../run-words.ts'
 import { plain, shorten } from '../../../text/plain-text.ts'
@@ -64,6 +65,11 @@ export function printTask(channel: Channel, task: TaskView): void {
   for (const line of lines.slice(0, outputLines)) channel.line(`  │ ${shorten(line, width)}`)
   if (lines.length > outputLines)
     channel.line({ text: `  │ … ${plural(lines.length - outputLines, 'more line')}`, format: 'dim' })
+  for (const source of task.sources.slice(0, outputLines))
+    channel.line({ text: '  source ', format: 'dim' }, shorten(sourceWords(source), width))
+  if (task.sources.length > outputLines)
+    channel.line({ text: `  … ${plural(task.sources.length - outputLines, 'more source')}`, format: 'dim' })
+  for (const file of task.files) channel.line({ text: '  file ', format: 'dim' }, shorten(madeFileWords(file), width))
 }
 
 function times({ startedAt, completedAt }: TaskView): string | undefined {

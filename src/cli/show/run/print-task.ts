@@ -4,6 +4,7 @@ import { formatOf } from '../run-words.ts'
 import type { Channel, Piece } from '../../terminal/terminal.ts'
 import { clock, duration, longTime, usageWords } from '../../terminal/entries-word.ts'
 import type { AttemptRecord, CallRecord, TurnRecord, WholeTask } from './task-history.ts'
+import { printProviderPart, sentWords } from './print-parts.ts'
 import { printBlock, printStack, readable } from '../text-block.ts'
 
 export function printWholeTask(channel: Channel, task: WholeTask): void {
@@ -67,6 +68,7 @@ function printTurn(
   for (const part of parts ?? []) {
     if (part.type === 'reasoning' && part.text !== '') printBlock(channel, '  ', part.text, 'dim')
     if (part.type === 'text') printBlock(channel, '  ', part.text)
+    printProviderPart(channel, part)
   }
   for (const call of calls) printCall(channel, call)
 }
@@ -96,9 +98,13 @@ export function printOutcome(channel: Channel, indent: string, outcome: ToolOutc
   if ('result' in outcome) {
     channel.line({ text: `${indent}gave`, format: 'dim' })
     printBlock(channel, indent, readable(outcome.result))
-    return
+  } else {
+    const [[what, why] = ['', '']] = Object.entries(outcome) as [string, string][]
+    channel.line({ text: `${indent}${what}`, format: 'red' })
+    printBlock(channel, indent, why)
   }
-  const [[what, why] = ['', '']] = Object.entries(outcome)
-  channel.line({ text: `${indent}${what}`, format: 'red' })
-  printBlock(channel, indent, why)
+  if ('sent' in outcome && outcome.sent) {
+    channel.line({ text: `${indent}the model was sent`, format: 'dim' })
+    printBlock(channel, indent, sentWords(outcome.sent))
+  }
 }

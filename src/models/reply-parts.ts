@@ -1,0 +1,130 @@
+// Makes the journal's parts of what a model's provider gave, in the same order. They are made from what the provider
+// itself gave and not from what the AI SDK makes of that: the SDK would fetch files from their addresses, and give up a
+// whole reply, which was paid for, over a result whose call it cannot find.
+import type { ContentPart, ToolSet } from 'ai'
+import { defined } from '../defined.ts'
+import type { MadeFile, ProviderResult, ReplyPart, Source, ToolDefinition, ToolRequest } from '../journal/entries.ts'
+import { readJson, throughJson, type Json } from '../journal/json.ts'
+import { redact } from '../secrets/redact.ts'
+import { isCommentary, saysSomething } from './messages.ts'
+import type { LanguageModelV4 } from './resolve/resolve-model.ts'
+
+export type Content = Awaited<ReturnType<LanguageModelV4['doGenerate']>>['content'][number]
+export type ParsedCall = Extract<ContentPart<ToolSet>, { type: 'tool-call' }>
+
+/** Whether it is for the SDK to see: everything that it need not parse is kept from it. */
+export function isForSdk(part: Content): boolean {
+  return part.type === 'text' || part.type === 'reasoning' || (part.type === 'tool-call' && !part.providerExecuted)
+}
+
+/** `calls` are those that are ours to make, as the SDK has parsed them. */
+export function toReplyParts(
+  content: readonly Content[],
+  calls: readonly ParsedCall[],
+  tools: readonly string[],
+): ReplyPart[] {
+  const parts = content.flatMap((part): ReplyPart[] => {
+    const opaque = opaqueOf(part.providerMetadata)
+    switch (part.type) {
+      case 'text':
+      case 'reasoning': {
+        // OpenAI's models write remarks before the answer, as separate texts. They are thoughts here, or a structured
+        // answer would be remarks and JSON in one; toAssistantPart gives them back as what they were.
+        const type = isCommentary(opaque.opaque) ? 'reasoning' : part.type
+        const said = { type, text: part.text, ...opaque } as const
+        return saysSomething(said) ? [said] : []
+      }
+      case 'tool-call': {
+        const { toolCallId: id, toolName: tool } = part
+        if (part.providerExecuted === true) {
+          return [{ type: 'provider-call', id, tool, input: readJson(part.input) ?? part.input, ...opaque }]
+        }
+        const parsed = calls.find((call) => call.toolCallId === id)
+        return parsed ? [toToolRequest(parsed, tools)] : []
+      }
+      case 'tool-result':
+        return part.preliminary === true ? [] : [toResult(part, opaque)]
+      case 'source':
+        return [toSource(part, opaque)]
+      case 'file':
+      case 'reasoning-file':
+        return [toFile(part, opaque)]
+      case 'custom':
+        return [{ type: 'custom', kind: part.kind, ...opaque }]
+      case 'tool-approval-request':
+        return []
+    }
+  })
+  // some packages give sources elsewhere when they stream, and where they are means nothing
+  const isSource = (part: ReplyPart): boolean => part.type === 'source'
+  const said = parts.filter((part) => !isSource(part)).reduce<ReplyPart[]>(joined, [])
+  return [...said, ...parts.filter(isSource)]
+}
+
+/** Whether the provider made a call whose result is still to come, in its next reply. */
+export function hasPending(parts: readonly ReplyPart[], tools: readonly ToolDefinition[]): boolean {
+  const given = new Set(parts.flatMap((part) => (part.type === 'provider-result' ? [part.id] : [])))
+  return parts.some((part) => {
+    if (part.type !== 'provider-call' || given.has(part.id)) return false
+    return tools.find(({ name }) => name === part.tool)?.provider?.deferred === true
+  })
+}
+
+// A text that a server sends in several pieces is one text when it is streamed, so it is one here too.
+function joined(parts: ReplyPart[], part: ReplyPart): ReplyPart[] {
+  const last = parts.at(-1)
+  const isSpoken = last?.type === 'text' || last?.type === 'reasoning'
+  if (!isSpoken || last.type !== part.type || last.opaque || part.opaque) return [...parts, part]
+  return [...parts.slice(0, -1), { ...last, text: last.text + part.text }]
+}
+
+type Opaque = { readonly opaque?: Json }
+
+function toResult(part: Extract<Content, { type: 'tool-result' }>, opaque: Opaque): ProviderResult {
+  const { toolCallId: id, toolName: tool, isError } = part
+  const json = throughJson(part.result, 'result')
+  const result = json.ok ? json.value : `unreadable: ${json.found} at ${json.path}`
+  return { type: 'provider-result', id, tool, result, ...defined({ failed: isError ? true : undefined }), ...opaque }
+}
+
+function toSource(part: Extract<Content, { type: 'source' }>, opaque: Opaque): Source {
+  const { id, title } = part
+  const place =
+    part.sourceType === 'url' ? { url: part.url } : defined({ mediaType: part.mediaType, filename: part.filename })
+  return { type: 'source', id, ...place, ...defined({ title: title ?? undefined }), ...opaque }
+}
+
+function toFile(part: Extract<Content, { type: 'file' | 'reasoning-file' }>, opaque: Opaque): MadeFile {
+  const { mediaType, data } = part
+  const base64 = (bytes: string | Uint8Array): string =>
+    typeof bytes === 'string' ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
+  const where = data.type === 'url' ? { url: String(data.url) } : { base64: base64(data.data) }
+  return { type: 'file', mediaType, ...where, ...(part.type === 'file' ? {} : { thought: true }), ...opaque }
+}
+
+function toToolRequest(part: ParsedCall, tools: readonly string[]): ToolRequest {
+  const input = throughJson(part.input, 'input')
+  const request = {
+    type: 'call',
+    id: part.toolCallId,
+    tool: part.toolName,
+    input: input.ok ? input.value : null,
+    ...opaqueOf(part.providerMetadata),
+  } as const
+  return part.invalid === true ? { ...request, invalid: whyInvalid(part.toolName, request.input, tools) } : request
+}
+
+function whyInvalid(tool: string, input: Json, tools: readonly string[]): string {
+  if (!tools.includes(tool)) {
+    const known = tools.length === 0 ? 'There are no tools; answer without one.' : `The tools are: ${tools.join(', ')}.`
+    return `There is no tool called ${JSON.stringify(tool)}. ${known}`
+  }
+  const quoted = typeof input === 'string' ? `: ${redact(input).slice(0, 200)}` : ''
+  return `The input of this call to ${tool} is not valid JSON, so it was not made. Call it again with valid JSON. The input was${quoted || ' unreadable'}`
+}
+
+function opaqueOf(metadata: unknown): Opaque {
+  if (metadata === undefined || metadata === null) return {}
+  const json = throughJson(metadata, 'opaque')
+  return json.ok && JSON.stringify(json.value) !== '{}' ? { opaque: json.value } : {}
+}

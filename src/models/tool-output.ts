@@ -1,0 +1,121 @@
+// How the outcome of a tool call is told to a model. Images go inside the result, where the provider's protocol has
+// room for them, or after it as a message of the user, since tool messages of the chat protocol take only text.
+import type { ModelMessage } from 'ai'
+import { defined } from '../defined.ts'
+import type { ChatMessage, SentFile, SentPart, SentResult, ToolOutcome } from '../journal/entries.ts'
+import type { Json } from '../journal/json.ts'
+import type { UserContent } from './user-content.ts'
+
+type ToolMessage = Extract<ModelMessage, { role: 'tool' }>
+type Output = Extract<ToolMessage['content'][number], { type: 'tool-result' }>['output']
+type OutputPart = Extract<Output, { type: 'content' }>['value'][number]
+type OutputFile = Extract<OutputPart, { type: 'file' }>
+type ProviderOptions = NonNullable<ModelMessage['providerOptions']>
+type JsonValue = Extract<Output, { type: 'json' }>['value']
+
+/** `none`: they are described, for a model that takes no images. */
+export type Images = 'inside' | 'apart' | 'none'
+
+/** By the protocol that a provider's name ends with; Google's own API is called so too, and is another one. */
+export function imagesFor(provider: string): Images {
+  return /(^|\.)chat$/.test(provider) && !provider.includes('vertex') ? 'apart' : 'inside'
+}
+
+/** Whether there is an image in a result of a tool. */
+export function showsImages(messages: readonly ChatMessage[]): boolean {
+  return messages.some(({ role, ...message }) => role === 'tool' && imagesOf(message as Results).length > 0)
+}
+
+export function toOutput(outcome: ToolOutcome, images: Images): Output {
+  // Many providers have no mark for a failed or denied call, so the text itself has to say which it was.
+  if ('error' in outcome) return { type: 'error-text', value: `Error: ${outcome.error || 'the tool did not say why'}` }
+  if ('denied' in outcome) {
+    return { type: 'execution-denied', reason: `The call was denied by a person and not made: ${outcome.denied}` }
+  }
+  if (outcome.sent) return sentOutput(outcome.sent, images)
+  if ('unreadable' in outcome) {
+    const value = `The call was made, but its result could not be read: it holds something that is not JSON (${outcome.unreadable}).`
+    return { type: 'text', value }
+  }
+  return valueOutput(outcome.result)
+}
+
+function valueOutput(value: Json, options: Options = {}): Output {
+  if (typeof value === 'string' && value !== '') return { type: 'text', value, ...options }
+  return { type: 'json', value: value as JsonValue, ...options }
+}
+
+function sentOutput(sent: SentResult, images: Images): Output {
+  switch (sent.type) {
+    case 'value':
+      return valueOutput(sent.value, optionsOf(sent.opaque))
+    case 'error':
+      return typeof sent.value === 'string'
+        ? { type: 'error-text', value: sent.value, ...optionsOf(sent.opaque) }
+        : { type: 'error-json', value: sent.value as JsonValue, ...optionsOf(sent.opaque) }
+    case 'denied':
+      return { type: 'execution-denied', ...defined({ reason: sent.reason }), ...optionsOf(sent.opaque) }
+    case 'parts':
+      // a list of parts would be JSON to a protocol that has only text
+      if (images === 'apart') return { type: 'text', value: sent.parts.map((part) => inWords(part, true)).join('\n') }
+      return { type: 'content', value: sent.parts.map((part) => toPart(part, images)) }
+  }
+}
+
+function toPart(part: SentPart, images: Images): OutputPart {
+  const options = optionsOf(part.opaque)
+  if (part.type === 'custom') return { type: 'custom', ...options }
+  if (part.type === 'text' || (images === 'none' && isImage(part))) {
+    return { type: 'text', text: inWords(part, false), ...options }
+  }
+  const { mediaType, name: filename } = part
+  return { type: 'file', mediaType, data: dataOf(part), ...defined({ filename }), ...options }
+}
+
+function dataOf(file: SentFile): OutputFile['data'] {
+  if ('base64' in file) return { type: 'data', data: file.base64 }
+  if ('url' in file) return { type: 'url', url: new URL(file.url) }
+  return 'text' in file ? { type: 'text', text: file.text } : { type: 'reference', reference: file.reference }
+}
+
+function inWords(part: SentPart, follows: boolean): string {
+  if (part.type === 'custom') return ''
+  if (part.type === 'text') return part.text
+  if ('text' in part) return part.text
+  const size = 'base64' in part ? `, ${Buffer.byteLength(part.base64, 'base64')} bytes` : ''
+  return `(${part.mediaType}${size}, ${follows && isImage(part) ? 'shown below' : 'left out'})`
+}
+
+type Results = Pick<Extract<ChatMessage, { role: 'tool' }>, 'results'>
+type ImageFile = SentFile & ({ readonly base64: string } | { readonly url: string })
+
+/** What the user's message after the results holds: the images of each, and whose they are. */
+export function imagesIn(results: Results['results']): Exclude<UserContent, string> {
+  return results.flatMap((result): Exclude<UserContent, string> => {
+    const images = imagesOf({ results: [result] })
+    if (images.length === 0) return []
+    const files = images.map((file) => ({
+      type: 'file' as const,
+      mediaType: file.mediaType,
+      data: 'base64' in file ? file.base64 : new URL(file.url),
+    }))
+    return [{ type: 'text', text: `What ${result.tool} returned:` }, ...files]
+  })
+}
+
+function imagesOf({ results }: Results): ImageFile[] {
+  return results.flatMap(({ outcome }) => {
+    const sent = 'sent' in outcome ? outcome.sent : undefined
+    return sent?.type === 'parts' ? sent.parts.filter(isImage) : []
+  })
+}
+
+function isImage(part: SentPart): part is ImageFile {
+  return part.type === 'file' && part.mediaType.startsWith('image') && ('base64' in part || 'url' in part)
+}
+
+type Options = { providerOptions?: ProviderOptions }
+
+function optionsOf(opaque: Json | undefined): Options {
+  return defined({ providerOptions: opaque as ProviderOptions | undefined })
+}

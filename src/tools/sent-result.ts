@@ -1,0 +1,84 @@
+// What a tool of the AI SDK wants a model to be sent instead of its result, from the SDK's format to the journal's own.
+import { defined } from '../defined.ts'
+import { RepriseError } from '../errors.ts'
+import type { SentFile, SentPart, SentResult } from '../journal/entries.ts'
+import { throughJson, type Json } from '../journal/json.ts'
+import { describe, isRecord } from '../options.ts'
+
+/** CREW_INVALID for what no version of the AI SDK knows. */
+export function readSentResult(output: unknown): SentResult {
+  if (!isRecord(output)) throw unknown(output)
+  const { type, value, reason, providerOptions } = output
+  const opaque = opaqueOf(providerOptions)
+  switch (type) {
+    case 'text':
+    case 'json':
+      return { type: 'value', value: jsonOf(value), ...opaque }
+    case 'error-text':
+    case 'error-json':
+      return { type: 'error', value: jsonOf(value), ...opaque }
+    case 'execution-denied':
+      return { type: 'denied', ...(typeof reason === 'string' && { reason }), ...opaque }
+    case 'content':
+      if (!Array.isArray(value)) throw unknown(output)
+      return { type: 'parts', parts: (value as readonly unknown[]).map(partOf) }
+    default:
+      throw unknown(output)
+  }
+}
+
+function partOf(part: unknown): SentPart {
+  if (!isRecord(part)) throw unknown(part)
+  const { type, text, mediaType, data, url, filename, fileId, providerReference, providerOptions } = part
+  const opaque = opaqueOf(providerOptions)
+  if (type === 'text') return { type: 'text', text: String(text), ...opaque }
+  if (type === 'custom') return { type: 'custom', ...opaque }
+  if (typeof type !== 'string' || !/^(file|image|media)/.test(type)) throw unknown(part)
+  const image = type.startsWith('image') ? 'image/*' : 'application/octet-stream'
+  const file = {
+    type: 'file',
+    mediaType: typeof mediaType === 'string' ? mediaType : image,
+    ...defined({ name: typeof filename === 'string' ? filename : undefined }),
+    ...opaque,
+  } as const
+  // its newest form is file with tagged data; the others have a type of their own for each
+  if (type === 'file' && isRecord(data)) return { ...file, ...tagged(data) }
+  if (typeof data === 'string') return { ...file, base64: data }
+  if (typeof url === 'string' || url instanceof URL) return { ...file, url: String(url) }
+  if (isRecord(providerReference)) return { ...file, reference: providerReference as { [provider: string]: string } }
+  if (isRecord(fileId)) return { ...file, reference: fileId as { [provider: string]: string } }
+  throw unknown(part)
+}
+
+type Where = SentFile extends infer File
+  ? File extends SentFile
+    ? Omit<File, 'type' | 'mediaType' | 'name' | 'opaque'>
+    : never
+  : never
+
+function tagged(given: { readonly [name: string]: unknown }): Where {
+  const { type, data, url, reference, text } = given
+  if (type === 'url') return { url: String(url) }
+  if (type === 'text') return { text: String(text) }
+  if (type === 'reference' && isRecord(reference)) return { reference: reference as { [provider: string]: string } }
+  if (typeof data === 'string') return { base64: data }
+  if (ArrayBuffer.isView(data))
+    return { base64: Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64') }
+  if (data instanceof ArrayBuffer) return { base64: Buffer.from(data).toString('base64') }
+  throw unknown(given)
+}
+
+function jsonOf(value: unknown): Json {
+  const json = throughJson(value, 'value')
+  if (json.ok) return json.value
+  throw new RepriseError('CREW_INVALID', `toModelOutput gave ${json.found} at ${json.path}, which JSON does not carry`)
+}
+
+function opaqueOf(options: unknown): { readonly opaque?: Json } {
+  return options === undefined || options === null ? {} : { opaque: jsonOf(options) }
+}
+
+function unknown(output: unknown): RepriseError {
+  const words = `toModelOutput gave ${describe(output)}; give { type: 'text', value } or another output of the AI SDK`
+  return new RepriseError('CREW_INVALID', words)
+}
