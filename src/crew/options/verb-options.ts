@@ -71,9 +71,9 @@ export type Kickoff<Reference, Names extends string> =
     : [options?: KickoffOptions<Reference, Names>]
 
 /**
- * For a call without arguments where there must be inputs: nothing fits, and the compiler says which inputs. No other
- * call has so many arguments as this, which is why it says nothing about them. The first branch is never taken: it is
- * where the compiler learns how many there are.
+ * The arguments of a call that has none. Where inputs must be given, nothing fits this, and the compiler names them. A
+ * call with an argument has too many for it, so that the compiler speaks of the options alone. The first branch is
+ * never taken: it is where the compiler learns how many arguments there are.
  */
 export type NoArguments<Given extends readonly unknown[], Names extends string> = readonly [
   unknown,
