@@ -1,9 +1,8 @@
 // Plain AI SDK tools: told apart by their inputSchema, and run one call at a time.
 import { defined } from '../defined.ts'
 import { RepriseError } from '../errors.ts'
-import type { SentResult, ToolSendOptions } from '../journal/entries.ts'
+import type { ToolSendOptions } from '../journal/entries.ts'
 import { strictJson, type Json } from '../journal/json.ts'
-import { readSentResult } from './sent-result.ts'
 import type { ToolContext } from './tool.ts'
 
 /**
@@ -44,14 +43,6 @@ export async function runAiTool(aiTool: AiTool, input: unknown, context: ToolCon
   let last: unknown
   for await (const part of result as AsyncIterable<unknown>) last = part
   return last
-}
-
-/** What the model is to be sent instead of the result. Rejects with what `toModelOutput` throws. */
-export async function sentByAiTool(
-  { toModelOutput }: AiTool,
-  given: { readonly toolCallId: string; readonly input: unknown; readonly output: unknown },
-): Promise<SentResult | undefined> {
-  return toModelOutput ? readSentResult(await toModelOutput(given)) : undefined
 }
 
 /** The SDK gives a function the context of the call, which there is none of here. */

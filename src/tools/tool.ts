@@ -3,12 +3,12 @@
 import { wrong } from '../checks.ts'
 import { defined } from '../defined.ts'
 import { messageOf, RepriseError } from '../errors.ts'
-import type { ProviderTool, SentResult, ToolSendOptions } from '../journal/entries.ts'
+import type { ProviderTool, ToolSendOptions } from '../journal/entries.ts'
 import type { Json } from '../journal/json.ts'
 import { readOptions } from '../option-table.ts'
 import { describe, isRecord } from '../options.ts'
 import { asAnswerSchema, type AnswerSchema, type InferOutput, type SchemaInput } from '../schema/answer-schema.ts'
-import { aiApproval, descriptionOf, isAiTool, runAiTool, sendOptionsOf, sentByAiTool, type AiTool } from './ai-tool.ts'
+import { aiApproval, descriptionOf, isAiTool, runAiTool, sendOptionsOf, type AiTool } from './ai-tool.ts'
 import { providerToolOf } from './provider-tool.ts'
 import { approvalCheck, inputCheck, labelTable, toolTable, type ToolOptions } from './tool-options.ts'
 
@@ -61,8 +61,8 @@ export interface Tool<Input = never, Result = unknown> {
   readonly options?: ToolSendOptions | undefined
   approval(input: Input): boolean | Promise<boolean>
   run(input: Input, context: ToolContext): Result
-  /** What models are sent instead of a result, if anything. It is asked once for each result. */
-  sent?(result: unknown, input: Input, idempotencyKey: string): Promise<SentResult | undefined>
+  /** What models are sent instead of a result, in the SDK's format, if anything. It is asked once for each result. */
+  sent?(result: unknown, input: Input, idempotencyKey: string): unknown
   key(input: Input): string | undefined
   settle(idempotencyKey: string, input: Input): Settlement | undefined | Promise<Settlement | undefined>
 }
@@ -122,7 +122,7 @@ function labelled(aiTool: AiTool, label: ToolLabel | undefined): Tool {
   if (typeof aiTool.execute !== 'function') {
     throw new RepriseError(
       'CREW_INVALID',
-      `${what} has no execute function, so Reprise cannot run it; give one or use tool({ run })`,
+      `${what} has no execute function; give one, or use tool({ run })`,
     )
   }
   const { needsApproval, inputSchema } = aiTool
@@ -138,7 +138,7 @@ function labelled(aiTool: AiTool, label: ToolLabel | undefined): Tool {
     ...defined({ provider, args: provider && aiTool.args, options: sendOptionsOf(aiTool, what) }),
     ...approves(options.name, aiApproval(needsApproval)),
     run: (input, context) => runAiTool(aiTool, input, context),
-    sent: (output, input, toolCallId) => sentByAiTool(aiTool, { toolCallId, input, output }),
+    sent: (output, input, toolCallId) => aiTool.toModelOutput?.({ toolCallId, input, output }),
     key: () => undefined,
     settle: () => undefined,
   }
@@ -167,7 +167,7 @@ function executedByProvider(
     args,
     approval: () => false,
     run: () => {
-      throw new Error(`${options.name} is executed by the provider of the model, and cannot be called here`)
+      throw new Error('its provider executes it')
     },
     key: () => undefined,
     settle: () => undefined,

@@ -8,6 +8,7 @@ import { throughJson, type Json } from '../../journal/json.ts'
 import type { CallState, ToolOutcome } from '../../journal/state/state.ts'
 import { redact } from '../../secrets/redact.ts'
 import { thrownStack } from '../../secrets/thrown-stack.ts'
+import { readSentResult } from '../../tools/sent-result.ts'
 import type { ToolContext } from '../../tools/tool.ts'
 import { runHere } from '../lease/held-here.ts'
 import type { Life } from '../life.ts'
@@ -104,7 +105,8 @@ async function runTool(
 async function withSent({ life, tool, parsed }: Callable, result: unknown, key: string): Promise<ToolOutcome> {
   const outcome = toOutcome(result, tool.name)
   try {
-    return { ...outcome, ...defined({ sent: await tool.sent?.(result, parsed as never, key) }) }
+    const sent: unknown = await tool.sent?.(result, parsed as never, key)
+    return sent === undefined ? outcome : { ...outcome, sent: readSentResult(sent) }
   } catch (error) {
     // the call was made: what it returned must not be lost over this
     life.crew.logger.warn(`tool ${tool.name}: its result is sent as it is, since ${redact(messageOf(error))}`)
