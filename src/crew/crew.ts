@@ -46,7 +46,7 @@ import { runList, type RunList } from './result/run-list.ts'
 import { Run, startedBy, type Started } from './run.ts'
 import type { Task } from './task.ts'
 import { backtest, type Backtest } from './verbs/backtest-task.ts'
-import { kickoffForEach, type ForEachResult } from './verbs/for-each.ts'
+import { kickoffForEach, type ForEachResult, type ForEachWatch } from './verbs/for-each.ts'
 import type { InputsFor } from './given/inputs.ts'
 import { makeRun } from './verbs/make-run.ts'
 import { plan } from './verbs/make-plan.ts'
@@ -140,16 +140,7 @@ export class Crew<const T extends Tasks = Tasks> {
     inputs: readonly InputsFor<NamesOf<T>>[],
     options: ForEachOptions<ReferenceTo<T, Given>> = {},
   ): Promise<ForEachResult<T>[]> {
-    checkKeys('kickoffForEach', options, ['id', 'concurrency', 'reuse', ...executeKeys])
-    const { id, concurrency } = options
-    const request = {
-      list: inputs,
-      id,
-      concurrency,
-      reuse: readReuse(options.reuse),
-      choices: readChoices(this.#definition, options),
-    }
-    return (await kickoffForEach(this.#open, request)) as unknown as ForEachResult<T>[]
+    return this['~forEach'](inputs, options)
   }
 
   /** Continues a run after its last recorded step: the latest unfinished one if none is named. */
@@ -277,6 +268,25 @@ export class Crew<const T extends Tasks = Tasks> {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
+  }
+
+  /** For the command line. */
+  async '~forEach'(
+    inputs: readonly unknown[],
+    options: ForEachOptions,
+    watch?: ForEachWatch,
+  ): Promise<ForEachResult<T>[]> {
+    checkKeys('kickoffForEach', options, ['id', 'concurrency', 'reuse', ...executeKeys])
+    const { id, concurrency } = options
+    const request = {
+      list: inputs,
+      id,
+      concurrency,
+      reuse: readReuse(options.reuse),
+      choices: readChoices(this.#definition, options),
+      watch,
+    }
+    return (await kickoffForEach(this.#open, request)) as unknown as ForEachResult<T>[]
   }
 
   /** For tasks that are this crew. */

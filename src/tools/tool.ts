@@ -120,10 +120,7 @@ function labelled(aiTool: AiTool, label: ToolLabel | undefined): Tool {
   const provider = providerToolOf(aiTool, what)
   if (provider?.executed) return executedByProvider(options, provider, aiTool.args)
   if (typeof aiTool.execute !== 'function') {
-    throw new RepriseError(
-      'CREW_INVALID',
-      `${what} has no execute function; give one, or use tool({ run })`,
-    )
+    throw new RepriseError('CREW_INVALID', `${what} has no execute function; give one, or use tool({ run })`)
   }
   const { needsApproval, inputSchema } = aiTool
   if (needsApproval !== undefined) approvalCheck.read(`needsApproval of ${what}`, needsApproval)

@@ -21,7 +21,7 @@ const marks: { readonly [K in TaskViewStatus]: { readonly sign: string; readonly
   skipped: { sign: '–', format: 'dim' },
   failed: { sign: '✖', format: 'red' },
 }
-const spinner = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'
+export const spinner = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'
 
 const widest = 120
 /** A name is not cut to less than this for the sake of the words after it. */

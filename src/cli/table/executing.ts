@@ -22,6 +22,11 @@ export function addExecuting(program: Program, lazily: Lazily): void {
   withInputs(run)
     .option('--id <id>', 'your own run id: unfinished, the run goes on; completed, its result is printed')
     .option('--through <task>', 'stop after this task')
+    .option(
+      '--each <file>',
+      'a run for each line of a file (or -) of JSON objects of inputs; again, it does what is left',
+    )
+    .option('--concurrency <number>', 'how many runs at once, with --each (default: 4)', wholeNumber)
     .action(lazily(async () => (await import('../commands/executing/run.ts')).run))
   example(run, 'reprise run claims.ts --input notes=@notes.txt --input limit:=500')
 

@@ -34,35 +34,56 @@ export interface ForEachRequest {
   readonly concurrency: unknown
   readonly reuse: RunState['reuse']
   readonly choices: ExecuteOptions
+  readonly watch?: ForEachWatch | undefined
+}
+
+/** For the command line, which has the inputs from the lines of a file and shows each run when it has ended. */
+export interface ForEachWatch {
+  /** What the inputs are called in an error: `line 3 of claims.jsonl`. */
+  nameOf(index: number): string
+  /** Must not reject. A run that was never started has not ended. */
+  ended(index: number, result: ForEachResult): void | Promise<void>
 }
 
 /** INPUT_INVALID, INPUT_MISSING and whatever else is wrong with any of the inputs, before the first run is started. */
 export async function kickoffForEach(open: OpenCrew, request: ForEachRequest): Promise<ForEachResult[]> {
-  const { list, reuse, choices } = request
+  const { list, reuse, choices, watch } = request
+  const { logger } = open.definition
+  const nameOf = watch?.nameOf ?? ((index: number) => `inputs[${index}]`)
+  const naming = <T>(index: number, work: () => T | Promise<T>): Promise<T> => named(nameOf(index), work)
   if (!Array.isArray(list)) {
     throw new RepriseError('INPUT_INVALID', `the inputs are ${describe(list)}; give a list of inputs, one for each run`)
   }
   const concurrency = readConcurrency(request.concurrency)
-  const all = []
+  const all: ReadInputs[] = []
   for (const [index, item] of (list as readonly unknown[]).entries()) all.push(await naming(index, () => readOne(item)))
   const ids = await idsOf(
     request.id,
     all.map(({ inputs }) => inputs),
+    nameOf,
   )
   for (const [index, given] of all.entries()) await naming(index, () => checkStart(open, given, ids[index]))
+  const runOne = async (read: ReadInputs, index: number): Promise<ForEachResult> => {
+    const id = ids[index]
+    try {
+      const inputs = read.again ? await readInputs((list as readonly unknown[])[index]) : read
+      return await startedBy(open, () => start(open, { id, inputs, reuse, choices }))
+    } catch (error) {
+      const known = asRepriseError(error)
+      const status = known.code === 'RUN_CANCELLED' ? 'cancelled' : 'failed'
+      return { ...nothing(known.runId ?? id, known.message), status, error: known }
+    }
+  }
+  let ended = 0
   const results = await pooled(
     all,
     concurrency,
-    async (read, index): Promise<ForEachResult> => {
-      const id = ids[index]
-      try {
-        const inputs = read.again ? await readInputs((list as readonly unknown[])[index]) : read
-        return await startedBy(open, () => start(open, { id, inputs, reuse, choices }))
-      } catch (error) {
-        const known = asRepriseError(error)
-        const status = known.code === 'RUN_CANCELLED' ? 'cancelled' : 'failed'
-        return { ...nothing(known.runId ?? id, known.message), status, error: known }
-      }
+    async (read, index) => {
+      const result = await runOne(read, index)
+      ended++
+      if (watch) await watch.ended(index, result)
+      else logger.info(`[${result.runId}] ${result.status}: ${ended} of ${all.length} runs have ended`)
+      return result
     },
     () => choices.signal?.aborted ?? false,
   )
@@ -71,11 +92,16 @@ export async function kickoffForEach(open: OpenCrew, request: ForEachRequest): P
   })
 }
 
+interface ReadInputs extends GivenInputs {
+  /** They are read once more when their run starts. */
+  readonly again: boolean
+}
+
 /**
  * Without the bytes of its files: those of all runs at once may be more than there is room for. They are read again
  * when its turn comes.
  */
-async function readOne(item: unknown): Promise<GivenInputs & { readonly again: boolean }> {
+async function readOne(item: unknown): Promise<ReadInputs> {
   const given = await readInputs(item)
   return { ...given, files: noFiles, again: given.files.size > 0 }
 }
@@ -85,19 +111,23 @@ function nothing(runId: string | undefined, words: string): Nothing {
 }
 
 /** A text is the beginning of each id: `nightly-1`, `nightly-2`. A function makes them from the inputs. */
-async function idsOf(id: unknown, all: readonly Inputs[]): Promise<(string | undefined)[]> {
+async function idsOf(
+  id: unknown,
+  all: readonly Inputs[],
+  nameOf: (index: number) => string,
+): Promise<(string | undefined)[]> {
   if (id === undefined) return []
   const ids: string[] = []
   for (const [index, inputs] of all.entries()) {
     const one = (): string =>
       checkNewRunId(typeof id === 'function' ? made(id, inputs, index) : `${checkNewRunId(id)}-${index + 1}`)
-    ids.push(await naming(index, one))
+    ids.push(await named(nameOf(index), one))
   }
   const known = new Map<string, number>()
   for (const [index, one] of ids.entries()) {
     const before = known.get(one)
     if (before !== undefined) {
-      const words = `inputs[${before}] and inputs[${index}] both get the run id ${describe(one)}; give each its own`
+      const words = `${nameOf(before)} and ${nameOf(index)} both get the run id ${describe(one)}; give each its own`
       throw new RepriseError('OPTION_INVALID', words)
     }
     known.set(one, index)
@@ -115,11 +145,11 @@ function made(id: unknown, inputs: Inputs, index: number): unknown {
   }
 }
 
-async function naming<T>(index: number, work: () => T | Promise<T>): Promise<T> {
+async function named<T>(name: string, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
     if (!RepriseError.isInstance(error)) throw error
-    throw reworded(error, `inputs[${index}]: ${error.facts}`)
+    throw reworded(error, `${name}: ${error.facts}`)
   }
 }

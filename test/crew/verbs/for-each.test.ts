@@ -51,6 +51,18 @@ test('a run that fails fails no other, and its place says so', async () => {
   assert.equal(later.model.calls.length, 1)
 })
 
+test('a verbose crew says which runs have ended, and how', async () => {
+  const said: string[] = []
+  const logger = { info: (line: string) => void said.push(line), warn() {} }
+  const { crew } = topics([{ when: 'about water', error: 'no power' }])
+  const loud = new Crew({ name: 'topics', tasks: crew.tasks, store: memoryStore(), logger })
+  await loud.kickoffForEach([{ topic: 'fire' }, { topic: 'water' }], { id: 'n', concurrency: 1 })
+  assert.deepEqual(
+    said.filter((line) => line.includes('have ended')),
+    ['[n-1] completed: 1 of 2 runs have ended', '[n-2] failed: 2 of 2 runs have ended'],
+  )
+})
+
 test('no more runs are under way than said', async () => {
   let now = 0
   let most = 0

@@ -2,6 +2,7 @@
 import type { KickoffOptions } from '../../../crew/options/verb-options.ts'
 import type { Run } from '../../../crew/run.ts'
 import { RepriseError, reworded } from '../../../errors.ts'
+import { UsageError } from '../../exit-codes.ts'
 import { askInputs } from '../../input/ask-inputs.ts'
 import { execute } from './execute.ts'
 import { taskNameOf } from '../../find/find-task.ts'
@@ -15,12 +16,20 @@ export interface RunOptions extends InputOptions {
   readonly crew?: string
   readonly id?: string
   readonly through?: string
+  readonly each?: string
+  readonly concurrency?: number
 }
 
 type Inputs = ReturnType<typeof inputsOf>
 
 export async function run(invocation: Invocation<RunOptions>): Promise<number> {
   const { args, options, terminal } = invocation
+  if (options.each !== undefined) {
+    const { runEach } = await import('./run-each.ts')
+    return runEach(invocation, options.each)
+  }
+  if (options.concurrency !== undefined)
+    throw new UsageError('--concurrency is for many runs; give their inputs with --each')
   const inputs = inputsOf(options)
   const found = await loadCrew(args[0], options.crew)
   return execute(invocation, found, async ({ crew, signal, asking }) => {
