@@ -7,5 +7,6 @@ export function tooOld(words: readonly string[]): string {
   const file = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
   const { engines } = JSON.parse(file) as { readonly engines: { readonly node: string } }
   const command = ['npx -y -p node@24 reprise', ...words.map(shellWord)].join(' ')
-  return `reprise needs Node.js ${engines.node}, and this is ${process.versions.node}; install a newer one, or run: ${command}`
+  const needed = engines.node.replace('>=', '')
+  return `reprise needs Node.js ${needed} or newer, and this is ${process.versions.node}; install that, or run: ${command}`
 }

@@ -215,7 +215,7 @@ describe('reprise run', { concurrency: 4 }, () => {
     assert.equal(ended.code, 1)
     assert.match(
       ended.stderr,
-      /^error: reprise needs Node\.js >=[\d.]+, and this is 20\.1\.0; [^\n]+: npx -y -p node@24 reprise show 'my run'\n$/,
+      /^error: reprise needs Node\.js [\d.]+ or newer, and this is 20\.1\.0; [^\n]+: npx -y -p node@24 reprise show 'my run'\n$/,
     )
   })
 })
