@@ -1,5 +1,5 @@
-// How a tool that a provider defines is kept in a journal and in fingerprints: without the credentials that it is set up
-// with. They are put in again when a request is sent.
+// How a tool that a provider defines is kept in a journal and in fingerprints: without the credentials that it is set
+// up with. They are put in again when a request is sent.
 import type { ProviderTool, ToolDefinition } from '../journal/entries.ts'
 import { digest } from '../journal/hash.ts'
 import type { Json } from '../journal/json.ts'
@@ -8,7 +8,7 @@ import { redact } from '../secrets/redact.ts'
 import type { Tool } from './tool.ts'
 
 export function keptProvider(provider: ProviderTool): ProviderTool {
-  return { ...provider, args: withoutSecrets(provider.args as Json, '') as ProviderTool['args'] }
+  return { ...provider, args: withoutSecrets(provider.args, '') as ProviderTool['args'] }
 }
 
 /**
