@@ -41,7 +41,8 @@ function drawRow(row: string, index: number): string {
   for (const [, codes, words = ''] of row.matchAll(/(?:\u001b\[([\d;]*)m)?([^\u001b]*)/g)) {
     if (codes !== undefined) style = styled(style, codes)
     for (const part of words.split(/( {2,})/)) {
-      if (part.trim() !== '') pieces.push(draw(part, column, style))
+      const shown = part.trim()
+      if (shown !== '') pieces.push(draw(shown, column + columns(part) - columns(part.trimStart()), style))
       column += columns(part)
     }
   }

@@ -140,6 +140,13 @@ describe('its lines', () => {
     assert.match(lines[2] ?? '', /^ {2}● decide/)
   })
 
+  test('have the numbers of all tasks in one column, however deep they stand', () => {
+    const at = { status: 'executed', agent: 'Clerk', ms: 900, tokens: 91 } as const
+    const tasks = [task({ name: 'outer', ...at, tasks: [task({ name: 'inner', ...at })] })]
+    const [, outer = '', inner = ''] = text(treeLines({ ...run, tasks }, { width: 80, height: 20 }, 0))
+    assert.equal(inner.indexOf('91 tokens'), outer.indexOf('91 tokens'))
+  })
+
   test('have whole names where there is room, and cut them before the words are gone', () => {
     const name = 'collect-and-verify-the-policy-documents'
     const long = { ...run, crew: `${name}-of-the-north`, tasks: [task({ name, status: 'running', agent: 'Clerk' })] }

@@ -98,7 +98,8 @@ function taskLine(task: LiveTask, depth: number, { width, name, priced, frame }:
   ].join('')
   // on a narrow one there is room for the names only
   const numbers = width >= 60 ? right : ''
-  const left = columns(head) + 2 + name + 2
+  // the deeper, the less of the column for names is used by the name itself
+  const left = 2 + 2 + name + 2
   const room = Math.max(0, width - 1 - left - numbers.length)
   const words = shorten([task.agent, task.doing].filter(Boolean).join(' · '), room)
   return [
