@@ -270,12 +270,11 @@ export class Run<T extends Tasks = Tasks> {
   }
 
   #follow(after: number): Followed<RunEvent> {
-    // the life that is under way, which may be a later one than that of this handle
-    const here = this.#open.underWay.get(this.id) ?? this.#started
+    const here = this.#here
     if (here) return followLive(here.engine, this.id, { after, until: unrecorded(here) })
     return lazily(async () => {
       const left = await this.#left()
-      if (left) return followLive(left.engine, this.id, { after, until: left.result })
+      if (left) return followLive(left.engine, this.id, { after, until: unrecorded(left) })
       const { engine } = await this.#atRest()
       return follow(engine, this.id, { after })
     })
