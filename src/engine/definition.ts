@@ -3,7 +3,7 @@ import type { Prices } from '../models/prices.ts'
 import type { LanguageModel } from '../models/resolve/resolve-model.ts'
 import type { EntryOf, StoredFile, StoredOutput, Limit } from '../journal/entries.ts'
 import type { Files } from '../journal/files.ts'
-import type { Answers, Entry, Fingerprint, Json, Owner, Question } from '../journal/index.ts'
+import type { Answers, AskedQuestion, Entry, Fingerprint, Json, Owner, Question } from '../journal/index.ts'
 import type { RunState } from '../journal/state/state.ts'
 import type { Next } from '../next.ts'
 import type { AnswerSchema } from '../schema/answer-schema.ts'
@@ -226,7 +226,7 @@ export interface Told {
 }
 
 export type OnQuestion = (
-  question: Question,
+  question: AskedQuestion,
 ) => Answers[Question['kind']] | undefined | Promise<Answers[Question['kind']] | undefined>
 
 export interface ExecuteOptions {

@@ -3,7 +3,8 @@
 // and nowhere else.
 import type { RunStatus } from '../journal/entries.ts'
 import { taskOf } from '../journal/paths.ts'
-import type { OpenQuestion, RunState, TaskState } from '../journal/state/state.ts'
+import type { OpenQuestion } from '../journal/state/open-questions.ts'
+import type { RunState, TaskState } from '../journal/state/state.ts'
 import type { Store } from '../stores/store.ts'
 
 /** The status of a run as it is shown. */

@@ -3,7 +3,8 @@
 import { attemptsSinceDone, questionsOf, readOnce, type ReadChild } from '../engine/task/children.ts'
 import { readRun } from '../engine/read/read-run.ts'
 import type { Entry } from '../journal/entries.ts'
-import { addTo, spentByModel, type OpenQuestion, type RunState } from '../journal/state/state.ts'
+import type { OpenQuestion } from '../journal/state/open-questions.ts'
+import { addTo, spentByModel, type RunState } from '../journal/state/state.ts'
 import type { Store } from '../stores/store.ts'
 import { isAbandoned } from './status.ts'
 

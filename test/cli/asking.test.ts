@@ -6,7 +6,8 @@ import { askLine } from '../../src/cli/terminal/ask-line.ts'
 import { pick } from '../../src/cli/terminal/pick.ts'
 import type { Channel, Piece } from '../../src/cli/terminal/terminal.ts'
 import { checkAnswer } from '../../src/engine/people/questions.ts'
-import type { Answer, Question } from '../../src/journal/entries.ts'
+import type { Answer } from '../../src/journal/entries.ts'
+import type { AskedQuestion } from '../../src/journal/state/open-questions.ts'
 import { keys, person, type Press } from './person.ts'
 
 const fruit = ['apple', 'banana', 'cherry 2'].map((label) => ({ value: label, label }))
@@ -52,16 +53,25 @@ test('askLine gives what was typed, and nothing for Ctrl-C and Esc', async () =>
   assert.equal(await askLine('name: ', person(['name: ', 'Ada', '\u001b'])), undefined)
 })
 
-const base = { id: 'q1', path: 'note#1/1.0', text: 'Well?' }
+const asking = {
+  runId: 'r',
+  crew: 'claims',
+  task: 'note',
+  description: 'Write a note',
+  agent: 'Clerk',
+  inputs: { tone: 'calm' },
+  outputs: [{ task: 'facts', raw: 'water\u001b[31m' }],
+}
+const base = { id: 'q1', path: 'note#1/1.0', text: 'Well?', asking: [asking] }
 const questions = {
   result: { ...base, kind: 'result', output: 'A \u001b[31mdraft', round: 1 },
   call: { ...base, kind: 'call', tool: 'pay', input: { sum: 1 }, key: 'k', earlier: [] },
   doubt: { ...base, kind: 'doubt', tool: 'pay', input: {}, key: 'k', calledAt: '', owner: {} as never },
   limit: { ...base, kind: 'limit', limit: { tokens: 1 }, spent: { calls: 1, input: 1, output: 1 } },
-} satisfies { [kind: string]: Question }
+} satisfies { [kind: string]: AskedQuestion }
 
 async function ask(
-  question: Question,
+  question: AskedQuestion,
   ...presses: readonly Press[]
 ): Promise<{ answer: Answer | undefined; said: string }> {
   const { channel, said } = listener()
@@ -77,8 +87,39 @@ function listener(): { channel: Channel; said(): string } {
   return { channel: { width: 80, line } as Channel, said: () => lines.join('\n') }
 }
 
+test('a question is asked below what its run was given and has come to', async () => {
+  const { said } = await ask(questions.result, ['Esc', keys.enter])
+  assert.match(
+    said,
+    /question q1, task note: Well\?\n {2}input {3}tone = calm\n {2}output {2}facts = water\S*\n {2}│ A /,
+  )
+  assert.doesNotMatch(said, /of crew claims/)
+})
+
+test('a question of a crew within a crew is asked below the tasks above it, and look shows what was cut', async () => {
+  const long = Array.from({ length: 30 }, (_, line) => `line ${line}`).join('\n')
+  const many = Array.from({ length: 9 }, (_, at) => ({ task: `task-${at}`, raw: `raw-${at}` }))
+  const above = { ...asking, runId: 'r', task: 'research', crew: 'claims', inputs: { notes: long }, outputs: [] }
+  const inner = { ...asking, runId: 'r/research#1', task: 'facts', crew: 'study', outputs: many }
+  const question = { ...questions.call, id: 'research/q1', asking: [above, inner] }
+  const { answer, said } = await ask(
+    question,
+    ['look', '5', keys.enter],
+    ['do not call it, and tell', 'deny', keys.enter],
+    ['reason: ', 'no', keys.enter],
+  )
+  assert.deepEqual(answer, { decision: 'deny', reason: 'no' })
+  const [cut = '', whole = ''] = said.split(/(?<=more outputs\n)/)
+  assert.match(cut, /question research\/q1, task research\/facts: Well\?/)
+  assert.match(cut, /task research of crew claims, run r\n {2}input {3}notes = line 0 .*…\n/)
+  assert.match(cut, /task facts of crew study, run r\/research#1\n/)
+  assert.match(cut, /output {2}task-5 = raw-5\n {2}… 3 more outputs\n$/)
+  assert.match(whole, /input notes\n {2}│ line 0\n[^]*│ line 29\n/)
+  assert.match(whole, /output task-8\n {2}│ raw-8/)
+})
+
 test('a question is asked with the decisions of its kind and the fields of the decision, and the answer fits', async () => {
-  const cases: [Question, Press[], Answer][] = [
+  const cases: [AskedQuestion, Press[], Answer][] = [
     [questions.result, [['Esc', keys.enter]], { decision: 'approve' }],
     [
       questions.result,
@@ -142,7 +183,7 @@ test('a question is asked with the decisions of its kind and the fields of the d
 
 test('a result is shown before it is decided on, without escapes', async () => {
   const { said } = await ask(questions.result, ['Esc', keys.cancel])
-  assert.match(said, /question q1, task note: Well\?\n {2}│ A draft$/)
+  assert.match(said, /question q1, task note: Well\?\n(?: {2}(?:in|out)put .*\n)+ {2}│ A draft$/)
 })
 
 test('what does not fit a field is said and asked for again; a cancel leaves the question open', async () => {

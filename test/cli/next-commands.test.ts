@@ -256,6 +256,7 @@ describe('what to type next', () => {
       stack: 'at run (crew.ts:8:33)',
       next: { act: 'resume', runId: 'r' },
       command: 'npx reprise resume r',
+      stack: 'at run (crew.ts:8:33)',
     })
   })
 })

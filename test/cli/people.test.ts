@@ -70,10 +70,15 @@ describe('people and runs', { concurrency: 4 }, () => {
     await using folder = await project(within)
     const asked = await folder.reprise('run', '--id', 'r1')
     assert.equal(asked.code, 3)
-    const shown = /question .+ \(result\), task .*\n {2}│ found\n {2}decide approve .*\n {2}npx reprise answer r1 /
-    assert.match(asked.stderr, shown)
-    assert.match((await folder.reprise('show', 'r1')).stdout, shown)
-    assert.match((await folder.reprise('tail', 'r1')).stderr, shown)
+    const inner = ' {2}task find of crew inner, run r1\\/the research#1\\n'
+    const shown = (above: string): RegExp =>
+      new RegExp(
+        `question .+ \\(result\\), task the research/find: .*\\n${above}${inner} {2}│ found\\n {2}decide approve .*\\n {2}npx reprise answer r1 `,
+      )
+    const all = shown(' {2}task the research of crew outer, run r1\\n')
+    assert.match(asked.stderr, all)
+    assert.match((await folder.reprise('tail', 'r1')).stderr, all)
+    assert.match((await folder.reprise('show', 'r1')).stdout, shown(''))
   })
 
   test('a run that waits ends with its question, broken at words, and each command on a line of its own', async () => {
@@ -177,7 +182,7 @@ describe('people and runs', { concurrency: 4 }, () => {
     const { stdout } = await folder.reprise('questions', '--crew', 'outer')
     assert.match(
       stdout,
-      /^the research\/q1 {2}result, task the research of run first of crew outer, since \d{4}-.*\n {2}\S.*\n {2}decide approve or .*\n {2}npx reprise answer first /,
+      /^the research\/q1 {2}result, task the research\/find of run first of crew outer, since \d{4}-.*\n {2}\S.*\n {2}decide approve or .*\n {2}npx reprise answer first /,
     )
     assert.equal(stdout.match(/reprise answer/g)?.length, 2)
     await folder.reprise('answer', 'first', 'the research/q1', '--decision', 'approve')

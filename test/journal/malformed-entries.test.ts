@@ -18,7 +18,7 @@ import type {
   StoredOutput,
 } from '../../src/journal/entries.ts'
 import { fold } from '../../src/journal/state/fold.ts'
-import { openQuestions } from '../../src/journal/state/state.ts'
+import { openQuestions } from '../../src/journal/state/open-questions.ts'
 import { toModelMessages } from '../../src/models/messages.ts'
 
 const at = '2026-01-01T00:00:00.000Z'

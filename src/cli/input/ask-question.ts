@@ -4,9 +4,10 @@ import { decisions } from '../../engine/people/questions.ts'
 import { messageOf } from '../../errors.ts'
 import type { Answer, Question } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
-import { taskOf } from '../../journal/paths.ts'
+import type { AskedQuestion } from '../../journal/state/open-questions.ts'
 import { UsageError } from '../exit-codes.ts'
 import { readLimit } from './read-limit.ts'
+import { askingPath, printAsking, printAskingWhole } from '../show/print-asking.ts'
 import { printSubject } from '../show/print-question.ts'
 import { askLine, thePerson, type Person } from '../terminal/ask-line.ts'
 import { pick } from '../terminal/pick.ts'
@@ -19,17 +20,22 @@ import { wrap } from '../../text/wrap.ts'
  */
 export async function askQuestion(
   { loud }: Pick<Terminal, 'loud'>,
-  question: Question,
+  question: AskedQuestion,
   person: Person = thePerson(),
 ): Promise<Answer | undefined> {
-  printQuestion(loud, question)
+  const shownWhole = printQuestion(loud, question)
   const forms = Object.entries(decisions[question.kind])
   const choices = forms.map(([decision]) => ({
     value: decision,
     label: decision,
     note: meanings[question.kind][decision] ?? '',
   }))
-  const decision = await pick('Your decision:', choices, person)
+  const more = shownWhole ? [] : [{ value: look, label: look, note: 'see all inputs, and the outputs so far, whole' }]
+  let decision = await pick('Your decision:', [...choices, ...more], person)
+  while (decision === look) {
+    printAskingWhole(loud, question.asking)
+    decision = await pick('Your decision:', choices, person)
+  }
   if (decision === undefined) return undefined
   const { must, may = [] } = decisions[question.kind][decision] ?? { must: [] }
   const fields: { [field: string]: Json } = {}
@@ -41,17 +47,23 @@ export async function askQuestion(
   return { decision, ...fields } as unknown as Answer
 }
 
-function printQuestion(channel: Channel, question: Question): void {
+/** No decision of any question. */
+const look = 'look'
+
+/** Whether all that there is to see was shown. */
+function printQuestion(channel: Channel, question: AskedQuestion): boolean {
   const width = Math.min(channel.width, 120)
   channel.line()
   const [first = '', ...rows] = wrap(
-    `question ${question.id}, task ${taskOf(question.path)}: ${question.text}`,
+    `question ${question.id}, task ${askingPath(question.asking)}: ${question.text}`,
     width,
     2,
   )
   channel.line({ text: first, format: 'yellow' })
   for (const row of rows) channel.line({ text: row, format: 'yellow' })
+  const whole = printAsking(channel, question.asking)
   printSubject(channel, question)
+  return whole
 }
 
 const fail = 'the run fails'

@@ -2,22 +2,33 @@
 // own to be copied.
 import { answering } from '../../engine/people/questions.ts'
 import type { Question } from '../../journal/entries.ts'
-import { taskOf } from '../../journal/paths.ts'
+import type { AskedQuestion } from '../../journal/state/open-questions.ts'
 import type { Next } from '../../next.ts'
 import type { Channel } from '../terminal/terminal.ts'
 import { plural } from '../terminal/entries-word.ts'
 import { wrap } from '../../text/wrap.ts'
 import type { Commands } from '../write-command.ts'
+import { askingPath, printAsking } from './print-asking.ts'
 import { printBlock, readable } from './text-block.ts'
 
-export function printOpenQuestion(channel: Channel, commands: Commands, run: string, question: Question): void {
-  const { id, kind, path, text } = question
+/** `known`: how many of the tasks above it are shown already, from the outermost on. */
+export function printOpenQuestion(
+  channel: Channel,
+  commands: Commands,
+  run: string,
+  question: AskedQuestion,
+  known = 0,
+): void {
+  const { id, kind, text, asking } = question
   const head = `question ${id}`
-  const [first = '', ...rows] = wrap(`${head} (${kind}), task ${taskOf(path)}: ${text}`, channel.width, 2)
+  const [first = '', ...rows] = wrap(`${head} (${kind}), task ${askingPath(asking)}: ${text}`, channel.width, 2)
   channel.line()
   channel.line({ text: head, format: 'bold' }, first.slice(head.length))
   for (const row of rows) channel.line(row)
+  const whole = printAsking(channel, asking, known)
   printSubject(channel, question)
+  if (!whole)
+    channel.line({ text: '  some of this is cut; the command below shows all of it on request', format: 'dim' })
   printHowToAnswer(channel, commands, answering(run, question))
 }
 
@@ -32,7 +43,12 @@ export function printSubject(channel: Channel, question: Question): void {
 }
 
 /** Of a run that cannot go on without them. */
-export function sayWaiting(channel: Channel, commands: Commands, run: string, questions: readonly Question[]): void {
+export function sayWaiting(
+  channel: Channel,
+  commands: Commands,
+  run: string,
+  questions: readonly AskedQuestion[],
+): void {
   channel.line({ text: `run ${run} waits for ${plural(questions.length, 'answer')}`, format: 'yellow' })
   for (const question of questions) printOpenQuestion(channel, commands, run, question)
   channel.line()

@@ -2,6 +2,7 @@
 // from.
 import { messageOf, RepriseError } from '../../errors.ts'
 import type { Question } from '../../journal/entries.ts'
+import { askingTask } from '../../journal/state/open-questions.ts'
 import { redact } from '../../secrets/redact.ts'
 import { unlessAborted } from '../limits/deadline.ts'
 import type { Life } from '../life.ts'
@@ -24,7 +25,8 @@ export async function putToCaller(life: Life, question: Question, signal: AbortS
   const before = [...life.asked.values()].filter(({ kind, path }) => kind === 'call' && path === question.path)
   if (question.kind === 'call' && before.length >= callLimit) return
   life.asked.set(question.id, question)
-  const answering = Promise.try(() => onQuestion(structuredClone(question))).catch((error: unknown) => {
+  const asked = { ...question, asking: [askingTask(life.state, question.path)] }
+  const answering = Promise.try(() => onQuestion(structuredClone(asked))).catch((error: unknown) => {
     if (RepriseError.isInstance(error)) throw error
     throw new RepriseError('CALLBACK_FAILED', `onQuestion threw: ${redact(messageOf(error))}`, { cause: error })
   })

@@ -3,7 +3,8 @@
 // crew, when every earlier task that is not async is done. Several may be in progress at once. When one fails, no other
 // is started and those in progress end after their current step, so that what was paid for is recorded.
 import type { NewEntry } from '../../journal/entries.ts'
-import { openQuestions, type RunState } from '../../journal/state/state.ts'
+import { openQuestions } from '../../journal/state/open-questions.ts'
+import type { RunState } from '../../journal/state/state.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from '../definition.ts'
 import type { Hold } from '../lease/hold.ts'
 import { newLife, type Life, type Outer } from '../life.ts'

@@ -1,14 +1,7 @@
 // The runs of tasks that are crews, as seen from the run that made them: their open questions are its own, under the
 // name of the task (`research/q1`), so that nobody needs to know about them to answer.
-import type { Question } from '../../journal/entries.ts'
-import {
-  isEnded,
-  openQuestions,
-  type AttemptState,
-  type OpenQuestion,
-  type RunState,
-  type TaskState,
-} from '../../journal/state/state.ts'
+import { askingTask, openQuestions, type AskedQuestion, type OpenQuestion } from '../../journal/state/open-questions.ts'
+import { isEnded, type AttemptState, type RunState, type TaskState } from '../../journal/state/state.ts'
 import type { Store } from '../../stores/store.ts'
 import { childRun } from '../../journal/paths.ts'
 import { readIfThere, readRun } from '../read/read-run.ts'
@@ -65,13 +58,16 @@ export async function questionsOf(state: RunState, read: ReadChild): Promise<Ope
     // nobody needs an answer for a task that the crew no longer has
     const child = removed ? undefined : childOf(state, name)
     const found = child && (await read(child.run))
-    if (child && found) open.push(...(await questionsOf(found, read)).map((question) => fromChild(child, question)))
+    if (child && found)
+      open.push(...(await questionsOf(found, read)).map((question) => fromChild(state, child, question)))
   }
   return open
 }
 
-export function fromChild<Q extends Question>({ task, path }: Child, question: Q): Q {
-  return { ...question, id: `${task}/${question.id}`, path: `${path}/${question.path}` }
+/** As the run that the child works for asks it. */
+export function fromChild<Q extends AskedQuestion>(state: RunState, { task, path }: Child, question: Q): Q {
+  const asking = [askingTask(state, path), ...question.asking]
+  return { ...question, id: `${task}/${question.id}`, path: `${path}/${question.path}`, asking }
 }
 
 /** Where to answer a child's question. */

@@ -2,8 +2,8 @@
 // it is resumed where it stopped; when it is suspended or fails, so does the run that waits for it. Its calls that must
 // not be repeated are copied to that run when it is done.
 import { RepriseError } from '../../errors.ts'
-import type { Question } from '../../journal/entries.ts'
 import { attemptNumber, attemptPath, childRun, taskOf } from '../../journal/paths.ts'
+import type { AskedQuestion } from '../../journal/state/open-questions.ts'
 import { spentByModel, type AttemptState, type RunState } from '../../journal/state/state.ts'
 import { parseValue } from '../../schema/parse-value.ts'
 import type { ChildDefinition, TaskDefinition } from '../definition.ts'
@@ -110,7 +110,7 @@ async function advance(
   const asked = { task: task.name, path: attempt.path, run }
   const { onQuestion: ask } = life.options
   life.within.set(run, taken.hold.state)
-  const onQuestion = ask && ((question: Question) => ask(fromChild(asked, question)))
+  const onQuestion = ask && ((question: AskedQuestion) => ask(fromChild(state, asked, question)))
   const last = await life.executeRun(taken.hold, child.crew, { onQuestion, signal, next: null }, outer)
   life.within.set(run, last)
   return last

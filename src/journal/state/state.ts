@@ -299,12 +299,3 @@ export function spentByModel(...states: readonly RunState[]): { [model: string]:
 export function isEnded(status: RunStatus | undefined): boolean {
   return status === 'completed' || status === 'cancelled'
 }
-
-/** A question that has no answer yet, and since when. */
-export type OpenQuestion = Question & { readonly askedAt: string }
-
-export function openQuestions(state: RunState): OpenQuestion[] {
-  return [...state.questions.values()]
-    .filter(({ answer, withdrawn }) => !answer && !withdrawn)
-    .map(({ question, askedAt }) => ({ ...question, askedAt }))
-}

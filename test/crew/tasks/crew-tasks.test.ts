@@ -1,7 +1,7 @@
 // Tasks that are crews.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Agent, Crew, Task, tool, type CrewTaskOptions, type Question } from 'reprise'
+import { Agent, Crew, Task, tool, type AskedQuestion, type CrewTaskOptions, type Question } from 'reprise'
 import { z } from 'zod'
 import { memoryStore } from '../../../src/stores/memory-store.ts'
 import type { Store } from '../../../src/stores/store.ts'
@@ -113,6 +113,28 @@ describe('a task that is a crew', () => {
       (await inline.crew.kickoff({ inputs, onQuestion: () => ({ decision: 'approve' }) })).status,
       'completed',
     )
+  })
+
+  test('asks with what its runs were given and have come to, from the outermost inwards, wherever that is seen', async () => {
+    const { crew, child, store } = nested({
+      humanInput: true,
+      sub: { inputs: ({ outputs }) => ({ topic: outputs['plan'] as string }) },
+    })
+    const asked: AskedQuestion[] = []
+    const onQuestion = (question: AskedQuestion): undefined => void asked.push(question)
+    const { questions } = await crew.kickoff({ id: 'r', inputs, onQuestion })
+    const above = { runId: 'r', crew: 'nested', task: 'research', description: 'the crew research', agent: undefined }
+    const inner = { runId: 'r/research#1', crew: 'research', task: 'find', description: 'Find {topic}', agent: 'A' }
+    const asking = [
+      { ...above, inputs, outputs: [{ task: 'plan', raw: 'the plan' }] },
+      { ...inner, inputs: { topic: 'the plan' }, outputs: [] },
+    ]
+    assert.deepEqual(questions[0]?.asking, asking)
+    assert.deepEqual((await crew.run('r').view()).questions[0]?.asking, asking)
+    assert.deepEqual(asked[0]?.asking, asking)
+    // nobody who looks at the run alone sees what is above it
+    const [alone] = (await child.with({ store }).run('r/research#1').view()).questions
+    assert.deepEqual(alone?.asking, asking.slice(1))
   })
 
   test('asks through the run that waits for it: whoever knows only that one sees the question and answers it', async () => {

@@ -3,8 +3,8 @@
 import { answerQuestion, findQuestion } from '../../../engine/people/tell.ts'
 import { answering, decisions } from '../../../engine/people/questions.ts'
 import { RepriseError } from '../../../errors.ts'
-import type { Question } from '../../../journal/entries.ts'
 import { rootRun } from '../../../journal/paths.ts'
+import type { AskedQuestion } from '../../../journal/state/open-questions.ts'
 import { asksPeople } from '../../../runs/waiting-questions.ts'
 import { readUnit } from '../../../runs/unit.ts'
 import type { Store } from '../../../stores/store.ts'
@@ -72,11 +72,12 @@ async function outermost(store: Store, run: string): Promise<string> {
 }
 
 /** QUESTION_NOT_FOUND, QUESTION_ANSWERED; a usage error when none is named and nobody can be asked. */
-async function chooseQuestion(store: Store, run: string, id: string | undefined): Promise<Question> {
+async function chooseQuestion(store: Store, run: string, id: string | undefined): Promise<AskedQuestion> {
   const { questions: open } = await readUnit(store, run)
   const [first] = open
   // what is not open is looked up to say why
-  if (id !== undefined) return open.find((question) => question.id === id) ?? findQuestion(store, run, id)
+  if (id !== undefined)
+    return open.find((question) => question.id === id) ?? { ...(await findQuestion(store, run, id)), asking: [] }
   if (!first) {
     const next = { act: 'show', runId: run } as const
     throw new RepriseError('QUESTION_NOT_FOUND', `run ${run} has no open question`, { runId: run, next })
@@ -95,7 +96,7 @@ async function chooseQuestion(store: Store, run: string, id: string | undefined)
 async function askFor(
   terminal: Terminal,
   run: string,
-  question: Question,
+  question: AskedQuestion,
   fields: object,
 ): Promise<object | undefined> {
   const taken = Object.keys(decisions[question.kind]).join(', ')

@@ -5,6 +5,7 @@ import { waitingQuestions, type WaitingQuestion } from '../../../runs/waiting-qu
 import { exitCodes } from '../../exit-codes.ts'
 import { openExistingRuns } from '../../find/open-runs.ts'
 import type { Invocation } from '../../invocation.ts'
+import { askingPath } from '../../show/print-asking.ts'
 import { printHowToAnswer } from '../../show/print-question.ts'
 import type { Channel } from '../../terminal/terminal.ts'
 import { longTime } from '../../terminal/entries-word.ts'
@@ -32,8 +33,8 @@ export async function questions(invocation: Invocation<{ readonly crew?: string 
   return exitCodes.done
 }
 
-function print(channel: Channel, { id, kind, task, runId, crew, askedAt, text }: WaitingQuestion): void {
-  const where = `  ${kind}, task ${task} of run ${runId} of crew ${crew}, since ${longTime(askedAt)}`
+function print(channel: Channel, { id, kind, asking, runId, crew, askedAt, text }: WaitingQuestion): void {
+  const where = `  ${kind}, task ${askingPath(asking)} of run ${runId} of crew ${crew}, since ${longTime(askedAt)}`
   channel.line({ text: id, format: 'bold' }, where)
   channel.shortLine('  ', text.trimStart().split('\n', 1)[0] ?? '')
 }

@@ -57,7 +57,8 @@ export async function show(invocation: Invocation<ShowOptions>): Promise<number>
   if (steps) printSteps(terminal.out, chosen)
   if (prompts) printPrompts(terminal, promptsSent(run, entries, task?.name))
   const asked = view.questions.filter(({ path }) => !task || taskOf(path) === task.name)
-  for (const question of asked) printOpenQuestion(terminal.out, commands, run, question)
+  // what this run was given and has come to stands above
+  for (const question of asked) printOpenQuestion(terminal.out, commands, run, question, 1)
   const next = nextOf(view, task?.name)
   if (next) terminal.err.line(`\n${commands.advice(next)}`)
   return exitCodes.done
