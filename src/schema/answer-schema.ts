@@ -4,6 +4,7 @@
 import { messageOf, RepriseError } from '../errors.ts'
 import { throughJson, type Json } from '../journal/json.ts'
 import { closeObjects, isObjectSchema, wrapSchema } from './json-schema.ts'
+import { foreignTypeIn } from './zod-three.ts'
 
 /** The part of Standard Schema that is needed to infer types; https://standardschema.dev has the rest. */
 export interface StandardSchema<Input = unknown, Output = Input> {
@@ -111,9 +112,13 @@ function standardJson(schema: StandardSchema, what: string): unknown {
     readonly jsonSchema?: { readonly input: (options: { target: string }) => unknown }
   } = schema['~standard']
   if (standard.jsonSchema !== undefined) return standard.jsonSchema.input({ target: 'draft-07' })
-  // zod before 4.2 and zod/mini don't give JSON Schema themselves; the AI SDK can convert them. It takes
+  // zod 3, zod before 4.2 and zod/mini don't give JSON Schema themselves; the AI SDK can convert them. It takes
   // 70 ms to load, so only these pay for it, and it is required, since all of this must stay synchronous.
-  if (standard.vendor === 'zod') return providerUtils().asSchema(schema).jsonSchema
+  if (standard.vendor === 'zod') {
+    const foreign = foreignTypeIn(schema)
+    if (foreign !== undefined) throw invalid(what, `gives no JSON Schema (${foreign} cannot be represented in it)`)
+    return providerUtils().asSchema(schema).jsonSchema
+  }
   throw invalid(what, `is a ${standard.vendor} schema that gives no JSON Schema`)
 }
 
@@ -136,7 +141,7 @@ function jsonOf(make: () => unknown, what: string): Json {
 function invalid(what: string, found: string, cause?: unknown): RepriseError {
   return new RepriseError(
     'SCHEMA_INVALID',
-    `${what} ${found}: use a schema of zod 4.2 or newer, another Standard Schema that gives JSON Schema, or jsonSchema() of the AI SDK`,
+    `${what} ${found}: use a schema of zod 4.2 or newer, another Standard Schema that gives JSON Schema, or jsonSchema() or zodSchema() of the AI SDK`,
     { cause },
   )
 }

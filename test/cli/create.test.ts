@@ -39,6 +39,7 @@ interface Manifest {
   readonly version: string
   readonly dependencies: { readonly [name: string]: string }
   readonly peerDependencies: { readonly [name: string]: string }
+  readonly devDependencies: { readonly [name: string]: string }
 }
 
 async function manifestOf(project: string): Promise<Manifest> {
@@ -121,7 +122,7 @@ describe('reprise create', { concurrency: 4 }, () => {
     const own = await manifestOf(checkout)
     const manifest = await manifestOf(project)
     assert.equal(manifest.name, 'water')
-    assert.deepEqual(manifest.dependencies, { reprise: `^${own.version}`, zod: own.peerDependencies['zod'] })
+    assert.deepEqual(manifest.dependencies, { reprise: `^${own.version}`, zod: `^${own.devDependencies['zod']}` })
     for (const file of await filesIn(project)) {
       assert.doesNotMatch(await readFile(join(project, file), 'utf8'), /my-crew/, file)
     }

@@ -253,7 +253,6 @@ describe('what to type next', () => {
       message: 'task fetch it failed: the net is down',
       runId: 'r',
       task: 'fetch it',
-      stack: 'at run (crew.ts:8:33)',
       next: { act: 'resume', runId: 'r' },
       command: 'npx reprise resume r',
       stack: 'at run (crew.ts:8:33)',

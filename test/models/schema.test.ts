@@ -3,6 +3,8 @@ import { test } from 'node:test'
 import { jsonSchema } from 'ai'
 import { z } from 'zod'
 import * as mini from 'zod/mini'
+import { z as z3 } from 'zod-3'
+import { z as z4of3 } from 'zod-3/v4'
 import { closeObjects, fitsStrictMode } from '../../src/schema/json-schema.ts'
 import { asAnswerSchema, type InferInput, type InferOutput } from '../../src/schema/answer-schema.ts'
 import { parseValue } from '../../src/schema/parse-value.ts'
@@ -79,6 +81,85 @@ test('takes zod/mini, which gives no JSON Schema by itself', async () => {
   assert.equal((await parseValue(schema, { policy: 1 })).ok, false)
 })
 
+for (const [which, zod] of Object.entries({ 'zod 3.25': z3, 'zod/v4 of zod 3.25': z4of3 as unknown as typeof z3 })) {
+  test(`takes ${which}: the model is shown what comes before the transforms, in closed objects`, async () => {
+    const schema = asAnswerSchema(
+      zod.object({
+        policy: zod.string(),
+        kind: zod.enum(['water', 'fire']).default('water'),
+        lossDate: zod.string().transform((text) => new Date(text)),
+        parts: zod.array(zod.object({ issue: zod.string().optional(), costs: zod.number().nullable() })),
+        sums: zod.record(zod.string(), zod.number()),
+      }),
+      'x',
+    )
+    const { properties, required, additionalProperties } = schema.json as { [name: string]: unknown }
+    assert.deepEqual(required, ['policy', 'lossDate', 'parts', 'sums'])
+    assert.equal(additionalProperties, false)
+    const { kind, lossDate, parts, sums } = properties as { [name: string]: { [name: string]: unknown } }
+    assert.deepEqual(kind, { type: 'string', enum: ['water', 'fire'], default: 'water' })
+    assert.deepEqual(lossDate, { type: 'string' })
+    assert.deepEqual(parts?.['items'], {
+      type: 'object',
+      properties: { issue: { type: 'string' }, costs: { type: ['number', 'null'] } },
+      required: ['costs'],
+      additionalProperties: false,
+    })
+    assert.deepEqual(sums?.['additionalProperties'], { type: 'number' })
+
+    const answer = { policy: 'P-77', lossDate: '2030-05-03', parts: [{ costs: null }], sums: {} }
+    assert.deepEqual(await parseValue(schema, answer), {
+      ok: true,
+      value: { ...answer, kind: 'water', lossDate: new Date('2030-05-03') },
+    })
+    const refused = await parseValue(schema, { ...answer, parts: [{ costs: 'much' }] })
+    assert.match(refused.ok ? '' : refused.reason, /^parts\[0\]\.costs: .*expected number, received string$/i)
+  })
+}
+
+test('refuses at once what zod 3 asks for and no JSON gives, wherever it is, and takes what is made from JSON', () => {
+  interface Node {
+    readonly at?: Date | undefined
+    readonly next?: Node | undefined
+  }
+  const node: z3.ZodType<Node> = z3.lazy(() => z3.object({ next: node.optional(), at: z3.date().optional() }))
+  const foreign: { readonly [found: string]: readonly z3.ZodTypeAny[] } = {
+    Date: [
+      z3.object({ at: z3.date() }),
+      z3.array(z3.object({ at: z3.date().nullable().default(null) })),
+      z3.union([z3.string(), z3.record(z3.tuple([z3.string()]).rest(z3.date()))]),
+      z3.discriminatedUnion('kind', [
+        z3.object({ kind: z3.literal('a') }),
+        z3.object({ kind: z3.literal('b'), at: z3.date() }),
+      ]),
+      z3.intersection(z3.object({ a: z3.string() }), z3.object({ at: z3.date().refine(() => true) })),
+      node,
+    ],
+    BigInt: [z3.object({ sum: z3.bigint() })],
+    Map: [z3.map(z3.string(), z3.string())],
+    Set: [z3.object({ tags: z3.set(z3.string()) }).strict()],
+  }
+  for (const [found, schemas] of Object.entries(foreign)) {
+    for (const schema of schemas) {
+      assert.throws(() => asAnswerSchema(schema, 'the output of task facts'), {
+        code: 'SCHEMA_INVALID',
+        message: new RegExp(
+          `^the output of task facts gives no JSON Schema \\(${found} cannot be represented in it\\): use `,
+        ),
+      })
+    }
+  }
+  asAnswerSchema(
+    z3.object({
+      coerced: z3.coerce.date(),
+      made: z3.preprocess((text) => new Date(String(text)), z3.date()),
+      piped: z3.string().pipe(z3.coerce.date()),
+      caught: z3.date().catch(new Date(0)),
+    }),
+    'x',
+  )
+})
+
 test('takes a schema of another library that gives JSON Schema', async () => {
   const schema = {
     '~standard': {
@@ -126,6 +207,10 @@ test('refuses at once what no JSON Schema can say, and what is no schema', () =>
 test('types a value before and after the transforms', () => {
   const before: InferInput<typeof claim> = { policy: 'P-77', lossDate: '2030-05-03' }
   const after: InferOutput<typeof claim> = { policy: 'P-77', lossDate: new Date(before.lossDate) }
+  const three = z3.object({ at: z3.string().transform((text) => new Date(text)) })
+  const beforeThree: InferInput<typeof three> = { at: '2030-05-03' }
+  const afterThree: InferOutput<typeof three> = { at: new Date(beforeThree.at) }
+  assert.ok(afterThree.at.getTime() > 0)
   const other: InferOutput<ReturnType<typeof jsonSchema<{ a: string }>>> = { a: 'x' }
   assert.ok(after.lossDate.getTime() > 0 && other.a)
 })

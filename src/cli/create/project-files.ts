@@ -68,7 +68,7 @@ interface Manifest {
   readonly version: string
   readonly engines: object
   readonly peerDependencies: { readonly [name: string]: string }
-  readonly devDependencies: { readonly '@types/node': string; readonly typescript: string }
+  readonly devDependencies: { readonly [name in '@types/node' | 'typescript' | 'zod']: string }
 }
 
 /** Of this package, for a project in this folder. */
@@ -96,7 +96,7 @@ function manifestOf({ name, model }: ProjectOptions): object {
     dependencies: {
       ...(provider === undefined ? {} : { [provider]: peerDependencies[provider] }),
       reprise: sourceFor(name).spec,
-      zod: peerDependencies['zod'],
+      zod: `^${devDependencies.zod}`,
     },
     devDependencies: {
       '@types/node': `^${devDependencies['@types/node']}`,

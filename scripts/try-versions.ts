@@ -1,0 +1,74 @@
+// Whether the ranges of package.json are true: the tests that touch other packages, in a copy of this checkout, with the `oldest` or the
+// `newest` versions that the ranges allow. It asks the registry, which `npm test` never does.
+//
+//   node scripts/try-versions.ts oldest
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, delimiter, join } from 'node:path'
+
+interface Versions {
+  readonly [name: string]: string
+}
+interface Manifest {
+  readonly dependencies: Versions
+  readonly peerDependencies: Versions
+  readonly devDependencies: Versions
+}
+
+const root = join(import.meta.dirname, '..')
+const leftOut = new Set(['node_modules', 'dist', '.git', '.reprise'])
+/** What the tests below do without. */
+const tools = ['node', 'esbuild', 'oxfmt', 'oxlint', 'oxlint-tsgolint']
+const tests = [
+  'test/models/**/*.test.ts',
+  'test/tools/**/*.test.ts',
+  'test/crew/telemetry/*.test.ts',
+  'test/crew/yaml/*.test.ts',
+  'test/crew/verbs/*.test.ts',
+  'test/cli/reference.test.ts',
+]
+
+const which = process.argv[2]
+if (which !== 'oldest' && which !== 'newest') {
+  console.error('say which versions to try: node scripts/try-versions.ts oldest, or newest')
+  process.exit(2)
+}
+
+const copy = mkdtempSync(join(tmpdir(), 'reprise-versions-'))
+process.once('exit', () => rmSync(copy, { recursive: true, force: true }))
+cpSync(root, copy, { recursive: true, filter: (source) => source === root || !leftOut.has(basename(source)) })
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
+const dependencies = chosen(manifest.dependencies)
+const peers = chosen(manifest.peerDependencies)
+const kept = Object.entries(manifest.devDependencies).filter(([name]) => !tools.includes(name))
+const devDependencies = { ...Object.fromEntries(kept), ...peers }
+writeFileSync(join(copy, 'package.json'), JSON.stringify({ ...manifest, dependencies, devDependencies }, null, 2))
+rmSync(join(copy, 'package-lock.json'))
+for (const [name, version] of Object.entries({ ...dependencies, ...peers })) console.log(`${name} ${version}`)
+
+run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', '--legacy-peer-deps'])
+// with the newest alone, since code may handle what older versions do not have yet
+if (which === 'newest') run(join(copy, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.build.json', '--noEmit'])
+run(process.execPath, ['--conditions=reprise-source', '--test', '--test-reporter=./test/support/failures.ts', ...tests])
+
+function chosen(ranges: Versions): Versions {
+  return Object.fromEntries(Object.entries(ranges).map(([name, range]) => [name, pick(name, range)]))
+}
+
+/** Of `^3.25 || ^4.1` the last: the tests are written for that. Those of zod 3 have a copy of their own. */
+function pick(name: string, range: string): string {
+  const last = range.split('||').at(-1)?.trim() ?? range
+  const { stdout } = spawnSync('npm', ['view', `${name}@${last}`, 'version', '--json'], { cwd: root, encoding: 'utf8' })
+  const found = [JSON.parse(stdout) as string | string[]].flat().filter((version) => !version.includes('-'))
+  const sorted = found.toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }))
+  const version = which === 'oldest' ? sorted[0] : sorted.at(-1)
+  if (version === undefined) throw new Error(`the registry has no ${name} of ${last}`)
+  return version
+}
+
+function run(command: string, args: readonly string[]): void {
+  const path = `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`
+  const { status } = spawnSync(command, args, { cwd: copy, stdio: 'inherit', env: { ...process.env, PATH: path } })
+  if (status !== 0) process.exit(1)
+}
