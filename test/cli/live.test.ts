@@ -142,8 +142,8 @@ describe('its lines', () => {
 
   test('have the numbers of all tasks in one column, however deep they stand', () => {
     const at = { status: 'executed', agent: 'Clerk', ms: 900, tokens: 91 } as const
-    const tasks = [task({ name: 'outer', ...at, tasks: [task({ name: 'inner', ...at })] })]
-    const [, outer = '', inner = ''] = text(treeLines({ ...run, tasks }, { width: 80, height: 20 }, 0))
+    const deep = [task({ name: 'outer', ...at, tasks: [task({ name: 'inner', ...at })] })]
+    const [, outer = '', inner = ''] = text(treeLines({ ...run, tasks: deep }, { width: 80, height: 20 }, 0))
     assert.equal(inner.indexOf('91 tokens'), outer.indexOf('91 tokens'))
   })
 
