@@ -368,3 +368,22 @@ await mcpTools({ url: 'http://127.0.0.1:9/' }).catch((error) => console.log(erro
   )
   assert.match(stdout, /^CREW_INVALID .*npm install @ai-sdk\/mcp\n$/, stderr)
 })
+
+test('calls a server whose streams keep no process alive and cannot be told to, as in Bun', () => {
+  using stage = testServer()
+  const code = `
+import { Socket } from 'node:net'
+Object.assign(Socket.prototype, { ref: undefined, unref: undefined })
+const { mcpTools } = await import('reprise/mcp')
+const mcp = await mcpTools(${JSON.stringify(stage.server)})
+const look = mcp.tools.find((tool) => tool.name === 'look')
+console.log(JSON.stringify(await look.run({ text: 'a' }, { signal: new AbortController().signal })))
+await mcp.close()
+process.exit()`
+  const { stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--conditions=reprise-source', '--input-type=module', '-e', code],
+    { encoding: 'utf8', timeout: 60_000 },
+  )
+  assert.match(stdout, /a is known to \d+/, stderr)
+})

@@ -134,8 +134,9 @@ function readMessage(line: string, open: ReadonlySet<number>): Message | undefin
 }
 
 function keepAlive(child: ChildProcess, yes: boolean): void {
-  const handles = [child, child.stdin, child.stdout, child.stderr] as (Pick<Socket, 'ref' | 'unref'> | null)[]
-  for (const handle of handles) handle?.[yes ? 'ref' : 'unref']()
+  const handles = [child, child.stdin, child.stdout, child.stderr] as (Partial<Pick<Socket, 'ref' | 'unref'>> | null)[]
+  // the streams of Bun keep nothing alive, and have neither
+  for (const handle of handles) handle?.[yes ? 'ref' : 'unref']?.()
 }
 
 async function within(over: Promise<void>): Promise<boolean> {
