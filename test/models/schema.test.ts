@@ -88,7 +88,7 @@ for (const [which, zod] of Object.entries({ 'zod 3.25': z3, 'zod/v4 of zod 3.25'
         policy: zod.string(),
         kind: zod.enum(['water', 'fire']).default('water'),
         lossDate: zod.string().transform((text) => new Date(text)),
-        parts: zod.array(zod.object({ issue: zod.string().optional(), costs: zod.number().nullable() })),
+        parts: zod.array(zod.object({ issue: zod.string().optional(), costs: zod.number() })),
         sums: zod.record(zod.string(), zod.number()),
       }),
       'x',
@@ -101,13 +101,13 @@ for (const [which, zod] of Object.entries({ 'zod 3.25': z3, 'zod/v4 of zod 3.25'
     assert.deepEqual(lossDate, { type: 'string' })
     assert.deepEqual(parts?.['items'], {
       type: 'object',
-      properties: { issue: { type: 'string' }, costs: { type: ['number', 'null'] } },
+      properties: { issue: { type: 'string' }, costs: { type: 'number' } },
       required: ['costs'],
       additionalProperties: false,
     })
     assert.deepEqual(sums?.['additionalProperties'], { type: 'number' })
 
-    const answer = { policy: 'P-77', lossDate: '2030-05-03', parts: [{ costs: null }], sums: {} }
+    const answer = { policy: 'P-77', lossDate: '2030-05-03', parts: [{ costs: 3 }], sums: {} }
     assert.deepEqual(await parseValue(schema, answer), {
       ok: true,
       value: { ...answer, kind: 'water', lossDate: new Date('2030-05-03') },
