@@ -1,8 +1,6 @@
 // Plain AI SDK tools: told apart by their inputSchema, and run one call at a time.
 import { defined } from '../defined.ts'
-import { RepriseError } from '../errors.ts'
 import type { ToolSendOptions } from '../journal/entries.ts'
-import { strictJson, type Json } from '../journal/json.ts'
 import type { ToolContext } from './tool.ts'
 
 /**
@@ -54,16 +52,10 @@ export function descriptionOf({ description }: AiTool): string {
   return typeof made === 'string' ? made : ''
 }
 
-/** What its provider is told about the tool besides. CREW_INVALID for what cannot be kept in a journal. */
-export function sendOptionsOf(
-  { strict, inputExamples, providerOptions }: AiTool,
-  what: string,
-): ToolSendOptions | undefined {
+/** What its provider is told about the tool besides. */
+export function sendOptionsOf({ strict, inputExamples, providerOptions }: AiTool): ToolSendOptions | undefined {
   const given = defined({ strict, inputExamples, providerOptions })
-  if (Object.keys(given).length === 0) return undefined
-  const json = strictJson(given, 'options')
-  if (json.ok) return json.value as { readonly [name: string]: Json }
-  throw new RepriseError('CREW_INVALID', `${what} has ${json.found} at ${json.path}, which JSON does not carry`)
+  return Object.keys(given).length === 0 ? undefined : (given as ToolSendOptions)
 }
 
 /** The SDK gives such a function the messages too, which are none of a tool's business here. */

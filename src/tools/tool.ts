@@ -9,7 +9,7 @@ import { readOptions } from '../option-table.ts'
 import { describe, isRecord } from '../options.ts'
 import { asAnswerSchema, type AnswerSchema, type InferOutput, type SchemaInput } from '../schema/answer-schema.ts'
 import { aiApproval, descriptionOf, isAiTool, runAiTool, sendOptionsOf, type AiTool } from './ai-tool.ts'
-import { providerToolOf } from './provider-tool.ts'
+import { checkOptions, keptProvider } from './provider-tool.ts'
 import { approvalCheck, inputCheck, labelTable, toolTable, type ToolOptions } from './tool-options.ts'
 
 /**
@@ -53,10 +53,8 @@ export interface Tool<Input = never, Result = unknown> {
   readonly settles: boolean
   /** Whether a person must approve its calls: all of them, or those that `approval` picks. */
   readonly asks?: 'always' | 'sometimes' | undefined
-  /** A tool that its provider defines, and may execute itself. */
+  /** A tool that its provider defines, and may execute itself. It may be set up with credentials. */
   readonly provider?: ProviderTool | undefined
-  /** How that is set up, with the credentials that `provider` has not. */
-  readonly args?: unknown
   /** What the provider is told about it besides. */
   readonly options?: ToolSendOptions | undefined
   approval(input: Input): boolean | Promise<boolean>
@@ -105,7 +103,9 @@ export function toolList(what: string, tools: unknown): readonly Tool[] {
         isAiTool(item) ? labelled(item, { name }) : checked(item, `${describe(name)} of ${what}`),
       )
   const seen = new Set<string>()
-  for (const { name } of list) {
+  for (const { name, provider, options } of list) {
+    if (provider) keptProvider(name, provider)
+    if (options) checkOptions(name, options)
     if (seen.has(name)) throw new RepriseError('CREW_INVALID', `${what} has two tools named ${name}; rename one`)
     seen.add(name)
   }
@@ -117,8 +117,8 @@ function labelled(aiTool: AiTool, label: ToolLabel | undefined): Tool {
   const options = readOptions(labelTable, label)
   checkCache(options)
   const what = `tool ${options.name}`
-  const provider = providerToolOf(aiTool, what)
-  if (provider?.executed) return executedByProvider(options, provider, aiTool.args)
+  const provider = providerOf(aiTool)
+  if (provider?.executed) return executedByProvider(options, provider)
   if (typeof aiTool.execute !== 'function') {
     throw new RepriseError('CREW_INVALID', `${what} has no execute function; give one, or use tool({ run })`)
   }
@@ -132,7 +132,7 @@ function labelled(aiTool: AiTool, label: ToolLabel | undefined): Tool {
       ? asAnswerSchema(inputSchema, `input of ${what}`)
       : inputCheck.read(`input of ${what}`, inputSchema),
     settles: false,
-    ...defined({ provider, args: provider && aiTool.args, options: sendOptionsOf(aiTool, what) }),
+    ...defined({ provider, options: sendOptionsOf(aiTool) }),
     ...approves(options.name, aiApproval(needsApproval)),
     run: (input, context) => runAiTool(aiTool, input, context),
     sent: (output, input, toolCallId) => aiTool.toModelOutput?.({ toolCallId, input, output }),
@@ -141,11 +141,21 @@ function labelled(aiTool: AiTool, label: ToolLabel | undefined): Tool {
   }
 }
 
+function providerOf(aiTool: AiTool): ProviderTool | undefined {
+  const { type, id, args = {}, isProviderExecuted, supportsDeferredResults } = aiTool
+  if (type !== 'provider') return undefined
+  return {
+    id: String(id),
+    args: args as ProviderTool['args'],
+    ...(isProviderExecuted === true && { executed: true }),
+    ...(supportsDeferredResults === true && { deferred: true }),
+  }
+}
+
 /** The provider calls it within a reply: the journal has its calls, and nothing here makes them. */
 function executedByProvider(
   options: Pick<Tool, 'name' | 'effect' | 'version' | 'cache'>,
   provider: ProviderTool,
-  args: unknown,
 ): Tool {
   if (options.cache)
     throw new RepriseError('CREW_INVALID', `tool ${options.name} is executed by its provider; leave cache out`)
@@ -161,7 +171,6 @@ function executedByProvider(
     },
     settles: false,
     provider,
-    args,
     approval: () => false,
     run: () => {
       throw new Error('its provider executes it')

@@ -5,7 +5,7 @@ import { RepriseError } from '../../errors.ts'
 import type { Json } from '../../journal/json.ts'
 import { modelName } from '../../models/resolve/resolve-model.ts'
 import { formatDate } from '../../text/date-format.ts'
-import { keptProvider } from '../../tools/kept-provider.ts'
+import { keptProvider } from '../../tools/provider-tool.ts'
 import type { Tool } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'
 import type { Overrides } from './define-tasks.ts'
@@ -123,7 +123,7 @@ export function toolIdentity(tool: Tool): Json {
   const known = { name, description, effect, schema: schema.json, version: version ?? null, asks: asks ?? null, cache }
   return {
     ...known,
-    ...(provider && { provider: { ...keptProvider(provider) } }),
+    ...(provider && { provider: { ...keptProvider(name, provider) } }),
     ...(options && { options: { ...options } }),
   }
 }

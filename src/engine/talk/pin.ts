@@ -5,7 +5,7 @@ import type { OutputReference, PinnedRequest } from '../../journal/entries.ts'
 import { digest } from '../../journal/hash.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { modelName } from '../../models/resolve/resolve-model.ts'
-import { keptProvider } from '../../tools/kept-provider.ts'
+import { keptProvider } from '../../tools/provider-tool.ts'
 import type { Tool } from '../../tools/tool.ts'
 import type { AgentDefinition, TaskDefinition } from '../definition.ts'
 import { outputsIn } from '../run/given-fields.ts'
@@ -35,7 +35,7 @@ export function toolDefinitions(tools: readonly Tool[]): PinnedRequest['tools'] 
       name,
       description,
       schema: schema.json,
-      ...defined({ provider: provider && keptProvider(provider), options }),
+      ...defined({ provider: provider && keptProvider(name, provider), options }),
     }))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }

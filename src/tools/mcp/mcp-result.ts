@@ -1,5 +1,4 @@
 // What a server answered, as a tool gives it: JSON that is worth a model's tokens, and images apart from it.
-import type { SentFile, SentPart, SentResult } from '../../journal/entries.ts'
 
 interface CallResult {
   readonly isError?: boolean
@@ -35,9 +34,9 @@ export function resultOf(answer: unknown): unknown {
   return result
 }
 
-/** The text and the images of a result that has images. */
-export function sentOf(result: unknown): SentResult | undefined {
-  return (result as { readonly [sentInstead]?: SentResult } | null)?.[sentInstead]
+/** The text and the images of a result that has images, in the format of the AI SDK. */
+export function sentOf(result: unknown): unknown {
+  return (result as { readonly [sentInstead]?: unknown } | null)?.[sentInstead]
 }
 
 function jsonOf(blocks: readonly Block[], structured: unknown, older: unknown): unknown {
@@ -48,24 +47,24 @@ function jsonOf(blocks: readonly Block[], structured: unknown, older: unknown): 
   return blocks.length === 0 ? null : blocks
 }
 
-function withImages(content: readonly Block[], result: unknown): SentResult | undefined {
+function withImages(content: readonly Block[], result: unknown): object | undefined {
   const images = content.map(imageOf)
   if (!images.some(Boolean)) return undefined
   if (!Array.isArray(result)) {
     const text = JSON.stringify(result)
-    return { type: 'parts', parts: [{ type: 'text', text }, ...images.filter((image) => image !== undefined)] }
+    return { type: 'content', value: [{ type: 'text', text }, ...images.filter((image) => image !== undefined)] }
   }
-  const parts = content.map((block, index): SentPart => {
+  const value = content.map((block, index) => {
     const text = block.type === 'text' ? String(block.text) : JSON.stringify(withoutBytes(block))
     return images[index] ?? { type: 'text', text }
   })
-  return { type: 'parts', parts }
+  return { type: 'content', value }
 }
 
-function imageOf({ data, mimeType, resource }: Block): SentFile | undefined {
+function imageOf({ data, mimeType, resource }: Block): object | undefined {
   const [base64, mediaType] = typeof data === 'string' ? [data, mimeType] : [resource?.blob, resource?.mimeType]
   if (typeof base64 !== 'string' || typeof mediaType !== 'string' || !mediaType.startsWith('image/')) return undefined
-  return { type: 'file', mediaType, base64 }
+  return { type: 'image-data', mediaType, data: base64 }
 }
 
 function textOf(blocks: readonly Block[], structured: unknown): string {

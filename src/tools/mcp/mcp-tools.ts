@@ -105,7 +105,7 @@ function toTool(definition: McpToolDefinition, connection: Connection, options: 
     settles: false,
     approval: () => false,
     run: async (input, { signal }) => resultOf(await connection.call(name, input, signal)),
-    sent: async (result) => sentOf(result),
+    sent: sentOf,
     key: () => undefined,
     settle: () => undefined,
   }
