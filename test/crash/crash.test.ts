@@ -92,8 +92,11 @@ for (const kind of ['sqlite', 'file']) {
       const share = (number + Math.random()) / moments
       test(`ends as an undisturbed one when killed at a random moment (${share.toFixed(3)} of a run)`, async () => {
         const run = `${kind}-random-${number}`
-        const fresh = (tries: number): Promise<Place> => harness.place('claims', `${run}-${tries}`, kind)
-        const at = await harness.killedAfter(fresh, share * undisturbed.took)
+        const fresh = async (tries: number): Promise<Place[]> => [
+          await harness.place('claims', `${run}-${tries}`, kind),
+        ]
+        const [at] = await harness.killedAfter(fresh, share * undisturbed.took)
+        assert.ok(at)
         await checkDisturbed(at, undisturbed)
       })
     }

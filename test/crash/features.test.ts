@@ -16,7 +16,6 @@ import { effects } from './effects.ts'
 import {
   journalOf,
   journalsOf,
-  mostLives,
   openHarness,
   type Harness,
   type Journal,
@@ -51,8 +50,10 @@ const features: { readonly [crew: string]: readonly number[] } = {
 const outputFiles: { readonly [crew: string]: number } = { files: 2 }
 
 let harness: Harness
+let undisturbed: ReadonlyMap<string, Undisturbed>
 before(async () => {
   harness = await openHarness()
+  undisturbed = await liveUndisturbed()
 })
 after(() => harness[Symbol.asyncDispose]())
 
@@ -73,22 +74,17 @@ interface Undisturbed {
 
 for (const [crew, lives] of Object.entries(features)) {
   describe(`a crew with ${crew} (${realKills})`, { concurrency: 3, timeout: 200_000 }, () => {
-    let undisturbed: Undisturbed
-    before(async () => {
-      undisturbed = await liveUndisturbed(crew)
-    })
-
     test('is killed at every append there is', () => {
-      assert.equal(undisturbed.lives.length, lives.length)
-      for (const [life, { appends = 0 }] of undisturbed.lives.entries())
-        assert.ok(appends <= (lives[life] ?? 0), `${appends}`)
+      const { lives: lived } = undisturbedOf(crew)
+      assert.equal(lived.length, lives.length)
+      for (const [life, { appends = 0 }] of lived.entries()) assert.ok(appends <= (lives[life] ?? 0), `${appends}`)
     })
 
     for (const { life, moment, number } of pointsOf(lives)) {
       test(`ends as an undisturbed one when life ${life + 1} is over ${moment} append ${number}`, async () => {
         const at = await placeInLife(crew, `${crew}-${life}-${moment}-${number}-over`, life)
         assert.ok(isReached(await harness.dieHere(at, `${moment}:${number}`), number), 'it was over')
-        await checkDisturbed(at, undisturbed)
+        await checkDisturbed(at, undisturbedOf(crew))
       })
     }
 
@@ -98,7 +94,7 @@ for (const [crew, lives] of Object.entries(features)) {
         test(`ends as an undisturbed one when the process of life ${life + 1} is killed ${moment} append ${number}`, async () => {
           const { at, life: ended } = (await (killed ??= killTogether(crew, points)))[index] ?? assert.fail()
           assert.ok(isReached(ended, number), 'it was killed')
-          await checkDisturbed(at, undisturbed)
+          await checkDisturbed(at, undisturbedOf(crew))
         })
       }
     }
@@ -107,21 +103,34 @@ for (const [crew, lives] of Object.entries(features)) {
       test(`ends as an undisturbed one when killed before output file ${number} has its name`, async () => {
         const at = await harness.place(crew, `${crew}-naming-${number}`)
         assert.ok((await harness.start(at, `naming:${number}`).ended).killed, 'it was killed')
-        await checkDisturbed(at, undisturbed)
-      })
-    }
-
-    // one random moment in each of so many parts of the time that an undisturbed run takes
-    const moments = isFull ? 20 : 2
-    for (let number = 0; number < moments; number++) {
-      const share = (number + Math.random()) / moments
-      test(`ends as an undisturbed one when killed at a random moment (${share.toFixed(3)} of a run)`, async () => {
-        const { life, milliseconds } = momentIn(undisturbed.lives, share)
-        const fresh = (tries: number): Promise<Place> => placeInLife(crew, `${crew}-random-${number}-${tries}`, life)
-        await checkDisturbed(await harness.killedAfter(fresh, milliseconds), undisturbed)
+        await checkDisturbed(at, undisturbedOf(crew))
       })
     }
   })
+}
+
+// a process with all crews that have so many lives, killed at one random moment in each of so many parts of the time that it takes
+for (let life = 0; life < Math.max(...Object.values(features).map((lives) => lives.length)); life++) {
+  const crews = Object.keys(features).filter((crew) => (features[crew]?.length ?? 0) > life)
+  const moments = isFull ? 20 : 2
+  for (let number = 0; number < moments; number++) {
+    const share = (number + Math.random()) / moments
+    const moment = `at a random moment of life ${life + 1} (${share.toFixed(3)} of it)`
+    describe(`all crews, killed ${moment}`, { concurrency: 3, timeout: 200_000 }, () => {
+      let killed: readonly Place[]
+      before(async () => {
+        const fresh = (tries: number): Promise<Place[]> =>
+          Promise.all(crews.map((crew) => placeInLife(crew, `${crew}-random-${life}-${number}-${tries}`, life)))
+        const [first] = crews
+        const took = undisturbed.get(first ?? '')?.lives[life]?.took ?? 0
+        killed = await harness.killedAfter(fresh, share * took)
+      })
+      for (const [index, crew] of crews.entries())
+        test(`a crew with ${crew} ends as an undisturbed one`, async () => {
+          await checkDisturbed(killed[index] ?? assert.fail(), undisturbedOf(crew))
+        })
+    })
+  }
 }
 
 describe('several processes and one run', { timeout: 60_000 }, () => {
@@ -223,14 +232,19 @@ describe('several processes and one run', { timeout: 60_000 }, () => {
   }
 })
 
-/** Every life in a process of its own; between them a person answers from this one. */
-async function liveUndisturbed(crew: string): Promise<Undisturbed> {
-  const at = await harness.place(crew, `${crew}-undisturbed`)
-  const lives = [await harness.start(at).ended]
-  while (lives.at(-1)?.status === 'suspended' && lives.length < mostLives) {
-    await harness.answer(at)
-    lives.push(await harness.start(at).ended)
-  }
+function undisturbedOf(crew: string): Undisturbed {
+  return undisturbed.get(crew) ?? assert.fail()
+}
+
+async function liveUndisturbed(): Promise<Map<string, Undisturbed>> {
+  const crews = Object.keys(features)
+  const places = await Promise.all(crews.map((crew) => harness.place(crew, `${crew}-undisturbed`)))
+  const lives = await harness.liveToTheEnd(places)
+  const known = places.map(async (at, index) => [at.crew, await whatItDid(at, lives[index] ?? [])] as const)
+  return new Map(await Promise.all(known))
+}
+
+async function whatItDid(at: Place, lives: readonly ProcessLife[]): Promise<Undisturbed> {
   const last = lives.at(-1)
   assert.equal(last?.status, 'completed')
   const requests = plain(at, harness.requests(at.run))
@@ -278,16 +292,7 @@ async function placeInLife(crew: string, run: string, lives: number): Promise<Pl
   return at
 }
 
-function momentIn(lives: readonly ProcessLife[], share: number): { life: number; milliseconds: number } {
-  let milliseconds = share * lives.reduce((sum, { took }) => sum + took, 0)
-  for (const [life, { took }] of lives.entries()) {
-    if (milliseconds < took) return { life, milliseconds }
-    milliseconds -= took
-  }
-  return { life: lives.length - 1, milliseconds: 0 }
-}
-
-async function checkDisturbed(at: Place, undisturbed: Undisturbed): Promise<void> {
+async function checkDisturbed(at: Place, whole: Undisturbed): Promise<void> {
   const known = await journalsOf(at)
   const asked = harness.requests(at.run).length
   const done = effects(at.run).length
@@ -296,24 +301,24 @@ async function checkDisturbed(at: Place, undisturbed: Undisturbed): Promise<void
   const ended = await harness.finish(at)
 
   assert.equal(ended.status, 'completed')
-  assert.deepEqual(ended.outputs, undisturbed.lives.at(-1)?.outputs)
-  assert.deepEqual(await harness.written(at), undisturbed.written, 'the same is in its files')
+  assert.deepEqual(ended.outputs, whole.lives.at(-1)?.outputs)
+  assert.deepEqual(await harness.written(at), whole.written, 'the same is in its files')
   const all = await journalsOf(at)
-  assert.deepEqual(all.flatMap(stepsIn), undisturbed.steps, 'the journals have the same steps, each once')
-  assert.ok(underWay(all[0]?.entries ?? []) <= undisturbed.underWay, 'no more tasks are under way at once')
+  assert.deepEqual(all.flatMap(stepsIn), whole.steps, 'the journals have the same steps, each once')
+  assert.ok(underWay(all[0]?.entries ?? []) <= whole.underWay, 'no more tasks are under way at once')
   checkHeard(at, ended.heard, known, all)
 
   const requests = plain(at, harness.requests(at.run))
   const replied = plain(at, known.flatMap(repliesIn))
   const first = requests.slice(0, asked)
   assert.equal(new Set(first).size, first.length, 'nothing was asked twice before the kill')
-  assert.deepEqual(sorted([...replied, ...requests.slice(asked)]), sorted(undisturbed.requests), 'asked after the kill')
+  assert.deepEqual(sorted([...replied, ...requests.slice(asked)]), sorted(whole.requests), 'asked after the kill')
 
   const traces = effects(at.run)
   const recorded = known.flatMap(recordedEffects)
   const again = traces.slice(done).filter((trace) => recorded.includes(trace))
   assert.deepEqual(again, [], 'nothing that was recorded is done again')
-  assert.deepEqual(sorted(new Set(traces)), sorted(new Set(undisturbed.effects)), 'the same is done')
+  assert.deepEqual(sorted(new Set(traces)), sorted(new Set(whole.effects)), 'the same is done')
   for (const part of [traces.slice(0, done), traces.slice(done)]) {
     assert.equal(new Set(part).size, part.length, 'nothing is done twice but for the kill')
   }

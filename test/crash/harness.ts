@@ -188,17 +188,30 @@ export async function openHarness() {
     return assert.fail(`run ${at.run} is still suspended after ${mostLives} lives`)
   }
 
-  /** A run whose process was killed so many milliseconds behind its start; earlier, if it was faster than that. */
-  async function killedAfter(fresh: (tries: number) => Promise<Place>, milliseconds: number): Promise<Place> {
+  /** Runs whose process was killed so many milliseconds after its start; earlier, if it was faster than that. */
+  async function killedAfter(fresh: (tries: number) => Promise<Place[]>, milliseconds: number): Promise<Place[]> {
     for (let wait = milliseconds, tries = 1; ; wait *= 0.7, tries++) {
-      const at = await fresh(tries)
-      const { process: process_, ready, ended } = start(at)
+      const places = await fresh(tries)
+      const { process: process_, ready, ended } = startAll(places.map((at) => ({ ...at, killAt: '' })))
       await ready
       const timer = setTimeout(() => process_.kill('SIGKILL'), wait)
-      const { killed } = await ended
+      const lives = await ended
       clearTimeout(timer)
-      if (killed) return at
+      if (lives.some(({ killed }) => killed)) return places
     }
+  }
+
+  /** Every life in a process that has one of each of these runs; between them a person answers from this one. */
+  async function liveToTheEnd(places: readonly Place[]): Promise<ProcessLife[][]> {
+    const lives = places.map((): ProcessLife[] => [])
+    for (let life = 0; life < mostLives; life++) {
+      const open = [...places.entries()].filter(([index]) => lives[index]?.at(-1)?.status !== 'completed')
+      if (open.length === 0) break
+      if (life > 0) for (const [, at] of open) await answer(at)
+      const ended = await startAll(open.map(([, at]) => ({ ...at, killAt: '' }))).ended
+      for (const [nth, [index]] of open.entries()) lives[index]?.push(ended[nth] as ProcessLife)
+    }
+    return lives
   }
 
   return {
@@ -214,6 +227,7 @@ export async function openHarness() {
     written,
     finish,
     killedAfter,
+    liveToTheEnd,
     requests: (run: string) => requestsOf(server, run),
     streamed: (run: string) => streamedOf(server, run),
     async [Symbol.asyncDispose](): Promise<void> {
