@@ -1,5 +1,5 @@
-// Claims triage: facts, assessment, note. Run it, stop it whenever you like (Ctrl-C, kill -9, the plug), run it again: it goes on
-// behind the last step that it recorded, and the claim is filed once.
+// Claims triage: facts, assessment, note. Run it, stop it whenever you like (Ctrl-C, kill -9, the plug), run it again: it continues
+// after the last step that it recorded, and the claim is filed once.
 //
 //   OPENAI_API_KEY=sk-… npx node --conditions=reprise-source examples/claims-triage/crew.ts
 //   OPENAI_API_KEY=sk-… npx node --conditions=reprise-source examples/claims-triage/crew.ts replay "the customer"
@@ -96,7 +96,7 @@ if (import.meta.main) {
   const result =
     command === 'replay'
       ? await crew.replay(note, { runId, inputs: { reader } })
-      : await crew.kickoff({ id: runId, inputs }) // a new id starts, an unfinished one goes on, a finished one is read back
+      : await crew.kickoff({ id: runId, inputs }) // a new id starts, an unfinished one continues, a finished one is read back
   console.log(String(result))
 }
 

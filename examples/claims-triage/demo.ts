@@ -1,4 +1,4 @@
-// The demo: a crew is killed with SIGKILL in the middle of its second task, goes on in another process, and is replayed in a third
+// The demo: a crew is killed with SIGKILL in the middle of its second task, continues in another process, and is replayed in a third
 // one. It needs no key: a model server on loopback speaks the wire protocol of OpenAI. It checks itself against a run that nobody
 // disturbed, and fails when anything did not come out as promised.
 //
@@ -110,7 +110,7 @@ function whatNext(): void {
   say('With a key of yours (and OPENAI_BASE_URL, if it is not for OpenAI itself):')
   say('  unset REPRISE_STORE; export OPENAI_API_KEY=sk-…')
   say('  npx node --conditions=reprise-source examples/claims-triage/crew.ts')
-  say('Stop it with Ctrl-C or kill -9, run it again: it goes on where it was. Then:')
+  say('Stop it with Ctrl-C or kill -9, run it again: it continues. Then:')
   say('  npm run reprise -- replay -t note --file examples/claims-triage/crew.ts \\')
   say('    --input reader="the customer"')
 }

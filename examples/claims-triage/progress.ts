@@ -27,7 +27,7 @@ export function teller(): (entry: Entry) => void {
     switch (entry.type) {
       case 'run.resumed':
         for (const name of done) tell(name, 'restored from the journal: nothing to pay')
-        for (const [name, steps] of open) if (!done.has(name)) tell(name, `goes on: ${kept(steps)} read back`)
+        for (const [name, steps] of open) if (!done.has(name)) tell(name, `continues: ${kept(steps)} read back`)
         return
       case 'task.inherited':
         return tell(path, 'inherited from the first run: nothing to pay')

@@ -162,7 +162,7 @@ function keepTime({ state, since, took }: Watched, task: string, now: number): v
 function wordsOf(state: RunState, task: TaskState, status: TaskViewStatus, doing: string | undefined): string {
   switch (status) {
     case 'running':
-      return doing ?? 'goes on'
+      return doing ?? 'continues'
     case 'waiting':
       return 'waits for a person'
     case 'inherited':
@@ -205,7 +205,7 @@ function doingAfter(state: RunState, entry: Entry, path: string): string | undef
     case 'context.summarised':
       return 'asks the model'
     case 'question.answered':
-      return 'goes on'
+      return 'continues'
     default:
       return undefined
   }

@@ -10,7 +10,7 @@ export function printBlock(channel: Channel, indent: string, text: string, forma
   const bar = `${indent}│ `
   const width = channel.width === Infinity ? Infinity : Math.min(channel.width, widest) - bar.length
   for (const line of plain(text).trimEnd().split('\n')) {
-    // what goes on stands below where the line began
+    // what continues stands below where the line began
     const inner = Math.min(/^\s*/.exec(line)?.[0].length ?? 0, 20)
     for (const row of wrap(line, width, inner)) channel.line({ text: bar, format: 'dim' }, { text: row, format })
   }

@@ -20,7 +20,7 @@ export function addExecuting(program: Program, lazily: Lazily): void {
   run.argument('[file]', 'the module that exports the crew (else crew.ts, src/crew.ts or "reprise" in package.json)')
   run.option('--crew <export>', 'which export, where the file has several crews')
   withInputs(run)
-    .option('--id <id>', 'your own run id: unfinished, the run goes on; completed, its result is printed')
+    .option('--id <id>', 'your own run id: unfinished, the run continues; completed, its result is printed')
     .option('--through <task>', 'stop after this task')
     .option(
       '--each <file>',

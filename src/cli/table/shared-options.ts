@@ -39,7 +39,7 @@ export function withMaking(command: Program): Program {
   return command
     .option('--through <task>', 'stop after this task')
     .addOption(effectsOption())
-    .option('--id <id>', 'your own id for the new run; when it is there, it goes on')
+    .option('--id <id>', 'your own id for the new run; when it is there, it continues')
     .option('--dry-run', 'print the plan and stop')
     .option('--yes', 'do not ask before anything is spent')
 }

@@ -18,7 +18,7 @@ import type { InputsOf } from '../task.ts'
 import type { Unknowable } from '../define/placeholders.ts'
 
 export interface ExecuteChoices<Reference = TaskReference> {
-  /** Stop after this task; a resume goes on after it. */
+  /** Stop after this task; a resume continues after it. */
   readonly through?: Reference
   /** Answers questions as they come up; undefined leaves one open and suspends the run. */
   readonly onQuestion?: OnQuestion
@@ -136,7 +136,7 @@ export interface NewRunOptions<Reference = TaskReference, Names extends string =
   extends ExecuteChoices<Reference>, Confirmable {
   /** The run that it is made from: the latest of the crew if none is named. */
   readonly runId?: string
-  /** The caller's own id for the new run. When a run of that id is there, it goes on, or its result is given. */
+  /** The caller's own id for the new run. When a run of that id is there, it continues, or its result is given. */
   readonly id?: string
   /** Merged over the run's own. */
   readonly inputs?: Partial<InputsFor<Names>>

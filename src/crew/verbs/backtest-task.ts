@@ -29,7 +29,7 @@ export interface Backtest<Output = unknown> {
   readonly equal: number
   readonly different: number
   readonly failed: number
-  /** Cases that a signal kept from being tried, or cut off: the same id goes on with them. */
+  /** Cases that a signal kept from being tried, or cut off: the same id continues them. */
   readonly pending: number
   readonly usage: { readonly old: Usage; readonly new: Usage }
   /** In dollars; undefined where a price is not known. */

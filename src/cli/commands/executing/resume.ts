@@ -1,4 +1,4 @@
-// `reprise resume`: goes on with a run in this process.
+// `reprise resume`: continues a run in this process.
 import type { ChangedPolicy } from '../../../engine/definition.ts'
 import { execute } from './execute.ts'
 import { findRun, pickUnfinished } from '../../find/find-run.ts'

@@ -45,7 +45,7 @@ function printAttempt(channel: Channel, attempt: AttemptRecord): void {
     { text: status, format: formatOf(status) },
     `  ${facts.join(' · ')}`,
   )
-  if (attempt.carries) channel.line(`  goes on from ${attempt.carries.path}, told: ${attempt.carries.message}`)
+  if (attempt.carries) channel.line(`  continues from ${attempt.carries.path}, told: ${attempt.carries.message}`)
   if (request && request.tools.length > 0) channel.line(`  tools ${request.tools.map(({ name }) => name).join(', ')}`)
   if (child !== undefined) channel.line(`  executed by run ${child}`)
   for (const turn of turns) printTurn(channel, turn)

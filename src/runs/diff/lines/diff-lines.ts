@@ -21,7 +21,7 @@ export function note(text: string, rows: number = rowLimit): DiffLine[] {
   return shown.map((row, index) => ({ kind: 'note', text: `${index === 0 ? '  ' : '    '}${row}` }))
 }
 
-/** `  - text`; what does not fit goes on behind the mark, indented. */
+/** `  - text`; what does not fit continues after the mark, indented. */
 export function marked(kind: 'removed' | 'added', text: string): DiffLine[] {
   const mark = kind === 'removed' ? '-' : '+'
   // at the end of a line nobody sees a space, and it may be all that changed
