@@ -264,9 +264,12 @@ export class Run<T extends Tasks = Tasks> {
   async #left(): Promise<UnderWay | undefined> {
     if (!this.#started) return undefined
     const { state, engine } = this.#started
-    const row = await engine.store.row(this.id)
-    const isLast = row && summaryOf(row).lives <= state.lives && row.updatedAt <= state.updatedAt
-    return isLast ? this.#started : undefined
+    const row = await engine.store.row(this.id).catch(() => undefined)
+    // a store that is closed knows nothing newer
+    if (!row) return this.#started
+    const isLast = summaryOf(row).lives <= state.lives && row.updatedAt <= state.updatedAt
+    // what a crew within was answered shows in its own row only
+    return isLast && state.suspended?.reason !== 'child' ? this.#started : undefined
   }
 
   #follow(after: number): Followed<RunEvent> {

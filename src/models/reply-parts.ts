@@ -37,7 +37,9 @@ export function toReplyParts(
       case 'tool-call': {
         const { toolCallId: id, toolName: tool } = part
         if (part.providerExecuted === true) {
-          return [{ type: 'provider-call', id, tool, input: readJson(part.input) ?? part.input, ...opaque }]
+          // packages of providers are not all as strict as their types
+          const input = readJson(part.input) ?? (part.input as Json | undefined) ?? {}
+          return [{ type: 'provider-call', id, tool, input, ...opaque }]
         }
         const parsed = calls.find((call) => call.toolCallId === id)
         return parsed ? [toToolRequest(parsed, tools)] : []
@@ -48,7 +50,7 @@ export function toReplyParts(
         return [toSource(part, opaque)]
       case 'file':
       case 'reasoning-file':
-        return [toFile(part, opaque)]
+        return toFile(part, opaque)
       case 'custom':
         return [{ type: 'custom', kind: part.kind, ...opaque }]
       case 'tool-approval-request':
@@ -88,18 +90,29 @@ function toResult(part: Extract<Content, { type: 'tool-result' }>, opaque: Opaqu
 }
 
 function toSource(part: Extract<Content, { type: 'source' }>, opaque: Opaque): Source {
-  const { id, title } = part
-  const place =
-    part.sourceType === 'url' ? { url: part.url } : defined({ mediaType: part.mediaType, filename: part.filename })
-  return { type: 'source', id, ...place, ...defined({ title: title ?? undefined }), ...opaque }
+  const { url, mediaType, filename, title } = part as { readonly [name: string]: unknown }
+  const place = defined({
+    url: wordOf(url),
+    mediaType: wordOf(mediaType),
+    filename: wordOf(filename),
+    title: wordOf(title),
+  })
+  return { type: 'source', id: String(part.id ?? ''), ...place, ...opaque }
 }
 
-function toFile(part: Extract<Content, { type: 'file' | 'reasoning-file' }>, opaque: Opaque): MadeFile {
-  const { mediaType, data } = part
+function wordOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+/** None for one whose address nobody could follow. */
+function toFile(part: Extract<Content, { type: 'file' | 'reasoning-file' }>, opaque: Opaque): MadeFile[] {
+  const { data } = part
+  const mediaType = wordOf(part.mediaType) ?? 'application/octet-stream'
+  if (data.type === 'url' && !URL.canParse(String(data.url))) return []
   const base64 = (bytes: string | Uint8Array): string =>
     typeof bytes === 'string' ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
   const where = data.type === 'url' ? { url: String(data.url) } : { base64: base64(data.data) }
-  return { type: 'file', mediaType, ...where, ...(part.type === 'file' ? {} : { thought: true }), ...opaque }
+  return [{ type: 'file', mediaType, ...where, ...(part.type === 'file' ? {} : { thought: true }), ...opaque }]
 }
 
 function toToolRequest(part: ParsedCall, tools: readonly string[]): ToolRequest {

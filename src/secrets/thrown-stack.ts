@@ -22,6 +22,15 @@ interface Frame {
  * that of its cause.
  */
 export function thrownStack(thrown: unknown): string | undefined {
+  try {
+    return stackOf(thrown)
+  } catch {
+    // it only helps people: whatever is odd about it must not hide what was thrown
+    return undefined
+  }
+}
+
+function stackOf(thrown: unknown): string | undefined {
   const frames = framesOf(origin(thrown))
   const begin = frames.findIndex((frame) => !isNode(frame) && !isOurs(frame))
   const end = frames.findIndex((frame, index) => index > begin && isOurs(frame))
@@ -38,18 +47,14 @@ function origin(thrown: unknown): unknown {
 }
 
 function framesOf(error: unknown): Frame[] {
-  try {
-    const { stack, message } = error as Error
-    // a message may look like frames
-    const lines = stack?.slice(Math.max(stack.indexOf(message), 0) + message.length).split('\n') ?? []
-    return lines.flatMap((line) => {
-      const [, name = '', file, place] = /^ {4}at (?:(.*) \()?(.+?):(\d+:\d+)\)?$/.exec(line) ?? []
-      return file === undefined || place === undefined ? [] : [{ name, file: file.replace(/^async /, ''), place }]
-    })
-  } catch {
-    // anything can be thrown
-    return []
-  }
+  // anything can be thrown
+  const { stack, message } = error as Error
+  // a message may look like frames
+  const lines = stack?.slice(Math.max(stack.indexOf(message), 0) + message.length).split('\n') ?? []
+  return lines.flatMap((line) => {
+    const [, name = '', file, place] = /^ {4}at (?:(.*) \()?(.+?):(\d+:\d+)\)?$/.exec(line) ?? []
+    return file === undefined || place === undefined ? [] : [{ name, file: file.replace(/^async /, ''), place }]
+  })
 }
 
 const isNode = ({ file }: Frame): boolean => file.startsWith('node:')

@@ -5,7 +5,7 @@ import { RepriseError } from '../errors.ts'
 import type { ProviderTool, ToolDefinition, ToolSendOptions } from '../journal/entries.ts'
 import { digest } from '../journal/hash.ts'
 import { strictJson, type Json } from '../journal/json.ts'
-import { remember, secretsIn } from '../secrets/known.ts'
+import { remember, secretsIn, secretsInAddress } from '../secrets/known.ts'
 import { redact } from '../secrets/redact.ts'
 import type { Tool } from './tool.ts'
 
@@ -26,11 +26,14 @@ export function keptProvider(name: string, provider: ProviderTool): ProviderTool
   return { ...provider, args }
 }
 
-/** What a provider is told about a tool besides. CREW_INVALID for what cannot be kept in a journal. */
+/** What a provider is told about a tool besides. CREW_INVALID for what cannot, or must not, be kept in a journal. */
 export function checkOptions(name: string, options: ToolSendOptions): void {
   const json = strictJson(options, 'options')
-  if (json.ok) return
-  throw new RepriseError('CREW_INVALID', `tool ${name} has ${json.found} at ${json.path}, which JSON does not carry`)
+  if (!json.ok)
+    throw new RepriseError('CREW_INVALID', `tool ${name} has ${json.found} at ${json.path}, which JSON does not carry`)
+  if (digest(withoutSecrets(json.value, '')) === digest(json.value)) return
+  const words = `tool ${name} has a credential in its options, which would stand in the journal; give it to the provider when you make the model`
+  throw new RepriseError('CREW_INVALID', words)
 }
 
 /** Packages of providers mark what is secret in the set-up of a tool, for the SDK's telemetry. */
@@ -41,24 +44,54 @@ function cleanedByProvider(args: object): unknown {
 
 /**
  * What a request has of a tool: as it was pinned, with the credentials that the journal does not have, from the same
- * tool of today's code.
+ * tool of today's code. CREW_INVALID when that has none in the same place.
  */
 export function withArgs(pinned: ToolDefinition, tools: readonly Tool[]): ToolDefinition {
   const { name, provider } = pinned
-  const tool = provider && tools.find((candidate) => candidate.name === name)
-  if (!tool?.provider || digest({ ...keptProvider(name, tool.provider) }) !== digest({ ...provider })) return pinned
-  return { ...pinned, provider: tool.provider }
+  if (!provider) return pinned
+  const today = tools.find((tool) => tool.name === name)?.provider
+  const given = today?.id === provider.id ? today : undefined
+  if (given && digest({ ...keptProvider(name, given) }) === digest({ ...provider }))
+    return { ...pinned, provider: given }
+  const args = filled(provider.args, given?.args, `tool ${name}`) as ProviderTool['args']
+  return { ...pinned, provider: { ...provider, args } }
 }
+
+function filled(pinned: Json, today: unknown, what: string): Json {
+  if (pinned === redacted) {
+    if (typeof today === 'string') return today
+    const words = `${what} was set up with a credential that today's code does not have; resume with changed: 'restart', or put it back`
+    throw new RepriseError('CREW_INVALID', words)
+  }
+  if (typeof pinned !== 'object' || pinned === null) return pinned
+  const member = (name: string | number): unknown => (today as { readonly [name: string]: unknown } | undefined)?.[name]
+  if (Array.isArray(pinned)) return pinned.map((item: Json, index) => filled(item, member(index), what))
+  return Object.fromEntries(Object.entries(pinned).map(([name, value]) => [name, filled(value, member(name), what)]))
+}
+
+const redacted = '[redacted]'
+const credentialWord =
+  /^(keys?|apikey|token|secret|pass(word|wd)?|pwd|auth(orization)?|credentials?|cookie|bearer|signature|session)$/
 
 /** A token for a server that the provider calls must not be in a journal. */
 function withoutSecrets(value: Json, name: string): Json {
   if (typeof value === 'string') {
-    const secrets = secretsIn([name, value])
+    const telling = namesCredential(name) ? name : ''
+    const secrets = [...secretsIn([telling, value]), ...(URL.canParse(value) ? secretsInAddress(value) : [])]
     remember(secrets)
-    const named = `${name}=${value}`
-    return secrets.length === 0 && redact(named) === named ? value : '[redacted]'
+    const named = `${telling}=${value}`
+    return secrets.length === 0 && redact(named) === named ? value : redacted
   }
   if (Array.isArray(value)) return (value as readonly Json[]).map((item) => withoutSecrets(item, name))
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, withoutSecrets(member, key)]))
+}
+
+/** By whole words: `apiKey` and `authorization`, but not `keywords` and `author`. */
+function namesCredential(name: string): boolean {
+  const words = name
+    .replaceAll(/([a-z\d])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z]+/)
+  return words.some((word) => credentialWord.test(word))
 }

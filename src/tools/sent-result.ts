@@ -44,10 +44,19 @@ function partOf(part: unknown): SentPart {
   // its newest form is file with tagged data; the others have a type of their own for each
   if (type === 'file' && isRecord(data)) return { ...file, ...tagged(data) }
   if (typeof data === 'string') return { ...file, base64: data }
-  if (typeof url === 'string' || url instanceof URL) return { ...file, url: String(url) }
-  if (isRecord(providerReference)) return { ...file, reference: providerReference as { [provider: string]: string } }
-  if (isRecord(fileId)) return { ...file, reference: fileId as { [provider: string]: string } }
-  throw unknown(part)
+  if (url !== undefined) return { ...file, url: addressOf(url) }
+  return { ...file, reference: referenceOf(providerReference ?? fileId, part) }
+}
+
+/** A journal takes no other: it must be readable for ever. */
+function addressOf(url: unknown): string {
+  if (URL.canParse(String(url))) return String(url)
+  throw new RepriseError('CREW_INVALID', `toModelOutput gave the url ${describe(url)}; give a whole address`)
+}
+
+function referenceOf(reference: unknown, part: unknown): { readonly [provider: string]: string } {
+  if (!isRecord(reference) || Object.values(reference).some((id) => typeof id !== 'string')) throw unknown(part)
+  return reference as { [provider: string]: string }
 }
 
 type Where = SentFile extends infer File
@@ -58,9 +67,9 @@ type Where = SentFile extends infer File
 
 function tagged(given: { readonly [name: string]: unknown }): Where {
   const { type, data, url, reference, text } = given
-  if (type === 'url') return { url: String(url) }
+  if (type === 'url') return { url: addressOf(url) }
   if (type === 'text') return { text: String(text) }
-  if (type === 'reference' && isRecord(reference)) return { reference: reference as { [provider: string]: string } }
+  if (type === 'reference') return { reference: referenceOf(reference, given) }
   if (typeof data === 'string') return { base64: data }
   if (ArrayBuffer.isView(data))
     return { base64: Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64') }

@@ -24,6 +24,12 @@ describe('of a stack', () => {
     assert.equal(thrownStack(error), 'at policyOf (crew.ts:8:53)\nat async Object.run (tools/lookup.ts:9:4)')
   })
 
+  test('nothing is kept of one that cannot be read, and nothing is thrown', () => {
+    assert.equal(thrownStack(stacked('share (file://fileserver/x/crew.ts:1:2)')), undefined)
+    assert.equal(thrownStack(undefined), undefined)
+    assert.equal(thrownStack({ stack: 7 }), undefined)
+  })
+
   test('of a library the place where it threw is kept, and nothing where no frame is of the user', () => {
     const library = 'parse (/x/node_modules/yaml/index.js:1:2)'
     const inner = 'compose (/x/node_modules/yaml/compose.js:3:4)'

@@ -47,10 +47,11 @@ export async function takeUp(
     announce(crew, run, done ? 'completed before' : `resume, life ${state.lives + 1}`)
   }
   try {
-    return { engine, taken: await resumeRun(engine, crew, run, inspect, choices.budget), choices }
+    const taken = await resumeRun(engine, crew, run, inspect, choices.budget)
+    if (taken.is === 'rest' && taken.state.status !== 'completed') await recordLate(engine, run)
+    return { engine, taken, choices }
   } catch (error) {
-    // onPlan may have thought for long
-    if (onPlan) await recordLate(engine, run)
+    await recordLate(engine, run)
     throw error
   }
 }

@@ -100,7 +100,7 @@ function crewFromJson(file: FileReference, given: YamlCrewOptions, problems: Pro
     return (await beforeKickoff?.(all)) ?? all
   }
   const made = Object.keys(inputs).length === 0 ? {} : { beforeKickoff: before }
-  return crewOf(opened.agents, opened.tasks, { ...options, ...given, ...made }, problems)
+  return crewOf(opened.agents, opened.tasks, { ...options, ...defined(given), ...made }, problems)
 }
 
 function filesIn(folder: FileReference): YamlCrewFiles {

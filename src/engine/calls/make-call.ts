@@ -85,7 +85,7 @@ async function runTool(
   const { signal } = time
   // Promise.try, so that a tool that throws synchronously and one that rejects are treated alike
   const running = Promise.try(() => tool.run(parsed as never, { ...context, signal })).then(
-    (result) => withSent(item, result, context.idempotencyKey),
+    (returned: unknown) => ({ returned }),
     (error: unknown) => {
       if (isUnknown(error)) return { abandoned: redact(error.message) }
       if (!signal.aborted) threw(error)
@@ -94,7 +94,8 @@ async function runTool(
   )
   const ended = await unlessAborted(running, signal).catch(() => undefined)
   // a tool that throws because it was told to stop has not said what it did before that
-  if (ended && (!signal.aborted || 'result' in ended)) return ended
+  if (ended && 'returned' in ended) return withSent(item, ended.returned, { ...context, signal })
+  if (ended && !signal.aborted) return ended
   // a tool that listens to its signal ends now; the others continue, and cannot be stopped
   const over = await Promise.race([running.then(() => true), nextTurn().then(() => false)])
   if (!over) linger(callHere(life, call.path), running)
@@ -102,10 +103,15 @@ async function runTool(
 }
 
 /** With what the model is sent instead, which is asked for once: every later process sends the same. */
-async function withSent({ life, tool, parsed }: Callable, result: unknown, key: string): Promise<ToolOutcome> {
+async function withSent(
+  { life, tool, parsed }: Callable,
+  result: unknown,
+  { idempotencyKey, signal }: Pick<ToolContext, 'idempotencyKey' | 'signal'>,
+): Promise<ToolOutcome> {
   const outcome = toOutcome(result, tool.name)
   try {
-    const sent: unknown = await tool.sent?.(result, parsed as never, key)
+    const asked = Promise.try(() => tool.sent?.(result, parsed as never, idempotencyKey))
+    const sent: unknown = await unlessAborted(asked, signal)
     return sent === undefined ? outcome : { ...outcome, sent: readSentResult(sent) }
   } catch (error) {
     // the call was made: what it returned must not be lost over this

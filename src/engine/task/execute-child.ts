@@ -9,6 +9,7 @@ import { parseValue } from '../../schema/parse-value.ts'
 import type { ChildDefinition, TaskDefinition } from '../definition.ts'
 import type { Life, Outer, Work } from '../life.ts'
 import { askToRaise, checkBudget, failedLimit, LimitReached } from '../limits/budget.ts'
+import { recordLate } from '../people/tell.ts'
 import { createRun, resumeRun } from '../run/lifecycle.ts'
 import { soFarFor } from '../run/so-far.ts'
 import { currentAttempt, plainAttempt } from './attempts.ts'
@@ -86,6 +87,13 @@ async function advance(
   // listeners of this run would mistake the child's paths for its own
   const engine = { ...life.engine, listeners: undefined }
   const run = attempt.child as string
+  const cancelled = (error: unknown): never => {
+    throw signal.aborted ? error : ifCancelled(state.run, attempt, error)
+  }
+  const refused = async (error: unknown): Promise<never> => {
+    await recordLate(engine, run)
+    return cancelled(error)
+  }
   const known = await engine.store.row(run)
   const calls = known ? [] : await callsBefore(engine, state, task.name)
   const made = known
@@ -101,17 +109,13 @@ async function advance(
       })
   const taken = made
     ? ({ is: 'held', hold: made } as const)
-    : await resumeRun(engine, child.crew, run, (found) => checkOwn(state.run, attempt, found)).catch(
-        (error: unknown) => {
-          throw life.signal.aborted ? error : ifCancelled(state.run, attempt, error)
-        },
-      )
+    : await resumeRun(engine, child.crew, run, (found) => checkOwn(state.run, attempt, found)).catch(refused)
   if (taken.is === 'rest') return taken.state
   const asked = { task: task.name, path: attempt.path, run }
   const { onQuestion: ask } = life.options
   life.within.set(run, taken.hold.state)
   const onQuestion = ask && ((question: AskedQuestion) => ask(fromChild(state, asked, question)))
-  const last = await life.executeRun(taken.hold, child.crew, { onQuestion, signal, next: null }, outer)
+  const last = await life.executeRun(taken.hold, child.crew, { onQuestion, signal, next: null }, outer).catch(cancelled)
   life.within.set(run, last)
   return last
 }

@@ -221,7 +221,61 @@ test('a run whose crew within was cancelled by itself says that the task can be 
   assert.equal((await crew.resume('r')).status, 'suspended')
 })
 
+test('a cancellation that comes while a resume is refused is in the journal', async () => {
+  for (let count = 0; count < 60; count++) {
+    const store = newStore()
+    await using crew = asking(store)
+    await crew.kickoff({ id: 'r' })
+    const more = new Task({ name: 'more', description: 'More on {subject}', agent })
+    await using refusing = asking(store, [ask('one'), more])
+    const refused = refusing.resume('r').then(({ status }) => status, codeOf)
+    await turns(count)
+    assert.equal(
+      await crew
+        .run('r')
+        .cancel()
+        .then(() => 'done', codeOf),
+      'done',
+    )
+    assert.match(await refused, /^(INPUT_MISSING|RUN_CANCELLED)$/)
+    assert.equal((await crew.run('r').view()).status, 'cancelled', `after ${count} turns`)
+  }
+})
+
+test('a run whose crew within is cancelled by itself while it is executed says the same', async () => {
+  const { promise: begun, resolve: begins } = Promise.withResolvers<void>()
+  const slow = new Task({ name: 'slow', effect: 'read', run: () => (begins(), new Promise<string>(() => {})) })
+  const inner = new Crew({ name: 'inner', tasks: [slow], logger: quiet })
+  const store = newStore()
+  await using crew = new Crew({ name: 'c', tasks: [new Task({ name: 'kid', crew: inner })], store, logger: quiet })
+  const call = crew.kickoff({ id: 'r' })
+  await begun
+  await using alone = inner.with({ store })
+  await alone.run('r/kid#1').cancel()
+  const error = await refusal(() => call)
+  assert.deepEqual([error.code, error.next], ['TASK_FAILED', { act: 'invalidate', runId: 'r', task: 'kid' }])
+})
+
 describe('a handle of a run that was started', () => {
+  test('has its result after its crew is closed', async () => {
+    const done = new Task({ name: 'done', effect: 'read', run: () => 'done' })
+    const crew = new Crew({ name: 'c', tasks: [done], store: newStore(), logger: quiet })
+    const run = await crew.kickoff({ id: 'r' }).started
+    await run.result()
+    await crew.close()
+    assert.equal((await run.result()).status, 'completed')
+  })
+
+  test('does not name questions of a crew within that were answered since', async () => {
+    const inner = new Crew({ name: 'inner', tasks: [ask('one')], logger: quiet })
+    const tasks = [new Task({ name: 'kid', crew: inner })]
+    await using crew = new Crew({ name: 'c', tasks, store: newStore(), logger: quiet })
+    const run = await crew.kickoff({ id: 'r' }).started
+    assert.equal((await run.result()).questions.length, 1)
+    await run.answer('kid/q1', { decision: 'approve' })
+    assert.deepEqual((await run.result()).questions, [])
+  })
+
   test('tells of its later lives as any other handle does', async () => {
     const store = newStore()
     await using crew = asking(store)
