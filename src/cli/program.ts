@@ -72,7 +72,7 @@ export async function createProgram(
     .option('--json', 'print data as JSON, one object per line')
     .option('--quiet', 'print data and errors alone: no progress and no advice')
     .option('--no-color', 'print without colours, as NO_COLOR does')
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, minWidthToWrap: 20 })
     // what cannot be understood is quoted, and may hold anything
     .configureOutput({ writeErr: (text) => void process.stderr.write(plain(text)) })
     .showHelpAfterError(`(see: ${runner} --help)`)

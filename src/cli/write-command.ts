@@ -7,7 +7,8 @@ import { shellWord } from './shell-word.ts'
 /** What only the command line can say: the same command with more words, or any other. */
 export type CommandNext =
   | Next
-  | { readonly act: 'again'; readonly to: string; readonly words: readonly string[] }
+  /** `instead`: an option of this call that is left out, or given again in `words`. */
+  | { readonly act: 'again'; readonly to: string; readonly words: readonly string[]; readonly instead?: string }
   | ({ readonly act: 'command'; readonly to: string } & Typed)
 
 /** For those who name no task, or one that isn't there. */
@@ -85,7 +86,7 @@ export function writeCommands(call: Call): Commands {
       case 'command':
         return whole(next)
       case 'again':
-        return again(next.words, next.words.length === 2 ? next.words[0] : undefined)
+        return again(next.words, next.instead ?? (next.words.length === 2 ? next.words[0] : undefined))
       case 'give':
         return again(next.inputs.flatMap((name) => ['--input', `${name}=value`]))
       case 'import':

@@ -38,7 +38,8 @@ export function toReplyParts(
         const { toolCallId: id, toolName: tool } = part
         if (part.providerExecuted === true) {
           // packages of providers are not all as strict as their types
-          const input = readJson(part.input) ?? (part.input as Json | undefined) ?? {}
+          const { input: written } = part as { readonly input?: string }
+          const input = readJson(written ?? '{}') ?? written ?? {}
           return [{ type: 'provider-call', id, tool, input, ...opaque }]
         }
         const parsed = calls.find((call) => call.toolCallId === id)
@@ -90,14 +91,14 @@ function toResult(part: Extract<Content, { type: 'tool-result' }>, opaque: Opaqu
 }
 
 function toSource(part: Extract<Content, { type: 'source' }>, opaque: Opaque): Source {
-  const { url, mediaType, filename, title } = part as { readonly [name: string]: unknown }
+  const { id, url, mediaType, filename, title } = part as { readonly [name: string]: unknown }
   const place = defined({
     url: wordOf(url),
     mediaType: wordOf(mediaType),
     filename: wordOf(filename),
     title: wordOf(title),
   })
-  return { type: 'source', id: String(part.id ?? ''), ...place, ...opaque }
+  return { type: 'source', id: wordOf(id) ?? '', ...place, ...opaque }
 }
 
 function wordOf(value: unknown): string | undefined {

@@ -13,7 +13,7 @@ export const model = scriptedModel([
 export const crew = real.with({ model })
 
 function noteFor(conversation: string): string {
-  const [, reader] = /write a note on it for (.+)/.exec(conversation) ?? []
-  const [claim] = /CL-\d+/.exec(conversation) ?? []
+  const [, reader = 'you'] = /write a note on it for (.+)/.exec(conversation) ?? []
+  const [claim = 'the claim, which was not filed'] = /CL-\d+/.exec(conversation) ?? []
   return `For ${reader}: ${claim}, water in the cellar, is covered by P-77. (From the script in offline.ts: no model was asked.)`
 }

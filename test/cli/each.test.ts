@@ -85,6 +85,13 @@ describe('reprise run --each', { concurrency: 4 }, () => {
     assert.equal(records(await folder.reprise('runs', '--json')).length, 4)
   })
 
+  test('that stopped where it was asked to advises the command without that', async () => {
+    await using folder = await withLines(line('fire'), line('water'))
+    const ended = await folder.reprise('run', '--each', 'in.jsonl', '--through', 'find')
+    assert.match(ended.stderr, /do what is left with: npx reprise run --each in\.jsonl\n$/)
+    assert.match((await folder.reprise('run', '--each', 'in.jsonl')).stderr, /^2 runs: 2 completed/)
+  })
+
   test('after a kill the same command does what is left, and nothing twice', async () => {
     await using folder = await withLines(line('fire'), line('water'), line('air'), line('earth'))
     const killed = folder.start(['run', '--each', 'in.jsonl', '--concurrency', '1'], { HANG: 'air' })

@@ -208,6 +208,15 @@ describe('reprise run', { concurrency: 4 }, () => {
     }
   })
 
+  test('helps within 80 columns', async () => {
+    await using folder = await project(claims)
+    const { stdout } = await folder.reprise('--help')
+    assert.deepEqual(
+      stdout.split('\n').filter((row) => row.length > 80),
+      [],
+    )
+  })
+
   test('tells an older Node.js in one sentence what it needs, and the command that has it', async () => {
     await using folder = await project(claims)
     const older = `data:text/javascript,delete Promise.try; Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.1.0'}})`

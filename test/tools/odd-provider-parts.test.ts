@@ -141,10 +141,8 @@ describe('the set-up of a tool of a provider', () => {
       },
     })
     const store = newStore()
-    await scene([[said]], args('water damage', 'Ada Lovelace') as never, store).crew.kickoff({ id: 'r' })
-    const { stale } = await scene([], args('fire', 'Grace Hopper') as never, store)
-      .crew.run('r')
-      .result()
+    await scene([[said]], args('water damage', 'Ada Lovelace'), store).crew.kickoff({ id: 'r' })
+    const { stale } = await scene([], args('fire', 'Grace Hopper'), store).crew.run('r').result()
     assert.deepEqual(
       stale.flatMap(({ reasons }) => reasons),
       ['tool find changed'],

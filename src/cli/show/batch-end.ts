@@ -101,7 +101,11 @@ export function recordPending(terminal: Terminal, line: number, { runId }: ForEa
 
 const order = ['completed', 'completed before', 'waiting', 'stopped', 'held', 'failed', 'cancelled', 'not started']
 
-export function saySum({ terminal, options, commands }: Invocation<{ id?: string }>, counts: Counts, sum: Sum): void {
+export function saySum(
+  { terminal, options, commands }: Invocation<{ id?: string; through?: string }>,
+  counts: Counts,
+  sum: Sum,
+): void {
   const { err, loud } = terminal
   const total = [...counts.values()].reduce((all, count) => all + count, 0)
   const parts = order.flatMap((word) => (counts.has(word) ? [`${counts.get(word)} ${word}`] : []))
@@ -112,7 +116,12 @@ export function saySum({ terminal, options, commands }: Invocation<{ id?: string
   err.line(`${plural(total, 'run')}: ${parts.join(', ')}${spent}`)
   if (counts.has('waiting'))
     loud.line(commands.advice({ act: 'command', to: 'see what is asked', words: ['questions'] }))
-  if (left) err.line(commands.advice({ act: 'again', to: 'do what is left', words: [] }))
+  // what stopped as asked would stop there again
+  const asked = options.through !== undefined && counts.has('stopped')
+  if (left)
+    err.line(
+      commands.advice({ act: 'again', to: 'do what is left', words: [], ...(asked && { instead: '--through' }) }),
+    )
   const anew = options.id === undefined ? 'anew' : `${options.id}-anew`
   if (done) err.line(commands.advice({ act: 'again', to: 'start them anew', words: ['--id', anew] }))
 }

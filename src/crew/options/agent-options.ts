@@ -151,7 +151,7 @@ export const agentTable: Table<AgentOptions, Agent, { readonly yaml: FromYaml }>
     verbose: {
       takes: flag,
       default: false,
-      yaml: 'flag',
+      yaml: 'degree',
       does: 'log every step of its crew, as `verbose` of the crew does',
     },
   },

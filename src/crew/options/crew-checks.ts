@@ -14,6 +14,7 @@ import type { Task } from '../task.ts'
 export type FromYaml =
   | 'text'
   | 'flag'
+  | 'degree'
   | 'number'
   | 'sentences'
   | 'settings'

@@ -59,7 +59,8 @@ export function planOfNewRun({ definition }: OpenCrew, planned: PlannedRun, thro
 /** What a plan cannot see: a task that was renamed is another task, also to its calls. */
 function warningsOf({ definition }: OpenCrew, parent: RunState): string[] {
   const there = new Set(definition.tasks.map((task) => task.name))
-  const gone = new Set(onceCalls(parent).flatMap(({ task }) => (there.has(task) ? [] : [task])))
+  // of `settle/payout`, a task of the crew that task settle is, that crew's own plan says what is there
+  const gone = new Set(onceCalls(parent).flatMap(({ task }) => (there.has(task.split('/')[0] ?? '') ? [] : [task])))
   return [...gone].map(
     (task) =>
       `run ${parent.run} made calls that must not be repeated for task ${task}, which the crew does not have; if it goes by another name now, it may make them again`,

@@ -35,6 +35,12 @@ export function boolean(field: FieldValue): boolean {
   throw field.refuse(`is ${shown(field.value)}; give ${field.expected}`)
 }
 
+/** A boolean that had several degrees in older versions of CrewAI: `verbose: 2`. */
+export function degree(field: FieldValue): boolean {
+  const found = numberOf(field.value)
+  return found === undefined ? boolean(field) : found !== 0
+}
+
 /** Whether it is in its range, the option's own check says. */
 export function number(field: FieldValue): number {
   const found = numberOf(field.value)
@@ -127,9 +133,7 @@ export function textOf(value: Value): string | undefined {
 export function booleanOf(value: Value): boolean | undefined {
   const word = textOf(value)?.toLowerCase() ?? ''
   if (['true', 'yes', 'on'].includes(word)) return true
-  if (['false', 'no', 'off'].includes(word)) return false
-  // verbose: 2, of which older versions of CrewAI had several degrees
-  return /^\d+$/.test(word) ? Number(word) !== 0 : undefined
+  return ['false', 'no', 'off'].includes(word) ? false : undefined
 }
 
 export function numberOf(value: Value): number | undefined {

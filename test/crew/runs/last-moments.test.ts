@@ -221,6 +221,24 @@ test('a run whose crew within was cancelled by itself says that the task can be 
   assert.equal((await crew.resume('r')).status, 'suspended')
 })
 
+test('a plan does not warn of calls that the crew of a task has made', async () => {
+  const pay = tool({ name: 'pay', description: 'd', input: z.object({}), run: () => 'paid' })
+  const payer = scriptedModel([
+    { when: 'Pay', calls: [{ tool: 'pay', input: {} }] },
+    { when: 'Pay', reply: 'done' },
+  ])
+  const payout = new Task({
+    name: 'payout',
+    description: 'Pay',
+    agent: new Agent({ role: 'A', goal: 'g', model: payer }),
+    tools: [pay],
+  })
+  const settle = new Task({ name: 'settle', crew: new Crew({ name: 'inner', tasks: [payout] }) })
+  await using crew = new Crew({ name: 'c', tasks: [settle], store: newStore(), logger: quiet })
+  await crew.kickoff({ id: 'r' })
+  assert.deepEqual((await crew.run('r').plan()).warnings, [])
+})
+
 test('a cancellation that comes while a resume is refused is in the journal', async () => {
   for (let count = 0; count < 60; count++) {
     const store = newStore()

@@ -331,3 +331,12 @@ test("the guide's files make a crew, and its table has every field that is taken
     [],
   )
 })
+
+test('takes a number for verbose alone: another switch is on or off', async () => {
+  const agents = 'a:\n  role: R\n  goal: G\n  verbose: 2\n'
+  const tasks = (more: string): string => `t:\n  description: D\n  agent: a\n${more}`
+  await withFiles({ agents, tasks: tasks('') }, (folder) => void crewFromYaml(folder))
+  await withFiles({ agents, tasks: tasks('  human_input: 5\n') }, (folder) => {
+    assert.throws(() => crewFromYaml(folder), { code: 'CREW_INVALID', message: /human_input is 5/ })
+  })
+})

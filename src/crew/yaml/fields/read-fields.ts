@@ -12,7 +12,7 @@ import { checked, needsCode, otherName, refuseLack, unknownField, type Lacking }
 import { model, settings } from './model-fields.ts'
 import type { Problems } from '../problems.ts'
 import { agent, context, tools, type Known } from '../references.ts'
-import { boolean, number, numberOf, sentences, shown, text, type FieldValue } from '../yaml-values.ts'
+import { boolean, degree, number, numberOf, sentences, shown, text, type FieldValue } from '../yaml-values.ts'
 import { invalid } from '../yaml-file.ts'
 
 type Row = Option & { readonly yaml: FromYaml }
@@ -33,7 +33,7 @@ const readers: {
     field: FieldValue,
     known: Known,
   ) => unknown
-} = { text, flag: boolean, number, sentences, tools, agent, context }
+} = { text, flag: boolean, degree, number, sentences, tools, agent, context }
 
 /**
  * The options, with those of the code in place of the file's; undefined when something is wrong with them. The problems

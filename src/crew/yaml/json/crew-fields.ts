@@ -10,7 +10,7 @@ import { model } from '../fields/model-fields.ts'
 import type { Problems } from '../problems.ts'
 import { checked, refuseLack, unknownField } from '../fields/check-fields.ts'
 import type { Models } from '../references.ts'
-import { boolean, isOff, mapping, number, shown, text, textOf, type FieldValue } from '../yaml-values.ts'
+import { degree, isOff, mapping, number, shown, text, textOf, type FieldValue } from '../yaml-values.ts'
 import { invalid } from '../yaml-file.ts'
 
 export interface CrewFields {
@@ -24,7 +24,7 @@ type Reader = (field: FieldValue, models: Models) => unknown
 const readers: { readonly [option: string]: Reader } = {
   name: text,
   process: text,
-  verbose: boolean,
+  verbose: degree,
   maxRpm: number,
   concurrency: number,
   version: text,
