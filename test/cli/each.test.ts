@@ -163,9 +163,7 @@ describe('reprise run --each', { concurrency: 4 }, () => {
     }
     await refused(/^error: in\.jsonl: line 2 is not JSON \(.*\); line 3 is a list; line 4 is 7; write one object/)
     await folder.write('in.jsonl', `${line('fire')}\n{"topic":"water"}\n`)
-    await refused(
-      /^error: line 3 of in\.jsonl: .*\breader\b.*; give it with: npx reprise run --each in\.jsonl --input reader=/,
-    )
+    await refused(/^error: line 3 of in\.jsonl: .*\breader\b.*; give it there\n$/)
     await folder.write('in.jsonl', '\n\n')
     await refused(/^error: in\.jsonl has no line with inputs; write/)
     assert.deepEqual(records(await folder.reprise('runs', '--json')), [])

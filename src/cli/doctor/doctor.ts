@@ -7,6 +7,7 @@ import type { Check } from './check.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { storeOutside } from '../find/open-runs.ts'
 import type { Invocation } from '../invocation.ts'
+import { plural } from '../terminal/entries-word.ts'
 import type { Channel, Format } from '../terminal/terminal.ts'
 import { wrap } from '../../text/wrap.ts'
 
@@ -25,7 +26,11 @@ export async function doctor({ terminal, options, commands }: Invocation<DoctorO
   }
   const failed = all.filter(({ state }) => state === 'fail').length
   const warned = all.filter(({ state }) => state === 'warn').length
-  terminal.err.line(failed + warned === 0 ? 'all is well' : `${failed} failed, ${warned} to know about`)
+  const words = [
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    ...(warned > 0 ? [`${plural(warned, 'thing')} to know about`] : []),
+  ]
+  terminal.err.line(words.join(', ') || 'all is well')
   return failed > 0 ? exitCodes.failed : exitCodes.done
 }
 
@@ -34,7 +39,9 @@ const column = 18
 
 function print(channel: Channel, { check, state, says, next }: Check): void {
   const head = `${state.padEnd(5)} ${check.padEnd(11)} `
-  const [first = '', ...rows] = wrap(head + says, channel.width, column)
+  const [top = '', ...below] = says.split('\n')
+  const [first = '', ...rest] = wrap(head + top, channel.width, column)
+  const rows = [...rest, ...below.flatMap((row) => wrap(' '.repeat(column) + row, channel.width, column + 2))]
   channel.line({ text: first.slice(0, 5), format: formats[state] }, first.slice(5))
   for (const row of rows) channel.line(row)
   if (next !== undefined)

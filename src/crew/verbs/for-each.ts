@@ -150,6 +150,12 @@ async function named<T>(name: string, work: () => T | Promise<T>): Promise<T> {
     return await work()
   } catch (error) {
     if (!RepriseError.isInstance(error)) throw error
-    throw reworded(error, `${name}: ${error.facts}`)
+    // what is missing in one must not be given to all
+    const missing = error.next?.act === 'give'
+    throw reworded(
+      error,
+      `${name}: ${error.facts}${missing ? '; give it there' : ''}`,
+      missing ? { next: undefined } : {},
+    )
   }
 }
