@@ -96,8 +96,7 @@ export class Run<T extends Tasks = Tasks> {
    * it, in whatever process, it is waited for. RUN_ABANDONED when it has not ended and nobody executes it.
    */
   async result(): Promise<RunResult<T>> {
-    const here = this.#here ?? (await this.#left())
-    const result = here?.result ?? storedResult(await this.#own(), this.#crew, this.id)
+    const result = this.#here?.result ?? this.#resultLeft(await this.#left())
     return (await result) as unknown as RunResult<T>
   }
 
@@ -268,8 +267,16 @@ export class Run<T extends Tasks = Tasks> {
     // a store that is closed knows nothing newer
     if (!row) return this.#started
     const isLast = summaryOf(row).lives <= state.lives && row.updatedAt <= state.updatedAt
-    // what a crew within was answered shows in its own row only
-    return isLast && state.suspended?.reason !== 'child' ? this.#started : undefined
+    return isLast ? this.#started : undefined
+  }
+
+  async #resultLeft(left: UnderWay | undefined): Promise<RunResult> {
+    if (!left) return storedResult(await this.#own(), this.#crew, this.id)
+    const { engine, state, result } = left
+    if (state.suspended?.reason !== 'child') return result
+    // what a crew within was answered since shows in its own row only
+    const unit = await unitOf(engine.store, state, engine.within).catch(() => undefined)
+    return unit ? resultOf(this.#crew, unit) : result
   }
 
   #follow(after: number): Followed<RunEvent> {

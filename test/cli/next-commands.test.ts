@@ -16,6 +16,11 @@ const note = new Task({ name: 'note', effect: 'read', run: ({ inputs }) => 'note
 export const crew = new Crew({ name: 'fetching', tasks: [fetch, note] })
 `
 
+/** The same as the one task of another crew. */
+const outer = `${fetching.replace('export const crew', 'const inner')}
+export const crew = new Crew({ name: 'outer', tasks: [new Task({ name: 'get', crew: inner })] })
+`
+
 /** A result that a person has to approve. */
 const asking = `${imports}
 const model = scriptedModel([{ when: 'Write', reply: 'a note' }])
@@ -62,6 +67,13 @@ const cases: readonly Case[] = [
     crew: fetching,
     steps: [`run --id 'claim 1'`],
     says: /^error: task fetch it failed: the net is down; continue with: npx reprise resume 'claim 1'$/,
+    prints: /^note for nobody\n$/,
+  },
+  {
+    what: 'a look at a run that works for another',
+    crew: outer,
+    steps: ['run --id r', `show 'r/get#1'`],
+    says: /^continue with: npx reprise resume r$/,
     prints: /^note for nobody\n$/,
   },
   {

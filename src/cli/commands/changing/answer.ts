@@ -1,9 +1,9 @@
 // `reprise answer`: a person's decision on an open question, from whatever process. What is not said is asked for at a
 // terminal.
+import { outermost } from '../../find/outermost.ts'
 import { answerQuestion, findQuestion } from '../../../engine/people/tell.ts'
 import { answering, decisions } from '../../../engine/people/questions.ts'
 import { RepriseError } from '../../../errors.ts'
-import { rootRun } from '../../../journal/paths.ts'
 import type { AskedQuestion } from '../../../journal/state/open-questions.ts'
 import { asksPeople } from '../../../runs/waiting-questions.ts'
 import { readUnit } from '../../../runs/unit.ts'
@@ -63,12 +63,6 @@ export async function answer(invocation: Invocation<AnswerOptions>): Promise<num
     : commands.advice({ act: 'resume', runId: await outermost(engine.store, run) })
   terminal.err.line(next)
   return exitCodes.done
-}
-
-/** The run that it works for, through all crews that are tasks of others: what is to be gone on with is that. */
-async function outermost(store: Store, run: string): Promise<string> {
-  const root = rootRun(run)
-  return (await store.row(root)) ? root : run
 }
 
 /** QUESTION_NOT_FOUND, QUESTION_ANSWERED; a usage error when none is named and nobody can be asked. */

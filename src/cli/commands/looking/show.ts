@@ -1,4 +1,5 @@
 // `reprise show`: one run as its journal tells it, one task of it as a whole, and what its models were sent.
+import { outermost } from '../../find/outermost.ts'
 import { describeEntry } from '../../../crew/result/log.ts'
 import type { Entry } from '../../../journal/entries.ts'
 import { taskOf } from '../../../journal/paths.ts'
@@ -59,7 +60,7 @@ export async function show(invocation: Invocation<ShowOptions>): Promise<number>
   const asked = view.questions.filter(({ path }) => !task || taskOf(path) === task.name)
   // what this run was given and has come to stands above
   for (const question of asked) printOpenQuestion(terminal.out, commands, run, question, 1)
-  const next = nextOf(view, task?.name)
+  const next = nextOf(view, await outermost(engine.store, run), task?.name)
   if (next) terminal.err.line(`\n${commands.advice(next)}`)
   return exitCodes.done
 }
@@ -88,14 +89,14 @@ function printPrompts({ out, err }: Terminal, prompts: Iterable<SentPrompt>): vo
 }
 
 /** Of a run that is over: from the task that is looked at, or from the last one, on which the least is spent. */
-function nextOf({ runId, status, tasks }: RunView, task = tasks.at(-1)?.name): Next | undefined {
+function nextOf({ runId, status, tasks }: RunView, root: string, task = tasks.at(-1)?.name): Next | undefined {
   switch (status) {
     case 'completed':
       return task === undefined ? undefined : { act: 'replay', runId, task }
     case 'abandoned':
     case 'stopped':
     case 'failed':
-      return { act: 'resume', runId }
+      return { act: 'resume', runId: root }
     default:
       return undefined
   }

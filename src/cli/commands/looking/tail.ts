@@ -1,4 +1,5 @@
 // `reprise tail`: a run's entries as they come, whoever writes them. Nothing that happens here touches the run.
+import { outermost } from '../../find/outermost.ts'
 import { describeEntry } from '../../../crew/result/log.ts'
 import { follow } from '../../../engine/follow/follow.ts'
 import { applyEntry, emptyState } from '../../../journal/state/fold.ts'
@@ -77,7 +78,7 @@ async function sayEnd({ terminal, commands }: Invocation, store: Store, state: R
     terminal.err.line(`left run ${run} as it is; ${commands.advice({ act: 'show', runId: run })}`)
     return exitCodes.interrupted
   }
-  const resume = commands.advice({ act: 'resume', runId: run })
+  const resume = commands.advice({ act: 'resume', runId: await outermost(store, run) })
   if (end === 'abandoned') {
     say('abandoned', `: its process is gone; ${resume}`)
     return exitCodes.suspended
