@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
-import { linesOf, openModel, run, runsIn, type Ended, type Model } from './support.ts'
+import { linesOf, openModel, runBundled, runsIn, type Ended, type Model } from './support.ts'
 
 const example = 'examples/crewai-replay.ts'
 const fixtures = 'fixtures/crewai-replay.json'
@@ -14,11 +14,11 @@ const article = 'Why your agent should keep a journal: nothing that is done is e
 test('kickoff stores outputs by itself, and a replay in another process executes only from the writing task on', async () => {
   await using folder = await temporaryFolder()
   await using model = await openModel(fixtures)
-  const first = await run(example, [], folder.path, model.environment)
+  const first = await runBundled(example, [], folder.path, model.environment)
   assert.equal(first.code, 0, first.stderr)
   assert.deepEqual(model.asked(), [research, writing, writing])
 
-  const second = await run(example, ['replay', idOf(first, 'Write')], folder.path, model.environment)
+  const second = await runBundled(example, ['replay', idOf(first, 'Write')], folder.path, model.environment)
   assert.equal(second.code, 0, second.stderr)
   assert.deepEqual(model.asked().slice(3), [writing])
   assert.match(
@@ -30,30 +30,30 @@ test('kickoff stores outputs by itself, and a replay in another process executes
 test('the replayed task is given the stored output of the one before it', async () => {
   await using folder = await temporaryFolder()
   await using model = await openModel(fixtures)
-  await run(example, [], folder.path, model.environment)
+  await runBundled(example, [], folder.path, model.environment)
   assert.match(model.messages()[2] ?? '', /Agents now keep journals\./)
 })
 
 test('a replay from the first task executes both', async () => {
   await using folder = await temporaryFolder()
   await using model = await openModel(fixtures)
-  const first = await run(example, [], folder.path, model.environment)
-  await run(example, ['replay', idOf(first, 'Conduct')], folder.path, model.environment)
+  const first = await runBundled(example, [], folder.path, model.environment)
+  await runBundled(example, ['replay', idOf(first, 'Conduct')], folder.path, model.environment)
   assert.deepEqual(model.asked().slice(3), [research, writing])
 })
 
 test('printing the result prints its text', async () => {
   await using folder = await temporaryFolder()
   await using model = await openModel(fixtures)
-  const { stdout } = await run(example, [], folder.path, model.environment)
+  const { stdout } = await runBundled(example, [], folder.path, model.environment)
   assert.equal(stdout.split('\n')[0], article)
 })
 
 test('an unknown id is refused with the tasks that there are, and asks the model nothing', async () => {
   await using folder = await temporaryFolder()
   await using model = await openModel(fixtures)
-  const first = await run(example, [], folder.path, model.environment)
-  const { code, stderr } = await run(example, ['replay', 'abc-123'], folder.path, model.environment)
+  const first = await runBundled(example, [], folder.path, model.environment)
+  const { code, stderr } = await runBundled(example, ['replay', 'abc-123'], folder.path, model.environment)
   assert.notEqual(code, 0)
   assert.match(stderr, /TASK_NOT_FOUND/)
   assert.match(stderr, /has no task "abc-123"/)
@@ -64,7 +64,7 @@ test('an unknown id is refused with the tasks that there are, and asks the model
 test('a replay before any kickoff says to kick off first', async () => {
   await using folder = await temporaryFolder()
   await using model = await openModel(fixtures)
-  const { code, stderr } = await run(example, ['replay'], folder.path, model.environment)
+  const { code, stderr } = await runBundled(example, ['replay'], folder.path, model.environment)
   assert.notEqual(code, 0)
   assert.match(stderr, /RUN_NOT_FOUND/)
   assert.match(stderr, /start one with crew\.kickoff\(\)/)
@@ -73,13 +73,13 @@ test('a replay before any kickoff says to kick off first', async () => {
 test('an id works in every process, any number of times, and the first run stays as it is, byte for byte', async () => {
   await using folder = await temporaryFolder()
   await using model = await openModel(fixtures)
-  const first = await run(example, [], folder.path, model.environment)
+  const first = await runBundled(example, [], folder.path, model.environment)
   const store = `sqlite:${folder.path}/.reprise/runs.db`
   const [runId = ''] = await runsIn(store)
   const before = await linesOf(store, runId)
   assert.ok(before.length > 5)
   for (let time = 0; time < 3; time++) {
-    const { code, stdout } = await run(example, ['replay', idOf(first, 'Write')], folder.path, model.environment)
+    const { code, stdout } = await runBundled(example, ['replay', idOf(first, 'Write')], folder.path, model.environment)
     assert.equal(code, 0)
     assert.ok(stdout.startsWith(article))
   }
@@ -91,8 +91,8 @@ test('an id works in every process, any number of times, and the first run stays
 test('outputs before the task come back with their structure, transforms included', async () => {
   await using folder = await temporaryFolder()
   await using model = await openTopicModel()
-  const first = report(await run(variant, ['kickoff'], folder.path, model.environment))
-  const second = report(await run(variant, ['replay', first.ids[1]], folder.path, model.environment))
+  const first = report(await runBundled(variant, ['kickoff'], folder.path, model.environment))
+  const second = report(await runBundled(variant, ['replay', first.ids[1]], folder.path, model.environment))
   for (const { year, isDate } of [first, second]) assert.deepEqual({ year, isDate }, { year: 2030, isDate: true })
   assert.deepEqual(second.status, ['inherited', 'executed'])
   assert.equal(model.asked().length, 3)
@@ -101,8 +101,13 @@ test('outputs before the task come back with their structure, transforms include
 test('new inputs reach the templates, and what they made stale is kept and reported', async () => {
   await using folder = await temporaryFolder()
   await using model = await openTopicModel()
-  const first = report(await run(variant, ['kickoff'], folder.path, model.environment))
-  const again = await run(variant, ['replay', first.ids[1], '{"topic":"robots"}'], folder.path, model.environment)
+  const first = report(await runBundled(variant, ['kickoff'], folder.path, model.environment))
+  const again = await runBundled(
+    variant,
+    ['replay', first.ids[1], '{"topic":"robots"}'],
+    folder.path,
+    model.environment,
+  )
   assert.deepEqual(model.asked().slice(2), ['Task: Write a comprehensive article about robots.'])
   assert.deepEqual(
     report(again).stale.map(({ reasons }) => reasons),
@@ -113,15 +118,15 @@ test('new inputs reach the templates, and what they made stale is kept and repor
 test('without new inputs a replay uses those of the run', async () => {
   await using folder = await temporaryFolder()
   await using model = await openTopicModel()
-  const first = report(await run(variant, ['kickoff'], folder.path, model.environment))
-  await run(variant, ['replay', first.ids[1]], folder.path, model.environment)
+  const first = report(await runBundled(variant, ['kickoff'], folder.path, model.environment))
+  await runBundled(variant, ['replay', first.ids[1]], folder.path, model.environment)
   assert.deepEqual(model.asked().slice(2), ['Task: Write a comprehensive article about AI.'])
 })
 
 test('ids can be read off the task objects and the verbose log, before anything is done', async () => {
   await using folder = await temporaryFolder()
   await using model = await openTopicModel()
-  const { stdout, stderr } = await run(variant, ['kickoff'], folder.path, model.environment)
+  const { stdout, stderr } = await runBundled(variant, ['kickoff'], folder.path, model.environment)
   const { ids, runId } = JSON.parse(stdout) as Report
   const [line = ''] = stderr.split('\n')
   assert.ok(line.includes(runId), line)

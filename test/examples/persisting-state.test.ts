@@ -10,7 +10,7 @@ import { analyzeTask, draftTask, id, inputs } from '../../examples/persisting-st
 import { memoryStore } from '../../src/stores/memory-store.ts'
 import { environmentOf } from '../models/support.ts'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
-import { openModel, run, start } from './support.ts'
+import { openModel, runBundled, start } from './support.ts'
 
 const script = 'examples/persisting-state.ts'
 const fixtures = 'fixtures/persisting-state.json'
@@ -58,10 +58,10 @@ test('the state of every step is on disk before the next one begins', async () =
 test('a second start of the same script skips what is done', async () => {
   await using folder = await temporaryFolder()
   await using model = await openModel(fixtures)
-  const first = await run(script, [], folder.path, model.environment)
+  const first = await runBundled(script, [], folder.path, model.environment)
   assert.equal(first.code, 0, first.stderr)
   const before = await readFile(stateFile(folder.path), 'utf8')
-  const second = await run(script, [], folder.path, model.environment)
+  const second = await runBundled(script, [], folder.path, model.environment)
   assert.equal(second.stdout, first.stdout)
   assert.deepEqual(model.asked(), [analyze, draft])
   assert.equal(await readFile(stateFile(folder.path), 'utf8'), before)
@@ -94,7 +94,7 @@ test('a script that was killed goes on after a restart, and pays again only for 
   assert.equal((await ended).signal, 'SIGKILL')
   held.release()
 
-  const second = await run(script, [], folder.path, model.environment)
+  const second = await runBundled(script, [], folder.path, model.environment)
   assert.equal(second.code, 0, second.stderr)
   assert.match(second.stdout, /Next: send an assessor\./)
   assert.deepEqual(model.asked(), [analyze, draft, draft])
@@ -108,7 +108,7 @@ test('a script whose second task failed goes on with that task', async () => {
   await crew.kickoff({ id, inputs, through: analyzeTask })
   model.fail(401, 'this key was revoked')
 
-  const failed = await run(script, [], folder.path, model.environment)
+  const failed = await runBundled(script, [], folder.path, model.environment)
   assert.notEqual(failed.code, 0)
   assert.match(failed.stderr, /continue with crew\.run\('case-1'\)\.resume\(\)/)
   const state = await crew.run(id).view()
@@ -116,7 +116,7 @@ test('a script whose second task failed goes on with that task', async () => {
   assert.match(state.error?.message ?? '', /401|revoked|key/)
   assert.equal(state.task(analyzeTask).status, 'executed')
 
-  const second = await run(script, [], folder.path, model.environment)
+  const second = await runBundled(script, [], folder.path, model.environment)
   assert.equal(second.code, 0, second.stderr)
   assert.equal((await crew.run(id).view()).status, 'completed')
   assert.equal(model.asked().filter((text) => text === analyze).length, 1)
@@ -126,9 +126,9 @@ test('an outage that outlasts the retries fails the run, and the next start goes
   await using folder = await temporaryFolder()
   await using model = await openModel(fixtures)
   for (let tries = 0; tries < 3; tries++) model.fail(500, 'down')
-  const failed = await run(script, [], folder.path, model.environment)
+  const failed = await runBundled(script, [], folder.path, model.environment)
   assert.notEqual(failed.code, 0)
-  const second = await run(script, [], folder.path, model.environment)
+  const second = await runBundled(script, [], folder.path, model.environment)
   assert.equal(second.code, 0, second.stderr)
   assert.deepEqual(model.asked().slice(-2), [analyze, draft])
 })
@@ -141,7 +141,7 @@ test('a manual edit is recorded with who made it, and the next start goes on fro
   await crew.kickoff({ id, inputs, through: analyzeTask })
   await crew.run(id).edit(analyzeTask, '- policy number: P-78, as the caller corrected', { by: 'ada' })
 
-  const second = await run(script, [], folder.path, model.environment)
+  const second = await runBundled(script, [], folder.path, model.environment)
   assert.equal(second.code, 0, second.stderr)
   assert.deepEqual(model.asked(), [analyze, draft])
   assert.match(model.messages().at(-1) ?? '', /P-78, as the caller corrected/)
@@ -152,7 +152,7 @@ test('a manual edit is recorded with who made it, and the next start goes on fro
 test('a run tells its status, timestamps, ids and how many lives it has had', async () => {
   await using folder = await temporaryFolder()
   await using model = await openModel(fixtures)
-  await run(script, [], folder.path, model.environment)
+  await runBundled(script, [], folder.path, model.environment)
   await using crew = crewOn(stateIn(folder.path))
   const { status, lives, createdAt, updatedAt, done, total, tasks, ...state } = await crew.run(id).view()
   assert.deepEqual(
@@ -175,9 +175,9 @@ test('a run tells its status, timestamps, ids and how many lives it has had', as
 test('with the last completion taken out of the state file, only that task runs again', async () => {
   await using folder = await temporaryFolder()
   await using model = await openModel(fixtures)
-  await run(script, [], folder.path, model.environment)
+  await runBundled(script, [], folder.path, model.environment)
   await removeCompletion(stateFile(folder.path), 'draft_task')
-  const second = await run(script, [], folder.path, model.environment)
+  const second = await runBundled(script, [], folder.path, model.environment)
   assert.equal(second.code, 0, second.stderr)
   assert.deepEqual(model.asked(), [analyze, draft, draft])
   assert.match(second.stdout, /Next: send an assessor\./)
@@ -186,7 +186,7 @@ test('with the last completion taken out of the state file, only that task runs 
 test('with an earlier completion taken out, only that task runs again, and later ones are reported as stale', async () => {
   await using folder = await temporaryFolder()
   await using model = await openModel(fixtures)
-  const first = await run(script, [], folder.path, model.environment)
+  const first = await runBundled(script, [], folder.path, model.environment)
   await removeCompletion(stateFile(folder.path), 'analyze_task')
   model.answer({ match: { userMessage: analyze }, response: { content: '- policy number: P-78' } })
 
