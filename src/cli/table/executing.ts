@@ -30,7 +30,7 @@ export function addExecuting(program: Program, lazily: Lazily): void {
     .action(lazily(async () => (await import('../commands/executing/run.ts')).run))
   example(run, 'reprise run claims.ts --input notes=@notes.txt --input limit:=500')
 
-  const resume = program.command('resume').description('go on with a run after its last recorded step')
+  const resume = program.command('resume').description('continue a run after its last recorded step')
   resume.argument(
     '[run]',
     `${runArgument} (else the latest unfinished run of the crew, or picked from several on a terminal)`,
@@ -98,7 +98,7 @@ export function addExecuting(program: Program, lazily: Lazily): void {
   withCrew(backtest)
     .option('--last <number>', 'how many of the latest runs (default: 20)', wholeNumber)
     .option('--run <run>', `this run, ${runArgument}; once for each, instead of the latest ones`, collect)
-    .option('--id <id>', 'of the backtest: give it again to go on with one that was cut off')
+    .option('--id <id>', 'of the backtest: give it again to continue one that was cut off')
     .option('--yes', 'do not ask before anything is spent')
     .action(lazily(async () => (await import('../commands/executing/backtest.ts')).backtest))
   example(backtest, 'reprise backtest -t note --last 10')
