@@ -83,6 +83,8 @@ function rowOf(run: number): RunRow {
     run: idOf(run),
     crew: crewOf(run),
     version: '1',
+    format: 1,
+    priority: 0,
     status: run === 0 ? 'suspended' : 'completed',
     createdAt,
     updatedAt: createdAt,

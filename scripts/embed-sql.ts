@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 
-const folder = new URL('../src/stores/sqlite/', import.meta.url)
+const folder = new URL('../src/stores/sqlite/migrations/', import.meta.url)
 const target = new URL('migrations.ts', folder)
 
 /** The text that migrations.ts must have. */
@@ -47,7 +47,9 @@ if (import.meta.main) {
   if (!process.argv.includes('--check')) {
     writeFileSync(target, text)
   } else if (readFileSync(target, 'utf8') !== text) {
-    console.error('src/stores/sqlite/migrations.ts differs from its .sql files: run node scripts/embed-sql.ts')
+    console.error(
+      'src/stores/sqlite/migrations/migrations.ts differs from its .sql files: run node scripts/embed-sql.ts',
+    )
     process.exitCode = 1
   }
 }

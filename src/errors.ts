@@ -64,6 +64,7 @@ export const errorCodes = {
   STORE_FAILED: { retry: true, meaning: 'the store could not be read or written' },
   STORE_INVALID: { retry: false, meaning: 'a store URL is not one that Reprise knows, or the store cannot be opened' },
   STORE_NEWER: { retry: false, meaning: 'the store was written by newer code than this' },
+  STORE_UNAVAILABLE: { retry: true, meaning: 'the store cannot be reached now; the run stays as its journal has it' },
   TASK_FAILED: { retry: true, meaning: 'a task failed' },
   TASK_NOT_FOUND: { retry: false, meaning: 'the crew has no such task' },
   TIME_EXHAUSTED: { retry: true, meaning: 'a task took longer than maxSeconds' },
@@ -77,6 +78,8 @@ export interface ErrorDetails {
   /** The tasks that failed, from the outermost inwards: the message names them. */
   readonly tasks?: readonly string[] | undefined
   readonly next?: Next | undefined
+  /** Of a lease that somebody has: when it expires unless it is renewed, in ms since 1970. */
+  readonly until?: number | undefined
   readonly cause?: unknown
 }
 
@@ -100,6 +103,8 @@ export class RepriseError extends Error {
    */
   readonly tasks: readonly string[] | undefined
   readonly next: Next | undefined
+  /** Of RUN_HELD: when the lease expires unless it is renewed, in ms since 1970, where that is known. */
+  readonly until: number | undefined
 
   constructor(code: ErrorCode, reason: string, details: ErrorDetails = {}) {
     const { tasks, next, cause } = details
@@ -113,6 +118,7 @@ export class RepriseError extends Error {
     this.task = details.task ?? tasks?.[0]
     this.tasks = tasks
     this.next = next
+    this.until = details.until
   }
 
   /** Whether the same call may succeed when it is simply made again. */

@@ -1,6 +1,8 @@
 // The public root: what `import { … } from 'reprise'` gives.
 import './node-version.ts'
 
+export type { Advanced, AdvanceOptions } from './crew/advance/advance.ts'
+export type { ResumeAllOptions, ResumedRun } from './crew/advance/resume-all.ts'
 export { Agent } from './crew/agent.ts'
 export type { Backtest, BacktestCase, BacktestOutput } from './crew/verbs/backtest-task.ts'
 export type { CallbackContext, CrewCallbacks, CrewStep } from './crew/callbacks.ts'
@@ -11,6 +13,7 @@ export type { CodeTaskOptions, CrewTaskOptions, TaskOptions } from './crew/optio
 export type {
   BacktestOptions,
   Decision,
+  EnqueueOptions,
   ForEachOptions,
   ForkOptions,
   KickoffOptions,
@@ -22,6 +25,8 @@ export type {
   Signature,
 } from './crew/options/verb-options.ts'
 export { file, type FileOptions, type InputFile } from './crew/file.ts'
+export type { PriorityName } from './crew/queue/priority.ts'
+export type { Schedule, ScheduleOptions } from './crew/queue/read-schedule.ts'
 export type { Guardrail, Verdict } from './crew/guardrails.ts'
 export type { EventsOptions, EventsRequest, ResponseOptions } from './crew/result/event-stream.ts'
 export type { ForEachResult } from './crew/verbs/for-each.ts'

@@ -17,6 +17,7 @@ const order = [
   'engine',
   'runs',
   'crew',
+  'workers',
   'testing',
   'cli',
 ]

@@ -8,7 +8,7 @@ function run(...args: string[]): { readonly status: number | null; readonly stdo
   return spawnSync(process.execPath, ['--conditions=reprise-source', ...args], { encoding: 'utf8' })
 }
 
-for (const entry of ['reprise', 'reprise/stores', 'reprise/testing', 'reprise/yaml']) {
+for (const entry of ['reprise', 'reprise/stores', 'reprise/testing', 'reprise/yaml', 'reprise/workers']) {
   test(`${entry} under an older Node fails with one sentence that says what to do`, () => {
     const older =
       "data:text/javascript,delete Promise.try; Object.defineProperty(process.versions,'node',{value:'22.20.0'})"

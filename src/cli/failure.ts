@@ -10,7 +10,7 @@ import { seeTasks, type CommandNext } from './write-command.ts'
 
 /** For errors of the library that leave open what can be done next: here there is a command, or a file, for it. */
 const hints: { readonly [code in ErrorCode]?: CommandNext | string } = {
-  MODEL_KEY_MISSING: 'in the environment, or in a .env file in this folder',
+  MODEL_KEY_MISSING: 'put it into the environment, or into a .env file in this folder',
   RUN_NOT_FOUND: { act: 'runs' },
   TASK_NOT_FOUND: seeTasks,
 }
@@ -28,8 +28,7 @@ export function reportFailure(error: unknown, { terminal, commands }: Invocation
       error: { code, message: facts, runId: known?.runId, task: known?.task, next: known?.next, command, stack },
     })
   }
-  const advice =
-    typeof next === 'object' ? `; ${redact(commands.advice(next))}` : next === undefined ? '' : ` (${next})`
+  const advice = typeof next === 'object' ? `; ${redact(commands.advice(next))}` : next === undefined ? '' : `; ${next}`
   terminal.loud.line({ text: 'error:', format: 'red' }, ` ${facts}${advice}`)
   if (stack !== undefined) printStack(terminal.loud, known ? '    ' : '', stack)
   return exitCodeOf(error)

@@ -10,7 +10,7 @@ import { example, type Lazily } from './table/shared-options.ts'
 import { plain } from '../text/plain-text.ts'
 import { endWithReader, flush, openTerminal } from './terminal/terminal.ts'
 import { version } from './version.ts'
-import { writeCommands, type Place } from './write-command.ts'
+import { takesFile, writeCommands, type Place } from './write-command.ts'
 
 interface Group {
   readonly title: string
@@ -29,6 +29,11 @@ export const groups: readonly Group[] = [
     title: 'Execute:',
     names: ['run', 'resume', 'plan', 'replay', 'fork', 'refresh', 'backtest'],
     load: async () => (await import('./table/executing.ts')).addExecuting,
+  },
+  {
+    title: 'Queue:',
+    names: ['enqueue', 'worker', 'schedule'],
+    load: async () => (await import('./table/queueing.ts')).addQueueing,
   },
   {
     title: 'Look:',
@@ -127,10 +132,10 @@ function actionOf<Options extends object>(load: () => Promise<Command<Options>>,
   return async function action(this: Program, ...given: unknown[]): Promise<void> {
     const options: Options & GlobalOptions & Place & { inputs?: string } = this.optsWithGlobals()
     // behind the positional arguments commander hands over the options and the command
-    const args = given.slice(0, -2) as (string | undefined)[]
+    const args = given.slice(0, -2).flat() as (string | undefined)[]
     // of commands that need only a store, --crew is the name of a crew and not of an export
     const loads = this.options.some(({ flags }) => flags === '--crew <export>')
-    const file = this.name() === 'run' ? args[0] : options.file
+    const file = takesFile(this.name()) ? args[0] : options.file
     const place = { store: options.store, file, ...(loads ? { crew: options.crew } : {}) }
     const terminal = openTerminal({
       json: options.json ?? false,

@@ -1,5 +1,9 @@
 // What can be done next, as commands that work as printed: with what this program was started by, and the options that
 // this call needed to find its store and crew.
+import { existsSync } from 'node:fs'
+import { relative, resolve } from 'node:path'
+import { projectOf } from '../crew/verbs/default-store.ts'
+import type { CrewModule } from '../journal/entries.ts'
 import { purposes, type Act, type Next } from '../next.ts'
 import { usualFile } from './find/usual-file.ts'
 import { shellWord } from './shell-word.ts'
@@ -53,10 +57,13 @@ export interface Commands {
   readonly file: string | undefined
   /** Where the runs of this call's crew are, when that isn't where commands look that load no crew. */
   keptIn(kept: Kept | undefined): void
+  /** Where the crew is that made the run which this call is about. Undefined where nobody has noted it. */
+  madeIn(module: CrewModule | undefined): void
 }
 
 export function writeCommands(call: Call): Commands {
   let kept: Kept | undefined
+  let made: CrewModule | undefined
   /** `instead`: the option whose value is another one this time. */
   function again(more: readonly string[], instead?: string): string {
     const words = instead === undefined ? call.words : without(call.words, instead)
@@ -66,12 +73,22 @@ export function writeCommands(call: Call): Commands {
 
   function whole({ words, values = [], takes = 'store' }: Typed): string {
     const [name = '', ...rest] = words
-    const crew = takes === 'crew' ? [...fileWords(name, call.file), ...flag('--crew', call.crew)] : []
+    const { file, crew: named } = crewPlace()
+    const crew = takes === 'crew' ? [...fileWords(name, file), ...flag('--crew', named)] : []
     const options = [...rest.map(shellWord), ...crew, ...storeWords(name, takes)]
     const given = values.map(shellWord)
     // a name that begins with a dash is no option
     const after = values.some((value) => value.startsWith('-')) ? [...options, '--', ...given] : [...given, ...options]
     return [call.runner, name, ...after].join(' ')
+  }
+
+  /** What this call was given, or else where the run's own crew is, if it is still there. */
+  function crewPlace(): Pick<Place, 'file' | 'crew'> {
+    if (call.file !== undefined || call.crew !== undefined || !made) return call
+    const path = resolve(projectOf(process.cwd()), made.file)
+    if (!existsSync(path)) return call
+    const isUsual = usualFileHere() === path
+    return { file: isUsual ? undefined : relative(process.cwd(), path), crew: made.export }
   }
 
   function storeWords(name: string, takes: Typed['takes']): string[] {
@@ -104,6 +121,7 @@ export function writeCommands(call: Call): Commands {
     advice: (next) =>
       `${next.act === 'again' || next.act === 'command' ? next.to : purposes[next.act]} with: ${command(next)}`,
     keptIn: (place) => void (kept = place),
+    madeIn: (module) => void (made = module),
   }
 }
 
@@ -140,15 +158,25 @@ function typedFor<A extends Plain>(next: Next<A>): Typed {
 function fileWords(command: string, given: string | undefined): string[] {
   if (given === undefined && hasUsualFile()) return []
   const file = given === undefined ? '<file>' : shellWord(given)
-  return command === 'run' ? [file] : ['--file', file]
+  return takesFile(command) ? [file] : ['--file', file]
+}
+
+/** Whether the file of the crew is an argument of the command; of others it is an option. */
+export function takesFile(command: string): boolean {
+  return ['run', 'enqueue', 'worker', 'schedule'].includes(command)
 }
 
 function hasUsualFile(): boolean {
+  return usualFileHere() !== undefined
+}
+
+/** Its whole path; empty when package.json is wrong, which is said by the command that needs it. */
+function usualFileHere(): string | undefined {
   try {
-    return usualFile() !== undefined
+    const file = usualFile()
+    return file === undefined ? undefined : resolve(file)
   } catch {
-    // what is wrong with package.json is said by the command that needs it
-    return true
+    return ''
   }
 }
 

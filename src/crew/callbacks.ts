@@ -13,7 +13,7 @@ import { redact } from '../secrets/redact.ts'
 import type { ReadFile } from '../tools/tool.ts'
 import { readInputs, settled } from './given/given-inputs.ts'
 import type { InputValue } from './given/inputs.ts'
-import { taskOutputs, toResult, type CompletedResult, type TaskOutput, type Tasks } from './result/result.ts'
+import { taskOutput, toResult, type CompletedResult, type TaskOutput, type Tasks } from './result/result.ts'
 import type { Task } from './task.ts'
 
 /**
@@ -80,6 +80,7 @@ export type CrewStep = {
 /** `crew` is asked for when something is to be said: it is made with these callbacks. */
 export function callbacksOf(options: CrewCallbacks, tasks: readonly Task[], crew: () => CrewDefinition): Callbacks {
   const { beforeKickoff, afterKickoff, onTask, onStep } = options
+  const byName = new Map(tasks.map((task) => [task.name, task]))
   return {
     before: beforeKickoff && ((inputs) => inputsFrom(beforeKickoff, inputs)),
     after:
@@ -90,11 +91,13 @@ export function callbacksOf(options: CrewCallbacks, tasks: readonly Task[], crew
       }),
     task:
       onTask || tasks.some((task) => task.callback)
-        ? async (state, { name }, readFile) => {
-            const output = (await taskOutputs(state, crew())).find((one) => one.name === name)
-            const context = { runId: state.run, seq: state.tasks.get(name)?.seq ?? 0, readFile }
-            if (!output) return
-            await tasks.find((task) => task.name === name)?.callback?.(output as TaskOutput<never>, context)
+        ? async (state, definition, readFile) => {
+            const { name } = definition
+            const known = state.tasks.get(name)
+            if (!known) return
+            const output = await taskOutput(state, known, definition)
+            const context = { runId: state.run, seq: known.seq ?? 0, readFile }
+            await byName.get(name)?.callback?.(output as TaskOutput<never>, context)
             await onTask?.(output, context)
           }
         : undefined,

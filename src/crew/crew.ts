@@ -5,13 +5,16 @@ import { backtestName } from '../engine/history/backtest-name.ts'
 import { importRunFromFile, type ImportedRun, type ImportOptions } from '../engine/history/import-run.ts'
 import { prune, type Pruned, type PruneLimits } from '../runs/prune.ts'
 import { checkNewRunId, checkRunId } from '../engine/read/run-id.ts'
+import type { CrewModule } from '../journal/entries.ts'
 import type { Prices } from '../models/prices.ts'
 import { checkModelKind, type LanguageModel } from '../models/resolve/resolve-model.ts'
 import { abortSignal, optional, text, whole } from '../checks.ts'
 import { readOptions } from '../option-table.ts'
 import { checkKeys } from '../options.ts'
-import type { Store } from '../stores/store.ts'
+import type { Lane, Store } from '../stores/store.ts'
 import { toolList, type Tools } from '../tools/tool.ts'
+import { advance, type Advanced, type AdvanceOptions } from './advance/advance.ts'
+import { resumeAll, type ResumeAllOptions, type ResumedRun } from './advance/resume-all.ts'
 import type { Agent } from './agent.ts'
 import { callbacksOf } from './callbacks.ts'
 import { modelsOf } from './define/crew-models.ts'
@@ -25,6 +28,8 @@ import {
   executeKeys,
   readReuse,
   type BacktestOptions,
+  type Enqueue,
+  type EnqueueOptions,
   type ForEachOptions,
   type ForkOptions,
   type Kickoff,
@@ -38,6 +43,11 @@ import {
   type ResumeOptions,
   type RunsOptions,
 } from './options/verb-options.ts'
+import { enqueue, readEnqueue } from './queue/enqueue.ts'
+import { enqueueNext, type NextRun } from './queue/enqueue-next.ts'
+import { readSchedule, type Schedule, type ScheduleOptions, type Schedules } from './queue/read-schedule.ts'
+import { lanesOf } from '../engine/read/lanes.ts'
+import { servingOf, type Serving } from './queue/serving.ts'
 import { guarded, quietLogger, verboseLogger } from './result/log.ts'
 import type { Plan } from './result/plan.ts'
 import { findTask, type Tasks } from './result/result.ts'
@@ -64,6 +74,7 @@ export class Crew<const T extends Tasks = Tasks> {
   readonly #options: CrewOptions<T>
   readonly #definition: CrewDefinition
   readonly #open: OpenCrew
+  #schedules: Schedules = { list: [], names: new Set() }
 
   /**
    * CREW_INVALID, OPTION_INVALID, OPTION_UNKNOWN: at once, naming what is wrong. Nothing is opened before a run is
@@ -82,6 +93,8 @@ export class Crew<const T extends Tasks = Tasks> {
     this.#definition = {
       name: this.name,
       version: kept.version,
+      accepts: options.accepts,
+      retries: kept.retries,
       tasks,
       process: kept.process,
       concurrency: kept.concurrency,
@@ -133,6 +146,33 @@ export class Crew<const T extends Tasks = Tasks> {
   }
 
   /**
+   * Puts a run into the queue, for a worker to execute. All that a kickoff is refused for is refused here, but for keys
+   * of models, which only the worker needs. INPUTS_DIFFER when a run of this id was made with others.
+   */
+  enqueue(...[options]: Enqueue<NamesOf<T>>): Promise<Run<T>>
+  enqueue<Given extends readonly unknown[]>(...none: NoArguments<Given, NamesOf<T>>): Promise<Run<T>>
+  async enqueue(options?: EnqueueOptions): Promise<Run<T>> {
+    const { runId } = await enqueue(this.#open, await readEnqueue(options))
+    return new Run<T>(this.#open, runId)
+  }
+
+  /**
+   * Has workers that serve this crew make a run of it at certain times, in the order of the queue: `{ name: 'nightly',
+   * cron: '0 2 * * *', timezone: 'Europe/Berlin', inputs }`. Nothing is stored. OPTION_INVALID, OPTION_UNKNOWN,
+   * INPUT_MISSING, INPUT_INVALID.
+   */
+  async schedule(options: ScheduleOptions<NamesOf<T>>): Promise<Schedule> {
+    const schedule = readSchedule(this.#definition, options, this.#schedules.names)
+    this.#schedules.list.push(schedule)
+    return schedule
+  }
+
+  /** Those that `schedule` declared. Rejects as `schedule` does for one that is wrong. */
+  async schedules(): Promise<readonly Schedule[]> {
+    return Promise.all(this.#schedules.list)
+  }
+
+  /**
    * One run for each of the inputs, some at a time; the results are in their order. A run that fails fails no other:
    * its place says so. Whatever is wrong with any of the inputs is said before the first run is started.
    */
@@ -146,6 +186,24 @@ export class Crew<const T extends Tasks = Tasks> {
   /** Continues a run after its last recorded step: the latest unfinished one if none is named. */
   resume<Given extends string = never>(runId?: string, options: ResumeOptions<ReferenceTo<T, Given>> = {}): Started<T> {
     return startedBy(this.#open, async () => resume(this.#open, readResume(this.#definition, runId, options)))
+  }
+
+  /**
+   * Takes a run as far as it can get, or as time allows, if it wants somebody to: queued and due, left by its process,
+   * answered since it was suspended, or failed and to be tried again. One that waits is only looked at: what people
+   * left for it is recorded. RUN_NOT_FOUND, OPTION_INVALID, OPTION_UNKNOWN.
+   */
+  async advance(runId: string, options: AdvanceOptions = {}): Promise<Advanced> {
+    return advance(this.#open, runId, options)
+  }
+
+  /**
+   * For a process that starts again: advances every run of this crew that wants somebody to, of this version or one
+   * that it accepts, until none does. Resolves with what came of each; a run that fails fails no other.
+   * OPTION_INVALID, OPTION_UNKNOWN.
+   */
+  async resumeAll(options: ResumeAllOptions = {}): Promise<ResumedRun[]> {
+    return resumeAll(this.#open, options)
   }
 
   /**
@@ -258,7 +316,11 @@ export class Crew<const T extends Tasks = Tasks> {
     checkStandIns(this.#definition, this.agents, given)
     const tools = new Map(given.map((tool) => [tool.name, tool]))
     const store = changes.store === undefined ? {} : { store: changes.store }
-    return new Crew(withStandIns({ ...this.#options, name: this.name, ...store }, { model: changes.model, tools }))
+    const options = { ...this.#options, name: this.name, ...store }
+    const copy = new Crew(withStandIns(options, { model: changes.model, tools }))
+    copy.#schedules = this.#schedules
+    copy.#open.module = this.#open.module
+    return copy
   }
 
   /** Closes the store, if one was opened. A crew that is used again opens it again. */
@@ -268,6 +330,11 @@ export class Crew<const T extends Tasks = Tasks> {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
+  }
+
+  /** For the command line: the runs that this crew makes say where they found it. */
+  '~loadedFrom'(module: CrewModule): void {
+    this.#open.module = module
   }
 
   /** For the command line. */
@@ -287,6 +354,22 @@ export class Crew<const T extends Tasks = Tasks> {
       watch,
     }
     return (await kickoffForEach(this.#open, request)) as unknown as ForEachResult<T>[]
+  }
+
+  /** For workers: where its runs are, and which of them this code takes up. Opens the store. */
+  async '~serve'(): Promise<Serving> {
+    return servingOf(this.#open, this.#options)
+  }
+
+  /** The runs that its code takes up without being asked. */
+  get '~lanes'(): readonly Lane[] {
+    return lanesOf(this.#definition)
+  }
+
+  /** For workers: puts the next run of each schedule into the queue, where it is not there yet. */
+  async '~enqueueNext'(name: string, after: Date): Promise<NextRun | undefined> {
+    const schedule = (await Promise.all(this.#schedules.list)).find((one) => one.name === name)
+    return schedule && enqueueNext(this.#open, schedule, after)
   }
 
   /** For tasks that are this crew. */

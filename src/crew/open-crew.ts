@@ -1,10 +1,12 @@
 // A crew beside the store of its runs, which is opened when it is first needed: what every verb works with.
 import type { CrewDefinition, Engine, ExecuteOptions } from '../engine/definition.ts'
 import { createListeners } from '../engine/follow/listeners.ts'
+import { leaseKeeper } from '../engine/lease/lease-keeper.ts'
 import type { Taken } from '../engine/run/lifecycle.ts'
 import { realWorld } from '../engine/world.ts'
-import type { Entry } from '../journal/entries.ts'
+import type { CrewModule, Entry } from '../journal/entries.ts'
 import type { RunState } from '../journal/state/state.ts'
+import { briefMs, patientStore } from '../stores/patient/patient-store.ts'
 import type { Unit } from '../runs/unit.ts'
 import type { CrewOptions } from './options/crew-options.ts'
 import { logEntry } from './result/log.ts'
@@ -18,6 +20,8 @@ export interface OpenCrew {
   readonly named: boolean
   /** Runs that this crew executes now, by their ids: whoever asks for one of them hears its models too. */
   readonly underWay: Map<string, UnderWay>
+  /** Where the command line found it, for the runs that it makes. */
+  module?: CrewModule | undefined
   engine(): Promise<Engine>
   close(): Promise<void>
 }
@@ -29,6 +33,17 @@ export interface Begun {
   readonly choices: ExecuteOptions
 }
 
+/** A run that somebody else executes, for a caller who would rather wait than be refused. */
+export interface Elsewhere {
+  readonly is: 'elsewhere'
+  readonly run: string
+  /**
+   * Resolves when they are done with it: with undefined when what came of it is the result; else it was left, and is
+   * taken up. RUN_HELD when the caller's signal stops the wait.
+   */
+  over(): Promise<Begun | Elsewhere | undefined>
+}
+
 /** A run in the hands of this process. */
 export interface UnderWay {
   readonly engine: Engine
@@ -36,8 +51,11 @@ export interface UnderWay {
   readonly state: RunState
   /** As this process leaves it, with the runs that work for it. Rejects as the result does. */
   readonly end: Promise<Unit>
-  /** Resolves when the run is completed or suspended; rejects when it failed or was cancelled. */
-  readonly result: Promise<RunResult>
+  /**
+   * Resolves when the run is completed or suspended; rejects when it failed or was cancelled. Undefined when it was
+   * left to a worker.
+   */
+  readonly result: Promise<RunResult | undefined>
 }
 
 export function openCrew(
@@ -49,7 +67,10 @@ export function openCrew(
   async function open(): Promise<Engine> {
     // first: a store that is open would have to be closed again
     const tracing = telemetry && (await openTracing(telemetry))
-    return { store: await openCrewStore(place), world: realWorld(), appended: logEntries(definition), tracing }
+    const opened = await openCrewStore(place)
+    const store = patientStore(opened, { limitMs: briefMs, tell: (told) => definition.logger.warn(told) })
+    const world = realWorld()
+    return { store, world, leases: leaseKeeper(opened, world), appended: logEntries(definition), tracing }
   }
 
   return {

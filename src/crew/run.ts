@@ -13,15 +13,15 @@ import { readRun } from '../engine/read/read-run.ts'
 import { summaryOf } from '../engine/read/row-summary.ts'
 import { checkRunId } from '../engine/read/run-id.ts'
 import { ofOtherCrew, runNotFound } from '../engine/read/run-not-found.ts'
-import { executeRun } from '../engine/run/execute-run.ts'
 import { isEnded, type RunState } from '../journal/state/state.ts'
 import { text, wrong } from '../checks.ts'
-import { nextWords } from '../next.ts'
-import type { RunDiff } from '../runs/diff/diff-runs.ts'
+import type { KnownSide, RunDiff } from '../runs/diff/diff-runs.ts'
 import { lineageOf, type Lineage } from '../runs/lineage.ts'
+import { rowStatus } from '../runs/summary.ts'
 import { unitOf, type Unit } from '../runs/unit.ts'
 import type { RunRow } from '../stores/store.ts'
-import type { Begun, OpenCrew, UnderWay } from './open-crew.ts'
+import { execute } from './advance/execute.ts'
+import type { Begun, Elsewhere, OpenCrew, UnderWay } from './open-crew.ts'
 import type {
   Decision,
   ForkOptions,
@@ -76,14 +76,22 @@ export class Run<T extends Tasks = Tasks> {
   readonly id: string
   readonly #open: OpenCrew
   readonly #started: UnderWay | undefined
+  /** The result of a run that somebody else executes, until it is there. */
+  #followed: Promise<RunResult> | undefined
 
   /** Not for users: a crew makes it. */
-  constructor(open: OpenCrew, id: string, started?: UnderWay) {
+  constructor(open: OpenCrew, id: string, started?: UnderWay | Elsewhere) {
     this.id = id
     this.#open = open
-    this.#started = started
-    // a caller who only follows the events must not crash the process by not asking for the result
-    started?.result.catch(() => {})
+    if (started && 'is' in started) {
+      const followed = (this.#followed = this.#resultElsewhere(started))
+      const over = (): unknown => (this.#followed = undefined)
+      followed.then(over, over)
+    } else {
+      this.#started = started
+      // a caller who only follows the events must not crash the process by not asking for the result
+      started?.result.catch(() => {})
+    }
   }
 
   /** The run as it stands, as data. RUN_NOT_FOUND. */
@@ -93,11 +101,13 @@ export class Run<T extends Tasks = Tasks> {
 
   /**
    * Resolves when the run is completed or suspended; rejects when it failed or was cancelled. While somebody executes
-   * it, in whatever process, it is waited for. RUN_ABANDONED when it has not ended and nobody executes it.
+   * it, in whatever process, or it waits for a worker, it is waited for. RUN_ABANDONED when it has not ended and nobody
+   * executes it.
    */
   async result(): Promise<RunResult<T>> {
-    const result = this.#here?.result ?? this.#resultLeft(await this.#left())
-    return (await result) as unknown as RunResult<T>
+    const result = this.#followed ?? this.#here?.result ?? this.#resultLeft(await this.#left())
+    const given = (await result) ?? (await storedResult(await this.#own(), this.#crew, this.id))
+    return given as unknown as RunResult<T>
   }
 
   /**
@@ -224,7 +234,7 @@ export class Run<T extends Tasks = Tasks> {
     const [a, b] = await Promise.all([this.#read(), another.#read()])
     // loaded when it is needed: it brings a package along
     const { diffRuns } = await import('../runs/diff/diff-runs.ts')
-    return diffRuns(a.state, b.state, { a: a.cost, b: b.cost })
+    return diffRuns(a.state, b.state, { a, b })
   }
 
   /**
@@ -270,13 +280,19 @@ export class Run<T extends Tasks = Tasks> {
     return isLast ? this.#started : undefined
   }
 
-  async #resultLeft(left: UnderWay | undefined): Promise<RunResult> {
+  async #resultLeft(left: UnderWay | undefined): Promise<RunResult | undefined> {
     if (!left) return storedResult(await this.#own(), this.#crew, this.id)
     const { engine, state, result } = left
     if (state.suspended?.reason !== 'child') return result
     // what a crew within was answered since shows in its own row only
     const unit = await unitOf(engine.store, state, engine.within).catch(() => undefined)
     return unit ? resultOf(this.#crew, unit) : result
+  }
+
+  /** As long as somebody else executes the run, what they make of it; if they leave it, what this process does. */
+  async #resultElsewhere(elsewhere: Elsewhere): Promise<RunResult> {
+    const begun = await elsewhere.over()
+    return begun ? underWay(this.#open, begun).result() : storedResult(await this.#own(), this.#crew, this.id)
   }
 
   #follow(after: number): Followed<RunEvent> {
@@ -329,9 +345,10 @@ export class Run<T extends Tasks = Tasks> {
     if (row && row.crew !== name && row.crew !== backtestName(name)) throw ofOtherCrew(this.id, row.crew, name)
   }
 
-  async #read(): Promise<{ readonly state: RunState; readonly cost: number | undefined }> {
-    const { state } = await readRun((await this.#own()).store, this.id)
-    return { state, cost: await costOfRun(state, this.#crew.prices) }
+  async #read(): Promise<KnownSide & { readonly state: RunState }> {
+    const { engine, row } = await this.#atRest()
+    const { state } = await readRun(engine.store, this.id)
+    return { state, cost: await costOfRun(state, this.#crew.prices), status: await rowStatus(engine.store, row) }
   }
 
   #find(task: Task | string): CrewDefinition['tasks'][number] {
@@ -343,7 +360,7 @@ export class Run<T extends Tasks = Tasks> {
  * Has what a verb began executed. Of the two promises, whoever uses one is not told by the other: only a call of which
  * nobody uses either fails loudly.
  */
-export function startedBy<T extends Tasks>(open: OpenCrew, begin: () => Promise<Begun>): Started<T> {
+export function startedBy<T extends Tasks>(open: OpenCrew, begin: () => Promise<Begun | Elsewhere>): Started<T> {
   const started = begin().then((begun) => underWay<T>(open, begun))
   const result = started.then((run) => run.result())
   return Object.defineProperty(result, 'started', {
@@ -354,23 +371,11 @@ export function startedBy<T extends Tasks>(open: OpenCrew, begin: () => Promise<
   }) as Started<T>
 }
 
-/** Executed from now on, unless the run has nothing to do. */
-function underWay<T extends Tasks>(open: OpenCrew, { engine, taken, choices }: Begun): Run<T> {
-  const { definition: crew, underWay: here } = open
-  const state = taken.is === 'held' ? taken.hold.state : taken.state
-  const last = taken.is === 'held' ? executeRun(taken.hold, crew, choices) : Promise.resolve(state)
-  // what the runs of its tasks came to is known here, and not read again
-  const end = last.then((left) => unitOf(engine.store, left, engine.within))
-  const result = end.then(async (unit) => {
-    const given = await resultOf(crew, unit)
-    warnOfStale(crew, given)
-    return given
-  })
-  const life = { engine, state, end, result }
-  here.set(state.run, life)
-  const over = (): unknown => here.get(state.run) === life && here.delete(state.run)
-  result.then(over, over)
-  return new Run<T>(open, state.run, life)
+/** Executed from now on, unless the run has nothing to do, or somebody else executes it. */
+function underWay<T extends Tasks>(open: OpenCrew, begun: Begun | Elsewhere): Run<T> {
+  if ('is' in begun) return new Run<T>(open, begun.run, begun)
+  const life = execute(open, begun)
+  return new Run<T>(open, life.state.run, life)
 }
 
 /** Rejects when the run went wrong in a way that its journal does not say. */
@@ -381,13 +386,5 @@ async function unrecorded({ engine, state, end }: UnderWay): Promise<void> {
     // the state may be ahead of the journal
     if (state.status !== 'running') for await (const _ of engine.store.read(state.run, state.seq - 1)) return
     throw error
-  }
-}
-
-function warnOfStale({ logger }: CrewDefinition, { runId, stale }: RunResult): void {
-  const next = { act: 'refresh', runId } as const
-  for (const { task, reasons } of stale) {
-    const facts = `run ${runId}: task ${task} is stale: ${reasons.join('; ')}`
-    logger.warn(`${facts}; ${nextWords(next)}`, { facts, next })
   }
 }

@@ -10,6 +10,8 @@ import type { AnswerSchema } from '../schema/answer-schema.ts'
 import type { Store } from '../stores/store.ts'
 import type { Effect, ReadFile, Settlement, Tool, ToolContext } from '../tools/tool.ts'
 import type { Listeners } from './follow/listeners.ts'
+import type { LeaseKeeper } from './lease/lease-keeper.ts'
+import type { Until } from './limits/slice.ts'
 import type { Tracing } from './tracing.ts'
 
 export interface AgentDefinition {
@@ -77,7 +79,9 @@ export interface TaskDefinition {
 }
 
 /** What the tasks of a run gave, by name, including those that a task is not given. A skipped one gives nothing. */
-export type Outputs = ReadonlyMap<string, Pick<StoredOutput, 'raw' | 'structured'>>
+export interface Outputs {
+  get(task: string): Pick<StoredOutput, 'raw' | 'structured'> | undefined
+}
 
 export interface RenderedTask {
   readonly instructions: string
@@ -172,6 +176,10 @@ export type GuardrailDefinition = { readonly name: string } & (
 export interface CrewDefinition {
   readonly name: string
   readonly version: string
+  /** Versions besides its own whose runs this code may take up without being asked. */
+  readonly accepts?: readonly string[] | undefined
+  /** How workers try a run again that failed. */
+  readonly retries?: Retries | undefined
   readonly tasks: readonly TaskDefinition[]
   /**
    * sequential: one after another, except async tasks; hierarchical likewise. parallel: each as soon as its context is
@@ -188,6 +196,15 @@ export interface CrewDefinition {
   readonly prices?: Prices | undefined
   readonly callbacks?: Callbacks | undefined
 }
+
+export interface Retries {
+  readonly times: number
+  /** In seconds, before the first; doubled for each further one, up to the longest. */
+  readonly backoff: number
+}
+
+/** An hour: nobody wants to wait longer for a run that may succeed by now. */
+export const longestBackoff = 3_600
 
 /**
  * The user's code that is told about a run. What it throws fails the run, which can be resumed; then it is called
@@ -230,13 +247,17 @@ export type OnQuestion = (
 ) => Answers[Question['kind']] | undefined | Promise<Answers[Question['kind']] | undefined>
 
 export interface ExecuteOptions {
-  /** Stop after this task. */
+  /** Stop after this task. The journal says it to whoever executes the run. */
   readonly through?: string | undefined
   /** What a resume does about a started task whose code has changed. */
   readonly changed?: ChangedPolicy | undefined
   readonly onQuestion?: OnQuestion | undefined
   /** Stops the run in this process: it is suspended and can be resumed. */
   readonly signal?: AbortSignal | undefined
+  /** The signal leaves the run to a worker instead. */
+  readonly handsBack?: boolean | undefined
+  /** When to leave the run to a worker, between two steps and after at least one. */
+  readonly until?: Until | undefined
   /** Of a resume: replaces the budget that the run had. */
   readonly budget?: Limit | undefined
   /**
@@ -252,6 +273,8 @@ export type ChangedPolicy = (typeof changedPolicies)[number]
 export interface Engine {
   readonly store: Store
   readonly world: World
+  /** Keeps the leases of all runs of this process in this store. */
+  readonly leases?: LeaseKeeper | undefined
   /** Called with entries when they are on disk. */
   readonly appended?: ((run: string, entries: readonly Entry[]) => void) | undefined
   /** The listeners to the models of the one run that is executed with this engine. */

@@ -1,11 +1,12 @@
 // A life is one process's work on a run: the right to append to it, the crew as the code defines it now, the caller's
 // options, and all that is remembered for that long. A piece of work in it is an attempt at a task that is in progress.
 import type { Question } from '../journal/entries.ts'
-import type { AttemptState, RunState } from '../journal/state/state.ts'
+import type { AttemptState, RunState, ToolOutcome } from '../journal/state/state.ts'
 import { serially, seriallyByName, type Queue, type Queues } from '../serially.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
 import type { Hold } from './lease/hold.ts'
 import type { RunTracing } from './tracing.ts'
+import { newSlice, noteSteps, type Slice } from './limits/slice.ts'
 import { newWaker, type Waker } from './run/waker.ts'
 
 export interface Life extends Hold {
@@ -18,6 +19,8 @@ export interface Life extends Hold {
   readonly executeRun: ExecuteRun
   /** Of the first task that failed: no other is started, and those in progress end after their current step. */
   failure: { readonly error: unknown } | undefined
+  /** The time that there is for it, shared with the runs that work for it. */
+  readonly slice: Slice
   /** Wakes the loop that waits for tasks to become ready. */
   readonly waker: Waker
   /** Questions that were put to the caller, by id. */
@@ -27,6 +30,8 @@ export interface Life extends Hold {
    * once.
    */
   readonly keys: Map<string, { readonly attempt: string; readonly key: string }>
+  /** Outcomes of `once` calls that were made here and are not on record yet, by the path of the call. */
+  readonly unwritten: Map<string, Promise<ToolOutcome | undefined>>
   /** The runs within, at every depth, by id: as they are executed here, or as they were when they were read. */
   readonly within: Map<string, RunState>
   /** Warnings of models that were already logged. */
@@ -48,6 +53,7 @@ export interface Outer {
   /** The crew of the task, and those that it works for. */
   readonly crews: readonly CrewDefinition[]
   readonly within: Life['within']
+  readonly slice: Slice
   /** Rejects with LimitReached when that run, or one that it works for, has used up what it may take. */
   checkBudget(): Promise<void>
 }
@@ -72,14 +78,25 @@ export type Delegate = (work: Work, call: string, tool: string, input: unknown) 
 type Given = Pick<Life, 'crew' | 'options' | 'tracing' | 'outer' | 'executeRun'>
 
 export function newLife(hold: Hold, given: Given): Life {
+  const slice = given.outer?.slice ?? newSlice(given.options.until)
   return {
     ...hold,
     ...given,
+    slice,
+    append(entries, ...more) {
+      noteSteps(slice, entries)
+      return hold.append(entries, ...more)
+    },
+    note(entries) {
+      noteSteps(slice, entries)
+      hold.note(entries)
+    },
     failure: undefined,
     waker: newWaker(),
     asked: new Map(),
     warned: new Set(),
     keys: new Map(),
+    unwritten: new Map(),
     within: given.outer?.within ?? hold.engine.within ?? new Map(),
     told: { seq: hold.state.told ?? 0 },
     queue: { steps: serially(), budget: serially(), equalCalls: seriallyByName() },

@@ -6,6 +6,7 @@ import type { Json } from './json.ts'
 import type {
   Answer,
   Conversation,
+  CrewModule,
   DeclaredTask,
   FailedTry,
   Failure,
@@ -17,6 +18,7 @@ import type {
   Owner,
   Parent,
   PlannedTask,
+  Priority,
   Question,
   ReplyPart,
   StoredOutput,
@@ -61,10 +63,24 @@ export interface EntryBodies {
      * called, as in a backtest.
      */
     readonly effects?: 'ask' | 'again' | 'never'
+    /** Nobody executes it yet: it waits for a worker. */
+    readonly queued?: true
+    /** Of a run that waits: not before this time, in ISO 8601. */
+    readonly notBefore?: string
+    /** Which of the runs that wait for a worker come first: 1 before 0 before -1. */
+    readonly priority?: Priority
+    /** The task after which it stops; other lives keep to it. */
+    readonly through?: string
+    /** Only of a run that the command line made: where it found the crew. */
+    readonly module?: CrewModule
     readonly by?: string
   }
   'run.resumed': {
     readonly owner: Owner
+    /** Of the crew's code, where it is not the one that the run had. */
+    readonly version?: string
+    /** The task after which it stops. */
+    readonly through?: string
     readonly tasks?: readonly DeclaredTask[]
     /**
      * A person's edit of the journal itself: entries that are missing or were changed, and the tasks that are executed
@@ -86,8 +102,15 @@ export interface EntryBodies {
     /** The attempts whose runs it waits for. */
     readonly children?: readonly string[]
   }
+  /** The time of the process was up between two steps, and the run waits for a worker. */
+  'run.yielded': object
+  /** It was copied from another store, where it may go on: nobody takes it up by itself. */
+  'run.imported': object
+  /** Something was recorded in a run that works for this one, which waited for it. */
+  'run.woken': { readonly child: string }
   'run.completed': object
-  'run.failed': { readonly error: Failure; readonly task?: string }
+  /** `retryAt`: when a worker tries again, in ISO 8601. */
+  'run.failed': { readonly error: Failure; readonly task?: string; readonly retryAt?: string }
   'run.cancelled': { readonly by?: string; readonly reason?: string }
   /** An output of the parent that is inherited if, when the task's turn comes, it proves to be made from the same. */
   'task.offered': {
@@ -227,3 +250,8 @@ export type EntryOf<T extends EntryType> = Extract<Entry, { type: T }>
 
 /** What the engine hands to the journal writer, which adds the rest of the envelope. */
 export type NewEntry = { [T in EntryType]: { readonly type: T; readonly path?: string } & EntryBodies[T] }[EntryType]
+
+/** Whether it records a model call or a tool call: what a run gets further by. */
+export function isStep({ type }: Pick<NewEntry, 'type'>): boolean {
+  return type === 'model.replied' || type === 'tool.returned'
+}

@@ -2,6 +2,8 @@
 // format.
 import type { Json } from './json.ts'
 
+export type Priority = -1 | 0 | 1
+
 /** Who holds a run: a process. Its start time tells it apart from a later process with the same pid. */
 export interface Owner {
   readonly host: string
@@ -12,6 +14,8 @@ export interface Owner {
   readonly start: string
   /** Tells other threads and copies of the library in the same process apart; an engine may put its invocation here. */
   readonly instance: string
+  /** What it is called by people, if that was said. It tells nobody apart. */
+  readonly label?: string
 }
 
 /** A value stored next to the journal, once per run, under the hash of its bytes. */
@@ -288,6 +292,14 @@ export interface DeclaredTask {
   readonly description: string
   readonly expectedOutput?: string
   readonly agent?: string
+}
+
+/** The file that exports a crew. */
+export interface CrewModule {
+  /** Relative to the folder of the project, with `/` between folders: other machines have that folder elsewhere. */
+  readonly file: string
+  /** The name of the export, where the file exports several crews. */
+  readonly export?: string
 }
 
 /** What a whole run may take. */

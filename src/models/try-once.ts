@@ -20,6 +20,8 @@ export interface Trying {
   readonly images: Images
 }
 
+let sdk: Promise<typeof import('ai')> | undefined
+
 /** MODEL_FAILED when the provider asks for an approval that only it would know what to do with. */
 export async function tryOnce(
   request: ModelRequest,
@@ -27,7 +29,8 @@ export async function tryOnce(
   timeoutMs: number,
   { hearing, images }: Trying,
 ): Promise<Omit<ModelReply, 'startedAt' | 'tries'>> {
-  const { generateText, jsonSchema, wrapLanguageModel } = await import('ai')
+  // loaded when the first model is asked, and kept: to look for it again takes longer than most of what follows
+  const { generateText, jsonSchema, wrapLanguageModel } = await (sdk ??= import('ai'))
   const { instructions, messages, output, settings, files } = request
   refuseFiles(resolved.model.provider, messages)
   // a model may ask for a tool named like a member that every object has

@@ -2,7 +2,7 @@
 import { defined } from '../defined.ts'
 import type { Engine } from '../engine/definition.ts'
 import { runNotFound } from '../engine/read/run-not-found.ts'
-import { encodeCursor, type Position } from '../stores/cursor.ts'
+import { encodeCursor, type Position } from '../stores/rules/cursor.ts'
 import type { RunFilter, Store } from '../stores/store.ts'
 import { storedStatus, type RunViewStatus } from './status.ts'
 import { summarise, type RunSummary } from './summary.ts'

@@ -6,7 +6,7 @@ import { isThere, removeIfFree, rowsOfUnit } from '../engine/history/delete-run.
 import { RepriseError } from '../errors.ts'
 import { rootRun } from '../journal/paths.ts'
 import { checkKeys } from '../options.ts'
-import { newestFirst, type Position } from '../stores/cursor.ts'
+import { newestFirst, type Position } from '../stores/rules/cursor.ts'
 import type { RunFilter, RunRow, Store } from '../stores/store.ts'
 import { runViewStatuses, storedStatus, type RunViewStatus } from './status.ts'
 import { rowStatus } from './summary.ts'

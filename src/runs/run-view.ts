@@ -1,5 +1,6 @@
 // One run as it stands: the shape that library, command line and page show. Data alone, made from what was read.
 import type { CrewDefinition, Engine } from '../engine/definition.ts'
+import { dueTime } from '../engine/read/due.ts'
 import { costOfRun } from '../engine/plan/estimate.ts'
 import { staleTasks, type StaleTask } from '../engine/plan/stale-tasks.ts'
 import { plainInputs } from '../journal/files.ts'
@@ -42,7 +43,8 @@ export async function viewRun(
 /** For those that have read the run: nothing more is read. */
 export async function viewOf(unit: Unit, crew?: CrewDefinition): Promise<RunView> {
   const { state, questions, held } = unit
-  const { run: runId, parent, suspended, error } = state
+  const { run: runId, parent, suspended, error, imported } = state
+  const dueAt = dueTime(state)
   const openQuestions = questions.length
   const status = runViewStatus(state.status, openQuestions, held)
   const tasks = await taskViews(unit, crew)
@@ -53,7 +55,7 @@ export async function viewOf(unit: Unit, crew?: CrewDefinition): Promise<RunView
     crew: state.crew,
     version: state.version,
     status,
-    why: whyOf({ runId, status, openQuestions, suspended, error }),
+    why: whyOf({ runId, status, openQuestions, suspended, error, dueAt, imported }),
     inputs: plainInputs(state.inputs),
     parent: parent && { runId: parent.run, from: parent.from },
     caller: callerOf(runId),
@@ -66,6 +68,7 @@ export async function viewOf(unit: Unit, crew?: CrewDefinition): Promise<RunView
     cost: await costOfRun(state, crew?.prices),
     openQuestions,
     error,
+    dueAt,
     raw: last?.raw,
     output: last?.output,
     questions,

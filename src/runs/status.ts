@@ -9,13 +9,13 @@ import type { Store } from '../stores/store.ts'
 
 /** The status of a run as it is shown. */
 export const runViewStatuses = {
-  queued: 'It is recorded, and nobody has begun it.',
+  queued: 'It waits for a worker: nobody has begun it, or whoever did has left it between two steps.',
   running: 'A process is executing it.',
   abandoned: 'It was being executed, and its process is gone; a resume continues it.',
   waiting: 'It is suspended until a person answers a question or raises a limit, its own or one of a run of its tasks.',
   stopped: 'It is suspended for any other reason, as `why` says; a resume continues it.',
   completed: 'All of its tasks are done.',
-  failed: 'It ended with an error; a resume tries again.',
+  failed: 'It ended with an error; a resume tries again, or a worker at `dueAt`.',
   cancelled: 'A person ended it for good.',
 } as const
 

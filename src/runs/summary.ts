@@ -36,12 +36,14 @@ export interface RunSummary {
   /** How many there are, also those of the runs of its tasks. */
   readonly openQuestions: number
   readonly error: RunState['error']
+  /** Of a run that waits for a time: when a worker begins it, or tries it again. */
+  readonly dueAt: string | undefined
 }
 
 export async function summarise(store: Store, row: RunRow): Promise<RunSummary> {
   const { run: runId, crew, version, parent, createdAt } = row
   const said = summaryOf(row)
-  const { lives, done, total, suspended, error } = said
+  const { lives, done, total, suspended, error, dueAt, imported } = said
   const openQuestions = await countQuestions(store, row, said)
   const status = await statusOf(store, row, openQuestions)
   return {
@@ -49,7 +51,7 @@ export async function summarise(store: Store, row: RunRow): Promise<RunSummary> 
     crew,
     version,
     status,
-    why: whyOf({ runId, status, openQuestions, suspended, error }),
+    why: whyOf({ runId, status, openQuestions, suspended, error, dueAt, imported }),
     inputs: plainInputs(await inputsOf(store, row)),
     parent: parent === undefined ? undefined : { runId: parent, from: said.from },
     caller: callerOf(runId),
@@ -60,6 +62,7 @@ export async function summarise(store: Store, row: RunRow): Promise<RunSummary> 
     ...(await countUsage(store, row, said)),
     openQuestions,
     error,
+    dueAt,
   }
 }
 

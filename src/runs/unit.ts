@@ -1,10 +1,11 @@
 // A run and the runs that work for it, as they were read: everything that shows a run is made from this, so that each
 // journal is read once, and what a task that is a crew has taken and asks counts for its run wherever that is shown.
-import { attemptsSinceDone, questionsOf, readOnce, type ReadChild } from '../engine/task/children.ts'
+import { questionsOf, readOnce, type ReadChild } from '../engine/task/children.ts'
 import { readRun } from '../engine/read/read-run.ts'
 import type { Entry } from '../journal/entries.ts'
 import type { OpenQuestion } from '../journal/state/open-questions.ts'
 import { addTo, spentByModel, type RunState } from '../journal/state/state.ts'
+import { unfinishedCrews } from '../journal/state/tally.ts'
 import type { Store } from '../stores/store.ts'
 import { isAbandoned } from './status.ts'
 
@@ -41,14 +42,12 @@ export async function unitOf(store: Store, state: RunState, known?: ReadonlyMap<
 async function withChildren(state: RunState, read: ReadChild): Promise<RunState> {
   const attempts = new Map(state.attempts)
   const spent = { ...state.spent }
-  for (const task of state.tasks.values()) {
-    for (const attempt of attemptsSinceDone(state, task)) {
-      const child = await read(attempt.child)
-      if (!child) continue
-      const byModel = spentByModel(await withChildren(child, read))
-      attempts.set(attempt.path, { ...attempt, spent: byModel })
-      for (const usage of Object.values(byModel)) addTo(spent, usage)
-    }
+  for (const attempt of unfinishedCrews(state)) {
+    const child = await read(attempt.child)
+    if (!child) continue
+    const byModel = spentByModel(await withChildren(child, read))
+    attempts.set(attempt.path, { ...attempt, spent: byModel })
+    for (const usage of Object.values(byModel)) addTo(spent, usage)
   }
   return { ...state, attempts, spent }
 }

@@ -10,21 +10,32 @@ interface Standing {
   readonly openQuestions: number
   readonly suspended: RunState['suspended']
   readonly error: RunState['error']
+  /** When a worker begins it, or tries it again. */
+  readonly dueAt?: string | undefined
+  readonly imported?: boolean | undefined
 }
 
 /** Of a run that waits, was stopped or failed: a sentence. */
-export function whyOf({ runId, status, openQuestions, suspended, error }: Standing): string | undefined {
+export function whyOf(standing: Standing): string | undefined {
+  const { runId, status, openQuestions, suspended, error, dueAt, imported } = standing
   switch (status) {
+    case 'queued':
+      if (imported) return importedWords
+      return dueAt === undefined ? 'it waits for a worker' : `no worker starts it before ${dueAt}`
+    case 'abandoned':
+      return imported ? importedWords : undefined
     case 'waiting':
       return `it waits for ${plural(openQuestions, 'answer')}`
     case 'stopped':
       return `it ${stoppedWords(runId, suspended)}`
     case 'failed':
-      return error?.message
+      return dueAt === undefined || imported ? error?.message : `${error?.message}; a worker tries again at ${dueAt}`
     default:
       return undefined
   }
 }
+
+const importedWords = 'it was imported, and no worker takes it up by itself'
 
 /** Of a run that is suspended and waits for no answer: `was stopped`. */
 export function stoppedWords(runId: string, suspended: RunState['suspended']): string {

@@ -1,9 +1,9 @@
 // A store that lives as long as its process, for tests and for trying things out. Every operation is done in one
 // synchronous step, which makes it the plainest statement of what the port means.
-import { worksFor } from '../journal/paths.ts'
+import { callerOf, rootRun, worksFor } from '../journal/paths.ts'
 import { isEnded } from '../journal/state/state.ts'
-import { oldestFirst } from './cursor.ts'
-import { listPage } from './list-page.ts'
+import { listPage } from './rules/list-page.ts'
+import { dueTime, readyAt } from './rules/ready.ts'
 import {
   checkFree,
   checkInbox,
@@ -11,13 +11,14 @@ import {
   checkOpen,
   checkSeq,
   checkToken,
+  checkUnit,
   isLive,
   rememberGone,
   runNotFound,
   storeClosed,
   type Holding,
-} from './refusals.ts'
-import type { Batch, Lease, Line, Message, Owner, RunId, RunRow, Store } from './store.ts'
+} from './rules/refusals.ts'
+import type { Batch, Lane, Lease, Line, Message, Owner, RunId, RunRow, Store } from './store.ts'
 import { createWatchers } from './watchers.ts'
 
 export interface MemoryStoreOptions {
@@ -28,12 +29,22 @@ export interface MemoryStoreOptions {
 
 interface StoredRun {
   row: RunRow
-  token: number
-  holding: Holding | undefined
   readonly lines: Line[]
   readonly blobs: Map<string, Uint8Array>
   /** In the order of posting; `taken` ones stay, since an id is unique for ever. */
   readonly messages: Map<string, { message: Message; taken: boolean }>
+}
+
+/** A root with the runs that work for it: their lease, and what decides when the root is offered to a worker. */
+interface Unit {
+  readonly root: StoredRun
+  token: number
+  holding: Holding | undefined
+  dueAt: number | undefined
+  /** How many messages of the unit nobody has recorded. */
+  waiting: number
+  tries: number
+  readyAt: number | undefined
 }
 
 interface StoredOutput {
@@ -45,10 +56,17 @@ interface StoredOutput {
   readonly completedAt: number
 }
 
+interface Asked {
+  readonly owner: Owner
+  readonly ttlMs: number
+}
+
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const now = options.now ?? Date.now
   const url = options.url ?? 'memory:'
   const runs = new Map<RunId, StoredRun>()
+  /** By the id of the root. */
+  const units = new Map<RunId, Unit>()
   let outputs: StoredOutput[] = []
   // The highest token of any deleted run: a new run of an old id continues after it, so that an old holder stays fenced
   // out.
@@ -66,7 +84,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     if (found === undefined) throw runNotFound(run, url)
     return found
   }
-  function store(found: StoredRun, batch: Batch): void {
+  function unitOf(run: RunId): Unit {
+    const unit = units.get(rootRun(run))
+    if (unit === undefined) throw runNotFound(rootRun(run), url)
+    return unit
+  }
+  function change(unit: Unit, changes: Partial<Unit>): void {
+    Object.assign(unit, changes)
+    const { root, dueAt, waiting, tries, holding } = unit
+    const ended = isEnded(root.row.status)
+    unit.readyAt = readyAt({ ended, dueAt, messages: waiting, tries, expiresAt: holding?.expiresAt }, now())
+  }
+  function write(found: StoredRun, batch: Batch): void {
     if (batch.row !== undefined) found.row = { ...batch.row, run: found.row.run }
     for (const { seq, bytes } of batch.lines) found.lines.push({ seq, bytes: copy(bytes) })
     for (const { hash, bytes } of batch.blobs ?? []) {
@@ -76,56 +105,97 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     for (const output of batch.outputs ?? []) {
       outputs.push({ ...output, crew, run, completedAt: output.completedAt ?? now() })
     }
-    for (const id of batch.taken ?? []) {
-      const posted = found.messages.get(id)
-      if (posted !== undefined) posted.taken = true
-    }
     watchers.changed(run)
   }
-  function take(found: StoredRun, owner: Owner, ttlMs: number): Lease {
-    found.token++
-    found.holding = { owner, expiresAt: now() + ttlMs }
-    return { run: found.row.run, token: found.token, owner }
+  /** How many of them waited. */
+  function takeMessages(found: StoredRun, ids: readonly string[]): number {
+    const taken = ids.flatMap((id) => found.messages.get(id) ?? []).filter((posted) => !posted.taken)
+    for (const posted of taken) posted.taken = true
+    return taken.length
   }
-  function held(lease: Lease): StoredRun | undefined {
-    const found = runs.get(lease.run)
-    return found?.token === lease.token && found.holding !== undefined ? found : undefined
+  function take(unit: Unit, owner: Owner, ttlMs: number, tries = unit.tries): Lease {
+    const id = crypto.randomUUID()
+    change(unit, { token: unit.token + 1, holding: { owner, id, expiresAt: now() + ttlMs }, tries })
+    return { run: unit.root.row.run, token: unit.token, id, owner }
   }
-  function waits(found: StoredRun): boolean {
-    const { status } = found.row
-    if (status === 'suspended') return waiting(found).length > 0
-    return status === 'queued' || status === 'running'
+  function acquire(run: RunId, owner: Owner, ttlMs: number): Lease {
+    const unit = unitOf(run)
+    checkFree(run, unit.holding, now(), owner)
+    return take(unit, owner, ttlMs)
+  }
+  function checkLease(lease: Lease, run: RunId): void {
+    const unit = units.get(lease.run)
+    checkToken(lease, unit?.token, unit?.holding)
+    checkUnit(lease, run)
+  }
+  function held({ run, token, id }: Lease): Unit | undefined {
+    const unit = units.get(run)
+    return unit?.token === token && unit.holding?.id === id ? unit : undefined
+  }
+  /** The lease of the root that a run is created under, which works for it. */
+  function underLease(run: RunId, asked: Lease | Asked): Lease {
+    if (!isLease(asked)) return acquire(run, asked.owner, asked.ttlMs)
+    checkLease(asked, run)
+    return asked
+  }
+  function createRoot(root: StoredRun, batch: Batch, asked: Asked | undefined): Lease | undefined {
+    const { run } = root.row
+    const unit: Unit = {
+      root,
+      token: tokenFloor,
+      holding: undefined,
+      dueAt: undefined,
+      waiting: 0,
+      tries: 0,
+      readyAt: undefined,
+    }
+    units.set(run, unit)
+    change(unit, { dueAt: dueTime(batch, now()) })
+    return asked && take(unit, asked.owner, asked.ttlMs)
+  }
+  function isReady({ root, readyAt: at = Infinity }: Unit, lanes: readonly Lane[]): boolean {
+    const { crew, version, format } = root.row
+    const served = lanes.some((lane) => lane.crew === crew && lane.version === version && lane.format === format)
+    return served && at <= now()
   }
 
   return {
     url,
-    create: (first, batch, lease) =>
+    create: (first, batch, asked) =>
       step(() => {
-        if (runs.has(first.run)) return { created: false }
-        checkNumbers(first.run, 0, batch)
+        const { run } = first
+        if (runs.has(run)) return { created: false }
+        checkNumbers(run, 0, batch)
         const found: StoredRun = {
-          row: { ...first },
-          token: tokenFloor,
-          holding: undefined,
+          row: { ...(batch.row ?? first), run },
           lines: [],
           blobs: new Map(),
           messages: new Map(),
         }
-        runs.set(first.run, found)
-        const taken = lease && take(found, lease.owner, lease.ttlMs)
-        store(found, batch)
-        return taken === undefined ? { created: true } : { created: true, lease: taken }
+        const lease =
+          callerOf(run) === undefined && !isLease(asked)
+            ? createRoot(found, batch, asked)
+            : asked && underLease(run, asked)
+        runs.set(run, found)
+        write(found, batch)
+        return lease === undefined ? { created: true } : { created: true, lease }
       }),
 
     append: (lease, after, batch) =>
       step(() => {
-        const found = runs.get(lease.run)
-        checkToken(lease, found?.token, found?.holding)
-        if (found === undefined) return
-        checkSeq(lease.run, found.lines.length, after, batch)
-        checkOpen(lease.run, found.row.status, batch)
-        checkInbox(lease.run, batch, () => waiting(found).map(({ id }) => id))
-        store(found, batch)
+        const run = batch.run ?? lease.run
+        checkLease(lease, run)
+        const found = existing(run)
+        const unit = unitOf(run)
+        checkSeq(run, found.lines.length, after, batch)
+        checkOpen(run, found.row.status, batch)
+        checkInbox(run, batch, () => waitingIn(found).map(({ id }) => id))
+        write(found, batch)
+        const waiting = unit.waiting - takeMessages(found, batch.taken ?? [])
+        const tries = batch.progress ? 0 : unit.tries
+        if (batch.row && found === unit.root) change(unit, { dueAt: dueTime(batch, now()), waiting, tries })
+        else if (waiting !== unit.waiting || tries !== unit.tries) change(unit, { waiting, tries })
+        return unit.waiting
       }),
 
     async *read(run, after = 0) {
@@ -164,74 +234,81 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     acquire: (run, owner, ttlMs) =>
       step(() => {
-        const found = existing(run)
-        checkFree(run, found.holding, now(), owner)
-        return take(found, owner, ttlMs)
+        existing(run)
+        return acquire(run, owner, ttlMs)
       }),
 
-    claim: (owner, ttlMs, crews, limit) =>
+    claim: (owner, ttlMs, lanes, limit, has) =>
       step(() => {
         const gone = rememberGone()
-        return [...runs.values()]
-          .filter(({ row }) => crews.some(({ crew, version }) => crew === row.crew && version === row.version))
-          .filter((found) => waits(found) && !isLive(found.holding, now(), gone))
-          .toSorted((a, b) => oldestFirst(a.row, b.row))
+        for (const unit of units.values()) {
+          if (unit.holding && gone(unit.holding.owner)) change(unit, { holding: undefined })
+        }
+        return [...units.values()]
+          .filter((unit) => isReady(unit, lanes) && !has?.has(unit.root.row.run))
+          .toSorted((a, b) => b.root.row.priority - a.root.row.priority || (a.readyAt ?? 0) - (b.readyAt ?? 0))
           .slice(0, Math.max(limit, 0))
-          .map((found) => take(found, owner, ttlMs))
+          .map((unit) => take(unit, owner, ttlMs, unit.tries + 1))
       }),
 
     renew: (leases, ttlMs) =>
       step(() =>
-        leases.filter((lease) => {
-          const found = held(lease)
-          if (found?.holding === undefined) return false
-          found.holding = { owner: found.holding.owner, expiresAt: now() + ttlMs }
-          return true
+        leases.flatMap((lease) => {
+          const unit = held(lease)
+          if (unit?.holding === undefined) return []
+          change(unit, { holding: { ...unit.holding, expiresAt: now() + ttlMs } })
+          return [{ lease, waiting: unit.waiting }]
         }),
       ),
 
     release: (lease) =>
       step(() => {
-        const found = held(lease)
-        if (found === undefined) return
-        found.holding = undefined
+        const unit = held(lease)
+        if (unit === undefined) return 0
+        change(unit, { holding: undefined })
         watchers.changed(lease.run)
+        return unit.waiting
       }),
+
+    tries: (run) => step(() => units.get(rootRun(run))?.tries ?? 0),
 
     holder: (run) =>
       step(() => {
-        const holding = runs.get(run)?.holding
+        const holding = units.get(rootRun(run))?.holding
         return isLive(holding, now()) ? holding?.owner : undefined
       }),
 
     post: (run, message) =>
       step(() => {
         const found = existing(run)
+        const unit = unitOf(run)
         if (found.messages.has(message.id)) return 'exists'
-        if (isEnded(found.row.status)) return 'ended'
+        if (isEnded(found.row.status) || isEnded(unit.root.row.status)) return 'ended'
         found.messages.set(message.id, { message: { ...message }, taken: false })
-        watchers.changed(run)
+        change(unit, { waiting: unit.waiting + 1 })
+        watchers.posted(run)
         return 'posted'
       }),
 
     inbox: (run) =>
       step(() => {
         const found = runs.get(run)
-        return found === undefined ? [] : waiting(found)
+        return found === undefined ? [] : waitingIn(found)
       }),
 
-    watch: (run, signal) => watchers.watch(run, signal),
+    watch: (run, signal, only) => watchers.watch(run, signal, only),
 
     delete: (run) =>
       step(() => {
-        const unit = [...runs.keys()].filter((id) => worksFor(id, run))
-        for (const id of unit) checkFree(id, existing(id).holding, now())
-        for (const id of unit) {
-          tokenFloor = Math.max(tokenFloor, existing(id).token)
+        const unit = units.get(rootRun(run))
+        checkFree(run, unit?.holding, now())
+        for (const [id, found] of [...runs].filter(([each]) => worksFor(each, run))) {
           runs.delete(id)
           outputs = outputs.filter((output) => output.run !== id)
+          if (unit) change(unit, { waiting: unit.waiting - waitingIn(found).length })
           watchers.changed(id)
         }
+        if (units.delete(run)) tokenFloor = Math.max(tokenFloor, unit?.token ?? 0)
       }),
 
     async close() {
@@ -241,8 +318,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   }
 }
 
-function waiting(found: StoredRun): Message[] {
+function waitingIn(found: StoredRun): Message[] {
   return [...found.messages.values()].filter((posted) => !posted.taken).map((posted) => posted.message)
+}
+
+function isLease(asked: Asked | Lease | undefined): asked is Lease {
+  return asked !== undefined && 'token' in asked
 }
 
 // Not slice(): a Buffer's shares its memory with the original.

@@ -1,8 +1,8 @@
 // Who a process is, so that a run left behind by a killed one can be taken over at once while a run held by a live one
 // cannot. A pid alone says little: pids are used again, and containers count their own. So an owner is host (with
 // machine and pid namespace), boot, pid and the start of the process, and "gone" is only said when it is proven; in
-// doubt, the lease's expiry decides. Threads and copies of the library in one process are owners of their own, but only
-// a whole process can be gone.
+// doubt, the lease's expiry decides. Nothing is proven across boots: machines that were cloned share name and id.
+// Threads and copies of the library in one process are owners of their own, but only a whole process can be gone.
 import { execFileSync } from 'node:child_process'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -13,7 +13,6 @@ import { parseObject } from '../journal/json.ts'
 const crypto = (): typeof import('node:crypto') => process.getBuiltinModule('node:crypto')
 
 let current: Owner | undefined
-let machine: string | undefined
 
 /**
  * This process, seen from this copy of the library in this thread, as an owner of leases: the same value while it
@@ -37,9 +36,9 @@ export function sameOwner(a: Owner, b: Owner): boolean {
 /** True only when the owner's process provably no longer runs; false for any process that this one cannot see. */
 export function isGone(owner: Owner): boolean {
   const self = thisOwner()
-  if (owner.host !== self.host) return false
-  // Another boot proves something only of this very machine: there may be two of one name.
-  if (owner.boot !== self.boot) return owner.boot !== '' && self.boot !== '' && machineId() !== ''
+  if (owner.host !== self.host || owner.boot !== self.boot || self.boot === '') return false
+  // asked by every claim, about the runs that this process has itself
+  if (owner.pid === self.pid && owner.start === self.start) return false
   if (!exists(owner.pid)) return true
   const state = processState(owner.pid)
   // Alive but unreadable (hidepid, another user): nothing is proven.
@@ -48,9 +47,10 @@ export function isGone(owner: Owner): boolean {
   return owner.start !== '' && state.start !== '' && owner.start !== state.start
 }
 
-/** For messages: "process 4242 on host box1". */
-export function describeOwner(owner: Owner): string {
-  return `process ${owner.pid} on host ${owner.host.split('/')[0]}`
+/** For messages: "process 4242 on host box1", and what it is called. */
+export function describeOwner({ pid, host, label }: Owner): string {
+  const place = `process ${pid} on host ${host.split('/')[0]}`
+  return label === undefined ? place : `${label} (${place})`
 }
 
 // Machines may have the same name, and pids of one namespace mean nothing in another, so both are part of the host.
@@ -60,11 +60,6 @@ function hostIdentity(): string {
 
 /** Hashed, since the id itself is to be kept to the machine; empty where there is none. */
 function machineId(): string {
-  machine ??= readMachineId()
-  return machine
-}
-
-function readMachineId(): string {
   for (const path of ['/etc/machine-id', '/var/lib/dbus/machine-id']) {
     try {
       const id = readFileSync(path, 'utf8').trim()
@@ -85,8 +80,12 @@ function pidNamespace(): string {
   }
 }
 
+/** Empty where the system has none: then no process is known to be gone. */
 function bootId(): string {
   try {
+    if (process.platform === 'darwin') {
+      return execFileSync('/usr/sbin/sysctl', ['-n', 'kern.bootsessionuuid'], { encoding: 'utf8' }).trim()
+    }
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
   } catch {
     return ''

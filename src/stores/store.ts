@@ -1,15 +1,19 @@
 // The port between the engine and whatever keeps journals. A store knows nothing of agents or models: it keeps the
-// exact bytes it is given, in order, and lets one holder at a time write them. What every store promises: - when
-// `append` or `create` resolves, the batch is on disk, whole; when it rejects with anything but OUTCOME_UNKNOWN,
+// exact bytes it is given, in order, and lets one holder at a time write them. What every store promises:
+// - when `append` or `create` resolves, the batch is on disk, whole; when it rejects with anything but OUTCOME_UNKNOWN,
 //   nothing of it is there;
 // - the check of the lease's token and the write are one: a holder that lost its lease cannot write;
 // - the listing row, output keys, blobs and taken messages of a batch change together with its lines;
-// - lines come back byte for byte.
-// All errors are RepriseErrors; those named below are the contract.
+// - lines come back byte for byte;
+// - a run that can advance is offered by `claim`, whatever was killed when (rules/ready.ts).
+// A run and the runs that work for it are one unit: the lease of the run at the top, the root, is that of all of them.
+// All errors are RepriseErrors; those named below are the contract. Beside them, every call rejects with
+// STORE_UNAVAILABLE while the store cannot be reached (nothing was written), and a write with OUTCOME_UNKNOWN when its
+// reply was lost.
 
-import type { Blob, Owner, RunStatus } from '../journal/entries.ts'
+import type { Blob, Owner, Priority, RunStatus } from '../journal/entries.ts'
 
-export type { Blob, Owner, RunStatus }
+export type { Blob, Owner, Priority, RunStatus }
 
 /**
  * Any text. One that ends like `/settle#1` is the run of a task that is a crew and works for the run named before that
@@ -17,10 +21,17 @@ export type { Blob, Owner, RunStatus }
  */
 export type RunId = string
 
-/** The right to append to a run. `token` grows with every change of hands; the store refuses all but the newest. */
+/**
+ * The right to append to a root and to the runs that work for it. `token` grows with every change of hands; the store
+ * refuses all but the newest.
+ */
 export interface Lease {
+  /** The root. */
   readonly run: RunId
   readonly token: number
+  /** Of this acquisition alone. It fences together with the token: a store that was put back may give a token again. */
+  readonly id: string
+  /** Who has it, for people. It proves nothing. */
   readonly owner: Owner
 }
 
@@ -43,6 +54,10 @@ export interface RunRow {
   readonly crew: string
   /** The version of the crew's code, for workers that serve only some. */
   readonly version: string
+  /** The format of the journal, likewise. */
+  readonly format: number
+  /** Offered before those of a lower one. It never changes. */
+  readonly priority: Priority
   readonly status: RunStatus
   /** ISO 8601. */
   readonly createdAt: string
@@ -73,9 +88,18 @@ export interface OutputKey {
 
 /** All or nothing. `lines` go after the last entry without a gap; a batch has at least one line. */
 export interface Batch {
+  /** The run that it is for, where that is not the leased one but works for it. */
+  readonly run?: RunId
   readonly lines: readonly Line[]
   /** The new listing row; left out, the stored one stays as it is. */
   readonly row?: RunRow
+  /**
+   * With a row: when the run wants a worker, in ms since 1970, or `now` by the store's own clock; left out, not before
+   * a message comes.
+   */
+  readonly due?: number | 'now'
+  /** The run has got further: it is not what keeps killing its processes. */
+  readonly progress?: true
   readonly outputs?: readonly OutputKey[]
   /** A blob whose hash the run already has is ignored. */
   readonly blobs?: readonly Blob[]
@@ -109,9 +133,16 @@ export interface RunFilter {
 /** Where the next page starts; opaque. */
 export type Cursor = string
 
-export interface CrewVersion {
+/** What a worker can advance. */
+export interface Lane {
   readonly crew: string
   readonly version: string
+  readonly format: number
+}
+
+export interface Renewed {
+  readonly lease: Lease
+  readonly waiting: number
 }
 
 export interface Store {
@@ -119,26 +150,28 @@ export interface Store {
   readonly url: string
 
   /**
-   * Creates a run with its first batch (seq from 1, with a row), and leases it when asked to. `created: false` when a
-   * run of this id is there already: then nothing was written and no lease is given.
+   * Creates a run with its first batch (seq from 1, with a row), and leases it when asked to. A run that works for
+   * another is created under the lease of its root, which is given back; LEASE_LOST when that no longer counts.
+   * `created: false` when a run of this id is there already: then nothing was written and no lease is given.
    */
   create(
     run: RunRow,
     batch: Batch,
-    lease?: { owner: Owner; ttlMs: number },
+    lease?: { owner: Owner; ttlMs: number } | Lease,
   ): Promise<{ created: boolean; lease?: Lease }>
 
   /**
-   * Appends after entry `after`, which is the last that is there, or the last that is noted where lines were lost after
-   * it: no number is given twice. LEASE_LOST when the lease's token is not the newest or the lease was released (an
-   * expired lease that nobody took still appends: fencing, not time, protects the journal). SEQ_CONFLICT when the
-   * journal does not end at `after`. OUTCOME_UNKNOWN when the store cannot tell whether the batch was written: read the
-   * tail and see. RUN_ENDED when the stored row says that the run is cancelled, or that it is completed and the batch
-   * does not open it again: by a row of its own whose status is neither, which is how a completed run continues whose
-   * journal a person edited. INBOX_WAITING when the batch completes the run and leaves a message in its inbox: whoever
-   * posted it was told that it was in time.
+   * Appends to a run after entry `after`, which is the last that is there, or the last that is noted where lines
+   * were lost after it: no number is given twice. Answers how many messages wait for the root and the runs that work
+   * for it. LEASE_LOST when the lease is not the newest, was released, or is of another root (an expired lease that
+   * nobody took still appends: fencing, not time, protects the journal). RUN_NOT_FOUND for an unknown run of the
+   * unit. SEQ_CONFLICT when the journal does not end at `after`. OUTCOME_UNKNOWN when the store cannot tell whether
+   * the batch was written: read the tail and see. RUN_ENDED when the stored row says that the run is cancelled, or
+   * that it is completed and the batch does not open it again: by a row of its own whose status is neither, which is
+   * how a completed run continues whose journal a person edited. INBOX_WAITING when the batch completes the run and
+   * leaves a message in its inbox: whoever posted it was told that it was in time.
    */
-  append(lease: Lease, after: number, batch: Batch): Promise<void>
+  append(lease: Lease, after: number, batch: Batch): Promise<number>
 
   /** The lines with `seq > after`, in order, as they are when the read begins. An unknown run has none. */
   read(run: RunId, after?: number): AsyncIterable<Line>
@@ -166,30 +199,39 @@ export interface Store {
   ): Promise<{ run: RunId; seq: number } | undefined>
 
   /**
-   * Takes the lease of a run, with a token higher than any before. RUN_HELD, naming the owner, while another live
-   * owner's lease lasts. The same owner, or anyone on the same host once the owning process is gone, takes over at
-   * once. RUN_NOT_FOUND.
+   * Takes the lease of a run, which is that of its root, with a token higher than any before. RUN_HELD, naming the
+   * owner, while another live owner's lease lasts. The same owner, or anyone on the same host once the owning process
+   * is gone, takes over at once. RUN_NOT_FOUND.
    */
   acquire(run: RunId, owner: Owner, ttlMs: number): Promise<Lease>
 
   /**
-   * Leases up to `limit` runs of these crews that wait for a worker: queued ones, running ones without a live lease,
-   * and suspended ones with messages. Oldest first. Never gives one run to two callers.
+   * Leases up to `limit` roots of these lanes that are ready: due, or with a message that waits, and held by nobody.
+   * Those of the highest priority first, then those that have been ready for the longest time. A run that is claimed
+   * again and again without progress is offered later each time, and after eleven times not any more (rules/ready.ts).
+   * Leases of processes that are gone are freed first. Never gives one run to two callers. `has` are the runs that the
+   * caller is at: their leases may have expired while the store was away, and it will renew them.
    */
-  claim(owner: Owner, ttlMs: number, crews: readonly CrewVersion[], limit: number): Promise<Lease[]>
+  claim(owner: Owner, ttlMs: number, lanes: readonly Lane[], limit: number, has?: ReadonlySet<RunId>): Promise<Lease[]>
 
-  /** Extends leases; gives back those that are still held. */
-  renew(leases: readonly Lease[], ttlMs: number): Promise<Lease[]>
+  /** Extends leases, also expired ones that nobody took; gives back those that are still held. */
+  renew(leases: readonly Lease[], ttlMs: number): Promise<Renewed[]>
 
-  /** Gives a lease back. Releasing one that is no longer held does nothing. */
-  release(lease: Lease): Promise<void>
+  /**
+   * Gives a lease back, and answers how many messages wait for the root and the runs that work for it. Releasing one
+   * that is no longer held does nothing, and answers 0.
+   */
+  release(lease: Lease): Promise<number>
 
   /** Who holds a run now, if anybody does: an expired lease, or one of a process that is gone, is nobody's. */
   holder(run: RunId): Promise<Owner | undefined>
 
+  /** How often the root of a run was claimed since it last got further. An unknown run never was. */
+  tries(run: RunId): Promise<number>
+
   /**
-   * Leaves a message. 'exists' when one with this id was ever posted; 'ended' when the run is completed or cancelled.
-   * RUN_NOT_FOUND.
+   * Leaves a message, which wakes the root. 'exists' when one with this id was ever posted; 'ended' when the run or its
+   * root is completed or cancelled. RUN_NOT_FOUND when one of them is not there.
    */
   post(run: RunId, message: Message): Promise<'posted' | 'exists' | 'ended'>
 
@@ -197,15 +239,16 @@ export interface Store {
   inbox(run: RunId): Promise<Message[]>
 
   /**
-   * Yields when a run (or, without one, any run) may have changed: an append, a message, a release. A hint only: it may
-   * come for nothing, and several changes may give one; for the release by another process none may come, as for an
-   * expired lease. Ends when the signal aborts.
+   * Yields when a run (or, without one, any run) may have changed: an append, a message to it or to a run that works
+   * for it, a release; with `only`, when a message may have come. A hint only: it may come for nothing, and several
+   * changes may give one; for the release by another process none may come, as for an expired lease. Ends when the
+   * signal aborts.
    */
-  watch(run: RunId | undefined, signal: AbortSignal): AsyncIterable<void>
+  watch(run: RunId | undefined, signal: AbortSignal, only?: 'messages'): AsyncIterable<void>
 
   /**
-   * Removes a run with the runs that work for it, and all that belongs to them. RUN_HELD while one of them is leased:
-   * then all of them stay. An unknown run isn't an error.
+   * Removes a run with the runs that work for it, and all that belongs to them. RUN_HELD while its root is leased. An
+   * unknown run isn't an error.
    */
   delete(run: RunId): Promise<void>
 

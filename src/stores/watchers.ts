@@ -1,12 +1,15 @@
 // Wakes those who wait for changes of a run. Hints only: many changes may become one, and a hint may come for nothing,
 // but a change after the call of `watch` is never missed, so a watcher is registered when it is made, not when it is
 // first read.
+import { rootRun } from '../journal/paths.ts'
 import type { RunId } from './store.ts'
 
 export interface Watchers {
-  watch(run: RunId | undefined, signal: AbortSignal): AsyncIterable<void>
-  /** Wakes the watchers of this run and of all runs; without a run, everybody. */
+  watch(run: RunId | undefined, signal: AbortSignal, only?: 'messages'): AsyncIterable<void>
+  /** Wakes the watchers of this run and of all runs, but for those who watch for messages; without a run, everybody. */
   changed(run?: RunId): void
+  /** Wakes the watchers of this run, of its root and of all runs. */
+  posted(run: RunId): void
   /** Ends all watchers. */
   close(): void
 }
@@ -18,6 +21,7 @@ export interface ChangePoll {
 }
 
 interface Watcher {
+  readonly onlyMessages: boolean
   readonly wake: () => void
   readonly end: () => void
 }
@@ -40,10 +44,11 @@ export function createWatchers(poll?: ChangePoll): Watchers {
     if (watching.size === 0) poll?.stop()
   }
 
-  function watch(run: RunId | undefined, signal: AbortSignal): AsyncIterable<void> {
+  function watch(run: RunId | undefined, signal: AbortSignal, only?: 'messages'): AsyncIterable<void> {
     let ended = signal.aborted
     let woken = Promise.withResolvers<void>()
     const watcher: Watcher = {
+      onlyMessages: only === 'messages',
       // Resolved stays resolved until it is read: many changes become one hint, and none before the next read is lost.
       wake: () => woken.resolve(),
       end() {
@@ -77,8 +82,13 @@ export function createWatchers(poll?: ChangePoll): Watchers {
   return {
     watch,
     changed(run) {
-      const woken = run === undefined ? watching.values() : [watching.get(run), watching.get(undefined)]
-      for (const watchers of woken) watchers?.forEach((watcher) => watcher.wake())
+      if (run === undefined) for (const watchers of watching.values()) watchers.forEach((watcher) => watcher.wake())
+      for (const name of run === undefined ? [] : [run, undefined])
+        watching.get(name)?.forEach((watcher) => watcher.onlyMessages || watcher.wake())
+    },
+    posted(run) {
+      for (const name of new Set([run, rootRun(run), undefined]))
+        watching.get(name)?.forEach((watcher) => watcher.wake())
     },
     close() {
       for (const watchers of watching.values()) watchers.forEach((watcher) => watcher.end())

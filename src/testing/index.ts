@@ -1,5 +1,16 @@
 // `reprise/testing`: what users and our own tests share.
 import '../node-version.ts'
 
+export {
+  faultyStore,
+  jumpingClock,
+  nthCall,
+  slow,
+  type Fault,
+  type Faults,
+  type FaultyStore,
+  type StoreCall,
+  type StoreCallName,
+} from './faulty-store.ts'
 export { scriptedModel, type ScriptedCall, type ScriptedModel, type ScriptEntry } from './scripted-model.ts'
 export { storeContract, type StoreUnderTest, type TestRunner } from './store-contract.ts'

@@ -7,6 +7,7 @@ import { journalContract } from './store-contract/journal-contract.ts'
 import { leaseContract } from './store-contract/leases-contract.ts'
 import { lifeContract } from './store-contract/life-contract.ts'
 import { listingContract } from './store-contract/listing-contract.ts'
+import { readyContract } from './store-contract/ready-contract.ts'
 import { modelContract } from './store-contract/store-model.ts'
 
 export type { Feature, Place, StoreUnderTest, TestRunner } from './store-contract/harness.ts'
@@ -16,6 +17,7 @@ export function storeContract(name: string, store: StoreUnderTest): void {
   runnerOf(store).describe(`the contract of stores: ${name}`, () => {
     journalContract(store)
     leaseContract(store)
+    readyContract(store)
     listingContract(store)
     inboxContract(store)
     lifeContract(store)

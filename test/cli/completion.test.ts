@@ -62,6 +62,7 @@ describe('completion', { concurrency: 3, skip: has('bash') ? false : 'there is n
       'reprise runs --status=st': ['stopped'],
       'reprise prune --status st': ['stopped'],
       'reprise completion z': ['zsh'],
+      'reprise enqueue --priority h': ['high'],
       'reprise nothing ': [],
     }
     assert.deepEqual(await tab(folder, ...Object.keys(expected)), expected)

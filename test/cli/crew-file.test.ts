@@ -85,6 +85,29 @@ describe('the file of a crew', { concurrency: 4 }, () => {
     assert.match(ended.stderr, /crew\.ts:2/)
   })
 
+  test('that imports what is not there is said to, with the file that does, and nothing of Node', async () => {
+    await using folder = await project("import { crew } from './inner.ts'\nexport { crew }\n")
+    const said = async (inner: string): Promise<string> => {
+      const name = `inner-${inner.length}.ts`
+      await folder.write(name, inner)
+      await folder.write('crew.ts', `export * from './${name}'\n`)
+      return (await folder.reprise('run')).stderr.replaceAll(name, 'inner.ts')
+    }
+    const begin = 'error: crew.ts cannot be loaded: inner.ts imports'
+    assert.equal(
+      await said("import { crew } from './nowhere.ts'\n"),
+      `${begin} nowhere.ts, which is not there; correct the import, or add that file\n`,
+    )
+    assert.equal(
+      await said("import { crew } from 'no-such-package'\n"),
+      `${begin} the package no-such-package, which is not installed; run npm install no-such-package, or correct the import\n`,
+    )
+    assert.equal(
+      await said("import { Krew } from 'node:path'\n"),
+      `${begin} Krew from node:path, which does not export it; correct the import\n`,
+    )
+  })
+
   test('that ends the process, or never ends to load, is said to do so', async () => {
     await using folder = await project('process.exit(0)\n')
     const ended = await folder.reprise('run')

@@ -4,6 +4,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { sqliteStore, thisOwner } from 'reprise/stores'
 import { claims, filing, project, records, type Ended } from './support.ts'
 
 const inputs = ['--input', 'notes=Water', '--input', 'tone=calm']
@@ -51,7 +52,7 @@ describe('reprise doctor', { concurrency: 4 }, () => {
       found['abandoned']?.next ?? '',
       /^continue with: npx reprise resume killed, or end it with: npx reprise cancel killed$/,
     )
-    assert.match(found['layout']?.says ?? '', /^1, as this version writes it$/)
+    assert.match(found['layout']?.says ?? '', /^2, as this version writes it$/)
     assert.match(found['store']?.says ?? '', /the default: \d+ kB, can be written$/)
     // a run that works for another is gone on with by that one
     const within = `export const outer = new Crew({ name: 'outer', tasks: [new Task({ name: 'inner', crew })] })`
@@ -63,6 +64,37 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     const both = checks(await folder.reprise('doctor', '--json'))
     assert.equal(both['runs']?.says, '3')
     assert.match(both['abandoned']?.says ?? '', /^2 runs whose process is gone: outer, killed$/)
+  })
+
+  test('names runs that workers have given up', async () => {
+    await using folder = await project(filing)
+    await folder.reprise('enqueue', '--id', 'killer')
+    let passed = 0
+    const store = await sqliteStore(join(folder.path, '.reprise', 'runs.db'), { now: () => Date.now() + passed })
+    const row = await store.row('killer')
+    for (let tries = 0; tries < 11; tries++) {
+      const [lease] = await store.claim(thisOwner(), 1_000, [row ?? assert.fail()], 1)
+      await store.release(lease ?? assert.fail())
+      passed += 1_000_000
+    }
+    await store.close()
+    const found = checks(await folder.reprise('doctor', '--json'))['left alone']
+    assert.match(found?.says ?? '', /^1 run that workers took up again and again without getting further: killer$/)
+    assert.match(found?.next ?? '', /reprise resume killer, or end it with: npx reprise cancel killer$/)
+  })
+
+  test('names open runs of a version that workers with this code would not take up', async () => {
+    await using folder = await project(claims.replace("name: 'claims',", "name: 'claims', version: '1',"))
+    await folder.reprise('enqueue', 'crew.ts', '--id', 'old', ...inputs)
+    await folder.reprise('run', '--id', 'done', ...inputs)
+    assert.equal(checks(await folder.reprise('doctor', '--json'))['versions'], undefined)
+    await folder.write('crew.ts', claims.replace("name: 'claims',", "name: 'claims', version: '2',"))
+    const { versions } = checks(await folder.reprise('doctor', '--json'))
+    assert.equal(versions?.state, 'warn')
+    assert.equal(versions?.says, '1 run of a version of claims that no worker with this code takes up: old (version 1)')
+    assert.match(versions?.next ?? '', /^add it to `accepts` of the crew, or continue with: npx reprise resume old$/)
+    await folder.write('crew.ts', claims.replace("name: 'claims',", "name: 'claims', version: '2', accepts: ['1'],"))
+    assert.equal(checks(await folder.reprise('doctor', '--json'))['versions'], undefined)
   })
 
   test('names keys that are set and never shows them, and fails for one that a model needs', async () => {
@@ -127,7 +159,7 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     newer.exec(`insert into migrations values (99, 'later', 'x', '')`)
     newer.close()
     const late = checks(await folder.reprise('doctor', '--store', 'sqlite:newer.db', '--json'))
-    assert.match(late['layout']?.says ?? '', /^99, of a newer version; this one writes 1$/)
+    assert.match(late['layout']?.says ?? '', /^99, of a newer version; this one writes 2$/)
     const another = new DatabaseSync(join(folder.path, 'newer.db'))
     another.exec(`update migrations set checksum = 'x'`)
     another.close()
@@ -144,6 +176,6 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     await folder.reprise('run', ...inputs)
     const found = checks(await folder.reprise('doctor', '--json'))
     assert.equal(found['runs']?.says, '1')
-    assert.match(found['layout']?.says ?? '', /^1, as this version/)
+    assert.match(found['layout']?.says ?? '', /^2, as this version/)
   })
 })

@@ -48,6 +48,13 @@ const calls: { readonly [command: string]: readonly (readonly string[])[] } = {
     ['crew.ts', ...reads, '--input', evil],
     ['crew.ts', ...reads, '--id', `a${evil}`, ...notes],
   ],
+  enqueue: [
+    ['crew.ts', ...reads, ...notes],
+    ['crew.ts', ...reads, ...notes, '--delay', evil],
+    ['crew.ts', ...reads, '--priority', evil],
+  ],
+  worker: [['crew.ts', '--once'], ['crew.ts', '--once', '--json'], [`crew${evil}.ts`], ['crew.ts', '--grace', evil]],
+  schedule: [['crew.ts'], [`crew${evil}.ts`]],
   resume: [
     [id, ...file, ...reads],
     ['asks', ...file, '--crew', 'pays'],

@@ -1,6 +1,8 @@
 // What the command line tells people to type next: each command is taken from what was printed, read as a shell reads it, and run.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { exitCodes } from '../../src/cli/exit-codes.ts'
 import { imports, project, records, type Ended } from './support.ts'
@@ -269,5 +271,53 @@ describe('what to type next', () => {
       command: 'npx reprise resume r',
       stack: 'at run (crew.ts:8:33)',
     })
+  })
+})
+
+describe('commands about a run whose crew is not in the usual file', () => {
+  const resumeWords = (ended: Ended): string[] | undefined =>
+    printed({ ...ended, stderr: ended.stderr + ended.stdout }).find(([name]) => name === 'resume')
+
+  test('name its file, whichever command prints them, and work', async () => {
+    await using folder = await project(fetching)
+    await mkdir(join(folder.path, 'crews'))
+    await folder.write('crews/my asking.ts', asking)
+    await folder.reprise('run', 'crews/my asking.ts', '--id', 'r')
+    const file = ['--file', 'crews/my asking.ts']
+    for (const words of [
+      ['tail', 'r'],
+      ['answer', 'r', 'q1', '--decision', 'approve'],
+      ['show', 'r'],
+    ])
+      assert.deepEqual(resumeWords(await folder.reprise(...words)), ['resume', 'r', ...file], words[0])
+    const invalidated = await folder.reprise('invalidate', 'r', 'note')
+    assert.deepEqual(resumeWords(invalidated), ['resume', 'r', ...file])
+    const cancelled = await folder.reprise('cancel', 'r')
+    const [refresh = []] = printed(cancelled)
+    assert.deepEqual(refresh, ['refresh', '--run', 'r', ...file])
+    assert.equal((await folder.reprise(...refresh)).code, exitCodes.suspended)
+  })
+
+  test('name the export of a file that has several crews, and the file of the last that made a run', async () => {
+    await using folder = await project(fetching)
+    await folder.write('pair.ts', `${asking}export const other = new Crew({ name: 'other', tasks: [note] })\n`)
+    await folder.write('copy.ts', asking)
+    await folder.reprise('run', 'pair.ts', '--crew', 'crew', '--id', 'r')
+    const resume = resumeWords(await folder.reprise('tail', 'r'))
+    assert.deepEqual(resume, ['resume', 'r', '--file', 'pair.ts', '--crew', 'crew'])
+    await folder.reprise('fork', '--run', 'r', '--file', 'copy.ts', '--id', 'forked')
+    assert.deepEqual(resumeWords(await folder.reprise('tail', 'forked')), ['resume', 'forked', '--file', 'copy.ts'])
+  })
+
+  test('name no file that is gone, and none for the usual one', async () => {
+    await using folder = await project(asking)
+    await folder.write('moved.ts', asking)
+    await folder.reprise('run', 'moved.ts', '--id', 'r')
+    await folder.write('crew.ts', asking)
+    assert.deepEqual(resumeWords(await folder.reprise('tail', 'r')), ['resume', 'r', '--file', 'moved.ts'])
+    await rm(join(folder.path, 'moved.ts'))
+    assert.deepEqual(resumeWords(await folder.reprise('tail', 'r')), ['resume', 'r'])
+    await folder.reprise('run', './crew.ts', '--id', 'usual')
+    assert.deepEqual(resumeWords(await folder.reprise('tail', 'usual')), ['resume', 'usual'])
   })
 })

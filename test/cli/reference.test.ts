@@ -20,9 +20,10 @@ const program = await createProgram(() => {})
 test('the page lists exactly the commands that there are', () => {
   const headings = page.split('\n').filter((line) => line.startsWith('### '))
   const commands = program.commands.map((command) => {
-    const words = command.registeredArguments.map((argument) =>
-      argument.required ? `<${argument.name()}>` : `[${argument.name()}]`,
-    )
+    const words = command.registeredArguments.map((argument) => {
+      const name = `${argument.name()}${argument.variadic ? '...' : ''}`
+      return argument.required ? `<${name}>` : `[${name}]`
+    })
     return `### ${code(['reprise', command.name(), ...words].join(' '))}`
   })
   assert.deepEqual(headings.toSorted(), commands.toSorted())

@@ -74,7 +74,10 @@ describe('reprise run', { concurrency: 4 }, () => {
     )
     const ended = await folder.call(['run'], { variables: { OPENAI_API_KEY: '' } })
     assert.equal(ended.code, 2)
-    assert.match(ended.stderr, /^error: .*OPENAI_API_KEY/)
+    assert.equal(
+      ended.stderr,
+      'error: model openai/gpt-5-mini needs an API key: set OPENAI_API_KEY (agent R, task a); put it into the environment, or into a .env file in this folder\n',
+    )
     const planned = await folder.call(['plan'], { variables: { OPENAI_API_KEY: '' } })
     assert.deepEqual([planned.code, planned.stderr], [0, ''])
   })

@@ -1,5 +1,5 @@
 // Lives of runs in a process of their own: kicks them off or takes them up. Each that is told so is over right before or right after one
-// of its appends; with the last of them the process is killed. One that is alone can also be killed when an output file is written
+// of its recorded; with the last of them the process is killed. One that is alone can also be killed when an output file is written
 // and has not got its name. Prints `ready`, then a line for each life that came to an end of its own.
 import files from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
@@ -35,7 +35,7 @@ async function serve({ url, run, crew, killAt }: Sentence): Promise<void> {
     killed = true
     lifeIsOver()
   }
-  const { lived, appends } = await dieAt(
+  const { lived, recorded } = await dieAt(
     await openStore(url),
     { at: killAt, happens, owner: thisOwner() },
     async (store) => {
@@ -52,7 +52,7 @@ async function serve({ url, run, crew, killAt }: Sentence): Promise<void> {
     },
   )
   if (!lived) return
-  console.log(JSON.stringify({ run, appends, ...lived }))
+  console.log(JSON.stringify({ run, recorded, ...lived }))
   lifeIsOver()
 }
 

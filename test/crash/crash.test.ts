@@ -61,10 +61,10 @@ for (const kind of ['sqlite', 'file']) {
       assert.equal(effects(at.run).length, toolCalls)
     })
 
-    // the number of appends is checked below, so that none is left out
-    const points = Array.from({ length: 26 }, (_, index) => [`before:${index + 1}`, `after:${index + 1}`]).flat()
+    // the number of entries is checked below, so that none is left out
+    const points = Array.from({ length: 28 }, (_, index) => [`before:${index + 1}`, `after:${index + 1}`]).flat()
     for (const point of points) {
-      test(`ends as an undisturbed one when its life is over ${point.replace(':', ' append ')}`, async () => {
+      test(`ends as an undisturbed one when its life is over ${point.replace(':', ' entry ')}`, async () => {
         const at = await harness.place('claims', `${kind}-over-${point.replace(':', '-')}`, kind)
         assert.ok((await harness.dieHere(at, point)).killed, 'it was over')
         await checkDisturbed(at, undisturbed)
@@ -74,7 +74,7 @@ for (const kind of ['sqlite', 'file']) {
     for (const together of killsByProcess(points)) {
       let killed: ReturnType<typeof killTogether> | undefined
       for (const [index, point] of together.entries()) {
-        test(`ends as an undisturbed one when its process is killed ${point.replace(':', ' append ')}`, async () => {
+        test(`ends as an undisturbed one when its process is killed ${point.replace(':', ' entry ')}`, async () => {
           const { at, life } = (await (killed ??= killTogether(kind, together)))[index] ?? assert.fail()
           assert.ok(life.killed, 'it was killed')
           await checkDisturbed(at, undisturbed)
@@ -82,8 +82,8 @@ for (const kind of ['sqlite', 'file']) {
       }
     }
 
-    test('has been killed at every append there is', () => {
-      assert.equal(undisturbed.appends, 26)
+    test('has been killed at every entry there is', () => {
+      assert.equal(undisturbed.recorded, 28)
     })
 
     // one random moment in each of so many parts of the time that an undisturbed run takes

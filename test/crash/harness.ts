@@ -36,7 +36,7 @@ export interface Place {
 }
 
 export interface Life extends Partial<Lived> {
-  readonly appends?: number
+  readonly recorded?: number
   readonly code?: string
   readonly killed: boolean
 }
@@ -142,11 +142,11 @@ export async function openHarness() {
     const store = await openStore(at.url)
     // last: what a process leaves open is closed by its end
     stack.defer(() => store.close())
-    const { lived, appends } = await dieAt(store, { at: killAt }, async (mortal) => {
+    const { lived, recorded } = await dieAt(store, { at: killAt }, async (mortal) => {
       const opened = stack.use(await openCrew(at.crew, at.run, mortal))
       return await live(opened.crew, at.crew, at.run)
     })
-    return { ...lived, appends, killed: lived === undefined }
+    return { ...lived, recorded, killed: lived === undefined }
   }
 
   /** One life in this process, behind which a person answers what is open. */

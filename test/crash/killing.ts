@@ -1,22 +1,32 @@
-// The appends of a life, counted, and the one at which it is killed.
-import type { Store } from '../../src/stores/store.ts'
+// The entries that a life writes, counted, and the one at which it is killed. Not the appends: which entries go together in
+// one depends on what takes how long.
+import type { Batch, Store } from '../../src/stores/store.ts'
 
-/** `before:7` is right before the seventh append of a life, `after:7` right after it; '' is never. */
+/** `before:7` is right before the seventh entry of a life is written, `after:7` right after it; '' is never. */
 export type KillAt = string
 
-/** A store that calls `kill` at the append that is named. */
-export function killingAt(inner: Store, killAt: KillAt, kill: () => unknown): { store: Store; appends(): number } {
+/** A store that calls `kill` at the entry that is named, with the append that has it. */
+export function killingAt(inner: Store, killAt: KillAt, kill: () => unknown): { store: Store; recorded(): number } {
   const [moment, number] = killAt.split(':')
-  let appends = 0
-  const counted =
-    <A extends unknown[], R>(write: (...args: A) => Promise<R>) =>
-    async (...args: A): Promise<R> => {
-      const mine = ++appends
-      if (moment === 'before' && Number(number) === mine) await kill()
-      const written = await write(...args)
-      if (moment === 'after' && Number(number) === mine) await kill()
+  let recorded = 0
+  const counted = async <R>({ lines }: Batch, write: () => Promise<R>): Promise<R> => {
+    const first = recorded + 1
+    recorded += lines.length
+    const isIt = first <= Number(number) && Number(number) <= recorded
+    if (moment === 'before' && isIt) await kill()
+    try {
+      const written = await write()
+      if (moment === 'after' && isIt) await kill()
       return written
+    } catch (error) {
+      recorded -= lines.length
+      throw error
     }
-  const store = { ...inner, create: counted(inner.create.bind(inner)), append: counted(inner.append.bind(inner)) }
-  return { store, appends: () => appends }
+  }
+  const store: Store = {
+    ...inner,
+    create: (row, batch, lease) => counted(batch, () => inner.create(row, batch, lease)),
+    append: (lease, after, batch) => counted(batch, () => inner.append(lease, after, batch)),
+  }
+  return { store, recorded: () => recorded }
 }

@@ -17,7 +17,7 @@ interface Mortal {
 export interface Mortality<T> {
   /** What came of the life; none when it was killed. */
   readonly lived?: T
-  readonly appends: number
+  readonly recorded: number
 }
 
 export interface Death {
@@ -39,7 +39,7 @@ export async function dieAt<T>(
 ): Promise<Mortality<T>> {
   const life: Mortal = { dead: false, requests: new Set() }
   const { promise: killed, resolve } = Promise.withResolvers<undefined>()
-  const { store, appends } = killingAt(inner, at, () => {
+  const { store, recorded } = killingAt(inner, at, () => {
     life.dead = true
     resolve(undefined)
     happens?.()
@@ -48,7 +48,7 @@ export async function dieAt<T>(
   using _ = watchRequests()
   const lived = await Promise.race([killed, lives.run(life, () => live(mortalStore(store, life, owner)))])
   await Promise.allSettled(life.requests)
-  return { appends: appends(), ...(lived === undefined ? {} : { lived }) }
+  return { recorded: recorded(), ...(lived === undefined ? {} : { lived }) }
 }
 
 /** Under another name, since a process refuses to execute a run twice at once. */
@@ -86,6 +86,7 @@ function mortalStore(inner: Store, life: Mortal, owner: Owner): Store {
     renew: (...given) => answered(() => inner.renew(...given)),
     release: (...given) => answered(() => inner.release(...given)),
     holder: (...given) => answered(() => inner.holder(...given)),
+    tries: (...given) => answered(() => inner.tries(...given)),
     post: (...given) => answered(() => inner.post(...given)),
     inbox: (...given) => answered(() => inner.inbox(...given)),
     // a hint, which ends with the store: whoever follows the run must not keep this process
@@ -103,7 +104,8 @@ function watchRequests(): Disposable {
   watching += 1
   globalThis.fetch = (...given) => {
     const life = lives.getStore()
-    if (life?.dead) return never
+    // not for ever: the deadline of a model call would keep this process
+    if (life?.dead) return Promise.reject(new DOMException('the life is over', 'AbortError'))
     const sent = fetch(...given)
     life?.requests.add(sent)
     return sent

@@ -127,14 +127,14 @@ for (const provider of asked) {
         assert.deepEqual(textsOf(heard, 'sum', 'note'), streamed ? ['a claim', 'plain'] : [])
       })
 
-      test(`asks for nothing twice when it is killed after any append, ${streamed ? 'streamed' : 'in one piece'}`, async () => {
+      test(`asks for nothing twice when it is killed after any entry, ${streamed ? 'streamed' : 'in one piece'}`, async () => {
         using _ = environmentOf({ ...server.variables, ...provider.variables })
         const whole = runName(model, streamed, 'undisturbed')
-        const { appends } = await dieAt(memoryStore(), { at: '' }, (store) => live(provider, streamed, whole, store))
+        const { recorded } = await dieAt(memoryStore(), { at: '' }, (store) => live(provider, streamed, whole, store))
         const steps = server.stepsOf(whole)
         assert.equal(steps.length, 4)
-        // each append in one of the two ways, or in both
-        const numbers = Array.from({ length: appends - 1 }, (_each, index) => index + 1)
+        // each entry in one of the two ways, or in both
+        const numbers = Array.from({ length: recorded - 1 }, (_each, index) => index + 1)
         for (const number of numbers.filter((one) => isFull || (one % 2 === 1) === streamed)) {
           const run = runName(model, streamed, `${number}`)
           const store = memoryStore()
@@ -146,7 +146,7 @@ for (const provider of asked) {
           assert.deepEqual(
             server.stepsOf(run),
             steps.map((step) => step.replaceAll(whole, run)),
-            `after append ${number}`,
+            `after entry ${number}`,
           )
         }
       })

@@ -16,10 +16,11 @@ function mortal(inner: Store, appends: number, written: boolean): Store {
     async append(lease, after, batch) {
       left -= 1
       if (left < 0 && !(left === -1 && written)) throw new Error('dead')
-      await inner.append(lease, after, batch)
+      const waiting = await inner.append(lease, after, batch)
       if (left === -1) throw new Error('dead')
+      return waiting
     },
-    release: async () => {},
+    release: async () => 0,
   }
 }
 

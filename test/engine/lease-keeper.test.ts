@@ -1,103 +1,148 @@
-// How long a process believes in its lease, by two clocks.
+// How long a process believes in its leases, by two clocks, and how it keeps them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { World } from '../../src/engine/definition.ts'
-import { keepLease, momentOf, type LeaseKeeper } from '../../src/engine/lease/lease-keeper.ts'
+import { leaseKeeper, momentOf, type LeaseKeeper } from '../../src/engine/lease/lease-keeper.ts'
 import { realWorld } from '../../src/engine/world.ts'
-import type { Lease, Store } from '../../src/stores/store.ts'
+import { RepriseError } from '../../src/errors.ts'
+import type { Lease, Renewed, Store } from '../../src/stores/store.ts'
 import { newStore } from './support.ts'
 
 const leaseMs = 30_000
+const never = new AbortController().signal
 
-interface Clocks {
-  monotonic: number
-  day: number
+interface Scene {
+  readonly keeper: LeaseKeeper
+  readonly clocks: { monotonic: number; day: number }
+  readonly world: World
+  /** The runs of each renewal. */
+  readonly renewals: string[][]
 }
 
-/** `asleep` is how long the machine slept between the request for the lease and its answer. */
-function kept(
-  renew: (lease: Lease) => Promise<Lease[]>,
-  asleep = 0,
-): {
-  keeper: LeaseKeeper
-  clocks: Clocks
-  renewals: () => number
-} {
-  const clocks: Clocks = { monotonic: 1_000, day: Date.UTC(2026, 0, 1) }
+function scene(renew: (leases: readonly Lease[]) => Promise<Renewed[]> = asAsked): Scene {
+  const clocks = { monotonic: 1_000, day: Date.UTC(2026, 0, 1) }
   const world: World = {
     ...realWorld(),
     leaseMs,
     monotonic: () => clocks.monotonic,
     now: () => new Date(clocks.day),
+    sleep: async (ms) => void ((clocks.monotonic += ms), (clocks.day += ms)),
   }
-  let renewals = 0
+  const renewals: string[][] = []
   const store: Store = {
     ...newStore(),
-    renew: ([lease]) => (renewals++, renew(lease as Lease)),
+    renew: (leases) => {
+      renewals.push(leases.map(({ run }) => run))
+      return renew(leases)
+    },
   }
-  const lease: Lease = { run: 'r', token: 1, owner: world.owner }
-  const since = momentOf(world)
-  clocks.day += asleep
-  const keeper = keepLease(store, lease, world, since, () => {})
-  return { keeper, clocks, renewals: () => renewals }
+  return { keeper: leaseKeeper(store, world), clocks, world, renewals }
 }
 
+async function asAsked(leases: readonly Lease[]): Promise<Renewed[]> {
+  return leases.map((lease) => ({ lease, waiting: 0 }))
+}
+
+const leaseOf = (run: string, { owner }: World): Lease => ({ run, token: 1, id: `${run}-1`, owner })
+
+const deaf = { lost: () => {}, waiting: () => {} }
+
 test('an effect that begins while most of the lease is left asks nobody', async () => {
-  const { keeper, clocks, renewals } = kept(async (lease) => [lease])
+  const { keeper, clocks, world, renewals } = scene()
+  const kept = keeper.keep(leaseOf('r', world), momentOf(world), deaf)
   clocks.monotonic += 19_000
   clocks.day += 19_000
-  await keeper.ready()
-  assert.equal(renewals(), 0)
-  keeper.stop()
+  await kept.ready(never)
+  assert.deepEqual(renewals, [])
+  kept.stop()
 })
 
 for (const clock of ['monotonic', 'day'] as const) {
   test(`nothing begins with a lease that is over by the ${clock} clock before it is renewed`, async () => {
-    const { keeper, clocks, renewals } = kept(async (lease) => [lease])
+    const { keeper, clocks, world, renewals } = scene()
+    const kept = keeper.keep(leaseOf('r', world), momentOf(world), deaf)
     clocks[clock] += 3_600_000
-    await keeper.ready()
-    assert.equal(renewals(), 1)
-    await keeper.ready()
-    assert.equal(renewals(), 1)
-    keeper.stop()
+    await kept.ready(never)
+    assert.equal(renewals.length, 1)
+    await kept.ready(never)
+    assert.equal(renewals.length, 1)
+    kept.stop()
   })
 
   test(`nothing begins when another process took the run over meanwhile, by the ${clock} clock`, async () => {
-    const { keeper, clocks } = kept(async () => [])
+    const { keeper, clocks, world } = scene(async () => [])
+    let lost = ''
+    const hear = { ...deaf, lost: (error: RepriseError) => void (lost += error.code) }
+    const kept = keeper.keep(leaseOf('r', world), momentOf(world), hear)
     clocks[clock] += 3_600_000
-    await assert.rejects(keeper.ready(), { code: 'LEASE_LOST', message: /another process took it over/ })
-    keeper.stop()
+    await assert.rejects(kept.ready(never), { code: 'LEASE_LOST', message: /another process took it over/ })
+    assert.equal(lost, 'LEASE_LOST')
   })
 
-  test(`nothing begins when the store does not answer and the time is up by the ${clock} clock`, async () => {
-    const { keeper, clocks } = kept(() => Promise.reject(new Error('no answer')))
+  test(`a lease is renewed past its end when the store is back, and nothing begins before that, by the ${clock} clock`, async () => {
+    let away = 3
+    const { keeper, clocks, world, renewals } = scene((leases) => {
+      if (away-- > 0) return Promise.reject(new RepriseError('STORE_UNAVAILABLE', 'no connection'))
+      return asAsked(leases)
+    })
+    const kept = keeper.keep(leaseOf('r', world), momentOf(world), deaf)
+    clocks[clock] += 3_600_000
+    await kept.ready(never)
+    assert.equal(renewals.length, 4)
+    kept.stop()
+  })
+
+  test(`nothing begins when a store cannot renew it and its time is up by the ${clock} clock`, async () => {
+    const { keeper, clocks, world } = scene(() => Promise.reject(new Error('the disk is gone')))
+    const kept = keeper.keep(leaseOf('r', world), momentOf(world), deaf)
     clocks[clock] += leaseMs + 1
-    await assert.rejects(keeper.ready(), { code: 'LEASE_LOST', message: /could not be renewed in time/ })
-    keeper.stop()
+    await assert.rejects(kept.ready(never), { code: 'LEASE_LOST', message: /could not be renewed: the disk is gone/ })
   })
 }
 
 test('nothing begins with a lease that ran out while the machine slept, before anybody here knew of it', async () => {
-  const { keeper, renewals } = kept(async (lease) => [lease], 3_600_000)
-  await keeper.ready()
-  assert.equal(renewals(), 1)
-  keeper.stop()
+  const { keeper, clocks, world, renewals } = scene()
+  const since = momentOf(world)
+  clocks.day += 3_600_000
+  const kept = keeper.keep(leaseOf('r', world), since, deaf)
+  await kept.ready(never)
+  assert.equal(renewals.length, 1)
+  kept.stop()
 })
 
 test('a time of day that is set back takes nothing from the other clock', async () => {
-  const { keeper, clocks, renewals } = kept(async (lease) => [lease])
+  const { keeper, clocks, world, renewals } = scene()
+  const kept = keeper.keep(leaseOf('r', world), momentOf(world), deaf)
   clocks.day -= 86_400_000
   clocks.monotonic += leaseMs - 1
-  await keeper.ready()
-  assert.equal(renewals(), 1)
-  keeper.stop()
+  await kept.ready(never)
+  assert.equal(renewals.length, 1)
+  kept.stop()
+})
+
+test('all leases of a process are renewed in one call, which says how many messages wait for each', async () => {
+  const { keeper, clocks, world, renewals } = scene(async (leases) =>
+    leases.map((lease) => ({ lease, waiting: lease.run === 'b' ? 2 : 0 })),
+  )
+  const heard: string[] = []
+  const all = ['a', 'b', 'c'].map((run) =>
+    keeper.keep(leaseOf(run, world), momentOf(world), {
+      ...deaf,
+      waiting: (messages) => void heard.push(`${run} ${messages}`),
+    }),
+  )
+  all[2]?.stop()
+  clocks.monotonic += leaseMs
+  await Promise.all(all.slice(0, 2).map((kept) => kept.ready(never)))
+  assert.deepEqual(renewals, [['a', 'b']])
+  assert.deepEqual(heard, ['a 0', 'b 2'])
+  for (const kept of all) kept.stop()
 })
 
 test('a lease is kept where a timer is a number, as in browsers and Workers', async (context) => {
   context.mock.method(globalThis, 'setInterval', () => 7)
   const cleared = context.mock.method(globalThis, 'clearInterval', () => {})
-  const { keeper } = kept(async (lease) => [lease])
-  await keeper.ready()
-  keeper.stop()
+  const { keeper, world } = scene()
+  keeper.keep(leaseOf('r', world), momentOf(world), deaf).stop()
   assert.deepEqual(cleared.mock.calls[0]?.arguments, [7])
 })

@@ -6,8 +6,9 @@ import { tool as aiTool } from 'ai'
 import { Agent, Crew, RepriseError, Task, tool, type Tool } from 'reprise'
 import { z } from 'zod'
 import type { Store } from '../../src/stores/store.ts'
+import { faultyStore, type Faults } from '../../src/testing/faulty-store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
-import { dyingStore, entriesOf, newStore, oneTask, stateOf } from './support.ts'
+import { dyingRightAfter, entriesOf, newStore, oneTask, stateOf } from './support.ts'
 
 const echo = tool({
   name: 'echo',
@@ -236,7 +237,7 @@ test('a live run and a resumed one see the same of a Date and of a database row'
   await live.crew.kickoff()
   const store = newStore()
   const killed = oneTask({ tools: [read], script, store })
-  const dying = dyingStore(store, (types) => types.includes('tool.returned'))
+  const dying = dyingRightAfter(store, 'tool.returned')
   await assert.rejects(killed.crew.with({ store: dying }).kickoff({ id: 'r' }))
   const resumed = oneTask({ tools: [read], script, store })
   await resumed.crew.resume('r')
@@ -272,7 +273,7 @@ test('an append that fails ends the hold: nothing more runs, and the error names
   const effect = tool({
     name: 'effect',
     description: 'Do',
-    effect: 'read',
+    effect: 'idempotent',
     input: z.object({}),
     run: () => void ran.push('ran'),
   })
@@ -300,19 +301,16 @@ test('an append that fails ends the hold: nothing more runs, and the error names
   assert.equal(String(await crew.resume('r')), 'x')
 })
 
+const unknown = (): never => {
+  throw new RepriseError('OUTCOME_UNKNOWN', 'the connection broke')
+}
+
 test('an append whose outcome is unknown is settled by reading the tail', async () => {
   const store = newStore()
-  let lost = 0
-  const flaky: Store = {
-    ...store,
-    async append(lease, after, batch) {
-      lost += 1
-      // every third is written and every third is not, and nobody is told which
-      if (lost % 3 === 1) await store.append(lease, after, batch)
-      if (lost % 3 !== 0) throw new RepriseError('OUTCOME_UNKNOWN', 'the connection broke')
-      return store.append(lease, after, batch)
-    },
-  }
+  // every third is written and every third is not, and nobody is told which
+  const faults: Faults = ({ name, nth }) =>
+    name === 'append' ? ([undefined, 'reply lost', unknown] as const)[nth % 3] : undefined
+  const flaky = faultyStore(store, faults)
   const { crew } = oneTask({ script: [{ when: 'Do it', reply: 'x' }], store: flaky })
   assert.equal(String(await crew.kickoff({ id: 'r' })), 'x')
   const entries = await entriesOf(store, 'r')
@@ -408,31 +406,11 @@ test('whatever a tool throws is told to the model', async () => {
 
 test('an append that lands late, after its outcome was unknown, is found', async () => {
   const store = newStore()
-  const late: Promise<void>[] = []
-  let calls = 0
-  const slow: Store = {
-    ...store,
-    async append(lease, after, batch) {
-      calls += 1
-      if (calls !== 2) return store.append(lease, after, batch)
-      throw new RepriseError('OUTCOME_UNKNOWN', 'the connection broke')
-    },
-    async *read(run, after) {
-      yield* store.read(run, after)
-      // the second write arrives behind the look at the tail
-      if (calls === 2 && late.length === 0) late.push(Promise.resolve())
-    },
-  }
-  const landing: Store = {
-    ...slow,
-    async append(lease, after, batch) {
-      if (late.length === 1 && calls === 2) {
-        late.push(store.append(lease, after, batch))
-        await late[1]
-      }
-      return slow.append(lease, after, batch)
-    },
-  }
+  // the second append is not there when the tail is looked at, and arrives right before it is made again
+  const landing = faultyStore(store, ({ name, nth, args }) => {
+    if (name !== 'append' || nth < 2 || nth > 3) return undefined
+    return nth === 2 ? unknown : async () => void (await store.append(...(args as Parameters<Store['append']>)))
+  })
   const { crew } = oneTask({ script: [{ when: 'Do it', reply: 'x' }], store: landing })
   assert.equal(String(await crew.kickoff({ id: 'r' })), 'x')
   assert.deepEqual(

@@ -567,8 +567,9 @@ describe('a call in doubt', () => {
     const slow = {
       ...store,
       append: async (...args: Parameters<typeof store.append>) => {
-        await store.append(...args)
-        if (Buffer.from(args[2].lines[0]?.bytes ?? '').includes('tool.called')) stop.abort()
+        const waiting = await store.append(...args)
+        if (args[2].lines.some(({ bytes }) => Buffer.from(bytes).includes('tool.called'))) stop.abort()
+        return waiting
       },
     }
     const { crew } = oneTask({ tools: [pay], script: payOnce, store })

@@ -53,7 +53,7 @@ describe('between the last look at the inbox and the end', () => {
           acted = true
           await act()
         }
-        await inner.append(lease, after, batch)
+        return inner.append(lease, after, batch)
       },
     }
   }
@@ -354,10 +354,11 @@ test('a task that was sent back and is invalidated starts afresh', async () => {
   const dying = {
     ...store,
     async append(...args: Parameters<Store['append']>) {
-      await store.append(...args)
-      if (Buffer.from(args[2].lines[0]?.bytes ?? '').includes('guardrail.judged')) throw new Error('dead')
+      const waiting = await store.append(...args)
+      if (args[2].lines.some(({ bytes }) => Buffer.from(bytes).includes('guardrail.judged'))) throw new Error('dead')
+      return waiting
     },
-    release: async () => {},
+    release: async () => 0,
   }
   await assert.rejects(crew.with({ store: dying }).kickoff({ id: 'r' }))
   await crew.run('r').invalidate('job')
@@ -390,7 +391,8 @@ test('a cancellation that the store could not record is not reported as one', as
   const store: Store = {
     ...inner,
     async append(lease, after, batch) {
-      if (Buffer.from(batch.lines[0]?.bytes ?? '').includes('run.cancelled')) throw new Error('no connection')
+      if (batch.lines.some(({ bytes }) => Buffer.from(bytes).includes('run.cancelled')))
+        throw new Error('no connection')
       return inner.append(lease, after, batch)
     },
   }

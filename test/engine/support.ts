@@ -13,26 +13,46 @@ let stores = 0
 /** With a URL of its own, so that a store wrapped around it is known to be the same place. */
 export const newStore = (): Store => memoryStore({ url: `memory:test-${++stores}` })
 
-/** Stands for a process that dies: behind the first batch that `dies` picks, nothing is written any more. */
+/** Stands for a process that dies: after the first batch that `dies` picks, nothing is written any more. */
 export function dyingStore(inner: Store, dies: (types: readonly string[]) => boolean): Store {
+  return dyingWith(inner, (batch) => (dies(typesOf(batch)) ? batch : undefined))
+}
+
+/**
+ * The same, but after the first entry of that type: those that happen to go together may also go apart, when something
+ * takes longer.
+ */
+export function dyingRightAfter(inner: Store, type: string): Store {
+  return dyingWith(inner, (batch) => {
+    const last = typesOf(batch).indexOf(type)
+    return last < 0 ? undefined : last === batch.lines.length - 1 ? batch : upTo(batch, last)
+  })
+}
+
+function dyingWith(inner: Store, lastOf: (batch: Batch) => Batch | undefined): Store {
   let dead = false
   return {
     ...inner,
     async append(lease, after, batch) {
       if (dead) throw new Error('the process is dead')
-      await inner.append(lease, after, batch)
-      if (dies(typesOf(batch))) {
-        dead = true
-        throw new Error('the process is dead')
-      }
+      const last = lastOf(batch)
+      if (!last) return inner.append(lease, after, batch)
+      dead = true
+      await inner.append(lease, after, last)
+      throw new Error('the process is dead')
     },
-    release: async () => {},
+    release: async () => 0,
   }
+}
+
+/** What of a batch would have been written by itself. The row is that of its end. */
+function upTo({ run, lines, blobs = [], taken = [] }: Batch, last: number): Batch {
+  return { ...(run === undefined ? {} : { run }), lines: lines.slice(0, last + 1), blobs, taken }
 }
 
 type Dying = (inner: Store, counts?: (types: readonly string[]) => boolean) => Store
 
-/** Lives once for every append there is: each time, a process on the store that `live` is given the means to make dies behind that one. */
+/** Lives once for every append there is: each time, a process on the store that `live` is given the means to make dies after that one. */
 export async function atEveryAppend(live: (dying: Dying) => Promise<void>): Promise<void> {
   for (let at = 1; ; at++) {
     let appends = 0

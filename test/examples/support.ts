@@ -106,14 +106,18 @@ export function run(file: string, args: readonly string[], cwd: string, environm
 }
 
 /** The program in one piece, which starts in half the time: for tests that start it again and again. */
-export async function runBundled(
+export async function startBundled(
   file: string,
   args: readonly string[],
   cwd: string,
   environment: object,
-): Promise<Ended> {
+): Promise<Started> {
   const program = await bundle(join(root, file))
-  return startNode([program.file, ...args], cwd, { ...program.variables, ...environment }).ended
+  return startNode([program.file, ...args], cwd, { ...program.variables, ...environment })
+}
+
+export async function runBundled(...given: Parameters<typeof startBundled>): Promise<Ended> {
+  return (await startBundled(...given)).ended
 }
 
 /** A run's lines as they are in the store, byte for byte. */

@@ -126,6 +126,19 @@ function taskOf(diff: RunDiff, name: string): TaskDiff {
 }
 
 describe('two runs', () => {
+  test('stand as everything else says that runs stand', () => {
+    const stopped: NewEntry = { type: 'run.suspended', reason: 'stopped' }
+    const asked: NewEntry = {
+      type: 'question.asked',
+      path: 'job#1',
+      question: { id: 'q1', path: 'job#1', kind: 'result', output: 'a', round: 1, text: 'Good?' },
+    }
+    const waits: NewEntry = { type: 'run.suspended', reason: 'questions' }
+    const diff = diffRuns(folded([stopped]), folded([asked, waits]))
+    assert.deepEqual([diff.a.status, diff.b.status], ['stopped', 'waiting'])
+    assert.equal(diffRuns(folded([]), folded([]), { b: { status: 'abandoned' } }).b.status, 'abandoned')
+  })
+
   test('of the same crew, inputs and answers are the same, whatever their ids, times and tokens', async () => {
     const cheaper = standard.map((entry) => ({ ...entry, usage: { input: 1, output: 1 } }))
     const [a, b] = [await run(), await run({ script: cheaper })]

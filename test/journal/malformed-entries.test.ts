@@ -111,6 +111,11 @@ const every: NewEntry[] = [
     calls: [call],
     lost: [{ task: 'a', run: 'p', entries: [7, 8] }],
     effects: 'ask',
+    queued: true,
+    notBefore: at,
+    priority: 1,
+    through: 'a',
+    module: { file: 'crews/a.ts', export: 'crew' },
     by: 'me',
   },
   { type: 'task.offered', path: 'b', from, output, conversation: spoken },
@@ -174,9 +179,11 @@ const every: NewEntry[] = [
   { type: 'guardrail.judged', path: 'a#1', guardrail: 'g', verdict: 'accepted', reason: 'r', raw: 'x' },
   { type: 'context.summarised', path: 'a#1', through: 'a#1/1', summary: 's' },
   { type: 'task.failed', path: 'a#1', error: failure },
-  { type: 'run.failed', error: failure, task: 'a' },
+  { type: 'run.failed', error: failure, task: 'a', retryAt: at },
   {
     type: 'run.resumed',
+    version: '2',
+    through: 'a',
     owner,
     tasks,
     edited: { missing: [9], changed: [8], tasks: ['b'] },
@@ -200,6 +207,9 @@ const every: NewEntry[] = [
   { type: 'task.invalidated', path: 'c', by: 'me', reason: 'r' },
   { type: 'message.refused', message: 'm', reason: 'r' },
   { type: 'run.suspended', reason: 'child', through: 'a', children: ['x'] },
+  { type: 'run.woken', child: 'r/x#1' },
+  { type: 'run.yielded' },
+  { type: 'run.imported' },
   { type: 'run.cancelled', by: 'me', reason: 'r' },
   { type: 'run.completed' },
 ]
@@ -245,7 +255,7 @@ function put(target: unknown, names: readonly string[], value: unknown): void {
 }
 
 test('every type of entry is taken as it is written', () => {
-  assert.equal(new Set(every.map((entry) => entry.type)).size, 26)
+  assert.equal(new Set(every.map((entry) => entry.type)).size, 29)
   use(whole)
 })
 

@@ -156,8 +156,8 @@ function mortal(inner: Store, dies: number, written: boolean): Store {
     },
     async append(...args) {
       left -= 1
-      if (left > 0 || (left === 0 && written)) await inner.append(...args)
-      return left <= 0 ? dead() : undefined
+      const waiting = left > 0 || (left === 0 && written) ? await inner.append(...args) : 0
+      return left <= 0 ? dead() : waiting
     },
     async post(...args) {
       return left <= 0 ? dead() : inner.post(...args)

@@ -1,10 +1,13 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileStore, memoryStore, sqliteStore, type Store } from 'reprise/stores'
+import { faultyStore } from '../../src/testing/faulty-store.ts'
 import { storeContract } from '../../src/testing/store-contract.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 storeContract('memory', { open: ({ now }) => memoryStore({ now }) })
+
+storeContract('a faulty store without a fault', { open: ({ now }) => faultyStore(memoryStore({ now })) })
 
 storeContract('sqlite', {
   async open({ now, onEnd }) {
@@ -54,6 +57,7 @@ async function inTurn(path: string, now: () => number): Promise<Store> {
     renew: (...given) => other().renew(...given),
     release: (...given) => other().release(...given),
     holder: (...given) => other().holder(...given),
+    tries: (...given) => other().tries(...given),
     post: (...given) => other().post(...given),
     inbox: (...given) => other().inbox(...given),
     watch: (...given) => other().watch(...given),

@@ -161,6 +161,9 @@ for (const data of [
   '{"outputs":7}',
   '{"outputs":[7]}',
   '{"taken":{}}',
+  '{"row":{"priority":2}}',
+  '{"row":{"format":"1"}}',
+  '{"due":"now"}',
 ]) {
   test(`a line that says ${data} beside its entry is named as damaged, and hides no other run`, async () => {
     await using folder = await temporaryFolder()
@@ -173,7 +176,10 @@ for (const data of [
     const path = join(folder.path, 'r.jsonl')
     await writeFile(
       path,
-      (await readFile(path, 'utf8')).replace(/"\$store":\{"row":\{"status":"suspended"\}\}/, `"$store":${data}`),
+      (await readFile(path, 'utf8')).replace(
+        /"\$store":\{"row":\{"status":"suspended"\},"due":null\}/,
+        `"$store":${data}`,
+      ),
     )
     assert.deepEqual((await store.list({}, { limit: 9 })).rows.map(({ run }) => run).toSorted(), ['r', 'whole'])
     assert.equal(await store.findOutput('claims', 'facts', 'f'), undefined)
@@ -199,7 +205,7 @@ test('a lease whose owner cannot be read is nobody’s, and keeps out whoever ha
   })
   const lost = await started(store, 'r')
   const db = new DatabaseSync(join(folder.path, 'leases.db'))
-  db.exec("update leases set owner = 'x'")
+  db.exec("update roots set owner = 'x'")
   db.close()
   assert.equal(await store.holder('r'), undefined)
   const lease = await store.acquire('r', thisOwner(), ttlMs)

@@ -174,12 +174,12 @@ test('goes on behind the last number that was noted when lines at the end are go
   const { folder, file, store, lease } = opened
   await store.append(lease, 3, batch(4, 2))
   await edit(file, (lines) => lines.slice(0, 2))
-  assert.deepEqual(await seqsOf(store, 'r'), [1])
+  assert.deepEqual(await seqsOf(store, 'r'), [1, 2])
   await using other = Object.assign(await fileStore(folder), { [Symbol.asyncDispose]: () => other.close() })
   for (const found of [store, other]) assert.equal((await found.lastNoted('r'))?.seq, 5)
-  await refused(store.append(lease, 1, batch(2)), 'SEQ_CONFLICT', /run r is at entry 5, not 1/)
+  await refused(store.append(lease, 2, batch(3)), 'SEQ_CONFLICT', /run r is at entry 5, not 2/)
   await store.append(lease, 5, batch(6))
-  assert.deepEqual(await seqsOf(store, 'r'), [1, 6])
+  assert.deepEqual(await seqsOf(store, 'r'), [1, 2, 6])
 })
 
 for (const [what, note] of Object.entries({
@@ -338,6 +338,8 @@ test('refuses a journal of which only a part of a later batch is left', async ()
   assert.ok(lease)
   await store.append(lease, 1, batch(2, 3))
   await edit(join(folder, 'made.jsonl'), (lines) => lines.slice(1, 3))
+  // the note would say that the batch was whole
+  await rm(noteOf(join(folder, 'made.jsonl')))
   assert.deepEqual(await store.create(row('made'), batch(1)), { created: false })
   const message = /line 1 of .*made\.jsonl lacks what was written with it/
   await refused(store.row('made'), 'JOURNAL_DAMAGED', message)
@@ -413,7 +415,7 @@ test('refuses a folder that only newer code may write', async () => {
   const db = new DatabaseSync(join(folder.path, 'leases.db'))
   db.exec('pragma user_version = 99')
   db.close()
-  await refused(fileStore(folder.path), 'STORE_NEWER', /format 99 .*format 1\b/)
+  await refused(fileStore(folder.path), 'STORE_NEWER', /format 99 .*format 2\b/)
 })
 
 test('waits for the lock of another process without blocking its own, and reads on meanwhile', async () => {
@@ -484,10 +486,22 @@ test('wakes nobody when another process only writes its leases', async () => {
   let woken = false
   const hints = store.watch(undefined, new AbortController().signal)[Symbol.asyncIterator]()
   const hint = hints.next().then(() => (woken = true))
-  assert.deepEqual(await other.renew([lease], ttlMs), [lease])
+  assert.deepEqual(await other.renew([lease], ttlMs), [{ lease, waiting: 0 }])
   await written.promise
   await turns(50)
   assert.equal(woken, false)
   await other.post('r', { id: 'm', at: '', body: '' })
   await hint
+})
+
+test('a folder whose lock another process keeps for half a minute is unavailable, and nothing is written', async (context) => {
+  await using there = await scene()
+  using other = new DatabaseSync(join(there.folder, 'leases.db'))
+  other.exec('begin immediate')
+  let clock = 0
+  context.mock.method(performance, 'now', () => (clock += 10_000))
+  await refused(there.store.append(there.lease, 3, batch(4)), 'STORE_UNAVAILABLE', /leases\.db for 30 s/)
+  other.exec('rollback')
+  assert.deepEqual(await seqsOf(there.store, 'r'), [1, 2, 3])
+  await there.store.append(there.lease, 3, batch(4))
 })

@@ -102,7 +102,7 @@ test('gives up on a lock after half a minute and says that another process holds
   const { writes } = recorded(':memory:', (text) => (text === 'begin immediate' ? 5 : undefined))
   await refused(
     writes.write(() => 1),
-    'STORE_FAILED',
+    'STORE_UNAVAILABLE',
     /another process has held the database/,
   )
   await writes.idle()

@@ -40,8 +40,8 @@ test('knows what a commit has written that said that it failed', async (context)
 for (const [statement, code] of [
   ['begin immediate', busy],
   ['begin immediate', broken],
-  ['select id from runs', busy],
-  ['select id from runs', broken],
+  ['select runs.id as run_id', busy],
+  ['select runs.id as run_id', broken],
   ['insert into entries', broken],
   ['delete from runs', broken],
   ['savepoint job', broken],

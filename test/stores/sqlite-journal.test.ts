@@ -32,7 +32,9 @@ test('a writer that gets past the fence is refused by the database, and the jour
     StatementSync.prototype,
     'get',
     function (this: StatementSync, ...values: unknown[]) {
-      return this.sourceSQL.includes('owner is not null') ? { id: 1 } : get.apply(this, values)
+      return this.sourceSQL.startsWith('select runs.id as run_id')
+        ? { run_id: 1, id: 1, waiting: 0, tries: 0 }
+        : get.apply(this, values)
     },
   )
   await refused(store.append(lease, 3, batch(4)), 'STORE_FAILED', /UNIQUE constraint failed/)

@@ -22,7 +22,7 @@ const changes: readonly Change[] = [
     refusal: 'LEASE_LOST',
     async make(store, lease) {
       await store.release(lease)
-      assert.equal((await store.claim(thisOwner(), ttlMs, [{ crew: 'claims', version: '1' }], 1)).length, 1)
+      assert.equal((await store.claim(thisOwner(), ttlMs, [{ crew: 'claims', version: '1', format: 1 }], 1)).length, 1)
     },
   },
   { what: 'was given back', refusal: 'LEASE_LOST', make: (store, lease) => store.release(lease) },
@@ -93,7 +93,7 @@ test('refuses the appends of a lease that another process has taken over', async
 
 /** A lease that is over, so that anybody may take or delete the run, and that still appends as long as nobody does. */
 async function expired(store: Store): Promise<Lease> {
-  const { lease } = await store.create(row('r'), batch(1), { owner: thisOwner(), ttlMs: 0 })
+  const { lease } = await store.create(row('r'), batch(1, 1, { due: 'now' }), { owner: thisOwner(), ttlMs: 0 })
   assert.ok(lease)
   return lease
 }

@@ -21,7 +21,7 @@ import { ended, linesFrom, otherProcess, turns } from './other-process.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 test('the embedded migrations equal their .sql files', async () => {
-  const embedded = await readFile(new URL('../../src/stores/sqlite/migrations.ts', import.meta.url), 'utf8')
+  const embedded = await readFile(new URL('../../src/stores/sqlite/migrations/migrations.ts', import.meta.url), 'utf8')
   assert.equal(embedded, embeddedSql(), 'run node scripts/embed-sql.ts')
 })
 
@@ -55,13 +55,13 @@ test('refuses a database that only newer code may write, and names both formats'
   await using folder = await temporaryFolder()
   const path = await closedDatabase(folder.path)
   change(path, 'update oldest_writer set format = 99')
-  await refused(sqliteStore(path), 'STORE_NEWER', /runs\.db .*format 99 .*format 1\b/)
+  await refused(sqliteStore(path), 'STORE_NEWER', /runs\.db .*format 99 .*format 2\b/)
 })
 
 test('writes a database with later migrations that still allow this code', async () => {
   await using folder = await temporaryFolder()
   const path = await closedDatabase(folder.path)
-  change(path, "insert into migrations values (2, '0002-later', 'x', 'now'); alter table runs add column later text")
+  change(path, "insert into migrations values (3, '0003-later', 'x', 'now'); alter table runs add column later text")
   const store = await sqliteStore(path)
   await started(store, 'another')
   await store.close()

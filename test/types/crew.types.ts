@@ -23,6 +23,27 @@ const note = new Task({
 const crew = new Crew({ name: 'claims', tasks: [facts, note] })
 const inputs = { notes: 'x', customer: 'Ada', length: 3 }
 
+export async function queues(): Promise<void> {
+  const run = await crew.enqueue({ inputs, id: 'mine', priority: 'high', delay: 60 })
+  const result = await run.result()
+  const policy: string | undefined = result.task('facts').output?.policy
+  void policy
+  // @ts-expect-error -- inputs are missing
+  await crew.enqueue()
+  // @ts-expect-error -- notes is missing
+  await crew.enqueue({ inputs: { customer: 'Ada', length: 3 } })
+  // @ts-expect-error -- a priority that does not exist
+  await crew.enqueue({ inputs, priority: 1 })
+  // @ts-expect-error -- whoever queues a run does not execute it
+  await crew.enqueue({ inputs, onQuestion: () => undefined })
+  await crew.schedule({ cron: '0 2 * * *', inputs })
+  await crew.schedule({ cron: '0 2 * * *', inputs: (time) => ({ ...inputs, notes: time.toISOString() }) })
+  // @ts-expect-error -- inputs are missing
+  await crew.schedule({ cron: '0 2 * * *' })
+  // @ts-expect-error -- notes is missing
+  await crew.schedule({ cron: '0 2 * * *', inputs: () => ({ customer: 'Ada', length: 3 }) })
+}
+
 export async function kickoffs(): Promise<void> {
   await crew.kickoff({ inputs })
   await crew.kickoff({ inputs, id: 'mine', through: 'facts' })

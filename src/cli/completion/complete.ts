@@ -66,7 +66,9 @@ function optionOf(program: Program, command: Program, flag: string): Option | un
 }
 
 function argumentOf(program: Program, { command, positionals }: Typed, word: string): Argument | undefined {
-  return command === program || word.startsWith('-') ? undefined : command.registeredArguments[positionals.length]
+  if (command === program || word.startsWith('-')) return undefined
+  const last = command.registeredArguments.at(-1)
+  return command.registeredArguments[positionals.length] ?? (last?.variadic ? last : undefined)
 }
 
 /** Of options, or of commands. */

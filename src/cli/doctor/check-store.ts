@@ -1,14 +1,17 @@
 // Whether runs can be kept and found: where the store is and who says so, whether it can be written, and what is in it.
 // Nothing is made, and nothing is left behind.
+import type { Crew } from '../../crew/crew.ts'
 import { defaultStoreUrl } from '../../crew/verbs/default-store.ts'
 import { environment } from '../../environment.ts'
 import { messageOf } from '../../errors.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
+import { isEnded } from '../../journal/state/state.ts'
 import { worksForAnother } from '../../runs/find.ts'
 import { isAbandoned } from '../../runs/status.ts'
 import { inspectStore } from '../../stores/inspect-store.ts'
 import { openStore, storePath } from '../../stores/open-store.ts'
-import type { Store } from '../../stores/store.ts'
+import { triesLimit } from '../../stores/rules/ready.ts'
+import type { RunRow, Store } from '../../stores/store.ts'
 import { plural } from '../terminal/entries-word.ts'
 import type { Commands } from '../write-command.ts'
 import { ok, warn, fail, type Check } from './check.ts'
@@ -17,9 +20,10 @@ const instead = 'name another with --store, REPRISE_STORE or the store of the cr
 
 export async function checkStore(
   given: string | undefined,
-  crewStore: string | Store | undefined,
+  crew: Crew | undefined,
   commands: Commands,
 ): Promise<Check[]> {
+  const crewStore = crew?.store
   const { url, from } = whichStore(given, crewStore)
   const scheme = /^(sqlite|file):/i.exec(url)?.[1]?.toLowerCase() as 'sqlite' | 'file' | undefined
   try {
@@ -38,7 +42,7 @@ export async function checkStore(
     if (!exists) return [ok('store', `${place}: not there yet, the first run makes it`)]
     const found = ok('store', `${place}: ${sizeWords(bytes)}, can be written`)
     return layout === newest
-      ? [found, ok('layout', `${layout}, as this version writes it`), ...(await checkRuns(url, commands))]
+      ? [found, ok('layout', `${layout}, as this version writes it`), ...(await checkRuns(url, crew, commands))]
       : [found, otherLayout(layout, newest)]
   } catch (error) {
     return [fail('store', `${url}, ${from}: ${messageOf(error)}`, instead)]
@@ -69,30 +73,60 @@ function otherLayout(layout: number | undefined, newest: number): Check {
   )
 }
 
-async function checkRuns(url: string, commands: Commands): Promise<Check[]> {
+async function checkRuns(url: string, crew: Crew | undefined, commands: Commands): Promise<Check[]> {
   const store = await openStore(url)
   try {
     let count = 0
     let held = 0
     const abandoned: string[] = []
+    const leftAlone: string[] = []
+    const unserved: RunRow[] = []
     for await (const row of allRows(store, {})) {
       count++
-      if (row.status !== 'running' || worksForAnother(row)) continue
+      if (isEnded(row.status) || worksForAnother(row)) continue
+      if ((await store.tries(row.run)) > triesLimit) leftAlone.push(row.run)
+      if (crew && isUnserved(crew, row)) unserved.push(row)
+      if (row.status !== 'running') continue
       if (await isAbandoned(store, row.run)) abandoned.push(row.run)
       else held++
     }
     const running = held === 0 ? '' : `, ${held} in a process that is alive`
     const runs = ok('runs', `${count}${running}`)
-    const [first] = abandoned
-    if (first === undefined) return [runs]
-    const names = abandoned.slice(0, 5).join(', ')
-    const more = abandoned.length > 5 ? ` and ${abandoned.length - 5} more` : ''
-    const words = `${plural(abandoned.length, 'run')} whose process is gone: ${names}${more}`
-    const next = (['resume', 'cancel'] as const).map((act) => commands.advice({ act, runId: first }))
-    return [runs, warn('abandoned', words, next.join(', or '))]
+    return [
+      runs,
+      ...checkThese('abandoned', 'whose process is gone', abandoned, commands),
+      ...checkThese('left alone', 'that workers took up again and again without getting further', leftAlone, commands),
+      ...checkVersions(unserved, commands),
+    ]
   } finally {
     await store.close()
   }
+}
+
+/** Runs that only a person can do something about. */
+function checkThese(name: string, what: string, found: readonly string[], commands: Commands): Check[] {
+  const [first] = found
+  if (first === undefined) return []
+  const next = (['resume', 'cancel'] as const).map((act) => commands.advice({ act, runId: first }))
+  return [warn(name, `${plural(found.length, 'run')} ${what}: ${someOf(found)}`, next.join(', or '))]
+}
+
+/** Of this crew, and not for workers that have this code. */
+function isUnserved(crew: Crew, { crew: name, version }: RunRow): boolean {
+  return name === crew.name && !crew['~lanes'].some((lane) => lane.version === version)
+}
+
+function checkVersions(unserved: readonly RunRow[], commands: Commands): Check[] {
+  const [first] = unserved
+  if (first === undefined) return []
+  const names = someOf(unserved.map(({ run, version }) => `${run} (version ${version})`))
+  const words = `${plural(unserved.length, 'run')} of a version of ${first.crew} that no worker with this code takes up: ${names}`
+  const next = commands.advice({ act: 'resume', runId: first.run })
+  return [warn('versions', words, `add it to \`accepts\` of the crew, or ${next}`)]
+}
+
+function someOf(names: readonly string[]): string {
+  return names.slice(0, 5).join(', ') + (names.length > 5 ? ` and ${names.length - 5} more` : '')
 }
 
 /** `180 kB`, `4.2 MB` */

@@ -19,7 +19,7 @@ export interface DoctorOptions {
 export async function doctor({ terminal, options, commands }: Invocation<DoctorOptions>): Promise<number> {
   const { crew, checks } = await checkCrew(options.file, options.crew, commands)
   commands.keptIn(storeOutside(crew?.store, commands.file))
-  const all = [...checkSurroundings(), ...checks, ...(await checkStore(options.store, crew?.store, commands))]
+  const all = [...checkSurroundings(), ...checks, ...(await checkStore(options.store, crew, commands))]
   for (const check of all) {
     if (terminal.json) terminal.record(check)
     else print(terminal.out, check)

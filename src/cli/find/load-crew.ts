@@ -1,17 +1,19 @@
 // Finding the crew that a command is about: the module, and the one export of it that is a crew.
 import { statSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Crew } from '../../crew/crew.ts'
+import { projectOf } from '../../crew/verbs/default-store.ts'
 import { RepriseError, messageOf, reworded } from '../../errors.ts'
 import { nearest } from '../../options.ts'
 import { UsageError } from '../exit-codes.ts'
 import type { CommandNext } from '../write-command.ts'
+import { missingImport } from './missing-import.ts'
 import { usualFile, usualPlaces } from './usual-file.ts'
 
 /** CREW_NOT_FOUND says what there is instead; a usage error when the module itself cannot be loaded. */
 export async function loadCrew(file: string | undefined, wanted: string | undefined): Promise<Crew> {
-  const path = file ?? usualFile() ?? nowhere()
+  const path = crewFile(file)
   const module = await load(path)
   if (wanted !== undefined) return exportNamed(module, wanted, path)
   const crews = Object.entries(module).filter((entry): entry is [string, Crew] => Crew.isInstance(entry[1]))
@@ -33,6 +35,11 @@ export async function loadCrew(file: string | undefined, wanted: string | undefi
   })
 }
 
+/** The one that is named, else the usual one. CREW_NOT_FOUND. */
+export function crewFile(named: string | undefined): string {
+  return named ?? usualFile() ?? nowhere()
+}
+
 /** All crews that a file exports, each once. A usage error when it cannot be loaded. */
 export async function loadCrews(path: string): Promise<Crew[]> {
   return [...new Set(Object.values(await load(path)).filter((value) => Crew.isInstance(value)))]
@@ -52,13 +59,25 @@ async function load(path: string): Promise<{ readonly [name: string]: unknown }>
   if (!found)
     throw notFound(`there is no file ${path} in ${process.cwd()}; name the file that exports the crew`, newProject)
   try {
-    return await importWhole(pathToFileURL(resolve(path)).href)
+    const module = await importWhole(pathToFileURL(resolve(path)).href)
+    noteWhere(path, module)
+    return module
   } catch (error) {
     if (RepriseError.isInstance(error)) throw reworded(error, `${path}: ${error.facts}`)
+    const missing = missingImport(error)
+    if (missing !== undefined) throw new UsageError(`${path} cannot be loaded: ${missing}`)
     throw new UsageError(`${path} cannot be loaded: ${messageOf(error)}; correct it and run the command again`, {
       cause: error,
     })
   }
+}
+
+/** For the commands that are printed about the runs that its crews make. */
+function noteWhere(path: string, module: { readonly [name: string]: unknown }): void {
+  const file = relative(projectOf(process.cwd()), resolve(path)).replaceAll(sep, '/')
+  const crews = Object.entries(module).filter((entry): entry is [string, Crew] => Crew.isInstance(entry[1]))
+  const several = new Set(crews.map(([, crew]) => crew)).size > 1
+  for (const [name, crew] of crews) crew['~loadedFrom']({ file, ...(several ? { export: name } : {}) })
 }
 
 /**

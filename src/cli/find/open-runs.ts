@@ -8,6 +8,7 @@ import { realWorld } from '../../engine/world.ts'
 import { environment } from '../../environment.ts'
 import { RepriseError } from '../../errors.ts'
 import { storePath } from '../../stores/open-store.ts'
+import { briefMs, patientStore } from '../../stores/patient/patient-store.ts'
 import type { Store } from '../../stores/store.ts'
 import type { Commands, Kept } from '../write-command.ts'
 import { anotherNamesStore, crewStore } from './crew-store.ts'
@@ -52,7 +53,7 @@ async function storeOf({ options, commands }: Call): Promise<string | Store | un
 }
 
 async function openEngine(place: string | Store | undefined): Promise<OpenEngine> {
-  const opened = await openCrewStore(place)
+  const opened = patientStore(await openCrewStore(place), { limitMs: briefMs })
   return { store: opened, world: realWorld(), [Symbol.asyncDispose]: () => opened.close() }
 }
 

@@ -20,8 +20,9 @@ export function observe(store: Store, hear: (entry: Entry, run: string) => void 
     }
   }
   const append: Store['append'] = async (lease, after, batch) => {
-    await store.append(lease, after, batch)
-    tell(lease.run, batch)
+    const waiting = await store.append(lease, after, batch)
+    tell(batch.run ?? lease.run, batch)
+    return waiting
   }
   const create: Store['create'] = async (row, batch, lease) => {
     const made = await store.create(row, batch, lease)

@@ -5,6 +5,7 @@ import {
   collect,
   effectsOption,
   example,
+  fileArgument,
   onlyOption,
   runArgument,
   staleOption,
@@ -16,8 +17,10 @@ import {
 } from './shared-options.ts'
 
 export function addExecuting(program: Program, lazily: Lazily): void {
-  const run = program.command('run').description('start a run of a crew and print its result')
-  run.argument('[file]', 'the module that exports the crew (else crew.ts, src/crew.ts or "reprise" in package.json)')
+  const run = program
+    .command('run')
+    .description('start a run of a crew here, and print its result (enqueue leaves it to a worker)')
+  run.argument('[file]', fileArgument)
   run.option('--crew <export>', 'which export, where the file has several crews')
   withInputs(run)
     .option('--id <id>', 'your own run id: unfinished, the run continues; completed, its result is printed')

@@ -9,12 +9,12 @@ export type Lazily = <Options extends object>(
 
 export const runArgument = 'id, prefix of it, or latest'
 
+export const fileArgument =
+  'the module that exports the crew (else "reprise.crew" in package.json, crew.ts or src/crew.ts)'
+
 export function withCrew(command: Program): Program {
   return command
-    .option(
-      '--file <file>',
-      'the module that exports the crew (else crew.ts, src/crew.ts or "reprise" in package.json)',
-    )
+    .option('--file <file>', fileArgument)
     .option('--crew <export>', 'which export, where the file has several crews')
 }
 
@@ -58,8 +58,8 @@ export function staleOption(fallback: string): Option {
   return new Option('--stale <policy>', words).choices(['keep', 'rerun', 'refuse'])
 }
 
-export function changedOption(): Option {
-  const words = 'what to do about a started task whose code has changed (default: restart)'
+export function changedOption(usual = 'restart'): Option {
+  const words = `what to do about a started task whose code has changed (default: ${usual})`
   return new Option('--changed <policy>', words).choices(['restart', 'continue', 'refuse'])
 }
 

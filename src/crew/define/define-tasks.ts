@@ -19,7 +19,7 @@ import {
 } from './define-agent.ts'
 import { defineChild, defineWork, readingOf } from './define-work.ts'
 import { defineGuardrail } from '../guardrails.ts'
-import { outputFileOf, writeOneFile } from './output-path.ts'
+import { fileInEveryRun, outputFileOf } from './output-path.ts'
 import { interpolate, placeholders } from './placeholders.ts'
 import { messageFor } from './task-prompts.ts'
 import type { Task } from '../task.ts'
@@ -39,17 +39,21 @@ export function defineTasks(
 ): TaskDefinition[] {
   if (tasks.length === 0) throw new RepriseError('CREW_INVALID', 'the crew has no tasks; give at least one')
   const earlier = new Map<string, Task>()
+  const ids = new Set<string>()
+  /** By the file that they write. */
+  const writers = new Map<string, Task>()
   const made: TaskDefinition[] = []
+  const places = new Map<string, number>()
   for (const task of tasks) {
-    const twin = [...earlier.values()].find((other) => other.id === task.id || other.name === task.name)
-    if (twin) {
+    if (ids.has(task.id) || earlier.has(task.name)) {
       const same = task.named ? `the name ${task.name}` : 'the same texts and no name'
       throw new RepriseError(
         'CREW_INVALID',
         `two tasks of the crew have ${same}; a task is known by its name, so give each its own`,
       )
     }
-    const rival = [...earlier.values()].find((other) => writeOneFile(other, task))
+    const file = fileInEveryRun(task)
+    const rival = file === undefined ? undefined : writers.get(file)
     if (rival) {
       const words = `tasks ${rival.name} and ${task.name} both write ${task.outputFile}, so one would undo the other; give each its own outputFile`
       throw new RepriseError('CREW_INVALID', words)
@@ -60,13 +64,19 @@ export function defineTasks(
     }
     const context = contextOf(task, tasks, earlier)
     // what a function sees of them has the order of the crew
-    const given = made.filter(({ name }) => context.includes(name))
+    const given = [...new Set(context)]
+      .map((name) => places.get(name) as number)
+      .toSorted((a, b) => a - b)
+      .map((place) => made[place] as TaskDefinition)
     const definition = task.code
       ? defineWork(task, { code: task.code }, given)
       : task.child
         ? defineWork(task, { child: defineChild(task, task.child, overrides) }, given)
         : defineTask(task, whoDoes(task, agents, manager), context, overrides)
     earlier.set(task.name, task)
+    ids.add(task.id)
+    if (file !== undefined) writers.set(file, task)
+    places.set(task.name, made.length)
     made.push(definition)
   }
   return made

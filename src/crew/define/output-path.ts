@@ -65,10 +65,12 @@ function partsOf(path: string): string[] {
   return path.split(/[\\/]/).filter((part) => part !== '' && part !== '.')
 }
 
-/** Whether two tasks write the same file in every run. One with a condition may stand in for the other. */
-export function writeOneFile(a: Task, b: Task): boolean {
-  if (a.outputFile === undefined || b.outputFile === undefined || a.when || b.when) return false
-  return partsOf(a.outputFile).join('/') === partsOf(b.outputFile).join('/')
+/**
+ * The file that a task writes whenever its crew runs, as a template, equal for equal places. One with a condition may
+ * stand in for another.
+ */
+export function fileInEveryRun({ outputFile, when }: Task): string | undefined {
+  return outputFile === undefined || when ? undefined : partsOf(outputFile).join('/')
 }
 
 /** No part of the fingerprint: what a task gives does not depend on where it is written. */

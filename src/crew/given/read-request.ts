@@ -15,6 +15,7 @@ import {
   limitCheck,
   readReuse,
   verbKeys,
+  whenHeldPolicies,
   type ExecuteChoices,
   type ForkOptions,
   type KickoffOptions,
@@ -42,6 +43,7 @@ export async function readKickoff(crew: CrewDefinition, options: Partial<Kickoff
     inputs: inputs === undefined ? undefined : await readInputs(inputs),
     reuse: readReuse(options.reuse),
     onPlan: readOnPlan(options.onPlan),
+    whenHeld: optional('whenHeld', options.whenHeld, oneOf(whenHeldPolicies)),
     choices: readChoices(crew, options),
   }
 }
@@ -55,6 +57,7 @@ export function readResume(crew: CrewDefinition, run: string | undefined, option
   return {
     run: run === undefined ? undefined : checkRunId(run),
     onPlan: readOnPlan(options.onPlan),
+    whenHeld: optional('whenHeld', options.whenHeld, oneOf(whenHeldPolicies)),
     choices: { ...readChoices(crew, options), changed, budget },
   }
 }

@@ -1,10 +1,11 @@
 // What a crew may be told: the interface that editors show, and the table that everything else is made from.
-import { anyText, check, flag, func, oneOf, whole, type Check } from '../../checks.ts'
-import type { Logger } from '../../engine/definition.ts'
+import { anyText, check, flag, func, listOf, number, oneOf, whole, type Check } from '../../checks.ts'
+import { longestBackoff, type Logger, type Retries } from '../../engine/definition.ts'
 import type { Limit } from '../../journal/entries.ts'
 import { pricesCheck, type Prices } from '../../models/prices.ts'
 import type { LanguageModel } from '../../models/resolve/resolve-model.ts'
 import { nothingFor, type Table } from '../../option-table.ts'
+import { checkKeys } from '../../options.ts'
 import { storeCheck } from '../../stores/open-store.ts'
 import type { Store } from '../../stores/store.ts'
 import type { Agent } from '../agent.ts'
@@ -37,6 +38,13 @@ export interface CrewOptions<T extends Tasks = Tasks> extends CrewCallbacks<T> {
   readonly logger?: Logger
   /** Recorded with each run. No output becomes stale by it: that is what the `version` of tasks and tools is for. */
   readonly version?: string
+  /** Versions besides its own whose runs workers with this code take up. A person's resume takes any. */
+  readonly accepts?: readonly string[]
+  /**
+   * How often workers try a run again that failed in a way that may pass, and after how many seconds for the first
+   * time: `backoff`, 10 unless said, is doubled with each further failure, up to an hour.
+   */
+  readonly retries?: { readonly times: number; readonly backoff?: number }
   /**
    * What a run may take before it asks: tokens, dollars, seconds of work. What is under way when it is reached may go
    * beyond.
@@ -44,6 +52,8 @@ export interface CrewOptions<T extends Tasks = Tasks> extends CrewCallbacks<T> {
   readonly budget?: Limit
   /** Requests per minute of all runs of the crew in this process. */
   readonly maxRpm?: number
+  /** How many of its runs a worker executes at once. Left out, as many as the worker takes. */
+  readonly maxRuns?: number
   /**
    * Of models that are not known, or not at these prices: `{ 'openai/my-model': { input: 0.25, output: 2 } }`, dollars
    * per million tokens.
@@ -63,10 +73,29 @@ const loggerCheck: Check<Logger> = check('{ info, warn }, two functions of a tex
   return typeof info === 'function' && typeof warn === 'function'
 })
 
+const versionsCheck: Check<readonly string[]> = listOf(
+  'a list of versions',
+  'a text',
+  (version) => typeof version === 'string',
+)
+
+const retriesCheck: Check<Retries> = {
+  expected: '`{ times, backoff }`',
+  read(what, value) {
+    checkKeys(what, value, ['times', 'backoff'])
+    const { times, backoff = 10 } = value as { times?: unknown; backoff?: unknown }
+    return {
+      times: whole(1, 100).read(`times of ${what}`, times),
+      backoff: number(0, longestBackoff).read(`backoff of ${what}`, backoff),
+    }
+  },
+}
+
 interface Kept {
   readonly process: (typeof processes)[number]
   readonly concurrency: number
   readonly version: string
+  readonly retries: Retries | undefined
 }
 
 export const crewTable: Table<CrewOptions, Kept> = {
@@ -111,6 +140,11 @@ export const crewTable: Table<CrewOptions, Kept> = {
       crewai: ['max_rpm'],
       does: 'requests per minute of all its runs in this process',
     },
+    maxRuns: {
+      takes: whole(1, 10_000),
+      leftOut: 'as many as the worker takes',
+      does: 'how many of its runs a worker executes at once',
+    },
     prices: {
       takes: pricesCheck,
       leftOut: 'known prices',
@@ -135,7 +169,17 @@ export const crewTable: Table<CrewOptions, Kept> = {
     },
     logger: { takes: loggerCheck, leftOut: 'only warnings, or what `verbose` says', does: 'where it logs instead' },
     telemetry: { takes: telemetryCheck, leftOut: 'none', crewai: ['tracing'], does: 'spans of OpenTelemetry' },
-    version: { takes: anyText, default: '', does: 'recorded with each run; nothing depends on it yet' },
+    version: { takes: anyText, default: '', does: 'recorded with each run; workers take up runs of their own version' },
+    accepts: {
+      takes: versionsCheck,
+      leftOut: 'none',
+      does: 'versions besides its own whose runs workers with this code take up',
+    },
+    retries: {
+      takes: retriesCheck,
+      leftOut: 'a person resumes it',
+      does: 'how often workers try a failed run again, and after how many seconds at first; doubled each time, up to an hour',
+    },
   },
   lacks: {
     ...nothingFor('knowledge', 'knowledge_sources', 'prompt_file', 'share_crew', 'skills', 'security_config'),

@@ -16,6 +16,7 @@ import type { InputsFor, InputValue, NeedsInputs } from '../given/inputs.ts'
 import type { OnPlan } from '../result/plan.ts'
 import type { InputsOf } from '../task.ts'
 import type { Unknowable } from '../define/placeholders.ts'
+import type { PriorityName } from '../queue/priority.ts'
 
 export interface ExecuteChoices<Reference = TaskReference> {
   /** Stop after this task; a resume continues after it. */
@@ -24,6 +25,19 @@ export interface ExecuteChoices<Reference = TaskReference> {
   readonly onQuestion?: OnQuestion
   /** Stops the work in this process and suspends the run. */
   readonly signal?: AbortSignal
+}
+
+/** What a call does about a run that somebody else executes, in this process or in another. */
+export type WhenHeld = (typeof whenHeldPolicies)[number]
+export const whenHeldPolicies = ['refuse', 'follow'] as const
+
+export interface HeldChoice {
+  /**
+   * `refuse` (the default): RUN_HELD. `follow`: wait for the run and give its result; if whoever executes it dies, take
+   * it over. What else this call says, such as `through` and `onQuestion`, counts from then on. Its `signal` stops the
+   * wait (RUN_HELD), and not the run.
+   */
+  readonly whenHeld?: WhenHeld
 }
 
 /** The names of the inputs that the texts of these tasks use. */
@@ -53,7 +67,8 @@ type Unsigned<A> = A extends unknown ? Omit<A, 'by'> : never
 export type Reuse = boolean | { readonly maxAgeSeconds: number }
 
 export type KickoffOptions<Reference = TaskReference, Names extends string = string> = ExecuteChoices<Reference> &
-  Confirmable & {
+  Confirmable &
+  HeldChoice & {
     /**
      * The caller's own run id: new, it starts; unfinished or failed, it resumes; completed, its stored result is given.
      */
@@ -63,6 +78,20 @@ export type KickoffOptions<Reference = TaskReference, Names extends string = str
 
 type InputsOption<Names extends string> =
   NeedsInputs<Names> extends true ? { readonly inputs: InputsFor<Names> } : { readonly inputs?: InputsFor<Names> }
+
+export type EnqueueOptions<Names extends string = string> = {
+  /** The caller's own run id: given again with the same inputs, it is the same run. */
+  readonly id?: string
+  /** Of the runs that wait for a worker, those of a higher one come first. Default `normal`. */
+  readonly priority?: PriorityName
+  /** Seconds before which no worker begins it. */
+  readonly delay?: number
+  readonly reuse?: Reuse
+} & InputsOption<Names>
+
+/** The arguments of enqueue: options may be left out where no input must be given. */
+export type Enqueue<Names extends string> =
+  NeedsInputs<Names> extends true ? [options: EnqueueOptions<Names>] : [options?: EnqueueOptions<Names>]
 
 /** The arguments of kickoff: options may be left out where no input must be given. */
 export type Kickoff<Reference, Names extends string> =
@@ -122,7 +151,7 @@ export interface RunsOptions {
   readonly backtests?: boolean
 }
 
-export interface ResumeOptions<Reference = TaskReference> extends ExecuteChoices<Reference>, Confirmable {
+export interface ResumeOptions<Reference = TaskReference> extends ExecuteChoices<Reference>, Confirmable, HeldChoice {
   /**
    * What to do about a started task whose code has changed: start it anew (the default), go on as it was, or refuse.
    */
@@ -195,8 +224,8 @@ export type Verb = 'kickoff' | 'resume' | 'replay' | 'fork' | 'refresh'
 
 /** What each verb may be told. */
 export const verbKeys: { readonly [verb in Verb]: readonly string[] } = {
-  kickoff: ['id', 'inputs', 'reuse', 'onPlan', ...executeKeys],
-  resume: ['changed', 'budget', 'onPlan', ...executeKeys],
+  kickoff: ['id', 'inputs', 'reuse', 'onPlan', 'whenHeld', ...executeKeys],
+  resume: ['changed', 'budget', 'onPlan', 'whenHeld', ...executeKeys],
   replay: [...newRunKeys, 'only', 'stale'],
   fork: [...newRunKeys, 'only', 'stale', 'from', 'outputs', 'by'],
   refresh: newRunKeys,

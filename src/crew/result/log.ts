@@ -72,6 +72,12 @@ export function describeEntry(entry: Entry): string | undefined {
       return `resumed by process ${entry.owner.pid}${entry.edited ? `; entries of the journal were missing or changed, again: ${entry.edited.tasks.join(', ') || 'nothing'}` : ''}`
     case 'run.suspended':
       return `suspended: ${entry.reason}${entry.through === undefined ? '' : ` ${entry.through}`}`
+    case 'run.yielded':
+      return 'handed back between two steps'
+    case 'run.imported':
+      return 'imported'
+    case 'run.woken':
+      return `woken by what was recorded in run ${entry.child}`
     case 'run.completed':
       return 'completed'
     case 'run.failed':

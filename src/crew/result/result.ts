@@ -1,14 +1,14 @@
 // What a call gives back, folded from the journal alone: a run that has just ended and one read back from the store
 // give the same.
-import type { CrewDefinition } from '../../engine/definition.ts'
+import type { CrewDefinition, TaskDefinition } from '../../engine/definition.ts'
 import type { StaleTask } from '../../engine/plan/stale-tasks.ts'
 import { RepriseError } from '../../errors.ts'
 import type { Usage } from '../../journal/entries.ts'
-import { openQuestions, type OpenQuestion } from '../../journal/state/open-questions.ts'
-import { addUsage, noUsage, type RunState } from '../../journal/state/state.ts'
+import type { OpenQuestion } from '../../journal/state/open-questions.ts'
+import { addUsage, noUsage, type RunState, type TaskState } from '../../journal/state/state.ts'
 import { describe, nearest } from '../../options.ts'
 import { planOutcomes, type PlannedOutcome } from '../../runs/plan-outcomes.ts'
-import { taskViews, type TaskView } from '../../runs/task-view.ts'
+import { taskView, taskViews, type TaskView } from '../../runs/task-view.ts'
 import { suspensionOf, suspensionWords, type Suspension } from './suspension.ts'
 import type { Task } from '../task.ts'
 import type { Known, OutputBy } from './task-reference.ts'
@@ -68,7 +68,7 @@ export async function toResult<T extends Tasks>(
   stale: readonly StaleTask[],
   questions: readonly OpenQuestion[] = [],
 ): Promise<RunResult<T>> {
-  const tasks = await taskOutputs(state, crew, questions)
+  const tasks = await taskViews({ state, questions, held: true }, crew)
   const last = tasks.at(-1)
   const completed = state.status === 'completed'
   const suspension = completed ? undefined : suspensionOf(state, questions)
@@ -93,13 +93,9 @@ export async function toResult<T extends Tasks>(
   return result as unknown as RunResult<T>
 }
 
-/** Of a run that this process has just executed, or is executing. */
-export function taskOutputs(
-  state: RunState,
-  crew: CrewDefinition,
-  questions: readonly OpenQuestion[] = openQuestions(state),
-): Promise<TaskOutput[]> {
-  return taskViews({ state, questions, held: true }, crew)
+/** Of a task that this process has just completed. */
+export function taskOutput(state: RunState, task: TaskState, code: TaskDefinition): Promise<TaskOutput> {
+  return taskView({ state, questions: [], held: true }, task, code)
 }
 
 /** By object, name or id. TASK_NOT_FOUND names the tasks that there are. */

@@ -1,15 +1,14 @@
 // The result of a run that is looked at from outside: of one that has ended, what its journal says; of one that
 // somebody executes, what it comes to.
 import type { CrewDefinition, Engine } from '../../engine/definition.ts'
-import { executorOf } from '../../engine/lease/held-here.ts'
 import { runCancelled } from '../../engine/people/inbox.ts'
 import { staleTasks } from '../../engine/plan/stale-tasks.ts'
 import { readRun } from '../../engine/read/read-run.ts'
-import { runNotFound } from '../../engine/read/run-not-found.ts'
 import { errorCodes, RepriseError, type ErrorCode } from '../../errors.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { unitOf, type Unit } from '../../runs/unit.ts'
 import { toResult, type RunResult } from './result.ts'
+import { whenAtRest } from './wait-for-run.ts'
 
 /** Of a run that is completed or suspended. */
 export async function resultOf(crew: CrewDefinition, { state, questions }: Unit): Promise<RunResult> {
@@ -17,8 +16,8 @@ export async function resultOf(crew: CrewDefinition, { state, questions }: Unit)
 }
 
 /**
- * Waits while somebody executes the run. Rejects with what it failed with, RUN_CANCELLED, and RUN_ABANDONED when nobody
- * executes it.
+ * Waits while somebody executes the run, or a worker is to. Rejects with what it failed with, RUN_CANCELLED, and
+ * RUN_ABANDONED when nobody executes it.
  */
 export async function storedResult(engine: Engine, crew: CrewDefinition, run: string): Promise<RunResult> {
   await whenAtRest(engine, run)
@@ -36,37 +35,8 @@ export async function storedResult(engine: Engine, crew: CrewDefinition, run: st
   }
 }
 
-/** How often it is made sure that somebody still executes the run: of a process that was killed, no hint comes. */
-const lookMs = 1_000
-
-/** Resolves when the run has ended, is suspended, or is left by whoever executed it. RUN_NOT_FOUND. */
-async function whenAtRest(engine: Engine, run: string): Promise<void> {
-  const { store, world } = engine
-  const watching = new AbortController()
-  // begun before the first look, so that nothing is missed in between
-  const hints = store.watch(run, watching.signal)[Symbol.asyncIterator]()
-  let hint = hints.next()
-  try {
-    for (;;) {
-      const row = await store.row(run)
-      if (!row) throw runNotFound(store, run)
-      const waits = row.status === 'queued' || (row.status === 'running' && (await executorOf(engine, run)))
-      if (!waits) return
-      const silence = new AbortController()
-      const silent = world.sleep(lookMs, silence.signal)
-      silent.catch(() => undefined)
-      const heard = await Promise.race([hint, silent])
-      silence.abort()
-      // a store that is closed hints no more
-      if (heard) hint = heard.done ? new Promise<never>(() => undefined) : hints.next()
-    }
-  } finally {
-    hint.catch(() => undefined)
-    watching.abort()
-  }
-}
-
-function recordedFailure({ run, error }: RunState): RepriseError {
+/** What a failed run says of its failure. */
+export function recordedFailure({ run, error }: RunState): RepriseError {
   const { code = '', message = 'it is not known why it failed', task } = error ?? {}
   // newer code may know others
   const known = Object.hasOwn(errorCodes, code) ? (code as ErrorCode) : 'TASK_FAILED'

@@ -18,8 +18,13 @@ export async function openCrewStore(store: string | Store | undefined): Promise<
 }
 
 export function defaultStoreUrl(folder: string): string {
+  return `sqlite:${join(projectOf(folder), '.reprise', 'runs.db')}`
+}
+
+/** The nearest folder with a package.json, from this one upwards, or this one. */
+export function projectOf(folder: string): string {
   for (let at = folder; ; at = dirname(at)) {
-    if (existsSync(join(at, 'package.json'))) return `sqlite:${join(at, '.reprise', 'runs.db')}`
-    if (at === dirname(at)) return `sqlite:${join(folder, '.reprise', 'runs.db')}`
+    if (existsSync(join(at, 'package.json'))) return at
+    if (at === dirname(at)) return folder
   }
 }

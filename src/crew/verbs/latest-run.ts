@@ -7,7 +7,7 @@ import type { OpenCrew } from '../open-crew.ts'
 
 /** RUN_NOT_FOUND when none can go on. */
 export function latestUnfinished(open: OpenCrew, engine: Engine): Promise<string> {
-  return latest(open, engine, ['running', 'suspended', 'failed'])
+  return latest(open, engine, ['queued', 'running', 'suspended', 'failed'])
 }
 
 /**

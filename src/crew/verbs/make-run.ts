@@ -1,6 +1,7 @@
 // A new run from an old one: replay, fork and refresh differ only in what they ask for. Under an id that is taken, the
 // run that the same call has made before continues. A refresh that finds nothing stale makes no run, since the old one
 // is what the new one would be; unless it names an id, under which somebody will look for a run.
+import { defined } from '../../defined.ts'
 import type { Engine } from '../../engine/definition.ts'
 import { executorOf } from '../../engine/lease/held-here.ts'
 import { inheritedCalls } from '../../engine/plan/plan-fork.ts'
@@ -52,8 +53,9 @@ export async function makeRun(open: OpenCrew, request: MakeRequest): Promise<Beg
     ...(calls.length > 0 ? { calls } : {}),
     ...(lost.length > 0 ? { lost } : {}),
     ...(effects === undefined || effects === 'reuse' ? {} : { effects }),
+    ...defined({ module: open.module }),
   }
-  const hold = await createRun(engine, crew, { run, inputs, given, files, origin, entries })
+  const hold = await createRun(engine, crew, { run, inputs, given, files, through: choices.through, origin, entries })
   // without one, a run of that id came into being just now
   return hold ? { engine, taken: { is: 'held', hold }, choices } : takeUpSame()
 }

@@ -2,11 +2,15 @@
 // made before.
 import type { CrewDefinition, Engine, ExecuteOptions } from '../../engine/definition.ts'
 import { recordLate } from '../../engine/people/tell.ts'
-import { resumeRun } from '../../engine/run/lifecycle.ts'
+import { readRun } from '../../engine/read/read-run.ts'
+import { checkResumable, resumeRun, type Unasked } from '../../engine/run/lifecycle.ts'
+import { RepriseError } from '../../errors.ts'
 import type { RunState } from '../../journal/state/state.ts'
-import { engineFor, type Begun, type OpenCrew } from '../open-crew.ts'
+import { engineFor, type Begun, type Elsewhere, type OpenCrew } from '../open-crew.ts'
+import type { WhenHeld } from '../options/verb-options.ts'
 import { announce } from '../result/log.ts'
 import type { OnPlan } from '../result/plan.ts'
+import { whenOthersAreDone } from '../result/wait-for-run.ts'
 import { checkBefore, checkBudgetPrices, isOpen } from '../given/check-before.ts'
 import { latestUnfinished } from './latest-run.ts'
 import { confirm, planOfResume } from './make-plan.ts'
@@ -15,20 +19,23 @@ export interface ResumeRequest {
   /** The latest unfinished one if none is named. */
   readonly run: string | undefined
   readonly onPlan?: OnPlan | undefined
+  readonly whenHeld?: WhenHeld | undefined
   readonly choices: ExecuteOptions
 }
 
-export async function resume(open: OpenCrew, { run, onPlan, choices }: ResumeRequest): Promise<Begun> {
+export async function resume(open: OpenCrew, { run, ...request }: ResumeRequest): Promise<Begun | Elsewhere> {
   const opened = await open.engine()
   const id = run ?? (await latestUnfinished(open, opened))
-  return takeUp(open.definition, engineFor(opened, id), id, { choices, onPlan })
+  return takeUpOrFollow(open.definition, engineFor(opened, id), id, request)
 }
 
 export interface TakeUp {
   /** Sees the run before anything is written, and may refuse it. */
   readonly check?: ((state: RunState) => void) | undefined
-  readonly onPlan: OnPlan | undefined
+  readonly onPlan?: OnPlan | undefined
   readonly choices: ExecuteOptions
+  /** Of somebody who was not asked for this run. */
+  readonly unasked?: Unasked | undefined
 }
 
 /** `onPlan` is asked while the run is held, so that what it says yes to is what happens. */
@@ -36,7 +43,7 @@ export async function takeUp(
   crew: CrewDefinition,
   engine: Engine,
   run: string,
-  { check, onPlan, choices }: TakeUp,
+  { check, onPlan, choices, unasked }: TakeUp,
 ): Promise<Begun> {
   await checkBudgetPrices(crew, choices.budget)
   const inspect = async (state: RunState): Promise<void> => {
@@ -44,14 +51,42 @@ export async function takeUp(
     const done = state.status === 'completed'
     if (!done) checkBefore(crew, state.inputs, isOpen(state))
     if (onPlan) await confirm(onPlan, await planOfResume(engine, crew, state, choices))
-    announce(crew, run, done ? 'completed before' : `resume, life ${state.lives + 1}`)
+    announce(crew, run, done ? 'completed before' : state.lives === 0 ? 'begun' : `resume, life ${state.lives + 1}`)
   }
   try {
-    const taken = await resumeRun(engine, crew, run, inspect, choices.budget)
-    if (taken.is === 'rest' && taken.state.status !== 'completed') await recordLate(engine, run)
+    const { budget, through } = choices
+    const taken = await resumeRun(engine, crew, run, { check: inspect, budget, through, unasked })
+    if (taken.is === 'rest' && taken.state.status !== 'completed' && !unasked) await recordLate(engine, run)
     return { engine, taken, choices }
   } catch (error) {
     await recordLate(engine, run)
     throw error
+  }
+}
+
+/** As `takeUp`, and, where the caller wants that, a run that is held by somebody else is followed. */
+export async function takeUpOrFollow(
+  crew: CrewDefinition,
+  engine: Engine,
+  run: string,
+  request: TakeUp & { readonly whenHeld?: WhenHeld | undefined },
+): Promise<Begun | Elsewhere> {
+  const { check, choices, whenHeld } = request
+  try {
+    return await takeUp(crew, engine, run, request)
+  } catch (held) {
+    const isHeld = RepriseError.isInstance(held) && held.code === 'RUN_HELD' && held.runId === run
+    if (!isHeld || whenHeld !== 'follow') throw held
+    const { state } = await readRun(engine.store, run)
+    checkResumable(crew, state)
+    check?.(state)
+    announce(crew, run, 'executed by somebody else, and followed')
+    const over = async (): Promise<Begun | Elsewhere | undefined> => {
+      const done = await whenOthersAreDone(engine, state, choices.signal).catch((error: unknown) => {
+        throw choices.signal?.aborted ? held : error
+      })
+      return done === 'rest' ? undefined : takeUpOrFollow(crew, engine, run, request)
+    }
+    return { is: 'elsewhere', run, over }
   }
 }

@@ -1,9 +1,15 @@
 // Kicking a crew off: a new run, or, under an id that is taken, the run that the same call has made before.
-import { createRun } from '../../engine/run/lifecycle.ts'
-import type { ExecuteOptions } from '../../engine/definition.ts'
+import type { Hold } from '../../engine/lease/hold.ts'
+import { runHere } from '../../engine/lease/held-here.ts'
+import { createRun, type NewRun } from '../../engine/run/lifecycle.ts'
+import type { CrewDefinition, Engine, ExecuteOptions } from '../../engine/definition.ts'
 import { readRun } from '../../engine/read/read-run.ts'
+import { defined } from '../../defined.ts'
+import { RepriseError } from '../../errors.ts'
 import type { RunState } from '../../journal/state/state.ts'
-import { engineFor, type Begun, type OpenCrew } from '../open-crew.ts'
+import { seriallyByName } from '../../serially.ts'
+import { engineFor, type Begun, type Elsewhere, type OpenCrew } from '../open-crew.ts'
+import type { WhenHeld } from '../options/verb-options.ts'
 import { announce } from '../result/log.ts'
 import type { OnPlan } from '../result/plan.ts'
 import { checkBefore, checkBudgetPrices, checkGiven, checkModels } from '../given/check-before.ts'
@@ -11,7 +17,7 @@ import { checkSameInputs } from '../given/check-same-run.ts'
 import { confirm, planOfKickoff } from './make-plan.ts'
 import { settled, type GivenInputs } from '../given/given-inputs.ts'
 import { beforeKickoff } from '../given/made-inputs.ts'
-import { takeUp } from './resume.ts'
+import { takeUpOrFollow } from './resume.ts'
 
 export interface StartRequest {
   readonly id: string | undefined
@@ -19,12 +25,13 @@ export interface StartRequest {
   readonly inputs: GivenInputs | undefined
   readonly reuse: RunState['reuse']
   readonly onPlan?: OnPlan | undefined
+  readonly whenHeld?: WhenHeld | undefined
   readonly choices: ExecuteOptions
 }
 
-export async function start(open: OpenCrew, request: StartRequest): Promise<Begun> {
+export async function start(open: OpenCrew, request: StartRequest): Promise<Begun | Elsewhere> {
   const { definition: crew } = open
-  const { id, inputs: given, reuse, onPlan, choices } = request
+  const { id, inputs: given, reuse, onPlan, whenHeld, choices } = request
   const opened = await open.engine()
   const run = id ?? opened.world.newRunId()
   const engine = engineFor(opened, run)
@@ -34,11 +41,31 @@ export async function start(open: OpenCrew, request: StartRequest): Promise<Begu
     await checkBudgetPrices(crew)
     if (onPlan) await confirm(onPlan, await planOfKickoff(engine, crew, made.inputs, { reuse, ...choices }))
     announce(crew, run, 'kickoff')
-    const hold = await createRun(engine, crew, { run, ...made, ...(reuse ? { origin: { reuse } } : {}) })
+    const hold = await createInTurn(engine, crew, {
+      run,
+      ...made,
+      through: choices.through,
+      origin: defined({ reuse, module: open.module }),
+    })
     if (hold) return { engine, taken: { is: 'held', hold }, choices }
   }
   const check = (state: RunState): void => given && checkSameInputs(state, given)
-  return takeUp(open.definition, engine, run, { check, choices, onPlan })
+  return takeUpOrFollow(open.definition, engine, run, { check, choices, onPlan, whenHeld })
+}
+
+const creating = seriallyByName()
+
+/**
+ * Of several calls at once with the same id, one creates the run, and for the others, which get undefined, it is there
+ * by then.
+ */
+function createInTurn(engine: Engine, crew: CrewDefinition, created: NewRun): Promise<Hold | undefined> {
+  return creating(runHere(engine, created.run), () =>
+    createRun(engine, crew, created).catch((error: unknown) => {
+      if (RepriseError.isInstance(error) && error.code === 'RUN_HELD') return undefined
+      throw error
+    }),
+  )
 }
 
 /**

@@ -13,6 +13,7 @@ import type { ToolContext } from '../../tools/tool.ts'
 import { runHere } from '../lease/held-here.ts'
 import type { Life } from '../life.ts'
 import { deadline, unlessAborted } from '../limits/deadline.ts'
+import { checkTime } from '../limits/slice.ts'
 import { callText, lostText } from '../people/questions.ts'
 import { fileReader } from '../read/run-files.ts'
 import { cacheKeyOf } from './cache.ts'
@@ -36,15 +37,23 @@ export async function makeCall(item: Item, { input, allowedBy }: Allowed): Promi
     return 'ended'
   }
   const { tool, key } = now
-  await life.ready()
+  checkTime(life)
+  // repeated after a crash it does no harm, so nothing waits for its entries; and what it is given is on disk: the
+  // reply that asks for it, though not what a function is given of other tasks
+  const isLazy = tool.effect === 'read' && allowedBy === undefined && call.questions.length === 0
+  await (isLazy && !task.code ? life.held() : life.ready())
   signal.throwIfAborted()
   const idempotencyKey = idempotencyKeyOf(now)
   const cacheKey = tool.cache ? cacheKeyOf(tool, key) : undefined
   const called = { path: call.path, tool: tool.name, effect: tool.effect, key, idempotencyKey }
-  await life.append([{ type: 'tool.called', ...called, ...defined({ input, allowedBy, cacheKey }) }])
-  const notStarted = { reason: 'it was stopped before it began', begun: false } as const
-  await life.ready().catch((error: unknown) => abandon(item, notStarted, error))
-  if (signal.aborted) return abandon(item, notStarted, signal.reason)
+  const entry: NewEntry = { type: 'tool.called', ...called, ...defined({ input, allowedBy, cacheKey }) }
+  if (isLazy) life.note([entry])
+  else {
+    await life.append([entry])
+    const notStarted = { reason: 'it was stopped before it began', begun: false } as const
+    await life.ready().catch((error: unknown) => abandon(item, notStarted, error))
+    if (signal.aborted) return abandon(item, notStarted, signal.reason)
+  }
   const readFile = fileReader(life.engine.store, life.state)
   let stack: string | undefined
   const threw = (error: unknown): void => {
@@ -56,7 +65,9 @@ export async function makeCall(item: Item, { input, allowedBy }: Allowed): Promi
     runTool(now, { idempotencyKey, signal, runId: life.state.run, task: task.name, readFile }, threw)
   const ended = await (life.tracing?.tool(now, run) ?? run())
   if (!('abandoned' in ended)) {
-    await give(item, ended, defined({ stack }))
+    if (tool.effect === 'once') life.unwritten.set(call.path, Promise.resolve(ended))
+    await give(item, ended, { ...defined({ stack }), isLazy })
+    life.unwritten.delete(call.path)
     return 'ended'
   }
   const { abandoned: reason } = ended
@@ -98,6 +109,8 @@ async function runTool(
   if (ended && !signal.aborted) return ended
   // a tool that listens to its signal ends now; the others continue, and cannot be stopped
   const over = await Promise.race([running.then(() => true), nextTurn().then(() => false)])
+  const late = running.then((end) => ('returned' in end ? toOutcome(end.returned, tool.name) : undefined))
+  if (tool.effect === 'once') life.unwritten.set(call.path, late)
   if (!over) linger(callHere(life, call.path), running)
   return { abandoned: time.over ? `it did not end within ${tool.maxSeconds} s` : 'it was stopped while it ran' }
 }
@@ -136,16 +149,21 @@ function toError(error: unknown): ToolOutcome {
 }
 
 /** Records the outcome of a call. `source`: where it is from, if the tool was not called for it. */
-export async function give(
-  item: Item,
-  outcome: ToolOutcome,
-  from: { readonly source?: NonNullable<CallState['source']>; readonly by?: string; readonly stack?: string } = {},
-): Promise<void> {
+export async function give(item: Item, outcome: ToolOutcome, { isLazy = false, ...from }: Given = {}): Promise<void> {
   const { life, call, key } = item
   if (from.source !== undefined || call.calledAt === undefined) life.tracing?.notCalled(item, outcome, from.source)
   const known = call.key === undefined ? { key } : {}
   const entry: NewEntry = { type: 'tool.returned', path: call.path, outcome, ...from, ...known }
-  await life.append([entry])
+  if (isLazy) life.note([entry])
+  else await life.append([entry])
+}
+
+interface Given {
+  readonly source?: NonNullable<CallState['source']>
+  readonly by?: string
+  readonly stack?: string
+  /** Nothing waits for it to be on disk. */
+  readonly isLazy?: boolean
 }
 
 /** A person's replacement for the model's input cannot be used, which the model cannot fix. */

@@ -2,7 +2,6 @@
 // effect, and its outcome enters the conversation in the order in which the model asked. Undecided calls wait for a
 // person.
 import { defined } from '../../defined.ts'
-import type { NewEntry } from '../../journal/entries.ts'
 import type { CallState, TurnState } from '../../journal/state/state.ts'
 import type { Life, Work } from '../life.ts'
 import { unlessAborted } from '../limits/deadline.ts'
@@ -147,11 +146,10 @@ async function handOn(item: Callable): Promise<void> {
   const { life, call, tool, key, parsed } = item
   if (call.calledAt === undefined) {
     const called = { tool: tool.name, effect: tool.effect, key, idempotencyKey: idempotencyKeyOf(item) }
-    const entry: NewEntry = { type: 'tool.called', path: call.path, ...called }
-    await life.append([entry])
+    life.note([{ type: 'tool.called', path: call.path, ...called }])
   }
   const result = await item.delegate?.(item, call.path, tool.name, parsed)
-  if (result !== undefined) await give(item, { result })
+  if (result !== undefined) await give(item, { result }, { isLazy: true })
 }
 
 /** In a run that must change nothing outside: the recorded result of an equal call, or a refusal. */

@@ -157,6 +157,8 @@ function statusAfter({ type }: Entry): RunStatus | undefined {
     case 'run.created':
     case 'run.resumed':
       return 'running'
+    case 'run.yielded':
+      return 'queued'
     case 'run.suspended':
       return 'suspended'
     case 'run.completed':

@@ -109,6 +109,7 @@ export async function backtestCase(
   const trial: CrewDefinition = {
     ...crew,
     name: backtestName(crew.name),
+    retries: undefined,
     tasks: [...given, { ...task, when: undefined }],
   }
   const entries = given.map((other) => inheritedFrom(parent, other.name))
@@ -127,7 +128,7 @@ export async function backtestCase(
     },
   })
   if (hold) return executeRun(hold, trial, options)
-  const taken = await resumeRun(engine, trial, run, (state) => checkSameCase(state, parent, task))
+  const taken = await resumeRun(engine, trial, run, { check: (state) => checkSameCase(state, parent, task) })
   return taken.is === 'held' ? executeRun(taken.hold, trial, options) : taken.state
 }
 

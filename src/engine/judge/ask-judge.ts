@@ -29,7 +29,7 @@ export async function askJudge(work: Work, sentence: string, index: number, raw:
       output: verdictSchema,
     }
     const pinned = { request: request as unknown as Json, fingerprint: {}, agent: task.agent.title(life.state.inputs) }
-    await life.append([{ type: 'task.started', path, ...pinned }])
+    life.note([{ type: 'task.started', path, ...pinned }])
   }
   const judging = life.state.attempts.get(path) as AttemptState
   if (judging.turns.length === 0) await takeTurn({ ...work, attempt: judging })

@@ -3,6 +3,8 @@
 import { RepriseError } from '../../errors.ts'
 import type { Owner } from '../../journal/entries.ts'
 import { seriallyByName } from '../../serially.ts'
+import { sameOwner } from '../../stores/owner.ts'
+import { impatientStore } from '../../stores/patient/patient-store.ts'
 import type { Engine } from '../definition.ts'
 
 const heldHere = new Set<string>()
@@ -28,7 +30,7 @@ export function reserve(engine: Engine, run: string): () => void {
 /** Who executes a run now. A lease that this process holds for a run that it isn't executing is a leftover. */
 export async function executorOf(engine: Engine, run: string): Promise<Owner | undefined> {
   const owner = await engine.store.holder(run)
-  const ours = owner && JSON.stringify(owner) === JSON.stringify(engine.world.owner)
+  const ours = owner && sameOwner(owner, engine.world.owner)
   return ours && !heldHere.has(runHere(engine, run)) ? undefined : owner
 }
 
@@ -50,7 +52,8 @@ export function runHere({ store }: Pick<Engine, 'store'>, run: string): string {
 }
 
 /** Handles of one place share its URL; stores in memory without a name are distinguished by identity. */
-function storeId(store: Engine['store']): string {
+function storeId(given: Engine['store']): string {
+  const store = impatientStore(given)
   if (store.url !== 'memory:') return store.url
   let id = unnamed.get(store)
   if (id === undefined) unnamed.set(store, (id = `memory:${++unnamedCount}`))

@@ -1,34 +1,54 @@
-// A hold is this process's right to advance one run, and the only way to append to it. Entries that are handed in while
-// an append is in progress go together in the next one. When an append fails, the hold ends: every signal aborts,
-// nothing more is written, and the error says so. The state is folded from what was handed in, in order, and is
-// discarded with the hold.
+// A hold is this process's right to advance one run, and the only way to append to it. An entry gets its number and is
+// folded into the state when it is handed in; those that are handed in while an append is in progress go together in
+// the next one. A lazy entry waits for the next append, at most a moment, since nobody has to be sure of it yet. When
+// an append fails, the hold ends: every signal aborts, nothing more is written, and the error says so.
 import { messageOf, RepriseError } from '../../errors.ts'
 import { encodeEntry, type EncodedEntry } from '../../journal/codec.ts'
-import type { NewEntry } from '../../journal/entries.ts'
+import { isStep, type NewEntry } from '../../journal/entries.ts'
+import { callerOf } from '../../journal/paths.ts'
 import { applyEntry } from '../../journal/state/fold.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
 import { redact } from '../../secrets/redact.ts'
 import { serially, type Queue } from '../../serially.ts'
-import type { Batch, Lease } from '../../stores/store.ts'
-import { unlessAborted } from '../limits/deadline.ts'
+import type { Patience } from '../../stores/patient/patience.ts'
+import { patientStore } from '../../stores/patient/patient-store.ts'
+import type { Batch } from '../../stores/store.ts'
 import type { Engine } from '../definition.ts'
-import { appendSurely } from './append-surely.ts'
-import { keepLease, type Moment } from './lease-keeper.ts'
+import { unlessAborted } from '../limits/deadline.ts'
+import { dueOf } from '../read/due.ts'
 import type { ReadRun } from '../read/read-run.ts'
 import { changesRow, outputKeys, rowOf } from '../read/row.ts'
+import { mailbox, type Mailbox } from './mailbox.ts'
+import type { Unit } from './held-unit.ts'
+
+/** How long a lazy entry may wait for an append that takes it along. */
+const lazyMs = 20
 
 export interface Hold {
   readonly engine: Engine
   readonly state: RunState
+  /** The run at the top, with all that work for it: they have one lease. */
+  readonly unit: Unit
   /** Aborts when the hold ends, for whatever reason; the reason is a RepriseError or `stopped`. */
   readonly signal: AbortSignal
   /** Only one at a time reads the inbox, or two would record the same message. */
   readonly inbox: Queue
+  /** Whether there may be something in it. */
+  readonly mail: Mailbox
+  /** Whether there may be something in the inbox of a run that works for this one and isn't in progress. */
+  readonly mailBelow: Mailbox
+  /** A message may have come. */
+  hint(): void
   /** Resolves when the entries are on disk. `taken` are the inbox messages that they record. */
   append(entries: readonly NewEntry[], taken?: readonly string[]): Promise<void>
   /**
+   * The state says so at once; it is on disk with the next append, or in a moment. Only for what nobody's code depends
+   * on yet: a model may be asked before it is there, and what gets lost is made again. Throws when the hold has ended.
+   */
+  note(entries: readonly NewEntry[]): void
+  /**
    * Appends the entry that ends this process's work. False when the run was about to be completed and a message came
-   * first: nothing is written.
+   * first: then it is not written.
    */
   end(entry: NewEntry): Promise<boolean>
   /**
@@ -36,38 +56,70 @@ export interface Hold {
    */
   mark(entry: NewEntry): void
   /**
-   * Await it before every effect: resolves when everything that the state says now is on disk. Rejects when the lease
-   * is lost or nearly over.
+   * Await it before user code is called: resolves when everything that the state says now is on disk. Rejects when the
+   * lease is lost.
    */
   ready(): Promise<void>
+  /** Await it before a model is asked: resolves when the lease lasts. Rejects when it is lost. */
+  held(): Promise<void>
   /** The next free question id of the run. */
   questionId(): string
   /** Ends the work in this process without touching the journal. */
   stop(reason: unknown): void
-  release(): Promise<void>
+  /**
+   * Waits for what is being written. Where the lease is given back with it, how many messages wait for the run and
+   * those that work for it; otherwise 0.
+   */
+  release(): Promise<number>
 }
 
-/** `since` is a time from before the lease was requested. */
-export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: Moment): Hold {
-  const { store, world } = engine
+/** While the hold lasts, a store that is away is waited for: for how long, and who is told. */
+interface HoldOptions extends Pick<Patience, 'limitMs' | 'tell'> {
+  /** The run has just been made: nobody has left a message yet. */
+  readonly isNew?: boolean
+}
+
+export function openHold(
+  given: Engine,
+  unit: Unit,
+  read: ReadRun,
+  { isNew = false, ...patience }: HoldOptions = {},
+): Hold {
+  const { lease } = unit
   const { state } = read
+  const { run } = state
   const controller = new AbortController()
+  const store = patientStore(given.store, { ...patience, signal: controller.signal })
+  const engine = { ...given, store }
+  const { world } = engine
   const letGo = (reason: unknown): void => {
     if (!controller.signal.aborted) controller.abort(reason)
   }
   let broken: RepriseError | undefined
   let released: RepriseError | undefined
-  const fail = (error: unknown): void => {
-    broken ??= RepriseError.isInstance(error) ? error : storeFailed(lease.run, error)
-    letGo(broken)
+  const mail = mailbox(!isNew)
+  const mailBelow = mailbox(true)
+  const hint = (): void => {
+    mail.arrive()
+    mailBelow.arrive()
   }
-  const keeper = keepLease(store, lease, world, since, fail)
+  const fail = (error: unknown): RepriseError => {
+    broken ??= RepriseError.isInstance(error) ? error : storeFailed(run, error)
+    letGo(broken)
+    return broken
+  }
+  const leave = unit.join({ run, fail, mail: hint })
   let prev = read.hash
-  const waiting: Waiting[] = []
+  /** Numbered and in the state, not on disk. */
+  let unwritten: Item[] = []
+  /** The entry that ends the work, and what was handed in after it: that waits until it is known whether it counts. */
+  let ending: { readonly entry: NewEntry; resolve(isWritten: boolean): void; reject(error: unknown): void } | undefined
+  let after: Fresh[] = []
   let marked: NewEntry | undefined
-  /** Entries that are in the state but perhaps not on disk yet. */
-  let flight: Promise<void> | undefined
+  /** Resolves when all that is numbered so far is on disk. */
+  let last: Promise<unknown> = Promise.resolve()
   let writing: Promise<void> | undefined
+  let timer: NodeJS.Timeout | undefined
   let questions = Math.max(0, ...[...state.questions.keys()].map((id) => Number(id.slice(1)) || 0))
 
   const encode = (entries: readonly NewEntry[]): EncodedEntry[] =>
@@ -79,99 +131,167 @@ export function openHold(engine: Engine, lease: Lease, read: ReadRun, since: Mom
       return encoded
     })
 
-  /** What goes into one append: an end goes alone, since it may be refused. */
-  const nextGroup = (): Waiting[] => {
-    const end = waiting.findIndex((item) => item.isEnd)
-    return waiting.splice(0, end < 0 ? waiting.length : Math.max(end, 1))
+  const withMark = (entries: readonly NewEntry[]): EncodedEntry[] => {
+    const all = marked ? [marked, ...entries] : entries
+    marked = undefined
+    return encode(all)
   }
 
+  const refusalOf = (): RepriseError | undefined =>
+    broken ?? released ?? (isEnded(state.status) ? runIsOver(state) : undefined)
+
+  const admit = (fresh: Fresh): void => {
+    const refusal = refusalOf()
+    if (refusal) return fresh.reject(refusal)
+    try {
+      unwritten.push({ ...fresh, encoded: withMark(fresh.entries) })
+    } catch (error) {
+      // the state may be ahead of what can be written
+      return fresh.reject(fail(error))
+    }
+    last = fresh.promise
+    if (!fresh.isLazy) return write()
+    timer ??= setTimeout(write, lazyMs)
+  }
+
+  /** A microtask later, so that what parallel calls hand in at once is one append. */
+  const write = (): void => {
+    clearTimeout(timer)
+    timer = undefined
+    writing ??= Promise.resolve().then(flush)
+  }
+
+  const isLeft = (): boolean => unwritten.length > 0 || ending !== undefined
+
   const flush = async (): Promise<void> => {
-    while (waiting.length > 0) {
-      const group = nextGroup()
-      const refusal = broken ?? released
-      if (refusal) {
-        for (const item of group) item.reject(refusal)
+    while (isLeft()) {
+      if (ending && isEnded(state.status)) {
+        const { reject } = ending
+        settle(() => reject(runIsOver(state)))
         continue
       }
-      const end = group[0]?.isEnd ? group[0] : undefined
+      const items = unwritten
+      unwritten = []
+      const end = ending
       const before = end && { state: { ...state }, prev, marked }
-      const written: Waiting[] = []
       try {
-        const after = state.seq
-        const encoded: EncodedEntry[] = []
-        for (const item of group) {
-          // nothing may follow the end of a run, whatever was about to be appended
-          if (isEnded(state.status)) item.reject(runIsOver(state))
-          else {
-            encoded.push(...encode(marked ? [marked, ...item.entries] : item.entries))
-            marked = undefined
-            written.push(item)
-          }
-        }
-        if (written.length === 0) continue
-        const taken = written.flatMap((item) => item.taken)
-        flight = appendSurely(engine, lease, after, toBatch(state, encoded, taken), () => keeper.ready())
-        await flight
-        for (const item of written) item.resolve(true)
-        engine.appended?.(
-          lease.run,
-          encoded.map((item) => item.entry),
-        )
+        if (broken) throw broken
+        const encoded = items.flatMap((item) => item.encoded)
+        const first = encoded[0]?.entry.seq ?? state.seq + 1
+        const whole = end ? [...encoded, ...withMark([end.entry])] : encoded
+        const taken = items.flatMap((item) => item.taken)
+        unit.waiting(await store.append(lease, first - 1, toBatch(state, whole, taken)))
+        for (const item of items) item.resolve()
+        const entries = whole.map((item) => item.entry)
+        engine.appended?.(run, entries)
+        if (end) settle(() => end.resolve(true))
       } catch (error) {
-        if (end && before && RepriseError.isInstance(error) && error.code === 'INBOX_WAITING') {
+        if (end && before && isInboxWaiting(error)) {
           takeBack(state, before.state)
           prev = before.prev
           marked = before.marked
-          end.resolve(false)
+          unwritten = [...items, ...unwritten]
+          mail.arrive()
+          settle(() => end.resolve(false))
           continue
         }
-        fail(error)
-        for (const item of group) item.reject(broken)
+        const failure = fail(error)
+        if (failure.code === 'LEASE_LOST') unit.fail(failure)
+        for (const item of items) item.reject(failure)
+        if (end) settle(() => end.reject(failure))
       }
     }
+    // at once, or what is handed in before the next turn would wait for nobody
     writing = undefined
   }
 
-  const handIn = (item: Waiting): void => {
-    waiting.push(item)
-    // a microtask later, so that what parallel calls hand in at once is one append
-    writing ??= Promise.resolve().then(flush)
+  /** The end is decided: what waited for that follows. */
+  const settle = (tell: () => void): void => {
+    ending = undefined
+    tell()
+    for (const fresh of after.splice(0)) admit(fresh)
+  }
+
+  const handIn = (fresh: Fresh): void => {
+    if (ending) after.push(fresh)
+    else admit(fresh)
   }
 
   return {
     engine,
     state,
+    unit,
     signal: controller.signal,
     inbox: serially(),
+    mail,
+    mailBelow,
+    hint,
     append(entries, taken = []) {
       const { promise, resolve, reject } = Promise.withResolvers<void>()
-      handIn({ entries, taken, isEnd: false, resolve: () => resolve(), reject })
+      handIn({ entries, taken, isLazy: false, promise, resolve, reject })
       return promise
+    },
+    note(entries) {
+      const refusal = refusalOf()
+      if (refusal) throw refusal
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      // when it cannot be written the hold ends, which tells everybody
+      promise.catch(() => undefined)
+      handIn({ entries, taken: [], isLazy: true, promise, resolve, reject })
+      if (broken) throw broken
     },
     end(entry) {
       const { promise, resolve, reject } = Promise.withResolvers<boolean>()
-      handIn({ entries: [entry], taken: [], isEnd: true, resolve, reject })
+      const refusal = broken ?? released
+      if (refusal) reject(refusal)
+      else {
+        ending = { entry, resolve, reject }
+        write()
+      }
       return promise
     },
     mark: (entry) => void (marked = entry),
     async ready() {
       controller.signal.throwIfAborted()
-      await unlessAborted(flight?.catch(() => {}) ?? Promise.resolve(), controller.signal)
-      await keeper.ready()
+      if (unwritten.length > 0) write()
+      await unlessAborted(
+        last.catch(() => undefined),
+        controller.signal,
+      )
+      await unit.ready(controller.signal)
+      controller.signal.throwIfAborted()
+    },
+    async held() {
+      controller.signal.throwIfAborted()
+      await unit.ready(controller.signal)
       controller.signal.throwIfAborted()
     },
     questionId: () => `q${++questions}`,
     stop: letGo,
     async release() {
-      keeper.stop()
-      for (let last = writing; last; last = writing) await last
+      if (unwritten.length > 0) write()
+      for (let pending = writing; pending; pending = writing) await pending
       // from here on nothing is put into the state that would not be on disk
-      released = new RepriseError('RUN_ENDED', `run ${lease.run} is no longer executed here`, { runId: lease.run })
+      released = new RepriseError('RUN_ENDED', `run ${run} is no longer executed here`, { runId: run })
       letGo(released)
-      // what there is of the run is on disk; a lease that cannot be released expires
-      if (broken?.code !== 'LEASE_LOST') await store.release(lease).catch(() => undefined)
+      leave()
+      return 0
     },
   }
+}
+
+interface Fresh {
+  readonly entries: readonly NewEntry[]
+  /** Ids of the inbox messages that they record. */
+  readonly taken: readonly string[]
+  readonly isLazy: boolean
+  readonly promise: Promise<void>
+  resolve(): void
+  reject(error: unknown): void
+}
+
+interface Item extends Fresh {
+  readonly encoded: readonly EncodedEntry[]
 }
 
 let lastTime = { ms: Number.NaN, text: '' }
@@ -189,6 +309,10 @@ function takeBack(state: RunState, before: RunState): void {
   Object.assign(state, before)
 }
 
+function isInboxWaiting(error: unknown): boolean {
+  return RepriseError.isInstance(error) && error.code === 'INBOX_WAITING'
+}
+
 function runIsOver({ run, status }: RunState): RepriseError {
   return new RepriseError('RUN_ENDED', `run ${run} is ${status}, and nothing more is appended to it`, {
     runId: run,
@@ -203,20 +327,21 @@ function storeFailed(run: string, cause: unknown): RepriseError {
   })
 }
 
-interface Waiting {
-  readonly entries: readonly NewEntry[]
-  readonly taken: readonly string[]
-  readonly isEnd: boolean
-  resolve(written: boolean): void
-  reject(error: unknown): void
-}
-
 /** Lines, and everything that changes with them. */
 export function toBatch(state: RunState, encoded: readonly EncodedEntry[], taken: readonly string[] = []): Batch {
   const lines = encoded.map(({ entry, bytes }) => ({ seq: entry.seq, bytes }))
   const blobs = encoded.flatMap((item) => item.blobs)
   const entries = encoded.map((item) => item.entry)
+  const batch: Batch = {
+    ...(callerOf(state.run) === undefined ? {} : { run: state.run }),
+    lines,
+    blobs,
+    taken,
+    // what people leave gets a run further too
+    ...(taken.length > 0 || entries.some(isStep) ? { progress: true } : {}),
+  }
   // a step, which is most of what is written, does not show in a listing
-  if (!entries.some(changesRow)) return { lines, blobs, taken }
-  return { lines, row: rowOf(state), outputs: outputKeys(state, entries), blobs, taken }
+  if (!entries.some(changesRow)) return batch
+  const due = dueOf(state)
+  return { ...batch, row: rowOf(state), ...(due === undefined ? {} : { due }), outputs: outputKeys(state, entries) }
 }

@@ -1,67 +1,113 @@
-// Keeps a lease alive and knows how long it still lasts. The store's clock judges expiry for others; the holder counts
-// for itself, monotonically, from before each request, so that it never believes in a lease longer than the store does.
-// A monotonic clock may stop while a machine sleeps, so the time of day counts too when it says that more time has
-// passed.
-import { RepriseError } from '../../errors.ts'
+// Keeps the leases of a process alive, all of them in one call, and knows how long each still lasts. The store's clock
+// judges expiry for others; the holder counts for itself, monotonically, from before each request, so that it never
+// believes in a lease longer than the store does. A monotonic clock may stop while a machine sleeps, so the time of day
+// counts too when it says that more time has passed. Time alone loses no lease: while the store is away nothing new is
+// started, and when it is back a lease that nobody took is renewed, even past its expiry.
+import { messageOf, RepriseError } from '../../errors.ts'
+import { isAway } from '../../stores/patient/patience.ts'
 import type { Lease, Store } from '../../stores/store.ts'
 import type { World } from '../definition.ts'
 
 export interface LeaseKeeper {
-  /** Resolves when enough of the lease is left to start an effect; LEASE_LOST otherwise. */
-  ready(): Promise<void>
+  /** `since` is when the lease was asked for. */
+  keep(lease: Lease, since: Moment, hear: LeaseListener): KeptLease
+}
+
+export interface LeaseListener {
+  /** Called once, when the store says that the lease is somebody else's, or cannot be asked any more. */
+  lost(error: RepriseError): void
+  /** How many messages wait for the unit, after each renewal. */
+  waiting(messages: number): void
+}
+
+export interface KeptLease {
+  /**
+   * Resolves when enough of the lease is left to start an effect. Waits while the store is away. LEASE_LOST when
+   * somebody else has it.
+   */
+  ready(signal: AbortSignal): Promise<void>
   stop(): void
 }
 
-/** Renews every third of the lease; `lost` is called once when it cannot be kept. `since` is when it was asked for. */
-export function keepLease(
-  store: Store,
-  lease: Lease,
-  world: World,
-  since: Moment,
-  lost: (error: RepriseError) => void,
-): LeaseKeeper {
-  const third = world.leaseMs / 3
-  let asked = since
-  let gone: RepriseError | undefined
+interface Kept extends LeaseListener {
+  readonly lease: Lease
+  asked: Moment
+  gone?: RepriseError
+}
 
-  const left = (): number => {
+export function leaseKeeper(store: Store, world: World): LeaseKeeper {
+  const third = world.leaseMs / 3
+  const all = new Set<Kept>()
+  let timer: NodeJS.Timeout | undefined
+  let renewing: Promise<void> | undefined
+
+  const left = ({ asked }: Kept): number => {
     const now = momentOf(world)
     return world.leaseMs - Math.max(now.monotonic - asked.monotonic, now.day - asked.day)
   }
 
-  const lose = (why: string): RepriseError => {
-    if (!gone) {
-      gone = leaseLost(lease, why)
-      clearInterval(timer)
-      lost(gone)
-    }
-    return gone
+  const stop = (kept: Kept): void => {
+    all.delete(kept)
+    if (all.size > 0) return
+    clearInterval(timer)
+    timer = undefined
   }
 
-  const renew = async (): Promise<void> => {
-    if (gone) return
+  const lose = (kept: Kept, why: string): void => {
+    if (kept.gone) return
+    kept.gone = leaseLost(kept.lease, why)
+    stop(kept)
+    kept.lost(kept.gone)
+  }
+
+  const renewAll = async (): Promise<void> => {
     const before = momentOf(world)
-    try {
-      const kept = await store.renew([lease], world.leaseMs)
-      if (kept.length === 0) lose('another process took it over')
-      else asked = before
-    } catch {
-      // the store may answer again before the lease expires; until then nothing is lost
-      if (left() < 0) lose('it could not be renewed in time')
+    const asked = [...all]
+    const renewed = await store.renew(
+      asked.map(({ lease }) => lease),
+      world.leaseMs,
+    )
+    const answers = new Map(renewed.map(({ lease, waiting }) => [lease.id, waiting]))
+    for (const kept of asked) {
+      const waiting = answers.get(kept.lease.id)
+      if (waiting === undefined) lose(kept, 'another process took it over')
+      else {
+        kept.asked = before
+        kept.waiting(waiting)
+      }
     }
   }
 
-  const timer = setInterval(() => void renew(), third)
-  // where timers are those of browsers, as in older Workers, it is a number
-  ;(timer as Partial<NodeJS.Timeout>).unref?.()
+  /** One call at a time: whoever comes while it is made waits for it. */
+  const renew = (): Promise<void> => {
+    renewing ??= renewAll().finally(() => (renewing = undefined))
+    return renewing
+  }
+
+  const ready = async (kept: Kept, signal: AbortSignal): Promise<void> => {
+    for (let tries = 0; !kept.gone && left(kept) < third; tries++) {
+      try {
+        await renew()
+      } catch (error) {
+        if (!isAway(error) && left(kept) < 0) lose(kept, `it could not be renewed: ${messageOf(error)}`)
+        await world.sleep(Math.min(2_000, 50 * 2 ** tries), signal)
+      }
+    }
+    if (kept.gone) throw kept.gone
+  }
 
   return {
-    async ready() {
-      if (left() < third) await renew()
-      if (gone) throw gone
-      if (left() < third) throw lose('it could not be renewed in time')
+    keep(lease, since, hear) {
+      const kept: Kept = { lease, asked: since, lost: hear.lost, waiting: hear.waiting }
+      all.add(kept)
+      if (!timer) {
+        // a renewal that fails is tried again: by the next turn, and before anything new is started
+        timer = setInterval(() => void renew().catch(() => undefined), third)
+        // where timers are those of browsers, as in older Workers, it is a number
+        ;(timer as Partial<NodeJS.Timeout>).unref?.()
+      }
+      return { ready: (signal) => ready(kept, signal), stop: () => stop(kept) }
     },
-    stop: () => clearInterval(timer),
   }
 }
 

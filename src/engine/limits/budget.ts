@@ -4,11 +4,11 @@
 // budget it is asks the question.
 import type { Limit, Question, Usage } from '../../journal/entries.ts'
 import { addUsage, noUsage, type AskedQuestion, type RunState } from '../../journal/state/state.ts'
+import { unfinishedCrews } from '../../journal/state/tally.ts'
 import { dollars } from '../../text/words.ts'
 import { addCost } from '../../models/cost.ts'
 import type { Store } from '../../stores/store.ts'
 import { putToCaller } from '../people/put-to-caller.ts'
-import { attemptsSinceDone } from '../task/children.ts'
 import type { CrewDefinition } from '../definition.ts'
 import type { Life } from '../life.ts'
 import { costOfRun } from '../plan/estimate.ts'
@@ -47,9 +47,8 @@ export async function checkBudget(life: Life): Promise<void> {
 
 /** Its own first, which includes what its finished children have taken. */
 async function statesUnder(store: Store, state: RunState, within: Life['within']): Promise<RunState[]> {
-  const open = [...state.tasks.values()].flatMap((task) => attemptsSinceDone(state, task))
   const under = await Promise.all(
-    open.map(async ({ child: run }) => {
+    unfinishedCrews(state).map(async ({ child: run }) => {
       const read = within.has(run) ? undefined : await readIfThere(store, run)
       // it may have been resumed meanwhile
       const child = within.get(run) ?? read
@@ -111,9 +110,7 @@ async function askOnce(life: Life, path: string, reached: LimitReached): Promise
 }
 
 function openLimit(state: RunState): Question | undefined {
-  return [...state.questions.values()].find(
-    ({ question, answer, withdrawn }) => question.kind === 'limit' && !answer && !withdrawn,
-  )?.question
+  return [...state.unanswered].find(({ question }) => question.kind === 'limit')?.question
 }
 
 /** Why a person wants the run to end at its limit. */

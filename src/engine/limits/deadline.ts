@@ -7,11 +7,22 @@ export interface Deadline extends Disposable {
   readonly over: boolean
 }
 
-/** Without seconds, only `outer` counts. */
-export function deadline(seconds: number | undefined, outer: AbortSignal): Deadline {
+/**
+ * Without seconds, only `outer` counts. `lostMs` is time that does not count, as far as it is known by now: that in
+ * which the store was away.
+ */
+export function deadline(seconds: number | undefined, outer: AbortSignal, lostMs: () => number = () => 0): Deadline {
   if (seconds === undefined) return { signal: outer, over: false, [Symbol.dispose]: () => {} }
   const controller = new AbortController()
-  const timer = setTimeout(() => controller.abort(new Error(`the time of ${seconds} s is up`)), seconds * 1000)
+  let lost = lostMs()
+  const ring = (): void => {
+    const more = lostMs() - lost
+    lost += more
+    // not too often while an outage lasts
+    if (more > 0) timer = setTimeout(ring, Math.max(more, 100))
+    else controller.abort(new Error(`the time of ${seconds} s is up`))
+  }
+  let timer = setTimeout(ring, seconds * 1000)
   return {
     signal: AbortSignal.any([outer, controller.signal]),
     get over() {

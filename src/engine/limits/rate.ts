@@ -1,25 +1,32 @@
 // Requests per minute, counted in this process.
-import type { CrewDefinition, TaskDefinition, World } from '../definition.ts'
+import type { TaskDefinition, World } from '../definition.ts'
+import type { Life } from '../life.ts'
+import { isTimeUp, TimeUp } from './slice.ts'
 
 const requests = new WeakMap<object, number[]>()
 
-/** Waits until the agent, the crew and the crews it works for may make another request. */
+/**
+ * Waits until the agent, the crew and the crews it works for may make another request. TimeUp when that would take
+ * longer than there is time.
+ */
 export async function waitForTurn(
   { agent }: TaskDefinition,
-  crews: readonly CrewDefinition[],
-  world: World,
+  { crew, outer, slice, engine: { world } }: Life,
   signal: AbortSignal,
 ): Promise<void> {
-  if (agent.maxRpm !== undefined) await takeSlot(agent.identity, agent.maxRpm, world, signal)
-  for (const { maxRpm, tasks } of crews) if (maxRpm !== undefined) await takeSlot(tasks, maxRpm, world, signal)
+  const isTooLong = (ms: number): boolean => isTimeUp(slice, world, ms)
+  if (agent.maxRpm !== undefined) await takeSlot(agent.identity, agent.maxRpm, world, signal, isTooLong)
+  for (const { maxRpm, tasks } of [crew, ...(outer?.crews ?? [])])
+    if (maxRpm !== undefined) await takeSlot(tasks, maxRpm, world, signal, isTooLong)
 }
 
-/** Allows so many requests in any sixty seconds. */
+/** Allows so many requests in any sixty seconds. TimeUp when the next one would have to wait too long. */
 export async function takeSlot(
   of: object,
   perMinute: number,
   world: Pick<World, 'monotonic' | 'sleep'>,
   signal: AbortSignal,
+  isTooLong: (ms: number) => boolean = () => false,
 ): Promise<void> {
   const taken = requests.get(of) ?? []
   requests.set(of, taken)
@@ -30,6 +37,8 @@ export async function takeSlot(
       taken.push(now)
       return
     }
-    await world.sleep((taken[0] as number) + 60_000 - now, signal)
+    const ms = (taken[0] as number) + 60_000 - now
+    if (isTooLong(ms)) throw new TimeUp('the time is up before the next request may be made')
+    await world.sleep(ms, signal)
   }
 }

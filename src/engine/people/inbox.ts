@@ -62,13 +62,18 @@ export interface Drained {
 }
 
 async function drain(hold: Hold, edits: boolean): Promise<Drained> {
-  const inbox = await hold.engine.store.inbox(hold.state.run)
+  if (!hold.mail.take()) return { recorded: false, editsWait: false }
+  const inbox = await hold.engine.store.inbox(hold.state.run).catch((error: unknown) => {
+    hold.mail.leave()
+    throw error
+  })
   const messages = inbox.map((message) => ({ id: message.id, content: parse(message) }))
   const cancel = messages.find(({ content }) => content?.kind === 'cancel')
   // nothing follows a cancellation, and a sender who was told that their message was in time can read why it had no
   // effect
   const now = cancel || edits ? messages : messages.filter(({ content }) => !isEdit(content))
   const editsWait = now.length < messages.length
+  if (editsWait) hold.mail.leave()
   if (now.length === 0) return { recorded: false, editsWait }
   const others = now.filter((message) => message !== cancel)
   const entries = others.map(({ id, content }) =>
@@ -80,6 +85,16 @@ async function drain(hold: Hold, edits: boolean): Promise<Drained> {
   await hold.append(cancel ? [...entries, checkedEntry(hold.state, cancel.id, cancel.content)] : entries, taken)
   if (cancel) hold.stop(runCancelled(hold.state.run))
   return { recorded: true, editsWait }
+}
+
+/** Cancels a run with the one that it works for. What is in its inbox would wait for ever, and is refused. */
+export async function cancelUnread(hold: Hold): Promise<void> {
+  const inbox = await hold.engine.store.inbox(hold.state.run)
+  const unread = inbox.map(({ id }) => refused(id, 'the run was cancelled first'))
+  await hold.append(
+    [...unread, { type: 'run.cancelled' }],
+    inbox.map(({ id }) => id),
+  )
 }
 
 function isEdit(content: InboxMessage | undefined): boolean {

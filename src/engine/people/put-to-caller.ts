@@ -36,5 +36,6 @@ export async function putToCaller(life: Life, question: Question, signal: AbortS
   await post(life.engine, life.state.run, message).catch((error: unknown) => {
     if (!RepriseError.isInstance(error) || error.code !== 'QUESTION_ANSWERED') throw error
   })
+  life.mail.arrive()
   await drainInbox(life, { edits: false })
 }

@@ -3,16 +3,20 @@
 import { RepriseError } from '../../errors.ts'
 import type { Question } from '../../journal/entries.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
+import { briefMs } from '../../stores/patient/patient-store.ts'
 import type { Store } from '../../stores/store.ts'
 import { askedByChild, childOf, questionsOf } from '../task/children.ts'
 import type { Engine } from '../definition.ts'
+import { allRows } from '../history/all-rows.ts'
 import { briefly, reserve } from '../lease/held-here.ts'
 import { openHold, type Hold } from '../lease/hold.ts'
-import { answerTo, drainInbox, post, runEnded, type InboxMessage } from './inbox.ts'
+import { openUnit, type Unit } from '../lease/held-unit.ts'
+import { answerTo, cancelUnread, drainInbox, post, runEnded, type InboxMessage } from './inbox.ts'
 import { momentOf } from '../lease/lease-keeper.ts'
 import { checkReadable } from '../run/lifecycle.ts'
 import { checkAnswer, checkQuestionId, openQuestion } from './questions.ts'
-import { readIfThere, readRun } from '../read/read-run.ts'
+import { readIfThere, readRun, readThere } from '../read/read-run.ts'
+import { rootRun } from '../../journal/paths.ts'
 
 /**
  * `crew` is left out where only the store is available. The answer to a question of a task that is a crew goes to that
@@ -56,32 +60,44 @@ export async function tell(engine: Engine, run: string, message: InboxMessage, c
   await leave(engine, (await readRun(engine.store, run)).state, message, crew)
 }
 
+/** Somebody waits for it. */
+const brief = { limitMs: briefMs }
+
 /** Posts, and records it at once when nobody holds the run; otherwise its holder does so before its next step. */
 async function leave(engine: Engine, state: RunState, message: InboxMessage, crew: string | undefined): Promise<void> {
   checkReadable(state, crew)
   // a process that was killed right after the cancellation did not get to them: cancelling again does the rest
-  if (message.kind === 'cancel' && state.status === 'cancelled') await cancelChildren(engine, state)
+  if (message.kind === 'cancel' && state.status === 'cancelled')
+    await briefUnit(engine, state.run, (unit) => cancelWithin(engine, unit, state))
   const posted = await post(engine, state.run, message)
   await recordMessages(engine, state.run, posted)
 }
 
 /** A run is cancelled as a whole: nobody executes the runs of its tasks any more. */
-export async function cancelChildren(engine: Engine, state: RunState): Promise<void> {
+export async function cancelWithin(engine: Engine, unit: Unit, state: RunState): Promise<void> {
   for (const task of state.tasks.keys()) {
     const child = childOf(state, task)
+    const read = child && (await readThere(engine.store, child.run))
     // one that was never created, or has ended, needs no cancellation
-    if (child) await tell(engine, child.run, { kind: 'cancel' }).catch(() => undefined)
+    if (!read || isEnded(read.state.status)) continue
+    const hold = openHold(engine, unit, read, brief)
+    await cancelUnread(hold)
+    await cancelWithin(engine, unit, hold.state)
+    await hold.release()
   }
 }
 
 /**
  * A message posted while the lease was held could not be recorded by its sender, who relies on the holder: to be called
- * by a holder that has given it back. Whether there was one.
+ * by a holder that has given it back, if there may be one for the run or those that work for it. Whether there was one.
  */
 export async function recordLate(engine: Engine, run: string): Promise<boolean> {
   try {
-    if ((await engine.store.inbox(run)).length === 0) return false
-    await recordMessages(engine, run)
+    const found = await withMail(engine.store, rootRun(run))
+    if (found.length === 0) return false
+    await briefUnit(engine, run, async (unit) => {
+      for (const id of found) await recordIn(engine, unit, id)
+    })
     return true
   } catch {
     // whoever takes the run up next reads its inbox
@@ -93,27 +109,74 @@ export async function recordLate(engine: Engine, run: string): Promise<boolean> 
  * Takes the lease, if it is free, just to record what is in the inbox. RUN_ENDED when the message `posted` came after
  * the run's end.
  */
-export function recordMessages(engine: Engine, run: string, posted?: string): Promise<void> {
-  return briefly(engine, run, async () => {
+export async function recordMessages(engine: Engine, run: string, posted?: string): Promise<void> {
+  const left = await briefUnit(engine, run, (unit) => recordIn(engine, unit, run, posted))
+  if (left > 0) await recordLate(engine, run)
+}
+
+/** Records what waits for runs that work for this one and aren't in progress. */
+export function recordBelow({ engine, unit }: Hold): Promise<void> {
+  return unit.below(async () => {
+    const found = (await withMail(engine.store, unit.lease.run)).filter((run) => !unit.has(run))
+    for (const run of found) await recordIn(engine, unit, run)
+    // another of its runs may be the one that waited for this
+    if (found.length > 0) unit.waiting(found.length)
+  })
+}
+
+/** Of a root and the runs that work for it, those that have something in their inbox and still take it. */
+async function withMail(store: Store, root: string): Promise<string[]> {
+  const found: string[] = []
+  for await (const { run, status } of allRows(store, { root }))
+    if (!isEnded(status) && (await store.inbox(run)).length > 0) found.push(run)
+  return found
+}
+
+async function recordIn(engine: Engine, unit: Unit, run: string, posted?: string): Promise<void> {
+  const { store } = engine
+  const hold = openHold(engine, unit, await readRun(store, run), brief)
+  try {
+    const over = isEnded(hold.state.status)
+    // a message that is still in the inbox came too late; one that isn't was recorded by somebody else
+    if (over && (await store.inbox(run)).some(({ id }) => id === posted)) throw await runEnded(engine, run)
+    if (over) return
+    if (!unit.has(unit.lease.run)) await wakeRoot(engine, unit, run)
+    await drainInbox(hold, { edits: true })
+    if (hold.state.status === 'cancelled') await cancelWithin(engine, unit, hold.state)
+  } finally {
+    await hold.release()
+  }
+}
+
+/**
+ * The run at the top continues when something was recorded below it: its own journal says so, before the message leaves
+ * the inbox, which wakes it until then.
+ */
+async function wakeRoot(engine: Engine, unit: Unit, child: string): Promise<void> {
+  const root = openHold(engine, unit, await readRun(engine.store, unit.lease.run), brief)
+  if (root.state.status === 'suspended' && !root.state.woken) await root.append([{ type: 'run.woken', child }])
+  await root.release()
+}
+
+/** Short work under a lease that nobody has; how many messages wait when it is given back, 0 where somebody has it. */
+async function briefUnit(engine: Engine, run: string, work: (unit: Unit) => Promise<void>): Promise<number> {
+  const { store, world } = engine
+  const root = rootRun(run)
+  let left = 0
+  await briefly(engine, root, async () => {
     let free: () => void
     try {
-      free = reserve(engine, run)
+      free = reserve(engine, root)
     } catch {
       return
     }
-    let hold: Hold | undefined
     try {
-      const since = momentOf(engine.world)
-      const lease = await engine.store.acquire(run, engine.world.owner, engine.world.leaseMs)
+      const since = momentOf(world)
+      const unit = openUnit(engine, await store.acquire(run, world.owner, world.leaseMs), since)
       try {
-        hold = openHold(engine, lease, await readRun(engine.store, run), since)
-        const over = isEnded(hold.state.status)
-        // a message that is still in the inbox came too late; one that isn't was recorded by somebody else
-        if (over && (await engine.store.inbox(run)).some(({ id }) => id === posted)) throw await runEnded(engine, run)
-        if (!over) await drainInbox(hold, { edits: true })
-        if (!over && hold.state.status === 'cancelled') await cancelChildren(engine, hold.state)
+        await work(unit)
       } finally {
-        await (hold ? hold.release() : engine.store.release(lease))
+        left = await unit.release()
       }
     } catch (error) {
       if (!RepriseError.isInstance(error) || error.code !== 'RUN_HELD') throw error
@@ -121,4 +184,5 @@ export function recordMessages(engine: Engine, run: string, posted?: string): Pr
       free()
     }
   })
+  return left
 }

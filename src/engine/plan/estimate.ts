@@ -8,6 +8,7 @@ import type { Prices } from '../../models/prices.ts'
 import { modelName } from '../../models/resolve/resolve-model.ts'
 import type { CrewDefinition, Engine, TaskDefinition } from '../definition.ts'
 import { readRun } from '../read/read-run.ts'
+import { tasksNamed } from '../run/waits-for.ts'
 
 /** Enough for a median that one odd run does not move. */
 const enoughSamples = 5
@@ -28,7 +29,7 @@ export async function withEstimates(
   return Promise.all(
     plan.map(async (planned) => {
       const earlier = samples.get(planned.task) ?? []
-      const task = crew.tasks.find((candidate) => candidate.name === planned.task)
+      const [task] = tasksNamed(crew, [planned.task])
       if (planned.action !== 'execute') return planned
       if (task && !asksModel(task)) return { ...planned, estimate: { usage: noUsage, cost: 0, samples: 0 } }
       if (earlier.length === 0) return planned

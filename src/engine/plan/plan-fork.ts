@@ -13,7 +13,7 @@ import type { RunState, TaskState } from '../../journal/state/state.ts'
 import { conditionChange, type Change } from '../run/condition.ts'
 import type { CrewDefinition, Inputs, TaskDefinition } from '../definition.ts'
 import { conversationFor } from '../talk/conversation.ts'
-import { waitsFor } from '../run/waits-for.ts'
+import { positionsIn, waitsFor } from '../run/waits-for.ts'
 import { callsFor, toOnceCall } from '../calls/once.ts'
 import { changeOf, unfitness } from './stale-tasks.ts'
 
@@ -152,7 +152,7 @@ function inheritOrExecute(scene: Scene, task: TaskDefinition, stored: TaskState,
   }
   if (task.when && conditionMayTurn(scene, task, seen) && output.fingerprint) {
     touched.add(task.name)
-    const unless = waitsFor(scene.crew, task).filter((name) => open.has(name))
+    const unless = namesBefore(scene.crew, task).filter((name) => open.has(name))
     const why = ['its condition is asked again, and its output kept if it holds', ...seen.reasons]
     return execute(scene, task, why, { ...fieldsOf(seen), unless }, offer)
   }
@@ -191,10 +191,14 @@ function certainly({ unknown }: Scene, before: Fingerprint = {}, { fields, reaso
 
 /** A condition sees every output that is certain to be there, including those that the task is not given. */
 function conditionMayTurn({ crew, request, open, touched }: Scene, task: TaskDefinition, change: Change): boolean {
-  const seen = waitsFor(crew, task)
+  const seen = namesBefore(crew, task)
   // where stale outputs are kept, so is what a condition decided, unless the caller's request affects it
   if (request.stale === 'keep') return seen.some((name) => touched.has(name))
   return change.fields.length > 0 || seen.some((name) => open.has(name) || touched.has(name))
+}
+
+function namesBefore(crew: CrewDefinition, task: TaskDefinition): string[] {
+  return waitsFor(crew, task).map(({ name }) => name)
 }
 
 function fieldsOf({ fields }: Pick<Change, 'fields'>): Pick<PlannedTask, 'fields'> {
@@ -206,18 +210,37 @@ function sightBefore({ condition }: TaskState): { readonly condition?: Fingerpri
 }
 
 function execute(
-  { outputs, open, unknown, parent }: Scene,
+  scene: Scene,
   task: TaskDefinition,
-  reasons: readonly string[],
+  why: readonly string[],
   more: Pick<PlannedTask, 'fields' | 'unless'> = {},
   entry?: NewEntry,
 ): Planned {
+  const { outputs, open, unknown, parent } = scene
   const before = parent.tasks.get(task.name)
+  const reasons = [...why, ...onceReasons(scene, task, before)]
   // a task that was skipped gave nothing, and is assumed to do so again
   if (before?.status !== 'skipped') outputs.set(task.name, before?.output ?? { raw: '', structured: false })
   if (!before?.output) unknown.add(task.name)
   open.add(task.name)
   return { planned: { task: task.name, action: 'execute', reasons, ...more }, entry }
+}
+
+/** What happens to a function that must not be called twice and was called in the old run. */
+function onceReasons({ parent, request, outputs, open }: Scene, task: TaskDefinition, before?: TaskState): string[] {
+  const { effects = 'reuse', inputs } = request
+  if (task.code?.effect !== 'once' || effects === 'again') return []
+  const calls = callsFor(parent).filter((call) => call.task === task.name)
+  if (calls.length === 0) return []
+  const isSame = before?.output && changeOf(before.output, task, inputs, outputs).fields.length === 0
+  if (effects === 'ask' || !isSame || !calls.some(hasResult))
+    return ['its function is once and was called before, so a person is asked first']
+  const recorded = 'its function is once, so its recorded result is returned without a call'
+  return [task.context.some((name) => open.has(name)) ? `${recorded}, if it is given the same` : recorded]
+}
+
+function hasResult({ outcome }: OnceCall): boolean {
+  return typeof outcome === 'object' && 'result' in outcome
 }
 
 function inheritSkip({ parent }: Scene, { name }: TaskDefinition, stored: TaskState, seen: Change): Planned {
@@ -237,7 +260,8 @@ function outputIn(entry: NewEntry | undefined): string | undefined {
 function whyForced({ crew, request: { from, only } }: Scene, task: TaskDefinition): string | undefined {
   if (!from) return undefined
   if (task === from) return 'the new run starts here'
-  const after = crew.tasks.indexOf(task) > crew.tasks.indexOf(from)
+  const positions = positionsIn(crew)
+  const after = (positions.get(task.name) ?? 0) > (positions.get(from.name) ?? 0)
   return after && only === undefined ? `it comes after ${from.name}` : undefined
 }
 

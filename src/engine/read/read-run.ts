@@ -48,10 +48,14 @@ export async function readRun(store: Store, run: string, hear?: (entry: Entry) =
   return { state: closeFold(state), hash }
 }
 
-/** Undefined when the store has no such run. Rejects when the store does not answer. */
+/** The state alone; undefined when the store has no such run. Rejects when the store does not answer. */
 export async function readIfThere(store: Store, run: string): Promise<RunState | undefined> {
+  return (await readThere(store, run))?.state
+}
+
+export async function readThere(store: Store, run: string): Promise<ReadRun | undefined> {
   try {
-    return (await readRun(store, run)).state
+    return await readRun(store, run)
   } catch (error) {
     if (RepriseError.isInstance(error) && error.code === 'RUN_NOT_FOUND') return undefined
     throw error

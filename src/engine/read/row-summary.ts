@@ -21,8 +21,14 @@ export interface RowSummary {
   readonly open?: readonly string[]
   /** The task from which the parent run was executed again. */
   readonly from?: string
+  /** Of a run that waits for a time: when a worker begins it, or tries it again. ISO 8601. */
+  readonly dueAt?: string
+  readonly imported?: boolean
   readonly suspended?: RunState['suspended']
+  readonly woken?: RunState['woken']
   readonly error?: RunState['error']
+  /** Of a run that the command line made: where its crew is. */
+  readonly module?: RunState['module']
 }
 
 /**

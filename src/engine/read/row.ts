@@ -1,37 +1,41 @@
 // The listing row of a run: what a list shows without reading journals. It changes with the entries, in the same
 // append.
 import { defined } from '../../defined.ts'
-import type { Entry } from '../../journal/entries.ts'
+import { journalVersion, type Entry } from '../../journal/entries.ts'
 import { digest } from '../../journal/hash.ts'
 import { attemptNumber, isNested, taskOf } from '../../journal/paths.ts'
-import { openQuestions } from '../../journal/state/open-questions.ts'
 import type { CallState, RunState, TaskState } from '../../journal/state/state.ts'
+import { unfinishedCrews } from '../../journal/state/tally.ts'
 import type { OutputKey, RunRow } from '../../stores/store.ts'
-import { attemptsSinceDone, childOf } from '../task/children.ts'
+import { childOf } from '../task/children.ts'
+import { dueTime } from './due.ts'
 import type { RowSummary } from './row-summary.ts'
 
 /** Larger inputs are left out of the row, and a listing that shows them reads the journal instead. */
 const inputsLimit = 2_048
 
 export function rowOf(state: RunState): RunRow {
-  const tasks = [...state.tasks.values()].filter((task) => !task.removed)
+  const { done, removed, crews } = state.tally
   const inputs = JSON.stringify(state.inputs)
-  const children = [...state.tasks.values()].flatMap((task) => attemptsSinceDone(state, task))
-  const open = tasks.flatMap((task) => childOf(state, task.name)?.path ?? [])
+  const children = unfinishedCrews(state)
+  const open = [...crews].flatMap((name) => (state.tasks.get(name)?.removed ? [] : (childOf(state, name)?.path ?? [])))
   const summary: RowSummary = {
-    done: tasks.filter((task) => task.status === 'completed' || task.status === 'skipped').length,
-    total: tasks.length,
+    done,
+    total: state.tasks.size - removed,
     lives: state.lives,
     usage: { ...state.spent },
-    questions: openQuestions(state).length,
+    questions: state.unanswered.size,
     seq: state.seq,
     ...(children.length === 0 ? {} : { children: children.map((attempt) => attempt.path), open }),
-    ...defined({ from: state.parent?.from, suspended: state.suspended, error: state.error }),
+    ...defined({ from: state.parent?.from, dueAt: dueTime(state), imported: state.imported }),
+    ...defined({ suspended: state.suspended, woken: state.woken, error: state.error, module: state.module }),
   }
   return {
     run: state.run,
     crew: state.crew,
     version: state.version,
+    format: journalVersion,
+    priority: state.priority,
     status: state.status,
     createdAt: state.createdAt,
     updatedAt: state.updatedAt,

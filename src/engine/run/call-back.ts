@@ -3,17 +3,18 @@ import { messageOf, RepriseError } from '../../errors.ts'
 import { taskOf } from '../../journal/paths.ts'
 import { redact } from '../../secrets/redact.ts'
 import { unlessAborted } from '../limits/deadline.ts'
-import type { Callbacks } from '../definition.ts'
+import type { Callbacks, TaskDefinition } from '../definition.ts'
 import { fileReader } from '../read/run-files.ts'
 import type { Life } from '../life.ts'
 import { readEntries } from '../read/read-run.ts'
 
 /**
- * Calls back for each task that was completed here and not yet reported, also for one completed right before a crash.
+ * Calls back for each of these tasks that was completed here and not yet reported, also for one completed right before
+ * a crash.
  */
-export async function tellOfTasks(life: Life): Promise<void> {
+export async function tellOfTasks(life: Life, tasks: readonly TaskDefinition[]): Promise<void> {
   const { task: tell } = callbacksOf(life)
-  for (const task of tell ? life.crew.tasks : []) {
+  for (const task of tell ? tasks : []) {
     const known = life.state.tasks.get(task.name)
     if (known?.source !== 'executed' || known.seq === undefined || known.told === known.seq) continue
     await life.ready()
@@ -33,11 +34,12 @@ export async function tellOfTasks(life: Life): Promise<void> {
  */
 export async function tellOfSteps(life: Life, signal: AbortSignal = life.signal): Promise<void> {
   const { step: tell } = callbacksOf(life)
-  if (tell)
-    await unlessAborted(
-      life.queue.steps(() => tellSteps(life, tell)),
-      signal,
-    )
+  if (!tell || (life.state.lastStep <= life.told.seq && !life.told.failed)) return
+  await life.ready()
+  await unlessAborted(
+    life.queue.steps(() => tellSteps(life, tell)),
+    signal,
+  )
 }
 
 async function tellSteps(life: Life, tell: NonNullable<Callbacks['step']>): Promise<void> {

@@ -46,11 +46,7 @@ export function conditionChange(
 }
 
 function seenBy(crew: CrewDefinition, task: TaskDefinition, inputs: Inputs, outputs: Outputs): Fingerprint {
-  const names = waitsFor(crew, task)
-  const given = givenFields(
-    crew.tasks.filter(({ name }) => names.includes(name)),
-    outputs,
-  )
+  const given = givenFields(waitsFor(crew, task), outputs)
   const fields = [...Object.entries(inputs).map(([name, value]) => [`input:${name}`, value] as const), ...given]
   return Object.fromEntries(fields.map(([field, value]) => [field, digest(value)]))
 }

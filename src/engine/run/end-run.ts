@@ -1,18 +1,23 @@
 // How a process's work on a run ends: it records so in the journal, unless the hold is lost, in which case nothing more
 // may be written.
-import { messageOf, RepriseError } from '../../errors.ts'
+import { longestBackoff } from '../definition.ts'
+import { errorCodes, messageOf, RepriseError, type ErrorCode } from '../../errors.ts'
 import { defined } from '../../defined.ts'
 import type { NewEntry } from '../../journal/entries.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { redact } from '../../secrets/redact.ts'
 import { thrownStack } from '../../secrets/thrown-stack.ts'
+import { answerOwnDoubts } from '../calls/own-doubt.ts'
 import type { Life } from '../life.ts'
 import { runCancelled } from '../people/inbox.ts'
-import { cancelChildren, recordLate } from '../people/tell.ts'
+import { cancelWithin, recordLate } from '../people/tell.ts'
 import { readRun } from '../read/read-run.ts'
+import { isDecided } from '../task/fail-task.ts'
 
 /** The reason of a hold that ends without failing the run: Ctrl-C, or the caller's signal. */
 export const stopped: unique symbol = Symbol('stopped')
+/** The same, of a process that leaves its runs to others. */
+export const handedBack: unique symbol = Symbol('handed back')
 
 /** The state of the run; rejects when it failed, was cancelled or was lost. `watching` ends with the hold. */
 export async function endRun(
@@ -21,14 +26,16 @@ export async function endRun(
   watching: Promise<void>,
 ): Promise<RunState> {
   let failed: RepriseError | undefined
+  let messages = 0
   try {
     failed = failure && (await recordEnd(life, failure.error))
+    if (isCancelled(life.signal.reason)) await cancelWithin(life.engine, life.unit, life.state).catch(() => undefined)
   } finally {
-    await life.release()
+    messages = await life.release()
     await watching
-    if (isCancelled(life.signal.reason)) await cancelChildren(life.engine, life.state)
   }
-  const state = await withLate(life)
+  if (failed?.code === 'LEASE_LOST') await answerOwnDoubts(life)
+  const state = messages > 0 ? await withLate(life) : life.state
   // read back, since the hold's own state may be ahead of the journal when the store failed
   if (state.status === 'cancelled' && (state !== life.state || !failed)) throw runCancelled(state.run)
   if (failed) throw failed
@@ -36,9 +43,10 @@ export async function endRun(
 }
 
 async function recordEnd(life: Life, error: unknown): Promise<RepriseError | undefined> {
-  if (life.signal.reason !== stopped) return recordFailure(life, error)
+  const { reason } = life.signal
+  if (reason !== stopped && reason !== handedBack) return recordFailure(life, error)
   try {
-    await life.append([{ type: 'run.suspended', reason: 'stopped' }])
+    await life.append([reason === stopped ? { type: 'run.suspended', reason: 'stopped' } : { type: 'run.yielded' }])
     return undefined
   } catch (cause) {
     return recordFailure(life, cause)
@@ -57,6 +65,8 @@ async function recordFailure(life: Life, error: unknown): Promise<RepriseError> 
   const reason = redact(known?.reason ?? messageOf(error))
   const next = options.next === null ? undefined : (options.next ?? known?.next ?? { act: 'resume', runId: run })
   const details = { runId: run, task, tasks, next, cause: known?.cause ?? error }
+  // an outage fails no run: it stays as its journal has it
+  if (code === 'STORE_UNAVAILABLE') return new RepriseError(code, reason, details)
   if (code === 'LEASE_LOST') return new RepriseError(code, reason, { ...details, next: undefined })
   if (code === 'RUN_ENDED') return runCancelled(run)
   if (signal.aborted) return new RepriseError(code, reason, details)
@@ -68,16 +78,26 @@ async function recordFailure(life: Life, error: unknown): Promise<RepriseError> 
     const entry: NewEntry = {
       type: 'run.failed',
       error: { code, message, ...defined({ stack }) },
-      ...defined({ task }),
+      ...defined({ task, retryAt: retryAt(life, code, error) }),
     }
     await life.append([entry])
   } catch (cause) {
     // a cancellation came first
     if (RepriseError.isInstance(cause) && cause.code === 'RUN_ENDED') return runCancelled(run)
     const words = `${reason} (and the store could not record it: ${redact(messageOf(cause))})`
-    return new RepriseError('STORE_FAILED', words, { ...details, cause })
+    const unavailable = RepriseError.isInstance(cause) && cause.code === 'STORE_UNAVAILABLE'
+    return new RepriseError(unavailable ? cause.code : 'STORE_FAILED', words, { ...details, cause })
   }
   return new RepriseError(code, reason, details)
+}
+
+/** When a worker tries again, if that may help. A run that works for another is tried again with that one. */
+function retryAt({ crew, state, outer, engine }: Life, code: ErrorCode, error: unknown): string | undefined {
+  const { times, backoff } = crew.retries ?? { times: 0, backoff: 0 }
+  const passes = errorCodes[code].retry && !isDecided(error)
+  if (outer || !passes || state.failures >= times) return undefined
+  const seconds = Math.min(backoff * 2 ** state.failures, longestBackoff)
+  return new Date(engine.world.now().getTime() + seconds * 1000).toISOString()
 }
 
 /** The state with the messages that came while the lease was still held. */
@@ -101,6 +121,8 @@ function isCancelled(reason: unknown): boolean {
 export function failedAt(error: unknown, task: string): RepriseError {
   if (!RepriseError.isInstance(error))
     return new RepriseError('TASK_FAILED', redact(messageOf(error)), { tasks: [task], cause: error })
+  // that the store is away is no failure of the task
+  if (error.code === 'STORE_UNAVAILABLE') return error
   const { code, reason, runId, next, cause = error } = error
   return new RepriseError(code, reason, { runId, tasks: [task, ...(error.tasks ?? [])], next, cause })
 }

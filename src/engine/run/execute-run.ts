@@ -1,4 +1,5 @@
-// Executes a run from where its journal ends as far as it can get: completed, suspended or failed. What a task is given
+// Executes a run from where its journal ends as far as it can get: completed, suspended, failed, or left to a
+// worker because the time is up. What a task is given
 // decides when it is executed, never timing: it starts when everything in its context is done and, in a sequential
 // crew, when every earlier task that is not async is done. Several may be in progress at once. When one fails, no other
 // is started and those in progress end after their current step, so that what was paid for is recorded.
@@ -9,14 +10,16 @@ import type { CrewDefinition, ExecuteOptions, TaskDefinition } from '../definiti
 import type { Hold } from '../lease/hold.ts'
 import { newLife, type Life, type Outer } from '../life.ts'
 import { unlessAborted } from '../limits/deadline.ts'
+import { isTimeUp } from '../limits/slice.ts'
 import { drainInbox } from '../people/inbox.ts'
 import { inheritance } from '../plan/inheritance.ts'
 import type { RunTracing } from '../tracing.ts'
+import { childrenToContinue } from '../task/waiting-children.ts'
 import { childOf } from '../task/children.ts'
 import { executeTask } from '../task/execute-task.ts'
 import { tellOfEnd, tellOfSteps, tellOfTasks } from './call-back.ts'
-import { endRun, failedAt, stopped } from './end-run.ts'
-import { answeredChildren, answersIn, isReady } from './readiness.ts'
+import { endRun, failedAt, handedBack, stopped } from './end-run.ts'
+import { newSchedule } from './schedule.ts'
 import { skip } from './so-far.ts'
 import { watchInbox } from './watch-inbox.ts'
 import { writeOutputFiles } from './write-output-files.ts'
@@ -32,7 +35,7 @@ export async function executeRun(
   const untraced = tracing ? undefined : hold.engine.tracing
   if (untraced) return untraced.run(hold.state, (traced) => executeRun(hold, crew, options, outer, traced))
   const life = newLife(hold, { crew, options, outer, tracing, executeRun })
-  const stop = (): void => life.stop(stopped)
+  const stop = (): void => life.stop(options.handsBack ? handedBack : stopped)
   options.signal?.addEventListener('abort', stop, { once: true })
   if (options.signal?.aborted) stop()
   const watching = watchInbox(life)
@@ -54,50 +57,52 @@ export async function executeRun(
  */
 async function executeTasks(life: Life): Promise<NewEntry> {
   const { crew, state, signal, waker } = life
-  const { through } = life.options
+  const { through } = state
   const end = through === undefined ? crew.tasks.length : crew.tasks.findIndex((task) => task.name === through) + 1
-  const wanted = crew.tasks.slice(0, end)
   const running = new Map<string, Promise<void>>()
-  /** Tasks that wait for an answer, with how many answers there were when they began to wait. */
-  const waiting = new Map<string, number>()
+  const schedule = newSchedule(state, crew, end, running)
 
   const begin = (task: TaskDefinition): void => {
-    waiting.delete(task.name)
+    schedule.begin(task)
     const over = executeTask(life, task)
       .then(
-        (outcome) => void (outcome === 'suspended' && waiting.set(task.name, answersIn(state))),
+        (outcome) => void (outcome === 'suspended' && schedule.wait(task)),
         (error: unknown) => void (life.failure ??= { error: signal.aborted ? error : failedAt(error, task.name) }),
       )
-      .finally(() => void running.delete(task.name))
+      .finally(() => {
+        running.delete(task.name)
+        waker.wake()
+      })
     running.set(task.name, over)
   }
 
   try {
     for (;;) {
       signal.throwIfAborted()
+      // what wakes it from here on, while it looks, must not be missed
+      const woken = waker.woken()
       // a person's edit waits until no task is in progress that it would invalidate; until then nothing new is started
       const inbox = await drainInbox(life, { edits: running.size === 0 })
       signal.throwIfAborted()
       if (life.failure && running.size === 0) throw life.failure.error
       const { seq } = state
-      await writeOutputFiles(life)
+      const turned = schedule.turned()
+      await writeOutputFiles(life, turned)
       await tellOfSteps(life)
-      await unlessAborted(tellOfTasks(life), signal)
-      const ready =
-        life.failure || inbox.editsWait || running.size >= crew.concurrency
-          ? undefined
-          : wanted.find((task) => !running.has(task.name) && isReady(state, crew, task, waiting))
-      if (ready) {
+      await unlessAborted(tellOfTasks(life, turned), signal)
+      for (const task of await childrenToContinue(life, schedule.waiting())) schedule.continue(task)
+      const ready = life.failure || inbox.editsWait || running.size >= crew.concurrency ? undefined : schedule.next()
+      const over = life.slice.over || (ready !== undefined && isTimeUp(life.slice, life.engine.world))
+      if (over && running.size === 0) return { type: 'run.yielded' }
+      if (ready && !over) {
         const done = await unlessAborted(withoutExecuting(life, ready), signal)
         if (done) await life.append([done])
         else begin(ready)
       } else if (running.size > 0) {
-        await Promise.race([...running.values(), waker.woken()])
+        await woken
       } else if (!life.failure && !inbox.editsWait) {
-        const answered = await answeredChildren(life, [...waiting.keys()])
-        for (const task of answered) waiting.delete(task)
         // if anything was recorded meanwhile, as while callbacks ran, look once more
-        if (answered.length === 0 && state.seq === seq) break
+        if (state.seq === seq) break
       }
     }
   } catch (error) {
@@ -107,7 +112,8 @@ async function executeTasks(life: Life): Promise<NewEntry> {
   } finally {
     await Promise.allSettled(running.values())
   }
-  if (waiting.size > 0) return suspension(state, [...waiting.keys()])
+  const waiting = schedule.waiting()
+  if (waiting.length > 0) return suspension(state, waiting)
   if (through !== undefined && end < crew.tasks.length) return { type: 'run.suspended', reason: 'through', through }
   await unlessAborted(tellOfEnd(life), signal)
   return { type: 'run.completed' }

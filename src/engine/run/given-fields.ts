@@ -6,9 +6,9 @@ import type { Json } from '../../journal/json.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import type { Outputs, TaskDefinition } from '../definition.ts'
 
-/** The outputs of all tasks of a run. */
-export function outputsIn({ tasks }: Pick<RunState, 'tasks'>): Outputs {
-  return new Map([...tasks.values()].flatMap(({ name, output }) => (output ? [[name, output] as const] : [])))
+/** The outputs of all tasks of a run, as they are when they are looked up. */
+export function outputsIn(state: Pick<RunState, 'tasks'>): Outputs {
+  return { get: (name) => state.tasks.get(name)?.output }
 }
 
 /** `tasks` in the crew's order: the last of them is `previous`. */

@@ -1,23 +1,28 @@
-// How a run comes into a process: created or resumed. Both give a hold, or the state of a run
-// that needs nothing more.
+// How a run comes into being and into a process: created, queued for a worker, or taken up. Creating and taking up give
+// a hold, or the state of a run that needs nothing more here.
 import { RepriseError } from '../../errors.ts'
-import { encodeEntry } from '../../journal/codec.ts'
-import type { DeclaredTask, EntryBodies, Limit, NewEntry } from '../../journal/entries.ts'
+import { defined } from '../../defined.ts'
+import { encodeEntry, type EncodedEntry } from '../../journal/codec.ts'
+import type { DeclaredTask, Entry, EntryBodies, Limit, NewEntry, Priority } from '../../journal/entries.ts'
 import { edited, undone } from '../../journal/state/hand-edits.ts'
 import { applyEntry, emptyState } from '../../journal/state/fold.ts'
 import { noFiles, type Files } from '../../journal/files.ts'
 import { digest } from '../../journal/hash.ts'
 import { callerOf } from '../../journal/paths.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
+import type { Patience } from '../../stores/patient/patience.ts'
 import type { CrewDefinition, Engine, Inputs } from '../definition.ts'
 import { fileBlobs } from '../read/run-files.ts'
 import { reserve, reserveInTurn } from '../lease/held-here.ts'
 import { openHold, toBatch, type Hold } from '../lease/hold.ts'
 import { runCancelled } from '../people/inbox.ts'
-import { momentOf } from '../lease/lease-keeper.ts'
-import { readRun } from '../read/read-run.ts'
+import { momentOf, type Moment } from '../lease/lease-keeper.ts'
+import { openUnit, type Unit } from '../lease/held-unit.ts'
+import { readIfThere, readRun } from '../read/read-run.ts'
 import { ofOtherCrew, runNotFound } from '../read/run-not-found.ts'
 import { rowOf } from '../read/row.ts'
+import { childOf } from '../task/children.ts'
+import type { Lease, Store } from '../../stores/store.ts'
 
 /** After so many resumes without a new step, a run is left alone: it may be what kills its processes. */
 const fruitlessLimit = 5
@@ -30,6 +35,9 @@ export interface NewRun {
   /** The bytes of files that were just read; those of others come from the run that this one is made from. */
   readonly files?: Files | undefined
   readonly by?: string | undefined
+  /** The task after which it stops. */
+  readonly through?: string | undefined
+  readonly priority?: Priority | undefined
   /** What else `run.created` says about a run that is made from another, or reuses outputs of others. */
   readonly origin?: Origin
   /** Entries that follow it in the same append. */
@@ -38,50 +46,31 @@ export interface NewRun {
 
 export type Origin = Pick<
   EntryBodies['run.created'],
-  'parent' | 'plan' | 'calls' | 'lost' | 'effects' | 'reuse' | 'caller'
+  'parent' | 'plan' | 'calls' | 'lost' | 'effects' | 'reuse' | 'caller' | 'module'
 >
 
-/** Undefined when a run with that id exists already: then nothing was written. */
+/**
+ * Undefined when a run with that id exists already: then nothing was written. `within`: what the run works for, whose
+ * lease it is created under.
+ */
 export async function createRun(
   engine: Engine,
   crew: CrewDefinition,
-  { run, inputs, given, files = noFiles, by, origin, entries = [] }: NewRun,
+  fresh: NewRun,
+  within?: Unit,
 ): Promise<Hold | undefined> {
   const { store, world } = engine
   const { owner, leaseMs } = world
-  const created: NewEntry = {
-    type: 'run.created',
-    run,
-    crew: crew.name,
-    version: crew.version,
-    inputs,
-    ...(given === undefined ? {} : { given }),
-    tasks: declared(crew, inputs),
-    owner,
-    ...origin,
-    ...(by === undefined ? {} : { by }),
-  }
-  const blobs = await fileBlobs(store, [inputs, given ?? {}], files, origin?.parent?.run ?? callerOf(run))
-  const state = emptyState(run)
-  let hash = ''
-  const encoded = [created, ...entries].map((fresh) => {
-    const item = encodeEntry(fresh, { seq: state.seq + 1, at: world.now().toISOString(), token: 1, prev: hash })
-    applyEntry(state, item.entry)
-    hash = item.hash
-    return item
-  })
-  const free = reserve(engine, run)
+  const { state, hash, encoded, batch } = await firstBatch(engine, crew, fresh, within?.lease.token ?? 1)
+  const free = within ? () => {} : reserve(engine, fresh.run)
   try {
     const since = momentOf(world)
-    const batch = toBatch(state, encoded)
-    const whole = { ...batch, blobs: [...(batch.blobs ?? []), ...blobs] }
-    const { lease } = await store.create(rowOf(state), whole, { owner, ttlMs: leaseMs })
+    const { lease } = await store.create(rowOf(state), batch, within?.lease ?? { owner, ttlMs: leaseMs })
     if (lease) {
-      engine.appended?.(
-        run,
-        encoded.map((item) => item.entry),
-      )
-      return heldUntilReleased(openHold(engine, lease, { state, hash }, since), free)
+      engine.appended?.(fresh.run, entriesOf(encoded))
+      const unit = within ?? openUnit(engine, lease, since)
+      const hold = openHold(engine, unit, { state, hash }, { ...patienceOf(crew, fresh.run), isNew: true })
+      return within ? hold : withLease(hold, free)
     }
   } catch (error) {
     free()
@@ -91,21 +80,86 @@ export async function createRun(
   return undefined
 }
 
+export interface QueuedRun extends NewRun {
+  /** A worker does not begin it before. */
+  readonly notBefore?: Date | undefined
+}
+
+/** Creates a run that waits for a worker. False when one with that id exists already: then nothing was written. */
+export async function queueRun(engine: Engine, crew: CrewDefinition, fresh: QueuedRun): Promise<boolean> {
+  const { notBefore } = fresh
+  const queued = { queued: true as const, ...defined({ notBefore: notBefore?.toISOString() }) }
+  // nobody has held it yet
+  const { state, encoded, batch } = await firstBatch(engine, crew, fresh, 0, queued)
+  const { created } = await engine.store.create(rowOf(state), batch)
+  if (created) engine.appended?.(fresh.run, entriesOf(encoded))
+  return created
+}
+
+/** `run.created`, what follows it in the same append, and what they come to. */
+async function firstBatch(
+  { store, world }: Engine,
+  crew: CrewDefinition,
+  { run, inputs, given, files = noFiles, by, through, priority, origin, entries = [] }: NewRun,
+  token: number,
+  queued?: Pick<EntryBodies['run.created'], 'queued' | 'notBefore'>,
+) {
+  const created: NewEntry = {
+    type: 'run.created',
+    run,
+    crew: crew.name,
+    version: crew.version,
+    inputs,
+    ...defined({ given }),
+    tasks: declared(crew, inputs),
+    owner: world.owner,
+    ...origin,
+    ...queued,
+    ...defined({ through, by, priority: priority === 0 ? undefined : priority }),
+  }
+  const blobs = await fileBlobs(store, [inputs, given ?? {}], files, origin?.parent?.run ?? callerOf(run))
+  const state = emptyState(run)
+  let hash = ''
+  const encoded = [created, ...entries].map((fresh) => {
+    const item = encodeEntry(fresh, { seq: state.seq + 1, at: world.now().toISOString(), token, prev: hash })
+    applyEntry(state, item.entry)
+    hash = item.hash
+    return item
+  })
+  const batch = toBatch(state, encoded)
+  return { state, hash, encoded, batch: { ...batch, blobs: [...(batch.blobs ?? []), ...blobs] } }
+}
+
+function entriesOf(encoded: readonly EncodedEntry[]): Entry[] {
+  return encoded.map((item) => item.entry)
+}
+
 /** What a resume finds: a run to go on with, or one that rests and needs nothing more. */
 export type Taken = { readonly is: 'held'; readonly hold: Hold } | { readonly is: 'rest'; readonly state: RunState }
 
+export interface TakeUp {
+  /** Sees the state before anything is written, and may refuse. */
+  check(state: RunState): void | Promise<void>
+  /** Replaces the one that the run had. */
+  readonly budget?: Limit | undefined
+  /** The task after which it stops, as a person wants it now. */
+  readonly through?: string | undefined
+  /** Nobody asked for this run: it is taken up only if it wants somebody to, and as those before it were told to. */
+  readonly unasked?: Unasked | undefined
+}
+
+export interface Unasked {
+  /** One that was claimed, and when it was handed over: what follows may have to wait for the store. */
+  readonly lease?: Lease | undefined
+  readonly since: Moment
+  wants(state: RunState): boolean
+}
+
 /**
- * Resumes a run. For a completed one, and one that was suspended because every process that resumed it died, returns
- * its state instead of a hold. `check` sees the state before anything is written and may refuse. RUN_HELD names who has
- * it; RUN_NOT_FOUND; RUN_CANCELLED.
+ * Takes a run up. For a completed one, one that was suspended because every process that resumed it died, and one that
+ * doesn't want it, returns its state instead of a hold. RUN_HELD names who has it; RUN_NOT_FOUND; RUN_CANCELLED.
  */
-export async function resumeRun(
-  engine: Engine,
-  crew: CrewDefinition,
-  run: string,
-  check: (state: RunState) => void | Promise<void>,
-  budget?: Limit,
-): Promise<Taken> {
+export async function resumeRun(engine: Engine, crew: CrewDefinition, run: string, given: TakeUp): Promise<Taken> {
   const { store, world } = engine
   const row = await store.row(run)
   if (!row) throw runNotFound(store, run)
@@ -114,28 +168,25 @@ export async function resumeRun(
     const { state } = await readRun(store, run)
     checkResumable(crew, state)
     if (state.status === 'completed') {
-      await check(state)
+      await given.check(state)
       return { is: 'rest', state }
     }
   }
   const free = await reserveInTurn(engine, run)
   let hold: Hold | undefined
   try {
-    const since = momentOf(world)
-    const lease = await store.acquire(run, world.owner, world.leaseMs)
+    const claimed = given.unasked?.lease
+    const since = claimed ? given.unasked.since : momentOf(world)
+    const lease = claimed ?? (await store.acquire(run, world.owner, world.leaseMs))
+    const unit = openUnit(engine, lease, since)
     try {
       // read after the lease was taken: from here on nobody else can append
-      hold = heldUntilReleased(openHold(engine, lease, await readRun(store, run), since), free)
+      hold = withLease(openHold(engine, unit, await readRun(store, run), patienceOf(crew, run)), free)
     } catch (error) {
-      await store.release(lease).catch(() => undefined)
+      await unit.release()
       throw error
     }
-    const { state } = hold
-    checkResumable(crew, state)
-    await check(state)
-    if (state.status !== 'completed' && (await enter(hold, crew, budget))) return { is: 'held', hold }
-    await hold.release()
-    return { is: 'rest', state }
+    return await takeUp(hold, crew, given)
   } catch (error) {
     await hold?.release().catch(() => undefined)
     free()
@@ -143,10 +194,38 @@ export async function resumeRun(
   }
 }
 
+/** Resumes the run of a task that is a crew, under the lease of the one that it works for. */
+export async function resumeWithin(
+  engine: Engine,
+  crew: CrewDefinition,
+  run: string,
+  check: (state: RunState) => void,
+  within: Unit,
+): Promise<Taken> {
+  const hold = await within.below(async () => openHold(engine, within, await readRun(engine.store, run)))
+  try {
+    return await takeUp(hold, crew, { check })
+  } catch (error) {
+    await hold.release().catch(() => undefined)
+    throw error
+  }
+}
+
+async function takeUp(hold: Hold, crew: CrewDefinition, given: TakeUp): Promise<Taken> {
+  const { state } = hold
+  checkResumable(crew, state)
+  if (given.unasked?.wants(state) ?? true) {
+    await given.check(state)
+    if (state.status !== 'completed' && (await enter(hold, crew, given))) return { is: 'held', hold }
+  }
+  await hold.release()
+  return { is: 'rest', state }
+}
+
 /** Records the resume; false when the run is put aside instead. */
-async function enter(hold: Hold, crew: CrewDefinition, budget: Limit | undefined): Promise<boolean> {
+async function enter(hold: Hold, crew: CrewDefinition, { budget, through, unasked }: TakeUp): Promise<boolean> {
   const { state, engine } = hold
-  if (state.status === 'running' && state.fruitless >= fruitlessLimit) {
+  if (await isFruitless(engine.store, state)) {
     await hold.append([{ type: 'run.suspended', reason: 'takeovers' }])
     return false
   }
@@ -165,11 +244,26 @@ async function enter(hold: Hold, crew: CrewDefinition, budget: Limit | undefined
     {
       type: 'run.resumed',
       owner: engine.world.owner,
-      ...(same ? {} : { tasks }),
+      ...defined({
+        version: crew.version === state.version ? undefined : crew.version,
+        through: unasked ? state.through : through,
+        tasks: same ? undefined : tasks,
+        budget,
+      }),
       ...touched,
-      ...(budget ? { budget } : {}),
     },
   ])
+  return true
+}
+
+/** Whether neither the run nor one that works for it has got further in its last lives. */
+async function isFruitless(store: Store, state: RunState): Promise<boolean> {
+  if (state.status !== 'running' || state.fruitless < fruitlessLimit) return false
+  for (const task of state.tasks.keys()) {
+    const child = childOf(state, task)
+    const read = child && (await readIfThere(store, child.run))
+    if (read?.status === 'running' && !(await isFruitless(store, read))) return false
+  }
   return true
 }
 
@@ -187,12 +281,19 @@ export function checkResumable(crew: CrewDefinition, state: RunState): void {
   if (state.status === 'cancelled') throw runCancelled(state.run)
 }
 
-function heldUntilReleased(hold: Hold, free: () => void): Hold {
+/** In a life, for as long as it takes. */
+function patienceOf({ logger }: CrewDefinition, run: string): Pick<Patience, 'tell'> {
+  return { tell: (message) => logger.warn(`run ${run}: ${message}`) }
+}
+
+/** The hold of a run at the top, which gives back the lease and the place in this process. */
+function withLease(hold: Hold, free: () => void): Hold {
   return {
     ...hold,
     async release() {
       try {
         await hold.release()
+        return await hold.unit.release()
       } finally {
         free()
       }

@@ -12,7 +12,7 @@ import type { ConditionContext, TaskDefinition } from '../definition.ts'
 import { fileReader } from '../read/run-files.ts'
 import { isText } from './given-fields.ts'
 import type { Life } from '../life.ts'
-import { waitsFor } from './waits-for.ts'
+import { tasksNamed, waitsFor } from './waits-for.ts'
 
 /** The entry that skips the task when its condition does not hold. TASK_FAILED when the condition throws. */
 export async function skip(life: Life, task: TaskDefinition): Promise<NewEntry | undefined> {
@@ -37,11 +37,10 @@ export async function skip(life: Life, task: TaskDefinition): Promise<NewEntry |
 
 /** What a task that is a function or a crew is given: the outputs in its context. */
 export function soFarFor(life: Life, task: TaskDefinition): Promise<ConditionContext> {
-  return outputsOf(life, task.context)
+  return outputsOf(life, tasksNamed(life.crew, task.context))
 }
 
-async function outputsOf({ state, engine, crew }: Life, names: readonly string[]): Promise<ConditionContext> {
-  const earlier = crew.tasks.filter((other) => names.includes(other.name))
+async function outputsOf({ state, engine }: Life, earlier: readonly TaskDefinition[]): Promise<ConditionContext> {
   const known = await Promise.all(
     earlier.map(async (other) => {
       const stored = state.tasks.get(other.name)?.output

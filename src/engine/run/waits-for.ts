@@ -1,22 +1,28 @@
 // The order of tasks, only from what the crew declares.
 import type { CrewDefinition, TaskDefinition } from '../definition.ts'
 
-const known = new WeakMap<CrewDefinition, Map<TaskDefinition, readonly string[]>>()
-
-/**
- * The names of the tasks that must be done before this one starts. Computed once, since it is needed for every task
- * after every step.
- */
-export function waitsFor(crew: CrewDefinition, task: TaskDefinition): readonly string[] {
-  const ofCrew = known.get(crew) ?? new Map<TaskDefinition, readonly string[]>()
-  known.set(crew, ofCrew)
-  let names = ofCrew.get(task)
-  if (!names) ofCrew.set(task, (names = findNames(crew, task)))
-  return names
+/** The tasks that must be done before this one starts, in the crew's order. All that its condition can see. */
+export function waitsFor(crew: CrewDefinition, task: TaskDefinition): readonly TaskDefinition[] {
+  if (crew.process === 'parallel') return tasksNamed(crew, task.context)
+  const given = new Set(task.context)
+  const position = positionsIn(crew).get(task.name) ?? 0
+  return crew.tasks.slice(0, position).filter(({ name, async }) => !async || given.has(name))
 }
 
-function findNames(crew: CrewDefinition, task: TaskDefinition): readonly string[] {
-  if (crew.process === 'parallel') return [...task.context]
-  const earlier = crew.tasks.slice(0, crew.tasks.indexOf(task)).filter((other) => !other.async)
-  return [...new Set([...task.context, ...earlier.map((other) => other.name)])]
+/** In the crew's order. */
+export function tasksNamed(crew: CrewDefinition, names: readonly string[]): readonly TaskDefinition[] {
+  const positions = positionsIn(crew)
+  const found = [...new Set(names)].flatMap((name) => positions.get(name) ?? [])
+  return found.toSorted((a, b) => a - b).map((position) => crew.tasks[position] as TaskDefinition)
+}
+
+const known = new WeakMap<CrewDefinition, ReadonlyMap<string, number>>()
+
+/** By name. Made once for a crew, since it is needed for every task. */
+export function positionsIn(crew: CrewDefinition): ReadonlyMap<string, number> {
+  const there = known.get(crew)
+  if (there) return there
+  const positions = new Map(crew.tasks.map(({ name }, position) => [name, position]))
+  known.set(crew, positions)
+  return positions
 }

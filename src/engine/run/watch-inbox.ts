@@ -1,25 +1,41 @@
-// Reads the inbox whenever the store hints at a message, so that a cancellation does not wait for the model. Only a
-// hint: the inbox is also read before every step.
+// Reads the inbox whenever a message may have come, so that a cancellation does not wait for the model: the store hints
+// at it, or says so when something is written or a lease renewed.
 import type { Life } from '../life.ts'
+import { unlessAborted } from '../limits/deadline.ts'
 import { drainInbox } from '../people/inbox.ts'
 
 /** Resolves when the life is over. */
 export async function watchInbox(life: Life): Promise<void> {
-  const { engine, state, signal } = life
+  await Promise.all([hearHints(life), readMail(life)])
+}
+
+async function hearHints({ engine, state, signal, hint }: Life): Promise<void> {
   try {
-    for await (const _ of engine.store.watch(state.run, signal)) {
-      while (!(await looked(life))) await engine.world.sleep(1_000, signal)
-    }
+    for await (const _ of engine.store.watch(state.run, signal, 'messages')) hint()
   } catch {
-    // the store can no longer be watched
+    // the store can no longer be watched; what it answers to writes and renewals is left
   }
 }
 
-/** False when the inbox could not be read: no other hint may come for a long time. */
+async function readMail(life: Life): Promise<void> {
+  const { engine, signal, mail } = life
+  try {
+    for (;;) {
+      await unlessAborted(mail.came(), signal)
+      // no other hint may come for a long time
+      while (!(await looked(life))) await engine.world.sleep(1_000, signal)
+    }
+  } catch {
+    // the life is over
+  }
+}
+
+/** False when the inbox could not be read. */
 function looked(life: Life): Promise<boolean> {
   return drainInbox(life, { edits: false }).then(
-    ({ recorded, editsWait }) => {
-      if (recorded || editsWait) life.waker.wake()
+    () => {
+      // what came may be for a run that works for this one
+      life.waker.wake()
       return true
     },
     () => life.signal.aborted,

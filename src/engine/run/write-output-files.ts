@@ -22,11 +22,12 @@ export function checkOutputFile(task: TaskDefinition, inputs: Inputs): void {
 }
 
 /**
- * Writes the output of each task that was executed here, has a file, and is not marked as written. OUTPUT_FILE_FAILED.
+ * Writes the output of each of these tasks that was executed here, has a file, and is not marked as written.
+ * OUTPUT_FILE_FAILED.
  */
-export async function writeOutputFiles(life: Life): Promise<void> {
+export async function writeOutputFiles(life: Life, tasks: readonly TaskDefinition[]): Promise<void> {
   if (life.state.effects === 'never') return
-  for (const task of life.crew.tasks) {
+  for (const task of tasks) {
     const known = life.state.tasks.get(task.name)
     if (!task.outputFile || known?.source !== 'executed' || !known.output || known.seq === undefined) continue
     if (known.written?.of === known.seq) continue

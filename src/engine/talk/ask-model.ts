@@ -12,23 +12,27 @@ import type { TaskDefinition } from '../definition.ts'
 import type { Work } from '../life.ts'
 import { checkBudget } from '../limits/budget.ts'
 import { waitForTurn } from '../limits/rate.ts'
+import { checkTime } from '../limits/slice.ts'
 import { drainInbox } from '../people/inbox.ts'
 import { filesOf } from '../read/run-files.ts'
 import { tellOfSteps } from '../run/call-back.ts'
 import { conversation } from './conversation.ts'
 import { lastTurn } from './engine-prompts.ts'
 
-/** LimitReached before anything is sent; MODEL_FAILED, which is recorded. */
+/** TimeUp and LimitReached before anything is sent; MODEL_FAILED, which is recorded. */
 export async function askModel(work: Work): Promise<void> {
   const { life, task, attempt, signal } = work
+  checkTime(life)
   await tellOfSteps(life, signal)
   await drainInbox(life, { edits: false })
   await checkBudget(life)
-  await waitForTurn(task, [life.crew, ...(life.outer?.crews ?? [])], life.engine.world, signal)
-  await life.ready()
+  await waitForTurn(task, life, signal)
+  await life.held()
   const path = turnPath(attempt.path, attempt.turns.length + 1)
   const last = attempt.turns.length + 1 === task.agent.maxIterations
   using listener = life.engine.listeners?.speaker(path, life.state.seq)
+  // who listens hears a model after the entries before it
+  if (listener?.listening()) await life.ready()
   try {
     const request = await requestOf(work, last, listener)
     const reply = await (life.tracing?.model(path, attempt, request, () => callModel(request)) ?? callModel(request))

@@ -121,7 +121,7 @@ async function begin({ life, task, attempt }: Work, through: TurnState, number: 
     settings: attempt.request.settings,
   }
   const pinned = { request: request as unknown as Json, fingerprint: {}, agent: attempt.agent }
-  await life.append([{ type: 'task.started', path, ...pinned }])
+  life.note([{ type: 'task.started', path, ...pinned }])
   return life.state.attempts.get(path) as AttemptState
 }
 

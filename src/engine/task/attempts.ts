@@ -1,7 +1,7 @@
 // Which attempt at a task to continue: the open one, if what it was made from is the same or the caller wants it
 // continued as it was started; otherwise a new one. The same for every kind of task.
 import { RepriseError } from '../../errors.ts'
-import type { EntryBodies, Fingerprint } from '../../journal/entries.ts'
+import type { EntryBodies, Fingerprint, NewEntry } from '../../journal/entries.ts'
 import { explainChange } from '../../journal/fingerprint.ts'
 import { attemptNumber, attemptPath } from '../../journal/paths.ts'
 import type { AttemptState, RunState } from '../../journal/state/state.ts'
@@ -55,7 +55,9 @@ export async function plainAttempt(
   kind: Pick<EntryBodies['task.started'], 'code' | 'child'>,
 ): Promise<AttemptState> {
   if (kept) return kept
-  await life.append([{ type: 'task.started', path: next, fingerprint, ...kind, ...because }])
+  const started: NewEntry = { type: 'task.started', path: next, fingerprint, ...kind, ...because }
+  if (kind.child) await life.append([started])
+  else life.note([started])
   return life.state.attempts.get(next) as AttemptState
 }
 

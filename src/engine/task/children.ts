@@ -1,10 +1,11 @@
 // The runs of tasks that are crews, as seen from the run that made them: their open questions are its own, under the
 // name of the task (`research/q1`), so that nobody needs to know about them to answer.
 import { askingTask, openQuestions, type AskedQuestion, type OpenQuestion } from '../../journal/state/open-questions.ts'
-import { isEnded, type AttemptState, type RunState, type TaskState } from '../../journal/state/state.ts'
+import { isEnded, type RunState } from '../../journal/state/state.ts'
 import type { Store } from '../../stores/store.ts'
 import { childRun } from '../../journal/paths.ts'
-import { readIfThere, readRun } from '../read/read-run.ts'
+import { isAwake } from '../read/due.ts'
+import { readIfThere } from '../read/read-run.ts'
 import { summaryOf } from '../read/row-summary.ts'
 
 export interface Child {
@@ -38,18 +39,6 @@ export function readOnce(store: Store, known: ReadonlyMap<string, RunState> = ne
   }
 }
 
-type ChildAttempt = AttemptState & { readonly child: string }
-
-/**
- * The attempts at a task that is a crew since it was last done: what their runs have taken is recorded only there until
- * it is done again.
- */
-export function attemptsSinceDone(state: RunState, task: TaskState): ChildAttempt[] {
-  const attempts = task.attempts.flatMap((path) => state.attempts.get(path) ?? [])
-  const done = attempts.findLastIndex((attempt) => attempt.status === 'completed')
-  return attempts.slice(done + 1).filter((attempt): attempt is ChildAttempt => attempt.child !== undefined)
-}
-
 /** All open questions, of the run and of the runs of its tasks. */
 export async function questionsOf(state: RunState, read: ReadChild): Promise<OpenQuestion[]> {
   if (isEnded(state.status)) return []
@@ -77,16 +66,15 @@ export function askedByChild(state: RunState, id: string): { readonly run: strin
   return child && { run: child.run, id: id.slice(slash + 1) }
 }
 
-/** Whether a child that waited for people has all their answers. */
-export async function hasAnswers(store: Store, run: string): Promise<boolean> {
+/** Whether a child that waited has something to do: what people left for it was recorded since, or it was cancelled. */
+export async function canContinue(store: Store, run: string): Promise<boolean> {
   const row = await store.row(run)
-  // the journal is read only when there is something new to see in it
-  if (!row || summaryOf(row).questions > 0) return false
-  const { state } = await readRun(store, run)
-  const waits = state.suspended
-  if (waits?.reason === 'questions' || waits?.reason === 'limit') return openQuestions(state).length === 0
-  if (waits?.reason !== 'child') return false
-  const children = (waits.children ?? []).map((attempt) => childRun(run, attempt))
-  const answered = await Promise.all(children.map((child) => hasAnswers(store, child)))
-  return answered.every(Boolean)
+  if (!row) return false
+  const summary = summaryOf(row)
+  if (row.status === 'cancelled' || isAwake(summary)) return true
+  const { suspended } = summary
+  const attempts = suspended?.reason === 'child' ? (suspended.children ?? []) : []
+  const children = attempts.map((attempt) => childRun(run, attempt))
+  const found = await Promise.all(children.map((child) => canContinue(store, child)))
+  return found.some(Boolean)
 }

@@ -8,6 +8,7 @@ import type { Json } from '../../journal/json.ts'
 import { attemptNumber, attemptPath } from '../../journal/paths.ts'
 import type { AttemptState, RunState } from '../../journal/state/state.ts'
 import { modelName } from '../../models/resolve/resolve-model.ts'
+import { awayMs } from '../../stores/patient/patient-store.ts'
 import type { CoworkerDefinition, Inputs, TaskDefinition } from '../definition.ts'
 import { judge } from '../judge/judge.ts'
 import type { Judged } from '../judge/judged.ts'
@@ -27,7 +28,7 @@ export function delegateWith(converse: Converse): Delegate {
     const handed = readHanded(work.task, tool, input)
     const { life, task } = work
     const { role, maxSeconds } = handed.coworker.agent
-    using time = deadline(maxSeconds, work.signal)
+    using time = deadline(maxSeconds, work.signal, () => awayMs(life.engine.store))
     try {
       return await workWithin({ ...work, signal: time.signal }, call, handed, converse)
     } catch (error) {
@@ -62,7 +63,7 @@ async function workWithin(outer: Work, call: string, handed: Handed, converse: C
         : await unlessAborted(judge(work, said.text, said.finish), work.signal)
     const { path } = attempt
     if (judged.is === 'accepted') {
-      await life.append([...judged.entries, { type: 'task.completed', path, structured: false, raw: judged.raw }])
+      life.note([...judged.entries, { type: 'task.completed', path, structured: false, raw: judged.raw }])
     } else if (judged.is === 'refused') {
       const { by: guardrail, reason } = judged
       const refusal: NewEntry = { type: 'guardrail.judged', path, guardrail, verdict: 'refused', reason }
@@ -94,7 +95,7 @@ async function attemptWithin(
   const path = last ? attemptPath(slug(agent), attemptNumber(newest) + 1, call) : newest
   const request = (last?.pinned ?? make()) as unknown as Json
   const carries = last && { path: last.path, message: sentBack(last) }
-  await life.append([{ type: 'task.started', path, request, fingerprint: {}, agent, ...defined({ carries }) }])
+  life.note([{ type: 'task.started', path, request, fingerprint: {}, agent, ...defined({ carries }) }])
   return attempts.get(path) as AttemptState
 }
 

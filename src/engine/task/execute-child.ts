@@ -9,8 +9,7 @@ import { parseValue } from '../../schema/parse-value.ts'
 import type { ChildDefinition, TaskDefinition } from '../definition.ts'
 import type { Life, Outer, Work } from '../life.ts'
 import { askToRaise, checkBudget, failedLimit, LimitReached } from '../limits/budget.ts'
-import { recordLate } from '../people/tell.ts'
-import { createRun, resumeRun } from '../run/lifecycle.ts'
+import { createRun, resumeWithin } from '../run/lifecycle.ts'
 import { soFarFor } from '../run/so-far.ts'
 import { currentAttempt, plainAttempt } from './attempts.ts'
 import { callsBefore, callsUnder, runsSinceDone } from './child-calls.ts'
@@ -26,6 +25,8 @@ export async function executeChild(
   const attempt = await takeAttempt(life, task)
   const run = attempt.child as string
   const state = await withinBudget({ life, task }, attempt.path, (outer) => advance(life, task, child, attempt, outer))
+  // a message came after it had said that it waits
+  if (state?.woken) life.mailBelow.arrive()
   if (state?.status !== 'completed') return 'suspended'
   const last = state.tasks.get(child.crew.tasks.at(-1)?.name ?? '')?.output
   if (!last) {
@@ -61,6 +62,7 @@ async function withinBudget(
     const state = await work({
       crews: [life.crew, ...(life.outer?.crews ?? [])],
       within: life.within,
+      slice: life.slice,
       async checkBudget() {
         await checkBudget(life).catch((error: unknown) => {
           if (error instanceof LimitReached && error.run === life.state.run) reached = error
@@ -90,32 +92,37 @@ async function advance(
   const cancelled = (error: unknown): never => {
     throw signal.aborted ? error : ifCancelled(state.run, attempt, error)
   }
-  const refused = async (error: unknown): Promise<never> => {
-    await recordLate(engine, run)
-    return cancelled(error)
-  }
+  // its inputs may be made by the user's code
+  await life.ready()
   const known = await engine.store.row(run)
   const calls = known ? [] : await callsBefore(engine, state, task.name)
   const made = known
     ? undefined
-    : await createRun(engine, child.crew, {
-        run,
-        ...(await child.inputs(await soFarFor(life, task), state.inputs)),
-        origin: {
-          caller: { path: attempt.path, after: attempt.after },
-          ...(calls.length > 0 ? { calls } : {}),
-          ...(state.effects ? { effects: state.effects } : {}),
+    : await createRun(
+        engine,
+        child.crew,
+        {
+          run,
+          ...(await child.inputs(await soFarFor(life, task), state.inputs)),
+          origin: {
+            caller: { path: attempt.path, after: attempt.after },
+            ...(calls.length > 0 ? { calls } : {}),
+            ...(state.effects ? { effects: state.effects } : {}),
+          },
         },
-      })
+        life.unit,
+      )
+  const check = (found: RunState): void => checkOwn(state.run, attempt, found)
   const taken = made
     ? ({ is: 'held', hold: made } as const)
-    : await resumeRun(engine, child.crew, run, (found) => checkOwn(state.run, attempt, found)).catch(refused)
+    : await resumeWithin(engine, child.crew, run, check, life.unit).catch(cancelled)
   if (taken.is === 'rest') return taken.state
   const asked = { task: task.name, path: attempt.path, run }
-  const { onQuestion: ask } = life.options
+  const { onQuestion: ask, handsBack, changed } = life.options
   life.within.set(run, taken.hold.state)
   const onQuestion = ask && ((question: AskedQuestion) => ask(fromChild(state, asked, question)))
-  const last = await life.executeRun(taken.hold, child.crew, { onQuestion, signal, next: null }, outer).catch(cancelled)
+  const options = { onQuestion, signal, handsBack, changed, next: null }
+  const last = await life.executeRun(taken.hold, child.crew, options, outer).catch(cancelled)
   life.within.set(run, last)
   return last
 }

@@ -6,11 +6,13 @@ import type { Json } from '../../journal/json.ts'
 import type { AttemptState, TurnState } from '../../journal/state/state.ts'
 import type { AnswerSchema } from '../../schema/answer-schema.ts'
 import { parseValue } from '../../schema/parse-value.ts'
+import { awayMs } from '../../stores/patient/patient-store.ts'
 import type { Tool, ToolContext } from '../../tools/tool.ts'
 import { AnsweredFail, settleCalls } from '../calls/settle-calls.ts'
 import type { CodeDefinition, TaskDefinition } from '../definition.ts'
 import type { Life, Work } from '../life.ts'
 import { deadline } from '../limits/deadline.ts'
+import { TimeUp } from '../limits/slice.ts'
 import { soFarFor } from '../run/so-far.ts'
 import { currentAttempt, plainAttempt } from './attempts.ts'
 import { failByPerson, failTask, unfitting } from './fail-task.ts'
@@ -32,11 +34,12 @@ export async function executeCode(
       throw error
     }
   })
-  using time = deadline(code.maxSeconds, life.signal)
+  using time = deadline(code.maxSeconds, life.signal, () => awayMs(life.engine.store))
   const work: Work = { life, task: { ...task, tools: [tool] }, attempt, signal: time.signal }
   try {
     if (!(await settleCalls(work, turn))) return 'suspended'
   } catch (error) {
+    if (error instanceof TimeUp) return 'suspended'
     if (error instanceof AnsweredFail) throw await failByPerson(work, error.message)
     if (!time.over || life.signal.aborted) throw error
     const message = `it took longer than its maxSeconds, ${code.maxSeconds} s`
@@ -56,7 +59,7 @@ export async function executeCode(
   if (parsed?.ok === false) throw await failTask(work, unfitting(parsed.reason))
   const structured = task.schema !== undefined || typeof result !== 'string'
   const raw = structured ? JSON.stringify(result) : result
-  await life.append([{ type: 'task.completed', path: attempt.path, structured, raw }])
+  life.note([{ type: 'task.completed', path: attempt.path, structured, raw }])
   return 'completed'
 }
 

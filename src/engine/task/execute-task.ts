@@ -7,12 +7,14 @@ import { defined } from '../../defined.ts'
 import type { NewEntry } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import { replyText, type AttemptState } from '../../journal/state/state.ts'
+import { awayMs } from '../../stores/patient/patient-store.ts'
 import { AnsweredFail, settleCalls } from '../calls/settle-calls.ts'
 import type { TaskDefinition } from '../definition.ts'
 import { judge } from '../judge/judge.ts'
 import type { Judged } from '../judge/judged.ts'
 import type { Life, Work } from '../life.ts'
 import { askToRaise, failedLimit, LimitReached } from '../limits/budget.ts'
+import { TimeUp } from '../limits/slice.ts'
 import { deadline, unlessAborted } from '../limits/deadline.ts'
 import { pinRequest } from '../talk/pin.ts'
 import { takeTurn } from '../talk/take-turn.ts'
@@ -29,7 +31,7 @@ export async function executeTask(life: Life, declared: TaskDefinition): Promise
   if (declared.child) return executeChild(life, declared, declared.child)
   const task = withDelegation(declared, life.state.inputs)
   for (;;) {
-    const attempt = await takeAttempt(life, task)
+    const attempt = takeAttempt(life, task)
     const trying = (): Promise<Ended | undefined> => tryAttempt(life, task, attempt)
     let ended: Ended | undefined
     try {
@@ -59,7 +61,7 @@ interface Ended {
 }
 
 /** The attempt to continue: the open one, one that continues an answer that was sent back, or a fresh one. */
-async function takeAttempt(life: Life, task: TaskDefinition): Promise<AttemptState> {
+function takeAttempt(life: Life, task: TaskDefinition): AttemptState {
   const { state } = life
   const { kept, because, fingerprint, next } = currentAttempt(life, task)
   if (kept?.status === 'open') return kept
@@ -69,20 +71,24 @@ async function takeAttempt(life: Life, task: TaskDefinition): Promise<AttemptSta
     agent: task.agent.title(state.inputs),
   }
   const carries = kept && { path: kept.path, message: sentBack(kept) }
-  await life.append([{ type: 'task.started', path: next, ...pinned, ...defined({ carries }), ...because }])
+  life.note([{ type: 'task.started', path: next, ...pinned, ...defined({ carries }), ...because }])
   return state.attempts.get(next) as AttemptState
 }
 
-/** The result of the attempt; undefined when a question is open, or another task has failed. TIME_EXHAUSTED. */
+/**
+ * The result of the attempt; undefined when a question is open, another task has failed, or the slice is over.
+ * TIME_EXHAUSTED.
+ */
 async function tryAttempt(life: Life, task: TaskDefinition, attempt: AttemptState): Promise<Ended | undefined> {
   const { role, maxSeconds } = task.agent
-  using time = deadline(maxSeconds, life.signal)
+  using time = deadline(maxSeconds, life.signal, () => awayMs(life.engine.store))
   const work: Work = { life, task, attempt, signal: time.signal, delegate: delegateWith(converse) }
   try {
     const said = await converse(work)
     if (said === 'endless') throw await exhausted(work)
     return said && { text: said.text, judged: await unlessAborted(judge(work, said.text, said.finish), work.signal) }
   } catch (error) {
+    if (error instanceof TimeUp) return undefined
     const failedAlready = RepriseError.isInstance(error) && error.task === task.name
     if (!time.over || life.signal.aborted || failedAlready) throw error
     const message = `it took longer than maxSeconds of agent ${role}, ${maxSeconds} s`
@@ -125,7 +131,7 @@ async function settle(
   if (judged.is === 'accepted') {
     const raw = judged.raw === text ? undefined : judged.raw
     const structured = task.schema !== undefined
-    await life.append([...judged.entries, { type: 'task.completed', path, structured, ...defined({ raw }) }])
+    life.note([...judged.entries, { type: 'task.completed', path, structured, ...defined({ raw }) }])
     return true
   }
   if (judged.is === 'failed') throw await failByPerson({ life, task }, judged.reason)

@@ -26,7 +26,20 @@ export async function failTask(
 }
 
 export function failByPerson(work: Pick<Work, 'life' | 'task'>, reason: string): Promise<RepriseError> {
-  return failTask(work, { code: 'TASK_FAILED', message: `a person's answer failed it: ${reason}` })
+  const cause = new DecidedByPerson(reason)
+  return failTask(work, { code: 'TASK_FAILED', message: `a person's answer failed it: ${reason}`, cause })
+}
+
+/** The cause of a failure that a person wants: nobody tries again unasked. */
+class DecidedByPerson {
+  readonly reason: string
+  constructor(reason: string) {
+    this.reason = reason
+  }
+}
+
+export function isDecided(error: unknown): boolean {
+  return error instanceof DecidedByPerson || (RepriseError.isInstance(error) && isDecided(error.cause))
 }
 
 /** Of a function or a crew, which nobody can ask for another output. */

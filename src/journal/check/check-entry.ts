@@ -19,6 +19,7 @@ import {
   object,
   one,
   optional,
+  priority,
   record,
   text,
   time,
@@ -26,7 +27,7 @@ import {
   type Shape,
 } from './entry-shapes.ts'
 
-const owner = object({ host: text, boot: text, pid: amount, start: text, instance: text })
+const owner = object({ host: text, boot: text, pid: amount, start: text, instance: text, label: optional(text) })
 const detail = optional(amount)
 const usage = object({
   calls: amount,
@@ -156,12 +157,28 @@ const bodies: { [T in EntryType]: { [K in keyof EntryBodies[T]]-?: Shape } & { p
     calls: optional(onceCalls),
     lost: optional(list(object({ task: text, run: text, entries: list(amount) }))),
     effects: optional(one('ask', 'again', 'never')),
+    queued: optional(yes),
+    notBefore: optional(time),
+    priority: optional(priority),
+    through: optional(text),
+    module: optional(object({ file: text, export: optional(text) })),
     by,
   },
-  'run.resumed': { owner, tasks: optional(declaredTasks), edited: optional(edited), budget: optional(limit), by },
+  'run.resumed': {
+    owner,
+    version: optional(text),
+    through: optional(text),
+    tasks: optional(declaredTasks),
+    edited: optional(edited),
+    budget: optional(limit),
+    by,
+  },
   'run.suspended': { reason: text, through: optional(text), children: optional(texts) },
+  'run.yielded': {},
+  'run.imported': {},
+  'run.woken': { child: text },
   'run.completed': {},
-  'run.failed': { error: failure, task: optional(text) },
+  'run.failed': { error: failure, task: optional(text), retryAt: optional(time) },
   'run.cancelled': { by, reason: optional(text) },
   'task.offered': { path: text, from: place, output, conversation: optional(conversation) },
   'task.inherited': {

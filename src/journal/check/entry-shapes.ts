@@ -19,6 +19,7 @@ export const amount: Shape = not((value) => typeof value === 'number' && value >
 export const flag: Shape = not((value) => typeof value === 'boolean', 'true or false')
 export const yes: Shape = not((value) => value === true, 'true')
 export const json: Shape = not((value) => value !== undefined, 'a value')
+export const priority: Shape = not((value) => value === -1 || value === 0 || value === 1, '-1, 0 or 1')
 export const anything: Shape = () => undefined
 /** As entries have it. Not by Date.parse, which takes a third of the whole check's time. */
 const isoTime = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?Z$/

@@ -2,14 +2,15 @@
 // same way. Paths decide where an entry belongs, never its position: a journal from which a person removed a line still
 // folds, and a task without its `task.completed` is a task that is not done.
 import { journalVersion, type Entry, type EntryOf, type FailedTry, type Limit, type StoredOutput } from '../entries.ts'
-import { closeFold, loseEntries, missEntries, without } from './hand-edits.ts'
+import { runHandlers, wake } from './fold-run.ts'
+import { closeFold, missEntries, without } from './hand-edits.ts'
 import { forget, giveUp, restart, withdraw } from './give-up.ts'
 import { readJson } from '../json.ts'
 import { limitedIn } from './limited.ts'
 import { attemptNumber, callPath, isNested, parentPath } from '../paths.ts'
 import { attemptAt, callAt, orphan, taskAt } from './at-path.ts'
-import { declareTasks } from './declare-tasks.ts'
 import { startedAttempt } from './started-attempt.ts'
+import { newTally, tallied, tallyAll } from './tally.ts'
 import { addTo, noUsage, replyText, spentOn, type AttemptState, type RunState } from './state.ts'
 
 export function fold(entries: Iterable<Entry>): RunState {
@@ -26,22 +27,27 @@ export function emptyState(run = ''): RunState {
     version: '',
     status: 'queued',
     inputs: {},
+    priority: 0,
     createdAt: '',
     updatedAt: '',
     owner: { host: '', boot: '', pid: 0, start: '', instance: '' },
     lives: 0,
     fruitless: 0,
+    failures: 0,
     spent: { ...noUsage },
     activeMs: 0,
     updatedMs: 0,
     token: 0,
     tasks: new Map(),
     attempts: new Map(),
+    tally: newTally(),
     outputs: new Map(),
     questions: new Map(),
+    unanswered: new Set(),
     inheritedCalls: [],
     cached: new Map(),
     seq: 0,
+    lastStep: 0,
     missing: [],
     changed: [],
   }
@@ -61,9 +67,16 @@ export function applyEntry(state: RunState, entry: Entry): void {
     return
   }
   const type: string = entry.type
-  const apply = Object.hasOwn(handlers, type) ? handlers[entry.type] : undefined
-  if (apply) (apply as (state: RunState, entry: Entry) => void)(state, entry)
-  else state.unknown ??= `type ${JSON.stringify(type)} of entry ${entry.seq}`
+  const handler = Object.hasOwn(handlers, type) ? handlers[entry.type] : undefined
+  if (!handler) {
+    state.unknown ??= `type ${JSON.stringify(type)} of entry ${entry.seq}`
+    return
+  }
+  const apply = handler as (state: RunState, entry: Entry) => void
+  if (entry.type === 'run.created' || entry.type === 'run.resumed') {
+    apply(state, entry)
+    tallyAll(state)
+  } else tallied(state, entry, apply)
 }
 
 /**
@@ -75,62 +88,7 @@ function isWorkedOn({ status, token }: RunState, entry: Entry): boolean {
 }
 
 const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => void } = {
-  'run.created': (state, entry) => {
-    Object.assign(state, {
-      // the name under which it is stored decides, so that the copy of a journal is a run of its own
-      run: state.run === '' ? entry.run : state.run,
-      crew: entry.crew,
-      version: entry.version,
-      inputs: entry.inputs,
-      owner: entry.owner,
-    })
-    Object.assign(state, { createdAt: entry.at, status: 'running', lives: 1, inheritedCalls: entry.calls ?? [] })
-    if (entry.parent) state.parent = entry.parent
-    if (entry.caller) state.caller = entry.caller
-    if (entry.effects) state.effects = entry.effects
-    if (entry.plan) state.plan = entry.plan
-    if (entry.reuse) state.reuse = entry.reuse
-    if (entry.given !== undefined) state.given = entry.given
-    declareTasks(state, entry.tasks)
-    for (const lost of entry.lost ?? []) {
-      const task = state.tasks.get(lost.task)
-      if (task) task.lostBefore = lost
-    }
-  },
-  'run.resumed': (state, entry) => {
-    // only a run that was cut off counts: one that was suspended or failed has said why
-    state.fruitless = state.status === 'running' ? state.fruitless + 1 : 0
-    state.status = 'running'
-    state.owner = entry.owner
-    state.lives += 1
-    delete state.suspended
-    delete state.error
-    if (entry.budget) {
-      state.budget = entry.budget
-      for (const asked of state.questions.values()) {
-        if (asked.question.kind === 'limit' && !asked.answer) asked.withdrawn = true
-      }
-    }
-    if (entry.edited) recordEdit(state, entry.edited)
-    if (entry.tasks) declareTasks(state, entry.tasks)
-    for (const task of state.tasks.values()) if (task.status === 'failed') task.status = 'pending'
-  },
-  'run.suspended': (state, entry) => {
-    state.status = 'suspended'
-    if (entry.reason === 'takeovers') state.fruitless = 0
-    const { reason, through, children } = entry
-    state.suspended = { reason, ...(through === undefined ? {} : { through }), ...(children ? { children } : {}) }
-  },
-  'run.completed': (state) => {
-    state.status = 'completed'
-  },
-  'run.failed': (state, entry) => {
-    state.status = 'failed'
-    state.error = { ...entry.error, ...(entry.task === undefined ? {} : { task: entry.task }) }
-  },
-  'run.cancelled': (state) => {
-    state.status = 'cancelled'
-  },
+  ...runHandlers,
   'task.offered': (state, entry) => {
     const { from, output, conversation } = entry
     if (!isOutput(output)) return
@@ -203,6 +161,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     withdraw(state, task)
     state.outputs.set(entry.seq, raw)
     Object.assign(task, { status: 'completed', source: 'executed', output, seq: entry.seq })
+    state.failures = 0
   },
   'task.failed': (state, entry) => {
     const task = taskAt(state, entry.path)
@@ -238,8 +197,12 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     forget(task)
     state.outputs.set(entry.seq, entry.raw)
     Object.assign(task, { status: 'completed', source: 'edited', output, seq: entry.seq })
+    wake(state)
   },
-  'task.invalidated': (state, entry) => restart(state, taskAt(state, entry.path)),
+  'task.invalidated': (state, entry) => {
+    restart(state, taskAt(state, entry.path))
+    wake(state)
+  },
   'callback.returned': (state, entry) => {
     if (entry.path === undefined) state.told = entry.of
     else taskAt(state, entry.path).told = entry.of
@@ -250,6 +213,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
   'model.replied': (state, entry) => {
     const path = entry.path as string
     state.fruitless = 0
+    state.lastStep = entry.seq
     addTo(state.spent, entry.usage)
     const calls = entry.parts.filter((part) => part.type === 'call')
     const attempt = attemptAt(state, entry)
@@ -279,6 +243,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
   },
   'tool.returned': (state, entry) => {
     state.fruitless = 0
+    state.lastStep = entry.seq
     const call = callAt(state, entry.path)
     if (!call) return
     call.outcome = entry.outcome
@@ -327,13 +292,19 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     for (const earlier of state.questions.values()) {
       if (earlier.answer && earlier.question.path === entry.question.path) earlier.used = true
     }
-    state.questions.set(entry.question.id, { question: entry.question, askedAt: entry.at })
+    const replaced = state.questions.get(entry.question.id)
+    if (replaced) state.unanswered.delete(replaced)
+    const asked = { question: entry.question, askedAt: entry.at }
+    state.questions.set(entry.question.id, asked)
+    state.unanswered.add(asked)
     callAt(state, entry.question.path)?.questions.push(entry.question.id)
   },
   'question.answered': (state, entry) => {
     const asked = state.questions.get(entry.question)
     if (!asked) return
     asked.answer = entry.answer
+    state.unanswered.delete(asked)
+    wake(state)
     // what it does not raise stays as it was when it was reached
     if (entry.answer.decision === 'raise' && asked.question.kind === 'limit')
       state.budget = { ...(asked.question.limit as Limit), ...(entry.answer.to as Limit) }
@@ -353,13 +324,4 @@ function loseTries(state: RunState, attempt: AttemptState, tries: readonly Faile
 /** A text that was edited so that it isn't JSON any more is not an output. */
 function isOutput({ raw, structured }: Pick<StoredOutput, 'raw' | 'structured'>): boolean {
   return !structured || readJson(raw) !== undefined
-}
-
-/** Only what it names: a later edit may have touched lines before this entry, and is still to be recorded. */
-function recordEdit(state: RunState, edit: NonNullable<EntryOf<'run.resumed'>['edited']>): void {
-  state.handEdited = true
-  state.missing = without(state.missing, edit.missing)
-  state.changed = without(state.changed, edit.changed)
-  loseEntries(state, edit.missing)
-  for (const name of edit.tasks) restart(state, taskAt(state, name))
 }

@@ -1,6 +1,6 @@
 // What ends without having been done: attempts that nobody continues, and questions that no longer need an answer.
 import { taskOf } from '../paths.ts'
-import type { RunState, TaskState } from './state.ts'
+import type { AskedQuestion, RunState, TaskState } from './state.ts'
 
 /** What the task was about to do is no longer done, and its questions need no answer. */
 export function giveUp(state: RunState, task: TaskState): void {
@@ -13,10 +13,15 @@ export function giveUp(state: RunState, task: TaskState): void {
 
 /** The open questions of a task, and of work within it, no longer need answers. */
 export function withdraw(state: RunState, task: TaskState, within = ''): void {
-  for (const asked of state.questions.values()) {
+  for (const asked of state.unanswered) {
     const { path } = asked.question
-    if (!asked.answer && taskOf(path) === task.name && path.startsWith(within)) asked.withdrawn = true
+    if (taskOf(path) === task.name && path.startsWith(within)) withdrawQuestion(state, asked)
   }
+}
+
+export function withdrawQuestion(state: RunState, asked: AskedQuestion): void {
+  asked.withdrawn = true
+  state.unanswered.delete(asked)
 }
 
 /** The task is executed again, as if it had never been. */

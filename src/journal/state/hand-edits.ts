@@ -2,6 +2,7 @@
 // unfinished because of it, and which calls it may hide.
 import type { LostEntries } from '../entries.ts'
 import type { AttemptState, RunState, TaskState } from './state.ts'
+import { isDone } from './tally.ts'
 
 /** No person removes that many lines by hand: a number was mistyped. */
 export const gapLimit = 100_000
@@ -92,8 +93,4 @@ function begin(state: RunState, attempt: AttemptState | undefined): number {
 
 export function unfinished(state: RunState): TaskState[] {
   return [...state.tasks.values()].filter((task) => !task.removed && !isDone(task))
-}
-
-function isDone({ status }: TaskState): boolean {
-  return status === 'completed' || status === 'skipped'
 }

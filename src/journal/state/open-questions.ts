@@ -27,9 +27,11 @@ export type AskedQuestion = Question & { readonly asking: readonly AskingTask[] 
 export type OpenQuestion = AskedQuestion & { readonly askedAt: string }
 
 export function openQuestions(state: RunState): OpenQuestion[] {
-  return [...state.questions.values()]
-    .filter(({ answer, withdrawn }) => !answer && !withdrawn)
-    .map(({ question, askedAt }) => ({ ...question, askedAt, asking: [askingTask(state, question.path)] }))
+  return [...state.unanswered].map(({ question, askedAt }) => ({
+    ...question,
+    askedAt,
+    asking: [askingTask(state, question.path)],
+  }))
 }
 
 /** `path`: anything within the task. */

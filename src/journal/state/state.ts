@@ -2,6 +2,7 @@
 import type {
   Answer,
   Conversation,
+  CrewModule,
   DeclaredTask,
   EntryBodies,
   EntryOf,
@@ -15,6 +16,7 @@ import type {
   Parent,
   PinnedRequest,
   PlannedTask,
+  Priority,
   Question,
   RunStatus,
   StoredOutput,
@@ -24,6 +26,7 @@ import type {
 } from '../entries.ts'
 import type { Json } from '../json.ts'
 import { isNested } from '../paths.ts'
+import type { Tally } from './tally.ts'
 
 export type { ToolOutcome }
 
@@ -40,6 +43,13 @@ export interface RunState {
   caller?: EntryBodies['run.created']['caller']
   plan?: readonly PlannedTask[]
   reuse?: { readonly maxAgeSeconds?: number }
+  priority: Priority
+  /** Of a run that waits for a worker: not before this time. */
+  notBefore?: string
+  /** The task after which it stops, as whoever executed it last wanted. */
+  through?: string
+  /** Where the command line found the crew that made it. */
+  module?: CrewModule
   createdAt: string
   updatedAt: string
   /** The process that wrote the newest entries. */
@@ -51,6 +61,14 @@ export interface RunState {
   /** Why a suspended run is suspended. */
   suspended?: EntryBodies['run.suspended'] | { readonly reason: 'edited' }
   error?: Failure & { readonly task?: string }
+  /** Of a failed run: when a worker tries again. */
+  retryAt?: string
+  /** How often it has failed since a task of it was completed. */
+  failures: number
+  /** Something that it waited for was recorded since it was suspended: a worker can continue it. */
+  woken?: boolean
+  /** It was copied from another store, and nobody has taken it up here. */
+  imported?: boolean
   /** What the run has spent so far, and how long it was worked on. */
   readonly spent: MutableUsage
   activeMs: number
@@ -64,9 +82,12 @@ export interface RunState {
   tasks: Map<string, TaskState>
   /** By path: `note#1`. */
   attempts: Map<string, AttemptState>
+  readonly tally: Tally
   /** The texts of all outputs there ever were, by the entry that holds them: pinned requests refer to them. */
   outputs: Map<number, string>
   questions: Map<string, AskedQuestion>
+  /** Those of them that still need an answer, in the order of asking. */
+  readonly unanswered: Set<AskedQuestion>
   /** The calls that may have changed something, of the runs that this one was made from. */
   inheritedCalls: readonly OnceCall[]
   /** What tools with `cache` returned in this run, by the key of the call. */
@@ -77,6 +98,8 @@ export interface RunState {
   effects?: 'ask' | 'again' | 'never'
   /** The last entry. */
   seq: number
+  /** The last one that records a step: a model call, or a tool call. */
+  lastStep: number
   /**
    * Entries that are missing, and lines that were changed: a person's edit, or damage, not yet recorded by a resume.
    */

@@ -1,11 +1,13 @@
 // What differs between two runs, as data: folded states in, nothing else read. Free of Node, so that the page shows the
 // same.
-import type { Failure, RunStatus, Usage } from '../../journal/entries.ts'
+import type { Failure, Usage } from '../../journal/entries.ts'
 import { diffText } from './lines/diff-text.ts'
 import { jsonChanges, type JsonChange } from './json-changes.ts'
 import { diffTasks, type TaskDiff } from './task-diff.ts'
 import { withFileWords } from '../../journal/files.ts'
+import { openQuestions } from '../../journal/state/open-questions.ts'
 import type { RunState, TaskState } from '../../journal/state/state.ts'
+import { runViewStatus, type RunViewStatus } from '../status.ts'
 
 /** Plain data: JSON carries all of it. `String(diff)` is the text that `diffText` makes. */
 export interface RunDiff {
@@ -30,7 +32,8 @@ export interface RunDiff {
 export interface RunSide {
   readonly id: string
   readonly crew: string
-  readonly status: RunStatus
+  /** As a view of the run says it. */
+  readonly status: RunViewStatus
   readonly createdAt: string
   /** From the first entry to the last, also while nobody worked on it. */
   readonly durationMs: number
@@ -42,14 +45,14 @@ export interface RunSide {
 }
 
 /** What changed from run a to run b. What makes a task differ stands at `TaskDiff.differences`. */
-export function diffRuns(a: RunState, b: RunState, costs: Costs = {}): RunDiff {
+export function diffRuns(a: RunState, b: RunState, known: KnownSides = {}): RunDiff {
   const [tasksA, tasksB] = [tasksOf(a), tasksOf(b)]
   const names = new Set([...tasksB.keys(), ...tasksA.keys()])
   const tasks = [...names].map((name) => {
     const [before, after] = [tasksA.get(name), tasksB.get(name)]
     return diffTasks(before && { state: a, task: before }, after && { state: b, task: after })
   })
-  const sides = { a: sideOf(a, costs.a), b: sideOf(b, costs.b) }
+  const sides = { a: sideOf(a, known.a), b: sideOf(b, known.b) }
   const first = tasks.find((task) => task.differences.length > 0)?.name
   const inputs = jsonChanges(withFileWords(a.inputs), withFileWords(b.inputs), 'inputs')
   const order = diffOrder([...tasksA.keys()], [...tasksB.keys()])
@@ -66,18 +69,26 @@ export function diffRuns(a: RunState, b: RunState, costs: Costs = {}): RunDiff {
   return Object.defineProperties(diff, { toString: text, [Symbol.for('nodejs.util.inspect.custom')]: text })
 }
 
-/** In dollars. */
-export interface Costs {
-  readonly a?: number | undefined
-  readonly b?: number | undefined
+/** What a journal alone does not say. */
+export interface KnownSides {
+  readonly a?: KnownSide
+  readonly b?: KnownSide
+}
+
+export interface KnownSide {
+  /** In dollars. */
+  readonly cost?: number | undefined
+  /** Whether a process has the run, and what the runs of its tasks ask, is known to the store. */
+  readonly status: RunViewStatus
 }
 
 function tasksOf(state: RunState): Map<string, TaskState> {
   return new Map([...state.tasks].filter(([, task]) => !task.removed))
 }
 
-function sideOf(state: RunState, cost: number | undefined): RunSide {
-  const { run: id, crew, status, createdAt, error } = state
+function sideOf(state: RunState, known: KnownSide | undefined): RunSide {
+  const { run: id, crew, createdAt, error } = state
+  const { cost, status = runViewStatus(state.status, openQuestions(state).length, true) } = known ?? {}
   return {
     id,
     crew,

@@ -71,6 +71,10 @@ export function isAside(file: string): boolean {
   return file.startsWith(leasesName) || file.endsWith(temporaryEnding) || file.endsWith(noteEnding)
 }
 
+export function isInbox(file: string): boolean {
+  return file.endsWith(inboxEnding)
+}
+
 /** The run that a changed file belongs to, where its name says it. */
 export function runOfFile(file: string): RunId | undefined {
   const name = file.split('.')[0]

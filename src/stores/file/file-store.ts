@@ -2,31 +2,20 @@
 // is a gap, and the run continues after it; everything else that the store says of a run is folded from the lines that
 // are left. Changes are made under the lock of leases.db, reads without it: a file only grows, and what is unfinished
 // at its end is not seen.
-import { join, resolve } from 'node:path'
-import { worksFor } from '../../journal/paths.ts'
-import { isEnded } from '../../journal/state/state.ts'
-import { oldestFirst } from '../cursor.ts'
-import { listPage } from '../list-page.ts'
+import { resolve } from 'node:path'
+import { rootRun, worksFor } from '../../journal/paths.ts'
 import { makePrivateFolder } from '../private-folder.ts'
-import {
-  checkFree,
-  checkInbox,
-  checkNumbers,
-  checkOpen,
-  checkSeq,
-  checkToken,
-  isLive,
-  rememberGone,
-  runNotFound,
-  storeClosed,
-} from '../refusals.ts'
-import type { Lease, Message, Owner, RunId, Store } from '../store.ts'
+import { listPage } from '../rules/list-page.ts'
+import { checkFree, isLive } from '../rules/refusals.ts'
+import type { Lease, Store } from '../store.ts'
 import { fileError } from './durable-files.ts'
-import { leasesName } from './file-names.ts'
+import { openFolder } from './folder-access.ts'
 import { watchFolder } from './folder-watch.ts'
-import { appendLines, completeRow, lastSeq, readLines, type JournalState } from './journal-file.ts'
-import { openLeaseDatabase, type Leases } from './lease-database.ts'
-import { runFolder } from './run-folder.ts'
+import { acquireRoot, appendBatch, createRun, postMessage } from './folder-writes.ts'
+import { completeRow, readLines } from './journal-file.ts'
+import { claimRoots } from './roots/claim-roots.ts'
+import { nothingSaid, type Roots, type StoredRoot } from './roots/root-table.ts'
+import { settle, waitingMessages } from './roots/said-by-files.ts'
 
 export interface FileStoreOptions {
   /** The clock that leases expire by; Date.now unless a test brings its own. */
@@ -36,92 +25,28 @@ export interface FileStoreOptions {
 /** Opens the folder, making it when missing. STORE_INVALID, STORE_NEWER. */
 export async function fileStore(path: string, options: FileStoreOptions = {}): Promise<Store> {
   const folder = resolve(path)
-  const url = `file:${folder}`
-  const now = options.now ?? Date.now
   await makePrivateFolder(folder)
-  const database = await openLeaseDatabase(join(folder, leasesName), url)
-  const files = runFolder(folder)
+  const access = await openFolder(folder, options.now ?? Date.now)
+  const { url, files, now, guarded, locked } = access
   const watchers = watchFolder(folder)
-  let closed = false
-
-  async function guarded<T>(work: () => Promise<T>): Promise<T> {
-    if (closed) throw storeClosed(url)
-    try {
-      return await work()
-    } catch (error) {
-      throw fileError(error, folder)
-    }
-  }
-  function locked<T>(work: (leases: Leases) => Promise<T>): Promise<T> {
-    return guarded(() => database.locked(work))
-  }
-  async function undamaged(run: RunId): Promise<JournalState | undefined> {
-    const state = await files.load(run)
-    if (state?.damage !== undefined) throw state.damage
-    return state
-  }
-  function take(leases: Leases, run: RunId, owner: Owner, ttlMs: number): Lease {
-    const token = leases.get(run).token + 1
-    leases.put(run, token, { owner, expiresAt: now() + ttlMs })
-    return { run, token, owner }
-  }
-  async function waitingMessages(run: RunId, state: JournalState): Promise<Message[]> {
-    const all = await files.messages(run)
-    return all.filter((message) => !state.taken.has(message.id))
-  }
-  /** An id that was never posted is not taken: it stays free for a message to come. */
-  async function postedAmong(run: RunId, ids: readonly string[]): Promise<string[]> {
-    if (ids.length === 0) return []
-    const posted = new Set((await files.messages(run)).map((message) => message.id))
-    return ids.filter((id) => posted.has(id))
-  }
-  async function waits({ row, state }: Awaited<ReturnType<typeof files.all>>[number]): Promise<boolean> {
-    if (state.damage !== undefined) return false
-    if (row.status === 'suspended') return (await waitingMessages(row.run, state)).length > 0
-    return row.status === 'queued' || row.status === 'running'
-  }
 
   return {
     url,
 
     async create(first, batch, lease) {
-      const result = await locked(async (leases) => {
-        if ((await files.load(first.run)) !== undefined) return { created: false }
-        checkNumbers(first.run, 0, batch)
-        const taken = lease && take(leases, first.run, lease.owner, lease.ttlMs)
-        if (taken === undefined && leases.get(first.run).holding !== undefined) {
-          leases.put(first.run, leases.get(first.run).token, undefined)
-        }
-        const state = await files.startOver(first.run)
-        await files.addBlobs(first.run, batch.blobs ?? [])
-        await appendLines(state, { ...batch, taken: [] }, { ...(batch.row ?? first), run: first.run }, now())
-        await files.keep(first.run, state)
-        return taken === undefined ? { created: true } : { created: true, lease: taken }
-      })
+      const result = await createRun(access, first, batch, lease)
       if (result.created) watchers.changed(first.run)
       return result
     },
 
     async append(lease, after, batch) {
-      await locked(async (leases) => {
-        const state = await undamaged(lease.run)
-        const { token, holding } = leases.get(lease.run)
-        checkToken(lease, state && token, holding)
-        if (state === undefined) return
-        checkSeq(lease.run, lastSeq(state), after, batch)
-        checkOpen(lease.run, state.row.status, batch)
-        const waiting = batch.row?.status === 'completed' ? await waitingMessages(lease.run, state) : []
-        checkInbox(lease.run, batch, () => waiting.map(({ id }) => id))
-        await files.addBlobs(lease.run, batch.blobs ?? [])
-        const taken = await postedAmong(lease.run, batch.taken ?? [])
-        await appendLines(state, { ...batch, taken }, batch.row && { ...batch.row, run: lease.run }, now())
-        await files.note(state)
-      })
-      watchers.changed(lease.run)
+      const waiting = await appendBatch(access, lease, after, batch)
+      watchers.changed(batch.run ?? lease.run)
+      return waiting
     },
 
     async *read(run, after = 0) {
-      const state = await guarded(() => undamaged(run))
+      const state = await guarded(() => access.undamaged(run))
       if (state === undefined) return
       try {
         yield* readLines(state, after)
@@ -165,100 +90,84 @@ export async function fileStore(path: string, options: FileStoreOptions = {}): P
       }),
 
     acquire: (run, owner, ttlMs) =>
-      locked(async (leases) => {
-        if ((await undamaged(run)) === undefined) throw runNotFound(run, url)
-        checkFree(run, leases.get(run).holding, now(), owner)
-        return take(leases, run, owner, ttlMs)
+      locked(async (roots) => {
+        await access.existing(run)
+        return acquireRoot(access, roots, run, owner, ttlMs)
       }),
 
-    claim: (owner, ttlMs, crews, limit) =>
-      locked(async (leases) => {
-        const gone = rememberGone()
-        const served = (await files.all())
-          .filter(({ row }) => crews.some(({ crew, version }) => crew === row.crew && version === row.version))
-          .toSorted((a, b) => oldestFirst(a.row, b.row))
-        const claimed: Lease[] = []
-        for (const run of served) {
-          if (claimed.length >= limit) break
-          const { holding } = leases.get(run.row.run)
-          if (isLive(holding, now(), gone) || !(await waits(run))) continue
-          claimed.push(take(leases, run.row.run, owner, ttlMs))
-        }
-        return claimed
-      }),
+    claim: (owner, ttlMs, lanes, limit, has = new Set()) =>
+      locked((roots) => claimRoots(files, roots, { owner, ttlMs, lanes, limit, has }, now)),
 
-    renew: (leasesHeld, ttlMs) =>
-      locked(async (leases) =>
-        leasesHeld.filter((lease) => {
-          if (!isHeld(leases, lease)) return false
-          leases.put(lease.run, lease.token, { owner: lease.owner, expiresAt: now() + ttlMs })
-          return true
+    renew: (leases, ttlMs) =>
+      locked((roots) =>
+        leases.flatMap((lease) => {
+          const root = heldRoot(roots, lease)
+          if (root?.holding === undefined) return []
+          roots.put(lease.run, { ...root, holding: { ...root.holding, expiresAt: now() + ttlMs } })
+          return [{ lease, waiting: root.waiting }]
         }),
       ),
 
     async release(lease) {
-      const released = await locked(async (leases) => {
-        if (!isHeld(leases, lease)) return false
-        leases.put(lease.run, lease.token, undefined)
-        return true
+      const released = await locked(async (roots) => {
+        if (heldRoot(roots, lease) === undefined) return undefined
+        const root = await settle(files, roots, lease.run)
+        roots.put(lease.run, { ...root, holding: undefined })
+        return root
       })
-      if (released) watchers.changed(lease.run)
+      if (released !== undefined) watchers.changed(lease.run)
+      return released?.waiting ?? 0
     },
 
+    tries: (run) => access.look((roots) => roots.get(rootRun(run)).tries),
+
     async holder(run) {
-      const { holding } = await guarded(() => database.look((leases) => leases.get(run)))
+      const { holding } = await access.look((roots) => roots.get(rootRun(run)))
       return isLive(holding, now()) ? holding?.owner : undefined
     },
 
     async post(run, message) {
-      const result = await locked(async () => {
-        const state = await undamaged(run)
-        if (state === undefined) throw runNotFound(run, url)
-        const known = await files.messages(run)
-        if (state.taken.has(message.id) || known.some(({ id }) => id === message.id)) return 'exists'
-        if (isEnded(state.row.status)) return 'ended'
-        await files.post(run, message)
-        return 'posted'
-      })
-      if (result === 'posted') watchers.changed(run)
+      const result = await postMessage(access, run, message)
+      if (result === 'posted') watchers.posted(run)
       return result
     },
 
     inbox: (run) =>
       guarded(async () => {
-        const state = await undamaged(run)
-        return state === undefined ? [] : waitingMessages(run, state)
+        const state = await access.undamaged(run)
+        return state === undefined ? [] : waitingMessages(files, run, state)
       }),
 
-    watch: (run, signal) => watchers.watch(run, signal),
+    watch: (run, signal, only) => watchers.watch(run, signal, only),
 
     async delete(run) {
-      const removed = await locked(async (leases) => {
-        const within = (await files.ids()).filter((id) => id !== run && worksFor(id, run))
+      const removed = await locked(async (roots) => {
+        const root = roots.get(rootRun(run))
+        checkFree(run, root.holding, now())
+        const there = (await files.ids()).filter((id) => worksFor(id, run))
         // Itself first: without it, those that worked for it are nobody's, and no other run of this id takes them for
         // its own.
-        const unit = [run, ...within]
-        for (const id of unit) checkFree(id, leases.get(id).holding, now())
-        for (const id of unit) {
-          await files.remove(id)
-          const { token, holding } = leases.get(id)
-          // The token stays, so that a new run of this id continues after it and an old holder stays fenced out.
-          if (holding !== undefined) leases.put(id, token, undefined)
-        }
+        const unit = [run, ...there.filter((id) => id !== run)]
+        for (const id of unit) await files.remove(id)
+        // The token stays, so that a new run of this id continues after it and an old holder stays fenced out.
+        if (rootRun(run) !== run && there.length > 0) await settle(files, roots, rootRun(run))
+        else if (rootRun(run) === run && (root.token > 0 || root.lane !== undefined))
+          roots.put(run, { ...root, ...nothingSaid, ...untried })
         return unit
       })
       for (const id of removed) watchers.changed(id)
     },
 
     async close() {
-      closed = true
       watchers.close()
-      await database.close()
+      await access.close()
     },
   }
 }
 
-function isHeld(leases: Leases, lease: Lease): boolean {
-  const { token, holding } = leases.get(lease.run)
-  return token === lease.token && holding !== undefined
+const untried = { holding: undefined, tries: 0, unsure: false } as const
+
+function heldRoot(roots: Roots, { run, token, id }: Lease): StoredRoot | undefined {
+  const root = roots.get(run)
+  return root.token === token && root.holding?.id === id ? root : undefined
 }

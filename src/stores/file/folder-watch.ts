@@ -1,7 +1,7 @@
 // Tells watchers of changes that other processes, or a person's editor, make in the folder.
 import { watch, type FSWatcher } from 'node:fs'
 import { createWatchers, type Watchers } from '../watchers.ts'
-import { isAside, runOfFile } from './file-names.ts'
+import { isAside, isInbox, runOfFile } from './file-names.ts'
 
 /** Where the system cannot watch a folder, watchers are simply woken this often to look for themselves. */
 const fallbackMs = 1000
@@ -19,8 +19,10 @@ export function watchFolder(folder: string): Watchers {
       try {
         // Not persistent: a watcher alone keeps no process alive.
         watcher = watch(folder, { persistent: false }, (_event, file) => {
-          if (file === null) watchers.changed()
-          else if (!isAside(file)) watchers.changed(runOfFile(file))
+          const run = file === null ? undefined : runOfFile(file)
+          if (file === null || (run === undefined && !isAside(file))) watchers.changed()
+          else if (run !== undefined && isInbox(file)) watchers.posted(run)
+          else if (run !== undefined) watchers.changed(run)
         })
         watcher.on('error', fallBack)
       } catch {

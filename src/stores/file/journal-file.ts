@@ -4,6 +4,7 @@ import { open } from 'node:fs/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { RepriseError } from '../../errors.ts'
 import { hashBytes } from '../../journal/hash.ts'
+import { dueTime } from '../rules/ready.ts'
 import type { Batch, Line, NotedEnd, OutputKey, RunId, RunRow } from '../store.ts'
 import { appendDurably, isMissing, seen, type Seen } from './durable-files.ts'
 import { readNote } from './end-note.ts'
@@ -25,6 +26,8 @@ export interface JournalState {
   readonly seqs: number[]
   readonly starts: number[]
   row: Partial<RunRow>
+  /** When the run wants a worker; null when it does not, undefined where an older build wrote it, which did not say. */
+  due: number | null | undefined
   readonly outputs: FileOutput[]
   readonly taken: Set<string>
   /** The last line that is noted beside the file. */
@@ -55,7 +58,7 @@ export async function loadJournal(
     const now = await seen(handle)
     const bytes = Buffer.alloc(now.size)
     const { bytesRead } = await handle.read(bytes, 0, now.size, 0)
-    return { ...(await foldFile(path, run, now, bytes.subarray(0, bytesRead))), noted }
+    return { ...(await foldFile(path, run, now, bytes.subarray(0, bytesRead), noted?.seq)), noted }
   } finally {
     await handle.close()
   }
@@ -70,6 +73,7 @@ export function emptyJournal(path: string): JournalState {
     seqs: [],
     starts: [],
     row: {},
+    due: undefined,
     outputs: [],
     taken: new Set(),
     noted: undefined,
@@ -139,14 +143,30 @@ export function lastSeq(state: JournalState): number {
 /** The listing row, when the lines that are left still say all of it. */
 export function completeRow(state: JournalState): RunRow | undefined {
   const { run, crew, version, status, createdAt, updatedAt, inputs, summary } = state.row
+  // an older build did not write these
+  const { format = 1, priority = 0 } = state.row
   if (run === undefined || crew === undefined || version === undefined || status === undefined) return undefined
   if (createdAt === undefined || updatedAt === undefined || inputs === undefined || summary === undefined)
     return undefined
-  return { ...state.row, run, crew, version, status, createdAt, updatedAt, inputs, summary }
+  return { ...state.row, run, crew, version, format, priority, status, createdAt, updatedAt, inputs, summary }
 }
 
-async function foldFile(path: string, run: RunId | undefined, now: Seen, bytes: Uint8Array): Promise<JournalState> {
-  const scanned = await scanLines(bytes, decodeLine, (line) => line.more)
+/** When the run wants a worker, in milliseconds. What an older build left under way does since then. */
+export function dueIn(state: JournalState): number | undefined {
+  if (state.due !== undefined) return state.due ?? undefined
+  const { status, updatedAt = '' } = state.row
+  return status === 'queued' || status === 'running' ? Date.parse(updatedAt) || 1 : undefined
+}
+
+async function foldFile(
+  path: string,
+  run: RunId | undefined,
+  now: Seen,
+  bytes: Uint8Array,
+  noted = 0,
+): Promise<JournalState> {
+  // a batch that is noted was whole: if its last lines are not there, a person removed them
+  const scanned = await scanLines(bytes, decodeLine, (line) => line.more && line.seq > noted)
   const { goodLength, endsLine } = scanned
   const state: JournalState = { ...emptyJournal(path), seen: now, goodLength, endsLine }
   for (const { value, start } of scanned.lines) {
@@ -183,14 +203,17 @@ function foldStore(state: JournalState, store: StoreData | undefined): void {
     const { [field as keyof RunRow]: _old, ...others } = state.row
     state.row = value === null ? others : { ...others, [field]: value }
   }
+  if (store.due !== undefined) state.due = store.due
   state.outputs.push(...(store.outputs ?? []))
   for (const id of store.taken ?? []) state.taken.add(id)
 }
 
 function storeData(state: JournalState, batch: Batch, row: RunRow | undefined, now: number): StoreData | undefined {
   const changed = row === undefined ? [] : changedFields(state.row, row)
+  const due = row === undefined ? state.due : (dueTime(batch, now) ?? null)
   const data: StoreData = {
     ...(changed.length === 0 ? {} : { row: Object.fromEntries(changed) }),
+    ...(due === undefined || due === state.due ? {} : { due }),
     ...(batch.outputs?.length ? { outputs: batch.outputs.map((output) => fileOutput(output, now)) } : {}),
     ...(batch.taken?.length ? { taken: batch.taken } : {}),
   }

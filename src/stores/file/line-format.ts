@@ -10,6 +10,8 @@ import type { Batch, Line, RunRow } from '../store.ts'
 /** What a batch changes beside its lines. In `row`, null takes a field away. */
 export interface StoreData {
   readonly row?: { readonly [field in keyof RunRow]?: RunRow[field] | null }
+  /** When the run wants a worker, in milliseconds by the store's clock; null when it does not. */
+  readonly due?: number | null
   readonly outputs?: readonly FileOutput[]
   readonly taken?: readonly string[]
 }
@@ -67,11 +69,14 @@ export function decodeLine(bytes: Uint8Array): FileLine | undefined {
 
 function isStoreData(value: unknown): value is StoreData {
   if (!isObject(value)) return false
-  const { row = {}, outputs = [], taken = [] } = value
+  const { row = {}, due = null, outputs = [], taken = [] } = value
   if (!isObject(row) || !Array.isArray(outputs) || !Array.isArray(taken)) return false
-  const { status = 'running', ...texts } = row
+  const { status = 'running', format = 1, priority = 0, ...texts } = row
   return (
     runStatuses.some((known) => known === status) &&
+    Number.isSafeInteger(format) &&
+    [-1, 0, 1].some((known) => known === priority) &&
+    (due === null || Number.isFinite(due)) &&
     Object.values(texts).every((text) => text === null || typeof text === 'string') &&
     outputs.every(isFileOutput) &&
     taken.every((id) => typeof id === 'string')

@@ -3,10 +3,10 @@
 import { dirname } from 'node:path'
 import type { StatementSync } from 'node:sqlite'
 import { makePrivateFolder } from '../private-folder.ts'
-import { storeClosed } from '../refusals.ts'
+import { storeClosed } from '../rules/refusals.ts'
 import { sameFile } from '../same-file.ts'
 import { groupCommit } from './group-commit.ts'
-import { migrate } from './migrate.ts'
+import { migrate } from './migrations/migrate.ts'
 import { openDatabase } from './open-database.ts'
 import { whileBusy } from './sqlite-errors.ts'
 

@@ -1,22 +1,12 @@
-// Creating runs, appending to them and reading them back.
+// Appending to runs and reading them back.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { rootRun } from '../../journal/paths.ts'
-import { checkInbox, checkNumbers, checkOpen, checkSeq, checkToken, runNotFound } from '../refusals.ts'
-import type { Batch, Lease, Line, NotedEnd, Owner, RunId, RunRow } from '../store.ts'
+import { dueTime } from '../rules/ready.ts'
+import { checkInbox, checkNumbers, checkOpen, checkSeq, checkUnit, runNotFound } from '../rules/refusals.ts'
+import type { Batch, Lease, Line, NotedEnd, RunId, RunRow } from '../store.ts'
 import type { Connection } from './connection.ts'
-import {
-  damagedRow,
-  endColumns,
-  endValues,
-  findLease,
-  holdingOf,
-  replaceRow,
-  rowColumns,
-  rowValues,
-} from './records.ts'
-
-const inserted = ['run', 'root', ...rowColumns, ...endColumns, 'token', 'owner', 'expires_at']
-const insertRun = `insert into runs (${inserted.join()}) values (${inserted.map(() => '?').join()})`
+import { takeMessages, waitingIds } from './sqlite-inbox.ts'
+import { damagedRow, findRun, neverReady, replaceRow, type RowReady } from './records.ts'
+import { changeRoot, heldRoot, readyColumns, readyOf, type ReadyRecord } from './roots.ts'
 
 /**
  * How much of a journal is read in one turn of the event loop. A line seldom has more than 64 KB, since larger values
@@ -28,72 +18,76 @@ const chunkLines = 64
  * The number of the last line that is there, and the last number that was given: the lines after the last may be lost.
  */
 const lastLine = '(select coalesce(max(seq), 0) from entries where run_id = runs.id)'
-const lastGiven = `max(last_seq, ${lastLine})`
+const lastGiven = `max(runs.last_seq, ${lastLine})`
 const selectEnd = `select id, ${lastLine} as line, ${lastGiven} as given, last_seq, last_hash from runs where run = ?`
 
 /**
- * Finds the run when all is well for an append. One narrow question: to read the whole row costs more than the insert
- * itself.
+ * Finds the run when all is well for an append, with its root. One narrow question: to read the whole row costs more
+ * than the insert itself.
  */
-const selectOpen = `select id from runs where run = ? and token = ? and owner is not null
-  and status not in ('completed', 'cancelled') and ${lastGiven} = ?`
+const isOpen = `runs.status not in ('completed', 'cancelled') and ${lastGiven} = ?`
+const selectOpen = `select runs.id as run_id, ${['id', ...readyColumns].join()} from runs
+  where run = ? and token = ? and lease = ? and ${isOpen}`
+const selectOpenChild = `select runs.id as run_id, ${['id', ...readyColumns].map((name) => `top.${name}`).join()}
+  from runs join runs top on top.run = runs.root
+  where runs.run = ? and top.run = ? and top.token = ? and top.lease = ? and ${isOpen}`
 const selectLines = `select seq, line from entries where run_id = ? and seq > ? and seq <= ? order by seq limit ${chunkLines}`
 
-export function createRun(
-  connection: Connection,
-  first: RunRow,
-  batch: Batch,
-  lease?: { owner: Owner; ttlMs: number },
-): Promise<{ created: boolean; lease?: Lease }> {
-  const { sql, now } = connection
-  return connection.write(() => {
-    if (findLease(connection, first.run) !== undefined) return { created: false }
-    checkNumbers(first.run, 0, batch)
-    const row = batch.row ?? first
-    const floor = sql('select floor from tokens').get() as unknown as { floor: number }
-    const token = floor.floor + (lease === undefined ? 0 : 1)
-    const { lastInsertRowid } = sql(insertRun).run(
-      first.run,
-      rootRun(first.run),
-      ...rowValues(row),
-      ...endValues(batch),
-      token,
-      lease === undefined ? null : JSON.stringify(lease.owner),
-      lease === undefined ? null : now() + lease.ttlMs,
-    )
-    insertBatch(connection, Number(lastInsertRowid), batch)
-    if (lease === undefined) return { created: true }
-    return { created: true, lease: { run: first.run, token, owner: lease.owner } }
-  })
+/** A run that may be appended to: its own id, and the record of its root. */
+interface Open extends ReadyRecord {
+  readonly run_id: number
 }
 
-export function appendBatch(connection: Connection, lease: Lease, after: number, batch: Batch): Promise<void> {
+/** How many messages wait for the unit. */
+export function appendBatch(connection: Connection, lease: Lease, after: number, batch: Batch): Promise<number> {
   // nothing ends, is listed or waits without a row
   const write = batch.row === undefined ? connection.writeStep : connection.write
   return write(() => {
-    const open = connection.sql(selectOpen).get(lease.run, lease.token, after) as { id: number } | undefined
-    const id = open?.id ?? lookCloser(connection, lease, after, batch)
-    checkNumbers(lease.run, after, batch)
-    checkInbox(lease.run, batch, () => waitingIds(connection, id))
-    if (batch.row !== undefined) replaceRow(connection, id, batch.row, batch)
-    insertBatch(connection, id, batch)
+    const run = batch.run ?? lease.run
+    const open = findOpen(connection, lease, run, after) ?? lookCloser(connection, lease, run, after, batch)
+    checkNumbers(run, after, batch)
+    checkInbox(run, batch, () => waitingIds(connection, open.run_id))
+    const waiting = open.waiting - takeMessages(connection, open.run_id, batch.taken ?? [])
+    const tries = batch.progress ? 0 : open.tries
+    const isRoot = open.run_id === open.id
+    if (batch.row !== undefined) {
+      const ready = isRoot ? rootReady(connection, { ...open, waiting, tries }, batch, batch.row) : neverReady
+      replaceRow(connection, open.run_id, batch.row, batch, ready)
+    }
+    // a plain step does not write the row
+    const isWritten = isRoot && batch.row !== undefined
+    if (!isWritten && (waiting !== open.waiting || tries !== open.tries)) {
+      changeRoot(connection, open, { waiting, tries })
+    }
+    insertBatch(connection, open.run_id, batch)
+    return waiting
   })
 }
 
-/** Says why a run may not be appended to, or that it may all the same: a completed run that the batch opens again. */
-function lookCloser(connection: Connection, lease: Lease, after: number, batch: Batch): number {
-  const record = findLease(connection, lease.run)
-  checkToken(lease, record?.token, record && holdingOf(record))
-  if (record === undefined) throw runNotFound(lease.run, connection.url)
-  checkSeq(lease.run, findEnd(connection, lease.run)?.given ?? 0, after, batch)
-  checkOpen(lease.run, record.status, batch)
-  return record.id
+function rootReady({ now }: Connection, root: ReadyRecord, batch: Batch, row: RunRow): RowReady {
+  const { waiting, tries, expires_at } = root
+  const at = now()
+  const due_at = dueTime(batch, at) ?? null
+  return { due_at, waiting, tries, ready_at: readyOf({ status: row.status, due_at, waiting, tries, expires_at }, at) }
 }
 
-function waitingIds({ sql }: Connection, id: number): string[] {
-  return sql('select message from messages where run_id = ? and taken = 0')
-    .all(id)
-    .map((row) => String(row['message']))
+function findOpen({ sql }: Connection, lease: Lease, run: RunId, after: number): Open | undefined {
+  const found =
+    run === lease.run
+      ? sql(selectOpen).get(run, lease.token, lease.id, after)
+      : sql(selectOpenChild).get(run, lease.run, lease.token, lease.id, after)
+  return found as Open | undefined
+}
+
+/** Says why a run may not be appended to, or that it may all the same: a completed run that the batch opens again. */
+function lookCloser(connection: Connection, lease: Lease, run: RunId, after: number, batch: Batch): Open {
+  const root = heldRoot(connection, lease)
+  checkUnit(lease, run)
+  const found = findRun(connection, run)
+  if (found === undefined) throw runNotFound(run, connection.url)
+  checkSeq(run, findEnd(connection, run)?.given ?? 0, after, batch)
+  checkOpen(run, found.status, batch)
+  return { ...root, run_id: found.id }
 }
 
 interface End {
@@ -153,7 +147,7 @@ export async function readBlob(connection: Connection, run: RunId, hash: string)
   return row && bytesOf(row['bytes'], `the stored value ${hash} of run ${run}`)
 }
 
-function insertBatch({ sql, now }: Connection, id: number, batch: Batch): void {
+export function insertBatch({ sql, now }: Connection, id: number, batch: Batch): void {
   // coalesce: node:sqlite binds an empty array as null.
   const insert = sql("insert into entries (run_id, seq, line) values (?, ?, coalesce(?, x''))")
   for (const { seq, bytes } of batch.lines) insert.run(id, seq, bytes)
@@ -169,8 +163,5 @@ function insertBatch({ sql, now }: Connection, id: number, batch: Batch): void {
       `insert or ignore into outputs (run_id, crew, task, fingerprint, seq, completed_at)
        select id, crew, ?, ?, ?, ? from runs where id = ?`,
     ).run(output.task, output.fingerprint, output.seq, output.completedAt ?? now(), id)
-  }
-  for (const message of batch.taken ?? []) {
-    sql('update messages set taken = 1 where run_id = ? and message = ?').run(id, message)
   }
 }

@@ -1,67 +1,127 @@
 // Who may write to a run. Everything here runs under the database's write lock, so two processes never see the same
 // free run.
+import { randomUUID } from 'node:crypto'
 import { rootRun, worksFor } from '../../journal/paths.ts'
-import { oldestFirst } from '../cursor.ts'
-import { checkFree, isLive, rememberGone, runNotFound } from '../refusals.ts'
-import type { CrewVersion, Lease, Owner, RunId } from '../store.ts'
+import { isGone, readOwner } from '../owner.ts'
+import { checkFree, isLive, runNotFound } from '../rules/refusals.ts'
+import type { Lane, Lease, Owner, Priority, Renewed, RunId } from '../store.ts'
 import type { Connection } from './connection.ts'
-import { findLease, holdingOf, leaseColumns, type LeaseRecord } from './records.ts'
+import { waitingIds } from './sqlite-inbox.ts'
+import { findRun } from './records.ts'
+import { changeRoot, findRoot, holdingOf, rootColumns, type RootRecord } from './roots.ts'
+
+const highestFirst: readonly Priority[] = [1, 0, -1]
+const noLease = { owner: null, expires_at: null, lease: null } as const
 
 export function acquireLease(connection: Connection, run: RunId, owner: Owner, ttlMs: number): Promise<Lease> {
   return connection.write(() => {
-    const record = findLease(connection, run)
-    if (record === undefined) throw runNotFound(run, connection.url)
-    checkFree(run, holdingOf(record), connection.now(), owner)
-    return take(connection, record, owner, ttlMs)
+    if (findRun(connection, run) === undefined) throw runNotFound(run, connection.url)
+    return acquireRoot(connection, run, owner, ttlMs)
   })
+}
+
+/** Within a write. RUN_HELD, and RUN_NOT_FOUND for a run whose root is not there. */
+export function acquireRoot(connection: Connection, run: RunId, owner: Owner, ttlMs: number): Lease {
+  const root = findRoot(connection, run)
+  if (root === undefined) throw runNotFound(rootRun(run), connection.url)
+  checkFree(run, holdingOf(root), connection.now(), owner)
+  return take(connection, root, owner, ttlMs)
 }
 
 export function claimRuns(
   connection: Connection,
   owner: Owner,
   ttlMs: number,
-  crews: readonly CrewVersion[],
+  lanes: readonly Lane[],
   limit: number,
+  has: ReadonlySet<RunId> = new Set(),
 ): Promise<Lease[]> {
   return connection.write(() => {
-    const gone = rememberGone()
-    const now = connection.now()
-    const found: Waiting[] = []
-    for (const { crew, version } of crews) {
-      let taken = 0
-      for (const record of waitingRuns(connection, crew, version)) {
-        if (taken >= limit) break
-        if (isLive(holdingOf(record), now, gone)) continue
-        found.push({ record, createdAt: record.created_at, run: record.run })
-        taken++
+    freeGone(connection)
+    const claimed: Lease[] = []
+    for (const priority of highestFirst) {
+      const left = limit - claimed.length
+      if (left <= 0) break
+      const found = lanes.flatMap((lane) => readyRoots(connection, lane, priority, left, has))
+      const oldest = new Map(found.toSorted((a, b) => a.ready_at - b.ready_at).map((root) => [root.id, root]))
+      for (const root of [...oldest.values()].slice(0, left)) {
+        claimed.push(take(connection, root, owner, ttlMs, { tries: root.tries + 1 }))
       }
     }
-    const oldest = new Map(found.toSorted(oldestFirst).map((waiting) => [waiting.run, waiting.record]))
-    return [...oldest.values()].slice(0, Math.max(limit, 0)).map((record) => take(connection, record, owner, ttlMs))
+    return claimed
   })
 }
 
-export function renewLeases(connection: Connection, leases: readonly Lease[], ttlMs: number): Promise<Lease[]> {
+export const selectReady: string = `select ${rootColumns}, ready_at from runs
+  where crew = ? and version = ? and format = ? and priority = ? and ready_at <= ? order by ready_at limit ?`
+
+function readyRoots(
+  connection: Connection,
+  { crew, version, format }: Lane,
+  priority: Priority,
+  limit: number,
+  has: ReadonlySet<RunId>,
+): (RootRecord & { readonly ready_at: number })[] {
+  const most = Math.min(Math.ceil(limit) + has.size, Number.MAX_SAFE_INTEGER)
+  const found = connection.sql(selectReady).all(crew, version, format, priority, connection.now(), most)
+  return (found as unknown as (RootRecord & { ready_at: number })[]).filter(({ run }) => !has.has(run))
+}
+
+/** Skips from one owner to the next: few processes hold many runs. */
+export const selectNextOwner = 'select owner from runs where owner > ? order by owner limit 1'
+export const selectHeldBy: string = `select ${rootColumns} from runs where owner = ?`
+
+/** Takes the leases of processes that are provably gone, and those that nobody can read. */
+function freeGone(connection: Connection): void {
+  const { sql } = connection
+  let last = ''
+  for (;;) {
+    const next = sql(selectNextOwner).get(last) as { owner: string } | undefined
+    if (next === undefined) return
+    last = next.owner
+    const owner = readOwner(last)
+    if (owner !== undefined && !isGone(owner)) continue
+    for (const root of sql(selectHeldBy).all(last) as unknown as RootRecord[]) changeRoot(connection, root, noLease)
+  }
+}
+
+export function renewLeases(connection: Connection, leases: readonly Lease[], ttlMs: number): Promise<Renewed[]> {
   return connection.write(() => {
-    const renew = connection.sql('update runs set expires_at = ? where run = ? and token = ? and owner is not null')
-    const until = connection.now() + ttlMs
-    return leases.filter((lease) => Number(renew.run(until, lease.run, lease.token).changes) === 1)
+    const expires_at = connection.now() + ttlMs
+    return leases.flatMap((lease) => {
+      const root = stillHeld(connection, lease)
+      if (root === undefined) return []
+      changeRoot(connection, root, { expires_at })
+      return [{ lease, waiting: root.waiting }]
+    })
   })
 }
 
-/** Whether there was anything to give back. */
-export function releaseLease(connection: Connection, lease: Lease): Promise<boolean> {
+/** How many messages wait for the unit; undefined when there was nothing to give back. */
+export function releaseLease(connection: Connection, lease: Lease): Promise<number | undefined> {
   return connection.write(() => {
-    const release = connection.sql(
-      'update runs set owner = null, expires_at = null where run = ? and token = ? and owner is not null',
-    )
-    return Number(release.run(lease.run, lease.token).changes) === 1
+    const root = stillHeld(connection, lease)
+    if (root === undefined) return undefined
+    changeRoot(connection, root, noLease)
+    return root.waiting
   })
+}
+
+function stillHeld(connection: Connection, { run, token, id }: Lease): RootRecord | undefined {
+  const found = connection
+    .sql(`select ${rootColumns} from runs where run = ? and token = ? and lease = ?`)
+    .get(run, token, id)
+  return found as RootRecord | undefined
+}
+
+export async function findTries(connection: Connection, run: RunId): Promise<number> {
+  const found = await connection.read(() => connection.sql('select tries from runs where run = ?').get(rootRun(run)))
+  return Number(found?.['tries'] ?? 0)
 }
 
 export async function findHolder(connection: Connection, run: RunId): Promise<Owner | undefined> {
-  const record = await connection.read(() => findLease(connection, run))
-  const holding = record && holdingOf(record)
+  const root = await connection.read(() => findRoot(connection, run))
+  const holding = root && holdingOf(root)
   return isLive(holding, connection.now()) ? holding?.owner : undefined
 }
 
@@ -69,44 +129,33 @@ export async function findHolder(connection: Connection, run: RunId): Promise<Ow
 export function deleteRun(connection: Connection, run: RunId): Promise<RunId[]> {
   const { sql } = connection
   return connection.write(() => {
-    const ids = sql('select run from runs where root = ?').all(rootRun(run))
-    const unit = ids.map((row) => String(row['run'])).filter((id) => worksFor(id, run))
-    const records = unit.map((id) => findLease(connection, id) as LeaseRecord)
-    for (const record of records) checkFree(record.run, holdingOf(record), connection.now())
-    for (const { id, token } of records) {
-      sql('update tokens set floor = max(floor, ?)').run(token)
-      sql('delete from runs where id = ?').run(id)
-    }
-    return unit
+    const root = findRoot(connection, run)
+    checkFree(run, root && holdingOf(root), connection.now())
+    const ids = sql('select id, run from runs where root = ?').all(rootRun(run)) as { id: number; run: string }[]
+    const unit = ids.filter((each) => worksFor(each.run, run))
+    const left = unit.reduce((count, { id }) => count + waitingIds(connection, id).length, 0)
+    for (const { id } of unit) sql('delete from runs where id = ?').run(id)
+    if (root?.run === run) sql('update tokens set floor = max(floor, ?)').run(root.token)
+    else if (root !== undefined && unit.length > 0) changeRoot(connection, root, { waiting: root.waiting - left })
+    return unit.map((each) => each.run)
   })
 }
 
-interface Waiting {
-  readonly record: LeaseRecord
-  readonly createdAt: string
-  readonly run: string
-}
-
-function waitingRuns(
+function take(
   connection: Connection,
-  crew: string,
-  version: string,
-): Iterable<LeaseRecord & { created_at: string }> {
-  // The first condition repeats the index's own word for word: only then does SQLite use it.
-  return connection
-    .sql(
-      `select ${leaseColumns}, created_at from runs
-       where status in ('queued', 'running', 'suspended') and crew = ? and version = ?
-         and (status <> 'suspended' or exists (select 1 from messages where run_id = runs.id and taken = 0))
-       order by created_at, run`,
-    )
-    .iterate(crew, version) as Iterable<unknown> as Iterable<LeaseRecord & { created_at: string }>
-}
-
-function take(connection: Connection, record: LeaseRecord, owner: Owner, ttlMs: number): Lease {
-  const token = record.token + 1
-  connection
-    .sql('update runs set token = ?, owner = ?, expires_at = ? where id = ?')
-    .run(token, JSON.stringify(owner), connection.now() + ttlMs, record.id)
-  return { run: record.run, token, owner }
+  root: RootRecord,
+  owner: Owner,
+  ttlMs: number,
+  change: { readonly tries?: number } = {},
+): Lease {
+  const lease = { run: root.run, token: root.token + 1, id: randomUUID(), owner }
+  const expires_at = connection.now() + ttlMs
+  changeRoot(connection, root, {
+    token: lease.token,
+    owner: JSON.stringify(owner),
+    expires_at,
+    lease: lease.id,
+    ...change,
+  })
+  return lease
 }

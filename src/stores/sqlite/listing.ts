@@ -1,12 +1,10 @@
-// What can be asked without reading a journal: rows, pages of them, outputs by what they depend on, and the inbox.
+// What can be asked without reading a journal: rows, pages of them, and outputs by what they depend on.
 import { runStatuses } from '../../journal/entries.ts'
-import { isEnded } from '../../journal/state/state.ts'
-import { decodeCursor } from '../cursor.ts'
-import { pageOf } from '../list-page.ts'
-import { runNotFound } from '../refusals.ts'
-import type { Cursor, Message, RunFilter, RunId, RunRow, RunStatus } from '../store.ts'
+import { decodeCursor } from '../rules/cursor.ts'
+import { pageOf } from '../rules/list-page.ts'
+import type { Cursor, RunFilter, RunId, RunRow, RunStatus } from '../store.ts'
 import type { Connection } from './connection.ts'
-import { damagedRow, findLease, rowColumns, rowOf, type RunRecord } from './records.ts'
+import { damagedRow, rowColumns, rowOf, type RunRecord } from './records.ts'
 
 const columns = ['id', 'run', ...rowColumns].join()
 
@@ -100,39 +98,4 @@ export async function findOutput(
       .get(crew, task, fingerprint, since),
   )
   return found === undefined ? undefined : { run: String(found['run']), seq: Number(found['seq']) }
-}
-
-export function postMessage(
-  connection: Connection,
-  run: RunId,
-  message: Message,
-): Promise<'posted' | 'exists' | 'ended'> {
-  const { sql } = connection
-  return connection.write(() => {
-    const record = findLease(connection, run)
-    if (record === undefined) throw runNotFound(run, connection.url)
-    if (sql('select 1 from messages where run_id = ? and message = ?').get(record.id, message.id) !== undefined) {
-      return 'exists'
-    }
-    if (isEnded(record.status)) return 'ended'
-    sql('insert into messages (run_id, message, at, body) values (?, ?, ?, ?)').run(
-      record.id,
-      message.id,
-      message.at,
-      message.body,
-    )
-    return 'posted'
-  })
-}
-
-export async function waitingMessages(connection: Connection, run: RunId): Promise<Message[]> {
-  const rows = await connection.read(() =>
-    connection
-      .sql(
-        `select m.message, m.at, m.body from messages m join runs r on r.id = m.run_id
-         where r.run = ? and m.taken = 0 order by m.id`,
-      )
-      .all(run),
-  )
-  return rows.map((row) => ({ id: String(row['message']), at: String(row['at']), body: String(row['body']) }))
 }

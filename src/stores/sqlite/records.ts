@@ -1,16 +1,17 @@
 // The run table's rows as SQLite gives them, and what they mean to the port.
 import type { Connection } from './connection.ts'
-import type { Holding } from '../refusals.ts'
 import { RepriseError } from '../../errors.ts'
 import { hashBytes } from '../../journal/hash.ts'
-import { readOwner } from '../owner.ts'
-import type { Batch, RunId, RunRow, RunStatus } from '../store.ts'
+import type { Batch, Priority, RunId, RunRow, RunStatus } from '../store.ts'
+import type { ReadyRecord } from './roots.ts'
 
 export interface RunRecord {
   readonly id: number
   readonly run: string
   readonly crew: string
   readonly version: string
+  readonly format: number
+  readonly priority: Priority
   readonly status: RunStatus
   readonly created_at: string
   readonly updated_at: string
@@ -19,21 +20,12 @@ export interface RunRecord {
   readonly summary: string
 }
 
-export interface LeaseRecord {
-  readonly id: number
-  readonly run: string
-  readonly status: RunStatus
-  readonly token: number
-  readonly owner: string | null
-  readonly expires_at: number | null
-}
-
-export const leaseColumns = 'id, run, status, token, owner, expires_at'
-
 /** The columns that a new listing row replaces, in the order of `rowValues`. */
 export const rowColumns: readonly (keyof RunRecord)[] = [
   'crew',
   'version',
+  'format',
+  'priority',
   'status',
   'created_at',
   'updated_at',
@@ -42,9 +34,9 @@ export const rowColumns: readonly (keyof RunRecord)[] = [
   'summary',
 ]
 
-export function rowValues(row: RunRow): (string | null)[] {
-  const { crew, version, status, createdAt, updatedAt, parent = null, inputs, summary } = row
-  return [crew, version, status, createdAt, updatedAt, parent, inputs, summary]
+export function rowValues(row: RunRow): (string | number | null)[] {
+  const { crew, version, format, priority, status, createdAt, updatedAt, parent = null, inputs, summary } = row
+  return [crew, version, format, priority, status, createdAt, updatedAt, parent, inputs, summary]
 }
 
 /** The entry that a row was written with, in the order of `endValues`. */
@@ -55,29 +47,41 @@ export function endValues({ lines }: Batch): [number, string | null] {
   return last === undefined ? [0, null] : [last.seq, hashBytes(last.bytes)]
 }
 
-const updateRow = `update runs set ${[...rowColumns, ...endColumns].map((column) => `${column} = ?`).join()} where id = ?`
-const updateUnindexed = `update runs set updated_at = ?, inputs = ?, summary = ?, last_seq = ?, last_hash = ?
-  where id = ? and crew = ? and version = ? and status = ? and created_at = ? and parent is ?`
+/** What a new row says of when the run is offered to a worker; nothing of a run that works for another. */
+export type RowReady = Pick<ReadyRecord, 'due_at' | 'waiting' | 'tries'> & { readonly ready_at: number | null }
+export const neverReady: RowReady = { due_at: null, waiting: 0, tries: 0, ready_at: null }
+
+const unindexed = ['updated_at', 'inputs', 'summary', ...endColumns, 'due_at', 'waiting', 'tries']
+const indexed = ['crew', 'version', 'format', 'priority', 'status', 'created_at', 'parent', 'ready_at']
+const updateUnindexed = `update runs set ${given(unindexed).join()} where id = ? and ${given(indexed, 'is').join(' and ')}`
+const updateRow = `update runs set ${given([...unindexed, ...indexed]).join()} where id = ?`
+
+function given(columns: readonly string[], is = '='): string[] {
+  return columns.map((column) => `${column} ${is} ?`)
+}
 
 /**
  * Mostly a run stays what it is, and only what no index holds is new. SQLite writes every index of a column that an
  * update names, also when its value stays: so those are named only when one of them changed.
  */
-export function replaceRow({ sql }: Connection, id: number, row: RunRow, batch: Batch): void {
-  const { crew, version, status, createdAt, updatedAt, parent = null, inputs, summary } = row
-  const end = endValues(batch)
-  const unindexed = [updatedAt, inputs, summary, ...end] as const
-  const update = sql(updateUnindexed).run(...unindexed, id, crew, version, status, createdAt, parent)
-  if (Number(update.changes) === 0) sql(updateRow).run(...rowValues(row), ...end, id)
+export function replaceRow({ sql }: Connection, id: number, row: RunRow, batch: Batch, ready: RowReady): void {
+  const { crew, version, format, priority, status, createdAt, updatedAt, parent = null, inputs, summary } = row
+  const { due_at, waiting, tries, ready_at } = ready
+  const fresh = [updatedAt, inputs, summary, ...endValues(batch), due_at, waiting, tries] as const
+  const same = [crew, version, format, priority, status, createdAt, parent, ready_at] as const
+  const update = sql(updateUnindexed).run(...fresh, id, ...same)
+  if (Number(update.changes) === 0) sql(updateRow).run(...fresh, ...same, id)
 }
 
 /** What somebody else wrote there may be no text: then it is left empty, since a list has other rows to show. */
 export function rowOf(record: RunRecord): RunRow {
-  const { run, crew, version, status, created_at, updated_at, parent, inputs, summary } = record
+  const { run, crew, version, format, priority, status, created_at, updated_at, parent, inputs, summary } = record
   return {
     run: textOf(run),
     crew: textOf(crew),
     version: textOf(version),
+    format,
+    priority,
     status,
     createdAt: textOf(created_at),
     updatedAt: textOf(updated_at),
@@ -95,11 +99,10 @@ export function damagedRow(what: string): RepriseError {
   return new RepriseError('JOURNAL_DAMAGED', `${what} is damaged in the database: restore the database from a copy`)
 }
 
-export function findLease(connection: Connection, run: RunId): LeaseRecord | undefined {
-  return connection.sql(`select ${leaseColumns} from runs where run = ?`).get(run) as LeaseRecord | undefined
-}
-
-export function holdingOf(record: LeaseRecord): Holding | undefined {
-  const owner = readOwner(record.owner)
-  return owner && { owner, expiresAt: record.expires_at ?? 0 }
+/** Of any run, also of one that works for another. */
+export function findRun(
+  { sql }: Connection,
+  run: RunId,
+): { readonly id: number; readonly status: RunStatus } | undefined {
+  return sql('select id, status from runs where run = ?').get(run) as { id: number; status: RunStatus } | undefined
 }

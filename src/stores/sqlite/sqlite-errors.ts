@@ -61,9 +61,10 @@ export function storeError(error: unknown, path: string): RepriseError {
   }
 }
 
+/** Nothing was written. */
 export function lockTimeout(path: string): RepriseError {
   return new RepriseError(
-    'STORE_FAILED',
+    'STORE_UNAVAILABLE',
     `another process has held the database ${path} for ${lockWaitMs / 1000} s: stop what keeps it open in a transaction, and try again`,
   )
 }

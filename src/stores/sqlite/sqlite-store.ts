@@ -4,9 +4,11 @@ import { resolve } from 'node:path'
 import { createWatchers, type Watchers } from '../watchers.ts'
 import type { Store } from '../store.ts'
 import { openConnection, type Connection } from './connection.ts'
-import { appendBatch, createRun, findNoted, readBlob, readLines } from './journal.ts'
-import { acquireLease, claimRuns, deleteRun, findHolder, releaseLease, renewLeases } from './leases.ts'
-import { findOutput, findRow, listRows, postMessage, waitingMessages } from './listing.ts'
+import { createRun } from './create-run.ts'
+import { appendBatch, findNoted, readBlob, readLines } from './journal.ts'
+import { postMessage, waitingMessages } from './sqlite-inbox.ts'
+import { acquireLease, claimRuns, deleteRun, findHolder, findTries, releaseLease, renewLeases } from './leases.ts'
+import { findOutput, findRow, listRows } from './listing.ts'
 
 /** How often other processes' commits are looked for while somebody watches. */
 const pollMs = 100
@@ -29,8 +31,9 @@ export async function sqliteStore(path: string, options: SqliteStoreOptions = {}
       return result
     },
     async append(lease, after, batch) {
-      await appendBatch(connection, lease, after, batch)
-      watchers.changed(lease.run)
+      const waiting = await appendBatch(connection, lease, after, batch)
+      watchers.changed(batch.run ?? lease.run)
+      return waiting
     },
     read: (run, after = 0) => readLines(connection, run, after),
     lastNoted: (run) => findNoted(connection, run),
@@ -39,19 +42,22 @@ export async function sqliteStore(path: string, options: SqliteStoreOptions = {}
     list: (filter, page) => listRows(connection, filter, page),
     findOutput: (crew, task, fingerprint, since = 0) => findOutput(connection, crew, task, fingerprint, since),
     acquire: (run, owner, ttlMs) => acquireLease(connection, run, owner, ttlMs),
-    claim: (owner, ttlMs, crews, limit) => claimRuns(connection, owner, ttlMs, crews, limit),
+    claim: (...args) => claimRuns(connection, ...args),
     renew: (leases, ttlMs) => renewLeases(connection, leases, ttlMs),
     async release(lease) {
-      if (await releaseLease(connection, lease)) watchers.changed(lease.run)
+      const waiting = await releaseLease(connection, lease)
+      if (waiting !== undefined) watchers.changed(lease.run)
+      return waiting ?? 0
     },
     holder: (run) => findHolder(connection, run),
+    tries: (run) => findTries(connection, run),
     async post(run, message) {
       const result = await postMessage(connection, run, message)
-      if (result === 'posted') watchers.changed(run)
+      if (result === 'posted') watchers.posted(run)
       return result
     },
     inbox: (run) => waitingMessages(connection, run),
-    watch: (run, signal) => watchers.watch(run, signal),
+    watch: (run, signal, only) => watchers.watch(run, signal, only),
     async delete(run) {
       for (const gone of await deleteRun(connection, run)) watchers.changed(gone)
     },

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { RepriseError, type ErrorCode } from '../../errors.ts'
 import { thisOwner } from '../../stores/owner.ts'
-import type { Batch, Lease, Line, Owner, RunId, RunRow, RunStatus, Store } from '../../stores/store.ts'
+import type { Batch, Lane, Lease, Line, Message, Owner, RunId, RunRow, RunStatus, Store } from '../../stores/store.ts'
 
 /** Parts of the contract that a store may have a reason to skip. */
 export type Feature = 'clock' | 'reopen' | 'takeover' | 'watch' | 'large'
@@ -64,10 +64,19 @@ export function claim(
   else test.skip(`${title} (skipped: ${skip})`, run)
 }
 
-export async function withScene(under: StoreUnderTest, body: (scene: Scene) => Promise<void>): Promise<void> {
+/** `still`: no time passes but what the test lets pass. */
+export async function withScene(
+  under: StoreUnderTest,
+  body: (scene: Scene) => Promise<void>,
+  { still = false }: { readonly still?: boolean } = {},
+): Promise<void> {
   const cleanups: (() => Promise<void> | void)[] = []
   let passed = 0
-  const place: Place = { now: () => Date.now() + passed, onEnd: (cleanup) => void cleanups.unshift(cleanup) }
+  const start = Date.now()
+  const place: Place = {
+    now: () => (still ? start : Date.now()) + passed,
+    onEnd: (cleanup) => void cleanups.unshift(cleanup),
+  }
   const opened: Store[] = []
   try {
     const store = await under.open(place)
@@ -97,6 +106,8 @@ export function row(run: RunId, fields: Partial<RunRow> & { status?: RunStatus }
     run,
     crew: 'claims',
     version: '1',
+    format: 1,
+    priority: 0,
     status: 'running',
     createdAt: at,
     updatedAt: at,
@@ -116,9 +127,12 @@ export function entry(seq: number, text = `entry ${seq}`): Line {
   return { seq, bytes: Buffer.from(JSON.stringify({ v: 1, seq, type: 'model.replied', text })) }
 }
 
-/** Creates a run of one entry and gives its lease. */
+/** What `row` is offered to. */
+export const lane: Lane = { crew: 'claims', version: '1', format: 1 }
+
+/** Creates a run of one entry, under way, and gives its lease. */
 export async function started(store: Store, run: RunId, owner: Owner = thisOwner()): Promise<Lease> {
-  const { created, lease } = await store.create(row(run), batch(1), { owner, ttlMs })
+  const { created, lease } = await store.create(row(run), batch(1, 1, { due: 'now' }), { owner, ttlMs })
   assert.ok(created && lease, `run ${run} was not created`)
   return lease
 }
@@ -133,11 +147,27 @@ export async function seqsOf(store: Store, run: RunId, after?: number): Promise<
   return lines.map((line) => line.seq)
 }
 
-export async function refused(promise: Promise<unknown>, code: ErrorCode, message?: RegExp): Promise<void> {
+/** The runs that a worker gets when it asks now. */
+export async function claimed(
+  store: Store,
+  limit = 10,
+  owner: Owner = thisOwner(),
+  lanes: readonly Lane[] = [lane],
+  has?: ReadonlySet<RunId>,
+): Promise<RunId[]> {
+  const leases = await store.claim(owner, ttlMs, lanes, limit, has)
+  return leases.map((lease) => lease.run)
+}
+
+export function message(id: string, body = '{}'): Message {
+  return { id, at: '2030-01-01T00:00:00.000Z', body }
+}
+
+export async function refused(promise: Promise<unknown>, code: ErrorCode, told?: RegExp): Promise<void> {
   await assert.rejects(promise, (error: unknown) => {
     assert.ok(RepriseError.isInstance(error), `${String(error)} is not a RepriseError`)
     assert.equal(error.code, code)
-    if (message !== undefined) assert.match(error.message, message)
+    if (told !== undefined) assert.match(error.message, told)
     return true
   })
 }

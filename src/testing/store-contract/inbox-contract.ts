@@ -1,8 +1,6 @@
 // Messages: each id once, oldest first, and gone from the inbox with the append that records them.
 import assert from 'node:assert/strict'
-import { thisOwner } from '../../stores/owner.ts'
-import type { Message } from '../../stores/store.ts'
-import { batch, claim, refused, row, seqsOf, started, ttlMs, type StoreUnderTest } from './harness.ts'
+import { batch, claim, message, refused, row, seqsOf, started, type StoreUnderTest } from './harness.ts'
 
 export function inboxContract(under: StoreUnderTest): void {
   claim('gives the messages of a run oldest first, exactly as posted', under, async ({ store }) => {
@@ -78,16 +76,39 @@ export function inboxContract(under: StoreUnderTest): void {
     }
   })
 
-  claim('no longer wakes a suspended run for messages that were taken', under, async ({ store }) => {
-    const crews = [{ crew: 'claims', version: '1' }]
-    await store.create(row('r', { status: 'suspended' }), batch(1))
-    await store.post('r', message('m'))
-    const [lease] = await store.claim(thisOwner(), ttlMs, crews, 1)
-    assert.ok(lease)
-    await store.append(lease, 1, batch(2, 1, { taken: ['m'] }))
-    await store.release(lease)
-    assert.deepEqual(await store.claim(thisOwner(), ttlMs, crews, 1), [])
-  })
+  claim(
+    'takes no message for a run that works for one that has ended, nor for one that is not there',
+    under,
+    async ({ store }) => {
+      const lease = await started(store, 'r')
+      await store.create(row('r/a#1'), batch(1), lease)
+      await store.append(lease, 1, batch(2, 1, { row: row('r', { status: 'cancelled' }) }))
+      assert.equal(await store.post('r/a#1', message('m')), 'ended')
+      await store.create(row('gone/a#1'), batch(1))
+      await refused(store.post('gone/a#1', message('m')), 'RUN_NOT_FOUND', /gone/)
+    },
+  )
+
+  claim(
+    'says with an append, a renewal and a release how many messages wait for a run and those that work for it',
+    under,
+    async ({ store }) => {
+      const lease = await started(store, 'r')
+      await store.create(row('r/a#1'), batch(1), lease)
+      assert.equal(await store.append(lease, 1, batch(2)), 0)
+      await store.post('r', message('a'))
+      await store.post('r/a#1', message('a'))
+      await store.post('r/a#1', message('b'))
+      await store.post('r/a#1', message('b'))
+      assert.equal(await store.append(lease, 2, batch(3)), 3)
+      assert.equal(await store.append(lease, 1, batch(2, 1, { run: 'r/a#1', taken: ['b', 'unknown'] })), 2)
+      assert.equal(await store.append(lease, 2, batch(3, 1, { run: 'r/a#1', taken: ['b'] })), 2)
+      assert.deepEqual(await store.renew([lease], 1000), [{ lease, waiting: 2 }])
+      assert.equal(await store.append(lease, 3, batch(4, 1, { row: row('r'), taken: ['a'] })), 1)
+      assert.equal(await store.release(lease), 1)
+      assert.equal(await store.release(lease), 0)
+    },
+  )
 
   claim('forgets the messages of a deleted run', under, async ({ store }) => {
     await store.create(row('r'), batch(1))
@@ -97,8 +118,4 @@ export function inboxContract(under: StoreUnderTest): void {
     assert.deepEqual(await store.inbox('r'), [])
     assert.equal(await store.post('r', message('m')), 'posted')
   })
-}
-
-function message(id: string, body = '{}'): Message {
-  return { id, at: '2030-01-01T00:00:00.000Z', body }
 }

@@ -1,22 +1,19 @@
-// Leases: who may write, who may take over, and what waits for a worker.
+// Leases: who may write, and who may take over.
 import assert from 'node:assert/strict'
 import { thisOwner } from '../../stores/owner.ts'
-import type { RunRow, Store } from '../../stores/store.ts'
 import {
   batch,
   claim,
   deadOwner,
   elsewhere,
+  lane,
   refused,
   row,
   seqsOf,
   started,
-  startOfTime,
   ttlMs,
   type StoreUnderTest,
 } from './harness.ts'
-
-const crews = [{ crew: 'claims', version: '1' }]
 
 export function leaseContract(under: StoreUnderTest): void {
   claim('refuses a run that is held and names who holds it', under, async ({ store }) => {
@@ -34,14 +31,15 @@ export function leaseContract(under: StoreUnderTest): void {
     const first = await started(store, 'r', elsewhere('box1'))
     const second = await store.acquire('r', elsewhere('box1'), ttlMs)
     assert.ok(second.token > first.token)
-    assert.deepEqual(second, { run: 'r', token: second.token, owner: elsewhere('box1') })
+    assert.notEqual(second.id, first.id)
+    assert.deepEqual(second, { run: 'r', token: second.token, id: second.id, owner: elsewhere('box1') })
   })
 
   claim('keeps threads and copies of the library in one process apart', under, async ({ store }) => {
     const lease = await started(store, 'r')
     const other = { ...thisOwner(), instance: 'another thread' }
     await refused(store.acquire('r', other, ttlMs), 'RUN_HELD')
-    assert.deepEqual(await store.claim(other, ttlMs, crews, 10), [])
+    assert.deepEqual(await store.claim(other, ttlMs, [lane], 10), [])
     await store.append(lease, 1, batch(2))
     await store.release(lease)
     assert.deepEqual((await store.acquire('r', other, ttlMs)).owner, other)
@@ -93,9 +91,23 @@ export function leaseContract(under: StoreUnderTest): void {
     async ({ store, pass }) => {
       const lease = await started(store, 'r', elsewhere('a'))
       pass(ttlMs - 1000)
-      assert.deepEqual(await store.renew([lease], ttlMs), [lease])
+      assert.deepEqual(await store.renew([lease], ttlMs), [{ lease, waiting: 0 }])
       pass(ttlMs - 1000)
       await refused(store.acquire('r', elsewhere('b'), ttlMs), 'RUN_HELD')
+    },
+    'clock',
+  )
+
+  claim(
+    'renews a lease past its expiry as long as nobody took it',
+    under,
+    async ({ store, pass }) => {
+      const [kept, lost] = [await started(store, 'kept', elsewhere('a')), await started(store, 'lost', elsewhere('a'))]
+      pass(ttlMs + 1)
+      await store.acquire('lost', elsewhere('b'), ttlMs)
+      assert.deepEqual(await store.renew([kept, lost], ttlMs), [{ lease: kept, waiting: 0 }])
+      await refused(store.acquire('kept', elsewhere('b'), ttlMs), 'RUN_HELD')
+      assert.deepEqual(await store.claim(elsewhere('b'), ttlMs, [lane], 10), [])
     },
     'clock',
   )
@@ -109,7 +121,7 @@ export function leaseContract(under: StoreUnderTest): void {
     await store.acquire('lost', thisOwner(), ttlMs)
     await store.release(deleted)
     await store.delete('deleted')
-    assert.deepEqual(await store.renew([released, kept, lost, deleted], ttlMs), [kept])
+    assert.deepEqual(await store.renew([released, kept, lost, deleted], ttlMs), [{ lease: kept, waiting: 0 }])
     assert.deepEqual(await store.renew([], ttlMs), [])
   })
 
@@ -131,67 +143,54 @@ export function leaseContract(under: StoreUnderTest): void {
     assert.equal(results.filter((result) => result.status === 'fulfilled').length, 1)
   })
 
-  claim('claims what waits for a worker, oldest first', under, async ({ store }) => {
-    await waitingRuns(store)
-    const leases = await store.claim(thisOwner(), ttlMs, crews, 10)
-    assert.deepEqual(
-      leases.map((lease) => lease.run),
-      ['queued', 'abandoned', 'answered'],
-    )
-    for (const lease of leases) await store.append(lease, 1, batch(2))
-    assert.deepEqual(await seqsOf(store, 'queued'), [1, 2])
+  claim('counts a lease by the id of its acquisition, not by its token alone', under, async ({ store }) => {
+    const lease = await started(store, 'r', elsewhere('a'))
+    const forged = { ...lease, id: 'another' }
+    await refused(store.append(forged, 1, batch(2)), 'LEASE_LOST')
+    await refused(store.create(row('r/a#1'), batch(1), forged), 'LEASE_LOST')
+    assert.deepEqual(await store.renew([forged], ttlMs), [])
+    assert.equal(await store.release(forged), 0)
+    assert.deepEqual(await store.holder('r'), elsewhere('a'))
+    await store.append({ ...lease, owner: elsewhere('b') }, 1, batch(2))
   })
 
-  claim('claims no more than the limit, and nothing twice', under, async ({ store }) => {
-    await waitingRuns(store)
-    const first = await store.claim(thisOwner(), ttlMs, crews, 2)
-    const second = await store.claim(thisOwner(), ttlMs, crews, 2)
-    const third = await store.claim(elsewhere('a'), ttlMs, crews, 2)
-    assert.deepEqual(
-      [first, second, third].map((leases) => leases.map((lease) => lease.run)),
-      [['queued', 'abandoned'], ['answered'], []],
-    )
-    assert.deepEqual(await store.claim(thisOwner(), ttlMs, crews, 0), [])
+  claim('leases a run that works for another by leasing its root', under, async ({ store }) => {
+    for (const run of ['r', 'r/a#1', 'r/a#1/b#1']) await store.create(row(run), batch(1))
+    const lease = await store.acquire('r/a#1/b#1', elsewhere('a'), ttlMs)
+    assert.equal(lease.run, 'r')
+    for (const run of ['r', 'r/a#1', 'r/a#1/b#1', 'r/later#1'])
+      assert.deepEqual(await store.holder(run), elsewhere('a'))
+    for (const run of ['r', 'r/a#1']) await refused(store.acquire(run, elsewhere('b'), ttlMs), 'RUN_HELD')
+    for (const run of ['r', 'r/a#1', 'r/a#1/b#1']) await store.append(lease, 1, batch(2, 1, { run }))
+    await store.release(lease)
+    const next = await store.acquire('r/a#1', elsewhere('b'), ttlMs)
+    assert.ok(next.token > lease.token)
+    await refused(store.append(lease, 2, batch(3, 1, { run: 'r/a#1/b#1' })), 'LEASE_LOST')
   })
 
-  claim('claims for the crews and versions that are asked for', under, async ({ store }) => {
-    await add(store, 'a1', { crew: 'a', version: '1', status: 'queued' }, 1)
-    await add(store, 'a2', { crew: 'a', version: '2', status: 'queued' }, 2)
-    await add(store, 'b1', { crew: 'b', version: '1', status: 'queued' }, 0)
-    const wanted = [
-      { crew: 'a', version: '2' },
-      { crew: 'b', version: '1' },
-    ]
-    assert.deepEqual(await store.claim(thisOwner(), ttlMs, [], 10), [])
-    const leases = await store.claim(thisOwner(), ttlMs, wanted, 10)
-    assert.deepEqual(
-      leases.map((lease) => lease.run),
-      ['b1', 'a2'],
-    )
+  claim('creates a run that works for another under the lease of its root', under, async ({ store }) => {
+    const lease = await started(store, 'r', elsewhere('a'))
+    assert.deepEqual(await store.create(row('r/a#1'), batch(1), lease), { created: true, lease })
+    assert.deepEqual(await store.create(row('r/a#1'), batch(1), lease), { created: false })
+    const again = await store.create(row('r/a#1/b#1'), batch(1), { owner: elsewhere('a'), ttlMs })
+    assert.equal(again.lease?.run, 'r')
+    await refused(store.create(row('r/a#2'), batch(1), lease), 'LEASE_LOST')
+    await refused(store.create(row('r/a#2'), batch(1), { owner: elsewhere('b'), ttlMs }), 'RUN_HELD')
+    await refused(store.create(row('gone/a#1'), batch(1), { owner: elsewhere('b'), ttlMs }), 'RUN_NOT_FOUND', /gone/)
+    assert.deepEqual([await store.row('r/a#2'), await store.row('gone/a#1')], [undefined, undefined])
   })
 
-  claim('never gives one run to two callers', under, async ({ store }) => {
-    const runs = Array.from({ length: 30 }, (_, index) => `r${index}`)
-    for (const [index, run] of runs.entries()) await add(store, run, { status: 'queued' }, index)
-    const claims = Array.from({ length: 10 }, (_, index) => store.claim(elsewhere(`box${index}`), ttlMs, crews, 4))
-    const claimed = (await Promise.all(claims)).flat().map((lease) => lease.run)
-    assert.deepEqual(claimed.toSorted(), runs.toSorted())
+  claim('lets a lease write to no run but those of its unit', under, async ({ store }) => {
+    const lease = await started(store, 'r')
+    await store.create(row('other/a#1'), batch(1))
+    await store.create(row('other'), batch(1))
+    for (const run of ['other', 'other/a#1']) {
+      await refused(store.append(lease, 1, batch(2, 1, { run })), 'LEASE_LOST', /run r .*run other/)
+    }
+    await refused(store.create(row('other/b#1'), batch(1), lease), 'LEASE_LOST', /run r .*run other/)
+    await refused(store.append(lease, 1, batch(2, 1, { run: 'r/unknown#1' })), 'RUN_NOT_FOUND', /unknown/)
+    assert.deepEqual(await seqsOf(store, 'other/a#1'), [1])
   })
-
-  claim(
-    'claims a running run from a process that is gone, and one whose lease has expired',
-    under,
-    async ({ store, pass }) => {
-      await started(store, 'dead', deadOwner())
-      assert.equal((await store.claim(thisOwner(), ttlMs, crews, 10)).length, 1)
-      await started(store, 'expired', elsewhere('a'))
-      assert.equal((await store.claim(elsewhere('b'), ttlMs, crews, 10)).length, 0)
-      pass(ttlMs + 1)
-      const leases = await store.claim(elsewhere('b'), ttlMs, crews, 10)
-      assert.deepEqual(leases.map((lease) => lease.run).toSorted(), ['dead', 'expired'])
-    },
-    'clock',
-  )
 
   claim('refuses to delete a run that is held, and deletes it once it is released', under, async ({ store }) => {
     const lease = await started(store, 'r', elsewhere('box1'))
@@ -200,20 +199,4 @@ export function leaseContract(under: StoreUnderTest): void {
     await store.delete('r')
     assert.equal(await store.row('r'), undefined)
   })
-}
-
-async function waitingRuns(store: Store): Promise<void> {
-  await add(store, 'answered', { status: 'suspended' }, 3)
-  await add(store, 'abandoned', { status: 'running' }, 2)
-  await add(store, 'queued', { status: 'queued' }, 1)
-  await add(store, 'asleep', { status: 'suspended' }, 0)
-  for (const status of ['completed', 'failed', 'cancelled'] as const) await add(store, status, { status }, 0)
-  const { createdAt } = row('held', {})
-  await store.create(row('held', { createdAt }), batch(1), { owner: elsewhere('box1'), ttlMs })
-  await store.post('answered', { id: 'm', at: createdAt, body: '{}' })
-}
-
-async function add(store: Store, run: string, fields: Partial<RunRow>, second: number): Promise<void> {
-  const createdAt = new Date(startOfTime + second * 1000).toISOString()
-  await store.create(row(run, { ...fields, createdAt }), batch(1))
 }

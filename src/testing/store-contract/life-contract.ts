@@ -1,7 +1,18 @@
 // Watching, deleting, closing and opening again.
 import assert from 'node:assert/strict'
 import type { Store } from '../../stores/store.ts'
-import { batch, claim, elsewhere, linesOf, refused, row, seqsOf, started, type StoreUnderTest } from './harness.ts'
+import {
+  batch,
+  claim,
+  elsewhere,
+  linesOf,
+  message,
+  refused,
+  row,
+  seqsOf,
+  started,
+  type StoreUnderTest,
+} from './harness.ts'
 
 export function lifeContract(under: StoreUnderTest): void {
   const changes: { readonly [what: string]: (store: Store) => Promise<unknown> } = {
@@ -28,6 +39,19 @@ export function lifeContract(under: StoreUnderTest): void {
       )
     }
   }
+
+  claim(
+    'wakes the watchers of a root for a message to a run that works for it, and those of that run',
+    under,
+    async ({ store }) => {
+      for (const run of ['r', 'r/a#1']) await store.create(row(run), batch(1))
+      const { signal } = new AbortController()
+      const hints = ['r', 'r/a#1'].map((run) => store.watch(run, signal)[Symbol.asyncIterator]())
+      await store.post('r/a#1', message('m'))
+      for (const hint of hints) assert.equal((await hint.next()).done, false)
+    },
+    'watch',
+  )
 
   claim(
     'ends a watch when its signal aborts, also one that had already aborted, and when the store is closed',

@@ -194,7 +194,10 @@ test('a last line that is changed is noticed as any other', async () => {
   const last = (await stage.entries()).length
   await writeFile(
     stage.file(),
-    (await readFile(stage.file(), 'utf8')).replace('"through":"facts"', '"through":"taxes"'),
+    (await readFile(stage.file(), 'utf8')).replace(
+      '"reason":"through","through":"facts"',
+      '"reason":"through","through":"taxes"',
+    ),
   )
   assert.deepEqual((await readRun(store, 'r')).state.changed, [last])
   assert.deepEqual((await checkJournal(store, 'r')).changed, [last])

@@ -1,6 +1,7 @@
 // Runs that are made from others, every time in another process. Whatever is made, the runs before it stay as they are, byte for byte.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Order, Report } from './process-crew.ts'
 import { openStage, type Stage } from './processes.ts'
 
@@ -168,6 +169,8 @@ for (const kind of ['sqlite', 'file'] as const) {
       await using stage = await openStage(kind)
       const running = stage.start({ act: 'kickoff', options: { id: 'first', inputs }, hold: 'weigh' })
       await running.held
+      // its model is asked a moment before that is on disk
+      while (!(await stage.bytes()).get('first')?.includes('"weigh#1"')) await nextTurn()
       const forked = await step(stage, { act: 'fork', options: { runId: 'first' }, words: { weigh: 'forked' } })
       assert.deepEqual(forked.asked, ['weigh', 'note'])
       running.goOn()

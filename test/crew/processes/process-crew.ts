@@ -8,7 +8,8 @@ import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 type Name = 'gather' | 'file' | 'weigh' | 'note'
 
 export interface Order {
-  readonly act: 'kickoff' | 'each' | 'resume' | 'replay' | 'fork' | 'refresh' | 'answer'
+  /** follow: a kickoff that says so to the test as soon as it has the run, by holding. */
+  readonly act: 'kickoff' | 'follow' | 'each' | 'resume' | 'replay' | 'fork' | 'refresh' | 'answer'
   readonly crew?: string
   /** The task to replay, by name or id. */
   readonly task?: string
@@ -69,6 +70,12 @@ async function carryOut({ url, ledger, order }: Commission): Promise<Report> {
         return { asked }
       case 'kickoff':
         return report(crew, asked, await crew.kickoff(options))
+      case 'follow': {
+        const call = crew.kickoff(options)
+        await call.started
+        await heldBack()
+        return report(crew, asked, await call)
+      }
       case 'resume':
         return report(crew, asked, await crew.resume(order.run, options))
       case 'replay':

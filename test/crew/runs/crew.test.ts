@@ -5,7 +5,7 @@ import { Agent, Crew, Task, tool, type Logger, type Tool } from 'reprise'
 import { z } from 'zod'
 import { memoryStore } from '../../../src/stores/memory-store.ts'
 import { scriptedModel, type ScriptEntry } from '../../../src/testing/scripted-model.ts'
-import { dyingStore, entriesOf, stateOf } from '../../engine/support.ts'
+import { dyingRightAfter, dyingStore, entriesOf, stateOf } from '../../engine/support.ts'
 
 const standard: ScriptEntry[] = [
   { when: 'Task: Facts', reply: { policy: 'P-77', since: '2020-01-01' } },
@@ -232,7 +232,7 @@ describe('resume', () => {
     for (const changed of ['restart', 'continue', 'refuse'] as const) {
       const store = memoryStore()
       const { crew } = claims(standard, store)
-      const dying = dyingStore(store, (types) => types.includes('task.started'))
+      const dying = dyingRightAfter(store, 'task.started')
       await assert.rejects(crew.with({ store: dying }).kickoff({ id: 'r', inputs }))
       const later = claims(standard, store, 'Handle claims well')
       if (changed === 'refuse') {
@@ -254,10 +254,7 @@ describe('resume', () => {
 
   test('sets a run aside that was taken up five times without a new step, and takes it up when asked again', async () => {
     const { crew, store } = claims()
-    const dying = () =>
-      crew.with({
-        store: dyingStore(store, (types) => types.includes('task.started') || types.includes('run.resumed')),
-      })
+    const dying = () => crew.with({ store: dyingRightAfter(dyingRightAfter(store, 'task.started'), 'run.resumed') })
     await assert.rejects(dying().kickoff({ id: 'r', inputs }))
     for (let life = 0; life < 5; life++) await assert.rejects(dying().resume('r'))
     const aside = await crew.resume('r')

@@ -143,8 +143,9 @@ describe('what a task is told', () => {
       const stopping: Store = {
         ...store,
         async append(lease, after, batch) {
-          await store.append(lease, after, batch)
+          const waiting = await store.append(lease, after, batch)
           if (batch.lines.some(({ bytes }) => Buffer.from(bytes).includes('"path":"note#1"'))) stop.abort()
+          return waiting
         },
       }
       await crew.with({ store: stopping }).kickoff({ id: 'r', signal: stop.signal })

@@ -287,11 +287,12 @@ describe('the run of a crew that is a task', () => {
     const forged: Store = {
       ...store,
       async append(lease, after, batch) {
-        await store.append(lease, after, batch)
+        const waiting = await store.append(lease, after, batch)
         const starts = batch.lines.some(({ bytes }) => Buffer.from(bytes).includes('"path":"settle#1"'))
         const row = await store.row('other/settle#1')
         if (lease.run === 'claim' && starts && row)
           await store.create({ ...row, run: 'claim/settle#1' }, { lines: (await linesOf(store, row.run)).slice(0, 1) })
+        return waiting
       },
     }
     await assert.rejects(crew.with({ store: forged }).kickoff({ id: 'claim', inputs: { topic: 'water' } }), {

@@ -177,8 +177,9 @@ describe('a task that is a crew', () => {
     const store: Store = {
       ...inner,
       async append(lease, after, batch) {
-        await inner.append(lease, after, batch)
+        const waiting = await inner.append(lease, after, batch)
         if (batch.row?.status === 'suspended') waits.resolve()
+        return waiting
       },
     }
     const { promise: answered, resolve } = Promise.withResolvers<void>()

@@ -148,7 +148,7 @@ describe('a hierarchical crew', () => {
 
   test('asks about a once call within a delegation, and goes on there with the answer', async () => {
     const { crew, store, model, looked } = managed({}, memoryStore(), 'once')
-    const dying = dyingStore(store, (types) => types.includes('tool.called') && model.calls.length >= 3)
+    const dying = dyingStore(store, (types) => types.at(-1) === 'tool.called' && model.calls.length >= 3)
     await assert.rejects(crew.with({ store: dying }).kickoff({ id: 'r', inputs }))
     const asking = await crew.resume('r')
     assert.equal(asking.status, 'suspended')

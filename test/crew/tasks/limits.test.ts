@@ -410,6 +410,7 @@ test('requests per minute are held to, and waiting for one ends with the signal'
   let now = 0
   const waits: number[] = []
   const world = {
+    now: () => new Date(now),
     monotonic: () => now,
     async sleep(ms: number, signal: AbortSignal) {
       signal.throwIfAborted()

@@ -298,6 +298,6 @@ function refusing(inner: Store, dies: (types: readonly string[]) => boolean): St
       if (dies(batch.lines.map(({ bytes }) => typeOf(bytes)))) throw new Error('the process is dead')
       return inner.append(lease, after, batch)
     },
-    release: async () => {},
+    release: async () => 0,
   }
 }

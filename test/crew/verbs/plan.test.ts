@@ -264,3 +264,28 @@ describe('a plan', () => {
     await assert.rejects(crew.plan({ of: 'kickoff', inputs: { topic: 'x' } }), { code: 'INPUT_MISSING' })
   })
 })
+
+test('the plan of a replay says what becomes of a function that must not be called twice', async () => {
+  let calls = 0
+  const get = new Task({ name: 'get', effect: 'read', run: ({ inputs: given }) => `got ${JSON.stringify(given)}` })
+  const file = new Task({ name: 'file', version: '1', run: () => `filed ${++calls}` })
+  const crew = new Crew({ name: 'filing', tasks: [get, file], store: newStore(), logger: { info() {}, warn() {} } })
+  await crew.kickoff({ id: 'first', inputs: { x: 1 } })
+  const reasons = async (options: object): Promise<string | undefined> =>
+    reasonsOf(await crew.plan({ runId: 'first', ...options }), 'file')?.reasons[1]
+  const recorded = 'its function is once, so its recorded result is returned without a call'
+  const asks = 'its function is once and was called before, so a person is asked first'
+  assert.deepEqual(
+    [
+      await reasons({ from: 'file' }),
+      await reasons({ from: 'get' }),
+      await reasons({ from: 'file', inputs: { x: 2 } }),
+      await reasons({ from: 'file', effects: 'ask' }),
+      await reasons({ from: 'file', effects: 'again' }),
+    ],
+    [recorded, `${recorded}, if it is given the same`, asks, asks, undefined],
+  )
+  assert.equal((await crew.replay('file', { runId: 'first' })).raw, 'filed 1')
+  const suspended = await crew.replay('file', { runId: 'first', inputs: { x: 2 } })
+  assert.deepEqual([suspended.status, suspended.questions[0]?.kind, calls], ['suspended', 'call', 1])
+})

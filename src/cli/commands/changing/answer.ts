@@ -7,9 +7,10 @@ import { RepriseError } from '../../../errors.ts'
 import type { AskedQuestion } from '../../../journal/state/open-questions.ts'
 import { asksPeople } from '../../../runs/waiting-questions.ts'
 import { readUnit } from '../../../runs/unit.ts'
-import type { Store } from '../../../stores/store.ts'
+import type { RunRow, Store } from '../../../stores/store.ts'
 import { askQuestion } from '../../input/ask-question.ts'
 import { exitCodes, UsageError } from '../../exit-codes.ts'
+import { aboutRun } from '../../find/about-run.ts'
 import { findRun } from '../../find/find-run.ts'
 import { parseJson } from '../../input/typed-inputs.ts'
 import type { Invocation } from '../../invocation.ts'
@@ -37,9 +38,8 @@ export async function answer(invocation: Invocation<AnswerOptions>): Promise<num
   const { decision, by, note } = options
   const fields = fieldsOf(options)
   await using engine = await openRuns(invocation)
-  const { run } = await findRun(engine.store, args[0], undefined, {
-    fits: (row) => asksPeople(engine.store, row),
-  })
+  const fits = (row: RunRow): Promise<boolean> => asksPeople(engine.store, row)
+  const run = await aboutRun(commands, engine.store, await findRun(engine.store, args[0], undefined, { fits }))
   const question = await chooseQuestion(engine.store, run, args[1])
   const decided = decision === undefined ? await askFor(terminal, run, question, fields) : { decision, ...fields }
   if (!decided) {

@@ -3,6 +3,7 @@ import { tell } from '../../../engine/people/tell.ts'
 import { isEnded } from '../../../journal/state/state.ts'
 import { rowStatus } from '../../../runs/summary.ts'
 import { exitCodes } from '../../exit-codes.ts'
+import { aboutRun } from '../../find/about-run.ts'
 import { findWhole } from '../../find/find-run.ts'
 import type { Invocation } from '../../invocation.ts'
 import { signedBy } from '../../input/login-name.ts'
@@ -20,6 +21,7 @@ export async function cancel(invocation: Invocation<CancelOptions>): Promise<num
   await using engine = await openRuns(invocation)
   const { yes = false } = options
   const row = await findWhole(engine.store, args[0], !yes && canAsk())
+  await aboutRun(commands, engine.store, row)
   const { run, crew } = row
   const status = await rowStatus(engine.store, row)
   // of a run that is over the library says so

@@ -4,6 +4,7 @@ import { readRun } from '../../../engine/read/read-run.ts'
 import { isUnfinished } from '../../../runs/find.ts'
 import { tasksOf } from '../../../runs/task-view.ts'
 import { exitCodes } from '../../exit-codes.ts'
+import { aboutRun } from '../../find/about-run.ts'
 import { findRun } from '../../find/find-run.ts'
 import { chooseTask } from '../../find/find-task.ts'
 import type { Invocation } from '../../invocation.ts'
@@ -14,7 +15,8 @@ import { whatNext } from './what-next.ts'
 export async function invalidate(invocation: Invocation<{ readonly by?: string }>): Promise<number> {
   const { terminal, args, options, commands } = invocation
   await using engine = await openRuns(invocation)
-  const { run } = await findRun(engine.store, args[0], undefined, { fits: isUnfinished })
+  const row = await findRun(engine.store, args[0], undefined, { fits: isUnfinished })
+  const run = await aboutRun(commands, engine.store, row)
   const { state } = await readRun(engine.store, run)
   const { name: task } = await chooseTask(tasksOf(state), args[1], `run ${run}`)
   const signed = signedBy(options.by)

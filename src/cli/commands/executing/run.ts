@@ -1,16 +1,13 @@
 // `reprise run`: kicks a crew off. What it needs and was not given is asked for, where somebody is there to ask.
 import type { KickoffOptions } from '../../../crew/options/verb-options.ts'
 import type { Run } from '../../../crew/run.ts'
-import { RepriseError, reworded } from '../../../errors.ts'
 import { UsageError } from '../../exit-codes.ts'
-import { askInputs } from '../../input/ask-inputs.ts'
+import { askingForMissing } from '../../input/ask-missing.ts'
 import { execute } from './execute.ts'
 import { taskNameOf } from '../../find/find-task.ts'
 import { inputsOf, type InputOptions } from '../../input/typed-inputs.ts'
 import type { Invocation } from '../../invocation.ts'
 import { loadCrew } from '../../find/load-crew.ts'
-import { canAsk } from '../../terminal/ask-line.ts'
-import { own } from '../../../options.ts'
 
 export interface RunOptions extends InputOptions {
   readonly crew?: string
@@ -19,8 +16,6 @@ export interface RunOptions extends InputOptions {
   readonly each?: string
   readonly concurrency?: number
 }
-
-type Inputs = ReturnType<typeof inputsOf>
 
 export async function run(invocation: Invocation<RunOptions>): Promise<number> {
   const { args, options, terminal } = invocation
@@ -41,22 +36,9 @@ export async function run(invocation: Invocation<RunOptions>): Promise<number> {
       ...asking,
       signal,
     }
-    const start = (all: Inputs): Promise<Run> =>
+    return askingForMissing(terminal, crew, inputs, (all): Promise<Run> => {
       // which inputs a crew takes is known to its file; here it is for the library to check
-      crew.kickoff({ ...given, ...(all === undefined ? {} : { inputs: all }) } as KickoffOptions).started
-    try {
-      return await start(inputs)
-    } catch (error) {
-      const missing = crew.inputs.filter((name) => own(inputs ?? {}, name) === undefined)
-      if (!RepriseError.isInstance(error) || error.code !== 'INPUT_MISSING' || missing.length === 0) throw error
-      const more = canAsk() ? await askInputs(terminal.loud, missing) : undefined
-      if (!more) throw allMissing(error, missing)
-      return start({ ...inputs, ...more })
-    }
+      return crew.kickoff({ ...given, ...(all === undefined ? {} : { inputs: all }) } as KickoffOptions).started
+    })
   })
-}
-
-/** The library names the first one that it comes upon; a command is to be typed once. */
-function allMissing(error: RepriseError, inputs: readonly string[]): RepriseError {
-  return reworded(error, error.facts, { next: { act: 'give', inputs } })
 }

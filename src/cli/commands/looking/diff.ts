@@ -4,6 +4,8 @@ import { costOfRun } from '../../../engine/plan/estimate.ts'
 import { readRun } from '../../../engine/read/read-run.ts'
 import { diffLines, diffRuns, type DiffLine } from '../../../runs/diff/index.ts'
 import type { RunState } from '../../../journal/state/state.ts'
+import type { RunViewStatus } from '../../../runs/status.ts'
+import { rowStatus } from '../../../runs/summary.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { findRun } from '../../find/find-run.ts'
 import type { Invocation } from '../../invocation.ts'
@@ -24,7 +26,7 @@ export async function diff(invocation: Invocation): Promise<number> {
   // one after the other: a person may have to pick both
   const a = await readSide(engine, args[0], 'first run')
   const b = await readSide(engine, args[1], 'second run')
-  const found = diffRuns(a.state, b.state, { a: a.cost, b: b.cost })
+  const found = diffRuns(a.state, b.state, { a, b })
   if (terminal.json) terminal.record(found)
   else for (const { kind, text } of diffLines(found)) terminal.out.line({ text, format: formats[kind] })
   return exitCodes.done
@@ -34,8 +36,8 @@ async function readSide(
   { store }: Engine,
   name: string | undefined,
   which: string,
-): Promise<{ state: RunState; cost: number | undefined }> {
-  const { run } = await findRun(store, name, undefined, { which })
-  const { state } = await readRun(store, run)
-  return { state, cost: await costOfRun(state, undefined) }
+): Promise<{ state: RunState; cost: number | undefined; status: RunViewStatus }> {
+  const row = await findRun(store, name, undefined, { which })
+  const { state } = await readRun(store, row.run)
+  return { state, cost: await costOfRun(state, undefined), status: await rowStatus(store, row) }
 }

@@ -52,16 +52,19 @@ const mostListed = 999_999
 
 async function print(channel: Channel, { store }: Engine, found: readonly RunSummary[]): Promise<void> {
   const withParent = found.some((summary) => summary.parent !== undefined)
-  const whole = table({ id: (run) => run, time: longTime, withParent })
-  if (tableWidth(whole, found) <= channel.width) {
-    printTable(channel, whole, found)
+  const now = new Date()
+  const time = (at: string): string => shortTime(at, now)
+  // a shorter time is a smaller loss than an id that is cut
+  const whole = [longTime, time].map((shown) => table({ id: (run) => run, time: shown, withParent }))
+  const fitting = whole.find((columns) => tableWidth(columns, found) <= channel.width)
+  if (fitting) {
+    printTable(channel, fitting, found)
     return
   }
-  const now = new Date()
   const shown = new Set(found.flatMap(({ runId, parent }) => (parent ? [runId, parent.runId] : [runId])))
   const { prefixLength } = await import('../../../runs/find.ts')
   const length = await prefixLength(store, shown)
-  printTable(channel, table({ id: (run) => run.slice(0, length), time: (at) => shortTime(at, now), withParent }), found)
+  printTable(channel, table({ id: (run) => run.slice(0, length), time, withParent }), found)
 }
 
 interface Shapes {

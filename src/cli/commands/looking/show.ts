@@ -9,6 +9,7 @@ import { tasksOf, taskView } from '../../../runs/task-view.ts'
 import { readUnit } from '../../../runs/unit.ts'
 import type { Store } from '../../../stores/store.ts'
 import { exitCodes, UsageError } from '../../exit-codes.ts'
+import { aboutRun } from '../../find/about-run.ts'
 import { findRun } from '../../find/find-run.ts'
 import { chooseTask } from '../../find/find-task.ts'
 import type { Invocation } from '../../invocation.ts'
@@ -34,7 +35,7 @@ export async function show(invocation: Invocation<ShowOptions>): Promise<number>
   if (terminal.json && steps && prompts)
     throw new UsageError('--steps and --prompts print different objects; with --json, give one of them')
   await using engine = await openRuns(invocation)
-  const { run } = await findRun(engine.store, args[0])
+  const run = await aboutRun(commands, engine.store, await findRun(engine.store, args[0]))
   const entries: Entry[] = []
   const unit = await readUnit(engine.store, run, steps || prompts ? (entry) => entries.push(entry) : undefined)
   const task =

@@ -9,6 +9,7 @@ import { isAbandoned } from '../../../runs/status.ts'
 import { unitOf } from '../../../runs/unit.ts'
 import type { Store } from '../../../stores/store.ts'
 import { exitCodes, type ExitCode } from '../../exit-codes.ts'
+import { aboutRun } from '../../find/about-run.ts'
 import { findRun } from '../../find/find-run.ts'
 import type { Invocation } from '../../invocation.ts'
 import { formatOf } from '../../show/run-words.ts'
@@ -22,9 +23,9 @@ const lookMs = 500
 type End = 'left' | 'abandoned' | undefined
 
 export async function tail(invocation: Invocation<{ readonly after: number }>): Promise<number> {
-  const { terminal, args, options } = invocation
+  const { terminal, args, options, commands } = invocation
   await using engine = await openRuns(invocation)
-  const { run } = await findRun(engine.store, args[0])
+  const run = await aboutRun(commands, engine.store, await findRun(engine.store, args[0]))
   // from the first one, so that what it came to is known without reading it again
   const entries = follow(engine, run)
   const state = emptyState(run)

@@ -4,6 +4,7 @@
 import { rangesOf } from '../../../text/words.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { checkJournal, type Check } from './check-journal.ts'
+import { aboutRun } from '../../find/about-run.ts'
 import { findRun } from '../../find/find-run.ts'
 import type { Invocation } from '../../invocation.ts'
 import { openRuns } from '../../find/open-runs.ts'
@@ -13,7 +14,7 @@ import { entriesWord } from '../../terminal/entries-word.ts'
 export async function verify(invocation: Invocation): Promise<number> {
   const { terminal, args, commands } = invocation
   await using engine = await openRuns(invocation)
-  const { run } = await findRun(engine.store, args[0])
+  const run = await aboutRun(commands, engine.store, await findRun(engine.store, args[0]))
   const check = await checkJournal(engine.store, run)
   if (terminal.json) terminal.record(check)
   else print(terminal.out, check)

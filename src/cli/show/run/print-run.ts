@@ -15,7 +15,7 @@ export function printRun(channel: Channel, run: RunView, children: readonly stri
   const field = (name: string, ...pieces: Piece[]): void =>
     channel.line({ text: name.padEnd(9), format: 'dim' }, ...pieces)
   // what it failed with has a line of its own
-  const why = run.why === undefined || run.error ? '' : `: ${run.why}`
+  const why = run.why === undefined || run.error ? '' : `: ${inLocalTime(run.why, run.dueAt)}`
   field('run', run.runId)
   field('crew', run.crew)
   field(
@@ -25,6 +25,7 @@ export function printRun(channel: Channel, run: RunView, children: readonly stri
   )
   if (run.error) field('error', { text: `${run.error.code}: ${run.error.message}`, format: 'red' })
   if (run.error?.stack !== undefined) printStack(channel, ' '.repeat(9), run.error.stack)
+  if (run.error && run.dueAt !== undefined) field('retry', `a worker tries again at ${longTime(run.dueAt)}`)
   field('created', longTime(run.createdAt))
   field('updated', `${longTime(run.updatedAt)}, ${run.lives === 1 ? '1 life' : `${run.lives} lives`}`)
   const cost = run.cost === undefined || run.cost === 0 ? '' : `, ${dollars(run.cost)}`
@@ -39,6 +40,11 @@ export function printRun(channel: Channel, run: RunView, children: readonly stri
     const text = typeof shown === 'string' ? shown : JSON.stringify(shown)
     field('input', shorten(`${name} = ${text}`, Math.min(channel.width, 200) - 9))
   }
+}
+
+/** As all other times of the run are shown. */
+function inLocalTime(why: string, dueAt: string | undefined): string {
+  return dueAt === undefined ? why : why.replace(dueAt, longTime(dueAt))
 }
 
 export function printTask(channel: Channel, task: TaskView): void {

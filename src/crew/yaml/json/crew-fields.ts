@@ -10,7 +10,7 @@ import { model } from '../fields/model-fields.ts'
 import type { Problems } from '../problems.ts'
 import { checked, refuseLack, unknownField } from '../fields/check-fields.ts'
 import type { Models } from '../references.ts'
-import { degree, isOff, mapping, number, shown, text, textOf, type FieldValue } from '../yaml-values.ts'
+import { degree, isOff, mapping, names, number, shown, text, textOf, type FieldValue } from '../yaml-values.ts'
 import { invalid } from '../yaml-file.ts'
 
 export interface CrewFields {
@@ -26,8 +26,11 @@ const readers: { readonly [option: string]: Reader } = {
   process: text,
   verbose: degree,
   maxRpm: number,
+  maxRuns: number,
   concurrency: number,
   version: text,
+  accepts: (field) => names(field).map(({ name }) => name),
+  retries: (field) => mapping(field, undefined, ['times', 'backoff']),
 }
 
 /** What the code says (`said`) is not read from the file, so it need not be right there. */

@@ -1,12 +1,15 @@
 // What every store refuses, in the same words: the checks of a batch, the rules of leases, and the errors of the port.
-import { RepriseError } from '../errors.ts'
-import { describeOwner, isGone, sameOwner } from './owner.ts'
-import { isEnded } from '../journal/state/state.ts'
-import type { Batch, Lease, Owner, RunId, RunStatus } from './store.ts'
+import { RepriseError } from '../../errors.ts'
+import { describeOwner, isGone, sameOwner } from '../owner.ts'
+import { rootRun } from '../../journal/paths.ts'
+import { isEnded } from '../../journal/state/state.ts'
+import type { Batch, Lease, Owner, RunId, RunStatus } from '../store.ts'
 
 /** A lease as a store keeps it, beside the token. */
 export interface Holding {
   readonly owner: Owner
+  /** Of the acquisition. */
+  readonly id: string
   /** Milliseconds since 1970, by the store's clock. */
   readonly expiresAt: number
 }
@@ -24,13 +27,13 @@ export function checkFree(run: RunId, holding: Holding | undefined, now: number,
   throw new RepriseError(
     'RUN_HELD',
     `run ${run} is held by ${describeOwner(holding.owner)} until ${until} unless renewed: wait until it is done, or stop that process`,
-    { runId: run, next: { act: 'show', runId: run } },
+    { runId: run, next: { act: 'show', runId: run }, until: holding.expiresAt },
   )
 }
 
 /** LEASE_LOST unless the lease is the newest and was not released. `token` is undefined when the run is gone. */
 export function checkToken(lease: Lease, token: number | undefined, holding: Holding | undefined): void {
-  if (token === lease.token && holding !== undefined) return
+  if (token === lease.token && holding?.id === lease.id) return
   const now =
     token === undefined
       ? 'the run is no longer in the store'
@@ -41,6 +44,16 @@ export function checkToken(lease: Lease, token: number | undefined, holding: Hol
     'LEASE_LOST',
     `the lease of run ${lease.run} with token ${lease.token} no longer counts: ${now}; acquire the run again before writing to it`,
     { runId: lease.run },
+  )
+}
+
+/** LEASE_LOST unless the run belongs to the unit that is leased: no lease of another says anything of it. */
+export function checkUnit(lease: Lease, run: RunId): void {
+  if (rootRun(run) === lease.run) return
+  throw new RepriseError(
+    'LEASE_LOST',
+    `the lease of run ${lease.run} does not count for run ${run}: acquire ${rootRun(run)} before writing to it`,
+    { runId: run },
   )
 }
 

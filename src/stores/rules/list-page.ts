@@ -1,7 +1,7 @@
 // One page of a listing, for stores that have all their rows at hand.
-import { callerOf, rootRun } from '../journal/paths.ts'
+import { callerOf, rootRun } from '../../journal/paths.ts'
 import { decodeCursor, encodeCursor, newestFirst } from './cursor.ts'
-import type { RunFilter, RunRow, Store } from './store.ts'
+import type { RunFilter, RunRow, Store } from '../store.ts'
 
 export function listPage(
   rows: readonly RunRow[],

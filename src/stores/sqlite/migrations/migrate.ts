@@ -2,8 +2,8 @@
 // program, one whose migrations are not ours. Forward only, all in one transaction under the write lock, so that of two
 // processes which open a new file at once the second finds the work done.
 import type { DatabaseSync } from 'node:sqlite'
-import { RepriseError } from '../../errors.ts'
-import { storeNewer } from '../refusals.ts'
+import { RepriseError } from '../../../errors.ts'
+import { storeNewer } from '../../rules/refusals.ts'
 import { migrations } from './migrations.ts'
 
 /** What this code can write: the number of the last migration that it knows. */

@@ -1,0 +1,44 @@
+// `reprise worker`: executes what is ready of the crews of some modules, until it is stopped.
+import { Crew } from '../../../crew/crew.ts'
+import { adviseWith } from '../../../crew/result/log.ts'
+import { defined } from '../../../defined.ts'
+import type { ChangedPolicy } from '../../../engine/definition.ts'
+import { startWorker } from '../../../workers/worker.ts'
+import { exitCodes } from '../../exit-codes.ts'
+import { loadServed } from '../../find/load-served.ts'
+import { readDuration } from '../../input/read-duration.ts'
+import type { Invocation } from '../../invocation.ts'
+import { tellEvent } from '../../show/worker-events.ts'
+import { stopOnInterrupt } from '../executing/execute.ts'
+
+export interface WorkerOptions {
+  readonly concurrency?: number
+  readonly once?: boolean
+  readonly changed?: ChangedPolicy
+  readonly slice?: string
+  readonly grace?: string
+  readonly port?: number
+  readonly host?: string
+}
+
+export async function worker({ args, options, terminal, commands }: Invocation<WorkerOptions>): Promise<number> {
+  const { concurrency, once, changed, port, host, store } = options
+  const sliceSeconds = options.slice === undefined ? undefined : readDuration('--slice', options.slice)
+  const graceSeconds = options.grace === undefined ? undefined : readDuration('--grace', options.grace)
+  const loaded = await loadServed(args.filter((path) => path !== undefined))
+  const crews = store === undefined ? loaded : loaded.map((crew): Crew => crew.with({ store }))
+  adviseWith(commands.advice)
+  try {
+    const working = await startWorker(crews, {
+      ...defined({ concurrency, once, changed, sliceSeconds, graceSeconds, port, host }),
+      onEvent: (event) => tellEvent(terminal, event),
+    })
+    // the first signal stops it, one more ends the process
+    using interrupt = stopOnInterrupt(terminal.err)
+    interrupt.signal.addEventListener('abort', () => void working.stop().catch(() => undefined), { once: true })
+    await working.done
+    return exitCodes.done
+  } finally {
+    for (const crew of crews) await crew.close()
+  }
+}

@@ -1,0 +1,14 @@
+// The run that a command is about, where the command loads no crew: what it prints to type next names the crew's file.
+import { summaryOf } from '../../engine/read/row-summary.ts'
+import type { RunRow, Store } from '../../stores/store.ts'
+import type { Commands } from '../write-command.ts'
+import { outermost } from './outermost.ts'
+
+/** The run's id. */
+export async function aboutRun(commands: Commands, store: Store, row: RunRow): Promise<string> {
+  // a run that works for another one continues with it
+  const top = await outermost(store, row.run)
+  const resumed = top === row.run ? row : await store.row(top)
+  commands.madeIn(resumed && summaryOf(resumed).module)
+  return row.run
+}

@@ -1,0 +1,29 @@
+// Starting a run with what was typed: what is missing is asked for, where somebody is there to ask.
+import type { Crew } from '../../crew/crew.ts'
+import { RepriseError, reworded } from '../../errors.ts'
+import { own } from '../../options.ts'
+import { canAsk } from '../terminal/ask-line.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { askInputs } from './ask-inputs.ts'
+import type { inputsOf } from './typed-inputs.ts'
+
+type Inputs = ReturnType<typeof inputsOf>
+
+/** `start` is called again with those that were asked for. */
+export async function askingForMissing<Begun>(
+  { loud }: Terminal,
+  crew: Crew,
+  inputs: Inputs,
+  start: (inputs: Inputs) => Promise<Begun>,
+): Promise<Begun> {
+  try {
+    return await start(inputs)
+  } catch (error) {
+    const missing = crew.inputs.filter((name) => own(inputs ?? {}, name) === undefined)
+    if (!RepriseError.isInstance(error) || error.code !== 'INPUT_MISSING' || missing.length === 0) throw error
+    const more = canAsk() ? await askInputs(loud, missing) : undefined
+    // the library names the first one that it comes upon; a command is to be typed once
+    if (!more) throw reworded(error, error.facts, { next: { act: 'give', inputs: missing } })
+    return start({ ...inputs, ...more })
+  }
+}

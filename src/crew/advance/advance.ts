@@ -1,0 +1,164 @@
+// Takes a run as far as it can get, or as time allows, if it wants somebody to: what a worker, a function that is
+// called for a run, and a process that starts again do. A run that waits is only looked at: what people left for it is
+// recorded, and it is taken up if that is what it waited for.
+import { abortSignal, check, oneOf, optional, text, wrong, type Check } from '../../checks.ts'
+import { changedPolicies, type ChangedPolicy, type Engine } from '../../engine/definition.ts'
+import type { Until } from '../../engine/limits/slice.ts'
+import { momentOf } from '../../engine/lease/lease-keeper.ts'
+import { recordLate } from '../../engine/people/tell.ts'
+import { dueOf } from '../../engine/read/due.ts'
+import { isServed } from '../../engine/read/lanes.ts'
+import { readRun } from '../../engine/read/read-run.ts'
+import { checkRunId } from '../../engine/read/run-id.ts'
+import { runNotFound } from '../../engine/read/run-not-found.ts'
+import { RepriseError } from '../../errors.ts'
+import { rootRun } from '../../journal/paths.ts'
+import { isEnded, type RunState } from '../../journal/state/state.ts'
+import { checkKeys } from '../../options.ts'
+import type { Lease } from '../../stores/store.ts'
+import { engineFor, type OpenCrew } from '../open-crew.ts'
+import { recordedFailure } from '../result/stored-result.ts'
+import { takeUp } from '../verbs/resume.ts'
+import { execute } from './execute.ts'
+
+export interface AdvanceOptions {
+  /**
+   * When to stop, as a Date, in ms since 1970, or as a signal: between two steps and after at least one, so that
+   * nothing that is paid for is lost.
+   */
+  readonly until?: number | Date | AbortSignal | undefined
+  /** Stops at once, also in the middle of a call, and leaves the run to whoever takes it up next. */
+  readonly signal?: AbortSignal | undefined
+  /** One that the store's `claim` gave just now. It is released in any case. */
+  readonly lease?: Lease | undefined
+  /** Who takes it, for people: a name beside that of this process. */
+  readonly owner?: string | undefined
+  /**
+   * What to do about a started task whose code has changed: go on as it was (the default), start it anew, or refuse.
+   */
+  readonly changed?: ChangedPolicy | undefined
+}
+
+/** What came of it. */
+export type Advanced =
+  | { readonly is: 'ended'; readonly status: 'completed' | 'cancelled' }
+  /** The time was up between two steps, or the signal came. It wants to be advanced again. */
+  | { readonly is: 'more' }
+  /** For people, who answer or resume it; or, with `at`, until that time, in ms since 1970. */
+  | { readonly is: 'waiting'; readonly at?: number }
+  /** With `retryAt`, in ms since 1970: it wants to be advanced again then. Without, a resume tries again. */
+  | { readonly is: 'failed'; readonly error: RepriseError; readonly retryAt?: number }
+  /** Somebody else executes it, at least until then unless they stop. */
+  | { readonly is: 'held'; readonly until: number }
+  /** It is of a crew, or of a version of it, that this code does not take up by itself. */
+  | { readonly is: 'other'; readonly crew: string; readonly version: string }
+
+const moment: Check<number | Date> = check('a Date, or ms since 1970', (value) =>
+  Number.isFinite(value instanceof Date ? value.getTime() : value),
+)
+
+const leaseCheck: Check<Lease> = check('a lease that `claim` of the store gave', (value) => {
+  const { run, token, id } = (value ?? {}) as { readonly [name: string]: unknown }
+  return typeof run === 'string' && typeof token === 'number' && typeof id === 'string'
+})
+
+/**
+ * RUN_NOT_FOUND, OPTION_INVALID, OPTION_UNKNOWN; whatever keeps the run from being taken up here, as MODEL_KEY_MISSING.
+ */
+export async function advance(open: OpenCrew, runId: string, options: AdvanceOptions = {}): Promise<Advanced> {
+  const run = rootRun(checkRunId(runId))
+  checkKeys('advance', options, ['until', 'signal', 'lease', 'owner', 'changed'])
+  const request: Request = {
+    run,
+    until: options.until instanceof AbortSignal ? options.until : readMoment('until', options.until),
+    signal: optional('signal', options.signal, abortSignal),
+    lease: optional('lease', options.lease, leaseCheck),
+    changed: optional('changed', options.changed, oneOf(changedPolicies)) ?? 'continue',
+  }
+  if (request.lease && request.lease.run !== run) throw wrong('lease', request.lease.run, `the lease of run ${run}`)
+  const label = optional('owner', options.owner, text)
+  const opened = await open.engine()
+  const world = label === undefined ? opened.world : { ...opened.world, owner: { ...opened.world.owner, label } }
+  return advanceWith(open, engineFor({ ...opened, world }, run), request)
+}
+
+/** OPTION_INVALID. */
+export function readMoment(name: string, value: number | Date | undefined): number | undefined {
+  const read = optional(name, value, moment)
+  return read instanceof Date ? read.getTime() : read
+}
+
+interface Request {
+  readonly run: string
+  readonly until: Until | undefined
+  readonly signal: AbortSignal | undefined
+  readonly lease: Lease | undefined
+  readonly changed: ChangedPolicy
+  /** Its time has come, whatever the clock of this process says. */
+  readonly trusted?: boolean
+}
+
+async function advanceWith(open: OpenCrew, engine: Engine, request: Request): Promise<Advanced> {
+  const { run, until, signal, lease, changed, trusted } = request
+  const { store, world } = engine
+  const { definition: crew } = open
+  const outcome = (state: RunState): Advanced => outcomeOf(state, world.now().getTime())
+  const wants = (state: RunState): boolean => isDue(state, trusted ? Infinity : world.now().getTime())
+  const unasked = { lease, since: momentOf(world), wants }
+  const choices = { until, signal, handsBack: true, changed }
+  try {
+    const row = await store.row(run)
+    if (!row) throw runNotFound(store, run)
+    if (!isServed(crew, row)) return { is: 'other', crew: row.crew, version: row.version }
+    if (isEnded(row.status) || signal?.aborted) return outcome((await readRun(store, run)).state)
+    const begun = await takeUp(crew, engine, run, { choices, onPlan: undefined, unasked })
+    if (begun.taken.is === 'held') {
+      const life = execute(open, begun)
+      life.result.catch(() => undefined)
+      return await life.end.then(({ state }) => outcome(state), rejected(life.state))
+    }
+    const { state } = begun.taken
+    // what was left for it may be what it waits for
+    const again = { ...request, lease: undefined }
+    if (await recordLate(engine, run)) return await advanceWith(open, engine, again)
+    // nothing was: the store gave it because its time has come, by the store's clock
+    if (lease && typeof dueOf(state) === 'number') return await advanceWith(open, engine, { ...again, trusted: true })
+    return outcome(state)
+  } catch (error) {
+    if (!RepriseError.isInstance(error)) throw error
+    if (error.code === 'RUN_CANCELLED') return { is: 'ended', status: 'cancelled' }
+    if (error.code !== 'RUN_HELD' && error.code !== 'LEASE_LOST') throw error
+    return { is: 'held', until: error.until ?? world.now().getTime() + world.leaseMs }
+  } finally {
+    // one that was used is released already
+    if (lease) await store.release(lease).catch(() => undefined)
+  }
+}
+
+function isDue(state: RunState, now: number): boolean {
+  const due = dueOf(state)
+  return due === 'now' || (due !== undefined && due <= now)
+}
+
+function outcomeOf(state: RunState, now: number): Advanced {
+  if (state.status === 'completed' || state.status === 'cancelled') return { is: 'ended', status: state.status }
+  if (state.status === 'failed') return failed(state, recordedFailure(state))
+  if (isDue(state, now)) return { is: 'more' }
+  const at = dueOf(state)
+  return typeof at === 'number' ? { is: 'waiting', at } : { is: 'waiting' }
+}
+
+/** A failure that is on record is an outcome; anything else isn't the run's. */
+function rejected(state: RunState): (error: unknown) => Advanced {
+  return (error) => {
+    const known = RepriseError.isInstance(error) ? error : undefined
+    if (!known || state.status !== 'failed' || unrecorded.has(known.code)) throw error
+    return failed(state, known)
+  }
+}
+/** The state may be ahead of the journal. */
+const unrecorded: ReadonlySet<string> = new Set(['STORE_FAILED', 'STORE_UNAVAILABLE', 'LEASE_LOST', 'RUN_CANCELLED'])
+
+function failed({ retryAt }: RunState, error: RepriseError): Advanced {
+  return { is: 'failed', error, ...(retryAt === undefined ? {} : { retryAt: Date.parse(retryAt) }) }
+}

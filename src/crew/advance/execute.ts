@@ -1,0 +1,36 @@
+// Has a run executed that was made or taken up: the one way by which every verb does. Whoever asks this crew for the
+// run meanwhile is given the life that it has here.
+import type { CrewDefinition } from '../../engine/definition.ts'
+import { executeRun } from '../../engine/run/execute-run.ts'
+import { nextWords } from '../../next.ts'
+import { unitOf } from '../../runs/unit.ts'
+import type { Begun, OpenCrew, UnderWay } from '../open-crew.ts'
+import type { RunResult } from '../result/result.ts'
+import { resultOf } from '../result/stored-result.ts'
+
+/** From now on, unless the run has nothing to do. */
+export function execute({ definition: crew, underWay }: OpenCrew, { engine, taken, choices }: Begun): UnderWay {
+  const state = taken.is === 'held' ? taken.hold.state : taken.state
+  const last = taken.is === 'held' ? executeRun(taken.hold, crew, choices) : Promise.resolve(state)
+  // what the runs of its tasks came to is known here, and not read again
+  const end = last.then((left) => unitOf(engine.store, left, engine.within))
+  const result = end.then(async (unit) => {
+    if (unit.state.status === 'queued') return undefined
+    const given = await resultOf(crew, unit)
+    warnOfStale(crew, given)
+    return given
+  })
+  const life = { engine, state, end, result }
+  underWay.set(state.run, life)
+  const over = (): unknown => underWay.get(state.run) === life && underWay.delete(state.run)
+  result.then(over, over)
+  return life
+}
+
+function warnOfStale({ logger }: CrewDefinition, { runId, stale }: RunResult): void {
+  const next = { act: 'refresh', runId } as const
+  for (const { task, reasons } of stale) {
+    const facts = `run ${runId}: task ${task} is stale: ${reasons.join('; ')}`
+    logger.warn(`${facts}; ${nextWords(next)}`, { facts, next })
+  }
+}

@@ -1,0 +1,52 @@
+// For a process that starts again: takes up whatever is ready of its crew, as a worker does, until nothing is.
+import { abortSignal, optional } from '../../checks.ts'
+import { lanesOf } from '../../engine/read/lanes.ts'
+import { asRepriseError } from '../../errors.ts'
+import { checkKeys } from '../../options.ts'
+import type { Lease } from '../../stores/store.ts'
+import type { OpenCrew } from '../open-crew.ts'
+import { readConcurrency } from '../verbs/pool.ts'
+import { advance, readMoment, type Advanced } from './advance.ts'
+
+export interface ResumeAllOptions {
+  /** How many runs at once. Default 4. */
+  readonly concurrency?: number | undefined
+  /** Stops at once, and leaves what is in progress to whoever takes it up next. */
+  readonly signal?: AbortSignal | undefined
+  /** When to stop, as a Date or in ms since 1970: each run between two steps, after at least one. */
+  readonly until?: number | Date | undefined
+}
+
+/** What came of a run. One that could not be taken up has failed here, whatever its journal says. */
+export type ResumedRun = Advanced & { readonly runId: string }
+
+/** OPTION_INVALID, OPTION_UNKNOWN. In the order in which they were first taken up. */
+export async function resumeAll(open: OpenCrew, options: ResumeAllOptions = {}): Promise<ResumedRun[]> {
+  checkKeys('resumeAll', options, ['concurrency', 'signal', 'until'])
+  const concurrency = readConcurrency(options.concurrency)
+  const until = readMoment('until', options.until)
+  const signal = optional('signal', options.signal, abortSignal)
+  const { store, world } = await open.engine()
+  const lanes = lanesOf(open.definition)
+  const came = new Map<string, ResumedRun>()
+  const inProgress = new Map<string, Promise<void>>()
+  const isOver = (): boolean => (signal?.aborted ?? false) || (until !== undefined && world.now().getTime() >= until)
+  const begin = (lease: Lease): void => {
+    const { run } = lease
+    const done = advance(open, run, { lease, until, signal })
+      .catch((error: unknown): Advanced => ({ is: 'failed', error: asRepriseError(error) }))
+      .then((outcome) => void came.set(run, { runId: run, ...outcome }))
+      .finally(() => inProgress.delete(run))
+    inProgress.set(run, done)
+  }
+  const claim = (free: number): Promise<Lease[]> =>
+    store.claim(world.owner, world.leaseMs, lanes, free, new Set(inProgress.keys()))
+  for (;;) {
+    const free = concurrency - inProgress.size
+    const leases = isOver() || free === 0 ? [] : await claim(free)
+    leases.forEach(begin)
+    // another may be ready when one of these is done: one that waited for nothing but a retry
+    if (inProgress.size === 0) return [...came.values()]
+    await Promise.race(inProgress.values())
+  }
+}

@@ -1,0 +1,72 @@
+// Putting a run into the queue: it is checked and recorded as a kickoff is, and nothing of it is executed here. What
+// only the process needs that executes it, the keys of its models, is not asked for: a web server may have none.
+import { number, oneOf, optional } from '../../checks.ts'
+import { defined } from '../../defined.ts'
+import { readRun } from '../../engine/read/read-run.ts'
+import { checkNewRunId } from '../../engine/read/run-id.ts'
+import { ofOtherCrew } from '../../engine/read/run-not-found.ts'
+import { queueRun } from '../../engine/run/lifecycle.ts'
+import type { Priority } from '../../journal/entries.ts'
+import type { RunState } from '../../journal/state/state.ts'
+import { checkKeys } from '../../options.ts'
+import { checkBudgetPrices, checkPlanned } from '../given/check-before.ts'
+import { checkSameInputs } from '../given/check-same-run.ts'
+import { readInputs, settled, type GivenInputs } from '../given/given-inputs.ts'
+import { beforeKickoff } from '../given/made-inputs.ts'
+import type { OpenCrew } from '../open-crew.ts'
+import { readReuse, type EnqueueOptions } from '../options/verb-options.ts'
+import { announce } from '../result/log.ts'
+import { priorities, priorityNumber } from './priority.ts'
+
+export interface EnqueueRequest {
+  readonly id: string | undefined
+  /** Undefined where none were given, which a run that is there already does not mind. */
+  readonly inputs: GivenInputs | undefined
+  readonly reuse: RunState['reuse']
+  readonly priority: Priority
+  readonly notBefore: Date | undefined
+}
+
+/** More than thirty years. */
+const longestDelay = 1_000_000_000
+
+/** OPTION_INVALID, OPTION_UNKNOWN, INPUT_INVALID. */
+export async function readEnqueue(options: Partial<EnqueueOptions> = {}): Promise<EnqueueRequest> {
+  checkKeys('enqueue', options, ['id', 'inputs', 'priority', 'delay', 'reuse'], 'inputs')
+  const { id, inputs } = options
+  const delay = optional('delay in seconds', options.delay, number(0, longestDelay)) ?? 0
+  return {
+    id: id === undefined ? undefined : checkNewRunId(id),
+    inputs: inputs === undefined ? undefined : await readInputs(inputs),
+    reuse: readReuse(options.reuse),
+    priority: priorityNumber(optional('priority', options.priority, oneOf(priorities)) ?? 'normal'),
+    notBefore: delay > 0 ? new Date(Date.now() + delay * 1_000) : undefined,
+  }
+}
+
+export interface Enqueued {
+  readonly runId: string
+  /** False: the run was there already. */
+  readonly created: boolean
+}
+
+/** INPUTS_DIFFER when a run of this id is there that was made with others; RUN_NOT_FOUND when it is another crew's. */
+export async function enqueue(open: OpenCrew, request: EnqueueRequest): Promise<Enqueued> {
+  const { definition: crew } = open
+  const { id, inputs: given, reuse, priority, notBefore } = request
+  const engine = await open.engine()
+  const run = id ?? engine.world.newRunId()
+  if (id === undefined || !(await engine.store.row(run))) {
+    const made = await beforeKickoff(crew, given ? settled(given) : {}, given?.files)
+    checkPlanned(crew, made.inputs, () => true)
+    await checkBudgetPrices(crew)
+    announce(crew, run, 'queued')
+    const origin = defined({ reuse, module: open.module })
+    const created = await queueRun(engine, crew, { run, ...made, origin, priority, notBefore })
+    if (created) return { runId: run, created }
+  }
+  const { state } = await readRun(engine.store, run)
+  if (state.crew !== crew.name) throw ofOtherCrew(run, state.crew, crew.name)
+  if (given) checkSameInputs(state, given)
+  return { runId: run, created: false }
+}

@@ -1,0 +1,11 @@
+// Which of the runs that wait for a worker come first, in the words of callers and in the numbers of stores.
+import type { Priority } from '../../journal/entries.ts'
+
+export const priorities = ['low', 'normal', 'high'] as const
+export type PriorityName = (typeof priorities)[number]
+
+const numbers: { readonly [name in PriorityName]: Priority } = { low: -1, normal: 0, high: 1 }
+
+export function priorityNumber(name: PriorityName): Priority {
+  return numbers[name]
+}

@@ -1,0 +1,25 @@
+// What a worker needs of a crew.
+import type { World } from '../../engine/definition.ts'
+import { lanesOf } from '../../engine/read/lanes.ts'
+import type { Lane, Store } from '../../stores/store.ts'
+import { checkModels } from '../given/check-before.ts'
+import type { OpenCrew } from '../open-crew.ts'
+import type { CrewOptions } from '../options/crew-options.ts'
+
+export interface Serving {
+  readonly store: Store
+  readonly world: World
+  /** The runs that its code takes up without being asked. */
+  readonly lanes: readonly Lane[]
+  readonly maxRuns: number | undefined
+}
+
+/**
+ * MODEL_KEY_MISSING, MODEL_INVALID: a worker that cannot ask the models of a crew would claim its runs again and again,
+ * until nobody is offered them any more.
+ */
+export async function servingOf(open: OpenCrew, { maxRuns }: Pick<CrewOptions, 'maxRuns'>): Promise<Serving> {
+  checkModels(open.definition.tasks)
+  const { store, world } = await open.engine()
+  return { store, world, lanes: lanesOf(open.definition), maxRuns }
+}

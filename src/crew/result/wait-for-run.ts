@@ -1,0 +1,74 @@
+// Waiting for a run that somebody else executes, in this process or in another one.
+import type { Engine } from '../../engine/definition.ts'
+import { executorOf } from '../../engine/lease/held-here.ts'
+import { summaryOf } from '../../engine/read/row-summary.ts'
+import { runNotFound } from '../../engine/read/run-not-found.ts'
+import { isEnded, type RunState } from '../../journal/state/state.ts'
+import type { RunRow } from '../../stores/store.ts'
+
+/** How often it is made sure that somebody still executes the run: of a process that was killed, no hint comes. */
+const lookMs = 1_000
+
+/**
+ * Looks at the run again and again, whenever it may have changed, until `look` says something. RUN_NOT_FOUND. Rejects
+ * with the signal's reason when it aborts.
+ */
+export async function waitForRun<Said>(
+  { store, world }: Engine,
+  run: string,
+  look: (row: RunRow) => Promise<Said | undefined>,
+  signal?: AbortSignal,
+): Promise<Said> {
+  const watching = new AbortController()
+  // begun before the first look, so that nothing is missed in between
+  const hints = store.watch(run, watching.signal)[Symbol.asyncIterator]()
+  let hint = hints.next()
+  try {
+    for (;;) {
+      signal?.throwIfAborted()
+      const row = await store.row(run)
+      if (!row) throw runNotFound(store, run)
+      const said = await look(row)
+      if (said !== undefined) return said
+      const silence = new AbortController()
+      const silent = world.sleep(lookMs, signal ? AbortSignal.any([silence.signal, signal]) : silence.signal)
+      silent.catch(() => undefined)
+      const heard = await Promise.race([hint, silent])
+      silence.abort()
+      // a store that is closed hints no more
+      if (heard) hint = heard.done ? new Promise<never>(() => undefined) : hints.next()
+    }
+  } finally {
+    hint.catch(() => undefined)
+    watching.abort()
+  }
+}
+
+/** Resolves when the run has ended, is suspended, or is left by whoever executed it. RUN_NOT_FOUND. */
+export async function whenAtRest(engine: Engine, run: string): Promise<void> {
+  await waitForRun(engine, run, async (row) => {
+    // no worker takes up one that was imported
+    const isQueued = row.status === 'queued' && !summaryOf(row).imported
+    const waits = isQueued || (row.status === 'running' && (await executorOf(engine, run)))
+    return waits ? undefined : true
+  })
+}
+
+/**
+ * What becomes of a run that somebody else has in hand. `rest`: they have executed it since `state` was read, and what
+ * came of it is the result. `left`: they have it no longer, and it is for others to continue; they died, or only
+ * recorded an answer in it.
+ */
+export function whenOthersAreDone(engine: Engine, state: RunState, signal?: AbortSignal): Promise<'rest' | 'left'> {
+  return waitForRun(
+    engine,
+    state.run,
+    async (row) => {
+      const executed = state.status === 'running' || summaryOf(row).lives > state.lives
+      const rests = row.status === 'suspended' || row.status === 'failed'
+      if (isEnded(row.status) || (rests && executed)) return 'rest'
+      return (await executorOf(engine, state.run)) ? undefined : 'left'
+    },
+    signal,
+  )
+}

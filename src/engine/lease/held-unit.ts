@@ -1,0 +1,67 @@
+// A root and the runs that work for it, in the hands of this process: one lease for all of them. What waits in any of
+// their inboxes is known from what the store answers to every write and every renewal, so that none of them has to ask.
+import type { RepriseError } from '../../errors.ts'
+import { serially, type Queue } from '../../serially.ts'
+import { impatientStore, patientStore } from '../../stores/patient/patient-store.ts'
+import type { Lease } from '../../stores/store.ts'
+import type { Engine } from '../definition.ts'
+import { leaseKeeper, type Moment } from './lease-keeper.ts'
+
+export interface Unit {
+  readonly lease: Lease
+  /** Resolves when enough of the lease is left to start an effect; LEASE_LOST. */
+  ready(signal: AbortSignal): Promise<void>
+  /** Joins in; the result leaves again. */
+  join(member: Member): () => void
+  /** Whether the run is in progress here: then it reads its own inbox. */
+  has(run: string): boolean
+  /** Only one at a time takes up its runs or records in those that aren't in progress, or two would write to one. */
+  readonly below: Queue
+  /** To be told how many messages wait, when the store says so. */
+  waiting(messages: number): void
+  /** Ends the work on all of its runs. */
+  fail(error: RepriseError): void
+  /** Gives the lease back, and says how many messages wait. */
+  release(): Promise<number>
+}
+
+/** One of its runs. */
+export interface Member {
+  readonly run: string
+  fail(error: RepriseError): void
+  /** Messages may be in its inbox. */
+  mail(): void
+}
+
+/** `since` is a time from before the lease was requested. */
+export function openUnit(engine: Engine, lease: Lease, since: Moment): Unit {
+  const members = new Set<Member>()
+  const keeper = engine.leases ?? leaseKeeper(impatientStore(engine.store), engine.world)
+  let lost = false
+  const fail = (error: RepriseError): void => {
+    lost = error.code === 'LEASE_LOST'
+    for (const member of members) member.fail(error)
+  }
+  const waiting = (messages: number): void => {
+    if (messages > 0) for (const member of members) member.mail()
+  }
+  const kept = keeper.keep(lease, since, { lost: fail, waiting })
+  return {
+    lease,
+    ready: (signal) => kept.ready(signal),
+    join(member) {
+      members.add(member)
+      return () => void members.delete(member)
+    },
+    has: (run) => [...members].some((member) => member.run === run),
+    below: serially(),
+    waiting,
+    fail,
+    async release() {
+      kept.stop()
+      // what there is of the run is on disk; a lease that cannot be released soon expires
+      const store = patientStore(engine.store, { signal: AbortSignal.abort() })
+      return lost ? 0 : store.release(lease).catch(() => 0)
+    },
+  }
+}

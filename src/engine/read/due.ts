@@ -1,0 +1,39 @@
+// When a run wants a worker, from nothing but its journal: whoever records anything in it writes this again.
+import { callerOf } from '../../journal/paths.ts'
+import type { RunState } from '../../journal/state/state.ts'
+import type { Batch } from '../../stores/store.ts'
+import type { RowSummary } from './row-summary.ts'
+
+/** Undefined: nobody takes it up by itself, or it works for another run, which is taken up instead. */
+export function dueOf(state: RunState): Batch['due'] {
+  if (state.imported || callerOf(state.run) !== undefined) return undefined
+  switch (state.status) {
+    case 'queued':
+      return state.notBefore === undefined ? 'now' : Date.parse(state.notBefore)
+    case 'running':
+      return 'now'
+    case 'suspended':
+      return isAwake(state) ? 'now' : undefined
+    case 'failed':
+      return state.retryAt === undefined ? undefined : Date.parse(state.retryAt)
+    case 'completed':
+    case 'cancelled':
+      return undefined
+  }
+}
+
+/** The time that it waits for, if it does, in ISO 8601. */
+export function dueTime(state: RunState): string | undefined {
+  const due = dueOf(state)
+  return typeof due === 'number' ? new Date(due).toISOString() : undefined
+}
+
+/**
+ * Whether what a suspended run waits for may be there. One that was stopped, as asked or for its own good, is continued
+ * only by a resume.
+ */
+export function isAwake(run: Pick<RowSummary, 'suspended' | 'woken'>): boolean {
+  const reason = run.suspended?.reason
+  if (!run.woken) return false
+  return reason === 'questions' || reason === 'limit' || reason === 'child' || reason === 'parent'
+}

@@ -1,0 +1,15 @@
+// Which runs the code at hand may take up without being asked: those of its crew, in the versions that it accepts.
+import { journalVersion } from '../../journal/entries.ts'
+import type { Lane, RunRow } from '../../stores/store.ts'
+import type { CrewDefinition } from '../definition.ts'
+
+/** For `claim`. */
+export function lanesOf({ name, version, accepts = [] }: Pick<CrewDefinition, 'name' | 'version' | 'accepts'>): Lane[] {
+  return [...new Set([version, ...accepts])].map((one) => ({ crew: name, version: one, format: journalVersion }))
+}
+
+export function isServed(crew: CrewDefinition, row: RunRow): boolean {
+  return lanesOf(crew).some(
+    (lane) => lane.crew === row.crew && lane.version === row.version && lane.format === row.format,
+  )
+}

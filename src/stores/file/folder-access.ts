@@ -1,0 +1,83 @@
+// The open folder, for what works on it: its files, the lock, and the order in which the two may be written.
+import { join } from 'node:path'
+import { runNotFound, storeClosed } from '../rules/refusals.ts'
+import type { RunId } from '../store.ts'
+import { fileError } from './durable-files.ts'
+import { leasesName } from './file-names.ts'
+import type { JournalState } from './journal-file.ts'
+import { openLeaseDatabase } from './roots/lease-database.ts'
+import type { Roots, StoredRoot } from './roots/root-table.ts'
+import { runFolder, type RunFolder } from './run-folder.ts'
+
+export interface FolderAccess {
+  readonly url: string
+  readonly files: RunFolder
+  readonly now: () => number
+  /** Refuses when the store is closed, and words what the file system says. */
+  guarded<T>(work: () => Promise<T>): Promise<T>
+  locked<T>(work: (roots: Roots) => Promise<T> | T): Promise<T>
+  /**
+   * The files and the table of roots commit apart. So `work` may ask for something to be in the table before it writes
+   * a file: that is committed, and the work begins anew.
+   */
+  lockedAfter<T extends object>(root: RunId, work: (roots: Roots, root: StoredRoot) => Promise<T | First>): Promise<T>
+  look<T>(work: (roots: Roots) => T): Promise<T>
+  /** JOURNAL_DAMAGED. */
+  undamaged(run: RunId): Promise<JournalState | undefined>
+  /** JOURNAL_DAMAGED, RUN_NOT_FOUND. */
+  existing(run: RunId): Promise<JournalState>
+  close(): Promise<void>
+}
+
+/** To be committed to the row of the root before anything else is done. */
+export interface First {
+  readonly first: Partial<StoredRoot>
+}
+
+/** Whatever happens next, whoever claims looks at the files of this root. */
+export const unsureFirst: First = { first: { unsure: true } }
+
+export async function openFolder(folder: string, now: () => number): Promise<FolderAccess> {
+  const url = `file:${folder}`
+  const database = await openLeaseDatabase(join(folder, leasesName), url, now)
+  const files = runFolder(folder)
+  let closed = false
+
+  const access: FolderAccess = {
+    url,
+    files,
+    now,
+    async guarded(work) {
+      if (closed) throw storeClosed(url)
+      try {
+        return await work()
+      } catch (error) {
+        throw fileError(error, folder)
+      }
+    },
+    locked: (work) => access.guarded(() => database.locked(work)),
+    async lockedAfter(root, work) {
+      for (;;) {
+        const done = await access.locked((roots) => work(roots, roots.get(root)))
+        if (!('first' in done)) return done
+        await access.locked((roots) => roots.put(root, { ...roots.get(root), ...done.first }))
+      }
+    },
+    look: (work) => access.guarded(() => database.look(work)),
+    async undamaged(run) {
+      const state = await files.load(run)
+      if (state?.damage !== undefined) throw state.damage
+      return state
+    },
+    async existing(run) {
+      const state = await access.undamaged(run)
+      if (state === undefined) throw runNotFound(run, url)
+      return state
+    },
+    async close() {
+      closed = true
+      await database.close()
+    },
+  }
+  return access
+}

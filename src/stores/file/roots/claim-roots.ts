@@ -1,0 +1,69 @@
+// Claiming under the lock. The table finds what is ready; before a run is given away, its files are asked whether that
+// is so. What the table cannot know is found out first: journals that people put there, and runs whose last change may
+// not have reached it.
+import { rootRun } from '../../../journal/paths.ts'
+import { isGone } from '../../owner.ts'
+import type { Lane, Lease, Owner, Priority, RunId } from '../../store.ts'
+import type { RunFolder } from '../run-folder.ts'
+import type { Roots, StoredRoot } from './root-table.ts'
+import { settle } from './said-by-files.ts'
+
+const highestFirst: readonly Priority[] = [1, 0, -1]
+
+export interface Claim {
+  readonly owner: Owner
+  readonly ttlMs: number
+  readonly lanes: readonly Lane[]
+  readonly limit: number
+  readonly has: ReadonlySet<RunId>
+}
+
+export async function claimRoots(
+  files: RunFolder,
+  roots: Roots,
+  { owner, ttlMs, lanes, limit, has }: Claim,
+  now: () => number,
+): Promise<Lease[]> {
+  const units = Map.groupBy(await files.ids(), rootRun)
+  const known = roots.known()
+  const strangers = [...units.keys()].filter((run) => !known.has(run))
+  for (const run of new Set([...strangers, ...roots.unsure()])) await settle(files, roots, run, units.get(run))
+  for (const run of roots.heldByGone(isGone)) roots.put(run, { ...roots.get(run), holding: undefined })
+  const claimed: Lease[] = []
+  for (const priority of highestFirst) {
+    while (claimed.length < limit) {
+      const run = roots.firstReady(lanes, priority, has)
+      if (run === undefined) break
+      const root = await settle(files, roots, run, units.get(run))
+      if (root.priority !== priority || !isWanted(root, lanes, now())) continue
+      claimed.push(take(roots, run, owner, now() + ttlMs, root.tries + 1))
+    }
+  }
+  return claimed
+}
+
+/** Due by its files, in one of the lanes. Backoff and lease were seen to by the search. */
+function isWanted(
+  { lane, ended, waiting, dueAt = Infinity }: StoredRoot,
+  lanes: readonly Lane[],
+  now: number,
+): boolean {
+  return !ended && (waiting > 0 || dueAt <= now) && lanes.some((each) => isSame(each, lane))
+}
+
+export function take(
+  roots: Roots,
+  run: RunId,
+  owner: Owner,
+  expiresAt: number,
+  tries: number = roots.get(run).tries,
+): Lease {
+  const root = roots.get(run)
+  const lease: Lease = { run, token: root.token + 1, id: crypto.randomUUID(), owner }
+  roots.put(run, { ...root, token: lease.token, holding: { owner, id: lease.id, expiresAt }, tries })
+  return lease
+}
+
+function isSame(a: Lane, b: Lane | undefined): boolean {
+  return a.crew === b?.crew && a.version === b.version && a.format === b.format
+}

@@ -1,0 +1,218 @@
+// The table of roots in leases.db: the lease of each run that works for no other, and when it is offered to a worker.
+// Of the latter the journals are the truth. A row that may differ from them says `unsure`, and is found out about by
+// whoever claims next.
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { callerOf } from '../../../journal/paths.ts'
+import { readOwner } from '../../owner.ts'
+import { readyAt } from '../../rules/ready.ts'
+import type { Holding } from '../../rules/refusals.ts'
+import type { Lane, Priority, RunId } from '../../store.ts'
+
+/** What the files say of a root and the runs that work for it. */
+export interface Said {
+  /** Undefined when there is no such run. */
+  readonly lane: Lane | undefined
+  readonly priority: Priority
+  readonly ended: boolean
+  readonly dueAt: number | undefined
+  readonly waiting: number
+}
+
+export interface StoredRoot extends Said {
+  /** 0 when the run was never leased. */
+  readonly token: number
+  readonly holding: Holding | undefined
+  readonly tries: number
+  /** The files may say something else: what is here is to be read from them again. */
+  readonly unsure: boolean
+}
+
+/** Of a run that is not there. */
+export const nothingSaid: Said = { lane: undefined, priority: 0, ended: false, dueAt: undefined, waiting: 0 }
+
+/** Whether a worker would take the run up earlier, or another would, than by what was said before. */
+export function isReadySooner(next: Said, before: Said, now: number): boolean {
+  const at = wantedAt(next, now)
+  return at < wantedAt(before, now) || (at < Infinity && !isSameLane(next, before))
+}
+
+/**
+ * Whether there is anything new to say. That a run which is due became due later isn't: somebody has it. That it became
+ * due while a message waits is: the message will be taken.
+ */
+export function differ(next: Said, before: Said, now: number): boolean {
+  return (
+    dueFrom(next, now) !== dueFrom(before, now) ||
+    next.waiting !== before.waiting ||
+    next.ended !== before.ended ||
+    !isSameLane(next, before)
+  )
+}
+
+function wantedAt(said: Said, now: number): number {
+  if (said.lane === undefined || said.ended) return Infinity
+  return said.waiting > 0 ? now : dueFrom(said, now)
+}
+
+function dueFrom({ dueAt = Infinity }: Said, now: number): number {
+  return Math.max(dueAt, now)
+}
+
+function isSameLane({ lane: a, priority }: Said, { lane: b, ...other }: Said): boolean {
+  return priority === other.priority && a?.crew === b?.crew && a?.version === b?.version && a?.format === b?.format
+}
+
+/** Valid only inside the lock. */
+export interface Roots {
+  get(run: RunId): StoredRoot
+  /** Writes the row anew, and with it when the run is ready. */
+  put(run: RunId, root: StoredRoot): void
+  /** Those of which it is known what they are. */
+  known(): Set<RunId>
+  unsure(): RunId[]
+  /** The roots of every lease whose owner is one of which `isGone` says so; asked once of each. */
+  heldByGone(isGone: (owner: Holding['owner']) => boolean): RunId[]
+  /** The oldest that is ready, as far as is known here, and not one of these. */
+  firstReady(lanes: readonly Lane[], priority: Priority, but: ReadonlySet<RunId>): RunId | undefined
+}
+
+export const createTable = `create table roots (
+    run text primary key,
+    token integer not null,
+    owner text,
+    expires_at integer,
+    lease text,
+    crew text,
+    version text,
+    format integer,
+    priority integer not null default 0,
+    ended integer not null default 0,
+    due_at integer,
+    waiting integer not null default 0,
+    tries integer not null default 0,
+    ready_at integer,
+    unsure integer not null default 0
+  );
+  create index roots_ready on roots (crew, version, format, priority, ready_at) where ready_at is not null;
+  create index roots_held on roots (owner) where owner is not null;
+  create index roots_unsure on roots (unsure) where unsure = 1`
+
+const columns = [
+  'token',
+  'owner',
+  'expires_at',
+  'lease',
+  'crew',
+  'version',
+  'format',
+  'priority',
+  'ended',
+  'due_at',
+  'waiting',
+  'tries',
+  'unsure',
+  'ready_at',
+] as const
+
+type Row = { readonly [column in (typeof columns)[number]]: string | number | null }
+
+export function rootTable(db: DatabaseSync, now: () => number): Roots {
+  const sql = prepared(db)
+  const upsert = `insert into roots (run, ${columns.join()}) values (?, ${columns.map(() => '?').join()})
+    on conflict (run) do update set ${columns.map((column) => `${column} = excluded.${column}`).join()}`
+
+  return {
+    get(run) {
+      const row = sql(`select ${columns.join()} from roots where run = ?`).get(run) as Row | undefined
+      return row === undefined ? unknownRoot : rootOf(row)
+    },
+    put(run, root) {
+      const { token, holding, lane, priority, ended, dueAt, waiting, tries, unsure } = root
+      const ready = lane && readyAt({ ended, dueAt, messages: waiting, tries, expiresAt: holding?.expiresAt }, now())
+      sql(upsert).run(
+        run,
+        token,
+        holding === undefined ? null : JSON.stringify(holding.owner),
+        holding?.expiresAt ?? null,
+        holding?.id ?? null,
+        lane?.crew ?? null,
+        lane?.version ?? null,
+        lane?.format ?? null,
+        priority,
+        ended ? 1 : 0,
+        dueAt ?? null,
+        waiting,
+        tries,
+        unsure ? 1 : 0,
+        ready ?? null,
+      )
+    },
+    known: () => new Set(runsIn(sql('select run from roots where crew is not null').all())),
+    unsure: () => runsIn(sql('select run from roots where unsure = 1').all()),
+    heldByGone(isGone) {
+      const found: RunId[] = []
+      let last = ''
+      for (;;) {
+        const next = sql('select owner from roots where owner > ? order by owner limit 1').get(last)
+        if (next === undefined) return found
+        last = String(next['owner'])
+        const owner = readOwner(last)
+        if (owner === undefined || isGone(owner)) {
+          found.push(...runsIn(sql('select run from roots where owner = ?').all(last)))
+        }
+      }
+    },
+    firstReady(lanes, priority, but) {
+      const select = sql(
+        `select run, ready_at from roots where crew = ? and version = ? and format = ? and priority = ? and ready_at <= ?
+         order by ready_at limit ?`,
+      )
+      const [oldest] = lanes
+        .flatMap(({ crew, version, format }) => select.all(crew, version, format, priority, now(), but.size + 1))
+        .filter((row) => !but.has(String(row['run'])))
+        .toSorted((a, b) => Number(a['ready_at']) - Number(b['ready_at']))
+      return oldest && String(oldest['run'])
+    },
+  }
+}
+
+const unknownRoot: StoredRoot = { ...nothingSaid, token: 0, holding: undefined, tries: 0, unsure: false }
+
+function rootOf(row: Row): StoredRoot {
+  const { crew, version, format, due_at } = row
+  const owner = readOwner(row.owner as string | null)
+  return {
+    token: Number(row.token),
+    holding: owner && { owner, id: String(row.lease ?? ''), expiresAt: Number(row.expires_at) },
+    lane: crew === null ? undefined : { crew: String(crew), version: String(version), format: Number(format) },
+    priority: Number(row.priority) as Priority,
+    ended: row.ended === 1,
+    dueAt: due_at === null ? undefined : Number(due_at),
+    waiting: Number(row.waiting),
+    tries: Number(row.tries),
+    unsure: row.unsure === 1,
+  }
+}
+
+/** Takes over the leases of a folder that an older build made; what else there is to know is in the files. */
+export function takeOverLeases(db: DatabaseSync): void {
+  const insert = db.prepare('insert into roots (run, token, owner, expires_at, unsure) values (?, ?, ?, ?, 1)')
+  for (const lease of db.prepare('select run, token, owner, expires_at from leases').all()) {
+    const { run = '', token = 0, owner = null, expires_at = null } = lease
+    if (callerOf(String(run)) === undefined) insert.run(run, token, owner, expires_at)
+  }
+  db.exec('drop table leases')
+}
+
+function runsIn(rows: readonly { readonly [column: string]: unknown }[]): RunId[] {
+  return rows.map((row) => String(row['run']))
+}
+
+function prepared(db: DatabaseSync): (text: string) => StatementSync {
+  const statements = new Map<string, StatementSync>()
+  return (text) => {
+    const statement = statements.get(text) ?? db.prepare(text)
+    statements.set(text, statement)
+    return statement
+  }
+}

@@ -1,0 +1,52 @@
+// What the files say of a root and the runs that work for it. People put files there, change them and take them away,
+// so a file that cannot be read says nothing, and is looked at again the next time.
+import { rootRun } from '../../../journal/paths.ts'
+import { isEnded } from '../../../journal/state/state.ts'
+import type { Message, RunId } from '../../store.ts'
+import { completeRow, dueIn, type JournalState } from '../journal-file.ts'
+import type { RunFolder } from '../run-folder.ts'
+import { nothingSaid, type Roots, type Said, type StoredRoot } from './root-table.ts'
+
+/** All but the messages. */
+export function saidBy(state: JournalState): Omit<Said, 'waiting'> {
+  const row = completeRow(state)
+  if (row === undefined || state.damage !== undefined) return nothingSaid
+  const { crew, version, format, priority, status } = row
+  return { lane: { crew, version, format }, priority, ended: isEnded(status), dueAt: dueIn(state) }
+}
+
+/** The messages of a run that no line of it has taken. */
+export async function waitingMessages(files: RunFolder, run: RunId, state: JournalState): Promise<Message[]> {
+  const all = await files.messages(run)
+  return all.filter((message) => !state.taken.has(message.id))
+}
+
+/** Makes the row of a root say what its files say. `unit`: it and the runs that work for it, where they are known. */
+export async function settle(files: RunFolder, roots: Roots, run: RunId, unit?: readonly RunId[]): Promise<StoredRoot> {
+  let unsure = false
+  async function readable<T>(work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work()
+    } catch {
+      unsure = true
+      return undefined
+    }
+  }
+  async function waitingFor(id: RunId): Promise<number> {
+    const state = await files.load(id)
+    if (state?.damage !== undefined) throw state.damage
+    return state === undefined ? 0 : (await waitingMessages(files, id, state)).length
+  }
+
+  const state = await readable(() => files.load(run))
+  if (state?.damage !== undefined) unsure = true
+  const said = state === undefined ? nothingSaid : saidBy(state)
+  let waiting = 0
+  if (said.lane !== undefined) {
+    const all = unit ?? (await files.ids()).filter((id) => rootRun(id) === run)
+    for (const id of all) waiting += (await readable(() => waitingFor(id))) ?? 0
+  }
+  const settled = { ...roots.get(run), ...said, waiting, unsure }
+  roots.put(run, settled)
+  return settled
+}

@@ -1,0 +1,161 @@
+// How long a store that is away is waited for, and who is told. Tries are further and further apart, with jitter, so
+// that a server that comes back is not overrun by everybody at once.
+import { setTimeout as wait } from 'node:timers/promises'
+import { messageOf, RepriseError } from '../../errors.ts'
+import type { Store } from '../store.ts'
+
+export interface Patience {
+  /** For how long one call waits; without it, for as long as it takes. */
+  readonly limitMs?: number | undefined
+  /** Whoever wanted the answers wants them no more: what is under way is given a last moment. */
+  readonly signal?: AbortSignal | undefined
+  /** Told once when an outage begins, and once when it is over. */
+  readonly tell?: ((message: string) => void) | undefined
+  /** For tests. */
+  readonly clock?: Clock | undefined
+}
+
+interface Clock {
+  now(): number
+  /** Also resolves when one of the signals aborts. */
+  sleep(ms: number, signals: readonly AbortSignal[]): Promise<unknown>
+}
+
+export interface OpenPatience {
+  /** Makes a call until the store answers. `doubt`: it was made before, and nobody knows whether it arrived. */
+  again<T>(call: (doubt: boolean) => Promise<T>): Promise<T>
+  /** Reads on when reading breaks off; `until` ends the waiting as if there were nothing more. */
+  keepAt<T>(begin: () => AsyncIterable<T>, until?: AbortSignal): AsyncGenerator<T>
+  /** For how long the store was away so far, all outages together. */
+  awayMs(): number
+}
+
+/** Long enough for a call that needs a second try, short enough for somebody who has pressed Ctrl-C. */
+const lastMomentMs = 2_000
+const longestWaitMs = 2_000
+
+export function openPatience(
+  store: Store,
+  { limitMs = Infinity, signal, tell, clock = realClock }: Patience,
+): OpenPatience {
+  /** Since when no call was answered. */
+  let awaySince: number | undefined
+  let lastAnswer = clock.now()
+  let unwantedSince: number | undefined
+  let awayBefore = 0
+  /** What calls were given up with: these are not made again. */
+  const givenUp = new WeakSet<RepriseError>()
+
+  function answered(): void {
+    lastAnswer = clock.now()
+    if (awaySince === undefined) return
+    const lasted = lastAnswer - awaySince
+    awayBefore += lasted
+    awaySince = undefined
+    tell?.(`the store ${store.url} is back after ${Math.round(lasted / 1000)} s`)
+  }
+
+  /** Rejects when the time is up. */
+  async function waitFor(error: RepriseError, since: number, tries: number, until?: AbortSignal): Promise<void> {
+    if (awaySince === undefined) {
+      // a driver may have waited by itself before it gave up
+      awaySince = Math.max(since, lastAnswer)
+      tell?.(`the store ${store.url} does not answer (${messageOf(error)}): waiting for it`)
+    }
+    if (signal?.aborted) unwantedSince ??= clock.now()
+    const end = unwantedSince === undefined ? since + limitMs : Math.max(unwantedSince, awaySince) + lastMomentMs
+    const left = end - clock.now()
+    if (left <= 0) throw unavailable(store, error.facts, clock.now() - since, error)
+    const signals = [signal, until].filter((one) => one !== undefined && !one.aborted) as AbortSignal[]
+    await clock.sleep(Math.min(backoff(tries), left), signals)
+  }
+
+  /**
+   * Of a call that is under way when nobody wants its answer any more, or is made after that, only so much is waited
+   * for: a driver may wait for half a minute by itself, and a server that hangs for ever.
+   */
+  function inTime<T>(call: Promise<T>, since: number): Promise<T> {
+    if (!signal) return call
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    let timer: NodeJS.Timeout | undefined
+    const giveUp = (): void => {
+      const error = unavailable(store, 'a call has no answer yet', clock.now() - since)
+      givenUp.add(error)
+      reject(error)
+    }
+    const unwanted = (): void => void (timer = setTimeout(giveUp, lastMomentMs))
+    if (signal.aborted) unwanted()
+    else signal.addEventListener('abort', unwanted, { once: true })
+    const over = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', unwanted)
+    }
+    call.then(resolve, reject).finally(over)
+    return promise
+  }
+
+  return {
+    async again(call) {
+      const since = clock.now()
+      for (let tries = 0; ; tries++) {
+        try {
+          const answer = await inTime(call(tries > 0), since)
+          answered()
+          return answer
+        } catch (error) {
+          if (!isAway(error)) answered()
+          if (!isAway(error) || givenUp.has(error)) throw error
+          await waitFor(error, since, tries)
+        }
+      }
+    },
+
+    awayMs: () => awayBefore + (awaySince === undefined ? 0 : clock.now() - awaySince),
+
+    async *keepAt(begin, until) {
+      let since = clock.now()
+      for (let tries = 0; ; tries++) {
+        const items = begin()[Symbol.asyncIterator]()
+        let isAsked = false
+        try {
+          for (;;) {
+            isAsked = true
+            const next = await inTime(items.next(), since)
+            isAsked = false
+            answered()
+            if (next.done) return
+            yield next.value
+            since = clock.now()
+            tries = 0
+          }
+        } catch (error) {
+          if (!isAway(error) || givenUp.has(error)) throw error
+          await waitFor(error, since, tries, until)
+          if (until?.aborted) return
+        } finally {
+          // one that hangs cannot be told
+          if (!isAsked) await items.return?.()
+        }
+      }
+    },
+  }
+}
+
+/** Whether a call may succeed once the store is back. */
+export function isAway(error: unknown): error is RepriseError {
+  return RepriseError.isInstance(error) && (error.code === 'STORE_UNAVAILABLE' || error.code === 'OUTCOME_UNKNOWN')
+}
+
+function backoff(tries: number): number {
+  return Math.min(longestWaitMs, 20 * 2 ** tries) * (0.5 + Math.random() / 2)
+}
+
+function unavailable({ url }: Store, why: string, ms: number, cause?: RepriseError): RepriseError {
+  const words = `the store ${url} could not be reached for ${Math.ceil(ms / 1000)} s (${why}): try again when it is back`
+  return new RepriseError('STORE_UNAVAILABLE', words, { cause })
+}
+
+const realClock: Clock = {
+  now: () => performance.now(),
+  sleep: (ms, signals) => wait(ms, undefined, { signal: AbortSignal.any([...signals]) }).catch(() => undefined),
+}

@@ -1,0 +1,67 @@
+// Roots: the runs that work for no other. A root has the lease of its whole unit, and what decides when it is offered
+// to a worker; whoever changes one of these writes `ready_at` anew, which is why all of them do it here.
+import { rootRun } from '../../journal/paths.ts'
+import { isEnded } from '../../journal/state/state.ts'
+import { readOwner } from '../owner.ts'
+import { readyAt } from '../rules/ready.ts'
+import { checkToken, type Holding } from '../rules/refusals.ts'
+import type { Lease, RunId, RunStatus } from '../store.ts'
+import type { Connection } from './connection.ts'
+
+/** What decides when a root is offered. */
+export interface ReadyRecord {
+  readonly id: number
+  readonly status: RunStatus
+  readonly due_at: number | null
+  readonly waiting: number
+  readonly tries: number
+  readonly expires_at: number | null
+}
+
+export interface RootRecord extends ReadyRecord {
+  readonly run: string
+  readonly token: number
+  readonly owner: string | null
+  readonly lease: string | null
+}
+
+type Change = Partial<Omit<RootRecord, 'id' | 'run' | 'status'>>
+
+export const readyColumns: readonly (keyof ReadyRecord)[] = ['status', 'due_at', 'waiting', 'tries', 'expires_at']
+export const rootColumns: string = ['id', 'run', ...readyColumns, 'token', 'owner', 'lease'].join()
+
+/** The root of a run's unit. */
+export function findRoot(connection: Connection, run: RunId): RootRecord | undefined {
+  const found = connection.sql(`select ${rootColumns} from runs where run = ?`).get(rootRun(run))
+  return found as RootRecord | undefined
+}
+
+/** The root that a lease is of. LEASE_LOST when it no longer counts. */
+export function heldRoot(connection: Connection, lease: Lease): RootRecord {
+  const root = findRoot(connection, lease.run)
+  checkToken(lease, root?.token, root && holdingOf(root))
+  return root as RootRecord
+}
+
+export function holdingOf({ owner: text, lease, expires_at }: RootRecord): Holding | undefined {
+  const owner = readOwner(text)
+  return owner && { owner, id: lease ?? '', expiresAt: expires_at ?? 0 }
+}
+
+export function readyOf(
+  { status, due_at, waiting, tries, expires_at }: Omit<ReadyRecord, 'id'>,
+  now: number,
+): number | null {
+  const decides = { dueAt: due_at ?? undefined, messages: waiting, tries, expiresAt: expires_at ?? undefined }
+  return readyAt({ ended: isEnded(status), ...decides }, now) ?? null
+}
+
+export function changeRoot({ sql, now }: Connection, root: ReadyRecord, change: Change): void {
+  const columns = Object.keys(change) as (keyof Change)[]
+  const values = columns.map((column) => change[column] ?? null)
+  sql(`update runs set ${columns.map((column) => `${column} = ?`).join()}, ready_at = ? where id = ?`).run(
+    ...values,
+    readyOf({ ...root, ...change }, now()),
+    root.id,
+  )
+}

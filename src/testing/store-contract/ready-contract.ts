@@ -1,0 +1,294 @@
+// What a worker is offered, when, and in which order.
+import assert from 'node:assert/strict'
+import { runStatuses } from '../../journal/entries.ts'
+import { thisOwner } from '../../stores/owner.ts'
+import type { Batch, Lease, RunId, RunRow, Store } from '../../stores/store.ts'
+import {
+  batch,
+  claim,
+  claimed,
+  deadOwner,
+  elsewhere,
+  lane,
+  message,
+  row,
+  seqsOf,
+  started,
+  ttlMs,
+  type StoreUnderTest,
+} from './harness.ts'
+
+const hour = 3_600_000
+
+export function readyContract(under: StoreUnderTest): void {
+  claim('claims what is due, and runs with a message, whatever their status says', under, async ({ store }) => {
+    for (const status of runStatuses) {
+      await add(store, `due ${status}`, { status }, Date.now() - 2)
+      await add(store, `not due ${status}`, { status })
+      await add(store, `later ${status}`, { status }, Date.now() + hour)
+      await add(store, `message ${status}`, { status })
+      await store.post(`message ${status}`, message('m'))
+    }
+    await started(store, 'held', elsewhere('box1'))
+    const open = runStatuses.filter((status) => status !== 'completed' && status !== 'cancelled')
+    const leases = await store.claim(thisOwner(), ttlMs, [lane], 100)
+    assert.deepEqual(
+      leases.map((lease) => lease.run).toSorted(),
+      open.flatMap((status) => [`due ${status}`, `message ${status}`]).toSorted(),
+    )
+    for (const lease of leases) await store.append(lease, 1, batch(2))
+    assert.deepEqual(await seqsOf(store, 'due queued'), [1, 2])
+  })
+
+  claim('claims those of the highest priority first, then what was ready first', under, async ({ store }) => {
+    const now = Date.now()
+    await add(store, 'low', { priority: -1 }, now - 9_000)
+    await add(store, 'second', {}, now - 5_000)
+    await add(store, 'first', {}, now - 7_000)
+    await add(store, 'urgent, second', { priority: 1 }, now - 1_000)
+    await add(store, 'urgent, first', { priority: 1 }, now - 2_000)
+    assert.deepEqual(await claimed(store, 2), ['urgent, first', 'urgent, second'])
+    assert.deepEqual(await claimed(store), ['first', 'second', 'low'])
+  })
+
+  claim('claims no more than the limit, and nothing twice', under, async ({ store }) => {
+    for (const run of ['a', 'b', 'c']) await add(store, run, {}, Date.now() - 1_000)
+    const first = await claimed(store, 2)
+    const second = await claimed(store, 2)
+    assert.deepEqual([first.length, second.length], [2, 1])
+    assert.deepEqual([...first, ...second].toSorted(), ['a', 'b', 'c'])
+    assert.deepEqual(await claimed(store, 2, elsewhere('a')), [])
+    await add(store, 'd', {}, 'now')
+    assert.deepEqual(await claimed(store, 0), [])
+    assert.deepEqual(await claimed(store, Number.POSITIVE_INFINITY), ['d'])
+  })
+
+  claim('claims for the crews, versions and formats that are asked for', under, async ({ store }) => {
+    const now = Date.now()
+    await add(store, 'a1', { crew: 'a' }, now - 1_000)
+    await add(store, 'a2', { crew: 'a', version: '2' }, now - 2_000)
+    await add(store, 'a3', { crew: 'a', version: '2', format: 2 }, now - 3_000)
+    await add(store, 'b1', { crew: 'b' }, now - 4_000)
+    const [a2, b1] = [
+      { crew: 'a', version: '2', format: 1 },
+      { crew: 'b', version: '1', format: 1 },
+    ]
+    assert.deepEqual(await claimed(store, 10, thisOwner(), []), [])
+    assert.deepEqual(await claimed(store, 10, thisOwner(), [a2, b1, a2]), ['b1', 'a2'])
+    assert.deepEqual(await claimed(store, 10, thisOwner(), [{ ...a2, format: 2 }]), ['a3'])
+  })
+
+  claim('follows a run to the lane that its new row says', under, async ({ store }) => {
+    const lease = await started(store, 'r')
+    await store.append(lease, 1, batch(2, 1, { row: row('r', { version: '2' }), due: 'now' }))
+    await store.release(lease)
+    assert.deepEqual(await claimed(store), [])
+    assert.deepEqual(await claimed(store, 10, thisOwner(), [{ ...lane, version: '2' }]), ['r'])
+  })
+
+  claim('never gives one run to two callers', under, async ({ store }) => {
+    const runs = Array.from({ length: 30 }, (_, index) => `r${index}`)
+    for (const run of runs) await add(store, run, {}, 'now')
+    const claims = Array.from({ length: 10 }, (_, index) => claimed(store, 4, elsewhere(`box${index}`)))
+    assert.deepEqual((await Promise.all(claims)).flat().toSorted(), runs.toSorted())
+  })
+
+  claim(
+    'claims a run when it is due, not a moment before',
+    under,
+    async ({ store, place, pass }) => {
+      await add(store, 'r', { status: 'queued' }, place.now() + hour)
+      pass(hour - 1_000)
+      assert.deepEqual(await claimed(store), [])
+      pass(1_000)
+      assert.deepEqual(await claimed(store), ['r'])
+    },
+    'clock',
+  )
+
+  claim(
+    'claims a run from a process that is gone',
+    under,
+    async ({ store }) => {
+      await started(store, 'r', deadOwner())
+      await started(store, 'asleep', deadOwner()).then((lease) => suspend(store, lease))
+      assert.deepEqual(await claimed(store, 10, elsewhere('b')), ['r'])
+    },
+    'takeover',
+  )
+
+  claim(
+    'claims a run whose lease has expired',
+    under,
+    async ({ store, pass }) => {
+      await started(store, 'r', elsewhere('a'))
+      pass(ttlMs - 1_000)
+      assert.deepEqual(await claimed(store, 10, elsewhere('b')), [])
+      pass(1_001)
+      assert.deepEqual(await claimed(store, 10, elsewhere('b')), ['r'])
+    },
+    'clock',
+  )
+
+  claim(
+    'does not offer the runs that the claimer says it has, though their leases have expired, and offers others instead',
+    under,
+    async ({ store, pass }) => {
+      for (const run of ['a', 'b', 'c']) await started(store, run, elsewhere('a'))
+      pass(ttlMs + 1)
+      const has = new Set(['a', 'c'])
+      assert.deepEqual(await claimed(store, 1, elsewhere('a'), [lane], has), ['b'])
+      assert.deepEqual(await claimed(store, 1, elsewhere('a'), [lane], has), [])
+      assert.deepEqual((await claimed(store, 10, elsewhere('a'))).toSorted(), ['a', 'c'])
+    },
+    'clock',
+  )
+
+  claim(
+    'offers a released run again when it is due, or a message waits, and not otherwise',
+    under,
+    async ({ store }) => {
+      await store.release(await started(store, 'under way'))
+      const told = await started(store, 'told')
+      await suspend(store, told)
+      await store.post('told', message('m'))
+      await store.release(told)
+      const asleep = await started(store, 'asleep')
+      await suspend(store, asleep)
+      await store.release(asleep)
+      assert.deepEqual((await claimed(store)).toSorted(), ['told', 'under way'])
+    },
+  )
+
+  claim('no longer offers a run for messages that were taken', under, async ({ store }) => {
+    await add(store, 'r', { status: 'suspended' })
+    await store.post('r', message('m'))
+    const [lease] = await store.claim(thisOwner(), ttlMs, [lane], 1)
+    assert.ok(lease)
+    await store.append(lease, 1, batch(2, 1, { taken: ['m'] }))
+    await store.release(lease)
+    assert.deepEqual(await claimed(store), [])
+  })
+
+  claim('never offers a run that works for another, however due its row says it is', under, async ({ store }) => {
+    const lease = await started(store, 'r')
+    await store.create(row('r/a#1'), batch(1, 1, { due: 'now' }), lease)
+    await store.append(lease, 1, batch(2, 1, { run: 'r/a#1', row: row('r/a#1'), due: 'now' }))
+    await suspend(store, lease)
+    await store.release(lease)
+    assert.deepEqual(await claimed(store), [])
+  })
+
+  claim(
+    'offers the root for a message to a run that works for it, until it is taken or deleted',
+    under,
+    async ({ store }) => {
+      const lease = await started(store, 'r')
+      for (const run of ['r/a#1', 'r/a#1/b#1', 'r/c#1']) await store.create(row(run), batch(1), lease)
+      await suspend(store, lease)
+      await store.release(lease)
+      await store.post('r/a#1/b#1', message('m'))
+      const [first] = await store.claim(thisOwner(), ttlMs, [lane], 10)
+      assert.equal(first?.run, 'r')
+      await store.append(first, 1, batch(2, 1, { run: 'r/a#1/b#1', row: row('r/a#1/b#1'), taken: ['m'] }))
+      await store.release(first)
+      assert.deepEqual(await claimed(store), [])
+      await store.post('r/c#1', message('m'))
+      await store.delete('r/c#1')
+      assert.deepEqual(await claimed(store), [])
+    },
+  )
+
+  claim(
+    'offers a root that became due while a message waited below it, once that is taken and the holder gone',
+    under,
+    async ({ store, pass }) => {
+      const lease = await started(store, 'r', elsewhere('a'))
+      await store.create(row('r/a#1'), batch(1), lease)
+      await suspend(store, lease)
+      await store.post('r/a#1', message('m'))
+      await store.append(lease, 2, batch(3, 1, { row: row('r', { status: 'suspended' }), due: 'now' }))
+      await store.append(lease, 1, batch(2, 1, { run: 'r/a#1', row: row('r/a#1'), taken: ['m'] }))
+      pass(ttlMs + 1)
+      assert.deepEqual(await claimed(store, 10, elsewhere('b')), ['r'])
+    },
+    'clock',
+  )
+
+  claim(
+    'offers a run that is claimed without progress later each time, and after ten more times not at all',
+    under,
+    async ({ store, pass }) => {
+      await add(store, 'r', {}, Date.now() - hour)
+      assert.equal(await claimAndRelease(store), 'r')
+      assert.equal(await claimAndRelease(store), 'r')
+      for (let seconds = 1; seconds <= 256; seconds *= 2) {
+        pass(seconds * 1_000 - 500)
+        assert.deepEqual(await claimed(store), [], `${seconds} s`)
+        pass(501)
+        assert.equal(await claimAndRelease(store), 'r', `${seconds} s`)
+      }
+      assert.deepEqual([await store.tries('r'), await store.tries('r/a#1'), await store.tries('nobody')], [11, 11, 0])
+      pass(hour)
+      assert.deepEqual(await claimed(store), [])
+      await store.post('r', message('m'))
+      assert.deepEqual(await claimed(store), [])
+    },
+    'clock',
+  )
+
+  for (const run of ['r', 'r/a#1']) {
+    claim(
+      `counts the tries of a run anew after a step of ${run === 'r' ? 'it' : 'a run that works for it'}, and not after any other entry`,
+      under,
+      async ({ store }) => {
+        const lease = await started(store, 'r')
+        await store.create(row('r/a#1'), batch(1), lease)
+        await store.release(lease)
+        await claimAndRelease(store)
+        await claimAndRelease(store)
+        const again = await store.acquire('r', thisOwner(), ttlMs)
+        await store.append(again, 1, batch(2, 1, { run, row: row(run), ...(run === 'r' ? { due: 'now' } : {}) }))
+        await store.release(again)
+        assert.deepEqual(await claimed(store), [])
+        const next = await store.acquire('r', thisOwner(), ttlMs)
+        await store.append(next, 2, batch(3, 1, { run, progress: true }))
+        await store.release(next)
+        assert.deepEqual(await claimed(store), ['r'])
+      },
+    )
+  }
+
+  claim(
+    'offers what it offered before when it is opened again',
+    under,
+    async ({ store, reopen }) => {
+      const lease = await started(store, 'r')
+      await store.create(row('r/a#1'), batch(1), lease)
+      await suspend(store, lease)
+      await store.release(lease)
+      await store.post('r/a#1', message('m'))
+      await add(store, 'due', { priority: 1 }, 'now')
+      await add(store, 'not due', {})
+      await add(store, 'later', {}, Date.now() + hour)
+      await store.close()
+      assert.deepEqual(await claimed(await reopen(store)), ['due', 'r'])
+    },
+    'reopen',
+  )
+}
+
+async function add(store: Store, run: RunId, fields: Partial<RunRow>, due?: Batch['due']): Promise<void> {
+  await store.create(row(run, fields), batch(1, 1, due === undefined ? {} : { due }))
+}
+
+/** Its first entry is there. */
+async function suspend(store: Store, lease: Lease): Promise<void> {
+  await store.append(lease, 1, batch(2, 1, { row: row(lease.run, { status: 'suspended' }) }))
+}
+
+async function claimAndRelease(store: Store): Promise<RunId | undefined> {
+  const [lease] = await store.claim(thisOwner(), ttlMs, [lane], 1)
+  if (lease) await store.release(lease)
+  return lease?.run
+}

@@ -1,0 +1,66 @@
+// One claimed run, until it leaves this process. Whatever happens to it, the worker goes on: what cannot be advanced
+// stays due, and the store offers it again, later each time.
+import type { Advanced } from '../crew/advance/advance.ts'
+import { defined } from '../defined.ts'
+import type { World } from '../engine/definition.ts'
+import type { RepriseError } from '../errors.ts'
+import type { Lease } from '../stores/store.ts'
+import type { Hear, Outcome } from './report/events.ts'
+import { crewOf, type ServedCrew, type ServedStore, type Time } from './served.ts'
+
+export interface AdvanceWork {
+  readonly clock: Pick<World, 'monotonic'>
+  readonly hear: Hear
+  time(): Time
+}
+
+/** Never rejects. */
+export async function advanceRun(
+  served: ServedStore,
+  lease: Lease,
+  known: ServedCrew | undefined,
+  { clock, hear, time }: AdvanceWork,
+): Promise<void> {
+  const { store } = served
+  const { run: runId } = lease
+  const began = clock.monotonic()
+  let crew: string | undefined
+  try {
+    const its = known ?? (await crewOfRun(served, runId))
+    crew = its.name
+    hear({ event: 'claimed', runId, crew })
+    const advanced = await its.advance(lease, time())
+    const seconds = Math.round(clock.monotonic() - began) / 1_000
+    hear({ event: 'left', runId, crew, seconds, ...outcomeOf(advanced) })
+  } catch (error) {
+    hear({ event: 'refused', runId, ...defined({ crew }), error })
+  }
+  // where it was advanced, it is given back already
+  await store.release(lease).catch(() => undefined)
+}
+
+async function crewOfRun(served: ServedStore, runId: string): Promise<ServedCrew> {
+  const row = await served.store.row(runId)
+  const crew = row && crewOf(served, row.crew, row.version)
+  if (crew) return crew
+  throw new Error(row ? `it belongs to crew ${row.crew}, version "${row.version}", by now` : 'it was deleted meanwhile')
+}
+
+function outcomeOf(advanced: Advanced): { outcome: Outcome; at?: string; error?: RepriseError } {
+  switch (advanced.is) {
+    case 'ended':
+      return { outcome: advanced.status }
+    case 'waiting':
+      return { outcome: 'waiting', ...defined({ at: written(advanced.at) }) }
+    case 'failed':
+      return { outcome: 'failed', error: advanced.error, ...defined({ at: written(advanced.retryAt) }) }
+    case 'more':
+    case 'held':
+    case 'other':
+      return { outcome: advanced.is }
+  }
+}
+
+function written(at: number | undefined): string | undefined {
+  return at === undefined ? undefined : new Date(at).toISOString()
+}

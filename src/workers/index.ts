@@ -1,0 +1,7 @@
+// What `import { … } from 'reprise/workers'` gives.
+import '../node-version.ts'
+
+export type { Outcome, WorkerEvent } from './report/events.ts'
+export type { WorkerHealth } from './report/health.ts'
+export { startWorker, type Worker } from './worker.ts'
+export type { WorkerOptions } from './worker-options.ts'

@@ -1,0 +1,50 @@
+// What a worker does, as data: its log, its metrics and its health are made from these.
+import type { Advanced } from '../../crew/advance/advance.ts'
+import type { RepriseError } from '../../errors.ts'
+
+export type Outcome = Exclude<Advanced['is'], 'ended'> | 'completed' | 'cancelled'
+
+export type WorkerEvent =
+  | {
+      readonly event: 'started'
+      readonly crews: readonly string[]
+      readonly stores: readonly string[]
+      readonly concurrency: number
+      /** Where health and metrics are served. */
+      readonly url?: string
+    }
+  | { readonly event: 'claimed'; readonly runId: string; readonly crew: string }
+  /** The run has left this process, for what `crew.advance` gave: `ended` says how. */
+  | {
+      readonly event: 'left'
+      readonly runId: string
+      readonly crew: string
+      readonly outcome: Outcome
+      readonly seconds: number
+      /** Of one that failed. */
+      readonly error?: RepriseError
+      /** When it is taken up again, where that is known: in ISO 8601. */
+      readonly at?: string
+    }
+  /** The run could not be advanced, for a reason that its journal does not say: the store offers it again, later. */
+  | { readonly event: 'refused'; readonly runId: string; readonly crew?: string; readonly error: unknown }
+  | {
+      readonly event: 'scheduled'
+      readonly runId: string
+      readonly crew: string
+      readonly schedule: string
+      readonly time: string
+    }
+  | { readonly event: 'unscheduled'; readonly crew: string; readonly schedule: string; readonly error: unknown }
+  | { readonly event: 'store-away'; readonly store: string; readonly error: unknown }
+  | { readonly event: 'store-back'; readonly store: string; readonly seconds: number }
+  /** No run is claimed any more; those in progress are handed back between two steps. */
+  | { readonly event: 'stopping'; readonly inProgress: number }
+  /** The time to stop was up: these were handed back within a step. */
+  | { readonly event: 'cut-off'; readonly runs: readonly string[] }
+  | { readonly event: 'stopped' }
+
+/** What the parts of a worker tell one another. */
+export type Heard = WorkerEvent | { readonly event: 'asked'; readonly store: string }
+
+export type Hear = (event: Heard) => void

@@ -1,0 +1,38 @@
+// Whether a worker does its work: for whoever restarts one that does not, and for whoever waits before it is stopped.
+import type { Heard } from './events.ts'
+
+export interface WorkerHealth {
+  /** away: a store has not answered for a while. */
+  readonly status: 'ok' | 'away' | 'stopping'
+  readonly inProgress: number
+  /** The stores that do not answer, and since when, in ISO 8601. */
+  readonly away: readonly { readonly store: string; readonly since: string }[]
+}
+
+export interface HealthKeeper {
+  hear(event: Heard): void
+  health(inProgress: number): WorkerHealth
+}
+
+/** A store that is away for a shorter time is nobody's concern. */
+const toleratedMs = 30_000
+
+export function createHealth(now: () => Date): HealthKeeper {
+  const away = new Map<string, Date>()
+  let stopping = false
+  return {
+    hear(heard) {
+      if (heard.event === 'store-away') away.set(heard.store, now())
+      if (heard.event === 'asked') away.delete(heard.store)
+      if (heard.event === 'stopping') stopping = true
+    },
+    health(inProgress) {
+      const long = [...away].filter(([, since]) => now().getTime() - since.getTime() >= toleratedMs)
+      return {
+        status: stopping ? 'stopping' : long.length > 0 ? 'away' : 'ok',
+        inProgress,
+        away: long.map(([store, since]) => ({ store, since: since.toISOString() })),
+      }
+    },
+  }
+}

@@ -1,0 +1,52 @@
+// Health and metrics over HTTP, for a supervisor and for Prometheus. Only for this machine unless a host is named: they
+// say which crews there are.
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { messageOf, RepriseError } from '../../errors.ts'
+import type { WorkerHealth } from './health.ts'
+import { metricsType } from './metrics.ts'
+
+export interface Shown {
+  health(): WorkerHealth
+  metrics(): string
+}
+
+export interface Served extends AsyncDisposable {
+  readonly url: string
+}
+
+/** OPTION_INVALID when nothing can be served there. */
+export async function serveHttp(shown: Shown, host: string, port: number): Promise<Served> {
+  // loaded when it is needed
+  const { createServer } = await import('node:http')
+  const server = createServer((request, response) => {
+    const [path = ''] = (request.url ?? '').split('?')
+    const send = (status: number, type: string, text: string): void => {
+      const length = Buffer.byteLength(text)
+      response.writeHead(status, { 'content-type': type, 'content-length': length, 'cache-control': 'no-store' })
+      response.end(request.method === 'HEAD' ? undefined : text)
+    }
+    if (path !== '/health' && path !== '/metrics') return send(404, plain, 'there are /health and /metrics here\n')
+    if (request.method !== 'GET' && request.method !== 'HEAD') return send(405, plain, 'only GET is served here\n')
+    if (path === '/metrics') return send(200, metricsType, shown.metrics())
+    const health = shown.health()
+    send(health.status === 'ok' ? 200 : 503, 'application/json', `${JSON.stringify(health)}\n`)
+  })
+  try {
+    server.listen(port, host)
+    await once(server, 'listening')
+  } catch (error) {
+    const words = `health and metrics cannot be served on port ${port} of ${host}: ${messageOf(error)}; give another port or host`
+    throw new RepriseError('OPTION_INVALID', words, { cause: error })
+  }
+  const { address, port: taken, family } = server.address() as AddressInfo
+  return {
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}`,
+    async [Symbol.asyncDispose]() {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+const plain = 'text/plain; charset=utf-8'

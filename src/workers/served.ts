@@ -1,0 +1,88 @@
+// What a worker knows of the crews that it serves: which runs are theirs, in which store, and how one is advanced.
+import type { Advanced } from '../crew/advance/advance.ts'
+import type { Crew } from '../crew/crew.ts'
+import type { NextRun } from '../crew/queue/enqueue-next.ts'
+import type { Schedule } from '../crew/queue/read-schedule.ts'
+import type { ChangedPolicy } from '../engine/definition.ts'
+import { RepriseError } from '../errors.ts'
+import { impatientStore } from '../stores/patient/patient-store.ts'
+import type { Lane, Lease, Owner, Store } from '../stores/store.ts'
+
+export interface ServedCrew {
+  readonly name: string
+  readonly lanes: readonly Lane[]
+  /** How many of its runs may be in progress here at once. */
+  readonly maxRuns: number | undefined
+  readonly schedules: readonly Schedule[]
+  advance(lease: Lease, time: Time): Promise<Advanced>
+  enqueueNext(schedule: string, after: Date): Promise<NextRun | undefined>
+}
+
+/** `until`: the run is handed back between two steps. `signal`: at once. */
+export interface Time {
+  readonly until: AbortSignal
+  readonly signal: AbortSignal
+}
+
+export interface ServedStore {
+  readonly store: Store
+  readonly crews: readonly ServedCrew[]
+  readonly owner: Owner
+  readonly leaseMs: number
+}
+
+/**
+ * Opens the stores of the crews, each once. What opening a store gives; OPTION_INVALID for a run that two crews serve;
+ * MODEL_KEY_MISSING, MODEL_INVALID.
+ */
+export async function serve(
+  crews: readonly Crew[],
+  { changed, once }: { readonly changed: ChangedPolicy; readonly once: boolean },
+): Promise<ServedStore[]> {
+  const places = new Map<unknown, { place: Omit<ServedStore, 'crews'>; crews: ServedCrew[] }>()
+  for (const crew of crews) {
+    const { store, world, lanes, maxRuns } = await crew['~serve']()
+    const served: ServedCrew = {
+      name: crew.name,
+      lanes,
+      maxRuns,
+      schedules: await crew.schedules(),
+      advance: (lease, time) => crew.advance(lease.run, { lease, ...time, changed }),
+      enqueueNext: (schedule, after) => crew['~enqueueNext'](schedule, after),
+    }
+    const { owner, leaseMs } = world
+    const place = placeOf(impatientStore(store))
+    // a worker that stays says itself how long it waits for a store that is away
+    const asked = once ? store : impatientStore(store)
+    const known = places.get(place) ?? { place: { store: asked, owner, leaseMs }, crews: [] }
+    for (const other of known.crews) checkApart(served, other, store)
+    known.crews.push(served)
+    places.set(place, known)
+  }
+  return [...places.values()].map(({ place, crews: own }) => ({ ...place, crews: own }))
+}
+
+/** One URL is one place, unless it names none. */
+function placeOf(store: Store): unknown {
+  return store.url === 'memory:' ? store : store.url
+}
+
+/** The crew whose run this is. */
+export function crewOf({ crews }: ServedStore, crew: string, version: string): ServedCrew | undefined {
+  return crews.find(({ lanes }) => lanes.some((lane) => lane.crew === crew && lane.version === version))
+}
+
+function checkApart(crew: ServedCrew, other: ServedCrew, { url }: Store): void {
+  const shared = crew.lanes.find((lane) =>
+    other.lanes.some(({ crew: name, version }) => lane.crew === name && lane.version === version),
+  )
+  if (shared) {
+    const version = shared.version === '' ? '' : `, version ${shared.version}`
+    const words = `two of the crews are called ${shared.crew}${version} and keep their runs in ${url}; give one of them another name, or serve one of them`
+    throw new RepriseError('OPTION_INVALID', words)
+  }
+  const name = crew.schedules.find((one) => other.schedules.some((another) => another.name === one.name))?.name
+  if (name === undefined) return
+  const words = `crews ${other.name} and ${crew.name} both have a schedule ${name}, whose runs would have the same ids in ${url}; give one of them another name`
+  throw new RepriseError('OPTION_INVALID', words)
+}

@@ -1,0 +1,74 @@
+// What a worker may be told.
+import { flag, func, number, oneOf, optional, seconds, text, whole, wrong } from '../checks.ts'
+import { Crew } from '../crew/crew.ts'
+import { changedPolicies, type ChangedPolicy } from '../engine/definition.ts'
+import { RepriseError } from '../errors.ts'
+import { checkKeys } from '../options.ts'
+import type { WorkerEvent } from './report/events.ts'
+
+export interface WorkerOptions {
+  /** How many runs at once. Default 10: most of them wait for models. */
+  readonly concurrency?: number
+  /**
+   * What to do about a started task whose code has changed: go on as it was (the default), start it anew, or refuse.
+   */
+  readonly changed?: ChangedPolicy
+  /**
+   * Hand a run back after this time, between two steps, so that others get their turn. Left out, a run is held for as
+   * long as it advances.
+   */
+  readonly sliceSeconds?: number
+  /** How long a stop waits for the steps under way. Default 30. */
+  readonly graceSeconds?: number
+  /** How often a store is asked without a hint. Default 1. */
+  readonly pollSeconds?: number
+  /** Do what is ready, and end. */
+  readonly once?: boolean
+  /** Serve `/health` and `/metrics` there; 0 takes a free port. */
+  readonly port?: number
+  /** Default 127.0.0.1: only this machine. */
+  readonly host?: string
+  /** Hears what the worker does. What it throws is not caught. */
+  readonly onEvent?: (event: WorkerEvent) => void
+}
+
+const keys: readonly (keyof WorkerOptions)[] = [
+  'concurrency',
+  'changed',
+  'sliceSeconds',
+  'graceSeconds',
+  'pollSeconds',
+  'once',
+  'port',
+  'host',
+  'onEvent',
+]
+
+/** What is left out has no default. */
+export type ReadWorkerOptions = Required<Omit<WorkerOptions, 'sliceSeconds' | 'port' | 'onEvent'>> & {
+  readonly [Name in 'sliceSeconds' | 'port' | 'onEvent']: WorkerOptions[Name] | undefined
+}
+
+/** With their defaults. OPTION_INVALID, OPTION_UNKNOWN. */
+export function readWorkerOptions(crews: readonly Crew[], options: WorkerOptions): ReadWorkerOptions {
+  if (!Array.isArray(crews) || !crews.every((crew) => Crew.isInstance(crew)))
+    throw wrong('what a worker serves', crews, 'a list of crews: startWorker([claims, letters])')
+  if (crews.length === 0)
+    throw new RepriseError(
+      'OPTION_INVALID',
+      'the list of crews that a worker serves is empty; give one: startWorker([claims])',
+    )
+  checkKeys('startWorker', options, keys)
+  const { changed, sliceSeconds, graceSeconds, pollSeconds, once, port, host, onEvent } = options
+  return {
+    concurrency: optional('concurrency', options.concurrency, whole(1, 10_000)) ?? 10,
+    changed: optional('changed', changed, oneOf(changedPolicies)) ?? 'continue',
+    sliceSeconds: optional('sliceSeconds', sliceSeconds, seconds),
+    graceSeconds: optional('graceSeconds', graceSeconds, number(0, 86_400)) ?? 30,
+    pollSeconds: optional('pollSeconds', pollSeconds, seconds) ?? 1,
+    once: optional('once', once, flag) ?? false,
+    port: optional('port', port, whole(0, 65_535)),
+    host: optional('host', host, text) ?? '127.0.0.1',
+    onEvent: optional('onEvent', onEvent, func),
+  }
+}

@@ -1,0 +1,132 @@
+// A worker: takes ready runs of its crews out of their stores and advances them, many at a time, until it is told to
+// stop. It keeps nothing of its own: killed at any moment, it leaves runs that another worker continues.
+import type { Crew } from '../crew/crew.ts'
+import type { World } from '../engine/definition.ts'
+import { realWorld } from '../engine/world.ts'
+import { defined } from '../defined.ts'
+import type { Heard } from './report/events.ts'
+import { createHealth, type WorkerHealth } from './report/health.ts'
+import { newInProgress } from './in-progress.ts'
+import { keepOn, keepSchedules } from './keep-schedules.ts'
+import { createMetrics } from './report/metrics.ts'
+import { readWorkerOptions, type WorkerOptions } from './worker-options.ts'
+import { serveHttp } from './report/serve-http.ts'
+import { serveStore } from './serve-store.ts'
+import { serve, type ServedStore, type Time } from './served.ts'
+
+export interface Worker extends AsyncDisposable {
+  /** Where `/health` and `/metrics` are served, with a `port`. */
+  readonly url: string | undefined
+  /**
+   * Resolves when the worker has stopped, or, with `once`, when nothing is ready any more. Rejects, with `once`, with
+   * the error of a store that cannot be asked.
+   */
+  readonly done: Promise<void>
+  /**
+   * Claims nothing more, and hands its runs back between two steps; those that are not handed back after the grace, at
+   * once. They stay due: another worker continues them. Resolves as `done` does.
+   */
+  stop(options?: { readonly graceSeconds?: number }): Promise<void>
+  health(): WorkerHealth
+  /** In the text format of Prometheus. */
+  metrics(): string
+}
+
+/**
+ * Starts a worker in this process. OPTION_INVALID, OPTION_UNKNOWN; what opening a store gives. Afterwards nothing
+ * rejects: what goes wrong is told to `onEvent`.
+ */
+export async function startWorker(crews: readonly Crew[], options: WorkerOptions = {}): Promise<Worker> {
+  const settings = readWorkerOptions(crews, options)
+  return workOn(await serve(crews, settings), settings, realWorld())
+}
+
+type Settings = ReturnType<typeof readWorkerOptions>
+type Clock = Pick<World, 'now' | 'monotonic' | 'sleep'>
+
+/** After a hard stop, a tool that does not hear its signal, or a store, is not waited for any longer than this. */
+const deafMs = 5_000
+
+export async function workOn(stores: readonly ServedStore[], settings: Settings, clock: Clock): Promise<Worker> {
+  const { concurrency, sliceSeconds, graceSeconds, pollSeconds, once, port, host, onEvent } = settings
+  const progress = newInProgress(concurrency)
+  const metrics = createMetrics(clock.now)
+  const keeper = createHealth(clock.now)
+  const stopping = new AbortController()
+  const hard = new AbortController()
+  const crews = stores.flatMap((served) => served.crews)
+  const schedules = keepSchedules(crews, hear, clock)
+
+  function hear(heard: Heard): void {
+    metrics.hear(heard)
+    keeper.hear(heard)
+    if (heard.event !== 'asked') onEvent?.(heard)
+  }
+  function time(): Time {
+    const slice = sliceSeconds === undefined ? [] : [AbortSignal.timeout(sliceSeconds * 1_000)]
+    return { until: AbortSignal.any([stopping.signal, ...slice]), signal: hard.signal }
+  }
+
+  const shown = { health: () => keeper.health(progress.runs().length), metrics: () => metrics.text() }
+  const http = port === undefined ? undefined : await serveHttp(shown, host, port)
+  hear({
+    event: 'started',
+    crews: crews.map(({ name }) => name),
+    stores: stores.map(({ store }) => store.url),
+    concurrency,
+    ...defined({ url: http?.url }),
+  })
+  const done = work()
+  // whoever does not look at it is told by `onEvent`
+  done.catch(() => undefined)
+
+  async function work(): Promise<void> {
+    const over = new AbortController()
+    try {
+      // first, so that with `once` a run whose time has come is there
+      await schedules.keep()
+      const keeping = once ? undefined : keepOn(schedules, clock, stopping.signal)
+      const each = { progress, clock, hear, stopping: stopping.signal, time, pollMs: pollSeconds * 1_000, once }
+      const served = Promise.all(stores.map((one) => serveStore(one, each))).then(() => progress.done())
+      await Promise.race([served, deaf(over.signal)])
+      await keeping
+    } finally {
+      over.abort()
+      hear({ event: 'stopped' })
+      await http?.[Symbol.asyncDispose]()
+    }
+  }
+
+  /** Resolves when runs that were cut off and do not end, and stores that do not answer, are left alone. */
+  async function deaf(signal: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    hard.signal.addEventListener('abort', () => resolve(), { signal })
+    await promise
+    await clock.sleep(deafMs, signal).catch(() => undefined)
+  }
+
+  async function stop(grace = graceSeconds): Promise<void> {
+    if (!stopping.signal.aborted) {
+      hear({ event: 'stopping', inProgress: progress.runs().length })
+      stopping.abort()
+    }
+    const ended = new AbortController()
+    const end = (): void => ended.abort()
+    done.then(end, end)
+    await clock.sleep(grace * 1_000, ended.signal).then(cut, () => undefined)
+    await done
+  }
+
+  function cut(): void {
+    if (!hard.signal.aborted) hear({ event: 'cut-off', runs: progress.runs() })
+    hard.abort()
+  }
+
+  return {
+    url: http?.url,
+    done,
+    stop: ({ graceSeconds: grace } = {}) => stop(grace),
+    ...shown,
+    [Symbol.asyncDispose]: () => stop(),
+  }
+}

@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { complete } from '../../src/cli/completion/complete.ts'
+import { createProgram } from '../../src/cli/program.ts'
+import { claims, imports, project, records } from './support.ts'
+
+const inputs = ['--input', 'notes=Water', '--input', 'tone=kind']
+
+test('enqueue prints the id of a run that a worker executes', async () => {
+  await using folder = await project(claims)
+  const queued = await folder.reprise('enqueue', ...inputs)
+  const id = queued.stdout.trim()
+  assert.deepEqual([queued.code, queued.stderr], [0, `run ${id} is queued; execute it with: npx reprise worker\n`])
+  const worked = await folder.reprise('worker', '--once')
+  assert.equal(worked.code, 0)
+  assert.match(worked.stderr, new RegExp(`run ${id} of crew claims: completed after`))
+  const again = await folder.reprise('enqueue', 'crew.ts', '--id', id, ...inputs, '--json')
+  assert.deepEqual(records(again), [{ runId: id, crew: 'claims', status: 'completed' }])
+  assert.equal(again.stderr, `run ${id} already exists (completed); look at it with: npx reprise show ${id}\n`)
+})
+
+test('enqueue names the store of the worker only where the file of the crew does not', async () => {
+  await using folder = await project(
+    claims.replace('tasks: [facts, note]', "tasks: [facts, note], store: 'file:./state'"),
+  )
+  const own = await folder.reprise('enqueue', 'crew.ts', '--id', 'own', ...inputs)
+  assert.equal(own.stderr, 'run own is queued; execute it with: npx reprise worker crew.ts\n')
+  const other = await folder.reprise('enqueue', '--id', 'other', ...inputs, '--store', 'file:./other')
+  assert.equal(other.stderr, 'run other is queued; execute it with: npx reprise worker --store file:./other\n')
+})
+
+test('enqueue refuses what run refuses, and a time that nobody can read', async () => {
+  await using folder = await project(claims)
+  const missing = await folder.reprise('enqueue', '--input', 'notes=Water')
+  assert.equal(missing.code, 2)
+  assert.match(missing.stderr, /give it with: npx reprise enqueue --input notes=Water --input tone=value/)
+  const delay = await folder.reprise('enqueue', ...inputs, '--delay', 'soon')
+  assert.deepEqual(
+    [delay.code, delay.stderr],
+    [2, 'error: --delay is "soon"; give a time such as 500ms, 90s, 10m, 2h or 1d\n'],
+  )
+  assert.equal((await folder.reprise('enqueue', ...inputs, '--priority', 'urgent')).code, 2)
+  await folder.reprise('enqueue', '--id', 'a', ...inputs)
+  assert.equal((await folder.reprise('enqueue', '--id', 'a', '--input', 'notes=Fire', '--input', 'tone=kind')).code, 2)
+})
+
+test('a worker takes what is due in the order of priorities, and says it as JSON', async () => {
+  await using folder = await project(claims)
+  const later = await folder.reprise('enqueue', '--id', 'later', ...inputs, '--delay', '1h')
+  assert.match(later.stderr, /^run later is queued and starts no earlier than [-\d]+ [:\d]+; execute it with/)
+  assert.match((await folder.reprise('show', 'later')).stdout, /: no worker starts it before [-\d]+ [:\d]+ \(/)
+  await folder.reprise('enqueue', '--id', 'low', ...inputs, '--priority', 'low')
+  await folder.reprise('enqueue', '--id', 'high', ...inputs, '--priority', 'high')
+  const worked = await folder.reprise('worker', 'crew.ts', '--once', '--concurrency', '1', '--json')
+  const events = records(worked)
+  assert.deepEqual(
+    events.map(({ event, runId }) => (runId === undefined ? event : `${event as string} ${runId as string}`)),
+    ['started', 'claimed high', 'left high', 'claimed low', 'left low', 'stopped'],
+  )
+  assert.ok(events.every(({ at }) => typeof at === 'string'))
+  for (const { seconds = 0 } of events) assert.match(String(seconds), /^\d+(\.\d{1,3})?$/)
+  assert.match((await folder.reprise('runs', '--status', 'queued')).stdout, /^later /m)
+})
+
+test('a worker serves all crews of its files, and is refused files without one', async () => {
+  await using folder = await project(claims)
+  await folder.write('other.ts', claims.replaceAll("'claims'", "'other'").replace('const crew', 'const other'))
+  await folder.write('none.ts', 'export const x = 1')
+  for (const file of ['crew.ts', 'other.ts']) await folder.reprise('enqueue', file, '--id', file, ...inputs)
+  const worked = await folder.reprise('worker', 'crew.ts', 'other.ts', '--once')
+  for (const name of ['crew.ts of crew claims', 'other.ts of crew other'])
+    assert.match(worked.stderr, new RegExp(`run ${name}: completed`))
+  const none = await folder.reprise('worker', 'crew.ts', 'none.ts')
+  assert.deepEqual(
+    [none.code, none.stderr],
+    [5, 'error: none.ts exports no crew; add: export const crew = new Crew({ … })\n'],
+  )
+  const twice = await folder.reprise('worker', 'crew.ts', 'copy.ts')
+  assert.equal(twice.code, 5)
+})
+
+test('a worker says why a run is left, and when a failed one is tried again', async () => {
+  await using folder = await project(`${imports}
+const model = scriptedModel([{ when: 'Greet', reply: 'Hello' }])
+const agent = new Agent({ role: 'Greeter', goal: 'Greet', model })
+export const judged = new Crew({ name: 'judged', tasks: [new Task({ name: 'greet', description: 'Greet', agent, humanInput: true })] })
+const run = () => { throw new Error('the CRM is down') }
+export const failing = new Crew({ name: 'failing', tasks: [new Task({ name: 'send', run, effect: 'read' })], retries: { times: 1, backoff: 600 } })
+`)
+  for (const crew of ['judged', 'failing']) await folder.reprise('enqueue', '--crew', crew, '--id', crew)
+  const { stderr } = await folder.reprise('worker', '--once')
+  assert.match(stderr, /run judged of crew judged: suspended after \d\.\ds: it waits for a person\n/)
+  assert.match(
+    stderr,
+    /run failing of crew failing: failed after \d\.\ds: .*the CRM is down; next try at [-\d]+T[:\d]+Z\n/,
+  )
+})
+
+test('every file that is named after worker is completed by the shell', async () => {
+  const program = await createProgram(() => {})
+  for (const words of [
+    ['worker', ''],
+    ['worker', 'crew.ts', '--once', 'oth'],
+    ['enqueue', ''],
+  ])
+    assert.equal(await complete(program, words), 'files')
+})
+
+test('a worker executes crews that are written in YAML', async () => {
+  await using folder = await project(`${imports}
+import { crewFromYaml } from ${JSON.stringify(new URL('../../src/crew/yaml/index.ts', import.meta.url).href)}
+const model = scriptedModel([{ when: 'Greet', reply: 'Hello' }])
+export const crew = (await crewFromYaml({ name: 'greetings', agents: 'agents.yaml', tasks: 'tasks.yaml' })).with({ model })
+await crew.schedule({ cron: '@daily', inputs: { who: 'Ada' } })
+`)
+  await folder.write('agents.yaml', 'greeter:\n  role: Greeter\n  goal: Greet\n  backstory: Polite\n')
+  await folder.write(
+    'tasks.yaml',
+    'greet:\n  description: Greet {who}\n  expected_output: A greeting\n  agent: greeter\n',
+  )
+  await folder.reprise('enqueue', '--id', 'a', '--input', 'who=Ada')
+  const { stderr } = await folder.reprise('worker', '--once')
+  assert.match(stderr, /run a of crew greetings: completed/)
+  assert.match(stderr, /run greetings@\S+T00:00:00Z of crew greetings: queued for \d{4}-\d\d-\d\dT00:00:00Z\n/)
+})
+
+test('schedule lists what comes next and puts it into the queue when it is told to', async () => {
+  const { crew, times } = scheduled()
+  await using folder = await project(crew)
+  const listed = await folder.reprise('schedule')
+  assert.equal(listed.code, 0)
+  assert.match(listed.stdout, /^nightly +0 2 \* \* \* +Europe\/Berlin +\S+ \S+ +not yet +nightly@\S+Z$/m)
+  assert.match(listed.stderr, /put them there with: npx reprise schedule --enqueue/)
+  assert.equal(existsSync(join(folder.path, '.reprise')), false)
+  const queued = records(await folder.reprise('schedule', 'crew.ts', '--enqueue', '--json'))
+  assert.deepEqual(
+    queued.map(({ schedule, status, priority }) => [schedule, status, priority]),
+    [
+      ['nightly', 'queued', 'normal'],
+      ['claims', 'queued', 'high'],
+    ],
+  )
+  assert.deepEqual(records(await folder.reprise('schedule', '--enqueue', '--json')).length, times)
+  assert.equal(records(await folder.reprise('runs', '--json')).length, times)
+  // 80 columns: the time is shortened before an id is
+  assert.match((await folder.call(['runs'], { seen: true })).stdout, /^nightly@\S+Z  claims  queued/m)
+  await folder.write('crew.ts', claims)
+  assert.match(
+    (await folder.reprise('schedule')).stderr,
+    /^the crews of crew\.ts have no schedules; add: crew\.schedule/,
+  )
+})
+
+test('a schedule that is wrong is said with its value when the file is loaded', async () => {
+  await using folder = await project(
+    `${claims}await crew.schedule({ name: 'nightly', cron: '61 2 * * *', inputs: { notes: '', tone: '' } })`,
+  )
+  const { code, stderr } = await folder.reprise('worker')
+  assert.equal(code, 2)
+  assert.match(stderr, /crew\.ts: cron of schedule "nightly" of crew claims is "61 2 \* \* \*"/)
+})
+
+const slow = `${imports}
+import { setTimeout as wait } from 'node:timers/promises'
+const first = new Task({ name: 'first', effect: 'read', run: async ({ signal }) => {
+  process.stderr.write('first begun\\n')
+  await wait(process.env.SLOW ? 60_000 : 0, undefined, { signal })
+  return 'one'
+} })
+export const crew = new Crew({ name: 'slow', tasks: [first, new Task({ name: 'second', effect: 'read', run: () => 'two' })] })
+`
+
+test('SIGTERM hands the runs of a worker back, and another worker continues them', async () => {
+  await using folder = await project(slow)
+  await folder.reprise('enqueue', '--id', 'a')
+  const cut = folder.start(['worker', '--grace', '1ms', '--port', '0'], { SLOW: '1' })
+  await cut.says('first begun')
+  cut.child.kill('SIGTERM')
+  const { code, stderr } = await cut.ended()
+  assert.equal(code, 0)
+  assert.match(stderr, /health and metrics: http:\/\/127\.0\.0\.1:\d+\n/)
+  assert.match(stderr, /handed back in the middle of a step: a\n/)
+  assert.equal(records(await folder.reprise('runs', '--json'))[0]?.['status'], 'queued')
+  assert.match((await folder.reprise('worker', '--once')).stderr, /run a of crew slow: completed/)
+})
+
+test('a second signal ends a worker at once, and its runs need not wait for their leases', async () => {
+  await using folder = await project(slow)
+  await folder.reprise('enqueue', '--id', 'a')
+  const twice = folder.start(['worker'], { SLOW: '1' })
+  await twice.says('first begun')
+  twice.child.kill('SIGTERM')
+  await twice.says('stopping: 1 run to hand back')
+  const again = setInterval(() => twice.child.kill('SIGTERM'), 100)
+  assert.equal((await twice.ended()).code, 130)
+  clearInterval(again)
+  assert.match((await folder.reprise('worker', '--once')).stderr, /run a of crew slow: completed/)
+})
+
+function scheduled() {
+  const crew = `${claims}
+await crew.schedule({ name: 'nightly', cron: '0 2 * * *', timezone: 'Europe/Berlin', inputs: { notes: 'x', tone: 'y' } })
+await crew.schedule({ cron: '@daily', priority: 'high', inputs: (time) => ({ notes: time.toISOString(), tone: 'y' }) })
+`
+  return { crew, times: 2 }
+}

@@ -1,0 +1,39 @@
+// A kickoff in one process of the run that another one executes, as when a client repeats its request to the next server.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Order } from './process-crew.ts'
+import { openStage } from './processes.ts'
+
+const options = { id: 'same', inputs: { topic: 'water', reader: 'Ada' }, whenHeld: 'follow' }
+const follow: Order = { act: 'follow', options }
+
+for (const kind of ['sqlite', 'file'] as const) {
+  describe(`a run that is followed from another process on ${kind}`, () => {
+    test('gives there what it gives here, and nothing is asked there', async () => {
+      await using stage = await openStage(kind)
+      const one = stage.start({ act: 'kickoff', options, hold: 'weigh' })
+      await one.held
+      const two = stage.start(follow)
+      await two.held
+      two.goOn()
+      one.goOn()
+      const [here, there] = await Promise.all([one.ended, two.ended])
+      assert.deepEqual([there.status, there.raw, there.asked], ['completed', 'alpha note', []])
+      assert.deepEqual(there.tasks, here.tasks)
+    })
+
+    test('is continued there when its process is killed, and nothing that was recorded is done again', async () => {
+      await using stage = await openStage(kind)
+      const one = stage.start({ act: 'kickoff', options, hold: 'weigh' })
+      await one.held
+      const two = stage.start(follow)
+      await two.held
+      two.goOn()
+      await one.kill()
+      const there = await two.ended
+      assert.deepEqual([there.status, there.raw, there.asked], ['completed', 'alpha note', ['weigh', 'note']])
+      assert.deepEqual(await stage.filed(), ['alpha C-1'])
+      assert.deepEqual([...(await stage.bytes()).keys()], ['same'])
+    })
+  })
+}

@@ -1,0 +1,177 @@
+// The same id while the run is under way: a call that was told to follow waits for whoever executes the run, does nothing twice, and
+// continues the run when it is left.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Agent, Crew, Task, type Logger } from 'reprise'
+import type { Owner, Store } from '../../../src/stores/store.ts'
+import { scriptedModel } from '../../../src/testing/scripted-model.ts'
+import { entriesOf, newStore, refusal } from '../../engine/support.ts'
+
+const quiet: Logger = { info: () => {}, warn: () => {} }
+const inputs = { topic: 'water' }
+const follow = { id: 'r', inputs, whenHeld: 'follow' } as const
+
+/** A crew whose first task waits where the test has it wait. */
+function waiting({ store = newStore(), fail = false, ask = false } = {}) {
+  const { promise: gate, resolve: open } = Promise.withResolvers<void>()
+  const { promise: working, resolve: works } = Promise.withResolvers<void>()
+  let calls = 0
+  const script = scriptedModel([{ when: 'On water', reply: () => `call ${++calls}` }])
+  const model: typeof script = {
+    ...script,
+    async doGenerate(request) {
+      works()
+      await gate
+      if (fail) throw new Error('no power')
+      return script.doGenerate(request)
+    },
+  }
+  const agent = new Agent({ role: 'A', goal: 'g', model, maxRetries: 0 })
+  const first = new Task({ name: 'first', description: 'On {topic}', agent, humanInput: ask })
+  const second = new Task({ name: 'second', description: 'Then', effect: 'read', run: () => `after call ${calls}` })
+  const crew = new Crew({ name: 'waiting', tasks: [first, second], store, logger: quiet })
+  return { crew, store, open, working, calls: () => calls }
+}
+
+/** Some process on another machine. */
+const elsewhere: Owner = { host: 'box1.example', pid: 4242, start: '1', boot: 'b1', instance: 'i1' }
+
+describe('a kickoff that is told to follow', () => {
+  test('gives the result of the run that another call executes, and does nothing itself', async () => {
+    const { crew, store, open, calls } = waiting()
+    const one = crew.kickoff({ id: 'r', inputs })
+    await one.started
+    const two = crew.kickoff(follow)
+    const other = new Crew({ name: 'waiting', tasks: [...crew.tasks], store, logger: quiet })
+    const three = other.run('r').resume({ whenHeld: 'follow' })
+    const run = await three.started
+    const types: string[] = []
+    const heard = (async () => {
+      for await (const { type } of run.events()) types.push(type)
+    })()
+    open()
+    const results = await Promise.all([one, two, three, run.result()])
+    assert.deepEqual(
+      results.map((result) => [result.runId, result.status, result.raw]),
+      results.map(() => ['r', 'completed', 'after call 1']),
+    )
+    await heard
+    assert.equal(types.at(-1), 'run.completed')
+    assert.equal(calls(), 1)
+    assert.equal((await entriesOf(store, 'r')).filter(({ type }) => type === 'run.resumed').length, 0)
+  })
+
+  test('of many at once with a new id one creates the run, and all give its result', async () => {
+    const { crew, open, calls } = waiting()
+    const all = Array.from({ length: 20 }, () => crew.kickoff(follow))
+    open()
+    const results = await Promise.all(all)
+    assert.deepEqual(new Set(results.map(({ runId, raw }) => `${runId}: ${raw}`)), new Set(['r: after call 1']))
+    assert.equal(calls(), 1)
+  })
+
+  test('is refused at once when its inputs are not those of the run', async () => {
+    const { crew, open } = waiting()
+    const one = await crew.kickoff({ id: 'r', inputs }).started
+    await assert.rejects(crew.kickoff({ ...follow, inputs: { topic: 'fire' } }), { code: 'INPUTS_DIFFER' })
+    open()
+    assert.equal((await one.result()).status, 'completed')
+  })
+
+  test('stops to follow when its signal aborts, and leaves the run alone', async () => {
+    const { crew, open } = waiting()
+    const one = await crew.kickoff({ id: 'r', inputs }).started
+    const client = new AbortController()
+    const two = crew.kickoff({ ...follow, signal: client.signal })
+    const run = await two.started
+    client.abort()
+    await assert.rejects(two, { code: 'RUN_HELD', runId: 'r' })
+    assert.equal((await run.view()).status, 'running')
+    await assert.rejects(crew.kickoff({ ...follow, signal: client.signal }), { code: 'RUN_HELD' })
+    open()
+    assert.equal((await one.result()).status, 'completed')
+    assert.equal((await run.result()).raw, 'after call 1', 'the handle waits for whoever executes it')
+  })
+
+  test('rejects with what the run fails with, and does not try it again', async () => {
+    const { crew, store, open } = waiting({ fail: true })
+    const one = crew.kickoff({ id: 'r', inputs })
+    await one.started
+    const two = crew.kickoff(follow)
+    await two.started
+    open()
+    for (const call of [one, two]) await assert.rejects(call, { code: 'MODEL_FAILED', message: /no power/ })
+    assert.equal((await entriesOf(store, 'r')).filter(({ type }) => type === 'run.failed').length, 1)
+  })
+
+  test('gives the question at which the run stops, and continues it when it is called again with the answer there', async () => {
+    const { crew, open, calls } = waiting({ ask: true })
+    const one = await crew.kickoff({ id: 'r', inputs }).started
+    const two = crew.kickoff(follow)
+    await two.started
+    open()
+    const suspended = await two
+    assert.deepEqual([suspended.status, suspended.questions.length], ['suspended', 1])
+    assert.equal((await one.result()).status, 'suspended')
+    await one.answer(suspended.questions[0]?.id ?? '', { decision: 'approve' })
+    assert.equal((await crew.kickoff(follow)).status, 'completed')
+    assert.equal(calls(), 1)
+  })
+
+  test('takes a run up that somebody held only for a moment, as for recording an answer', async () => {
+    const { crew, store, open } = waiting({ ask: true })
+    open()
+    const { questions } = await crew.kickoff({ id: 'r', inputs })
+    await crew.run('r').answer(questions[0]?.id ?? '', { decision: 'approve' })
+    const lease = await store.acquire('r', elsewhere, 60_000)
+    const call = crew.kickoff(follow)
+    await call.started
+    await store.release(lease)
+    assert.equal((await call).status, 'completed')
+  })
+
+  test('takes a run over whose holder is gone without a word', async () => {
+    const { crew, store, open, working, calls } = waiting()
+    const stop = new AbortController()
+    const one = crew.kickoff({ id: 'r', inputs, signal: stop.signal })
+    await working
+    const lease = await taken(store)
+    open()
+    await assert.rejects(one, { code: 'LEASE_LOST' })
+    const two = crew.kickoff(follow)
+    const run = await two.started
+    assert.equal(calls(), 1)
+    await store.release(lease)
+    assert.equal((await two).status, 'completed')
+    assert.equal((await run.result()).status, 'completed')
+  })
+
+  test('takes up a run that is queued, and one that its holder hands back between two steps', async () => {
+    const { crew, open, working, calls } = waiting()
+    await crew.enqueue({ id: 'r', inputs })
+    const slice = crew.advance('r', { until: 0 })
+    await working
+    const call = crew.kickoff(follow)
+    await call.started
+    open()
+    assert.deepEqual(await slice, { is: 'more' })
+    assert.deepEqual([(await call).status, calls()], ['completed', 1])
+    await crew.enqueue({ id: 'r2', inputs })
+    assert.equal((await crew.kickoff({ ...follow, id: 'r2' })).status, 'completed')
+  })
+
+  test('refuses another word than refuse or follow', async () => {
+    const { crew } = waiting()
+    const error = await refusal(() => crew.kickoff({ id: 'r', inputs, whenHeld: 'wait' as never }))
+    assert.deepEqual([error.code, /whenHeld is "wait".*refuse.*follow/.test(error.message)], ['OPTION_INVALID', true])
+  })
+})
+
+/** The lease of a run under way, by somebody to whom it looks abandoned. */
+async function taken(store: Store): Promise<Awaited<ReturnType<Store['acquire']>>> {
+  const holder = await store.holder('r')
+  assert.ok(holder)
+  const mine = await store.acquire('r', holder, 1)
+  await store.release(mine)
+  return store.acquire('r', elsewhere, 60_000)
+}

@@ -1,0 +1,98 @@
+// How often a run calls its store, and what waits for that: on a server each call is a round trip.
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import { Agent, Crew, Task, tool } from 'reprise'
+import { scriptedModel } from 'reprise/testing'
+import { z } from 'zod'
+import type { Entry } from '../../src/journal/entries.ts'
+import type { Batch, Store } from '../../src/stores/store.ts'
+import { newStore } from './support.ts'
+
+/**
+ * The calls of a run, each append by what it writes. Hints are no calls. However busy the machine is, nothing takes so
+ * long that entries which wait for the next append would go before it.
+ */
+async function callsOf(context: TestContext, make: (store: Store) => Crew): Promise<string[]> {
+  context.mock.timers.enable({ apis: ['setTimeout'] })
+  const inner = newStore()
+  const calls: string[] = []
+  const store = new Proxy(inner, {
+    get(target, name: keyof Store) {
+      const member = target[name]
+      if (typeof member !== 'function' || name === 'watch') return member
+      return (...given: unknown[]): unknown => {
+        calls.push(name === 'append' ? typesOf(given[2] as Batch) : name)
+        return (member as (...args: unknown[]) => unknown)(...given)
+      }
+    },
+  })
+  assert.equal((await make(store).kickoff()).status, 'completed')
+  return calls
+}
+
+function typesOf({ lines }: Batch): string {
+  return lines.map(({ bytes }) => (JSON.parse(Buffer.from(bytes).toString()) as Entry).type).join(' ')
+}
+
+const look = tool({ name: 'look', description: 'Look', effect: 'read', input: z.object({}), run: () => 'nothing' })
+
+test('three tasks of one model call each make five writes in a row, and no read', async (context) => {
+  const agent = new Agent({ role: 'A', goal: 'g', model: scriptedModel([{ when: '', reply: 'done' }]) })
+  const tasks = ['a', 'b', 'c'].map((name) => new Task({ name, description: name, agent }))
+  assert.deepEqual(await callsOf(context, (store) => new Crew({ name: 'c', tasks, store })), [
+    'create',
+    'task.started model.replied',
+    'task.completed task.started model.replied',
+    'task.completed task.started model.replied',
+    'task.completed run.completed',
+    'release',
+  ])
+})
+
+test('a turn with a tool that reads makes one write, and no read', async (context) => {
+  const model = scriptedModel([
+    { when: '', after: 0, calls: [{ tool: 'look', input: {} }] },
+    { when: '', after: 1, calls: [{ tool: 'look', input: {} }] },
+    { when: '', after: 2, reply: 'done' },
+  ])
+  const agent = new Agent({ role: 'A', goal: 'g', model, tools: [look] })
+  const tasks = [new Task({ name: 'a', description: 'a', agent })]
+  assert.deepEqual(await callsOf(context, (store) => new Crew({ name: 'c', tasks, store })), [
+    'create',
+    'task.started model.replied',
+    'tool.called tool.returned model.replied',
+    'tool.called tool.returned model.replied',
+    'task.completed run.completed',
+    'release',
+  ])
+})
+
+test('a function that reads makes one write, and no read: what it is given of others is on disk before it is called', async (context) => {
+  const tasks = ['a', 'b'].map((name) => new Task({ name, effect: 'read', run: () => name }))
+  assert.deepEqual(await callsOf(context, (store) => new Crew({ name: 'c', tasks, store })), [
+    'create',
+    'task.started',
+    'tool.called tool.returned task.completed task.started',
+    'tool.called tool.returned task.completed run.completed',
+    'release',
+  ])
+})
+
+test('a call that must not be repeated waits for two writes of its own: before it is made, and after', async (context) => {
+  const pay = tool({ name: 'pay', description: 'Pay', effect: 'once', input: z.object({}), run: () => 'paid' })
+  const model = scriptedModel([
+    { when: '', after: 0, calls: [{ tool: 'pay', input: {} }] },
+    { when: '', after: 1, reply: 'done' },
+  ])
+  const agent = new Agent({ role: 'A', goal: 'g', model, tools: [pay] })
+  const tasks = [new Task({ name: 'a', description: 'a', agent })]
+  assert.deepEqual(await callsOf(context, (store) => new Crew({ name: 'c', tasks, store })), [
+    'create',
+    'task.started model.replied',
+    'tool.called',
+    'tool.returned',
+    'model.replied',
+    'task.completed run.completed',
+    'release',
+  ])
+})

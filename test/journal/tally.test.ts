@@ -1,0 +1,111 @@
+// What the fold counts on the way is what looking at all tasks and questions would give.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { NewEntry, Owner, Question } from '../../src/journal/entries.ts'
+import { applyEntry, emptyState } from '../../src/journal/state/fold.ts'
+import type { RunState } from '../../src/journal/state/state.ts'
+import { attemptsSinceDone, isDone } from '../../src/journal/state/tally.ts'
+
+const at = '2026-01-01T00:00:00.000Z'
+const owner: Owner = { host: 'h', boot: 'b', pid: 1, start: 's', instance: 'i' }
+const declared = (names: readonly string[]) => names.map((name) => ({ name, id: name, description: name }))
+const created: NewEntry = {
+  type: 'run.created',
+  run: 'r',
+  crew: 'c',
+  version: '1',
+  inputs: {},
+  tasks: declared(['a', 'b', 'c']),
+  owner,
+}
+
+// one task that no crew declares: its line was removed by hand
+const task = fc.constantFrom('a', 'b', 'c', 'ghost')
+const attempt = fc.tuple(task, fc.constantFrom('1', '2')).map((parts) => parts.join('#'))
+const place = fc.oneof(
+  attempt,
+  attempt.map((path) => `${path}/1.0`),
+)
+const raw = 'x'
+const structured = false
+const output = { raw, structured, usage: { calls: 0, input: 0, output: 0 }, startedAt: at, completedAt: at }
+const from = { run: 'p', seq: 1 }
+const error = { code: 'TASK_FAILED', message: 'no' }
+const within: fc.Arbitrary<NewEntry> = fc.oneof(
+  fc.record({ path: attempt, child: fc.boolean() }).map(({ path, child }): NewEntry => {
+    const kind = child ? { child: true as const } : { code: true as const }
+    return { type: 'task.started', path, fingerprint: {}, ...kind }
+  }),
+  attempt.map((path): NewEntry => ({ type: 'task.completed', path, structured, raw })),
+  attempt.map((path): NewEntry => ({ type: 'task.failed', path, error })),
+  task.map((path): NewEntry => ({ type: 'task.skipped', path, reason: 'r' })),
+  task.map((path): NewEntry => ({ type: 'task.edited', path, raw, structured })),
+  task.map((path): NewEntry => ({ type: 'task.invalidated', path })),
+  task.map((path): NewEntry => ({ type: 'task.inherited', path, from, output, reasons: [] })),
+  place.map((path): NewEntry => ({
+    type: 'tool.called',
+    path,
+    tool: 't',
+    effect: 'once',
+    key: 'k',
+    idempotencyKey: 'i',
+  })),
+  fc.record({ path: place, id: fc.constantFrom('q1', 'q2', 'q3'), limit: fc.boolean() }).map(({ path, id, limit }) => {
+    const what = limit ? { kind: 'limit', limit: {}, spent: output.usage } : { kind: 'result', output: '', round: 1 }
+    return { type: 'question.asked', path, question: { id, path, text: '', ...what } as Question } satisfies NewEntry
+  }),
+  fc
+    .constantFrom('q1', 'q2', 'q3')
+    .map((question): NewEntry => ({ type: 'question.answered', question, answer: { decision: 'approve' } })),
+)
+const resumed: fc.Arbitrary<NewEntry> = fc
+  .record({ tasks: fc.subarray(['a', 'b', 'c', 'd']), budget: fc.boolean(), edited: fc.boolean() })
+  .map(({ tasks, budget, edited }) => ({
+    type: 'run.resumed',
+    owner,
+    tasks: declared(tasks),
+    ...(budget ? { budget: { tokens: 1 } } : {}),
+    ...(edited ? { edited: { missing: [], changed: [], tasks: tasks.slice(0, 1) } } : {}),
+  }))
+
+function stateAfter(entries: readonly NewEntry[], check: (state: RunState) => void = () => {}): RunState {
+  const state = emptyState('r')
+  for (const [index, entry] of entries.entries()) {
+    applyEntry(state, { v: 1, seq: index + 1, at, token: 1, prev: '', ...entry })
+    check(state)
+  }
+  return state
+}
+
+test('after every entry, the tally of a run is what counting its tasks and questions gives', () => {
+  const journal = fc.array(fc.oneof({ weight: 9, arbitrary: within }, { weight: 1, arbitrary: resumed }), {
+    maxLength: 40,
+  })
+  const check = (state: RunState): void => {
+    const tasks = [...state.tasks.values()]
+    const there = tasks.filter(({ removed }) => !removed)
+    const { removed, done, crews } = state.tally
+    assert.deepEqual(
+      { removed, done, crews: [...crews].toSorted() },
+      {
+        removed: tasks.length - there.length,
+        done: there.filter(isDone).length,
+        crews: tasks.flatMap((one) => (attemptsSinceDone(state, one).length > 0 ? one.name : [])).toSorted(),
+      },
+    )
+    const open = [...state.questions.values()].filter(({ answer, withdrawn }) => !answer && !withdrawn)
+    assert.deepEqual(new Set(state.unanswered), new Set(open))
+  }
+  fc.assert(fc.property(journal, (entries) => void stateAfter([created, ...entries], check)))
+})
+
+test('a task is done if it was named an odd number of times as done or undone', () => {
+  fc.assert(
+    fc.property(fc.array(within, { maxLength: 40 }), (entries) => {
+      const { tasks, tally } = stateAfter([created, ...entries])
+      for (const one of tasks.values())
+        assert.equal(tally.turns.filter((name) => name === one.name).length % 2 === 1, isDone(one), one.name)
+    }),
+  )
+})

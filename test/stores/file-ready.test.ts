@@ -1,0 +1,204 @@
+// What is ready in a folder, where journals and the table that finds them commit apart, and people change files.
+import assert from 'node:assert/strict'
+import { appendFile, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test, type TestContext } from 'node:test'
+import { fileStore, thisOwner, type Store } from 'reprise/stores'
+import {
+  batch,
+  claimed,
+  deadOwner,
+  elsewhere,
+  lane,
+  message,
+  refused,
+  row,
+  seqsOf,
+  started,
+  ttlMs,
+} from '../../src/testing/store-contract/harness.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+/** Whoever wakes it: a lease that was not given back is that of a process which is gone. */
+const killed = deadOwner()
+
+/** Each wakes the run r, which is suspended and free, or not there. */
+const wakes: {
+  readonly [what: string]: { before: (store: Store) => Promise<unknown>; wake: (store: Store) => Promise<unknown> }
+} = {
+  'a run that is created': {
+    before: async () => {},
+    wake: (store) => store.create(row('r'), batch(1, 1, { due: 'now' })),
+  },
+  'a run that is created again after its file was removed': {
+    async before(store) {
+      await suspended(store)
+      await rm(join(store.url.slice('file:'.length), 'r.jsonl'))
+    },
+    wake: (store) => store.create(row('r'), batch(1, 1, { due: 'now' })),
+  },
+  'a message': { before: suspended, wake: (store) => store.post('r', message('m')) },
+  'a message to a run that works for it': { before: suspended, wake: (store) => store.post('r/a#1', message('m')) },
+  'a row that says it is due': {
+    before: suspended,
+    async wake(store) {
+      const lease = await store.acquire('r', killed, ttlMs)
+      await store.append(lease, 2, batch(3, 1, { row: row('r', { status: 'suspended' }), due: 'now' }))
+      await store.release(lease)
+    },
+  },
+  'a row of another version': {
+    async before(store) {
+      await store.create(row('r', { version: '0' }), batch(1, 2, { due: 'now' }))
+    },
+    async wake(store) {
+      const lease = await store.acquire('r', killed, ttlMs)
+      await store.append(lease, 2, batch(3, 1, { row: row('r'), due: 'now' }))
+      await store.release(lease)
+    },
+  },
+  'a step after too many tries': {
+    async before(store) {
+      await store.create(row('r'), batch(1, 2, { due: 'now' }))
+      const db = new DatabaseSync(join(store.url.slice('file:'.length), 'leases.db'))
+      db.exec('update roots set tries = 11, ready_at = null')
+      db.close()
+    },
+    async wake(store) {
+      const lease = await store.acquire('r', killed, ttlMs)
+      await store.append(lease, 2, batch(3, 1, { progress: true }))
+      await store.release(lease)
+    },
+  },
+}
+
+for (const [what, { before, wake }] of Object.entries(wakes)) {
+  test(`${what} wakes a run whenever the process is killed after the file is written`, async (context) => {
+    for (let commit = 1; ; commit++) {
+      await using folder = await temporaryFolder()
+      const store = await fileStore(folder.path)
+      await before(store)
+      const seen = await told(store)
+      const commits = failCommit(context, commit)
+      await wake(store).catch(() => undefined)
+      commits.restore()
+      await store.close()
+      const again = await fileStore(folder.path)
+      const isWoken = (await told(again)) !== seen
+      assert.deepEqual(await claimed(again), isWoken ? ['r'] : [], `commit ${commit}`)
+      await again.close()
+      if (!commits.failed()) return
+    }
+  })
+}
+
+test('a plain step, and a row that leaves the run under way, do not write the table', async () => {
+  await using folder = await temporaryFolder()
+  const store = await fileStore(folder.path)
+  const lease = await started(store, 'r')
+  await store.create(row('r/a#1'), batch(1), lease)
+  const before = await readFile(join(folder.path, 'leases.db'))
+  await store.append(lease, 1, batch(2, 1, { progress: true }))
+  await store.append(lease, 2, batch(3, 1, { row: row('r', { summary: '{}' }), due: 'now' }))
+  await store.append(lease, 1, batch(2, 1, { run: 'r/a#1', row: row('r/a#1', { status: 'suspended' }) }))
+  assert.deepEqual(await readFile(join(folder.path, 'leases.db')), before)
+  await store.close()
+})
+
+test('claims a journal that somebody put there, and none that somebody took away', async () => {
+  await using folder = await temporaryFolder()
+  const store = await fileStore(folder.path)
+  for (const run of ['there', 'gone']) await store.create(row(run), batch(1, 1, { due: 'now' }))
+  await cp(join(folder.path, 'there.jsonl'), join(folder.path, 'copy.jsonl'))
+  await rm(join(folder.path, 'gone.jsonl'))
+  assert.deepEqual((await claimed(store)).toSorted(), ['copy', 'there'])
+  await store.close()
+})
+
+test('claims the others when a journal, an inbox or a name cannot be read, and those too once they can', async () => {
+  await using folder = await temporaryFolder()
+  const store = await fileStore(folder.path)
+  for (const run of ['damaged', 'inbox', 'folder']) await store.create(row(run), batch(1, 1, { due: 'now' }))
+  await store.create(row('asleep', { status: 'suspended' }), batch(1))
+  for (const run of ['inbox', 'asleep']) await store.post(run, message('m'))
+  const journal = await readFile(join(folder.path, 'damaged.jsonl'))
+  await writeFile(join(folder.path, 'damaged.jsonl'), 'no line at all\n')
+  await appendFile(join(folder.path, 'asleep.inbox.jsonl'), 'no message\n')
+  await rm(join(folder.path, 'folder.jsonl'))
+  await mkdir(join(folder.path, 'folder.jsonl'))
+  assert.deepEqual(await claimed(store), ['inbox'])
+  await writeFile(join(folder.path, 'damaged.jsonl'), journal)
+  await writeFile(join(folder.path, 'asleep.inbox.jsonl'), `${JSON.stringify(message('m'))}\n`)
+  assert.deepEqual((await claimed(store)).toSorted(), ['asleep', 'damaged'])
+  await store.close()
+})
+
+test('claims what the journals say when the table is gone', async () => {
+  await using folder = await temporaryFolder()
+  const store = await fileStore(folder.path)
+  await store.create(row('due', { priority: 1 }), batch(1, 1, { due: 'now' }))
+  await store.create(row('later'), batch(1, 1, { due: Date.now() + 60_000 }))
+  await suspended(store)
+  await store.post('r/a#1', message('m'))
+  await store.close()
+  await rm(join(folder.path, 'leases.db'))
+  const again = await fileStore(folder.path)
+  assert.deepEqual(await claimed(again), ['due', 'r'])
+  await again.close()
+})
+
+test('brings a folder of an older build up to date: its leases count, and what was under way is due', async () => {
+  await using folder = await temporaryFolder()
+  const store = await fileStore(folder.path)
+  const then = { updatedAt: '2020-01-01T00:00:00.000Z' }
+  for (const run of ['running', 'held', 'held/a#1']) await store.create(row(run, then), batch(1, 1, { due: 'now' }))
+  for (const status of ['suspended', 'failed', 'completed'] as const)
+    await store.create(row(status, { status }), batch(1))
+  await store.close()
+  for (const run of ['running', 'held', 'held%2Fa%231', 'suspended', 'failed', 'completed']) {
+    const path = join(folder.path, `${run}.jsonl`)
+    const text = await readFile(path, 'utf8')
+    await writeFile(path, text.replace(/,"due":(null|\d+)/, '').replace('"format":1,"priority":0,', ''))
+  }
+  await rm(join(folder.path, 'leases.db'))
+  const db = new DatabaseSync(join(folder.path, 'leases.db'))
+  db.exec(`create table leases (id integer primary key, run text not null unique, token integer not null, owner text, expires_at integer);
+    pragma user_version = 1`)
+  for (const run of ['held', 'held/a#1']) {
+    const lease = [run, 7, JSON.stringify(elsewhere('a')), Date.now() + 60_000] as const
+    db.prepare('insert into leases (run, token, owner, expires_at) values (?, ?, ?, ?)').run(...lease)
+  }
+  db.close()
+  const again = await fileStore(folder.path)
+  assert.deepEqual(await again.row('running'), row('running', then))
+  assert.deepEqual(await again.holder('held'), elsewhere('a'))
+  await refused(again.acquire('held/a#1', thisOwner(), ttlMs), 'RUN_HELD')
+  assert.equal((await again.acquire('held', elsewhere('a'), ttlMs)).token, 8)
+  assert.deepEqual(await claimed(again, 10, thisOwner(), [lane]), ['running'])
+  await again.close()
+})
+
+async function suspended(store: Store): Promise<void> {
+  const lease = await started(store, 'r')
+  await store.create(row('r/a#1'), batch(1), lease)
+  await store.append(lease, 1, batch(2, 1, { row: row('r', { status: 'suspended' }) }))
+  await store.release(lease)
+}
+
+/** What the files say of it, in one text. */
+async function told(store: Store): Promise<string> {
+  const inboxes = [await store.inbox('r'), await store.inbox('r/a#1')]
+  return JSON.stringify([await seqsOf(store, 'r'), inboxes])
+}
+
+/** Makes one commit of leases.db fail, as a kill before it would: the file is written, and the table stays as it was. */
+function failCommit(context: TestContext, number: number): { readonly failed: () => boolean; restore(): void } {
+  let commits = 0
+  const exec = DatabaseSync.prototype.exec
+  const { mock } = context.mock.method(DatabaseSync.prototype, 'exec', function (this: DatabaseSync, sql: string) {
+    if (sql === 'commit' && ++commits === number) throw Object.assign(new Error('killed'), { errcode: 10 })
+    return exec.call(this, sql)
+  })
+  return { failed: () => commits >= number, restore: () => mock.restore() }
+}

@@ -1,0 +1,165 @@
+// How a database keeps what is ready: what an append costs, how a claim searches, and what older databases become.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync, StatementSync } from 'node:sqlite'
+import { test, type TestContext } from 'node:test'
+import { sqliteStore, thisOwner } from 'reprise/stores'
+import { selectHeldBy, selectNextOwner, selectReady } from '../../src/stores/sqlite/leases.ts'
+import { migrations } from '../../src/stores/sqlite/migrations/migrations.ts'
+import {
+  batch,
+  claimed,
+  deadOwner,
+  elsewhere,
+  entry,
+  lane,
+  linesOf,
+  message,
+  row,
+  started,
+  ttlMs,
+} from '../../src/testing/store-contract/harness.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+test('a step asks one question and inserts its line, in a child too; only the first after a claim writes the row', async (context) => {
+  await using folder = await temporaryFolder()
+  const store = await sqliteStore(join(folder.path, 'runs.db'))
+  const lease = await started(store, 'r')
+  await store.create(row('r/a#1'), batch(1), lease)
+  const cost = (after: number, more: Parameters<typeof batch>[2]): Promise<string[]> =>
+    statementsOf(context, () => store.append(lease, after, batch(after + 1, 1, more)))
+  assert.deepEqual(await cost(1, { progress: true }), ['select', 'insert'])
+  assert.deepEqual(await cost(1, { run: 'r/a#1', progress: true }), ['select', 'insert'])
+  const changed = row('r', { updatedAt: '2030-01-02T00:00:00.000Z', summary: '{}' })
+  assert.deepEqual(await cost(2, { row: changed, due: 'now' }), ['select', 'update', 'insert'])
+  assert.deepEqual(await cost(2, { run: 'r/a#1', row: row('r/a#1'), progress: true }), ['select', 'update', 'insert'])
+  const suspended = row('r', { status: 'suspended' })
+  assert.deepEqual(await cost(3, { row: suspended }), ['select', 'update', 'update', 'insert'])
+  await store.release(lease)
+
+  await store.post('r', message('m'))
+  const [taken] = await store.claim(thisOwner(), ttlMs, [lane], 1)
+  assert.ok(taken)
+  const step = (after: number): Promise<string[]> =>
+    statementsOf(context, () => store.append(taken, after, batch(after + 1, 1, { progress: true })))
+  assert.deepEqual(await step(4), ['select', 'update', 'insert'])
+  assert.deepEqual(await step(5), ['select', 'insert'])
+  await store.close()
+})
+
+test('a claim searches an index for each lane and priority, and skips from one owner to the next', async () => {
+  await using folder = await temporaryFolder()
+  const path = join(folder.path, 'runs.db')
+  const store = await sqliteStore(path)
+  for (const sql of [selectReady, selectNextOwner, selectHeldBy]) {
+    const [plan = ''] = planOf(path, sql)
+    assert.equal(planOf(path, sql).length, 1, planOf(path, sql).join())
+    assert.match(
+      plan,
+      sql === selectReady
+        ? /^SEARCH runs USING INDEX runs_ready \(crew=\? AND version=\? AND format=\? AND priority=\? AND ready_at<\?\)/
+        : /^SEARCH runs USING (COVERING )?INDEX runs_held/,
+    )
+  }
+  await store.close()
+})
+
+test('a claim makes no more statements when thousands of runs are held', async (context) => {
+  await using folder = await temporaryFolder()
+  const store = await sqliteStore(join(folder.path, 'runs.db'))
+  const hold = (from: number, to: number): Promise<unknown> =>
+    Promise.all(Array.from({ length: to - from }, (_, index) => started(store, `r${from + index}`, elsewhere('a'))))
+  await hold(0, 10)
+  const few = await statementsOf(context, () => claimed(store))
+  await hold(10, 2_000)
+  assert.deepEqual(await statementsOf(context, () => claimed(store)), few)
+  await store.close()
+})
+
+test('a claim frees all that processes had which are gone, each with what waits for it', async () => {
+  await using folder = await temporaryFolder()
+  const store = await sqliteStore(join(folder.path, 'runs.db'))
+  for (const run of ['a', 'b']) await started(store, run, deadOwner())
+  const asleep = await started(store, 'asleep', deadOwner())
+  await store.append(asleep, 1, batch(2, 1, { row: row('asleep', { status: 'suspended' }) }))
+  await started(store, 'held', elsewhere('x'))
+  assert.deepEqual((await claimed(store)).toSorted(), ['a', 'b'])
+  await store.post('asleep', message('m'))
+  assert.deepEqual(await claimed(store), ['asleep'])
+  await store.close()
+})
+
+test('a database of an older build is brought up to date: what was under way is due, and so is what has messages', async () => {
+  await using folder = await temporaryFolder()
+  const path = join(folder.path, 'runs.db')
+  makeOldDatabase(path)
+  const store = await sqliteStore(path)
+  const expected = row('running', { inputs: '{"claim":"roof"}', summary: '{"done":1}' })
+  assert.deepEqual(await store.row('running'), expected)
+  assert.deepEqual(await linesOf(store, 'running'), [entry(1)])
+  assert.deepEqual(await store.holder('held'), elsewhere('a'))
+  assert.deepEqual(await store.holder('held/a#1'), elsewhere('a'))
+  assert.deepEqual((await claimed(store)).toSorted(), ['queued', 'root', 'running', 'told'])
+  const lease = await store.acquire('asleep', thisOwner(), ttlMs)
+  assert.equal(await store.append(lease, 1, batch(2)), 0)
+  await store.close()
+  const again = new DatabaseSync(path)
+  assert.deepEqual(again.prepare('pragma foreign_key_check').all(), [])
+  assert.equal(again.prepare('select format from oldest_writer').get()?.['format'], 2)
+  again.close()
+})
+
+/** As the first released layout was written: with a lease of a child of its own, and messages to both. */
+function makeOldDatabase(path: string): void {
+  const [first] = migrations
+  assert.ok(first)
+  const db = new DatabaseSync(path)
+  db.exec(`pragma application_id = 1380995667; create table migrations
+    (number integer primary key, name text not null, checksum text not null, applied_at text not null)`)
+  db.exec(first.sql)
+  db.prepare('insert into migrations values (?, ?, ?, ?)').run(first.number, first.name, first.checksum, 'then')
+  const insert = db.prepare(`insert into runs (run, crew, version, status, created_at, updated_at, root, token, owner,
+    expires_at, last_seq, inputs, summary) values (?, 'claims', '1', ?, ?, ?, ?, 3, ?, ?, 1, '{"claim":"roof"}', '{"done":1}')`)
+  const at = row('r').createdAt
+  const add = (run: string, status: string, { root = run, held = false, messages = 0 } = {}): void => {
+    const owner = held ? JSON.stringify(elsewhere('a')) : null
+    const { lastInsertRowid: id } = insert.run(run, status, at, at, root, owner, held ? Date.now() + 60_000 : null)
+    db.prepare('insert into entries (run_id, seq, line) values (?, 1, ?)').run(id, entry(1).bytes)
+    const post = db.prepare("insert into messages (run_id, message, at, body, taken) values (?, ?, '', '', ?)")
+    post.run(id, 'taken', 1)
+    for (let index = 0; index < messages; index++) post.run(id, `m${index}`, 0)
+  }
+  add('running', 'running')
+  add('queued', 'queued')
+  add('held', 'running', { held: true })
+  add('held/a#1', 'running', { root: 'held', held: true })
+  add('asleep', 'suspended')
+  add('told', 'suspended', { messages: 2 })
+  add('root', 'suspended')
+  add('root/a#1', 'suspended', { root: 'root', messages: 1 })
+  add('done', 'completed', { messages: 1 })
+  add('failed', 'failed')
+  db.close()
+}
+
+function planOf(path: string, sql: string): string[] {
+  const db = new DatabaseSync(path)
+  const plan = db.prepare(`explain query plan ${sql}`).all(...Array.from(sql.matchAll(/\?/g), () => 1))
+  db.close()
+  return plan.map((step) => String(step['detail']))
+}
+
+/** The first words of the statements that it makes, but for those of the transaction. */
+async function statementsOf(context: TestContext, work: () => Promise<unknown>): Promise<string[]> {
+  const made: string[] = []
+  const mocks = (['get', 'all', 'run'] as const).map((method) => {
+    const original = StatementSync.prototype[method] as (...values: unknown[]) => never
+    return context.mock.method(StatementSync.prototype, method, function (this: StatementSync, ...values: unknown[]) {
+      made.push(this.sourceSQL.split(' ', 1)[0] ?? '')
+      return original.apply(this, values)
+    })
+  })
+  await work()
+  for (const { mock } of mocks) mock.restore()
+  return made.filter((word) => !['begin', 'commit'].includes(word))
+}

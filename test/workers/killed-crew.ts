@@ -1,0 +1,63 @@
+// The crew of the workers that are killed: ten steps, two of them `once` calls at the same time, whose effects are lines in a file.
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+import { setTimeout as wait } from 'node:timers/promises'
+import { Agent, Crew, Task, tool } from 'reprise'
+import { scriptedModel, type ScriptEntry } from 'reprise/testing'
+import { z } from 'zod'
+
+/** In all models and tools together. */
+export const stepsOfRun = 10
+
+const input = z.object({ claim: z.string() })
+
+export const claims = Array.from({ length: 200 }, (_, index) => `c-${index + 1}`)
+
+// calls are fixed texts, so that each claim has a script of its own
+const model = scriptedModel(
+  claims.flatMap((claim) => [
+    ...said('Settle', claim, ['pay', 'mail']),
+    ...said('Check', claim, ['look']),
+    ...said('File', claim, ['look']),
+  ]),
+)
+
+function said(what: string, claim: string, tools: readonly string[]): ScriptEntry[] {
+  const when = new RegExp(`${what} claim ${claim}\\b`)
+  return [
+    { when, calls: tools.map((name) => ({ tool: name, input: { claim } })) },
+    { when, reply: `${what} ${claim}: done` },
+  ]
+}
+
+/** `hear` is told of each step, and of each `once` call in the middle of it. */
+export function killedCrew(store: string, ledger: string, hear: (what: 'step' | 'within') => void = () => {}) {
+  const done = (key: string): boolean => existsSync(ledger) && readFileSync(ledger, 'utf8').includes(` ${key}\n`)
+  /** Not to be done twice; looks at its file when nobody knows whether it was. */
+  const effect = (name: string) =>
+    tool({
+      name,
+      description: name,
+      input,
+      async run({ claim }, { idempotencyKey }) {
+        await wait(2)
+        appendFileSync(ledger, `${claim} ${name} ${idempotencyKey}\n`)
+        hear('within')
+        // long enough to be killed here
+        await wait(20)
+        return `${name} for ${claim}`
+      },
+      settle: (key) => (done(key) ? { happened: true, result: 'found' } : { happened: false }),
+    })
+  const look = tool({
+    name: 'look',
+    description: 'Look',
+    effect: 'read',
+    input,
+    run: async ({ claim }) => wait(3, claim),
+  })
+  const agent = new Agent({ role: 'Clerk', goal: 'Help', model, tools: [effect('pay'), effect('mail'), look] })
+  const settle = new Task({ name: 'settle', description: 'Settle claim {claim}' })
+  const check = new Task({ name: 'check', description: 'Check claim {claim}', context: [] })
+  const file = new Task({ name: 'file', description: 'File claim {claim}', context: [] })
+  return new Crew({ name: 'killed', agents: [agent], tasks: [settle, check, file], store, onStep: () => hear('step') })
+}

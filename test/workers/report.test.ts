@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createHealth } from '../../src/workers/report/health.ts'
+import { createMetrics } from '../../src/workers/report/metrics.ts'
+import { serveHttp } from '../../src/workers/report/serve-http.ts'
+
+const started = { event: 'started', crews: ['claims'], stores: ['memory:'], concurrency: 3 } as const
+const left = { event: 'left', runId: 'a', crew: 'claims', outcome: 'completed', seconds: 1.5 } as const
+
+test('what a worker does is counted as Prometheus reads it', () => {
+  const metrics = createMetrics(() => new Date(5_000))
+  for (const event of [
+    started,
+    { event: 'claimed', runId: 'a', crew: 'claims' } as const,
+    { event: 'claimed', runId: 'b', crew: 'claims' } as const,
+    left,
+    { event: 'refused', runId: 'b', crew: 'claims', error: new Error('no') } as const,
+    { event: 'refused', runId: 'c', error: new Error('no') } as const,
+    { event: 'scheduled', runId: 'n@1', crew: 'claims', schedule: 'n', time: '' } as const,
+    { event: 'asked', store: 'memory:' } as const,
+    { event: 'stopping', inProgress: 0 } as const,
+  ])
+    metrics.hear(event)
+  const lines = metrics.text().split('\n')
+  for (const line of [
+    '# TYPE reprise_worker_runs_claimed_total counter',
+    'reprise_worker_runs_claimed_total{crew="claims"} 2',
+    'reprise_worker_runs_left_total{crew="claims",outcome="completed"} 1',
+    'reprise_worker_runs_left_total{crew="claims",outcome="failed"} 0',
+    'reprise_worker_runs_refused_total{crew="claims"} 1',
+    'reprise_worker_runs_refused_total 1',
+    '# TYPE reprise_worker_runs_in_progress gauge',
+    'reprise_worker_runs_in_progress{crew="claims"} 0',
+    'reprise_worker_runs_in_progress_limit 3',
+    'reprise_worker_run_seconds_total{crew="claims"} 1.5',
+    'reprise_worker_runs_scheduled_total{crew="claims",schedule="n"} 1',
+    'reprise_worker_claims_total{store="memory:"} 1',
+    'reprise_worker_claim_failures_total{store="memory:"} 0',
+    'reprise_worker_last_claim_timestamp_seconds{store="memory:"} 5',
+    'reprise_worker_stopping 1',
+  ])
+    assert.ok(lines.includes(line), line)
+})
+
+test('every line of the metrics is one that the text format has, whatever a crew is called', () => {
+  const metrics = createMetrics(() => new Date())
+  metrics.hear({ ...started, crews: ['a "quoted"\\ name\nof two lines'] })
+  metrics.hear({ event: 'asked', store: 'memory:' })
+  const text = metrics.text()
+  assert.ok(text.endsWith('\n'))
+  for (const line of text.split('\n').slice(0, -1))
+    assert.match(
+      line,
+      /^(# HELP [a-z_]+ \S.*|# TYPE [a-z_]+ (counter|gauge)|[a-z_]+(\{[a-z]+="([^"\\\n]|\\["\\n])*"(,[a-z]+="([^"\\\n]|\\["\\n])*")*\})? -?[\d.e+]+)$/,
+    )
+  assert.ok(text.includes(String.raw`{crew="a \"quoted\"\\ name\nof two lines"} 0`))
+})
+
+test('a worker is well until it is told to stop, or a store has been away for half a minute', () => {
+  let now = 0
+  const keeper = createHealth(() => new Date(now))
+  assert.equal(keeper.health(2).status, 'ok')
+  keeper.hear({ event: 'store-away', store: 'sqlite:runs.db', error: new Error('no') })
+  now = 29_999
+  assert.equal(keeper.health(2).status, 'ok')
+  now = 30_000
+  const away = [{ store: 'sqlite:runs.db', since: '1970-01-01T00:00:00.000Z' }]
+  assert.deepEqual(keeper.health(2), { status: 'away', inProgress: 2, away })
+  keeper.hear({ event: 'asked', store: 'sqlite:runs.db' })
+  assert.equal(keeper.health(2).status, 'ok')
+  keeper.hear({ event: 'stopping', inProgress: 2 })
+  assert.equal(keeper.health(2).status, 'stopping')
+})
+
+test('health and metrics are served on loopback, and nothing else is', async () => {
+  const health: { status: 'ok' | 'away'; inProgress: number; away: [] } = { status: 'ok', inProgress: 1, away: [] }
+  await using server = await serveHttp({ health: () => health, metrics: () => 'x 1\n' }, '127.0.0.1', 0)
+  assert.match(server.url, /^http:\/\/127\.0\.0\.1:\d+$/)
+  const ok = await fetch(`${server.url}/health`)
+  assert.deepEqual([ok.status, await ok.json()], [200, health])
+  health.status = 'away'
+  assert.equal((await fetch(`${server.url}/health`)).status, 503)
+  const metrics = await fetch(`${server.url}/metrics?x=1`)
+  assert.equal(metrics.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8')
+  assert.equal(await metrics.text(), 'x 1\n')
+  assert.equal((await fetch(server.url)).status, 404)
+  assert.equal((await fetch(`${server.url}/metrics`, { method: 'POST' })).status, 405)
+  const port = Number(new URL(server.url).port)
+  await assert.rejects(serveHttp({ health: () => health, metrics: () => '' }, '127.0.0.1', port), {
+    code: 'OPTION_INVALID',
+    message: new RegExp(`port ${port} of 127\\.0\\.0\\.1`),
+  })
+})

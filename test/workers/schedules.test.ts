@@ -1,0 +1,91 @@
+// The schedules of a worker over days, by a clock of the test's own.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Crew, Task } from 'reprise'
+import { memoryStore } from 'reprise/stores'
+import { keepOn, keepSchedules } from '../../src/workers/keep-schedules.ts'
+import type { Heard } from '../../src/workers/report/events.ts'
+import { serve } from '../../src/workers/served.ts'
+
+async function nightly(run: () => string = () => 'done') {
+  const crew = new Crew({
+    name: 'reports',
+    store: memoryStore(),
+    tasks: [new Task({ name: 'report', effect: 'read', run })],
+  })
+  await crew.schedule({ name: 'nightly', cron: '0 2 * * *', timezone: 'Europe/Berlin' })
+  return crew
+}
+
+/** Its time passes by sleeping; it aborts at the end. */
+function clockUntil(from: string, end: string) {
+  let now = Date.parse(from)
+  const over = new AbortController()
+  return {
+    signal: over.signal,
+    now: () => new Date(now),
+    async sleep(ms: number) {
+      now += ms
+      if (now >= Date.parse(end)) over.abort()
+    },
+  }
+}
+
+async function scheduledBy(crew: Crew, from: string, end: string): Promise<string[]> {
+  const [served] = await serve([crew], { changed: 'continue', once: false })
+  const heard: Heard[] = []
+  const clock = clockUntil(from, end)
+  await keepOn(
+    keepSchedules(served?.crews ?? [], (event) => heard.push(event), clock),
+    clock,
+    clock.signal,
+  )
+  return heard.flatMap((event) => (event.event === 'scheduled' ? [event.runId] : [event.event]))
+}
+
+test('each time gives one run, queued as soon as the one before it has come, over a change of the clock', async () => {
+  assert.deepEqual(await scheduledBy(await nightly(), '2026-10-23T12:00Z', '2026-10-26T12:00Z'), [
+    'nightly@2026-10-24T00:00:00Z',
+    'nightly@2026-10-25T00:00:00Z',
+    'nightly@2026-10-26T01:00:00Z',
+    'nightly@2026-10-27T01:00:00Z',
+  ])
+})
+
+test('of two workers, each run is made by one', async () => {
+  const crew = await nightly()
+  const made = await Promise.all([1, 2].map(() => scheduledBy(crew, '2026-10-23T12:00Z', '2026-10-25T12:00Z')))
+  assert.deepEqual(made.flat().toSorted(), [
+    'nightly@2026-10-24T00:00:00Z',
+    'nightly@2026-10-25T00:00:00Z',
+    'nightly@2026-10-26T01:00:00Z',
+  ])
+})
+
+test('times at which no worker lives are made up for once', async () => {
+  const crew = await nightly()
+  await scheduledBy(crew, '2026-10-23T12:00Z', '2026-10-23T13:00Z')
+  const later = await scheduledBy(crew, '2026-11-10T12:00Z', '2026-11-10T13:00Z')
+  assert.deepEqual(later, ['nightly@2026-11-11T01:00:00Z'])
+  const runs = await Array.fromAsync(crew.runs({ status: 'queued' }))
+  assert.deepEqual(runs.map(({ runId }) => runId).toSorted(), [
+    'nightly@2026-10-24T00:00:00Z',
+    'nightly@2026-11-11T01:00:00Z',
+  ])
+})
+
+test('a schedule that cannot be queued is tried again, and keeps no other from being queued', async () => {
+  const crew = await nightly()
+  let tries = 0
+  await crew.schedule({
+    name: 'broken',
+    cron: '@daily',
+    inputs: () => {
+      if (tries++ > 0) throw new Error('no inputs today')
+      return {}
+    },
+  })
+  const heard = await scheduledBy(crew, '2026-10-23T12:00Z', '2026-10-23T12:02Z')
+  assert.ok(heard.includes('nightly@2026-10-24T00:00:00Z'))
+  assert.ok(heard.filter((event) => event === 'unscheduled').length >= 3)
+})

@@ -1,0 +1,381 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Agent, Crew, Task, tool, type CrewOptions } from 'reprise'
+import { memoryStore, type Store } from 'reprise/stores'
+import { scriptedModel } from 'reprise/testing'
+import { startWorker, type WorkerEvent, type WorkerOptions } from 'reprise/workers'
+import { z } from 'zod'
+
+const model = scriptedModel([
+  { when: 'Ask', calls: [{ tool: 'pay', input: { to: 'Ada' } }] },
+  { when: 'the model is down', error: 'the provider is down' },
+  { when: 'Triage', reply: (text) => `Triaged ${/Triage (\w+)/.exec(text)?.[1]}` },
+])
+
+function claims(store: Store, options: Partial<CrewOptions> = {}) {
+  const agent = new Agent({ role: 'Analyst', goal: 'Help', model })
+  const tasks = ['one', 'two'].map((name) => new Task({ name, description: 'Triage {notes}' }))
+  return new Crew({ name: 'claims', agents: [agent], store, ...options, tasks: options.tasks ?? tasks })
+}
+
+/** A crew of one function, which is held up until it is told. */
+function slow(store: Store, options: Partial<CrewOptions> = {}) {
+  const begun: string[] = []
+  const going = Promise.withResolvers<void>()
+  const tasks = ['first', 'second'].map(
+    (name) =>
+      new Task({
+        name,
+        effect: 'read',
+        run: async ({ inputs, signal }) => {
+          begun.push(`${inputs['notes'] as string}/${name}`)
+          const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+          if (name === 'first') await Promise.race([going.promise, stopped])
+          return name
+        },
+      }),
+  )
+  const crew = new Crew({ name: 'slow', store, ...options, tasks })
+  return { crew, begun, go: () => going.resolve() }
+}
+
+/** Ends when nothing is ready. */
+async function workOnce(crews: readonly Crew[], options: WorkerOptions = {}): Promise<WorkerEvent[]> {
+  const events: WorkerEvent[] = []
+  const worker = await startWorker(crews, { once: true, onEvent: (event) => events.push(event), ...options })
+  await worker.done
+  return events
+}
+
+/** Resolves when there was such an event. */
+function hearing() {
+  const heard: WorkerEvent[] = []
+  const waiting: { readonly fits: (event: WorkerEvent) => boolean; readonly resolve: () => void }[] = []
+  return {
+    heard,
+    onEvent(event: WorkerEvent) {
+      heard.push(event)
+      for (const { fits, resolve } of waiting) if (fits(event)) resolve()
+    },
+    async until(fits: (event: WorkerEvent) => boolean): Promise<void> {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      waiting.push({ fits, resolve })
+      if (!heard.some(fits)) await promise
+    },
+  }
+}
+
+test('a worker executes what is queued and says what came of it', async () => {
+  const crew = claims(memoryStore())
+  const runs = await Promise.all(['a', 'b', 'c'].map((id) => crew.enqueue({ id, inputs: { notes: id } })))
+  const events = await workOnce([crew])
+  for (const run of runs) {
+    const result = await run.result()
+    assert.equal(result.status === 'completed' && result.raw, `Triaged ${run.id}`)
+  }
+  const left = events.flatMap((event) => (event.event === 'left' ? [`${event.runId} ${event.outcome}`] : []))
+  assert.deepEqual(left.toSorted(), ['a completed', 'b completed', 'c completed'])
+  assert.equal(events.at(-1)?.event, 'stopped')
+})
+
+test('higher priorities come first, and within one those that have waited for longest', async () => {
+  const crew = claims(memoryStore())
+  for (const [id, priority] of [
+    ['low', 'low'],
+    ['first', 'normal'],
+    ['second', 'normal'],
+    ['high', 'high'],
+  ] as const)
+    await crew.enqueue({ id, inputs: { notes: 'x' }, priority })
+  const events = await workOnce([crew], { concurrency: 1 })
+  assert.deepEqual(claimed(events), ['high', 'first', 'second', 'low'])
+})
+
+test('a run is not begun before its delay is over', async () => {
+  let now = Date.now()
+  const crew = claims(memoryStore({ now: () => now }))
+  await crew.enqueue({ id: 'later', inputs: { notes: 'x' }, delay: 60 })
+  assert.deepEqual(claimed(await workOnce([crew])), [])
+  now += 61_000
+  assert.deepEqual(new Set(claimed(await workOnce([crew]))), new Set(['later']))
+  assert.equal((await crew.run('later').view()).status, 'completed')
+})
+
+test('a worker that waits begins what is queued while it lives', async () => {
+  const crew = claims(memoryStore())
+  const ear = hearing()
+  await using worker = await startWorker([crew], { pollSeconds: 3_600, onEvent: ear.onEvent })
+  const run = await crew.enqueue({ id: 'new', inputs: { notes: 'x' } })
+  await ear.until((event) => event.event === 'left')
+  assert.equal((await run.view()).status, 'completed')
+  assert.equal(worker.health().status, 'ok')
+})
+
+test('a hint that is lost delays a run only until the worker looks by itself', async () => {
+  const store = memoryStore()
+  const deaf: Store = { ...store, watch: (_, signal) => store.watch('no such run', signal) }
+  const ear = hearing()
+  await using _ = await startWorker([claims(deaf)], { pollSeconds: 0.02, onEvent: ear.onEvent })
+  await claims(store).enqueue({ id: 'unheard', inputs: { notes: 'x' } })
+  await ear.until((event) => event.event === 'left')
+})
+
+test('a worker does not claim a run from itself whose lease has expired while the store was away', async () => {
+  let passed = 0
+  const inner = memoryStore({ now: () => Date.now() + passed })
+  let looks = 0
+  const asked = Promise.withResolvers<void>()
+  const store: Store = {
+    ...inner,
+    async claim(...args) {
+      const leases = await inner.claim(...args)
+      if (passed > 0 && ++looks === 2) asked.resolve()
+      return leases
+    },
+  }
+  const { crew, begun, go } = slow(store)
+  await crew.enqueue({ id: 'a', inputs: { notes: 'a' } })
+  const { heard, onEvent, until } = hearing()
+  await using _worker = await startWorker([crew], { pollSeconds: 0.01, onEvent })
+  await until(({ event }) => event === 'claimed')
+  passed = 60_000
+  await asked.promise
+  go()
+  await until((event) => event.event === 'left' && event.outcome === 'completed')
+  assert.equal(heard.filter(({ event }) => event === 'claimed').length, 1)
+  assert.deepEqual(begun, ['a/first', 'a/second'])
+})
+
+test('no more runs than the concurrency are in progress, and no more of a crew than its maxRuns', async () => {
+  const store = memoryStore()
+  const { crew, begun, go } = slow(store, { maxRuns: 2 })
+  const others = claims(store)
+  for (const id of ['a', 'b', 'c', 'd']) await crew.enqueue({ id, inputs: { notes: id } })
+  for (const id of ['e', 'f']) await others.enqueue({ id, inputs: { notes: id } })
+  const ear = hearing()
+  const worker = await startWorker([crew, others], { concurrency: 3, once: true, onEvent: ear.onEvent })
+  await ear.until((event) => event.event === 'left' && event.runId === 'f')
+  await ear.until((event) => event.event === 'claimed' && event.runId === 'b')
+  // whatever is claimed next is claimed by now
+  await crew.runs().page()
+  assert.deepEqual(new Set(claimed(ear.heard)), new Set(['a', 'b', 'e', 'f']))
+  assert.match(worker.metrics(), /^reprise_worker_runs_in_progress\{crew="slow"\} 2$/m)
+  go()
+  await worker.done
+  assert.equal(begun.length, 8)
+})
+
+test('a stop hands runs back between two steps, and another worker continues after the last one', async () => {
+  const store = memoryStore()
+  const { crew, begun, go } = slow(store)
+  const run = await crew.enqueue({ id: 'a', inputs: { notes: 'a' } })
+  const ear = hearing()
+  const worker = await startWorker([crew], { onEvent: ear.onEvent })
+  await ear.until((event) => event.event === 'claimed')
+  const stopped = worker.stop()
+  assert.equal(worker.health().status, 'stopping')
+  go()
+  await stopped
+  assert.deepEqual(begun, ['a/first'])
+  assert.equal((await run.view()).status, 'queued')
+  assert.deepEqual(ear.heard.find((event) => event.event === 'left')?.outcome, 'more')
+  await crew.enqueue({ id: 'b', inputs: { notes: 'b' } })
+  await workOnce([crew], { concurrency: 1 })
+  assert.deepEqual(begun, ['a/first', 'a/second', 'b/first', 'b/second'])
+  assert.equal((await run.view()).status, 'completed')
+})
+
+test('a step that does not end within the grace is cut off, and its run stays due', async () => {
+  const store = memoryStore()
+  const { crew, go } = slow(store)
+  const run = await crew.enqueue({ id: 'a', inputs: { notes: 'a' } })
+  const ear = hearing()
+  const worker = await startWorker([crew], { onEvent: ear.onEvent })
+  await ear.until((event) => event.event === 'claimed')
+  await worker.stop({ graceSeconds: 0 })
+  assert.deepEqual(
+    ear.heard.find((event) => event.event === 'cut-off'),
+    { event: 'cut-off', runs: ['a'] },
+  )
+  assert.equal((await run.view()).status, 'queued')
+  go()
+  await workOnce([crew])
+  assert.equal((await run.view()).status, 'completed')
+})
+
+test('with slices, runs take turns between their steps', async () => {
+  // longer than a slice
+  const run = () => new Promise((resolve) => void setTimeout(resolve, 3, 'done'))
+  const tasks = ['one', 'two', 'three'].map((name) => new Task({ name, effect: 'read', run }))
+  const crew = claims(memoryStore(), { tasks })
+  for (const id of ['a', 'b']) await crew.enqueue({ id, inputs: {} } as never)
+  const events = await workOnce([crew], { concurrency: 1, sliceSeconds: 0.001 })
+  assert.deepEqual(claimed(events).slice(0, 4), ['a', 'b', 'a', 'b'])
+  assert.equal((await crew.run('b').view()).status, 'completed')
+})
+
+test('a run that waits for a person is left, and continues in a worker once it is answered', async () => {
+  const pay = tool({
+    name: 'pay',
+    description: 'Pay',
+    input: z.object({ to: z.string() }),
+    approval: true,
+    run: () => 'paid',
+  })
+  const agent = new Agent({ role: 'Clerk', goal: 'Help', model, tools: [pay] })
+  const crew = claims(memoryStore(), { agents: [agent], tasks: [new Task({ name: 'ask', description: 'Ask' })] })
+  const run = await crew.enqueue({ id: 'a' } as never)
+  const ear = hearing()
+  await using _ = await startWorker([crew], { pollSeconds: 3_600, onEvent: ear.onEvent })
+  await ear.until((event) => event.event === 'left' && event.outcome === 'waiting')
+  const [question] = (await run.view()).questions
+  await run.answer(question?.id ?? '', { decision: 'deny', reason: 'no' } as never)
+  await ear.until((event) => event.event === 'left' && event.outcome !== 'waiting')
+})
+
+test('an answer to a crew within a crew wakes the run that waits for it', async () => {
+  const ask = new Task({ name: 'ask', description: 'Triage {notes}', humanInput: true })
+  const store = memoryStore()
+  const inner = claims(store, { name: 'inner', tasks: [ask] })
+  const crew = claims(store, { name: 'outer', tasks: [new Task({ name: 'within', crew: inner })] })
+  const run = await crew.enqueue({ id: 'a', inputs: { notes: 'x' } } as never)
+  const ear = hearing()
+  await using _ = await startWorker([crew, inner], { pollSeconds: 3_600, onEvent: ear.onEvent })
+  await ear.until((event) => event.event === 'left' && event.outcome === 'waiting')
+  const [question] = (await run.view()).questions
+  assert.equal(question?.id, 'within/q1')
+  await run.answer('within/q1', { decision: 'approve' } as never)
+  await ear.until((event) => event.event === 'left' && event.outcome === 'completed')
+  // the inner run was nobody's to claim
+  assert.deepEqual(new Set(claimed(ear.heard)), new Set(['a']))
+})
+
+test('a run that fails is left failed, and one that cannot be read keeps nobody from working', async () => {
+  const store = memoryStore()
+  const broken: Store = {
+    ...store,
+    read: (run, after) => {
+      if (run === 'broken') throw new Error('the disk cannot be read')
+      return store.read(run, after)
+    },
+  }
+  const crew = claims(broken)
+  await crew.enqueue({ id: 'broken', inputs: { notes: 'x' }, priority: 'high' })
+  await crew.enqueue({ id: 'failing', inputs: { notes: 'the model is down' } })
+  await crew.enqueue({ id: 'fine', inputs: { notes: 'x' } })
+  const events = await workOnce([crew], { concurrency: 1 })
+  const refused = events.filter((event) => event.event === 'refused')
+  assert.match(String(refused[0]?.error), /the disk cannot be read/)
+  // at once, then after a second, for which a worker that ends does not wait
+  assert.equal(refused.length, 2)
+  assert.equal((await crew.run('fine').view()).status, 'completed')
+  const failed = events.find((event) => event.event === 'left' && event.runId === 'failing')
+  assert.ok(failed?.event === 'left' && failed.outcome === 'failed')
+  assert.match(String(failed.error), /the provider is down/)
+})
+
+test('a store that goes away and comes back is said, and neither ends the worker nor fails a run', async () => {
+  const store = memoryStore()
+  let away = true
+  const flaky: Store = {
+    ...store,
+    claim: (...given) => (away ? Promise.reject(new Error('connection refused')) : store.claim(...given)),
+  }
+  const crew = claims(flaky)
+  await crew.enqueue({ id: 'a', inputs: { notes: 'x' } })
+  const ear = hearing()
+  await using worker = await startWorker([crew], { onEvent: ear.onEvent })
+  await ear.until((event) => event.event === 'store-away')
+  away = false
+  await crew.enqueue({ id: 'b', inputs: { notes: 'x' } })
+  await ear.until((event) => event.event === 'left' && event.runId === 'b')
+  assert.equal(ear.heard.filter((event) => event.event === 'store-back').length, 1)
+  assert.match(worker.metrics(), /claim_failures_total\{store="memory:"\} 1/)
+})
+
+test('with once, a store that cannot be asked ends the worker with its error', async () => {
+  const store: Store = { ...memoryStore(), claim: () => Promise.reject(new Error('connection refused')) }
+  const worker = await startWorker([claims(store)], { once: true })
+  await assert.rejects(worker.done, /connection refused/)
+})
+
+test('a claim that comes back after a stop is given back, and one that never does is not waited for', async () => {
+  const store = memoryStore()
+  const asked = Promise.withResolvers<void>()
+  const answered = Promise.withResolvers<void>()
+  const slowly: Store = {
+    ...store,
+    async claim(...given) {
+      const leases = await store.claim(...given)
+      asked.resolve()
+      await answered.promise
+      return leases
+    },
+  }
+  const crew = claims(slowly)
+  await crew.enqueue({ id: 'a', inputs: { notes: 'x' } })
+  const worker = await startWorker([crew])
+  await asked.promise
+  const stopped = worker.stop()
+  answered.resolve()
+  await stopped
+  assert.equal((await crew.run('a').view()).status, 'queued')
+  assert.equal(await store.holder('a'), undefined)
+  await workOnce([claims(store)])
+  assert.equal((await crew.run('a').view()).status, 'completed')
+})
+
+test('crews that each have a store in memory are each served from their own', async () => {
+  const crews = ['one', 'two'].map((name) => claims(memoryStore(), { name }))
+  for (const crew of crews) await crew.enqueue({ id: crew.name, inputs: { notes: 'x' } })
+  await workOnce(crews)
+  for (const crew of crews) assert.equal((await crew.run(crew.name).view()).status, 'completed')
+})
+
+test('a worker does not start without the keys of its models, and so wears out no run', async () => {
+  const crew = claims(memoryStore(), {
+    agents: [new Agent({ role: 'Analyst', goal: 'Help', model: 'groq/some-model' })],
+  })
+  await crew.enqueue({ id: 'a', inputs: { notes: 'x' } })
+  await assert.rejects(startWorker([crew]), { code: 'MODEL_KEY_MISSING' })
+})
+
+test('a worker claims the versions that its crew accepts, and leaves others to others', async () => {
+  const store = memoryStore()
+  for (const version of ['1', '2', '3']) {
+    await claims(store, { version }).enqueue({ id: `of-${version}`, inputs: { notes: 'x' } })
+  }
+  const events = await workOnce([claims(store, { version: '2', accepts: ['1'] })])
+  assert.deepEqual(claimed(events), ['of-1', 'of-2'])
+})
+
+test('the schedules of its crews are kept in the queue, ahead of their time', async () => {
+  const crew = claims(memoryStore())
+  const schedule = await crew.schedule({ name: 'nightly', cron: '0 2 * * *', inputs: { notes: 'x' } })
+  const events = await workOnce([crew])
+  const [scheduled] = events.filter((event) => event.event === 'scheduled')
+  assert.equal(scheduled?.runId, schedule.runId(schedule.next() as Date))
+  assert.equal((await crew.run(scheduled?.runId ?? '').view()).status, 'queued')
+  assert.deepEqual(claimed(events), [])
+  assert.equal((await workOnce([crew])).filter((event) => event.event === 'scheduled').length, 0)
+})
+
+test('what a worker cannot serve is refused before it starts', async () => {
+  const store = memoryStore()
+  await assert.rejects(startWorker([]), /the list of crews that a worker serves is empty; give one/)
+  await assert.rejects(startWorker(claims(store) as never), /what a worker serves is .*; give a list of crews/)
+  await assert.rejects(
+    startWorker([claims(store)], { port: 0, host: '192.0.2.1' }),
+    /cannot be served on port 0 of 192\.0\.2\.1: .*; give another port or host/,
+  )
+  await assert.rejects(startWorker([claims(store)], { concurrency: 0 }), /concurrency is 0; give a whole number/)
+  await assert.rejects(startWorker([claims(store)], { graceSecond: 1 } as never), { code: 'OPTION_UNKNOWN' })
+  await assert.rejects(startWorker([claims(store), claims(store)]), /two of the crews are called claims/)
+  const [one, other] = [claims(store), slow(store).crew]
+  for (const crew of [one, other]) await crew.schedule({ name: 'nightly', cron: '@daily', inputs: { notes: 'x' } })
+  await assert.rejects(startWorker([one, other]), /claims and slow both have a schedule nightly/)
+})
+
+function claimed(events: readonly WorkerEvent[]): string[] {
+  return events.flatMap((event) => (event.event === 'claimed' ? [event.runId] : []))
+}
