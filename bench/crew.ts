@@ -1,6 +1,8 @@
-// A crew of one task on a scripted model that answers when it is allowed to, for benches of whole runs.
-import { Agent, Crew, Task } from 'reprise'
+// The crews of whole runs: one task on a scripted model that answers when it is allowed to, one task that calls a tool again and
+// again, and many tasks that know nothing of one another.
+import { Agent, Crew, Task, tool } from 'reprise'
 import { scriptedModel, type ScriptedModel } from 'reprise/testing'
+import { z } from 'zod'
 
 export interface Gate {
   /** How many calls wait now. */
@@ -9,7 +11,7 @@ export interface Gate {
 }
 
 export function benchCrew(store: string, gate?: Gate): Crew {
-  const agent = new Agent({ role: 'Clerk', goal: 'Answer', model: patientModel(gate) })
+  const agent = new Agent({ role: 'Clerk', goal: 'Answer', model: patientModel(() => pass(gate)) })
   return new Crew({
     name: 'bench',
     tasks: [new Task({ name: 'answer', description: 'Answer the letter', agent })],
@@ -17,18 +19,58 @@ export function benchCrew(store: string, gate?: Gate): Crew {
   })
 }
 
+/** One agent that looks at so many pages, one in each turn, and then answers. */
+export function toolCrew(store: string, turns: number): Crew {
+  const pages = Array.from({ length: turns }, (_, page) => page)
+  const input = z.object({ page: z.number() })
+  const look = tool({ name: 'look', description: 'Look at a page', input, effect: 'read', run: () => 'nothing' })
+  const script = pages.map((page) => ({ when: 'file', after: page, calls: [{ tool: 'look', input: { page } }] }))
+  const model = scriptedModel([...script, { when: 'file', reply: 'The file is complete.' }])
+  const agent = new Agent({ role: 'Clerk', goal: 'Read', model, tools: [look], maxIterations: turns + 1 })
+  return new Crew({ name: 'turns', tasks: [new Task({ name: 'read', description: 'Read the file', agent })], store })
+}
+
+export function functionCrew(store: string, tasks: number, run: () => unknown = () => 1): Crew {
+  const names = Array.from({ length: tasks }, (_, index) => `step-${index}`)
+  return new Crew({
+    name: 'functions',
+    tasks: names.map((name) => new Task({ name, effect: 'read', context: [], run })),
+    store,
+  })
+}
+
+/** Tasks of one agent, each of which is one model call. */
+export function modelCrew(store: string, tasks: number, called: () => unknown): Crew {
+  const model = patientModel(async () => void called())
+  const agent = new Agent({ role: 'Clerk', goal: 'Answer', model })
+  const names = Array.from({ length: tasks }, (_, index) => `letter-${index}`)
+  return new Crew({
+    name: 'letters',
+    tasks: names.map((name) => new Task({ name, description: 'Answer the letter', agent, context: [] })),
+    store,
+  })
+}
+
+export async function complete(crew: Crew): Promise<void> {
+  const { status } = await crew.kickoff()
+  if (status !== 'completed') throw new Error(`a run of ${crew.name} is ${status}`)
+}
+
+async function pass(gate: Gate | undefined): Promise<void> {
+  if (!gate) return
+  gate.waiting += 1
+  await gate.open
+  gate.waiting -= 1
+}
+
 /** A script per call, since a scripted model keeps what it was asked. */
-function patientModel(gate: Gate | undefined): ScriptedModel {
+function patientModel(before: () => Promise<void>): ScriptedModel {
   const script = [{ when: 'letter', reply: 'Dear customer, your claim is covered. '.repeat(10) }]
   const model = scriptedModel(script)
   return {
     ...model,
     async doGenerate(request) {
-      if (gate) {
-        gate.waiting += 1
-        await gate.open
-        gate.waiting -= 1
-      }
+      await before()
       return scriptedModel(script).doGenerate(request)
     },
   }

@@ -2,8 +2,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { benchClaim } from './claim.ts'
 import { benchCli } from './cli.ts'
 import { benchConcurrent } from './concurrent.ts'
+import { benchGrowth } from './growth.ts'
 import { benchHistory } from './history.ts'
 import { benchImport } from './import.ts'
 import { benchLive, benchMany } from './many.ts'
@@ -12,10 +14,14 @@ import { benchResume } from './resume.ts'
 import { benchSize } from './size.ts'
 import { benchStep } from './step.ts'
 import { benchStreaming } from './streaming.ts'
+import { benchWholeRun } from './whole-run.ts'
 
 const benches: { readonly [name: string]: (folder: string) => Promise<Figure[]> } = {
   // first, while the process is small
   live: benchLive,
+  'whole-run': benchWholeRun,
+  growth: benchGrowth,
+  claim: benchClaim,
   step: benchStep,
   concurrent: benchConcurrent,
   size: benchSize,

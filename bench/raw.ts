@@ -41,8 +41,8 @@ export function rawTable(path: string): RawTable {
   }
 }
 
-/** Row `index` of every group is the next one of run `index`. */
-export function indexedTable(path: string): Pick<RawTable, 'insertGroup' | 'close'> {
+/** Row `index` of every group is the next one of run `index`, and a lone row that of the first run. */
+export function indexedTable(path: string): Pick<RawTable, 'insert' | 'insertGroup' | 'close'> {
   const db = openRaw(path)
   db.exec(
     `create table lines (id integer primary key, run integer not null, seq integer not null, line blob not null);
@@ -53,6 +53,7 @@ export function indexedTable(path: string): Pick<RawTable, 'insertGroup' | 'clos
   const commit = db.prepare('commit')
   let seq = 0
   return {
+    insert: (bytes) => void insert.run(0, ++seq, bytes),
     insertGroup(rows) {
       seq += 1
       begin.run()

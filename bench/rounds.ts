@@ -1,4 +1,4 @@
-// Timing on a machine that others use too: the two sides of a comparison take turns, so that whatever else goes on slows both, and
+// Timing on a machine that others use too: the sides of a comparison take turns, so that whatever else goes on slows all of them, and
 // medians are compared, so that a disk that stalls now and then decides nothing.
 
 export interface Comparison {
@@ -17,24 +17,45 @@ export interface Compared {
 }
 
 export async function compare({ rounds, perRound, ours, raw }: Comparison): Promise<Compared> {
-  const taken = { ours: [] as number[], raw: [] as number[] }
-  const turns = [
-    { work: ours, times: taken.ours },
-    { work: raw, times: taken.raw },
-  ]
-  for (let round = 0; round <= rounds; round++) {
-    // who goes first changes: the second finds the disk as the first left it
-    for (const { work, times } of round % 2 === 0 ? turns : turns.toReversed()) {
-      for (let time = 0; time < perRound; time++) {
-        const start = performance.now()
-        await work()
-        // the first round warms up
-        if (round > 0) times.push(performance.now() - start)
-      }
+  const turnOf = (work: Comparison['ours']) => async (): Promise<number[]> => {
+    const times: number[] = []
+    for (let time = 0; time < perRound; time++) {
+      const start = performance.now()
+      await work()
+      times.push(performance.now() - start)
     }
+    return times
   }
+  const taken = await takeTurns(rounds, { ours: turnOf(ours), raw: turnOf(raw) })
   const result = { ours: median(taken.ours), raw: median(taken.raw) }
   return { ...result, ratio: result.ours / result.raw }
+}
+
+/** The milliseconds that each side measured, in the order of rounds. The first few rounds warm up and don't count. */
+export async function takeTurns<Name extends string>(
+  rounds: number,
+  sides: { readonly [Side in Name]: () => Promise<readonly number[]> },
+  warming = 1,
+): Promise<{ [Side in Name]: number[] }> {
+  const names = Object.keys(sides) as Name[]
+  const taken = Object.fromEntries(names.map((name) => [name, [] as number[]])) as { [Side in Name]: number[] }
+  for (let round = 0; round < warming + rounds; round++) {
+    // who goes first changes: the next one finds the disk as the one before left it
+    const first = round % names.length
+    for (const name of [...names.slice(first), ...names.slice(0, first)]) {
+      const times = await sides[name]()
+      if (round >= warming) taken[name].push(...times)
+    }
+  }
+  return taken
+}
+
+/** The ratio of two sides that measured once in each round, and between what at least half of the rounds alone say it is. */
+export function ratioOf(ours: readonly number[], raw: readonly number[]): { ratio: number; spread: string } {
+  const each = ours.map((time, round) => time / (raw[round] ?? Number.NaN)).toSorted((a, b) => a - b)
+  const last = each.length - 1
+  const [low = Number.NaN, high = Number.NaN] = [each[Math.floor(last / 4)], each[Math.ceil((last * 3) / 4)]]
+  return { ratio: median(ours) / median(raw), spread: `by rounds ${low.toFixed(2)} to ${high.toFixed(2)}` }
 }
 
 export function median(values: readonly number[]): number {

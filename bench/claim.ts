@@ -1,0 +1,99 @@
+// What it takes a worker to ask for work where others are at work: on SQLite, with 10,000 runs that are held against 10. Nothing
+// waits, which is how most such questions end; and one run waits, which is found and leased.
+import { join } from 'node:path'
+import { thisOwner } from '../src/stores/owner.ts'
+import { sqliteStore } from '../src/stores/sqlite/sqlite-store.ts'
+import type { RunRow, Store } from '../src/stores/store.ts'
+import type { Figure } from './report.ts'
+import { compare, median, ratioOf, takeTurns } from './rounds.ts'
+import { stepLine } from './steps.ts'
+
+const many = 10_000
+const few = 10
+/** As many as a commit takes. */
+const atOnce = 256
+const ttlMs = 3_600_000
+const crew = 'claims'
+const version = '1'
+const format = 1
+const target = { most: 2 }
+
+export async function benchClaim(folder: string): Promise<Figure[]> {
+  const crowded = await held(join(folder, 'many.db'), many)
+  const quiet = await held(join(folder, 'few.db'), few)
+  const runs = `with ${many.toLocaleString('en')} held runs / ${few}`
+  const nothing = await compare({
+    rounds: 20,
+    perRound: 10,
+    ours: () => expectClaimed(crowded, 0),
+    raw: () => expectClaimed(quiet, 0),
+  })
+  const one = await takeTurns(20, { crowded: () => claimWaiting(crowded), quiet: () => claimWaiting(quiet) })
+  await crowded.close()
+  await quiet.close()
+  return [
+    {
+      name: `a claim that finds nothing, ${runs}`,
+      value: nothing.ratio,
+      target,
+      note: noteOf(nothing.ours, nothing.raw),
+    },
+    { name: `a claim that finds a run, ${runs}`, ...found(one.crowded, one.quiet) },
+  ]
+}
+
+function found(crowded: readonly number[], quiet: readonly number[]): Omit<Figure, 'name'> {
+  const { ratio, spread } = ratioOf(crowded, quiet)
+  return { value: ratio, target, note: `${noteOf(median(crowded), median(quiet))}; ${spread}` }
+}
+
+/** One more run is held afterwards, in both stores alike. */
+async function claimWaiting(store: Store): Promise<[number]> {
+  await create(store)
+  const start = performance.now()
+  await expectClaimed(store, 1)
+  return [performance.now() - start]
+}
+
+async function expectClaimed(store: Store, runs: number): Promise<void> {
+  const lanes = [{ crew, version, format }]
+  const leases = await store.claim(thisOwner(), ttlMs, lanes, 1)
+  if (leases.length !== runs) throw new Error(`${leases.length} runs were claimed, not ${runs}`)
+}
+
+async function held(path: string, runs: number): Promise<Store> {
+  const store = await sqliteStore(path)
+  for (let first = 0; first < runs; first += atOnce) {
+    const group = Array.from({ length: Math.min(atOnce, runs - first) }, () =>
+      create(store, { owner: thisOwner(), ttlMs }),
+    )
+    await Promise.all(group)
+  }
+  return store
+}
+
+const bytes = stepLine()
+let created = 0
+
+/** A run that has begun, and wants a worker unless it is leased. */
+async function create(store: Store, lease?: Parameters<Store['create']>[2]): Promise<void> {
+  const number = created++
+  const at = new Date(Date.UTC(2026, 0, 1) + number * 1_000).toISOString()
+  const row: RunRow = {
+    run: `019b7c00-${String(number).padStart(5, '0')}-7000-8000-0123456789ab`,
+    crew,
+    version,
+    format: 1,
+    priority: 0,
+    status: 'running',
+    createdAt: at,
+    updatedAt: at,
+    inputs: '{}',
+    summary: '{}',
+  }
+  await store.create(row, { lines: [{ seq: 1, bytes }], due: 'now' }, lease)
+}
+
+function noteOf(crowded: number, quiet: number): string {
+  return `${(crowded * 1000).toFixed(0)} against ${(quiet * 1000).toFixed(0)} µs`
+}

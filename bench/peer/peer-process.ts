@@ -1,0 +1,46 @@
+// The peer in a process of its own, so that neither side runs on the other's heap or on code that was compiled for both.
+// It says which graphs it has, and then executes the one that is named and says how many milliseconds that took.
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { openPeer, type PeerGraph } from './langgraph.ts'
+
+export interface RemoteGraph extends Pick<PeerGraph, 'name' | 'synced' | 'target'> {
+  /** The milliseconds of one run. */
+  run(): Promise<number>
+}
+
+export interface Peer {
+  readonly graphs: readonly RemoteGraph[]
+  close(): void
+}
+
+/** Without graphs where the packages are missing. */
+export async function startPeer(folder: string, nodes: number): Promise<Peer> {
+  const child = fork(import.meta.filename, [folder, String(nodes)])
+  const [graphs] = (await once(child, 'message')) as [Omit<RemoteGraph, 'run'>[]]
+  return {
+    graphs: graphs.map((graph) => ({
+      ...graph,
+      async run() {
+        child.send(graph.name)
+        const [ms] = (await once(child, 'message')) as [number]
+        return ms
+      },
+    })),
+    close: () => child.disconnect(),
+  }
+}
+
+if (process.send) {
+  const [folder = '', nodes = ''] = process.argv.slice(2)
+  const graphs = await openPeer(folder, Number(nodes))
+  process.send(graphs.map(({ name, synced, target }) => ({ name, synced, target })))
+  process.on('message', (name) => void execute(name as string))
+  process.on('disconnect', () => graphs.forEach((graph) => graph.close()))
+
+  async function execute(name: string): Promise<void> {
+    const start = performance.now()
+    await graphs.find((graph) => graph.name === name)?.run()
+    process.send?.(performance.now() - start)
+  }
+}

@@ -1,0 +1,67 @@
+// Whole runs on SQLite, as a crew's user starts them: what a turn with a tool and a task that is a function take, beside a raw
+// synced insert into an indexed table and beside LangGraph.js with its SQLite saver, all of them in turn.
+import { join } from 'node:path'
+import { complete, functionCrew, toolCrew } from './crew.ts'
+import { startPeer, type RemoteGraph } from './peer/peer-process.ts'
+import { indexedTable } from './raw.ts'
+import type { Figure } from './report.ts'
+import { median, ratioOf, takeTurns } from './rounds.ts'
+import { stepLine } from './steps.ts'
+
+const rounds = 10
+/** A program that executes runs all day is measured, not one that has just started. */
+const warming = 10
+const turns = 50
+/** As many nodes as the peer has. */
+const tasks = 200
+const inserts = 200
+
+export async function benchWholeRun(folder: string): Promise<Figure[]> {
+  const table = indexedTable(join(folder, 'indexed.db'))
+  const line = stepLine()
+  const agent = toolCrew(`sqlite:${join(folder, 'turns.db')}`, turns)
+  const functions = functionCrew(`sqlite:${join(folder, 'tasks.db')}`, tasks)
+  const peer = await startPeer(folder, tasks)
+  const sides = {
+    raw: () =>
+      perThing(inserts, () => {
+        for (let inserted = 0; inserted < inserts; inserted++) table.insert(line)
+      }),
+    turn: () => perThing(turns, () => complete(agent)),
+    task: () => perThing(tasks, () => complete(functions)),
+    ...Object.fromEntries(
+      peer.graphs.map((graph) => [graph.name, async (): Promise<[number]> => [(await graph.run()) / tasks]]),
+    ),
+  }
+  const taken = await takeTurns(rounds, sides, warming)
+  table.close()
+  await agent.close()
+  await functions.close()
+  peer.close()
+
+  const raw = (name: string, times: readonly number[], most: number): Figure => {
+    const { ratio, spread } = ratioOf(times, taken.raw)
+    const note = `${micro(times)} against ${micro(taken.raw)} µs; ${spread}`
+    return { name: `${name} / a raw synced insert with an index`, value: ratio, target: { most }, note }
+  }
+  const beside = ({ name, synced, target }: RemoteGraph): Figure => {
+    const times = (taken as { [name: string]: number[] })[name] ?? []
+    const { ratio, spread } = ratioOf(times, taken.task)
+    const note = `${micro(times)} against ${micro(taken.task)} µs; ${spread}; synchronous = ${synced}`
+    return { name: `${name}, a node / a function task of ${tasks}`, value: ratio, note, ...(target && { target }) }
+  }
+  return [
+    raw('a model call with a read tool', taken.turn, 6),
+    raw('a read function task', taken.task, 5),
+    ...peer.graphs.map(beside),
+  ]
+}
+
+/** A turn that is long enough to have its share of checkpoints: one time, of which each thing takes its part. */
+async function perThing(things: number, work: () => Promise<unknown> | void): Promise<[number]> {
+  const start = performance.now()
+  await work()
+  return [(performance.now() - start) / things]
+}
+
+const micro = (times: readonly number[]): string => (median(times) * 1000).toFixed(0)
