@@ -56,6 +56,7 @@ for (const kind of ['sqlite', 'file']) {
     await using stage = await openStage(kind, { REPRISE_LEASE_SECONDS: '2' })
     const paused = stage.spawn('start')
     const late = await stage.request()
+    await stage.written('task.started')
     paused.process.kill('SIGSTOP')
     const second = stage.spawn('insist')
     const asked = await stage.request()
@@ -124,6 +125,17 @@ async function openStage(kind: string, variables: Record<string, string> = {}) {
       for await (const line of store.read('r')) lines.push(Buffer.from(line.bytes).toString())
       await store.close()
       return lines
+    },
+    /**
+     * Resolves when an entry of the type is there and nobody is writing: a model is asked before that, and a process that
+     * is paused while it writes keeps everybody else out.
+     */
+    async written(type: string): Promise<void> {
+      while (!(await this.lines()).some((line) => line.includes(`"type":"${type}"`)));
+      const store = await openStore(url)
+      // goes through the lock
+      await store.renew([], 1)
+      await store.close()
     },
     async [Symbol.asyncDispose](): Promise<void> {
       for (const child of processes) if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
