@@ -2,6 +2,9 @@
 // synchronous step, which makes it the plainest statement of what the port means.
 import { callerOf, rootRun, worksFor } from '../journal/paths.ts'
 import { isEnded } from '../journal/state/state.ts'
+import { isGone } from './owner.ts'
+import { isLease, type Asked } from './rules/asked-lease.ts'
+import { isSameLane } from './rules/claim-order.ts'
 import { listPage } from './rules/list-page.ts'
 import { dueTime, readyAt } from './rules/ready.ts'
 import {
@@ -13,7 +16,6 @@ import {
   checkToken,
   checkUnit,
   isLive,
-  rememberGone,
   runNotFound,
   storeClosed,
   type Holding,
@@ -54,11 +56,6 @@ interface StoredOutput {
   readonly run: RunId
   readonly seq: number
   readonly completedAt: number
-}
-
-interface Asked {
-  readonly owner: Owner
-  readonly ttlMs: number
 }
 
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
@@ -154,9 +151,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     return asked && take(unit, asked.owner, asked.ttlMs)
   }
   function isReady({ root, readyAt: at = Infinity }: Unit, lanes: readonly Lane[]): boolean {
-    const { crew, version, format } = root.row
-    const served = lanes.some((lane) => lane.crew === crew && lane.version === version && lane.format === format)
-    return served && at <= now()
+    return at <= now() && lanes.some((lane) => isSameLane(lane, root.row))
   }
 
   return {
@@ -240,9 +235,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     claim: (owner, ttlMs, lanes, limit, has) =>
       step(() => {
-        const gone = rememberGone()
         for (const unit of units.values()) {
-          if (unit.holding && gone(unit.holding.owner)) change(unit, { holding: undefined })
+          if (unit.holding && isGone(unit.holding.owner)) change(unit, { holding: undefined })
         }
         return [...units.values()]
           .filter((unit) => isReady(unit, lanes) && !has?.has(unit.root.row.run))
@@ -320,10 +314,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
 function waitingIn(found: StoredRun): Message[] {
   return [...found.messages.values()].filter((posted) => !posted.taken).map((posted) => posted.message)
-}
-
-function isLease(asked: Asked | Lease | undefined): asked is Lease {
-  return asked !== undefined && 'token' in asked
 }
 
 // Not slice(): a Buffer's shares its memory with the original.

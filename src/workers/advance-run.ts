@@ -41,7 +41,7 @@ export async function advanceRun(
 
 async function crewOfRun(served: ServedStore, runId: string): Promise<ServedCrew> {
   const row = await served.store.row(runId)
-  const crew = row && crewOf(served, row.crew, row.version)
+  const crew = row && crewOf(served, row)
   if (crew) return crew
   throw new Error(row ? `it belongs to crew ${row.crew}, version "${row.version}", by now` : 'it was deleted meanwhile')
 }

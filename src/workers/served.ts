@@ -6,7 +6,8 @@ import type { Schedule } from '../crew/queue/read-schedule.ts'
 import type { ChangedPolicy } from '../engine/definition.ts'
 import { RepriseError } from '../errors.ts'
 import { impatientStore } from '../stores/patient/patient-store.ts'
-import type { Lane, Lease, Owner, Store } from '../stores/store.ts'
+import { isSameLane } from '../stores/rules/claim-order.ts'
+import type { Lane, Lease, Owner, RunRow, Store } from '../stores/store.ts'
 
 export interface ServedCrew {
   readonly name: string
@@ -68,14 +69,12 @@ function placeOf(store: Store): unknown {
 }
 
 /** The crew whose run this is. */
-export function crewOf({ crews }: ServedStore, crew: string, version: string): ServedCrew | undefined {
-  return crews.find(({ lanes }) => lanes.some((lane) => lane.crew === crew && lane.version === version))
+export function crewOf({ crews }: ServedStore, row: RunRow): ServedCrew | undefined {
+  return crews.find(({ lanes }) => lanes.some((lane) => isSameLane(lane, row)))
 }
 
 function checkApart(crew: ServedCrew, other: ServedCrew, { url }: Store): void {
-  const shared = crew.lanes.find((lane) =>
-    other.lanes.some(({ crew: name, version }) => lane.crew === name && lane.version === version),
-  )
+  const shared = crew.lanes.find((lane) => other.lanes.some((another) => isSameLane(lane, another)))
   if (shared) {
     const version = shared.version === '' ? '' : `, version ${shared.version}`
     const words = `two of the crews are called ${shared.crew}${version} and keep their runs in ${url}; give one of them another name, or serve one of them`

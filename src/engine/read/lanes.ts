@@ -1,5 +1,6 @@
 // Which runs the code at hand may take up without being asked: those of its crew, in the versions that it accepts.
 import { journalVersion } from '../../journal/entries.ts'
+import { isSameLane } from '../../stores/rules/claim-order.ts'
 import type { Lane, RunRow } from '../../stores/store.ts'
 import type { CrewDefinition } from '../definition.ts'
 
@@ -9,7 +10,5 @@ export function lanesOf({ name, version, accepts = [] }: Pick<CrewDefinition, 'n
 }
 
 export function isServed(crew: CrewDefinition, row: RunRow): boolean {
-  return lanesOf(crew).some(
-    (lane) => lane.crew === row.crew && lane.version === row.version && lane.format === row.format,
-  )
+  return lanesOf(crew).some((lane) => isSameLane(lane, row))
 }

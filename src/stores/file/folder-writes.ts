@@ -2,6 +2,7 @@
 // there first: a kill between the two leaves a run that is looked at for nothing, never one that nobody looks at.
 import { callerOf, rootRun } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
+import { isLease, type Asked } from '../rules/asked-lease.ts'
 import { dueTime } from '../rules/ready.ts'
 import {
   checkFree,
@@ -19,11 +20,6 @@ import { appendLines, lastSeq, type JournalState } from './journal-file.ts'
 import { take } from './roots/claim-roots.ts'
 import { differ, isReadySooner, type Roots, type StoredRoot } from './roots/root-table.ts'
 import { saidBy, settle, waitingMessages } from './roots/said-by-files.ts'
-
-interface Asked {
-  readonly owner: Owner
-  readonly ttlMs: number
-}
 
 interface Created {
   readonly created: boolean
@@ -164,8 +160,4 @@ export async function acquireRoot(
 function checkLease(roots: Roots, lease: Lease, isThere: boolean): void {
   const { token, holding } = roots.get(lease.run)
   checkToken(lease, isThere ? token : undefined, holding)
-}
-
-function isLease(asked: Asked | Lease | undefined): asked is Lease {
-  return asked !== undefined && 'token' in asked
 }

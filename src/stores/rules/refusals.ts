@@ -14,9 +14,9 @@ export interface Holding {
   readonly expiresAt: number
 }
 
-/** Whether a lease still keeps others out. `gone` may be a remembering check when many leases are judged at once. */
-export function isLive(holding: Holding | undefined, now: number, gone: (owner: Owner) => boolean = isGone): boolean {
-  return holding !== undefined && holding.expiresAt > now && !gone(holding.owner)
+/** Whether a lease still keeps others out. */
+export function isLive(holding: Holding | undefined, now: number): boolean {
+  return holding !== undefined && holding.expiresAt > now && !isGone(holding.owner)
 }
 
 /** RUN_HELD unless `owner` may take the lease now. */
@@ -112,15 +112,4 @@ export function storeNewer(path: string, oldest: number, format: number): Repris
     'STORE_NEWER',
     `${path} may only be written by code of format ${oldest} or later, and this is format ${format}: update reprise, or use another store`,
   )
-}
-
-/** Asks about each owner once, for passes over many leases of few owners. */
-export function rememberGone(): (owner: Owner) => boolean {
-  const known = new Map<string, boolean>()
-  return (owner) => {
-    const key = JSON.stringify([owner.host, owner.boot, owner.pid, owner.start])
-    const gone = known.get(key) ?? isGone(owner)
-    known.set(key, gone)
-    return gone
-  }
 }

@@ -1,9 +1,10 @@
 // A run with its first batch. One that works for another has no lease of its own: it is created under that of its root.
 import { randomUUID } from 'node:crypto'
 import { callerOf, rootRun } from '../../journal/paths.ts'
+import { isLease, type Asked } from '../rules/asked-lease.ts'
 import { dueTime } from '../rules/ready.ts'
 import { checkNumbers, checkUnit } from '../rules/refusals.ts'
-import type { Batch, Lease, Owner, RunRow } from '../store.ts'
+import type { Batch, Lease, RunRow } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { insertBatch } from './journal.ts'
 import { acquireRoot } from './leases.ts'
@@ -22,11 +23,6 @@ type LeaseValues = readonly [
   dueAt: number | null,
   readyAt: number | null,
 ]
-
-interface Asked {
-  readonly owner: Owner
-  readonly ttlMs: number
-}
 
 export function createRun(
   connection: Connection,
@@ -85,8 +81,4 @@ function insertRun(connection: Connection, row: RunRow, batch: Batch, lease: Lea
     .sql(insert)
     .run(row.run, rootRun(row.run), ...rowValues(batch.row ?? row), ...endValues(batch), ...lease)
   insertBatch(connection, Number(lastInsertRowid), batch)
-}
-
-function isLease(asked: Asked | Lease | undefined): asked is Lease {
-  return asked !== undefined && 'token' in asked
 }

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { rootRun, worksFor } from '../../journal/paths.ts'
 import { isGone, readOwner } from '../owner.ts'
+import { highestFirst } from '../rules/claim-order.ts'
 import { checkFree, isLive, runNotFound } from '../rules/refusals.ts'
 import type { Lane, Lease, Owner, Priority, Renewed, RunId } from '../store.ts'
 import type { Connection } from './connection.ts'
@@ -10,7 +11,6 @@ import { waitingIds } from './sqlite-inbox.ts'
 import { findRun } from './records.ts'
 import { changeRoot, findRoot, holdingOf, rootColumns, type RootRecord } from './roots.ts'
 
-const highestFirst: readonly Priority[] = [1, 0, -1]
 const noLease = { owner: null, expires_at: null, lease: null } as const
 
 export function acquireLease(connection: Connection, run: RunId, owner: Owner, ttlMs: number): Promise<Lease> {

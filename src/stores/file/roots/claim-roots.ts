@@ -3,12 +3,11 @@
 // not have reached it.
 import { rootRun } from '../../../journal/paths.ts'
 import { isGone } from '../../owner.ts'
-import type { Lane, Lease, Owner, Priority, RunId } from '../../store.ts'
+import { highestFirst, isSameLane } from '../../rules/claim-order.ts'
+import type { Lane, Lease, Owner, RunId } from '../../store.ts'
 import type { RunFolder } from '../run-folder.ts'
 import type { Roots, StoredRoot } from './root-table.ts'
 import { settle } from './said-by-files.ts'
-
-const highestFirst: readonly Priority[] = [1, 0, -1]
 
 export interface Claim {
   readonly owner: Owner
@@ -48,7 +47,7 @@ function isWanted(
   lanes: readonly Lane[],
   now: number,
 ): boolean {
-  return !ended && (waiting > 0 || dueAt <= now) && lanes.some((each) => isSame(each, lane))
+  return lane !== undefined && !ended && (waiting > 0 || dueAt <= now) && lanes.some((each) => isSameLane(each, lane))
 }
 
 export function take(
@@ -62,8 +61,4 @@ export function take(
   const lease: Lease = { run, token: root.token + 1, id: crypto.randomUUID(), owner }
   roots.put(run, { ...root, token: lease.token, holding: { owner, id: lease.id, expiresAt }, tries })
   return lease
-}
-
-function isSame(a: Lane, b: Lane | undefined): boolean {
-  return a.crew === b?.crew && a.version === b.version && a.format === b.format
 }

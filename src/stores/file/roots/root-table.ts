@@ -4,6 +4,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { callerOf } from '../../../journal/paths.ts'
 import { readOwner } from '../../owner.ts'
+import { isSameLane } from '../../rules/claim-order.ts'
 import { readyAt } from '../../rules/ready.ts'
 import type { Holding } from '../../rules/refusals.ts'
 import type { Lane, Priority, RunId } from '../../store.ts'
@@ -33,7 +34,7 @@ export const nothingSaid: Said = { lane: undefined, priority: 0, ended: false, d
 /** Whether a worker would take the run up earlier, or another would, than by what was said before. */
 export function isReadySooner(next: Said, before: Said, now: number): boolean {
   const at = wantedAt(next, now)
-  return at < wantedAt(before, now) || (at < Infinity && !isSameLane(next, before))
+  return at < wantedAt(before, now) || (at < Infinity && !isForSame(next, before))
 }
 
 /**
@@ -45,7 +46,7 @@ export function differ(next: Said, before: Said, now: number): boolean {
     dueFrom(next, now) !== dueFrom(before, now) ||
     next.waiting !== before.waiting ||
     next.ended !== before.ended ||
-    !isSameLane(next, before)
+    !isForSame(next, before)
   )
 }
 
@@ -58,8 +59,9 @@ function dueFrom({ dueAt = Infinity }: Said, now: number): number {
   return Math.max(dueAt, now)
 }
 
-function isSameLane({ lane: a, priority }: Said, { lane: b, ...other }: Said): boolean {
-  return priority === other.priority && a?.crew === b?.crew && a?.version === b?.version && a?.format === b?.format
+/** Whether the same workers are offered both, at the same priority. */
+function isForSame({ lane: a, priority }: Said, { lane: b, ...other }: Said): boolean {
+  return priority === other.priority && (a && b ? isSameLane(a, b) : a === b)
 }
 
 /** Valid only inside the lock. */
