@@ -1,13 +1,18 @@
-// Puts the text of the .sql migrations into migrations.ts, so that it survives the build and any bundler. With --check it
-// writes nothing and fails when the two differ.
+// Puts the text of the .sql migrations of each database into a module beside them, so that it survives the build and any
+// bundler. With --check it writes nothing and fails when the two differ.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 
-const folder = new URL('../src/stores/sqlite/migrations/', import.meta.url)
-const target = new URL('migrations.ts', folder)
+const stores = new URL('../src/stores/', import.meta.url)
 
-/** The text that migrations.ts must have. */
-export function embeddedSql(): string {
+export const embedded: readonly string[] = [
+  'sqlite/migrations/sqlite-migrations.ts',
+  'postgres/migrations/postgres-migrations.ts',
+]
+
+/** The text that one of them must have. */
+export function embeddedSql(target: string): string {
+  const folder = new URL('.', new URL(target, stores))
   const files = readdirSync(folder)
     .filter((name) => /^\d{4}-.+\.sql$/.test(name))
     .toSorted()
@@ -26,14 +31,7 @@ export function embeddedSql(): string {
   })
   return [
     '// Generated from the .sql files beside it by scripts/embed-sql.ts: change those, and run it again.',
-    '',
-    'export interface Migration {',
-    '  readonly number: number',
-    '  readonly name: string',
-    '  /** SHA-256 of the SQL. */',
-    '  readonly checksum: string',
-    '  readonly sql: string',
-    '}',
+    "import type { Migration } from '../../rules/migration.ts'",
     '',
     'export const migrations: readonly Migration[] = [',
     ...migrations,
@@ -43,13 +41,14 @@ export function embeddedSql(): string {
 }
 
 if (import.meta.main) {
-  const text = embeddedSql()
-  if (!process.argv.includes('--check')) {
-    writeFileSync(target, text)
-  } else if (readFileSync(target, 'utf8') !== text) {
-    console.error(
-      'src/stores/sqlite/migrations/migrations.ts differs from its .sql files: run node scripts/embed-sql.ts',
-    )
-    process.exitCode = 1
+  for (const target of embedded) {
+    const text = embeddedSql(target)
+    const file = new URL(target, stores)
+    if (!process.argv.includes('--check')) {
+      writeFileSync(file, text)
+    } else if (readFileSync(file, 'utf8') !== text) {
+      console.error(`src/stores/${target} differs from its .sql files: run node scripts/embed-sql.ts`)
+      process.exitCode = 1
+    }
   }
 }

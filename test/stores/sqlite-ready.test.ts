@@ -5,7 +5,7 @@ import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { test, type TestContext } from 'node:test'
 import { sqliteStore, thisOwner } from 'reprise/stores'
 import { selectHeldBy, selectNextOwner, selectReady } from '../../src/stores/sqlite/leases.ts'
-import { migrations } from '../../src/stores/sqlite/migrations/migrations.ts'
+import { migrations } from '../../src/stores/sqlite/migrations/sqlite-migrations.ts'
 import {
   batch,
   claimed,

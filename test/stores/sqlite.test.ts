@@ -5,7 +5,7 @@ import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { sqliteStore, thisOwner, type Lease } from 'reprise/stores'
-import { embeddedSql } from '../../scripts/embed-sql.ts'
+import { embedded, embeddedSql } from '../../scripts/embed-sql.ts'
 import { hashBytes } from '../../src/journal/hash.ts'
 import {
   batch,
@@ -21,8 +21,10 @@ import { ended, linesFrom, otherProcess, turns } from './other-process.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 test('the embedded migrations equal their .sql files', async () => {
-  const embedded = await readFile(new URL('../../src/stores/sqlite/migrations/migrations.ts', import.meta.url), 'utf8')
-  assert.equal(embedded, embeddedSql(), 'run node scripts/embed-sql.ts')
+  for (const target of embedded) {
+    const text = await readFile(new URL(`../../src/stores/${target}`, import.meta.url), 'utf8')
+    assert.equal(text, embeddedSql(target), 'run node scripts/embed-sql.ts')
+  }
 })
 
 test('makes files and folders that only their owner can read', async () => {

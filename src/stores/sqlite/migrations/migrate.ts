@@ -4,7 +4,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { RepriseError } from '../../../errors.ts'
 import { storeNewer } from '../../rules/refusals.ts'
-import { migrations } from './migrations.ts'
+import { migrations } from './sqlite-migrations.ts'
 
 /** What this code can write: the number of the last migration that it knows. */
 export const formatNumber: number = migrations.at(-1)?.number ?? 0

@@ -1,12 +1,5 @@
 // Generated from the .sql files beside it by scripts/embed-sql.ts: change those, and run it again.
-
-export interface Migration {
-  readonly number: number
-  readonly name: string
-  /** SHA-256 of the SQL. */
-  readonly checksum: string
-  readonly sql: string
-}
+import type { Migration } from '../../rules/migration.ts'
 
 export const migrations: readonly Migration[] = [
   {

@@ -1,0 +1,108 @@
+-- Everything is made in the schema that the store was given. Ids and names are compared by their bytes, as everywhere in Reprise.
+-- Times are in milliseconds since 1970 by this server's clock, but for those that a journal says, which are ISO 8601.
+
+-- One narrow row per run: what an append checks and changes. A step changes only seq and hash, which no index has, and half of each
+-- page is left free, so that the new row stays beside the old one. A run and the runs that work for it are one unit under the lease
+-- of the first of them, the root: token to ready_at are said of roots alone.
+create table heads (
+  id bigint generated always as identity primary key,
+  run text collate "C" not null,
+  root text collate "C" not null,
+  -- The last entry and its hash, noted with its line, so that a line which somebody took away since is noticed.
+  seq bigint not null,
+  hash text,
+  status text not null,
+  -- Messages to this run that nobody has recorded.
+  inbox integer not null default 0,
+  -- A lease counts by its token and by the id of its acquisition. Nobody holds a run without an owner.
+  token bigint not null default 0,
+  lease text,
+  expires_at bigint,
+  -- When the journal says that the run wants a worker.
+  due_at bigint,
+  -- Messages to the unit that nobody has recorded.
+  waiting integer not null default 0,
+  -- How often the run was claimed since it last got further.
+  tries integer not null default 0,
+  -- When it is offered to a worker (src/stores/rules/ready.ts).
+  ready_at bigint,
+  crew text collate "C" not null,
+  version text collate "C" not null,
+  format integer not null,
+  priority smallint not null,
+  owner text collate "C"
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
+create unique index heads_by_run on heads (run);
+create index heads_by_root on heads (root);
+create index heads_ready on heads (crew, version, format, priority, ready_at) where ready_at is not null;
+-- Few processes hold many runs: from one owner to the next is one step.
+create index heads_held on heads (owner) where owner is not null;
+
+-- Of all acquisitions, so that the lease of a deleted run never counts for a new one of its id.
+create sequence tokens;
+
+-- What a listing shows.
+create table listing (
+  id bigint primary key,
+  run text collate "C" not null,
+  root text collate "C" not null,
+  crew text collate "C" not null,
+  version text collate "C" not null,
+  format integer not null,
+  priority smallint not null,
+  status text collate "C" not null,
+  created_at text collate "C" not null,
+  updated_at text collate "C" not null,
+  parent text collate "C",
+  inputs text not null,
+  summary text not null
+) with (fillfactor = 70);
+-- Listings come newest first. There is no index without a status: a list that asks for none is merged from one ordered piece per status.
+create index listing_by_crew on listing (crew, status, created_at desc, run desc);
+create index listing_by_status on listing (status, created_at desc, run desc);
+create index listing_by_parent on listing (parent, created_at desc, run desc) where parent is not null;
+create index listing_by_root on listing (root);
+
+-- A run's lines, as bytes: text and jsonb refuse some of what a journal may hold, and change the rest.
+create table entries (
+  run_id bigint not null,
+  seq bigint not null,
+  line bytea not null,
+  primary key (run_id, seq)
+);
+
+create table blobs (
+  run_id bigint not null,
+  hash text collate "C" not null,
+  bytes bytea not null,
+  primary key (run_id, hash)
+);
+-- They are read whole, and were often compressed before.
+alter table blobs alter column bytes set storage external;
+
+create table outputs (
+  crew text collate "C" not null,
+  task text collate "C" not null,
+  fingerprint text collate "C" not null,
+  completed_at bigint not null,
+  run_id bigint not null,
+  seq bigint not null,
+  primary key (crew, task, fingerprint, completed_at, run_id, seq)
+);
+create index outputs_by_run on outputs (run_id);
+
+-- Messages stay when they are taken: an id is unique for ever.
+create table messages (
+  id bigint generated always as identity primary key,
+  run_id bigint not null,
+  message text collate "C" not null,
+  at text not null,
+  body text not null,
+  taken boolean not null default false
+);
+create unique index messages_by_id on messages (run_id, message);
+create index messages_waiting on messages (run_id, id) where not taken;
+
+-- The oldest code, by the number of the last migration that it knows, that may write this schema.
+create table oldest_writer (format integer not null);
+insert into oldest_writer (format) values (1);
