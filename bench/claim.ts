@@ -1,9 +1,9 @@
-// What it takes a worker to ask for work where others are at work: on SQLite, with 10,000 runs that are held against 10. Nothing
+// What it takes a worker to ask for work where others are at work: with many runs that are held against 10 (on SQLite 10,000). Nothing
 // waits, which is how most such questions end; and one run waits, which is found and leased.
 import { join } from 'node:path'
 import { thisOwner } from '../src/stores/owner.ts'
 import { sqliteStore } from '../src/stores/sqlite/sqlite-store.ts'
-import type { RunRow, Store } from '../src/stores/store.ts'
+import type { Lease, RunRow, Store } from '../src/stores/store.ts'
 import type { Figure } from './report.ts'
 import { compare, median, ratioOf, takeTurns } from './rounds.ts'
 import { stepLine } from './steps.ts'
@@ -12,16 +12,28 @@ const many = 10_000
 const few = 10
 /** As many as a commit takes. */
 const atOnce = 256
-const ttlMs = 3_600_000
+export const ttlMs = 3_600_000
 const crew = 'claims'
 const version = '1'
 const format = 1
 const target = { most: 2 }
 
 export async function benchClaim(folder: string): Promise<Figure[]> {
-  const crowded = await held(join(folder, 'many.db'), many)
-  const quiet = await held(join(folder, 'few.db'), few)
-  const runs = `with ${many.toLocaleString('en')} held runs / ${few}`
+  const crowded = await sqliteStore(join(folder, 'many.db'))
+  const quiet = await sqliteStore(join(folder, 'few.db'))
+  await hold(crowded, many)
+  await hold(quiet, few)
+  const figures = await compareClaims({ crowded, quiet }, `with ${many.toLocaleString('en')} held runs / ${few}`)
+  await crowded.close()
+  await quiet.close()
+  return figures
+}
+
+/** Both stores have so many held runs more afterwards. */
+export async function compareClaims(
+  { crowded, quiet }: { readonly crowded: Store; readonly quiet: Store },
+  runs: string,
+): Promise<Figure[]> {
   const nothing = await compare({
     rounds: 20,
     perRound: 10,
@@ -29,8 +41,6 @@ export async function benchClaim(folder: string): Promise<Figure[]> {
     raw: () => expectClaimed(quiet, 0),
   })
   const one = await takeTurns(20, { crowded: () => claimWaiting(crowded), quiet: () => claimWaiting(quiet) })
-  await crowded.close()
-  await quiet.close()
   return [
     {
       name: `a claim that finds nothing, ${runs}`,
@@ -57,26 +67,27 @@ async function claimWaiting(store: Store): Promise<[number]> {
 
 async function expectClaimed(store: Store, runs: number): Promise<void> {
   const lanes = [{ crew, version, format }]
-  const leases = await store.claim(thisOwner(), ttlMs, lanes, 1)
+  const leases = await store.claim(thisOwner(), ttlMs, lanes, { limit: 1 })
   if (leases.length !== runs) throw new Error(`${leases.length} runs were claimed, not ${runs}`)
 }
 
-async function held(path: string, runs: number): Promise<Store> {
-  const store = await sqliteStore(path)
+/** Creates runs that are held by this process for an hour. */
+export async function hold(store: Store, runs: number): Promise<Lease[]> {
+  const leases: Lease[] = []
   for (let first = 0; first < runs; first += atOnce) {
     const group = Array.from({ length: Math.min(atOnce, runs - first) }, () =>
       create(store, { owner: thisOwner(), ttlMs }),
     )
-    await Promise.all(group)
+    leases.push(...(await Promise.all(group)).flatMap((lease) => lease ?? []))
   }
-  return store
+  return leases
 }
 
 const bytes = stepLine()
 let created = 0
 
 /** A run that has begun, and wants a worker unless it is leased. */
-async function create(store: Store, lease?: Parameters<Store['create']>[2]): Promise<void> {
+async function create(store: Store, asked?: Parameters<Store['create']>[2]): Promise<Lease | undefined> {
   const number = created++
   const at = new Date(Date.UTC(2026, 0, 1) + number * 1_000).toISOString()
   const row: RunRow = {
@@ -91,7 +102,8 @@ async function create(store: Store, lease?: Parameters<Store['create']>[2]): Pro
     inputs: '{}',
     summary: '{}',
   }
-  await store.create(row, { lines: [{ seq: 1, bytes }], due: 'now' }, lease)
+  const { lease } = await store.create(row, { lines: [{ seq: 1, bytes }], due: 'now' }, asked)
+  return lease
 }
 
 function noteOf(crowded: number, quiet: number): string {

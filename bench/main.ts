@@ -9,6 +9,11 @@ import { benchGrowth } from './growth.ts'
 import { benchHistory } from './history.ts'
 import { benchImport } from './import.ts'
 import { benchLive, benchMany } from './many.ts'
+import { benchPostgresClaim } from './postgres/postgres-claim.ts'
+import { benchPostgresConcurrent } from './postgres/postgres-concurrent.ts'
+import { benchPostgresStep } from './postgres/postgres-step.ts'
+import { benchPostgresWholeRun } from './postgres/postgres-whole-run.ts'
+import { benchPostgresWorkers } from './postgres/postgres-workers.ts'
 import { machine, table, type Figure } from './report.ts'
 import { benchResume } from './resume.ts'
 import { benchSize } from './size.ts'
@@ -31,13 +36,18 @@ const benches: { readonly [name: string]: (folder: string) => Promise<Figure[]> 
   streaming: benchStreaming,
   import: benchImport,
   cli: benchCli,
+  'postgres-step': benchPostgresStep,
+  'postgres-concurrent': benchPostgresConcurrent,
+  'postgres-whole-run': benchPostgresWholeRun,
+  'postgres-workers': benchPostgresWorkers,
+  'postgres-claim': benchPostgresClaim,
 }
 
 const chosen = process.argv.slice(2)
 const figures: Figure[] = []
 console.log(machine())
 for (const [name, bench] of Object.entries(benches)) {
-  if (chosen.length > 0 && !chosen.includes(name)) continue
+  if (chosen.length > 0 && !chosen.some((word) => name === word || name.startsWith(`${word}-`))) continue
   const folder = await mkdtemp(join(tmpdir(), 'reprise-bench-'))
   try {
     figures.push(...(await bench(folder)))

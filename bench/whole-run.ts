@@ -1,5 +1,5 @@
-// Whole runs on SQLite, as a crew's user starts them: what a turn with a tool and a task that is a function take, beside a raw
-// synced insert into an indexed table and beside LangGraph.js with its SQLite saver, all of them in turn.
+// Whole runs, as a crew's user starts them: what a turn with a tool and a task that is a function take, beside a raw durable insert
+// into an indexed table and beside LangGraph.js with its own saver, all of them in turn.
 import { join } from 'node:path'
 import { complete, functionCrew, toolCrew } from './crew.ts'
 import { startPeer, type RemoteGraph } from './peer/peer-process.ts'
@@ -18,14 +18,37 @@ const inserts = 200
 
 export async function benchWholeRun(folder: string): Promise<Figure[]> {
   const table = indexedTable(join(folder, 'indexed.db'))
+  const figures = await compareWholeRuns({
+    store: (name) => `sqlite:${join(folder, `${name}.db`)}`,
+    insert: (line) => table.insert(line),
+    inserted: 'a raw synced insert with an index',
+    most: { turn: 6, task: 5 },
+    peerPlace: folder,
+  })
+  table.close()
+  return figures
+}
+
+export interface WholeRuns {
+  /** The URL of a store of this name. */
+  store(name: string): string
+  readonly insert: (line: Uint8Array) => Promise<void> | void
+  /** What that is, in words. */
+  readonly inserted: string
+  /** How many inserts a turn with a tool and a function task may take. */
+  readonly most?: { readonly turn: number; readonly task: number }
+  readonly peerPlace: string
+}
+
+export async function compareWholeRuns({ store, insert, inserted, most, peerPlace }: WholeRuns): Promise<Figure[]> {
   const line = stepLine()
-  const agent = toolCrew(`sqlite:${join(folder, 'turns.db')}`, turns)
-  const functions = functionCrew(`sqlite:${join(folder, 'tasks.db')}`, tasks)
-  const peer = await startPeer(folder, tasks)
+  const agent = toolCrew(store('turns'), turns)
+  const functions = functionCrew(store('tasks'), tasks)
+  const peer = await startPeer(peerPlace, tasks)
   const sides = {
     raw: () =>
-      perThing(inserts, () => {
-        for (let inserted = 0; inserted < inserts; inserted++) table.insert(line)
+      perThing(inserts, async () => {
+        for (let times = 0; times < inserts; times++) await insert(line)
       }),
     turn: () => perThing(turns, () => complete(agent)),
     task: () => perThing(tasks, () => complete(functions)),
@@ -34,25 +57,24 @@ export async function benchWholeRun(folder: string): Promise<Figure[]> {
     ),
   }
   const taken = await takeTurns(rounds, sides, warming)
-  table.close()
   await agent.close()
   await functions.close()
   peer.close()
 
-  const raw = (name: string, times: readonly number[], most: number): Figure => {
+  const raw = (name: string, times: readonly number[], limit: number | undefined): Figure => {
     const { ratio, spread } = ratioOf(times, taken.raw)
     const note = `${micro(times)} against ${micro(taken.raw)} µs; ${spread}`
-    return { name: `${name} / a raw synced insert with an index`, value: ratio, target: { most }, note }
+    return { name: `${name} / ${inserted}`, value: ratio, ...(limit && { target: { most: limit } }), note }
   }
-  const beside = ({ name, synced, target }: RemoteGraph): Figure => {
+  const beside = ({ name, how, target }: RemoteGraph): Figure => {
     const times = (taken as { [name: string]: number[] })[name] ?? []
     const { ratio, spread } = ratioOf(times, taken.task)
-    const note = `${micro(times)} against ${micro(taken.task)} µs; ${spread}; synchronous = ${synced}`
+    const note = `${micro(times)} against ${micro(taken.task)} µs; ${spread}; ${how}`
     return { name: `${name}, a node / a function task of ${tasks}`, value: ratio, note, ...(target && { target }) }
   }
   return [
-    raw('a model call with a read tool', taken.turn, 6),
-    raw('a read function task', taken.task, 5),
+    raw('a model call with a read tool', taken.turn, most?.turn),
+    raw('a read function task', taken.task, most?.task),
     ...peer.graphs.map(beside),
   ]
 }

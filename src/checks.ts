@@ -41,6 +41,12 @@ export const text: Check<string> = check(
   (value) => typeof value === 'string' && value.trim() !== '',
 )
 
+/** What a process, or who is at work in it, is called: it is shown in lines of logs and tables. */
+export const shortName: Check<string> = check(
+  'a name of 1 to 100 characters, without spaces around it and without control characters',
+  (value) => typeof value === 'string' && value.trim() === value && /^[^\p{C}\p{Zl}\p{Zp}]{1,100}$/u.test(value),
+)
+
 export const flag: Check<boolean> = check('true or false', (value) => typeof value === 'boolean')
 
 export const func: Check<never> = check('a function', (value) => typeof value === 'function')

@@ -6,5 +6,10 @@ export type Defined<Fields> = { [K in keyof Fields as undefined extends Fields[K
 }
 
 export function defined<const Fields extends object>(fields: Fields): Defined<Fields> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<Fields>
+  const given: { [name: string]: unknown } = {}
+  for (const name of Object.keys(fields)) {
+    const value: unknown = fields[name as keyof Fields]
+    if (value !== undefined) given[name] = value
+  }
+  return given as Defined<Fields>
 }

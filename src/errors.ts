@@ -55,7 +55,7 @@ export const errorCodes = {
   RUN_ABANDONED: { retry: false, meaning: 'the run has not ended, and nobody executes it; resume it' },
   RUN_CANCELLED: { retry: false, meaning: 'the run was cancelled' },
   RUN_ENDED: { retry: false, meaning: 'the run is completed or cancelled and takes no more changes' },
-  RUN_EXISTS: { retry: false, meaning: 'the store has another run with the id of the one to import' },
+  RUN_EXISTS: { retry: false, meaning: 'the store has another run with the id of the one to import or to copy' },
   RUN_HELD: { retry: true, meaning: 'another process is executing the run' },
   RUN_NEEDED: { retry: false, meaning: 'the run works for another one, and is deleted together with it' },
   RUN_NOT_FOUND: { retry: false, meaning: 'there is no such run in the store' },

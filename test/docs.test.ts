@@ -50,6 +50,11 @@ test('the page of the library has every provider of models, with its names, its 
     for (const word of [`\`${name}/`, own, ...toSet]) assert.ok(guide.includes(word), `${name}: ${word}`)
 })
 
+test('the guide to PostgreSQL has the compose file of the examples', () => {
+  const file = textOf('examples/postgres/compose.yaml')
+  assert.ok(textOf('docs/guides/postgres.md').includes(`\`\`\`yaml\n${file}\`\`\``))
+})
+
 test('every code of an error is used', () => {
   const source = globSync('src/**/*.ts')
     .filter((file) => file !== 'src/errors.ts')

@@ -1,58 +1,87 @@
-// LangGraph.js with its SQLite saver, as its users have it. It is no dependency of Reprise: it is installed into this folder when
+// LangGraph.js with its own savers, as its users have it. It is no dependency of Reprise: it is installed into this folder when
 // a bench first needs it, from a lockfile of its own, and its types are spelled here, so that nothing else needs it.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { postgresSavers, sqliteSavers, type OpenSaverFor } from './savers.ts'
 
 export interface PeerGraph {
   readonly name: string
-  /** SQLite's word for what a commit waits for. */
-  readonly synced: 'normal' | 'full'
+  /** What its commits wait for. */
+  readonly how: string
   readonly target?: { readonly least: number }
   /** One run, on a thread of its own. */
   run(): Promise<void>
   close(): void
 }
 
-/** A chain of nodes and a loop of one, with the saver's own setting and with what we have. None without the packages. */
-export async function openPeer(folder: string, nodes: number): Promise<PeerGraph[]> {
+/** Graphs whose checkpoints are in a folder, or on a server when it is given a URL. None without the packages. */
+export async function openPeer(place: string, nodes: number): Promise<PeerGraph[]> {
   try {
     if (!installed()) install()
-    const names = ['@langchain/langgraph', '@langchain/langgraph-checkpoint-sqlite']
-    const [graphs, savers] = (await Promise.all(names.map((name) => import(name)))) as [Graphs, Savers]
-    return [
-      // a crew of as many tasks is this one
-      open('LangGraph.js, a graph of nodes', chain(graphs, nodes), 'normal', { least: 2.5 }),
-      open('LangGraph.js, a graph of nodes, synced', chain(graphs, nodes), 'full'),
-      open('LangGraph.js, a node in a loop', loop(graphs, nodes), 'normal'),
-      open('LangGraph.js, a node in a loop, synced', loop(graphs, nodes), 'full'),
-    ]
-
-    function open(name: string, graph: Graph, synced: PeerGraph['synced'], target?: PeerGraph['target']): PeerGraph {
-      const saver = savers.SqliteSaver.fromConnString(join(folder, `${name}.db`))
-      // what the saver leaves it at is normal, which waits for the disk only at a checkpoint of the log
-      if (synced === 'full') saver.db.pragma('synchronous = full')
-      const compiled = graph.compile({ checkpointer: saver })
-      let runs = 0
-      return {
-        name,
-        synced,
-        ...(target && { target }),
-        async run() {
-          const config = { configurable: { thread_id: `run-${runs++}` }, recursionLimit: nodes + 1 }
-          const { count } = await compiled.invoke({ count: 0 }, config)
-          if (count !== nodes) throw new Error(`${name} counted ${count} nodes, not ${nodes}`)
-          const now = saver.db.pragma('synchronous', { simple: true })
-          if (now !== (synced === 'full' ? 2 : 1)) throw new Error(`${name} ran with synchronous = ${String(now)}`)
-        },
-        close: () => saver.db.close(),
-      }
-    }
+    const graphs = (await import(graphPackage)) as Graphs
+    const plans = place.startsWith('postgres:')
+      ? await onPostgres(graphs, place, nodes)
+      : await onSqlite(graphs, place, nodes)
+    return await Promise.all(plans.map((plan) => open(plan, nodes)))
   } catch (error) {
     console.error(`LangGraph.js is missing, and its figures are left out: ${(error as Error).message}`)
     return []
   }
 }
+
+interface Plan {
+  readonly name: string
+  readonly graph: Graph
+  readonly saverFor: OpenSaverFor
+  readonly config?: object
+  readonly target?: PeerGraph['target']
+}
+
+/** A chain of nodes and a loop of one, with the saver's own setting and with what we have. */
+async function onSqlite(graphs: Graphs, folder: string, nodes: number): Promise<Plan[]> {
+  const { normal, full } = await sqliteSavers(folder)
+  return [
+    // a crew of as many tasks is this one
+    { name: 'LangGraph.js, a graph of nodes', graph: chain(graphs, nodes), saverFor: normal, target: { least: 2.5 } },
+    { name: 'LangGraph.js, a graph of nodes, synced', graph: chain(graphs, nodes), saverFor: full },
+    { name: 'LangGraph.js, a node in a loop', graph: loop(graphs, nodes), saverFor: normal },
+    { name: 'LangGraph.js, a node in a loop, synced', graph: loop(graphs, nodes), saverFor: full },
+  ]
+}
+
+/** The same two; by default a node does not wait for the checkpoint of the one before, with `sync` it does, as ours do. */
+async function onPostgres(graphs: Graphs, url: string, nodes: number): Promise<Plan[]> {
+  const saverFor = await postgresSavers(url)
+  const sync = { durability: 'sync' }
+  return [
+    { name: 'LangGraph.js, a graph of nodes', graph: chain(graphs, nodes), saverFor },
+    { name: 'LangGraph.js, a graph of nodes, durability sync', graph: chain(graphs, nodes), saverFor, config: sync },
+    { name: 'LangGraph.js, a node in a loop', graph: loop(graphs, nodes), saverFor },
+    { name: 'LangGraph.js, a node in a loop, durability sync', graph: loop(graphs, nodes), saverFor, config: sync },
+  ]
+}
+
+async function open({ name, graph, saverFor, config, target }: Plan, nodes: number): Promise<PeerGraph> {
+  const { saver, how, check, close } = await saverFor(name)
+  const compiled = graph.compile({ checkpointer: saver })
+  let runs = 0
+  return {
+    name,
+    how,
+    ...(target && { target }),
+    async run() {
+      const thread = { configurable: { thread_id: `run-${runs++}` }, recursionLimit: nodes + 1 }
+      const { count } = await compiled.invoke({ count: 0 }, { ...thread, ...config })
+      if (count !== nodes) throw new Error(`${name} counted ${count} nodes, not ${nodes}`)
+      check()
+    },
+    close,
+  }
+}
+
+// not a literal: the package is seldom installed, and then has no types
+const graphPackage: string = '@langchain/langgraph'
 
 function chain({ StateGraph, Annotation, START, END }: Graphs, nodes: number): Graph {
   const graph = new StateGraph(Annotation.Root({ count: Annotation() }))
@@ -110,7 +139,7 @@ interface Graph {
   addNode(name: string, work: (state: State) => State): Graph
   addEdge(from: string, to: string): Graph
   addConditionalEdges(from: string, choose: (state: State) => string, to: readonly string[]): Graph
-  compile(options: { checkpointer: Saver }): { invoke(input: State, config: object): Promise<State> }
+  compile(options: { checkpointer: object }): { invoke(input: State, config: object): Promise<State> }
 }
 
 interface Graphs {
@@ -118,12 +147,4 @@ interface Graphs {
   readonly Annotation: { (): unknown; Root(state: object): unknown }
   readonly START: string
   readonly END: string
-}
-
-interface Saver {
-  readonly db: { pragma(text: string, options?: { simple: true }): unknown; close(): void }
-}
-
-interface Savers {
-  readonly SqliteSaver: { fromConnString(path: string): Saver }
 }

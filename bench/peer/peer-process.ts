@@ -4,7 +4,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { openPeer, type PeerGraph } from './langgraph.ts'
 
-export interface RemoteGraph extends Pick<PeerGraph, 'name' | 'synced' | 'target'> {
+export interface RemoteGraph extends Pick<PeerGraph, 'name' | 'how' | 'target'> {
   /** The milliseconds of one run. */
   run(): Promise<number>
 }
@@ -15,8 +15,8 @@ export interface Peer {
 }
 
 /** Without graphs where the packages are missing. */
-export async function startPeer(folder: string, nodes: number): Promise<Peer> {
-  const child = fork(import.meta.filename, [folder, String(nodes)])
+export async function startPeer(place: string, nodes: number): Promise<Peer> {
+  const child = fork(import.meta.filename, [place, String(nodes)])
   const [graphs] = (await once(child, 'message')) as [Omit<RemoteGraph, 'run'>[]]
   return {
     graphs: graphs.map((graph) => ({
@@ -32,9 +32,9 @@ export async function startPeer(folder: string, nodes: number): Promise<Peer> {
 }
 
 if (process.send) {
-  const [folder = '', nodes = ''] = process.argv.slice(2)
-  const graphs = await openPeer(folder, Number(nodes))
-  process.send(graphs.map(({ name, synced, target }) => ({ name, synced, target })))
+  const [place = '', nodes = ''] = process.argv.slice(2)
+  const graphs = await openPeer(place, Number(nodes))
+  process.send(graphs.map(({ name, how, target }) => ({ name, how, target })))
   process.on('message', (name) => void execute(name as string))
   process.on('disconnect', () => graphs.forEach((graph) => graph.close()))
 

@@ -47,7 +47,7 @@ export const groups: readonly Group[] = [
   },
   {
     title: 'Keep and remove:',
-    names: ['prune', 'delete', 'reset', 'export', 'import'],
+    names: ['prune', 'delete', 'reset', 'export', 'import', 'copy', 'migrate'],
     load: async () => (await import('./table/changing.ts')).addKeeping,
   },
 ]

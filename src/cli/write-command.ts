@@ -61,7 +61,8 @@ export interface Commands {
   madeIn(module: CrewModule | undefined): void
 }
 
-export function writeCommands(call: Call): Commands {
+export function writeCommands(typedCall: Call): Commands {
+  const call = withoutPassword(typedCall)
   let kept: Kept | undefined
   let made: CrewModule | undefined
   /** `instead`: the option whose value is another one this time. */
@@ -123,6 +124,14 @@ export function writeCommands(call: Call): Commands {
     keptIn: (place) => void (kept = place),
     madeIn: (module) => void (made = module),
   }
+}
+
+/** A command is printed where others may read it: whoever uses it puts the password in again. */
+function withoutPassword(call: Call): Call {
+  const { store } = call
+  const clean = (url: string): string => url.replace(/^([a-z][a-z+.-]*:\/\/[^:@/]*):[^/]*@/i, '$1:<password>@')
+  if (store === undefined || clean(store) === store) return call
+  return { ...call, store: clean(store), words: call.words.map((word) => word.replace(store, clean)) }
 }
 
 function without(words: readonly string[], option: string): string[] {

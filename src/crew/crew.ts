@@ -203,7 +203,7 @@ export class Crew<const T extends Tasks = Tasks> {
    * OPTION_INVALID, OPTION_UNKNOWN.
    */
   async resumeAll(options: ResumeAllOptions = {}): Promise<ResumedRun[]> {
-    return resumeAll(this.#open, options)
+    return resumeAll(this.#open, options, this.#options)
   }
 
   /**
@@ -364,6 +364,10 @@ export class Crew<const T extends Tasks = Tasks> {
   /** The runs that its code takes up without being asked. */
   get '~lanes'(): readonly Lane[] {
     return lanesOf(this.#definition)
+  }
+
+  get '~maxRuns'(): number | undefined {
+    return this.#options.maxRuns
   }
 
   /** For workers: puts the next run of each schedule into the queue, where it is not there yet. */

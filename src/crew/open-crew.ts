@@ -53,7 +53,7 @@ export interface UnderWay {
   readonly end: Promise<Unit>
   /**
    * Resolves when the run is completed or suspended; rejects when it failed or was cancelled. Undefined when it was
-   * left to a worker.
+   * left to a worker, or one failed at it that is to try again.
    */
   readonly result: Promise<RunResult | undefined>
 }

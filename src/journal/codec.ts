@@ -49,7 +49,7 @@ export function encodeEntry(fresh: NewEntry, stamp: Stamp): EncodedEntry {
     const words = `${type} of ${path ?? 'the run'} has ${text.length} characters, and an entry takes ${entryLimit}; keep large values outside, and give their place`
     throw new RepriseError('STORE_FAILED', words)
   }
-  if (type === 'task.started' || text.length > blobLimit || hasMarker(text)) {
+  if ((type === 'task.started' && fresh.request !== undefined) || text.length > blobLimit || hasMarker(text)) {
     const { type: _type, path: _path, ...body } = fresh
     const members = Object.entries(body).map(([key, value]) => [
       key,

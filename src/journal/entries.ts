@@ -109,8 +109,11 @@ export interface EntryBodies {
   /** Something was recorded in a run that works for this one, which waited for it. */
   'run.woken': { readonly child: string }
   'run.completed': object
-  /** `retryAt`: when a worker tries again, in ISO 8601. */
-  'run.failed': { readonly error: Failure; readonly task?: string; readonly retryAt?: string }
+  /**
+   * `retryAt`: when a worker tries again, in ISO 8601. `progress`: since it last failed, a run of one of its tasks has
+   * completed a task.
+   */
+  'run.failed': { readonly error: Failure; readonly task?: string; readonly retryAt?: string; readonly progress?: true }
   'run.cancelled': { readonly by?: string; readonly reason?: string }
   /** An output of the parent that is inherited if, when the task's turn comes, it proves to be made from the same. */
   'task.offered': {

@@ -29,7 +29,8 @@ export function isNested(attempt: string): boolean {
 
 /** The attempt that a nested one is part of, or itself: `note#2` for `note#2/3.0/analyst#1`. */
 export function rootAttempt(path: string): string {
-  return path.split('/', 1)[0] as string
+  const slash = path.indexOf('/')
+  return slash < 0 ? path : path.slice(0, slash)
 }
 
 /** The attempts that one is part of, and itself: `note#2` and `note#2/3.0/analyst#1`. */
@@ -40,7 +41,7 @@ export function attemptsIn(path: string): string[] {
 
 /** The task at the root of a path. */
 export function taskOf(path: string): string {
-  const first = path.split('/', 1)[0] as string
+  const first = rootAttempt(path)
   const hash = first.lastIndexOf('#')
   return hash < 0 ? first : first.slice(0, hash)
 }

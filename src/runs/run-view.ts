@@ -42,8 +42,8 @@ export async function viewRun(
 
 /** For those that have read the run: nothing more is read. */
 export async function viewOf(unit: Unit, crew?: CrewDefinition): Promise<RunView> {
-  const { state, questions, held } = unit
-  const { run: runId, parent, suspended, error, imported } = state
+  const { state, questions, held, holder } = unit
+  const { run: runId, parent, suspended, woken, error, imported } = state
   const dueAt = dueTime(state)
   const openQuestions = questions.length
   const status = runViewStatus(state.status, openQuestions, held)
@@ -55,10 +55,11 @@ export async function viewOf(unit: Unit, crew?: CrewDefinition): Promise<RunView
     crew: state.crew,
     version: state.version,
     status,
-    why: whyOf({ runId, status, openQuestions, suspended, error, dueAt, imported }),
+    why: whyOf({ runId, status, openQuestions, suspended, woken, error, dueAt, imported }),
     inputs: plainInputs(state.inputs),
     parent: parent && { runId: parent.run, from: parent.from },
     caller: callerOf(runId),
+    holder,
     createdAt: state.createdAt,
     updatedAt: state.updatedAt,
     lives: state.lives,

@@ -13,7 +13,8 @@ export const runViewStatuses = {
   running: 'A process is executing it.',
   abandoned: 'It was being executed, and its process is gone; a resume continues it.',
   waiting: 'It is suspended until a person answers a question or raises a limit, its own or one of a run of its tasks.',
-  stopped: 'It is suspended for any other reason, as `why` says; a resume continues it.',
+  stopped:
+    'It is suspended for any other reason, as `why` says; a resume continues it, or a worker where `why` says that.',
   completed: 'All of its tasks are done.',
   failed: 'It ended with an error; a resume tries again, or a worker at `dueAt`.',
   cancelled: 'A person ended it for good.',
@@ -66,9 +67,33 @@ export function taskViewStatus(
   return status === 'running' && held ? 'running' : 'started'
 }
 
-/**
- * Whether a run that was read as running has lost its process. One that ended since it was read has no holder either.
- */
+/** The process that executes a run. */
+export interface Holder {
+  /** What its worker, or whoever advances the run in it, is called. */
+  readonly name: string | undefined
+  readonly pid: number
+  readonly host: string
+}
+
+export interface Execution {
+  readonly held: boolean
+  /** Unknown of a run that ended since it was read. */
+  readonly holder?: Holder
+}
+
+/** Of a run that was read as being in this status. */
+export async function executionOf(store: Store, runId: string, status: RunStatus): Promise<Execution> {
+  if (status !== 'running') return { held: false }
+  const owner = await store.holder(runId)
+  if (owner) {
+    const { label: name, pid, host } = owner
+    return { held: true, holder: { name, pid, host: host.split('/', 1)[0] ?? '' } }
+  }
+  // one that ended since it was read has no holder either
+  return { held: (await store.row(runId))?.status !== 'running' }
+}
+
+/** Whether a run that was read as running has lost its process. */
 export async function isAbandoned(store: Store, runId: string): Promise<boolean> {
-  return (await store.holder(runId)) === undefined && (await store.row(runId))?.status === 'running'
+  return !(await executionOf(store, runId, 'running')).held
 }

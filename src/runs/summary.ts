@@ -7,7 +7,7 @@ import { parseObject, type Json } from '../journal/json.ts'
 import { callerOf, childRun } from '../journal/paths.ts'
 import { addTo, addUsage, isEnded, type RunState } from '../journal/state/state.ts'
 import type { RunRow, Store } from '../stores/store.ts'
-import { isAbandoned, runViewStatus, type RunViewStatus } from './status.ts'
+import { executionOf, runViewStatus, type Holder, type RunViewStatus } from './status.ts'
 import { whyOf } from './why.ts'
 
 /** What a list and a view of a run have in common, with equal values. */
@@ -24,6 +24,8 @@ export interface RunSummary {
   readonly parent: { readonly runId: string; readonly from: string | undefined } | undefined
   /** The run that it works for, when it is that of a task that is a crew. */
   readonly caller: string | undefined
+  /** Of a run that is running: the process that executes it. */
+  readonly holder: Holder | undefined
   readonly createdAt: string
   readonly updatedAt: string
   /** How many processes have worked on it. */
@@ -43,18 +45,20 @@ export interface RunSummary {
 export async function summarise(store: Store, row: RunRow): Promise<RunSummary> {
   const { run: runId, crew, version, parent, createdAt } = row
   const said = summaryOf(row)
-  const { lives, done, total, suspended, error, dueAt, imported } = said
+  const { lives, done, total, suspended, woken, error, dueAt, imported } = said
   const openQuestions = await countQuestions(store, row, said)
-  const status = await statusOf(store, row, openQuestions)
+  const { held, holder } = await executionOf(store, runId, row.status)
+  const status = runViewStatus(row.status, openQuestions, held)
   return {
     runId,
     crew,
     version,
     status,
-    why: whyOf({ runId, status, openQuestions, suspended, error, dueAt, imported }),
+    why: whyOf({ runId, status, openQuestions, suspended, woken, error, dueAt, imported }),
     inputs: plainInputs(await inputsOf(store, row)),
     parent: parent === undefined ? undefined : { runId: parent, from: said.from },
     caller: callerOf(runId),
+    holder,
     createdAt,
     lives,
     done,
@@ -68,16 +72,13 @@ export async function summarise(store: Store, row: RunRow): Promise<RunSummary> 
 
 /** The status of a run as it is shown. */
 export async function rowStatus(store: Store, row: RunRow): Promise<RunViewStatus> {
-  return statusOf(store, row, row.status === 'suspended' ? await openQuestionsOf(store, row) : 0)
+  const { held } = await executionOf(store, row.run, row.status)
+  return runViewStatus(row.status, row.status === 'suspended' ? await openQuestionsOf(store, row) : 0, held)
 }
 
 /** How many are open, also those of the runs of its tasks. */
 export function openQuestionsOf(store: Store, row: RunRow): Promise<number> {
   return countQuestions(store, row, summaryOf(row))
-}
-
-async function statusOf(store: Store, { run, status }: RunRow, questions: number): Promise<RunViewStatus> {
-  return runViewStatus(status, questions, status === 'running' && !(await isAbandoned(store, run)))
 }
 
 async function countQuestions(store: Store, { run, status }: RunRow, said: RowSummary): Promise<number> {

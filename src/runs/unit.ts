@@ -7,9 +7,10 @@ import type { OpenQuestion } from '../journal/state/open-questions.ts'
 import { addTo, spentByModel, type RunState } from '../journal/state/state.ts'
 import { unfinishedCrews } from '../journal/state/tally.ts'
 import type { Store } from '../stores/store.ts'
-import { isAbandoned } from './status.ts'
+import { executionOf, type Execution } from './status.ts'
 
-export interface Unit {
+/** Of a run that is running, also whether a process has it, and which. */
+export interface Unit extends Execution {
   /**
    * What the runs of its tasks have taken so far counts as taken by those tasks, which the journal says only when they
    * are done.
@@ -17,8 +18,6 @@ export interface Unit {
   readonly state: RunState
   /** Open ones; those of a task that is a crew under its name: `research/q1`. */
   readonly questions: readonly OpenQuestion[]
-  /** Of a run that is running: whether a process has it. */
-  readonly held: boolean
 }
 
 /** RUN_NOT_FOUND. `hear` gets each entry of the run itself. */
@@ -35,7 +34,7 @@ export async function unitOf(store: Store, state: RunState, known?: ReadonlyMap<
   return {
     state: await withChildren(state, read),
     questions: await questionsOf(state, read),
-    held: state.status === 'running' && !(await isAbandoned(store, state.run)),
+    ...(await executionOf(store, state.run, state.status)),
   }
 }
 

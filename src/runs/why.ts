@@ -1,23 +1,29 @@
 // Why a run stands as it does, in facts: what to do about it is for those who show it.
-import { childRun, rootRun } from '../journal/paths.ts'
+import { isAwake } from '../engine/read/due.ts'
+import { callerOf, childRun, rootRun } from '../journal/paths.ts'
 import type { RunState } from '../journal/state/state.ts'
 import { plural } from '../text/words.ts'
 import type { RunViewStatus } from './status.ts'
 
-interface Standing {
+interface Suspended {
   readonly runId: string
+  readonly suspended: RunState['suspended']
+  /** Something was recorded since that it may have waited for. */
+  readonly woken?: RunState['woken']
+  readonly imported?: boolean | undefined
+}
+
+interface Standing extends Suspended {
   readonly status: RunViewStatus
   readonly openQuestions: number
-  readonly suspended: RunState['suspended']
   readonly error: RunState['error']
   /** When a worker begins it, or tries it again. */
   readonly dueAt?: string | undefined
-  readonly imported?: boolean | undefined
 }
 
 /** Of a run that waits, was stopped or failed: a sentence. */
 export function whyOf(standing: Standing): string | undefined {
-  const { runId, status, openQuestions, suspended, error, dueAt, imported } = standing
+  const { status, openQuestions, error, dueAt, imported } = standing
   switch (status) {
     case 'queued':
       if (imported) return importedWords
@@ -27,7 +33,7 @@ export function whyOf(standing: Standing): string | undefined {
     case 'waiting':
       return `it waits for ${plural(openQuestions, 'answer')}`
     case 'stopped':
-      return `it ${stoppedWords(runId, suspended)}`
+      return `it ${stoppedWords(standing)}`
     case 'failed':
       return dueAt === undefined || imported ? error?.message : `${error?.message}; a worker tries again at ${dueAt}`
     default:
@@ -38,7 +44,14 @@ export function whyOf(standing: Standing): string | undefined {
 const importedWords = 'it was imported, and no worker takes it up by itself'
 
 /** Of a run that is suspended and waits for no answer: `was stopped`. */
-export function stoppedWords(runId: string, suspended: RunState['suspended']): string {
+export function stoppedWords(run: Suspended): string {
+  const words = reasonWords(run)
+  if (run.imported || !isAwake(run) || run.suspended?.reason === 'parent') return words
+  if (callerOf(run.runId) !== undefined) return `${words}, and continues with run ${rootRun(run.runId)}`
+  return `${words}, and now waits for a worker or a resume`
+}
+
+function reasonWords({ runId, suspended }: Suspended): string {
   switch (suspended?.reason) {
     case 'questions':
     case 'limit':
@@ -53,6 +66,8 @@ export function stoppedWords(runId: string, suspended: RunState['suspended']): s
       return `stopped after task ${suspended.through}, as asked`
     case 'takeovers':
       return 'was taken up five times without a new step, so it is left alone until somebody finds out what ends its processes'
+    case 'copying':
+      return 'is only partly there: it is being copied from another store, or that was interrupted'
     case 'edited':
       return 'lacks entries, or some were changed, and it has tasks to do'
     default:

@@ -2,6 +2,7 @@
 // its runs elsewhere never loads node:sqlite.
 import '../node-version.ts'
 import type { FileStoreOptions } from './file/file-store.ts'
+import type { PostgresStoreOptions } from './postgres/postgres-store.ts'
 import type { SqliteStoreOptions } from './sqlite/sqlite-store.ts'
 import type { Store } from './store.ts'
 
@@ -9,7 +10,7 @@ export { openStore } from './open-store.ts'
 export { memoryStore, type MemoryStoreOptions } from './memory-store.ts'
 export { describeOwner, isGone, sameOwner, thisOwner } from './owner.ts'
 export type * from './store.ts'
-export type { FileStoreOptions, SqliteStoreOptions }
+export type { FileStoreOptions, PostgresStoreOptions, SqliteStoreOptions }
 
 /** Opens a SQLite database, making it and its folder when missing. STORE_INVALID, STORE_NEWER. */
 export async function sqliteStore(path: string, options?: SqliteStoreOptions): Promise<Store> {
@@ -21,4 +22,13 @@ export async function sqliteStore(path: string, options?: SqliteStoreOptions): P
 export async function fileStore(folder: string, options?: FileStoreOptions): Promise<Store> {
   const driver = await import('./file/file-store.ts')
   return driver.fileStore(folder, options)
+}
+
+/**
+ * Opens a schema of a PostgreSQL database, making it when missing. Needs the package pg. A server that is away is no
+ * reason not to: calls reject with STORE_UNAVAILABLE until it is back. STORE_INVALID, STORE_NEWER.
+ */
+export async function postgresStore(url: string, options?: PostgresStoreOptions): Promise<Store> {
+  const driver = await import('./postgres/postgres-store.ts')
+  return driver.postgresStore(url, options)
 }

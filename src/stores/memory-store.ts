@@ -6,7 +6,8 @@ import { isGone } from './owner.ts'
 import { isLease, type Asked } from './rules/asked-lease.ts'
 import { isSameLane } from './rules/claim-order.ts'
 import { listPage } from './rules/list-page.ts'
-import { dueTime, readyAt } from './rules/ready.ts'
+import { dueTime, readyAt, recordsMessages } from './rules/ready.ts'
+import { crewsOf, placesIn } from './rules/room.ts'
 import {
   checkFree,
   checkInbox,
@@ -186,7 +187,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         checkOpen(run, found.row.status, batch)
         checkInbox(run, batch, () => waitingIn(found).map(({ id }) => id))
         write(found, batch)
-        const waiting = unit.waiting - takeMessages(found, batch.taken ?? [])
+        const taken = takeMessages(found, batch.taken ?? [])
+        const left = recordsMessages(found.row.status) ? 0 : waitingIn(found).length
+        const waiting = unit.waiting - taken - left
         const tries = batch.progress ? 0 : unit.tries
         if (batch.row && found === unit.root) change(unit, { dueAt: dueTime(batch, now()), waiting, tries })
         else if (waiting !== unit.waiting || tries !== unit.tries) change(unit, { waiting, tries })
@@ -233,17 +236,25 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         return acquire(run, owner, ttlMs)
       }),
 
-    claim: (owner, ttlMs, lanes, limit, has) =>
+    claim: (owner, ttlMs, lanes, room) =>
       step(() => {
         for (const unit of units.values()) {
           if (unit.holding && isGone(unit.holding.owner)) change(unit, { holding: undefined })
         }
+        const has = room.has ?? new Set()
+        const crews = crewsOf(lanes)
+        const isHeld = ({ root: { row }, holding }: Unit): boolean =>
+          crews.has(row.crew) && (has.has(row.run) || isLive(holding, now()))
+        const places = placesIn(room, () => [...units.values()].filter(isHeld).length)
         return [...units.values()]
-          .filter((unit) => isReady(unit, lanes) && !has?.has(unit.root.row.run))
+          .filter((unit) => isReady(unit, lanes) && !has.has(unit.root.row.run))
           .toSorted((a, b) => b.root.row.priority - a.root.row.priority || (a.readyAt ?? 0) - (b.readyAt ?? 0))
-          .slice(0, Math.max(limit, 0))
+          .slice(0, places)
           .map((unit) => take(unit, owner, ttlMs, unit.tries + 1))
       }),
+
+    ready: (lanes, limit) =>
+      step(() => Math.min(limit, [...units.values()].filter((unit) => isReady(unit, lanes)).length)),
 
     renew: (leases, ttlMs) =>
       step(() =>
@@ -264,6 +275,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         return unit.waiting
       }),
 
+    now: () => step(now),
     tries: (run) => step(() => units.get(rootRun(run))?.tries ?? 0),
 
     holder: (run) =>
@@ -299,7 +311,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         for (const [id, found] of [...runs].filter(([each]) => worksFor(each, run))) {
           runs.delete(id)
           outputs = outputs.filter((output) => output.run !== id)
-          if (unit) change(unit, { waiting: unit.waiting - waitingIn(found).length })
+          const left = recordsMessages(found.row.status) ? waitingIn(found).length : 0
+          if (unit) change(unit, { waiting: unit.waiting - left })
           watchers.changed(id)
         }
         if (units.delete(run)) tokenFloor = Math.max(tokenFloor, unit?.token ?? 0)

@@ -48,7 +48,7 @@ export function isGone(owner: Owner): boolean {
 }
 
 /** For messages: "process 4242 on host box1", and what it is called. */
-export function describeOwner({ pid, host, label }: Owner): string {
+export function describeOwner({ pid, host, label }: Pick<Owner, 'pid' | 'host' | 'label'>): string {
   const place = `process ${pid} on host ${host.split('/')[0]}`
   return label === undefined ? place : `${label} (${place})`
 }

@@ -39,6 +39,8 @@ export interface Lease {
 export interface Line {
   readonly seq: number
   readonly bytes: Uint8Array
+  /** Of its bytes, where whoever appends it has it at hand: a store that notes it need not hash them again. */
+  readonly hash?: string
 }
 
 /** An entry that a store noted apart from the lines. Without a hash, only its number is known. */
@@ -140,6 +142,19 @@ export interface Lane {
   readonly format: number
 }
 
+/** How much a claim may give. */
+export interface Room {
+  readonly limit: number
+  /**
+   * The runs that the caller is at: their leases may have expired while the store was away, and it will renew them.
+   */
+  readonly has?: ReadonlySet<RunId>
+  /**
+   * At most so many runs of these lanes' crews are held at once, by anybody. Those that the caller has count, too.
+   */
+  readonly most?: number
+}
+
 export interface Renewed {
   readonly lease: Lease
   readonly waiting: number
@@ -148,6 +163,12 @@ export interface Renewed {
 export interface Store {
   /** The URL that opens this store again, without credentials: for messages and logs. */
   readonly url: string
+
+  /**
+   * What the store's clock says, in ms since 1970: `due` and `since` are compared with it, and leases expire by it.
+   * Machines that share a store may have other clocks: a time from now on that others are to keep is counted by this.
+   */
+  now(): Promise<number>
 
   /**
    * Creates a run with its first batch (seq from 1, with a row), and leases it when asked to. A run that works for
@@ -161,15 +182,17 @@ export interface Store {
   ): Promise<{ created: boolean; lease?: Lease }>
 
   /**
-   * Appends to a run after entry `after`, which is the last that is there, or the last that is noted where lines
-   * were lost after it: no number is given twice. Answers how many messages wait for the root and the runs that work
-   * for it. LEASE_LOST when the lease is not the newest, was released, or is of another root (an expired lease that
-   * nobody took still appends: fencing, not time, protects the journal). RUN_NOT_FOUND for an unknown run of the
-   * unit. SEQ_CONFLICT when the journal does not end at `after`. OUTCOME_UNKNOWN when the store cannot tell whether
-   * the batch was written: read the tail and see. RUN_ENDED when the stored row says that the run is cancelled, or
-   * that it is completed and the batch does not open it again: by a row of its own whose status is neither, which is
-   * how a completed run continues whose journal a person edited. INBOX_WAITING when the batch completes the run and
-   * leaves a message in its inbox: whoever posted it was told that it was in time.
+   * Appends to a run after entry `after`, which is the last that is there, or the last that is noted where lines were
+   * lost after it: no number is given twice. Answers how many messages wait for the root and the runs that work for
+   * it. With a row that says cancelled, those that are left in the inbox of that run no longer wait: they stay there
+   * for those who look, but nobody records them, so they count no more, here and for `claim`. LEASE_LOST when the
+   * lease is not the newest, was released, or is of another root (an expired lease that nobody took still appends:
+   * fencing, not time, protects the journal). RUN_NOT_FOUND for an unknown run of the unit. SEQ_CONFLICT when the
+   * journal does not end at `after`. OUTCOME_UNKNOWN when the store cannot tell whether the batch was written: read
+   * the tail and see. RUN_ENDED when the stored row says that the run is cancelled, or that it is completed and the
+   * batch does not open it again: by a row of its own whose status is neither, which is how a completed run continues
+   * whose journal a person edited. INBOX_WAITING when the batch completes the run and leaves a message in its inbox:
+   * whoever posted it was told that it was in time.
    */
   append(lease: Lease, after: number, batch: Batch): Promise<number>
 
@@ -209,10 +232,22 @@ export interface Store {
    * Leases up to `limit` roots of these lanes that are ready: due, or with a message that waits, and held by nobody.
    * Those of the highest priority first, then those that have been ready for the longest time. A run that is claimed
    * again and again without progress is offered later each time, and after eleven times not any more (rules/ready.ts).
-   * Leases of processes that are gone are freed first. Never gives one run to two callers. `has` are the runs that the
-   * caller is at: their leases may have expired while the store was away, and it will renew them.
+   * Leases of processes that are gone are freed first. Never gives one run to two callers, and none that the caller
+   * `has`.
+   *
+   * With `most`, gives no more than are missing to so many held runs. What counts as held: every root whose row names
+   * the crew of one of these lanes, in whatever version, format and status, that is under a lease which has not expired
+   * by the store's clock, however it was given; and every such root that the caller `has`, whatever became of its
+   * lease. Counting and leasing are one, so claims that are made at once never go over `most` together. Only claims
+   * heed it: `acquire`, `create` and the renewal of a lease that had expired may go over it.
    */
-  claim(owner: Owner, ttlMs: number, lanes: readonly Lane[], limit: number, has?: ReadonlySet<RunId>): Promise<Lease[]>
+  claim(owner: Owner, ttlMs: number, lanes: readonly Lane[], room: Room): Promise<Lease[]>
+
+  /**
+   * How many roots of these lanes are ready now, counted up to `limit`: what a claim with room for all of them would
+   * give. Those of processes that are gone count only when a claim has freed their leases.
+   */
+  ready(lanes: readonly Lane[], limit: number): Promise<number>
 
   /** Extends leases, also expired ones that nobody took; gives back those that are still held. */
   renew(leases: readonly Lease[], ttlMs: number): Promise<Renewed[]>

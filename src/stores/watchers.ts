@@ -10,6 +10,8 @@ export interface Watchers {
   changed(run?: RunId): void
   /** Wakes the watchers of this run, of its root and of all runs. */
   posted(run: RunId): void
+  /** The runs that somebody watches for more than messages, and those only watched for messages. */
+  watched(): { readonly steps: RunId[]; readonly messages: RunId[]; readonly all: boolean }
   /** Ends all watchers. */
   close(): void
 }
@@ -89,6 +91,13 @@ export function createWatchers(poll?: ChangePoll): Watchers {
     posted(run) {
       for (const name of new Set([run, rootRun(run), undefined]))
         watching.get(name)?.forEach((watcher) => watcher.wake())
+    },
+    watched() {
+      const runs = [...watching.keys()].filter((run) => run !== undefined)
+      const isFollowed = (run: RunId): boolean =>
+        [...(watching.get(run) ?? [])].some(({ onlyMessages }) => !onlyMessages)
+      const { steps = [], messages = [] } = Object.groupBy(runs, (run) => (isFollowed(run) ? 'steps' : 'messages'))
+      return { steps, messages, all: watching.has(undefined) }
     },
     close() {
       for (const watchers of watching.values()) watchers.forEach((watcher) => watcher.end())

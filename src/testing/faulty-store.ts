@@ -149,9 +149,11 @@ export function faultyStore(store: Store, faults: Faults = () => undefined): Fau
         claimed.forEach(given)
         return claimed
       }),
+    ready: (...args) => call('ready', args, () => store.ready(...args)),
     renew: (...args) => call('renew', args, () => store.renew(...args)),
     release: (...args) => call('release', args, () => store.release(...args)),
     holder: (...args) => call('holder', args, () => store.holder(...args)),
+    now: () => call('now', [], () => store.now()),
     tries: (...args) => call('tries', args, () => store.tries(...args)),
     post: (...args) => call('post', args, () => store.post(...args)),
     inbox: (...args) => call('inbox', args, () => store.inbox(...args)),

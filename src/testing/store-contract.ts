@@ -8,6 +8,7 @@ import { leaseContract } from './store-contract/leases-contract.ts'
 import { lifeContract } from './store-contract/life-contract.ts'
 import { listingContract } from './store-contract/listing-contract.ts'
 import { readyContract } from './store-contract/ready-contract.ts'
+import { roomContract } from './store-contract/room-contract.ts'
 import { modelContract } from './store-contract/store-model.ts'
 
 export type { Feature, Place, StoreUnderTest, TestRunner } from './store-contract/harness.ts'
@@ -18,6 +19,7 @@ export function storeContract(name: string, store: StoreUnderTest): void {
     journalContract(store)
     leaseContract(store)
     readyContract(store)
+    roomContract(store)
     listingContract(store)
     inboxContract(store)
     lifeContract(store)

@@ -34,9 +34,9 @@ export async function advanceRun(
     hear({ event: 'left', runId, crew, seconds, ...outcomeOf(advanced) })
   } catch (error) {
     hear({ event: 'refused', runId, ...defined({ crew }), error })
+    // where it was advanced, it is given back already
+    await store.release(lease).catch(() => undefined)
   }
-  // where it was advanced, it is given back already
-  await store.release(lease).catch(() => undefined)
 }
 
 async function crewOfRun(served: ServedStore, runId: string): Promise<ServedCrew> {

@@ -1,6 +1,8 @@
 // Claiming: as many ready runs as there is room for. Crews without a limit of their own are asked for together, so that
-// priorities count among all of their runs; one with a limit is asked for by itself.
-import type { Lane, Lease } from '../stores/store.ts'
+// priorities count among all of their runs; one with a limit is asked for by itself, and the store counts for it what
+// every process has.
+import { defined } from '../defined.ts'
+import type { Lane, Lease, RunId } from '../stores/store.ts'
 import type { InProgress } from './in-progress.ts'
 import type { ServedCrew, ServedStore } from './served.ts'
 
@@ -14,7 +16,11 @@ export interface Claim {
 /** What to ask a store for, in turn. `turn` grows: whoever comes last now comes first another time. */
 export function claimsFor(crews: readonly ServedCrew[], progress: Pick<InProgress, 'roomOf'>, turn: number): Claim[] {
   const others = crews.filter(({ maxRuns }) => maxRuns === undefined)
-  const together = { crew: undefined, lanes: others.flatMap(({ lanes }) => lanes), limit: Infinity }
+  const together = {
+    crew: others.length === 1 ? others[0] : undefined,
+    lanes: others.flatMap(({ lanes }) => lanes),
+    limit: Infinity,
+  }
   const alone = crews
     .filter(({ maxRuns }) => maxRuns !== undefined)
     .map((crew) => ({ crew, lanes: crew.lanes, limit: progress.roomOf(crew) }))
@@ -25,15 +31,16 @@ export function claimsFor(crews: readonly ServedCrew[], progress: Pick<InProgres
 
 export interface Claimed {
   readonly runs: number
-  /** Whether there was room to ask for everything: what is ready and was not claimed is held by somebody else. */
+  /** Whether there was room here to ask for everything. */
   readonly all: boolean
 }
 
-/** Claims once for each of these, and hands over what it gets as it comes. */
+/** Claims once for each of these, and hands over what it gets as it comes. `mine`: runs of this store that are here. */
 export async function claimRuns(
   { store, owner, leaseMs }: ServedStore,
   claims: readonly Claim[],
   progress: InProgress,
+  mine: ReadonlySet<RunId>,
   begin: (lease: Lease, crew: ServedCrew | undefined) => void,
 ): Promise<Claimed> {
   let runs = 0
@@ -45,7 +52,11 @@ export async function claimRuns(
       continue
     }
     using _ = progress.reserve(places)
-    const leases = await store.claim(owner, leaseMs, lanes, places, new Set(progress.runs()))
+    const leases = await store.claim(owner, leaseMs, lanes, {
+      limit: places,
+      has: mine,
+      ...defined({ most: crew?.maxRuns }),
+    })
     for (const lease of leases) begin(lease, crew)
     runs += leases.length
     all &&= leases.length < places

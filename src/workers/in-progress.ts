@@ -10,6 +10,7 @@ export interface Place {
 export interface InProgress {
   /** How many more it may claim now. */
   room(): number
+  /** What the limit of the crew leaves beside its runs here. The store knows of those elsewhere. */
   roomOf(crew: ServedCrew): number
   /** Takes room for as long as a claim is under way, so that two stores do not claim for the same places. */
   reserve(places: number): Disposable

@@ -2,7 +2,7 @@
 // without one, since hints may be lost and delays come due. Nothing that is wrong with a run, or with the store, ends
 // it.
 import type { World } from '../engine/definition.ts'
-import type { Lease } from '../stores/store.ts'
+import type { Lease, RunId } from '../stores/store.ts'
 import { advanceRun } from './advance-run.ts'
 import { createAlarm, type Alarm } from './alarm.ts'
 import { claimRuns, claimsFor, type Claimed } from './claim-runs.ts'
@@ -35,7 +35,9 @@ export async function serveStore(served: ServedStore, work: StoreWork): Promise<
   const { progress, clock, hear, stopping, once } = work
   const alarm = createAlarm(clock)
   const over = new AbortController()
-  let mine = 0
+  const mine = new Set<RunId>()
+  /** Those of which was said that their runs wait. */
+  const limited = new Set<ServedCrew>()
   let away: { readonly since: number; tries: number } | undefined
   stopping.addEventListener('abort', alarm.ring, { signal: over.signal })
   progress.onRoom(alarm.ring)
@@ -43,7 +45,7 @@ export async function serveStore(served: ServedStore, work: StoreWork): Promise<
   try {
     for (let turn = 0; !stopping.aborted; turn++) {
       const claimed = await claim(turn)
-      if (once && claimed?.runs === 0 && claimed.all && mine === 0) return
+      if (once && claimed?.runs === 0 && claimed.all && mine.size === 0 && !(await isLimited())) return
       await alarm.wait(jittered(away ? Math.min(1_000 * 2 ** away.tries, longestPause) : work.pollMs))
     }
   } finally {
@@ -54,7 +56,7 @@ export async function serveStore(served: ServedStore, work: StoreWork): Promise<
   async function claim(turn: number): Promise<Claimed | undefined> {
     using _ = noticed(clock, () => isAway(new Error(`it has not answered for ${silentMs / 1_000} seconds`)))
     try {
-      const claimed = await claimRuns(served, claimsFor(crews, progress, turn), progress, begin)
+      const claimed = await claimRuns(served, claimsFor(crews, progress, turn), progress, mine, begin)
       hear({ event: 'asked', store: store.url })
       if (away) hear({ event: 'store-back', store: store.url, seconds: (clock.monotonic() - away.since) / 1_000 })
       away = undefined
@@ -72,9 +74,22 @@ export async function serveStore(served: ServedStore, work: StoreWork): Promise<
       store.release(lease).catch(() => undefined)
       return
     }
-    mine++
-    const advancing = advanceRun(served, lease, crew, work).finally(() => mine--)
+    mine.add(lease.run)
+    const advancing = advanceRun(served, lease, crew, work).finally(() => mine.delete(lease.run))
     progress.begin({ run: lease.run, crew }, advancing)
+  }
+
+  /** Whether runs are ready that were not given: others have as many of the crew as its limit allows. */
+  async function isLimited(): Promise<boolean> {
+    let any = false
+    for (const crew of crews) {
+      const { name, lanes, maxRuns } = crew
+      if (maxRuns === undefined || (await store.ready(lanes, 1)) === 0) continue
+      if (!limited.has(crew)) hear({ event: 'limited', crew: name, maxRuns })
+      limited.add(crew)
+      any = true
+    }
+    return any
   }
 
   function isAway(error: unknown): void {

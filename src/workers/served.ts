@@ -3,16 +3,17 @@ import type { Advanced } from '../crew/advance/advance.ts'
 import type { Crew } from '../crew/crew.ts'
 import type { NextRun } from '../crew/queue/enqueue-next.ts'
 import type { Schedule } from '../crew/queue/read-schedule.ts'
-import type { ChangedPolicy } from '../engine/definition.ts'
+import { defined } from '../defined.ts'
 import { RepriseError } from '../errors.ts'
 import { impatientStore } from '../stores/patient/patient-store.ts'
 import { isSameLane } from '../stores/rules/claim-order.ts'
 import type { Lane, Lease, Owner, RunRow, Store } from '../stores/store.ts'
+import type { ReadWorkerOptions } from './worker-options.ts'
 
 export interface ServedCrew {
   readonly name: string
   readonly lanes: readonly Lane[]
-  /** How many of its runs may be in progress here at once. */
+  /** How many of its runs may be in progress at once, in all processes. */
   readonly maxRuns: number | undefined
   readonly schedules: readonly Schedule[]
   advance(lease: Lease, time: Time): Promise<Advanced>
@@ -38,7 +39,7 @@ export interface ServedStore {
  */
 export async function serve(
   crews: readonly Crew[],
-  { changed, once }: { readonly changed: ChangedPolicy; readonly once: boolean },
+  { name, changed, once }: Pick<ReadWorkerOptions, 'name' | 'changed' | 'once'>,
 ): Promise<ServedStore[]> {
   const places = new Map<unknown, { place: Omit<ServedStore, 'crews'>; crews: ServedCrew[] }>()
   for (const crew of crews) {
@@ -48,10 +49,11 @@ export async function serve(
       lanes,
       maxRuns,
       schedules: await crew.schedules(),
-      advance: (lease, time) => crew.advance(lease.run, { lease, ...time, changed }),
+      advance: (lease, time) => crew.advance(lease.run, { lease, ...time, changed, owner: name }),
       enqueueNext: (schedule, after) => crew['~enqueueNext'](schedule, after),
     }
-    const { owner, leaseMs } = world
+    const { leaseMs } = world
+    const owner = { ...world.owner, ...defined({ label: name }) }
     const place = placeOf(impatientStore(store))
     // a worker that stays says itself how long it waits for a store that is away
     const asked = once ? store : impatientStore(store)

@@ -1,5 +1,5 @@
 // What a worker may be told.
-import { flag, func, number, oneOf, optional, seconds, text, whole, wrong } from '../checks.ts'
+import { flag, func, number, oneOf, optional, seconds, shortName, text, whole, wrong } from '../checks.ts'
 import { Crew } from '../crew/crew.ts'
 import { changedPolicies, type ChangedPolicy } from '../engine/definition.ts'
 import { RepriseError } from '../errors.ts'
@@ -7,6 +7,11 @@ import { checkKeys } from '../options.ts'
 import type { WorkerEvent } from './report/events.ts'
 
 export interface WorkerOptions {
+  /**
+   * What the worker is called, wherever people see who has a run: for containers, whose process ids say little. It
+   * tells nobody apart, and need not be unique.
+   */
+  readonly name?: string
   /** How many runs at once. Default 10: most of them wait for models. */
   readonly concurrency?: number
   /**
@@ -33,6 +38,7 @@ export interface WorkerOptions {
 }
 
 const keys: readonly (keyof WorkerOptions)[] = [
+  'name',
   'concurrency',
   'changed',
   'sliceSeconds',
@@ -44,9 +50,11 @@ const keys: readonly (keyof WorkerOptions)[] = [
   'onEvent',
 ]
 
+type Undefaulted = 'name' | 'sliceSeconds' | 'port' | 'onEvent'
+
 /** What is left out has no default. */
-export type ReadWorkerOptions = Required<Omit<WorkerOptions, 'sliceSeconds' | 'port' | 'onEvent'>> & {
-  readonly [Name in 'sliceSeconds' | 'port' | 'onEvent']: WorkerOptions[Name] | undefined
+export type ReadWorkerOptions = Required<Omit<WorkerOptions, Undefaulted>> & {
+  readonly [Name in Undefaulted]: WorkerOptions[Name] | undefined
 }
 
 /** With their defaults. OPTION_INVALID, OPTION_UNKNOWN. */
@@ -59,8 +67,9 @@ export function readWorkerOptions(crews: readonly Crew[], options: WorkerOptions
       'the list of crews that a worker serves is empty; give one: startWorker([claims])',
     )
   checkKeys('startWorker', options, keys)
-  const { changed, sliceSeconds, graceSeconds, pollSeconds, once, port, host, onEvent } = options
+  const { name, changed, sliceSeconds, graceSeconds, pollSeconds, once, port, host, onEvent } = options
   return {
+    name: optional('name', name, shortName),
     concurrency: optional('concurrency', options.concurrency, whole(1, 10_000)) ?? 10,
     changed: optional('changed', changed, oneOf(changedPolicies)) ?? 'continue',
     sliceSeconds: optional('sliceSeconds', sliceSeconds, seconds),

@@ -12,7 +12,7 @@ import { createMetrics } from './report/metrics.ts'
 import { readWorkerOptions, type WorkerOptions } from './worker-options.ts'
 import { serveHttp } from './report/serve-http.ts'
 import { serveStore } from './serve-store.ts'
-import { serve, type ServedStore, type Time } from './served.ts'
+import { serve, type ServedCrew, type ServedStore, type Time } from './served.ts'
 
 export interface Worker extends AsyncDisposable {
   /** Where `/health` and `/metrics` are served, with a `port`. */
@@ -48,7 +48,7 @@ type Clock = Pick<World, 'now' | 'monotonic' | 'sleep'>
 const deafMs = 5_000
 
 export async function workOn(stores: readonly ServedStore[], settings: Settings, clock: Clock): Promise<Worker> {
-  const { concurrency, sliceSeconds, graceSeconds, pollSeconds, once, port, host, onEvent } = settings
+  const { name, concurrency, sliceSeconds, graceSeconds, pollSeconds, once, port, host, onEvent } = settings
   const progress = newInProgress(concurrency)
   const metrics = createMetrics(clock.now)
   const keeper = createHealth(clock.now)
@@ -71,10 +71,11 @@ export async function workOn(stores: readonly ServedStore[], settings: Settings,
   const http = port === undefined ? undefined : await serveHttp(shown, host, port)
   hear({
     event: 'started',
-    crews: crews.map(({ name }) => name),
+    ...defined({ name }),
+    crews: crews.map((crew) => crew.name),
     stores: stores.map(({ store }) => store.url),
     concurrency,
-    ...defined({ url: http?.url }),
+    ...defined({ maxRuns: limitsOf(crews), url: http?.url }),
   })
   const done = work()
   // whoever does not look at it is told by `onEvent`
@@ -129,4 +130,9 @@ export async function workOn(stores: readonly ServedStore[], settings: Settings,
     ...shown,
     [Symbol.asyncDispose]: () => stop(),
   }
+}
+
+function limitsOf(crews: readonly ServedCrew[]): { [crew: string]: number } | undefined {
+  const limits = crews.flatMap(({ name, maxRuns }) => (maxRuns === undefined ? [] : [[name, maxRuns] as const]))
+  return limits.length === 0 ? undefined : Object.fromEntries(limits)
 }

@@ -52,7 +52,7 @@ describe('reprise doctor', { concurrency: 4 }, () => {
       found['abandoned']?.next ?? '',
       /^continue with: npx reprise resume killed, or end it with: npx reprise cancel killed$/,
     )
-    assert.match(found['layout']?.says ?? '', /^2, as this version writes it$/)
+    assert.match(found['layout']?.says ?? '', /^3, as this version writes it$/)
     assert.match(found['store']?.says ?? '', /the default: \d+ kB, can be written$/)
     // a run that works for another is gone on with by that one
     const within = `export const outer = new Crew({ name: 'outer', tasks: [new Task({ name: 'inner', crew })] })`
@@ -73,7 +73,7 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     const store = await sqliteStore(join(folder.path, '.reprise', 'runs.db'), { now: () => Date.now() + passed })
     const row = await store.row('killer')
     for (let tries = 0; tries < 11; tries++) {
-      const [lease] = await store.claim(thisOwner(), 1_000, [row ?? assert.fail()], 1)
+      const [lease] = await store.claim(thisOwner(), 1_000, [row ?? assert.fail()], { limit: 1 })
       await store.release(lease ?? assert.fail())
       passed += 1_000_000
     }
@@ -81,6 +81,19 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     const found = checks(await folder.reprise('doctor', '--json'))['left alone']
     assert.match(found?.says ?? '', /^1 run that workers took up again and again without getting further: killer$/)
     assert.match(found?.next ?? '', /reprise resume killer, or end it with: npx reprise cancel killer$/)
+  })
+
+  test('says how many runs wait because of the limit of their crew', async () => {
+    await using folder = await project(claims.replace("name: 'claims',", "name: 'claims', maxRuns: 1,"))
+    for (const id of ['a', 'b', 'c']) await folder.reprise('enqueue', '--id', id, ...inputs)
+    const store = await sqliteStore(join(folder.path, '.reprise', 'runs.db'))
+    const row = (await store.row('a')) ?? assert.fail()
+    const limit = async (): Promise<string | undefined> =>
+      checks(await folder.reprise('doctor', '--json'))['limit']?.says
+    assert.equal(await limit(), undefined)
+    await store.claim(thisOwner(), 60_000, [row], { limit: 1 })
+    assert.equal(await limit(), '1 run of claims in progress, as many as its maxRuns allows: 2 more runs wait')
+    await store.close()
   })
 
   test('names open runs of a version that workers with this code would not take up', async () => {
@@ -159,7 +172,7 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     newer.exec(`insert into migrations values (99, 'later', 'x', '')`)
     newer.close()
     const late = checks(await folder.reprise('doctor', '--store', 'sqlite:newer.db', '--json'))
-    assert.match(late['layout']?.says ?? '', /^99, of a newer version; this one writes 2$/)
+    assert.match(late['layout']?.says ?? '', /^99, of a newer version; this one writes 3$/)
     const another = new DatabaseSync(join(folder.path, 'newer.db'))
     another.exec(`update migrations set checksum = 'x'`)
     another.close()

@@ -106,12 +106,19 @@ const calls: { readonly [command: string]: readonly (readonly string[])[] } = {
     [id, '-'],
   ],
   import: [['out\u009b.jsonl', '--as', 'copy\u009b'], ['broken.ts']],
+  copy: [
+    ['sqlite:.reprise/runs.db', 'file:copies', '--dry-run'],
+    ['sqlite:.reprise/runs.db', 'file:copies'],
+    [`sqlite:${evil}/x.db`, `file:${evil}`],
+    ['sqlite:.reprise/runs.db', 'file:copies', evil],
+  ],
   prune: [
     ['--keep', '0', '--dry-run'],
     ['--older-than', evil],
   ],
   delete: [['copy\u009b'], [evil]],
   reset: [[], ['--yes']],
+  migrate: [[], ['--store', `sqlite:${evil}/x.db`, '--print'], ['--store', `postgres://${evil}`]],
 }
 
 describe('escapes and control characters', () => {

@@ -50,11 +50,12 @@ describe('looking at runs', { concurrency: 4 }, () => {
     assert.ok(!existsSync(join(folder.path, '.reprise')))
   })
 
-  test('show gives status, inputs, lineage and each task with its output', async () => {
-    await using folder = await project(claims)
+  test('show gives version, status, inputs, lineage and each task with its output', async () => {
+    await using folder = await project(claims.replace("name: 'claims',", "name: 'claims', version: '7',"))
     await folder.reprise('run', '--id', 'first', ...inputs)
     const child = runIn(await folder.reprise('replay', '-t', 'note'))
     const { stdout } = await folder.reprise('show', 'first')
+    assert.match(stdout, /^crew +claims, version 7$/m)
     assert.match(stdout, /^status +completed \(2 of 2 tasks done\)$/m)
     assert.match(stdout, /^input +notes = Water$/m)
     assert.match(stdout, new RegExp(`^child +${child}$`, 'm'))

@@ -206,7 +206,8 @@ describe('people and runs', { concurrency: 4 }, () => {
         [run],
       )
     const [stopped] = records(await folder.reprise('show', 'answered', '--json'))
-    assert.deepEqual([stopped?.['status'], stopped?.['why']], ['stopped', 'it waited for answered/the research#1'])
+    const why = 'it waited for answered/the research#1, and now waits for a worker or a resume'
+    assert.deepEqual([stopped?.['status'], stopped?.['why']], ['stopped', why])
   })
 
   test('a run that works for another is nobody’s latest, and who answers it is told to go on with the other', async () => {

@@ -135,7 +135,10 @@ describe('what is left out or fits several', { concurrency: 3 }, () => {
     )
     assert.equal(answered.code, 0, answered.stderr)
     assert.doesNotMatch(answered.stderr, /quiet/)
-    assert.match(answered.stderr, /answered q1 of run asks\ncontinue with: npx reprise resume asks\n$/)
+    assert.match(
+      answered.stderr,
+      /answered q1 of run asks\na worker takes that up by itself; without one, continue with: npx reprise resume asks\n$/,
+    )
     assert.equal((await folder.reprise('resume', 'asks')).stdout, 'Filed: C-42\n')
   })
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { complete } from '../../src/cli/completion/complete.ts'
 import { createProgram } from '../../src/cli/program.ts'
-import { claims, imports, project, records } from './support.ts'
+import { claims, filing, imports, project, records } from './support.ts'
 
 const inputs = ['--input', 'notes=Water', '--input', 'tone=kind']
 
@@ -79,6 +79,22 @@ test('a worker serves all crews of its files, and is refused files without one',
   )
   const twice = await folder.reprise('worker', 'crew.ts', 'copy.ts')
   assert.equal(twice.code, 5)
+})
+
+test('a worker that has a name is named by it in its log, in lists and by show', async () => {
+  await using folder = await project(filing.replace('? hang()', "? (console.error('it hangs'), hang())"))
+  await folder.reprise('enqueue', '--id', 'a')
+  const worker = folder.start(['worker', '--name', 'box-1'], { HANG: '1' })
+  await worker.says('it hangs')
+  const runs = await folder.reprise('runs')
+  assert.match(runs.stdout, /^run +crew +status +tasks +tokens +lives +worker +created\na .* box-1 /)
+  assert.match((await folder.reprise('show', 'a')).stdout, /^holder +box-1 \(process \d+ on host \S+\)$/m)
+  worker.child.kill('SIGKILL')
+  const { stderr } = await worker.ended()
+  assert.match(stderr, /serving .* from sqlite:.* as box-1, up to 10 runs at once/)
+  const refused = await folder.reprise('worker', '--name', 'a\tb')
+  assert.equal(refused.code, 2)
+  assert.match(refused.stderr, /^error: name is "a\\tb"; give a name of 1 to 100 characters/)
 })
 
 test('a worker says why a run is left, and when a failed one is tried again', async () => {

@@ -139,3 +139,13 @@ test('commands begin with what the program was started by', async () => {
     else process.env['npm_lifecycle_event'] = script
   }
 })
+
+test('a printed command has no password of the store in it', () => {
+  const store = 'postgres://ada:s3cret@db.example:5432/claims?schema=x'
+  const given: Call = { runner: 'npx reprise', words: ['run', `--store=${store}`], inputs: [], store }
+  const { command } = writeCommands(given)
+  const shown = "'postgres://ada:<password>@db.example:5432/claims?schema=x'"
+  assert.equal(command({ act: 'show', runId: 'r' }), `npx reprise show r --store ${shown}`)
+  const again = command({ act: 'give', inputs: ['tone'] })
+  assert.equal(again, `npx reprise run '--store=${shown.slice(1)} --input tone=value`)
+})

@@ -11,6 +11,7 @@ import { openQuestions } from '../../src/journal/state/open-questions.ts'
 import { replyText, type AttemptState } from '../../src/journal/state/state.ts'
 import { chatReply, openServer, sendJson } from '../models/support.ts'
 import { isFull } from '../support/full.ts'
+import { kindsHere, type StoreKind } from '../support/store-place.ts'
 import { isGone, testServer, until } from '../tools/mcp-support.ts'
 import { effects } from './effects.ts'
 import {
@@ -49,6 +50,7 @@ const features: { readonly [crew: string]: readonly number[] } = {
 }
 const outputFiles: { readonly [crew: string]: number } = { files: 2 }
 
+const kinds = await kindsHere('sqlite', 'postgres')
 let harness: Harness
 let undisturbed: ReadonlyMap<string, Undisturbed>
 before(async () => {
@@ -72,66 +74,73 @@ interface Undisturbed {
   readonly underWay: number
 }
 
-for (const [crew, lives] of Object.entries(features)) {
-  describe(`a crew with ${crew} (${realKills})`, { concurrency: 3, timeout: 200_000 }, () => {
-    test('is killed at every entry there is', () => {
-      const { lives: lived } = undisturbedOf(crew)
-      assert.deepEqual(
-        lived.map(({ recorded }) => recorded),
-        lives,
-      )
-    })
-
-    for (const { life, moment, number } of pointsOf(lives)) {
-      test(`ends as an undisturbed one when life ${life + 1} is over ${moment} entry ${number}`, async () => {
-        const at = await placeInLife(crew, `${crew}-${life}-${moment}-${number}-over`, life)
-        assert.ok(isReached(await harness.dieHere(at, `${moment}:${number}`), number), 'it was over')
-        await checkDisturbed(at, undisturbedOf(crew))
+// over PostgreSQL only the random moments below, but for the whole
+for (const { kind, skip } of isFull ? kinds : kinds.slice(0, 1)) {
+  for (const [crew, lives] of Object.entries(features)) {
+    describe(`a crew with ${crew} on ${kind} (${realKills})`, { concurrency: 3, timeout: 200_000, skip }, () => {
+      test('is killed at every entry there is', () => {
+        const { lives: lived } = undisturbedOf(crew)
+        assert.deepEqual(
+          lived.map(({ recorded }) => recorded),
+          lives,
+        )
       })
-    }
 
-    for (const points of killsByProcess(pointsOf(lives))) {
-      let killed: ReturnType<typeof killTogether> | undefined
-      for (const [index, { life, moment, number }] of points.entries()) {
-        test(`ends as an undisturbed one when the process of life ${life + 1} is killed ${moment} entry ${number}`, async () => {
-          const { at, life: ended } = (await (killed ??= killTogether(crew, points)))[index] ?? assert.fail()
-          assert.ok(isReached(ended, number), 'it was killed')
+      for (const { life, moment, number } of pointsOf(lives)) {
+        test(`ends as an undisturbed one when life ${life + 1} is over ${moment} entry ${number}`, async () => {
+          const at = await placeInLife(crew, `${kind}-${crew}-${life}-${moment}-${number}-over`, life, kind)
+          assert.ok(isReached(await harness.dieHere(at, `${moment}:${number}`), number), 'it was over')
           await checkDisturbed(at, undisturbedOf(crew))
         })
       }
-    }
 
-    for (let number = 1; number <= (outputFiles[crew] ?? 0); number++) {
-      test(`ends as an undisturbed one when killed before output file ${number} has its name`, async () => {
-        const at = await harness.place(crew, `${crew}-naming-${number}`)
-        assert.ok((await harness.start(at, `naming:${number}`).ended).killed, 'it was killed')
-        await checkDisturbed(at, undisturbedOf(crew))
-      })
-    }
-  })
+      for (const points of killsByProcess(pointsOf(lives))) {
+        let killed: ReturnType<typeof killTogether> | undefined
+        for (const [index, { life, moment, number }] of points.entries()) {
+          test(`ends as an undisturbed one when the process of life ${life + 1} is killed ${moment} entry ${number}`, async () => {
+            const { at, life: ended } = (await (killed ??= killTogether(crew, points, kind)))[index] ?? assert.fail()
+            assert.ok(isReached(ended, number), 'it was killed')
+            await checkDisturbed(at, undisturbedOf(crew))
+          })
+        }
+      }
+
+      for (let number = 1; number <= (outputFiles[crew] ?? 0); number++) {
+        test(`ends as an undisturbed one when killed before output file ${number} has its name`, async () => {
+          const at = await harness.place(crew, `${kind}-${crew}-naming-${number}`, kind)
+          assert.ok((await harness.start(at, `naming:${number}`).ended).killed, 'it was killed')
+          await checkDisturbed(at, undisturbedOf(crew))
+        })
+      }
+    })
+  }
 }
 
 // a process with all crews that have so many lives, killed at one random moment in each of so many parts of the time that it takes
-for (let life = 0; life < Math.max(...Object.values(features).map((lives) => lives.length)); life++) {
-  const crews = Object.keys(features).filter((crew) => (features[crew]?.length ?? 0) > life)
-  const moments = isFull ? 20 : 2
-  for (let number = 0; number < moments; number++) {
-    const share = (number + Math.random()) / moments
-    const moment = `at a random moment of life ${life + 1} (${share.toFixed(3)} of it)`
-    describe(`all crews, killed ${moment}`, { concurrency: 3, timeout: 200_000 }, () => {
-      let killed: readonly Place[]
-      before(async () => {
-        const fresh = (tries: number): Promise<Place[]> =>
-          Promise.all(crews.map((crew) => placeInLife(crew, `${crew}-random-${life}-${number}-${tries}`, life)))
-        const [first] = crews
-        const took = undisturbed.get(first ?? '')?.lives[life]?.took ?? 0
-        killed = await harness.killedAfter(fresh, share * took)
-      })
-      for (const [index, crew] of crews.entries())
-        test(`a crew with ${crew} ends as an undisturbed one`, async () => {
-          await checkDisturbed(killed[index] ?? assert.fail(), undisturbedOf(crew))
+for (const { kind, skip } of kinds) {
+  for (let life = 0; life < Math.max(...Object.values(features).map((lives) => lives.length)); life++) {
+    const crews = Object.keys(features).filter((crew) => (features[crew]?.length ?? 0) > life)
+    const moments = isFull ? 20 : kind === 'postgres' ? 1 : 2
+    for (let number = 0; number < moments; number++) {
+      const share = (number + Math.random()) / moments
+      const moment = `at a random moment of life ${life + 1} (${share.toFixed(3)} of it)`
+      describe(`all crews on ${kind}, killed ${moment}`, { concurrency: 3, timeout: 200_000, skip }, () => {
+        let killed: readonly Place[]
+        before(async () => {
+          const fresh = (tries: number): Promise<Place[]> =>
+            Promise.all(
+              crews.map((crew) => placeInLife(crew, `${kind}-${crew}-random-${life}-${number}-${tries}`, life, kind)),
+            )
+          const [first] = crews
+          const took = undisturbed.get(first ?? '')?.lives[life]?.took ?? 0
+          killed = await harness.killedAfter(fresh, share * took)
         })
-    })
+        for (const [index, crew] of crews.entries())
+          test(`a crew with ${crew} ends as an undisturbed one`, async () => {
+            await checkDisturbed(killed[index] ?? assert.fail(), undisturbedOf(crew))
+          })
+      })
+    }
   }
 }
 
@@ -279,17 +288,21 @@ function isReached({ killed, recorded = 0 }: Life, number: number): boolean {
   return killed || recorded < number
 }
 
-async function killTogether(crew: string, points: readonly Point[]): ReturnType<Harness['killTogether']> {
+async function killTogether(
+  crew: string,
+  points: readonly Point[],
+  kind: StoreKind,
+): ReturnType<Harness['killTogether']> {
   const deaths = points.map(async ({ life, moment, number }) => ({
-    at: await placeInLife(crew, `${crew}-${life}-${moment}-${number}`, life),
+    at: await placeInLife(crew, `${kind}-${crew}-${life}-${moment}-${number}`, life, kind),
     killAt: `${moment}:${number}`,
   }))
   return await harness.killTogether(await Promise.all(deaths))
 }
 
 /** A run that has had so many lives. */
-async function placeInLife(crew: string, run: string, lives: number): Promise<Place> {
-  const at = await harness.place(crew, run)
+async function placeInLife(crew: string, run: string, lives: number, kind: StoreKind): Promise<Place> {
+  const at = await harness.place(crew, run, kind)
   for (let life = 0; life < lives; life++) await harness.liveHere(at)
   return at
 }

@@ -14,6 +14,7 @@ import { entriesOf } from '../engine/support.ts'
 import { environmentOf } from '../models/support.ts'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
 import { bundle } from '../support/bundle.ts'
+import { storePlace, type StoreKind, type StorePlace } from '../support/store-place.ts'
 import { isGone, until } from '../tools/mcp-support.ts'
 import { servers } from './effects.ts'
 import type { Sentence } from './child.ts'
@@ -74,12 +75,17 @@ export async function openHarness() {
   // output files are written below the working folder
   process.chdir(folder.path)
   const children: ChildProcess[] = []
+  /** Where runs are that share a place. */
+  let shared: Promise<StorePlace> | undefined
 
-  async function place(crew: string, run: string, kind = 'sqlite'): Promise<Place> {
+  async function place(crew: string, run: string, kind: StoreKind = 'sqlite'): Promise<Place> {
     const own = join(folder.path, run)
     await mkdir(own)
     await writeFile(join(own, 'claim.pdf'), claim)
-    return { crew, run, url: kind === 'sqlite' ? `sqlite:${join(own, 'runs.db')}` : `file:${join(own, 'state')}` }
+    // as in a server, all are in one schema
+    if (kind === 'postgres') shared ??= storePlace(kind, own)
+    const { url } = kind === 'postgres' ? await shared! : await storePlace(kind, own)
+    return { crew, run, url }
   }
 
   /** One life in a process of its own. */
@@ -236,6 +242,7 @@ export async function openHarness() {
       await server[Symbol.asyncDispose]()
       await mcp[Symbol.asyncDispose]()
       process.chdir(before)
+      await (await shared)?.[Symbol.asyncDispose]()
       await folder[Symbol.asyncDispose]()
     },
   }

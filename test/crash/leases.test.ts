@@ -13,11 +13,12 @@ import { test } from 'node:test'
 import { openStore } from '../../src/stores/open-store.ts'
 import { chatReply, sendJson } from '../models/support.ts'
 import { bundle } from '../support/bundle.ts'
+import { kindsHere, storePlace, type StoreKind } from '../support/store-place.ts'
 
 const holder = await bundle(join(import.meta.dirname, 'holder.ts'))
 
-for (const kind of ['sqlite', 'file']) {
-  test(`two processes on ${kind}: one executes, the other is refused with who holds the run`, async () => {
+for (const { kind, skip } of await kindsHere('sqlite', 'file', 'postgres')) {
+  test(`two processes on ${kind}: one executes, the other is refused with who holds the run`, { skip }, async () => {
     await using stage = await openStage(kind)
     const first = stage.spawn('start')
     const asked = await stage.request()
@@ -29,7 +30,7 @@ for (const kind of ['sqlite', 'file']) {
     assert.equal(stage.requests(), 1)
   })
 
-  test(`a resume right after a kill on ${kind} starts at once, although the lease would last`, async () => {
+  test(`a resume right after a kill on ${kind} starts at once, although the lease would last`, { skip }, async () => {
     await using stage = await openStage(kind)
     const first = stage.spawn('start')
     await stage.request()
@@ -41,7 +42,7 @@ for (const kind of ['sqlite', 'file']) {
     assert.deepEqual(await second.ended, { status: 'completed', raw: 'said again' })
   })
 
-  test(`a process that follows a run of another process on ${kind} waits for its end`, async () => {
+  test(`a process that follows a run of another process on ${kind} waits for its end`, { skip }, async () => {
     await using stage = await openStage(kind)
     const first = stage.spawn('start')
     const asked = await stage.request()
@@ -52,7 +53,7 @@ for (const kind of ['sqlite', 'file']) {
     assert.equal((await follower.ended).raw, 'run.completed')
   })
 
-  test(`a process on ${kind} that was paused and wakes up after a takeover cannot append`, async () => {
+  test(`a process on ${kind} that was paused and wakes up after a takeover cannot append`, { skip }, async () => {
     await using stage = await openStage(kind, { REPRISE_LEASE_SECONDS: '2' })
     const paused = stage.spawn('start')
     const late = await stage.request()
@@ -78,9 +79,10 @@ interface Ended {
 }
 
 /** A store, a model that answers when it is told to, and the processes of one run. */
-async function openStage(kind: string, variables: Record<string, string> = {}) {
+async function openStage(kind: StoreKind, variables: Record<string, string> = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'reprise-lease-'))
-  const url = kind === 'sqlite' ? `sqlite:${join(folder, 'runs.db')}` : `file:${join(folder, 'state')}`
+  const place = await storePlace(kind, folder)
+  const { url } = place
   const processes: ChildProcess[] = []
   const arrived: ServerResponse[] = []
   let count = 0
@@ -141,6 +143,7 @@ async function openStage(kind: string, variables: Record<string, string> = {}) {
       for (const child of processes) if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
       server.closeAllConnections()
       server.close()
+      await place[Symbol.asyncDispose]()
       await rm(folder, { recursive: true, force: true })
     },
   }

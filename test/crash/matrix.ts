@@ -1,8 +1,10 @@
 // Which kills are real in this run of the tests. At every append a life in the process of the tests is over; at a third of them, another one
 // from commit to commit, a process is killed as well, in which a few runs have stopped at such a point. `npm run test:full` kills one for
 // every append, and at more random moments. Neither stands for the other: a process leaves locks, leases and half a file; a life that is
-// over may still let slip what did not wait for the disk.
+// over may still let slip what did not wait for the disk. What the engine does at each append is shown over sqlite; over PostgreSQL, where
+// that takes longer, a third of the points is enough to show that the store keeps its promises.
 import { isFull } from '../support/full.ts'
+import type { StoreKind } from '../support/store-place.ts'
 
 /** REPRISE_TEST_KILLS: 1, 2 or 3 for a third, or `all`; test/run.ts sets it. */
 const kills = process.env['REPRISE_TEST_KILLS'] ?? String((Math.floor(Date.now() / 86_400_000) % 3) + 1)
@@ -15,8 +17,17 @@ const runsPerProcess = isFull ? 1 : 6
 
 /** The points at which processes are killed, those of one process together. */
 export function killsByProcess<T>(points: readonly T[]): T[][] {
-  const real = points.filter((_, index) => isFull || index % 3 === Number(kills) - 1)
+  const real = isFull ? points : thirdOf(points)
   return Array.from({ length: Math.ceil(real.length / runsPerProcess) }, (_, index) =>
     real.slice(index * runsPerProcess, (index + 1) * runsPerProcess),
   )
+}
+
+/** The points at which a life over such a store ends. */
+export function pointsOver<T>(kind: StoreKind, points: readonly T[]): readonly T[] {
+  return isFull || kind !== 'postgres' ? points : thirdOf(points)
+}
+
+function thirdOf<T>(points: readonly T[]): T[] {
+  return points.filter((_, index) => index % 3 === Number(kills) - 1)
 }

@@ -86,6 +86,8 @@ function mortalStore(inner: Store, life: Mortal, owner: Owner): Store {
     renew: (...given) => answered(() => inner.renew(...given)),
     release: (...given) => answered(() => inner.release(...given)),
     holder: (...given) => answered(() => inner.holder(...given)),
+    ready: (...given) => answered(() => inner.ready(...given)),
+    now: () => answered(() => inner.now()),
     tries: (...given) => answered(() => inner.tries(...given)),
     post: (...given) => answered(() => inner.post(...given)),
     inbox: (...given) => answered(() => inner.inbox(...given)),

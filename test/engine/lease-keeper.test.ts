@@ -1,6 +1,7 @@
 // How long a process believes in its leases, by two clocks, and how it keeps them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import type { World } from '../../src/engine/definition.ts'
 import { leaseKeeper, momentOf, type LeaseKeeper } from '../../src/engine/lease/lease-keeper.ts'
 import { realWorld } from '../../src/engine/world.ts'
@@ -99,6 +100,32 @@ for (const clock of ['monotonic', 'day'] as const) {
     await assert.rejects(kept.ready(never), { code: 'LEASE_LOST', message: /could not be renewed: the disk is gone/ })
   })
 }
+
+test('a renewal that has no answer keeps no later one from being made, and its own answer takes nothing from that', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const hanging = Promise.withResolvers<void>()
+  const { keeper, clocks, world, renewals } = scene(async (leases) => {
+    if (renewals.length === 1) await hanging.promise
+    return asAsked(leases)
+  })
+  const pass = (ms: number): void => {
+    clocks.monotonic += ms
+    clocks.day += ms
+    t.mock.timers.tick(ms)
+  }
+  const kept = keeper.keep(leaseOf('r', world), momentOf(world), deaf)
+  pass(leaseMs / 3)
+  assert.equal(renewals.length, 1)
+  pass(leaseMs / 3)
+  assert.equal(renewals.length, 2)
+  await turn()
+  hanging.resolve()
+  await turn()
+  clocks.monotonic += leaseMs / 3 + 1
+  await kept.ready(never)
+  assert.equal(renewals.length, 2)
+  kept.stop()
+})
 
 test('nothing begins with a lease that ran out while the machine slept, before anybody here knew of it', async () => {
   const { keeper, clocks, world, renewals } = scene()

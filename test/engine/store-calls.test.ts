@@ -4,7 +4,8 @@ import { test, type TestContext } from 'node:test'
 import { Agent, Crew, Task, tool } from 'reprise'
 import { scriptedModel } from 'reprise/testing'
 import { z } from 'zod'
-import type { Entry } from '../../src/journal/entries.ts'
+import { journalVersion, type Entry } from '../../src/journal/entries.ts'
+import { thisOwner } from '../../src/stores/owner.ts'
 import type { Batch, Store } from '../../src/stores/store.ts'
 import { newStore } from './support.ts'
 
@@ -12,7 +13,11 @@ import { newStore } from './support.ts'
  * The calls of a run, each append by what it writes. Hints are no calls. However busy the machine is, nothing takes so
  * long that entries which wait for the next append would go before it.
  */
-async function callsOf(context: TestContext, make: (store: Store) => Crew): Promise<string[]> {
+async function callsOf(
+  context: TestContext,
+  make: (store: Store) => Crew,
+  execute: (crew: Crew, store: Store, calls: string[]) => Promise<unknown> = completed,
+): Promise<string[]> {
   context.mock.timers.enable({ apis: ['setTimeout'] })
   const inner = newStore()
   const calls: string[] = []
@@ -26,8 +31,12 @@ async function callsOf(context: TestContext, make: (store: Store) => Crew): Prom
       }
     },
   })
-  assert.equal((await make(store).kickoff()).status, 'completed')
+  await execute(make(store), inner, calls)
   return calls
+}
+
+async function completed(crew: Crew): Promise<void> {
+  assert.equal((await crew.kickoff()).status, 'completed')
 }
 
 function typesOf({ lines }: Batch): string {
@@ -92,6 +101,32 @@ test('a call that must not be repeated waits for two writes of its own: before i
     'tool.called',
     'tool.returned',
     'model.replied',
+    'task.completed run.completed',
+    'release',
+  ])
+})
+
+test('a run that was claimed is looked up once, read once, and given back once', async (context) => {
+  const agent = new Agent({ role: 'A', goal: 'g', model: scriptedModel([{ when: '', reply: 'done' }]) })
+  const tasks = [new Task({ name: 'a', description: 'a', agent })]
+  const calls = await callsOf(
+    context,
+    (store) => new Crew({ name: 'c', tasks, store }),
+    async (crew, store, called) => {
+      const { id } = await crew.enqueue()
+      const lanes = [{ crew: 'c', version: '', format: journalVersion }]
+      const [lease] = await store.claim(thisOwner(), 60_000, lanes, { limit: 1 })
+      called.length = 0
+      assert.deepEqual(await crew.advance(id, { lease }), { is: 'ended', status: 'completed' })
+    },
+  )
+  assert.deepEqual(calls, [
+    'row',
+    'lastNoted',
+    'read',
+    'run.resumed',
+    'inbox',
+    'task.started model.replied',
     'task.completed run.completed',
     'release',
   ])

@@ -242,6 +242,12 @@ describe('the fold', () => {
     assert.deepEqual(state.tasks.get('a')?.output?.usage, { calls: 1, input: 2, output: 3 })
   })
 
+  test('counts no time in which the run lay in a file before it was imported as work', () => {
+    const later = new Date(Date.parse(stamp.at) + 86_400_000).toISOString()
+    const imported = { ...stamped([{ type: 'run.imported' }])[0], seq: 4, at: later } as Entry
+    assert.equal(fold([...stamped(whole).slice(0, 3), imported]).activeMs, 0)
+  })
+
   test('counts a task without its completion as not done, even in a completed run', () => {
     const state = fold(stamped(whole).filter((entry) => entry.seq !== 4))
     assert.deepEqual(state.missing, [4])

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
-import { delimiter, dirname, join } from 'node:path'
+import { delimiter, dirname, join, posix } from 'node:path'
 import { after, before, test, type TestContext } from 'node:test'
 import { openModel } from '../examples/support.ts'
 import { testBundles } from './bundles.ts'
@@ -28,13 +28,32 @@ test('installs at most 20 packages and 40 MB', async () => {
 })
 
 test('holds JavaScript with its source maps, declarations, templates and what people read: no sources, no tests', () => {
-  const expected = /^(dist\/.+\.(js|js\.map|d\.ts)|docs\/.+\.(md|svg)|package\.json|[A-Z_]+\.md|LICENSE|llms\.txt)$/
+  const expected =
+    /^(dist\/.+\.(js|js\.map|d\.ts)|docs\/.+\.(md|svg)|examples\/.+\.(ts|json)|package\.json|[A-Z_]+\.md|LICENSE|llms\.txt)$/
   assert.deepEqual(
     installed.files
       .filter((file) => !file.startsWith('templates/'))
       .filter((file) => !expected.test(file) || /\.(test|spec)\./.test(file)),
     [],
   )
+})
+
+test('holds whatever its pages link to', async () => {
+  const files = new Set(installed.files)
+  const folders = new Set(
+    installed.files.flatMap((file) => file.split('/').map((_, end, parts) => parts.slice(0, end).join('/'))),
+  )
+  const pages = installed.files.filter((file) => /^(docs\/.+|[A-Z_]+)\.md$|^llms\.txt$/.test(file))
+  const dead: string[] = []
+  for (const page of pages) {
+    const text = await readFile(join(installed.app, 'node_modules/reprise', page), 'utf8')
+    for (const [, link = ''] of text.matchAll(/\]\((?![a-z]+:)([^)#]+)/g)) {
+      const target = posix.join(posix.dirname(page), link).replace(/\/$/, '')
+      if (!files.has(target) && !folders.has(target)) dead.push(`${page}: ${link}`)
+    }
+  }
+  assert.ok(pages.length > 20)
+  assert.deepEqual(dead, [])
 })
 
 test('has source maps with the sources in them, by which a stack shows the line that somebody wrote', async () => {

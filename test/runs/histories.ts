@@ -38,10 +38,17 @@ export const deeds: fc.Arbitrary<Deed[]> = fc.array(
   { minLength: 3, maxLength: 10 },
 )
 
-/** One history on one store; `perform` does the next deed, whatever comes of it. */
-export function history(store: Store): { perform(deed: Deed): Promise<void> } {
-  let version = 1
-  const runs = ['r0']
+export interface History {
+  /** Does the next deed, whatever comes of it. */
+  perform(deed: Deed): Promise<void>
+  /** What has happened so far, in a store that has the same runs. */
+  on(other: Store): History
+}
+
+/** One history on one store. */
+export function history(store: Store, begun = { version: 1, runs: ['r0'] }): History {
+  let { version } = begun
+  const runs = [...begun.runs]
   const perform = async ({ what, dies, written, choice }: Deed): Promise<void> => {
     const run = runs[choice % runs.length] as string
     await using crew = claims(version, mortal(store, dies, written))
@@ -75,6 +82,7 @@ export function history(store: Store): { perform(deed: Deed): Promise<void> } {
         if (!RepriseError.isInstance(error)) throw error
       })
     },
+    on: (other) => history(other, { version, runs }),
   }
 }
 

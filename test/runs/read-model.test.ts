@@ -2,12 +2,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { summaryOf } from '../../src/engine/read/row-summary.ts'
 import { addUsage, isEnded, noUsage } from '../../src/journal/state/state.ts'
 import { callerOf } from '../../src/journal/paths.ts'
 import { allRuns, listRuns } from '../../src/runs/list.ts'
 import { waitingQuestions } from '../../src/runs/waiting-questions.ts'
 import { viewRun, type RunView } from '../../src/runs/run-view.ts'
 import { runViewStatuses, type RunViewStatus } from '../../src/runs/status.ts'
+import type { RunRow } from '../../src/stores/store.ts'
 import { newStore } from '../engine/support.ts'
 import { deeds, history } from './histories.ts'
 
@@ -64,7 +66,7 @@ test('whatever happened, the questions of all runs are those of the views of the
   )
 })
 
-test('whatever happened, what the tasks of a run have taken adds up to what the run has, also while a crew is under way', async () => {
+test('whatever happened, what the tasks of a run have taken adds up to what the run has, and so does what its row says by day', async () => {
   await fc.assert(
     fc.asyncProperty(deeds, async (done) => {
       const store = newStore()
@@ -74,6 +76,11 @@ test('whatever happened, what the tasks of a run have taken adds up to what the 
         const { tasks } = await viewRun({ store }, runId)
         const own = tasks.filter(({ status }) => status !== 'inherited').map((task) => task.usage)
         assert.deepEqual(own.reduce(addUsage, noUsage), usage)
+        const row = await store.row(runId)
+        const { usage: listed, spent = [] } = summaryOf(row as RunRow)
+        const days = spent.map(({ day, model, ...used }) => ({ day, model, used }))
+        assert.deepEqual(days.map(({ used }) => used).reduce(addUsage, noUsage), listed)
+        assert.ok(days.every(({ day, model }) => /^\d{4}-\d\d-\d\d$/.test(day) && model === 'scripted/script'))
       }
     }),
     { numRuns: 50, seed: 5 },

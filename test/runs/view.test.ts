@@ -69,15 +69,18 @@ describe('a view of a run', () => {
     assert.deepEqual([research?.usage, usage.calls], [usage, 1])
   })
 
-  test('of a run that was answered says that it is stopped and has what it waited for', async () => {
+  test('of a run that was answered says that it has what it waited for, and waits for a worker', async () => {
     const store = newStore()
     const { crew, within } = crewOn(store)
     await crew.kickoff({ id: 'r' })
     await crew.run('r').answer('research/q1', { decision: 'approve' })
     const view = await viewRun({ store }, 'r')
-    assert.deepEqual([view.status, view.why], ['stopped', 'it waited for r/research#1'])
+    assert.deepEqual(
+      [view.status, view.why],
+      ['stopped', 'it waited for r/research#1, and now waits for a worker or a resume'],
+    )
     const child = await within.run('r/research#1').view()
-    assert.deepEqual([child.status, child.why], ['stopped', 'it has its answers'])
+    assert.deepEqual([child.status, child.why], ['stopped', 'it has its answers, and continues with run r'])
     assert.equal(child.task('find').status, 'started')
   })
 
@@ -103,6 +106,23 @@ describe('a view of a run', () => {
     }
     assert.equal((await viewRun({ store: ended }, 'r')).status, 'running')
   })
+})
+
+test('what a run has cost is known although some of its tasks are functions, also within a crew', async () => {
+  const model = scriptedModel([{ when: 'Task:', reply: 'done', usage: { input: 1_000, output: 100 } }])
+  const agent = new Agent({ role: 'A', goal: 'g', model })
+  const load = new Task({ name: 'load', run: () => 'loaded' })
+  const within = new Crew({ name: 'inner', tasks: [load] })
+  const crew = new Crew({
+    name: 'outer',
+    tasks: [load, new Task({ name: 'inside', crew: within }), new Task({ name: 'note', description: 'Note', agent })],
+    prices: { 'scripted/script': { input: 2, output: 10 } },
+    budget: { cost: 1 },
+    store: newStore(),
+  })
+  await crew.kickoff({ id: 'r' })
+  const { cost, status } = await crew.run('r').view()
+  assert.deepEqual([cost, status], [0.003, 'completed'])
 })
 
 test('a list does not count questions of an attempt that was given up for another one', async () => {

@@ -43,7 +43,7 @@ export function createRun(store: Store, run: string): Promise<unknown> {
 
 /** Claims a run and works on it until it waits or ends. */
 export async function* worker(store: Store, owner: Owner): Process {
-  const [lease] = await store.claim(owner, ttlMs, [lane], 1)
+  const [lease] = await store.claim(owner, ttlMs, [lane], { limit: 1 })
   yield
   if (lease === undefined) return
   const child = childOf(lease.run)

@@ -56,7 +56,7 @@ for (const [what, sql] of Object.entries(garbage)) {
       () => checkJournal(store, 'r'),
       () => store.row('r'),
       () => store.holder('r'),
-      () => store.claim(thisOwner(), ttlMs, [{ crew: 'c', version: '', format: 1 }], 5),
+      () => store.claim(thisOwner(), ttlMs, [{ crew: 'c', version: '', format: 1 }], { limit: 5 }),
       () => crew.run('r').export(join(folder.path, 'out')),
       () => crew.resume('r'),
       () => crew.fork({ runId: 'r', id: 'made' }),

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { test, type TestContext } from 'node:test'
 import { sqliteStore, thisOwner } from 'reprise/stores'
-import { selectHeldBy, selectNextOwner, selectReady } from '../../src/stores/sqlite/leases.ts'
+import { selectHeld, selectHeldBy, selectNextOwner, selectReady } from '../../src/stores/sqlite/leases.ts'
 import { migrations } from '../../src/stores/sqlite/migrations/sqlite-migrations.ts'
 import {
   batch,
@@ -38,7 +38,7 @@ test('a step asks one question and inserts its line, in a child too; only the fi
   await store.release(lease)
 
   await store.post('r', message('m'))
-  const [taken] = await store.claim(thisOwner(), ttlMs, [lane], 1)
+  const [taken] = await store.claim(thisOwner(), ttlMs, [lane], { limit: 1 })
   assert.ok(taken)
   const step = (after: number): Promise<string[]> =>
     statementsOf(context, () => store.append(taken, after, batch(after + 1, 1, { progress: true })))
@@ -47,19 +47,21 @@ test('a step asks one question and inserts its line, in a child too; only the fi
   await store.close()
 })
 
-test('a claim searches an index for each lane and priority, and skips from one owner to the next', async () => {
+test('a claim searches an index for each lane and priority, for each crew, and skips from one owner to the next', async () => {
   await using folder = await temporaryFolder()
   const path = join(folder.path, 'runs.db')
   const store = await sqliteStore(path)
-  for (const sql of [selectReady, selectNextOwner, selectHeldBy]) {
-    const [plan = ''] = planOf(path, sql)
-    assert.equal(planOf(path, sql).length, 1, planOf(path, sql).join())
-    assert.match(
-      plan,
-      sql === selectReady
-        ? /^SEARCH runs USING INDEX runs_ready \(crew=\? AND version=\? AND format=\? AND priority=\? AND ready_at<\?\)/
-        : /^SEARCH runs USING (COVERING )?INDEX runs_held/,
-    )
+  const ready =
+    /^SEARCH runs USING INDEX runs_ready \(crew=\? AND version=\? AND format=\? AND priority=\? AND ready_at<\?\)/
+  for (const [sql, wanted] of [
+    [selectReady, ready],
+    [selectNextOwner, /^SEARCH runs USING COVERING INDEX runs_held \(owner>\?\)/],
+    [selectHeldBy, /^SEARCH runs USING INDEX runs_held \(owner=\?\)/],
+    [selectHeld, /^SEARCH runs USING INDEX runs_held_by_crew \(crew=\? AND expires_at>\?\)/],
+  ] as const) {
+    const [plan = '', ...more] = planOf(path, sql)
+    assert.match(plan, wanted)
+    assert.deepEqual(more, [])
   }
   await store.close()
 })

@@ -22,7 +22,10 @@ const changes: readonly Change[] = [
     refusal: 'LEASE_LOST',
     async make(store, lease) {
       await store.release(lease)
-      assert.equal((await store.claim(thisOwner(), ttlMs, [{ crew: 'claims', version: '1', format: 1 }], 1)).length, 1)
+      assert.equal(
+        (await store.claim(thisOwner(), ttlMs, [{ crew: 'claims', version: '1', format: 1 }], { limit: 1 })).length,
+        1,
+      )
     },
   },
   { what: 'was given back', refusal: 'LEASE_LOST', make: (store, lease) => store.release(lease) },

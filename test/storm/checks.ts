@@ -13,17 +13,24 @@ export interface Counts {
   readonly called: number
   readonly requests: number
   readonly effects: number
+  /** Those of the calls and of the effects that only read: nothing waits until their entries are on disk. */
+  readonly calledReads: number
+  readonly reads: number
 }
 
 const handedOn = ['delegate_work', 'ask_coworker']
 
 export function countsOf(runs: readonly Looked[], happened: readonly Happened[]): Counts {
   const entries = runs.flatMap((run) => run.entries)
+  const called = entries.filter((entry) => entry.type === 'tool.called').filter(({ tool }) => !handedOn.includes(tool))
+  const effects = effectsIn(happened)
   return {
     replies: entries.filter(({ type }) => type === 'model.replied').length,
-    called: entries.filter((entry) => entry.type === 'tool.called' && !handedOn.includes(entry.tool)).length,
+    called: called.length,
     requests: happened.filter(({ what }) => what === 'request').length,
-    effects: effectsIn(happened).length,
+    effects: effects.length,
+    calledReads: called.filter(({ effect }) => effect === 'read').length,
+    reads: effects.filter(({ effect }) => effect === 'read').length,
   }
 }
 
@@ -35,6 +42,7 @@ export function repeatedWork(before: Counts, after: Counts, killed: boolean, thr
   const grown = (key: keyof Counts): number => after[key] - before[key]
   const lostReplies = grown('requests') - grown('replies')
   const lostCalls = grown('called') - grown('effects')
+  const lostReads = grown('calledReads') - grown('reads')
   const most = killed ? inFlight : 0
   return [
     ...(lostReplies < 0 || lostReplies > most
@@ -42,7 +50,7 @@ export function repeatedWork(before: Counts, after: Counts, killed: boolean, thr
           `repeated: ${grown('requests')} requests for ${grown('replies')} recorded replies${killed ? ' before a kill' : ''}`,
         ]
       : []),
-    ...(!throws && (lostCalls < 0 || lostCalls > most)
+    ...(!throws && (lostCalls - lostReads < 0 || lostReads < -most || lostCalls > most)
       ? [`repeated: ${grown('effects')} effects for ${grown('called')} recorded calls${killed ? ' before a kill' : ''}`]
       : []),
   ]
@@ -71,7 +79,8 @@ export function untrueJournals(
     const root = known.get(rootOf(run))
     // of the same id there may be one in the other store, and there may have been one that was deleted
     for (const effect of root && root.at !== at ? [] : effectsIn(happened.slice(root?.born ?? 0))) {
-      if (effect.run === run && !called.has(effect.key))
+      // what only reads may have been done by a process that was killed before its entry was on disk
+      if (effect.run === run && effect.effect !== 'read' && !called.has(effect.key))
         problems.push(`untrue: ${effect.tool} of ${effect.path} is in no entry of ${run}`)
     }
   }

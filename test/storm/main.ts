@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { join } from 'node:path'
 import { quickFolder } from '../support/quick-folder.ts'
+import { isStoreKind, storeKinds } from '../support/store-place.ts'
 import { stormSeed, type Totals } from './seed.ts'
 import { openWorkers } from './workers.ts'
 
@@ -18,7 +19,7 @@ const { values } = parseArgs({
   },
 })
 const { store } = values
-if (store !== 'sqlite' && store !== 'file') throw new Error(`--store is ${store}; give sqlite or file`)
+if (!isStoreKind(store)) throw new Error(`--store is ${store}; give ${storeKinds.join(', ')}`)
 const one = values.seed === undefined ? undefined : Number(values.seed)
 const first = one ?? Number(values.from)
 const last = one ?? first + Number(values.seeds) - 1

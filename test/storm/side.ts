@@ -1,5 +1,6 @@
 // One of the two executions of a history: its stage, what is known of its runs, and the checks behind every step.
 import { isDeepStrictEqual } from 'node:util'
+import type { StoreKind } from '../support/store-place.ts'
 import type { Deed, Outcome, Step } from './act.ts'
 import { badTraces, doubledEffects, multipliedCalls, untrueJournals } from './checks.ts'
 import type { CrewPlan } from './crew-plan.ts'
@@ -13,7 +14,7 @@ import type { Workers } from './workers.ts'
 export interface Storm {
   readonly workers: Workers
   readonly folder: string
-  readonly store: string
+  readonly store: StoreKind
   readonly tell?: ((line: string) => void) | undefined
 }
 

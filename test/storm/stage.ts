@@ -9,6 +9,7 @@ import { isEnded, type RunState } from '../../src/journal/state/state.ts'
 import { openStore } from '../../src/stores/open-store.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { entriesOf } from '../engine/support.ts'
+import { storePlace, type StoreKind } from '../support/store-place.ts'
 import type { At } from './act.ts'
 import { ledgerIn, type Ledger } from './ledger.ts'
 
@@ -31,9 +32,13 @@ export interface Looked {
   readonly entries: readonly Entry[]
 }
 
-export async function openStage(folder: string, kind: string): Promise<Stage> {
+export async function openStage(folder: string, kind: StoreKind): Promise<Stage> {
   await mkdir(folder, { recursive: true })
-  const url = (at: At): string => (kind === 'file' ? `file:${join(folder, at)}` : `sqlite:${join(folder, `${at}.db`)}`)
+  const places = {
+    here: await storePlace(kind, join(folder, 'here')),
+    there: await storePlace(kind, join(folder, 'there')),
+  }
+  const url = (at: At): string => places[at].url
   const stores: { [at in At]?: Promise<Store> } = {}
   /** They stay as they are, so they are read once. */
   const ended = new Map<string, Looked>()
@@ -70,6 +75,7 @@ export async function openStage(folder: string, kind: string): Promise<Stage> {
     },
     async [Symbol.asyncDispose]() {
       for (const store of Object.values(stores)) await (await store).close()
+      for (const place of Object.values(places)) await place[Symbol.asyncDispose]()
     },
   }
 }

@@ -4,7 +4,8 @@ import { createHealth } from '../../src/workers/report/health.ts'
 import { createMetrics } from '../../src/workers/report/metrics.ts'
 import { serveHttp } from '../../src/workers/report/serve-http.ts'
 
-const started = { event: 'started', crews: ['claims'], stores: ['memory:'], concurrency: 3 } as const
+const maxRuns = { claims: 2 }
+const started = { event: 'started', crews: ['claims'], stores: ['memory:'], concurrency: 3, maxRuns } as const
 const left = { event: 'left', runId: 'a', crew: 'claims', outcome: 'completed', seconds: 1.5 } as const
 
 test('what a worker does is counted as Prometheus reads it', () => {
@@ -32,6 +33,7 @@ test('what a worker does is counted as Prometheus reads it', () => {
     '# TYPE reprise_worker_runs_in_progress gauge',
     'reprise_worker_runs_in_progress{crew="claims"} 0',
     'reprise_worker_runs_in_progress_limit 3',
+    'reprise_worker_crew_runs_limit{crew="claims"} 2',
     'reprise_worker_run_seconds_total{crew="claims"} 1.5',
     'reprise_worker_runs_scheduled_total{crew="claims",schedule="n"} 1',
     'reprise_worker_claims_total{store="memory:"} 1',

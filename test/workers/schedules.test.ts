@@ -32,7 +32,7 @@ function clockUntil(from: string, end: string) {
 }
 
 async function scheduledBy(crew: Crew, from: string, end: string): Promise<string[]> {
-  const [served] = await serve([crew], { changed: 'continue', once: false })
+  const [served] = await serve([crew], { name: undefined, changed: 'continue', once: false })
   const heard: Heard[] = []
   const clock = clockUntil(from, end)
   await keepOn(

@@ -1,69 +1,13 @@
 import assert from 'node:assert/strict'
+import { hostname } from 'node:os'
 import { test } from 'node:test'
-import { Agent, Crew, Task, tool, type CrewOptions } from 'reprise'
-import { memoryStore, type Store } from 'reprise/stores'
-import { scriptedModel } from 'reprise/testing'
-import { startWorker, type WorkerEvent, type WorkerOptions } from 'reprise/workers'
+import { Agent, Task, tool } from 'reprise'
+import { memoryStore, thisOwner, type Store } from 'reprise/stores'
+import { startWorker } from 'reprise/workers'
 import { z } from 'zod'
-
-const model = scriptedModel([
-  { when: 'Ask', calls: [{ tool: 'pay', input: { to: 'Ada' } }] },
-  { when: 'the model is down', error: 'the provider is down' },
-  { when: 'Triage', reply: (text) => `Triaged ${/Triage (\w+)/.exec(text)?.[1]}` },
-])
-
-function claims(store: Store, options: Partial<CrewOptions> = {}) {
-  const agent = new Agent({ role: 'Analyst', goal: 'Help', model })
-  const tasks = ['one', 'two'].map((name) => new Task({ name, description: 'Triage {notes}' }))
-  return new Crew({ name: 'claims', agents: [agent], store, ...options, tasks: options.tasks ?? tasks })
-}
-
-/** A crew of one function, which is held up until it is told. */
-function slow(store: Store, options: Partial<CrewOptions> = {}) {
-  const begun: string[] = []
-  const going = Promise.withResolvers<void>()
-  const tasks = ['first', 'second'].map(
-    (name) =>
-      new Task({
-        name,
-        effect: 'read',
-        run: async ({ inputs, signal }) => {
-          begun.push(`${inputs['notes'] as string}/${name}`)
-          const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
-          if (name === 'first') await Promise.race([going.promise, stopped])
-          return name
-        },
-      }),
-  )
-  const crew = new Crew({ name: 'slow', store, ...options, tasks })
-  return { crew, begun, go: () => going.resolve() }
-}
-
-/** Ends when nothing is ready. */
-async function workOnce(crews: readonly Crew[], options: WorkerOptions = {}): Promise<WorkerEvent[]> {
-  const events: WorkerEvent[] = []
-  const worker = await startWorker(crews, { once: true, onEvent: (event) => events.push(event), ...options })
-  await worker.done
-  return events
-}
-
-/** Resolves when there was such an event. */
-function hearing() {
-  const heard: WorkerEvent[] = []
-  const waiting: { readonly fits: (event: WorkerEvent) => boolean; readonly resolve: () => void }[] = []
-  return {
-    heard,
-    onEvent(event: WorkerEvent) {
-      heard.push(event)
-      for (const { fits, resolve } of waiting) if (fits(event)) resolve()
-    },
-    async until(fits: (event: WorkerEvent) => boolean): Promise<void> {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      waiting.push({ fits, resolve })
-      if (!heard.some(fits)) await promise
-    },
-  }
-}
+import { describeEntry } from '../../src/crew/result/log.ts'
+import { entriesOf } from '../engine/support.ts'
+import { claimed, claims, hearing, model, slow, workOnce } from './worker-crews.ts'
 
 test('a worker executes what is queued and says what came of it', async () => {
   const crew = claims(memoryStore())
@@ -332,6 +276,19 @@ test('crews that each have a store in memory are each served from their own', as
   for (const crew of crews) assert.equal((await crew.run(crew.name).view()).status, 'completed')
 })
 
+test('runs of one id in two stores are each executed, though one is in progress when the other is asked for', async () => {
+  const { crew, go } = slow(memoryStore({ url: 'memory:one' }))
+  const other = claims(memoryStore({ url: 'memory:other' }))
+  await crew.enqueue({ id: 'nightly', inputs: { notes: 'x' } })
+  const ear = hearing()
+  const worker = await startWorker([crew, other], { pollSeconds: 0.01, onEvent: ear.onEvent })
+  await ear.until(({ event }) => event === 'claimed')
+  await other.enqueue({ id: 'nightly', inputs: { notes: 'x' } })
+  await ear.until((event) => event.event === 'left' && event.crew === 'claims')
+  go()
+  await worker.stop()
+})
+
 test('a worker does not start without the keys of its models, and so wears out no run', async () => {
   const crew = claims(memoryStore(), {
     agents: [new Agent({ role: 'Analyst', goal: 'Help', model: 'groq/some-model' })],
@@ -360,6 +317,32 @@ test('the schedules of its crews are kept in the queue, ahead of their time', as
   assert.equal((await workOnce([crew])).filter((event) => event.event === 'scheduled').length, 0)
 })
 
+test('the name of a worker is shown wherever people see who has a run, and gives it nothing', async () => {
+  const store = memoryStore()
+  const { crew, hasBegun, go } = slow(store)
+  const run = await crew.enqueue({ id: 'a', inputs: { notes: 'a' } })
+  const ear = hearing()
+  await using worker = await startWorker([crew], { name: 'pod-7', onEvent: ear.onEvent })
+  await hasBegun
+  const { pid } = process
+  const holder = { name: 'pod-7', pid, host: hostname() }
+  assert.deepEqual((await run.view()).holder, holder)
+  assert.deepEqual((await crew.runs().page())[0]?.holder, holder)
+  const other = { ...thisOwner(), instance: 'another', label: 'pod-7' }
+  await assert.rejects(store.acquire('a', other, 1_000), {
+    code: 'RUN_HELD',
+    message: new RegExp(`held by pod-7 \\(process ${pid} on host ${hostname()}\\)`),
+  })
+  assert.ok(ear.heard[0]?.event === 'started' && ear.heard[0].name === 'pod-7')
+  assert.equal(worker.health().name, 'pod-7')
+  assert.match(worker.metrics(), /^reprise_worker_info\{name="pod-7"\} 1$/m)
+  go()
+  await ear.until(({ event }) => event === 'left')
+  assert.equal((await run.view()).holder, undefined)
+  const resumed = (await entriesOf(store, 'a')).find((entry) => entry.type === 'run.resumed')
+  assert.equal(resumed && describeEntry(resumed), `resumed by pod-7, process ${pid}`)
+})
+
 test('what a worker cannot serve is refused before it starts', async () => {
   const store = memoryStore()
   await assert.rejects(startWorker([]), /the list of crews that a worker serves is empty; give one/)
@@ -369,13 +352,14 @@ test('what a worker cannot serve is refused before it starts', async () => {
     /cannot be served on port 0 of 192\.0\.2\.1: .*; give another port or host/,
   )
   await assert.rejects(startWorker([claims(store)], { concurrency: 0 }), /concurrency is 0; give a whole number/)
+  for (const name of ['', ' ', ' a', 'a\nb', 'a\u001B[2Jb', 'a\u2028b', '\u202Eb', 'x'.repeat(101), 7 as never])
+    await assert.rejects(
+      startWorker([claims(store)], { name }),
+      /name is .*; give a name of 1 to 100 characters, without/s,
+    )
   await assert.rejects(startWorker([claims(store)], { graceSecond: 1 } as never), { code: 'OPTION_UNKNOWN' })
   await assert.rejects(startWorker([claims(store), claims(store)]), /two of the crews are called claims/)
   const [one, other] = [claims(store), slow(store).crew]
   for (const crew of [one, other]) await crew.schedule({ name: 'nightly', cron: '@daily', inputs: { notes: 'x' } })
   await assert.rejects(startWorker([one, other]), /claims and slow both have a schedule nightly/)
 })
-
-function claimed(events: readonly WorkerEvent[]): string[] {
-  return events.flatMap((event) => (event.event === 'claimed' ? [event.runId] : []))
-}

@@ -13,6 +13,7 @@ import { openStore, storePath } from '../../stores/open-store.ts'
 import { triesLimit } from '../../stores/rules/ready.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import { plural } from '../terminal/entries-word.ts'
+import { sizeWords } from '../terminal/size-words.ts'
 import type { Commands } from '../write-command.ts'
 import { ok, warn, fail, type Check } from './check.ts'
 
@@ -30,6 +31,11 @@ export async function checkStore(
     const path = storePath(url)
     if (given === undefined && typeof crewStore === 'object' && !/^memory:/i.test(url) && path === undefined)
       return [ok('store', `${url}, ${from}: a store of its own, which is not looked into`)]
+    if (/^postgres(ql)?:/i.test(url)) {
+      const { checkPostgres } = await import('./check-postgres.ts')
+      const { checks, isOpen } = await checkPostgres(url, from, commands, instead)
+      return isOpen ? [...checks, ...(await checkRuns(url, crew, commands))] : [...checks]
+    }
     if (path === undefined || scheme === undefined) {
       const store = await openStore(url)
       await store.close()
@@ -78,6 +84,7 @@ async function checkRuns(url: string, crew: Crew | undefined, commands: Commands
   try {
     let count = 0
     let held = 0
+    let heldOfCrew = 0
     const abandoned: string[] = []
     const leftAlone: string[] = []
     const unserved: RunRow[] = []
@@ -86,6 +93,7 @@ async function checkRuns(url: string, crew: Crew | undefined, commands: Commands
       if (isEnded(row.status) || worksForAnother(row)) continue
       if ((await store.tries(row.run)) > triesLimit) leftAlone.push(row.run)
       if (crew && isUnserved(crew, row)) unserved.push(row)
+      if (crew?.name === row.crew && (await store.holder(row.run))) heldOfCrew++
       if (row.status !== 'running') continue
       if (await isAbandoned(store, row.run)) abandoned.push(row.run)
       else held++
@@ -94,6 +102,7 @@ async function checkRuns(url: string, crew: Crew | undefined, commands: Commands
     const runs = ok('runs', `${count}${running}`)
     return [
       runs,
+      ...(crew ? await checkLimit(store, crew, heldOfCrew) : []),
       ...checkThese('abandoned', 'whose process is gone', abandoned, commands),
       ...checkThese('left alone', 'that workers took up again and again without getting further', leftAlone, commands),
       ...checkVersions(unserved, commands),
@@ -101,6 +110,17 @@ async function checkRuns(url: string, crew: Crew | undefined, commands: Commands
   } finally {
     await store.close()
   }
+}
+
+/** Why runs stay in the queue though workers are there. */
+async function checkLimit(store: Store, crew: Crew, held: number): Promise<Check[]> {
+  const maxRuns = crew['~maxRuns']
+  if (maxRuns === undefined || held < maxRuns) return []
+  const waiting = await store.ready(crew['~lanes'], 10_000)
+  const words = `${plural(held, 'run')} of ${crew.name} in progress, as many as its maxRuns allows`
+  return waiting === 0
+    ? []
+    : [ok('limit', `${words}: ${plural(waiting, 'more run')} ${waiting === 1 ? 'waits' : 'wait'}`)]
 }
 
 /** Runs that only a person can do something about. */
@@ -127,10 +147,4 @@ function checkVersions(unserved: readonly RunRow[], commands: Commands): Check[]
 
 function someOf(names: readonly string[]): string {
   return names.slice(0, 5).join(', ') + (names.length > 5 ? ` and ${names.length - 5} more` : '')
-}
-
-/** `180 kB`, `4.2 MB` */
-function sizeWords(bytes: number): string {
-  if (bytes < 1_000_000) return `${Math.ceil(bytes / 1_000)} kB`
-  return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`
 }

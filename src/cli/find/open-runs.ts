@@ -10,6 +10,8 @@ import { RepriseError } from '../../errors.ts'
 import { storePath } from '../../stores/open-store.ts'
 import { briefMs, patientStore } from '../../stores/patient/patient-store.ts'
 import type { Store } from '../../stores/store.ts'
+import { UsageError } from '../exit-codes.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import type { Commands, Kept } from '../write-command.ts'
 import { anotherNamesStore, crewStore } from './crew-store.ts'
 
@@ -24,24 +26,33 @@ export interface StoreOptions {
 interface Call {
   readonly options: StoreOptions
   readonly commands?: Commands
+  /** Where somebody hears that a store is away. Without it, nobody waits for one. */
+  readonly terminal?: Pick<Terminal, 'err'>
 }
 
 /** For commands that look at runs. RUN_NOT_FOUND where there was never a run. */
 export async function openRuns(call: Call): Promise<OpenEngine> {
   const place = await storeOf(call)
   checkRuns(place)
-  return openEngine(place)
+  return openEngine(place, call)
 }
 
 /** Undefined where there was never a run: looking must not leave an empty store behind in every folder. */
 export async function openExistingRuns(call: Call): Promise<OpenEngine | undefined> {
   const place = await storeOf(call)
-  return typeof place === 'object' || storeExists(place) ? openEngine(place) : undefined
+  return typeof place === 'object' || storeExists(place) ? openEngine(place, call) : undefined
 }
 
 /** For commands that put a run there: the store is made when it is not there yet. */
 export async function openStoreFor(call: Call): Promise<OpenEngine> {
-  return openEngine(await storeOf(call))
+  return openEngine(await storeOf(call), call)
+}
+
+/** Of the store itself, which is not opened. A usage error where a crew has opened its store by itself. */
+export async function storeUrlOf(call: Call): Promise<string> {
+  const place = await storeOf(call)
+  if (typeof place !== 'object') return storeUrl(place)
+  throw new UsageError(`the crew has opened its store ${place.url} by itself; name the store with --store`)
 }
 
 /** Undefined where the environment or the default decides. What is printed from here on names the same store. */
@@ -52,8 +63,9 @@ async function storeOf({ options, commands }: Call): Promise<string | Store | un
   return found
 }
 
-async function openEngine(place: string | Store | undefined): Promise<OpenEngine> {
-  const opened = patientStore(await openCrewStore(place), { limitMs: briefMs })
+async function openEngine(place: string | Store | undefined, { terminal }: Call): Promise<OpenEngine> {
+  const tell = (told: string): void => terminal?.err.line(`warning: ${told}`)
+  const opened = patientStore(await openCrewStore(place), { limitMs: terminal ? briefMs : 0, tell })
   return { store: opened, world: realWorld(), [Symbol.asyncDispose]: () => opened.close() }
 }
 
@@ -80,8 +92,8 @@ export function storeOutside(store: string | Store | undefined, file: string | u
   // one without a place is gone with its process
   if (/^memory:/i.test(url)) return undefined
   const path = storePath(url)
-  // a store of somebody's own, which only the crew's file can open
-  if (path === undefined) return typeof store === 'object' ? 'file' : undefined
+  // a store of somebody's own, which only the crew's file can open, or a server, whose URL may have a password in it
+  if (path === undefined) return typeof store === 'object' || url !== storeUrl(undefined) ? 'file' : undefined
   const found = storePath(storeUrl(undefined))
   const sameByDefault = found !== undefined && resolve(found) === resolve(path)
   return sameByDefault && (file === undefined || !anotherNamesStore(file)) ? undefined : { store: url }

@@ -31,14 +31,21 @@ interface Words {
 function wordsOf(event: WorkerEvent): Words {
   switch (event.event) {
     case 'started': {
-      const { crews, stores, concurrency, url } = event
-      const served = `serving ${crews.join(', ')} from ${stores.join(', ')}, up to ${plural(concurrency, 'run')} at once`
+      const { name, crews, stores, concurrency, maxRuns = {}, url } = event
+      const limits = crews.map((crew) =>
+        Object.hasOwn(maxRuns, crew) ? `${crew} (at most ${maxRuns[crew]} in all workers)` : crew,
+      )
+      const served = `serving ${limits.join(', ')} from ${stores.join(', ')}${name === undefined ? '' : ` as ${name}`}, up to ${plural(concurrency, 'run')} at once`
       return { text: url === undefined ? served : `${served}; health and metrics: ${url}` }
     }
     case 'claimed':
       return { text: `run ${event.runId} of crew ${event.crew}: claimed` }
     case 'left':
       return leftWords(event)
+    case 'limited': {
+      const others = `${plural(event.maxRuns, 'run')} ${event.maxRuns === 1 ? 'is' : 'are'} in progress elsewhere`
+      return { text: `crew ${event.crew}: runs wait, since ${others}, as many as its maxRuns allows` }
+    }
     case 'refused':
       return {
         text: `run ${event.runId}: cannot be advanced, and is tried again later: ${said(event.error)}`,

@@ -5,6 +5,7 @@ import {
   collect,
   example,
   runArgument,
+  wholeNumber,
   wholeNumberOrZero,
   withCrew,
   withStoreOf,
@@ -103,6 +104,26 @@ export function addKeeping(program: Program, lazily: Lazily): void {
     .option('--as <id>', 'another id than the one that it had')
     .action(lazily(async () => (await import('../commands/keeping/import.ts')).importRun))
   example(imports, 'reprise import claim-1.jsonl --as claim-1-copy')
+
+  const copy = program.command('copy').description('copy runs from one store to another, to continue them there')
+  copy
+    .argument('<from>', 'the URL of the store that they are in')
+    .argument('<to>', 'the URL of the store to copy them to')
+    .argument('[runs...]', `${runArgument}; all runs that fit the options, if none is named`)
+    .option('--crew <name>', 'only runs of this crew, and its backtests')
+    .option('--status <status>', `one of ${statuses.join(', ')}; once for each`, collectStatus)
+    .option('--since <time>', 'created then or later: 2026-01-31, 2026-01-31T12:00, or an age such as 12h or 30d')
+    .option('--until <time>', 'created before then')
+    .option('--concurrency <number>', 'how many runs at once (default: 4)', wholeNumber)
+    .option('--dry-run', 'say what would be copied, and write nothing')
+    .action(lazily(async () => (await import('../commands/keeping/copy.ts')).copy))
+  example(copy, 'reprise copy sqlite:.reprise/runs.db file:./state')
+
+  const migrate = program.command('migrate').description('bring a store up to date with this version of reprise')
+  withStoreOf(migrate)
+    .option('--print', 'print the SQL for a PostgreSQL store instead, and change nothing')
+    .action(lazily(async () => (await import('../commands/keeping/migrate.ts')).migrate))
+  example(migrate, 'reprise migrate --store postgres://me@localhost/claims --print > migrate.sql')
 }
 
 function collectStatus(value: string, before?: readonly string[]): readonly string[] {

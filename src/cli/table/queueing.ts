@@ -32,6 +32,7 @@ export function addQueueing(program: Program, lazily: Lazily): void {
     .description('execute queued runs, and continue those that were left or answered, until it is stopped')
   worker.argument('[file...]', 'the modules that export the crews, all of which are served (else as for run)')
   worker
+    .option('--name <name>', 'what it is called where people see who has a run: for containers, with "$HOSTNAME"')
     .option('--concurrency <number>', 'how many runs at once (default: 10)', wholeNumber)
     .option('--once', 'execute what is ready, then exit')
     .addOption(changedOption('continue'))

@@ -1,7 +1,7 @@
 // Takes a run as far as it can get, or as time allows, if it wants somebody to: what a worker, a function that is
 // called for a run, and a process that starts again do. A run that waits is only looked at: what people left for it is
 // recorded, and it is taken up if that is what it waited for.
-import { abortSignal, check, oneOf, optional, text, wrong, type Check } from '../../checks.ts'
+import { abortSignal, check, oneOf, optional, shortName, wrong, type Check } from '../../checks.ts'
 import { changedPolicies, type ChangedPolicy, type Engine } from '../../engine/definition.ts'
 import type { Until } from '../../engine/limits/slice.ts'
 import { momentOf } from '../../engine/lease/lease-keeper.ts'
@@ -76,7 +76,7 @@ export async function advance(open: OpenCrew, runId: string, options: AdvanceOpt
     changed: optional('changed', options.changed, oneOf(changedPolicies)) ?? 'continue',
   }
   if (request.lease && request.lease.run !== run) throw wrong('lease', request.lease.run, `the lease of run ${run}`)
-  const label = optional('owner', options.owner, text)
+  const label = optional('owner', options.owner, shortName)
   const opened = await open.engine()
   const world = label === undefined ? opened.world : { ...opened.world, owner: { ...opened.world.owner, label } }
   return advanceWith(open, engineFor({ ...opened, world }, run), request)
@@ -104,14 +104,17 @@ async function advanceWith(open: OpenCrew, engine: Engine, request: Request): Pr
   const { definition: crew } = open
   const outcome = (state: RunState): Advanced => outcomeOf(state, world.now().getTime())
   const wants = (state: RunState): boolean => isDue(state, trusted ? Infinity : world.now().getTime())
-  const unasked = { lease, since: momentOf(world), wants }
+  const since = momentOf(world)
+  let unused = lease
   const choices = { until, signal, handsBack: true, changed }
   try {
     const row = await store.row(run)
     if (!row) throw runNotFound(store, run)
     if (!isServed(crew, row)) return { is: 'other', crew: row.crew, version: row.version }
     if (isEnded(row.status) || signal?.aborted) return outcome((await readRun(store, run)).state)
-    const begun = await takeUp(crew, engine, run, { choices, onPlan: undefined, unasked })
+    const begun = await takeUp(crew, engine, run, { choices, unasked: { lease, since, row, wants } })
+    // whoever has taken it up gives it back
+    unused = undefined
     if (begun.taken.is === 'held') {
       const life = execute(open, begun)
       life.result.catch(() => undefined)
@@ -130,8 +133,7 @@ async function advanceWith(open: OpenCrew, engine: Engine, request: Request): Pr
     if (error.code !== 'RUN_HELD' && error.code !== 'LEASE_LOST') throw error
     return { is: 'held', until: error.until ?? world.now().getTime() + world.leaseMs }
   } finally {
-    // one that was used is released already
-    if (lease) await store.release(lease).catch(() => undefined)
+    if (unused) await store.release(unused).catch(() => undefined)
   }
 }
 

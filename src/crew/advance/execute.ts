@@ -14,12 +14,19 @@ export function execute({ definition: crew, underWay }: OpenCrew, { engine, take
   const last = taken.is === 'held' ? executeRun(taken.hold, crew, choices) : Promise.resolve(state)
   // what the runs of its tasks came to is known here, and not read again
   const end = last.then((left) => unitOf(engine.store, left, engine.within))
-  const result = end.then(async (unit) => {
-    if (unit.state.status === 'queued') return undefined
-    const given = await resultOf(crew, unit)
-    warnOfStale(crew, given)
-    return given
-  })
+  const result = end.then(
+    async (unit) => {
+      if (unit.state.status === 'queued') return undefined
+      const given = await resultOf(crew, unit)
+      warnOfStale(crew, given)
+      return given
+    },
+    (error: unknown) => {
+      // a worker is not done with it; a kickoff or a resume is
+      if (choices.handsBack && state.status === 'failed' && state.retryAt !== undefined) return undefined
+      throw error
+    },
+  )
   const life = { engine, state, end, result }
   underWay.set(state.run, life)
   const over = (): unknown => underWay.get(state.run) === life && underWay.delete(state.run)

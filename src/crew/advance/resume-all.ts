@@ -1,10 +1,12 @@
 // For a process that starts again: takes up whatever is ready of its crew, as a worker does, until nothing is.
 import { abortSignal, optional } from '../../checks.ts'
+import { defined } from '../../defined.ts'
 import { lanesOf } from '../../engine/read/lanes.ts'
 import { asRepriseError } from '../../errors.ts'
 import { checkKeys } from '../../options.ts'
 import type { Lease } from '../../stores/store.ts'
 import type { OpenCrew } from '../open-crew.ts'
+import type { CrewOptions } from '../options/crew-options.ts'
 import { readConcurrency } from '../verbs/pool.ts'
 import { advance, readMoment, type Advanced } from './advance.ts'
 
@@ -20,8 +22,15 @@ export interface ResumeAllOptions {
 /** What came of a run. One that could not be taken up has failed here, whatever its journal says. */
 export type ResumedRun = Advanced & { readonly runId: string }
 
-/** OPTION_INVALID, OPTION_UNKNOWN. In the order in which they were first taken up. */
-export async function resumeAll(open: OpenCrew, options: ResumeAllOptions = {}): Promise<ResumedRun[]> {
+/**
+ * OPTION_INVALID, OPTION_UNKNOWN. In the order in which they were first taken up. What the crew's limit keeps back
+ * because of others' runs is left to whoever takes it up next.
+ */
+export async function resumeAll(
+  open: OpenCrew,
+  options: ResumeAllOptions = {},
+  { maxRuns }: Pick<CrewOptions, 'maxRuns'> = {},
+): Promise<ResumedRun[]> {
   checkKeys('resumeAll', options, ['concurrency', 'signal', 'until'])
   const concurrency = readConcurrency(options.concurrency)
   const until = readMoment('until', options.until)
@@ -40,7 +49,11 @@ export async function resumeAll(open: OpenCrew, options: ResumeAllOptions = {}):
     inProgress.set(run, done)
   }
   const claim = (free: number): Promise<Lease[]> =>
-    store.claim(world.owner, world.leaseMs, lanes, free, new Set(inProgress.keys()))
+    store.claim(world.owner, world.leaseMs, lanes, {
+      limit: free,
+      has: new Set(inProgress.keys()),
+      ...defined({ most: maxRuns }),
+    })
   for (;;) {
     const free = concurrency - inProgress.size
     const leases = isOver() || free === 0 ? [] : await claim(free)

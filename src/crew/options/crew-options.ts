@@ -1,5 +1,5 @@
 // What a crew may be told: the interface that editors show, and the table that everything else is made from.
-import { anyText, check, flag, func, listOf, number, oneOf, whole, type Check } from '../../checks.ts'
+import { check, flag, func, listOf, number, oneOf, whole, type Check } from '../../checks.ts'
 import { longestBackoff, type Logger, type Retries } from '../../engine/definition.ts'
 import type { Limit } from '../../journal/entries.ts'
 import { pricesCheck, type Prices } from '../../models/prices.ts'
@@ -52,7 +52,10 @@ export interface CrewOptions<T extends Tasks = Tasks> extends CrewCallbacks<T> {
   readonly budget?: Limit
   /** Requests per minute of all runs of the crew in this process. */
   readonly maxRpm?: number
-  /** How many of its runs a worker executes at once. Left out, as many as the worker takes. */
+  /**
+   * How many of its runs, in all versions, may be in progress at once for a worker to begin another: in all processes
+   * of the store. Left out, as many as the workers take.
+   */
   readonly maxRuns?: number
   /**
    * Of models that are not known, or not at these prices: `{ 'openai/my-model': { input: 0.25, output: 2 } }`, dollars
@@ -73,11 +76,11 @@ const loggerCheck: Check<Logger> = check('{ info, warn }, two functions of a tex
   return typeof info === 'function' && typeof warn === 'function'
 })
 
-const versionsCheck: Check<readonly string[]> = listOf(
-  'a list of versions',
-  'a text',
-  (version) => typeof version === 'string',
-)
+// stores find runs by it, and not all of them take any text for that
+const version = 'a text of up to 100 characters without control characters'
+const isVersion = (value: unknown): boolean => typeof value === 'string' && /^\P{C}{0,100}$/u.test(value)
+const versionCheck: Check<string> = check(version, isVersion)
+const versionsCheck: Check<readonly string[]> = listOf('a list of versions', version, isVersion)
 
 const retriesCheck: Check<Retries> = {
   expected: '`{ times, backoff }`',
@@ -142,8 +145,8 @@ export const crewTable: Table<CrewOptions, Kept> = {
     },
     maxRuns: {
       takes: whole(1, 10_000),
-      leftOut: 'as many as the worker takes',
-      does: 'how many of its runs a worker executes at once',
+      leftOut: 'as many as the workers take',
+      does: 'how many of its runs workers execute at once, all workers of the store together',
     },
     prices: {
       takes: pricesCheck,
@@ -169,7 +172,11 @@ export const crewTable: Table<CrewOptions, Kept> = {
     },
     logger: { takes: loggerCheck, leftOut: 'only warnings, or what `verbose` says', does: 'where it logs instead' },
     telemetry: { takes: telemetryCheck, leftOut: 'none', crewai: ['tracing'], does: 'spans of OpenTelemetry' },
-    version: { takes: anyText, default: '', does: 'recorded with each run; workers take up runs of their own version' },
+    version: {
+      takes: versionCheck,
+      default: '',
+      does: 'recorded with each run; workers take up runs of their own version',
+    },
     accepts: {
       takes: versionsCheck,
       leftOut: 'none',

@@ -34,7 +34,7 @@ export async function enqueueNext(open: OpenCrew, schedule: KeptSchedule, after:
     inputs: await readInputs(schedule.inputs(time)),
     reuse: undefined,
     priority: priorityNumber(schedule.priority),
-    notBefore: time,
+    due: time,
   })
   return { runId, time, created }
 }

@@ -24,7 +24,8 @@ export interface EnqueueRequest {
   readonly inputs: GivenInputs | undefined
   readonly reuse: RunState['reuse']
   readonly priority: Priority
-  readonly notBefore: Date | undefined
+  /** When it comes due, or after how many seconds. */
+  readonly due: Date | number | undefined
 }
 
 /** More than thirty years. */
@@ -34,13 +35,12 @@ const longestDelay = 1_000_000_000
 export async function readEnqueue(options: Partial<EnqueueOptions> = {}): Promise<EnqueueRequest> {
   checkKeys('enqueue', options, ['id', 'inputs', 'priority', 'delay', 'reuse'], 'inputs')
   const { id, inputs } = options
-  const delay = optional('delay in seconds', options.delay, number(0, longestDelay)) ?? 0
   return {
     id: id === undefined ? undefined : checkNewRunId(id),
     inputs: inputs === undefined ? undefined : await readInputs(inputs),
     reuse: readReuse(options.reuse),
     priority: priorityNumber(optional('priority', options.priority, oneOf(priorities)) ?? 'normal'),
-    notBefore: delay > 0 ? new Date(Date.now() + delay * 1_000) : undefined,
+    due: optional('delay in seconds', options.delay, number(0, longestDelay)) || undefined,
   }
 }
 
@@ -53,7 +53,7 @@ export interface Enqueued {
 /** INPUTS_DIFFER when a run of this id is there that was made with others; RUN_NOT_FOUND when it is another crew's. */
 export async function enqueue(open: OpenCrew, request: EnqueueRequest): Promise<Enqueued> {
   const { definition: crew } = open
-  const { id, inputs: given, reuse, priority, notBefore } = request
+  const { id, inputs: given, reuse, priority, due } = request
   const engine = await open.engine()
   const run = id ?? engine.world.newRunId()
   if (id === undefined || !(await engine.store.row(run))) {
@@ -61,6 +61,8 @@ export async function enqueue(open: OpenCrew, request: EnqueueRequest): Promise<
     checkPlanned(crew, made.inputs, () => true)
     await checkBudgetPrices(crew)
     announce(crew, run, 'queued')
+    // by the store's clock, which says when it is due: that of this machine may be another
+    const notBefore = typeof due === 'number' ? new Date((await engine.store.now()) + due * 1_000) : due
     const origin = defined({ reuse, module: open.module })
     const created = await queueRun(engine, crew, { run, ...made, origin, priority, notBefore })
     if (created) return { runId: run, created }

@@ -69,7 +69,7 @@ export function describeEntry(entry: Entry): string | undefined {
   const at = entry.path ?? ''
   switch (entry.type) {
     case 'run.resumed':
-      return `resumed by process ${entry.owner.pid}${entry.edited ? `; entries of the journal were missing or changed, again: ${entry.edited.tasks.join(', ') || 'nothing'}` : ''}`
+      return `resumed by ${entry.owner.label === undefined ? '' : `${entry.owner.label}, `}process ${entry.owner.pid}${entry.edited ? `; entries of the journal were missing or changed, again: ${entry.edited.tasks.join(', ') || 'nothing'}` : ''}`
     case 'run.suspended':
       return `suspended: ${entry.reason}${entry.through === undefined ? '' : ` ${entry.through}`}`
     case 'run.yielded':

@@ -15,7 +15,7 @@ export interface Suspension {
 
 /** `questions`: the open ones, also those of tasks that are crews. */
 export function suspensionOf(state: RunState, questions: readonly Question[]): Suspension {
-  const { run, suspended } = state
+  const { run, suspended, woken, imported } = state
   const [first] = questions
   const waits = ['questions', 'limit', 'child'].includes(suspended?.reason ?? '')
   if (waits && first) {
@@ -23,7 +23,10 @@ export function suspensionOf(state: RunState, questions: readonly Question[]): S
     return { facts: `Run ${run} waits for an answer to ${asked}`, next: answering(run, first) }
   }
   const runId = suspended?.reason === 'parent' ? rootRun(run) : run
-  return { facts: `Run ${run} ${stoppedWords(run, suspended)}`, next: { act: 'resume', runId } }
+  return {
+    facts: `Run ${run} ${stoppedWords({ runId: run, suspended, woken, imported })}`,
+    next: { act: 'resume', runId },
+  }
 }
 
 /** In the library's words: one call for each open question, and the one that continues the run. */

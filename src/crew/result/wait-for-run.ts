@@ -44,14 +44,21 @@ export async function waitForRun<Said>(
   }
 }
 
-/** Resolves when the run has ended, is suspended, or is left by whoever executed it. RUN_NOT_FOUND. */
+/**
+ * Resolves when the run has ended, is suspended, has failed for good, or is left by whoever executed it. RUN_NOT_FOUND.
+ */
 export async function whenAtRest(engine: Engine, run: string): Promise<void> {
   await waitForRun(engine, run, async (row) => {
-    // no worker takes up one that was imported
-    const isQueued = row.status === 'queued' && !summaryOf(row).imported
-    const waits = isQueued || (row.status === 'running' && (await executorOf(engine, run)))
+    const waits = isForWorker(row) || (row.status === 'running' && (await executorOf(engine, run)))
     return waits ? undefined : true
   })
+}
+
+/** Whether workers begin it, or try it again. */
+function isForWorker(row: RunRow): boolean {
+  const { imported, dueAt } = summaryOf(row)
+  // nobody takes up one that was imported
+  return !imported && (row.status === 'queued' || (row.status === 'failed' && dueAt !== undefined))
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Engine } from '../../engine/definition.ts'
 import { executorOf } from '../../engine/lease/held-here.ts'
 import { RepriseError } from '../../errors.ts'
 import type { RunStatus } from '../../journal/entries.ts'
+import { describeOwner } from '../../stores/owner.ts'
 import type { OpenCrew } from '../open-crew.ts'
 
 /** RUN_NOT_FOUND when none can go on. */
@@ -18,7 +19,7 @@ export async function latestAtRest(open: OpenCrew, engine: Engine): Promise<stri
   const run = await latest(open, engine)
   const owner = await executorOf(engine, run)
   if (!owner) return run
-  const words = `the latest run of crew ${open.definition.name}, ${run}, is being executed by process ${owner.pid} on host ${owner.host}; wait for it, or name a run`
+  const words = `the latest run of crew ${open.definition.name}, ${run}, is being executed by ${describeOwner(owner)}; wait for it, or name a run`
   throw new RepriseError('RUN_HELD', words, { runId: run, next: { act: 'show', runId: run } })
 }
 

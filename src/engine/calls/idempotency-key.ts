@@ -19,8 +19,9 @@ export function idempotencyKeyOf(item: Item): string {
   const beside = [...out.values()].filter(partOf(state, attempt))
   const used = new Set([...keysBeside(state, task.name, attempt, call), ...beside.map((given) => given.key)])
   const made = (number: number): string => digest([state.run, task.name, tool, key, number])
-  let found = inheritedKeys(state, { task: task.name, tool, key, occurrence }).find((known) => !used.has(known))
-  for (let number = occurrence; found === undefined; number++) if (!used.has(made(number))) found = made(number)
+  const unused = (known: string): string | undefined => (used.has(known) ? undefined : known)
+  let found = inheritedKeys(state, { task: task.name, tool, key, occurrence }).find(unused)
+  for (let number = occurrence; found === undefined; number++) found = unused(made(number))
   out.set(call.path, { attempt: attempt.path, key: found })
   return found
 }

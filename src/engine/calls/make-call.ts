@@ -122,6 +122,7 @@ async function withSent(
   { idempotencyKey, signal }: Pick<ToolContext, 'idempotencyKey' | 'signal'>,
 ): Promise<ToolOutcome> {
   const outcome = toOutcome(result, tool.name)
+  if (!tool.sent) return outcome
   try {
     const asked = Promise.try(() => tool.sent?.(result, parsed as never, idempotencyKey))
     const sent: unknown = await unlessAborted(asked, signal)

@@ -265,9 +265,11 @@ export function occurrenceOf(
   keys?: ReadonlyMap<string, string>,
 ): number {
   let count = 0
-  for (const other of attempt.turns.flatMap((turn) => turn.calls)) {
-    if (other === call) break
-    if (other.request.tool === call.request.tool && (other.key ?? keys?.get(other.path)) === key) count += 1
+  for (const { calls } of attempt.turns) {
+    for (const other of calls) {
+      if (other === call) return count
+      if (other.request.tool === call.request.tool && (other.key ?? keys?.get(other.path)) === key) count += 1
+    }
   }
   return count
 }

@@ -35,8 +35,7 @@ export function isCallable(item: Item): item is Callable {
 export async function prepareCall({ life, task, signal }: Work, call: CallState, changed?: Json): Promise<Prepared> {
   const { request } = call
   const input = changed ?? call.input ?? request.input
-  const bare = { key: call.key ?? digest(input), input }
-  const refused = (refusal: string): Prepared => ({ ...bare, is: 'refused', refusal })
+  const refused = (refusal: string): Prepared => ({ is: 'refused', key: call.key ?? digest(input), input, refusal })
   if (request.invalid !== undefined) return refused(request.invalid)
   const tool = task.tools.find((candidate) => candidate.name === request.tool)
   if (!tool) {
@@ -45,10 +44,10 @@ export async function prepareCall({ life, task, signal }: Work, call: CallState,
   }
   if (tool.provider?.executed) return refused(`${tool.name} is executed by the provider of the model; it isn't called`)
   // a copy: a tool that changes what it was given must not change what the run remembers
-  const parsed = await unlessAborted(parseValue(tool.schema, structuredClone(input)), signal)
+  const parsed = await unlessAborted(parseValue(tool.schema, JSON.parse(JSON.stringify(input)) as Json), signal)
   if (!parsed.ok) return refused(`the input of ${tool.name} is not valid: ${parsed.reason}`)
   try {
-    const key = call.key ?? keyOf(tool, parsed.value) ?? bare.key
+    const key = call.key ?? keyOf(tool, parsed.value) ?? digest(input)
     return { is: 'callable', key, input, tool, parsed: parsed.value }
   } catch (error) {
     warnOfMistake(life, error, `key of tool ${tool.name} at ${call.path}`)

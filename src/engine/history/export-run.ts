@@ -19,6 +19,7 @@ import {
   type ExportTrailer,
 } from './export-format.ts'
 import { runNotFound } from '../read/run-not-found.ts'
+import { checkWhole } from './copy/half-copied.ts'
 
 /** A file is written in pieces of about this size. */
 const pieceLength = 65_536
@@ -32,7 +33,9 @@ const advice = 'replay the run, and export what that gives'
 export async function* exportRun(store: Store, run: string, at: Date = new Date()): AsyncGenerator<string> {
   const hash = createHash('sha256')
   const count = { runs: 0, entries: 0, blobs: 0 }
-  const { crew } = await rowFor(store, run)
+  const row = await rowFor(store, run)
+  checkWhole(store, row)
+  const { crew } = row
   const header: ExportHeader = { format: exportFormat, version: exportVersion, run, crew, exportedAt: at.toISOString() }
   // grows during the loop: its entries name the runs that work for it
   const unit = [run]
@@ -102,13 +105,15 @@ async function rowFor(store: Store, run: string): Promise<RunRow> {
   return row
 }
 
-async function filesOf(store: Store, run: string, bytes: Uint8Array): Promise<string[]> {
+/** The files among the inputs of a run, by its first line. */
+export async function filesOf(store: Store, run: string, bytes: Uint8Array): Promise<string[]> {
   const entry = await decodeEntry(bytes, (hash) => store.blob(run, hash), `the first entry of run ${run}`)
   if (entry.type !== 'run.created') return []
   return filesIn([entry.inputs, entry.given ?? {}]).map(({ hash }) => hash)
 }
 
-async function readBlob(store: Store, run: string, hash: string): Promise<Buffer> {
+/** JOURNAL_DAMAGED, BLOB_MISSING. */
+export async function readBlob(store: Store, run: string, hash: string): Promise<Buffer> {
   const bytes = await store.blob(run, hash)
   if (bytes) {
     checkStored(bytes, hash, `the stored value ${hash} of run ${run}`)

@@ -144,7 +144,7 @@ function notWhole(error: unknown): never {
 }
 
 /** When the output was made, not when it was imported: a lookup goes by its age. */
-function completedAt({ at }: Entry): { completedAt?: number } {
+export function completedAt({ at }: Entry): { completedAt?: number } {
   const time = Date.parse(at)
   return Number.isNaN(time) ? {} : { completedAt: time }
 }

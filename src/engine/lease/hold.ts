@@ -329,7 +329,7 @@ function storeFailed(run: string, cause: unknown): RepriseError {
 
 /** Lines, and everything that changes with them. */
 export function toBatch(state: RunState, encoded: readonly EncodedEntry[], taken: readonly string[] = []): Batch {
-  const lines = encoded.map(({ entry, bytes }) => ({ seq: entry.seq, bytes }))
+  const lines = encoded.map(({ entry, bytes, hash }) => ({ seq: entry.seq, bytes, hash }))
   const blobs = encoded.flatMap((item) => item.blobs)
   const entries = encoded.map((item) => item.entry)
   const batch: Batch = {

@@ -39,7 +39,8 @@ export function leaseKeeper(store: Store, world: World): LeaseKeeper {
   const third = world.leaseMs / 3
   const all = new Set<Kept>()
   let timer: NodeJS.Timeout | undefined
-  let renewing: Promise<void> | undefined
+  let renewing: { readonly since: number; readonly answer: Promise<void> } | undefined
+  let renewed = Promise.withResolvers<void>()
 
   const left = ({ asked }: Kept): number => {
     const now = momentOf(world)
@@ -63,31 +64,41 @@ export function leaseKeeper(store: Store, world: World): LeaseKeeper {
   const renewAll = async (): Promise<void> => {
     const before = momentOf(world)
     const asked = [...all]
-    const renewed = await store.renew(
+    const answer = await store.renew(
       asked.map(({ lease }) => lease),
       world.leaseMs,
     )
-    const answers = new Map(renewed.map(({ lease, waiting }) => [lease.id, waiting]))
-    for (const kept of asked) {
+    const answers = new Map(answer.map(({ lease, waiting }) => [lease.id, waiting]))
+    // one that was given back meanwhile isn't lost
+    for (const kept of asked.filter((one) => all.has(one))) {
       const waiting = answers.get(kept.lease.id)
       if (waiting === undefined) lose(kept, 'another process took it over')
       else {
-        kept.asked = before
+        // a later call may have been answered before this one
+        if (before.monotonic >= kept.asked.monotonic) kept.asked = before
         kept.waiting(waiting)
       }
     }
+    renewed.resolve()
+    renewed = Promise.withResolvers()
   }
 
-  /** One call at a time: whoever comes while it is made waits for it. */
+  /**
+   * One call at a time: whoever comes while it is made waits for it. But one over a connection that hangs may have no
+   * answer for longer than the lease lasts, while the next one gets through.
+   */
   const renew = (): Promise<void> => {
-    renewing ??= renewAll().finally(() => (renewing = undefined))
-    return renewing
+    const now = world.monotonic()
+    if (renewing && now - renewing.since < third / 2) return renewing.answer
+    const mine = { since: now, answer: renewAll().finally(() => renewing === mine && (renewing = undefined)) }
+    renewing = mine
+    return mine.answer
   }
 
   const ready = async (kept: Kept, signal: AbortSignal): Promise<void> => {
     for (let tries = 0; !kept.gone && left(kept) < third; tries++) {
       try {
-        await renew()
+        await Promise.race([renew(), renewed.promise])
       } catch (error) {
         if (!isAway(error) && left(kept) < 0) lose(kept, `it could not be renewed: ${messageOf(error)}`)
         await world.sleep(Math.min(2_000, 50 * 2 ** tries), signal)

@@ -36,9 +36,11 @@ export function deadline(seconds: number | undefined, outer: AbortSignal, lostMs
  * Rejects with the signal's reason as soon as it aborts, whatever the promise does: user code need not handle signals.
  */
 export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>()
-  const onAbort = (): void => reject(signal.reason as Error)
-  if (signal.aborted) onAbort()
-  else signal.addEventListener('abort', onAbort, { once: true })
-  return Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', onAbort))
+  // what has settled by then counts
+  if (signal.aborted) return Promise.race([promise, Promise.reject(signal.reason as Error)])
+  const { promise: first, resolve, reject } = Promise.withResolvers<T>()
+  const onAbort = (): void => reject(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  void promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+  return first
 }

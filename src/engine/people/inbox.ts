@@ -3,7 +3,7 @@
 // twice.
 import { messageOf, RepriseError } from '../../errors.ts'
 import { entryProblem } from '../../journal/check/check-entry.ts'
-import type { Answer, NewEntry, Question } from '../../journal/entries.ts'
+import type { Answer, Entry, NewEntry, Question } from '../../journal/entries.ts'
 import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'
 import type { RunState } from '../../journal/state/state.ts'
@@ -33,9 +33,8 @@ export type InboxMessage =
  * answer already.
  */
 export async function post(engine: Engine, run: string, message: InboxMessage): Promise<string> {
-  // an answer's id is its question's, so that the first answer wins whoever posts it
   const answers = message.kind === 'answer'
-  const id = answers ? `answer:${message.question}:${message.about}` : `${message.kind}:${engine.world.newRunId()}`
+  const id = answers ? answerId(message) : `${message.kind}:${engine.world.newRunId()}`
   const at = engine.world.now().toISOString()
   const posted = await engine.store.post(run, { id, at, body: JSON.stringify(message) })
   if (posted === 'ended') throw await runEnded(engine, run, 'task' in message ? message.task : undefined)
@@ -43,8 +42,26 @@ export async function post(engine: Engine, run: string, message: InboxMessage): 
   return id
 }
 
-export function answerTo(question: Question, answer: Answer): InboxMessage {
+type AnswerMessage = Extract<InboxMessage, { readonly kind: 'answer' }>
+
+export function answerTo(question: Question, answer: Answer): AnswerMessage {
   return { kind: 'answer', question: question.id, about: aboutOf(question), answer }
+}
+
+/** That of its question, so that the first answer wins whoever posts it. */
+function answerId({ question, about }: AnswerMessage): string {
+  return `answer:${question}:${about}`
+}
+
+/**
+ * The message that an entry has recorded, as far as the journal still tells its id: those of edits, invalidations and
+ * cancellations are random, and never come again. `state` is the one after the entry.
+ */
+export function recordedMessage(state: RunState, entry: Entry): Message | undefined {
+  if (entry.type === 'message.refused') return { id: entry.message, at: entry.at, body: '' }
+  const asked = entry.type === 'question.answered' ? state.questions.get(entry.question) : undefined
+  const message = asked?.answer && answerTo(asked.question, asked.answer)
+  return message && { id: answerId(message), at: entry.at, body: JSON.stringify(message) }
 }
 
 /**

@@ -78,8 +78,13 @@ export async function cancelWithin(engine: Engine, unit: Unit, state: RunState):
   for (const task of state.tasks.keys()) {
     const child = childOf(state, task)
     const read = child && (await readThere(engine.store, child.run))
-    // one that was never created, or has ended, needs no cancellation
-    if (!read || isEnded(read.state.status)) continue
+    // one that was never created, or is completed, needs no cancellation
+    if (!read || read.state.status === 'completed') continue
+    // whoever cancelled it may have been killed before it got to those within
+    if (read.state.status === 'cancelled') {
+      await cancelWithin(engine, unit, read.state)
+      continue
+    }
     const hold = openHold(engine, unit, read, brief)
     await cancelUnread(hold)
     await cancelWithin(engine, unit, hold.state)

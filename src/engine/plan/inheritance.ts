@@ -64,7 +64,7 @@ export interface GivenToTask {
 
 /** The newest output of the task, in any run of the crew, that was made from the same and is not older than allowed. */
 export async function findReusable(
-  { store, world }: Engine,
+  { store }: Pick<Engine, 'store'>,
   crew: string,
   task: TaskDefinition,
   given: GivenToTask,
@@ -72,7 +72,7 @@ export async function findReusable(
   /** Those of the run that would inherit it. */
   outputs: RunState['outputs'] = new Map(),
 ): Promise<Pick<Found, 'from' | 'output' | 'conversation'> | undefined> {
-  const since = maxAgeSeconds === undefined ? undefined : world.now().getTime() - maxAgeSeconds * 1000
+  const since = maxAgeSeconds === undefined ? undefined : (await store.now()) - maxAgeSeconds * 1000
   const key = digest(task.fingerprint(given.inputs, given.outputs))
   const from = await store.findOutput(crew, task.name, key, since)
   if (!from) return undefined

@@ -17,8 +17,12 @@ export interface ReadRun {
   readonly hash: string
 }
 
-/** RUN_NOT_FOUND when the store has no such run. `hear` gets each entry. */
-export async function readRun(store: Store, run: string, hear?: (entry: Entry) => void): Promise<ReadRun> {
+/** RUN_NOT_FOUND when the store has no such run. `hear` gets each entry, and the state after it. */
+export async function readRun(
+  store: Store,
+  run: string,
+  hear?: (entry: Entry, state: RunState) => void,
+): Promise<ReadRun> {
   const state = emptyState(run)
   let hash = ''
   const decode = lineDecoder(store, run)
@@ -33,7 +37,7 @@ export async function readRun(store: Store, run: string, hear?: (entry: Entry) =
       if (state.seq > 0 && entry.seq === state.seq + 1 && entry.prev !== hash) state.changed.push(state.seq)
       applyEntry(state, entry)
       if (entry.type === 'task.started') checkPinned(entry.path ?? '')
-      hear?.(entry)
+      hear?.(entry, state)
     } catch (error) {
       throw asDamage(error, run, line.seq)
     }

@@ -10,6 +10,8 @@ export interface RowSummary {
   readonly total: number
   readonly lives: number
   readonly usage: Usage
+  /** The same by day (in UTC) and model: those who add it up over many runs read no journals. */
+  readonly spent?: readonly (Usage & { readonly day: string; readonly model: string })[]
   readonly questions: number
   /** The last entry that it covers. */
   readonly seq?: number

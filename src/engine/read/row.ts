@@ -24,6 +24,7 @@ export function rowOf(state: RunState): RunRow {
     total: state.tasks.size - removed,
     lives: state.lives,
     usage: { ...state.spent },
+    ...(state.spending.size === 0 ? {} : { spent: spentBy(state) }),
     questions: state.unanswered.size,
     seq: state.seq,
     ...(children.length === 0 ? {} : { children: children.map((attempt) => attempt.path), open }),
@@ -43,6 +44,10 @@ export function rowOf(state: RunState): RunRow {
     inputs: inputs.length <= inputsLimit ? inputs : '',
     summary: JSON.stringify(summary),
   }
+}
+
+function spentBy({ spending }: RunState): NonNullable<RowSummary['spent']> {
+  return [...spending.values()].map(({ day, model, usage }) => ({ day, model, ...usage }))
 }
 
 /**

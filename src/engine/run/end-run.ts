@@ -12,6 +12,7 @@ import type { Life } from '../life.ts'
 import { runCancelled } from '../people/inbox.ts'
 import { cancelWithin, recordLate } from '../people/tell.ts'
 import { readRun } from '../read/read-run.ts'
+import { hasProgress, readOnce } from '../task/children.ts'
 import { isDecided } from '../task/fail-task.ts'
 
 /** The reason of a hold that ends without failing the run: Ctrl-C, or the caller's signal. */
@@ -78,7 +79,7 @@ async function recordFailure(life: Life, error: unknown): Promise<RepriseError> 
     const entry: NewEntry = {
       type: 'run.failed',
       error: { code, message, ...defined({ stack }) },
-      ...defined({ task, retryAt: retryAt(life, code, error) }),
+      ...defined({ task, ...(await nextTry(life, code, error)) }),
     }
     await life.append([entry])
   } catch (cause) {
@@ -91,13 +92,32 @@ async function recordFailure(life: Life, error: unknown): Promise<RepriseError> 
   return new RepriseError(code, reason, details)
 }
 
+interface NextTry {
+  readonly retryAt?: string
+  readonly progress?: true
+}
+
 /** When a worker tries again, if that may help. A run that works for another is tried again with that one. */
-function retryAt({ crew, state, outer, engine }: Life, code: ErrorCode, error: unknown): string | undefined {
-  const { times, backoff } = crew.retries ?? { times: 0, backoff: 0 }
-  const passes = errorCodes[code].retry && !isDecided(error)
-  if (outer || !passes || state.failures >= times) return undefined
-  const seconds = Math.min(backoff * 2 ** state.failures, longestBackoff)
-  return new Date(engine.world.now().getTime() + seconds * 1000).toISOString()
+async function nextTry(life: Life, code: ErrorCode, error: unknown): Promise<NextTry> {
+  const { crew, state, outer, engine } = life
+  if (outer || !crew.retries) return {}
+  const { times, backoff } = crew.retries
+  const progress = state.failedAt !== undefined && (await progressSince(life, state.failedAt))
+  const failures = progress ? 0 : state.failures
+  const said = progress ? { progress } : {}
+  if (!errorCodes[code].retry || isDecided(error) || failures >= times) return said
+  const seconds = Math.min(backoff * 2 ** failures, longestBackoff)
+  return { ...said, retryAt: new Date((await engine.store.now()) + seconds * 1000).toISOString() }
+}
+
+/** In the runs of its tasks. Its own progress is in its own journal. */
+async function progressSince({ engine, state, within }: Life, time: string): Promise<boolean> {
+  try {
+    return await hasProgress(state, time, readOnce(engine.store, within))
+  } catch {
+    // a run that cannot be read has got no further
+    return false
+  }
 }
 
 /** The state with the messages that came while the lease was still held. */

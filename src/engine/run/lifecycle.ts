@@ -13,6 +13,7 @@ import { isEnded, type RunState } from '../../journal/state/state.ts'
 import type { Patience } from '../../stores/patient/patience.ts'
 import type { CrewDefinition, Engine, Inputs } from '../definition.ts'
 import { fileBlobs } from '../read/run-files.ts'
+import { checkWhole } from '../history/copy/half-copied.ts'
 import { reserve, reserveInTurn } from '../lease/held-here.ts'
 import { openHold, toBatch, type Hold } from '../lease/hold.ts'
 import { runCancelled } from '../people/inbox.ts'
@@ -22,7 +23,7 @@ import { readIfThere, readRun } from '../read/read-run.ts'
 import { ofOtherCrew, runNotFound } from '../read/run-not-found.ts'
 import { rowOf } from '../read/row.ts'
 import { childOf } from '../task/children.ts'
-import type { Lease, Store } from '../../stores/store.ts'
+import type { Lease, RunRow, Store } from '../../stores/store.ts'
 
 /** After so many resumes without a new step, a run is left alone: it may be what kills its processes. */
 const fruitlessLimit = 5
@@ -152,17 +153,21 @@ export interface Unasked {
   /** One that was claimed, and when it was handed over: what follows may have to wait for the store. */
   readonly lease?: Lease | undefined
   readonly since: Moment
+  /** As it was read just now. */
+  readonly row: RunRow
   wants(state: RunState): boolean
 }
 
 /**
  * Takes a run up. For a completed one, one that was suspended because every process that resumed it died, and one that
- * doesn't want it, returns its state instead of a hold. RUN_HELD names who has it; RUN_NOT_FOUND; RUN_CANCELLED.
+ * doesn't want it, returns its state instead of a hold. RUN_HELD names who has it; RUN_NOT_FOUND; RUN_CANCELLED;
+ * JOURNAL_DAMAGED for one that is not there as a whole.
  */
 export async function resumeRun(engine: Engine, crew: CrewDefinition, run: string, given: TakeUp): Promise<Taken> {
   const { store, world } = engine
-  const row = await store.row(run)
+  const row = given.unasked?.row ?? (await store.row(run))
   if (!row) throw runNotFound(store, run)
+  checkWhole(store, row)
   if (isEnded(row.status)) {
     // looking needs no lease; but a person may have edited the journal of a completed run, which then continues below
     const { state } = await readRun(store, run)

@@ -2,6 +2,7 @@
 // name of the task (`research/q1`), so that nobody needs to know about them to answer.
 import { askingTask, openQuestions, type AskedQuestion, type OpenQuestion } from '../../journal/state/open-questions.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
+import { unfinishedCrews } from '../../journal/state/tally.ts'
 import type { Store } from '../../stores/store.ts'
 import { childRun } from '../../journal/paths.ts'
 import { isAwake } from '../read/due.ts'
@@ -37,6 +38,18 @@ export function readOnce(store: Store, known: ReadonlyMap<string, RunState> = ne
     reads.set(run, read)
     return read
   }
+}
+
+/** Whether a task was completed since then in the runs of those tasks that are not done. */
+export async function hasProgress(state: RunState, since: string, read: ReadChild): Promise<boolean> {
+  for (const { child: run } of unfinishedCrews(state)) {
+    const child = await read(run)
+    if (!child) continue
+    const outputs = [...child.tasks.values()].flatMap(({ source, output }) => (source === 'executed' && output) || [])
+    if (outputs.some(({ completedAt }) => completedAt > since)) return true
+    if (await hasProgress(child, since, read)) return true
+  }
+  return false
 }
 
 /** All open questions, of the run and of the runs of its tasks. */

@@ -178,7 +178,7 @@ const bodies: { [T in EntryType]: { [K in keyof EntryBodies[T]]-?: Shape } & { p
   'run.imported': {},
   'run.woken': { child: text },
   'run.completed': {},
-  'run.failed': { error: failure, task: optional(text), retryAt: optional(time) },
+  'run.failed': { error: failure, task: optional(text), retryAt: optional(time), progress: optional(yes) },
   'run.cancelled': { by, reason: optional(text) },
   'task.offered': { path: text, from: place, output, conversation: optional(conversation) },
   'task.inherited': {

@@ -78,7 +78,8 @@ export const runHandlers: { [T in RunEntryType]: (state: RunState, entry: EntryO
   'run.failed': (state, entry) => {
     state.status = 'failed'
     state.error = { ...entry.error, ...(entry.task === undefined ? {} : { task: entry.task }) }
-    state.failures += 1
+    state.failures = entry.progress ? 1 : state.failures + 1
+    state.failedAt = entry.at
     if (entry.retryAt !== undefined) state.retryAt = entry.retryAt
   },
   'run.cancelled': (state) => {

@@ -1,7 +1,7 @@
 // Entries to the state of a run. Pure and without Node, so that engine, command line and page all read a journal the
 // same way. Paths decide where an entry belongs, never its position: a journal from which a person removed a line still
 // folds, and a task without its `task.completed` is a task that is not done.
-import { journalVersion, type Entry, type EntryOf, type FailedTry, type Limit, type StoredOutput } from '../entries.ts'
+import { journalVersion, type Entry, type EntryOf, type Limit, type StoredOutput } from '../entries.ts'
 import { runHandlers, wake } from './fold-run.ts'
 import { closeFold, missEntries, without } from './hand-edits.ts'
 import { forget, giveUp, restart, withdraw } from './give-up.ts'
@@ -11,7 +11,8 @@ import { attemptNumber, callPath, isNested, parentPath } from '../paths.ts'
 import { attemptAt, callAt, orphan, taskAt } from './at-path.ts'
 import { startedAttempt } from './started-attempt.ts'
 import { newTally, tallied, tallyAll } from './tally.ts'
-import { addTo, noUsage, replyText, spentOn, type AttemptState, type RunState } from './state.ts'
+import { spend } from './spend.ts'
+import { noUsage, replyText, spentOn, type AttemptState, type RunState } from './state.ts'
 
 export function fold(entries: Iterable<Entry>): RunState {
   const state = emptyState()
@@ -35,6 +36,7 @@ export function emptyState(run = ''): RunState {
     fruitless: 0,
     failures: 0,
     spent: { ...noUsage },
+    spending: new Map(),
     activeMs: 0,
     updatedMs: 0,
     token: 0,
@@ -57,7 +59,8 @@ export function emptyState(run = ''): RunState {
 export function applyEntry(state: RunState, entry: Entry): void {
   missEntries(state, entry.seq - 1)
   state.seq = entry.seq
-  const at = Date.parse(entry.at)
+  // many entries share a millisecond
+  const at = entry.at === state.updatedAt ? state.updatedMs : Date.parse(entry.at)
   if (isWorkedOn(state, entry) && at > state.updatedMs) state.activeMs += at - state.updatedMs
   state.token = entry.token
   state.updatedMs = at
@@ -81,10 +84,10 @@ export function applyEntry(state: RunState, entry: Entry): void {
 
 /**
  * Whether a process was working on the run until this entry: not while it was suspended, nor before another process
- * took it over, even if only to record an answer.
+ * took it over, even if only to record an answer, nor while it lay in a file.
  */
 function isWorkedOn({ status, token }: RunState, entry: Entry): boolean {
-  return status === 'running' && entry.token === token && entry.type !== 'run.resumed'
+  return status === 'running' && entry.token === token && entry.type !== 'run.resumed' && entry.type !== 'run.imported'
 }
 
 const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => void } = {
@@ -140,7 +143,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     attempt.status = 'completed'
     if (entry.spent) {
       attempt.spent = entry.spent
-      for (const usage of Object.values(entry.spent)) addTo(state.spent, usage)
+      for (const [model, usage] of Object.entries(entry.spent)) spend(state, entry.at, model, usage)
     }
     if (entry.calls) task.childCalls = [...(task.childCalls ?? []), ...entry.calls]
     if (isNested(attempt.path)) {
@@ -214,10 +217,10 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     const path = entry.path as string
     state.fruitless = 0
     state.lastStep = entry.seq
-    addTo(state.spent, entry.usage)
     const calls = entry.parts.filter((part) => part.type === 'call')
     const attempt = attemptAt(state, entry)
-    loseTries(state, attempt, entry.tries)
+    spend(state, entry.at, attempt.request.model, entry.usage)
+    loseTries(state, attempt, entry)
     attempt.turns.push({
       path,
       reply: entry,
@@ -226,7 +229,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
   },
   'model.failed': (state, entry) => {
     const attempt = state.attempts.get(parentPath(entry.path as string))
-    if (attempt) loseTries(state, attempt, entry.tries)
+    if (attempt) loseTries(state, attempt, entry)
   },
   'tool.called': (state, entry) => {
     const call = callAt(state, entry.path) ?? orphan(state, entry)
@@ -313,10 +316,14 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
 }
 
 /** Tries that failed and were paid for all the same. */
-function loseTries(state: RunState, attempt: AttemptState, tries: readonly FailedTry[] = []): void {
+function loseTries(
+  state: RunState,
+  attempt: AttemptState,
+  { at, tries = [] }: Pick<EntryOf<'model.replied'>, 'at' | 'tries'>,
+): void {
   for (const { usage } of tries) {
     if (!usage) continue
-    addTo(state.spent, usage)
+    spend(state, at, attempt.request.model, usage)
     attempt.lost.push(usage)
   }
 }

@@ -26,6 +26,7 @@ import type {
 } from '../entries.ts'
 import type { Json } from '../json.ts'
 import { isNested } from '../paths.ts'
+import type { Spending } from './spend.ts'
 import type { Tally } from './tally.ts'
 
 export type { ToolOutcome }
@@ -59,18 +60,22 @@ export interface RunState {
   /** Resumes since the last step was recorded: a run that kills its process every time must not be tried forever. */
   fruitless: number
   /** Why a suspended run is suspended. */
-  suspended?: EntryBodies['run.suspended'] | { readonly reason: 'edited' }
+  suspended?: EntryBodies['run.suspended'] | { readonly reason: 'edited' | 'copying' }
   error?: Failure & { readonly task?: string }
   /** Of a failed run: when a worker tries again. */
   retryAt?: string
-  /** How often it has failed since a task of it was completed. */
+  /** How often it has failed since a task was completed, its own or one of a run of its tasks. */
   failures: number
+  /** When it last failed. */
+  failedAt?: string
   /** Something that it waited for was recorded since it was suspended: a worker can continue it. */
   woken?: boolean
   /** It was copied from another store, and nobody has taken it up here. */
   imported?: boolean
   /** What the run has spent so far, and how long it was worked on. */
   readonly spent: MutableUsage
+  /** The same by day and model. */
+  readonly spending: Map<string, Spending>
   activeMs: number
   /** `updatedAt` as a number. */
   updatedMs: number
@@ -252,7 +257,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
   return sum
 }
 
-type MutableUsage = { -readonly [K in keyof Usage]: Usage[K] }
+export type MutableUsage = { -readonly [K in keyof Usage]: Usage[K] }
 
 /** In place: a run may have ten thousand steps to add up. */
 export function addTo(sum: MutableUsage, usage: Usage): void {
@@ -299,8 +304,10 @@ export function modelCalls(state: RunState, { attempts, nested }: TaskState): Mo
     if (!attempt) return []
     const { request, startedAt: at, turns, lost, spent = {} } = attempt
     const own = !isNested(path)
+    // what a function did isn't a call of a model: nobody would know its price
+    const asked = turns.map(({ reply }) => reply.usage).filter(({ calls }) => calls > 0)
     return [
-      ...[...turns.map(({ reply }) => reply.usage), ...lost].map((usage) => ({ model: request.model, usage, at, own })),
+      ...[...asked, ...lost].map((usage) => ({ model: request.model, usage, at, own })),
       ...Object.entries(spent).map(([model, usage]) => ({ model, usage, at, own: false })),
     ]
   })

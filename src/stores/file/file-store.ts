@@ -95,8 +95,10 @@ export async function fileStore(path: string, options: FileStoreOptions = {}): P
         return acquireRoot(access, roots, run, owner, ttlMs)
       }),
 
-    claim: (owner, ttlMs, lanes, limit, has = new Set()) =>
-      locked((roots) => claimRoots(files, roots, { owner, ttlMs, lanes, limit, has }, now)),
+    claim: (owner, ttlMs, lanes, room) =>
+      locked((roots) => claimRoots(files, roots, { owner, ttlMs, lanes, room }, now)),
+
+    ready: (lanes, limit) => access.look((roots) => roots.ready(lanes, limit)),
 
     renew: (leases, ttlMs) =>
       locked((roots) =>
@@ -118,6 +120,8 @@ export async function fileStore(path: string, options: FileStoreOptions = {}): P
       if (released !== undefined) watchers.changed(lease.run)
       return released?.waiting ?? 0
     },
+
+    now: async () => now(),
 
     tries: (run) => access.look((roots) => roots.get(rootRun(run)).tries),
 

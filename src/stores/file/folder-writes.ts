@@ -3,7 +3,7 @@
 import { callerOf, rootRun } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { isLease, type Asked } from '../rules/asked-lease.ts'
-import { dueTime } from '../rules/ready.ts'
+import { dueTime, recordsMessages } from '../rules/ready.ts'
 import {
   checkFree,
   checkInbox,
@@ -84,10 +84,14 @@ export async function appendBatch(access: FolderAccess, lease: Lease, after: num
     if (state === undefined) throw runNotFound(run, url)
     checkSeq(run, lastSeq(state), after, batch)
     checkOpen(run, state.row.status, batch)
-    const left = batch.row?.status === 'completed' ? await waitingMessages(files, run, state) : []
-    checkInbox(run, batch, () => left.map(({ id }) => id))
-    const taken = await waitingAmong(access, run, state, batch.taken ?? [])
-    const next = rootAfter(root, run, batch, taken.length, now())
+    // asked for only where it matters: that reads a file
+    const ends = batch.row !== undefined && isEnded(batch.row.status)
+    const inbox = ends || batch.taken?.length ? (await waitingMessages(files, run, state)).map(({ id }) => id) : []
+    checkInbox(run, batch, () => inbox)
+    // an id that was never posted stays free for a message to come
+    const taken = inbox.filter((id) => batch.taken?.includes(id))
+    const gone = recordsMessages(batch.row?.status) ? taken : inbox
+    const next = rootAfter(root, run, batch, gone.length, now())
     // no file says how often a run was tried
     if (next.tries !== root.tries) return { first: { tries: next.tries } }
     if (!root.unsure && isReadySooner(next, root, now())) return unsureFirst
@@ -102,26 +106,14 @@ export async function appendBatch(access: FolderAccess, lease: Lease, after: num
   return waiting
 }
 
-/** What the table is to say after a batch. */
-function rootAfter(root: StoredRoot, run: RunId, batch: Batch, taken: number, now: number): StoredRoot {
-  const waiting = root.waiting - taken
+/** What the table is to say after a batch. `gone`: so many messages no longer wait. */
+function rootAfter(root: StoredRoot, run: RunId, batch: Batch, gone: number, now: number): StoredRoot {
+  const waiting = root.waiting - gone
   const tries = batch.progress ? 0 : root.tries
   if (batch.row === undefined || callerOf(run) !== undefined) return { ...root, waiting, tries }
   const { crew, version, format, priority, status } = batch.row
   const lane = { crew, version, format }
   return { ...root, lane, priority, ended: isEnded(status), dueAt: dueTime(batch, now), waiting, tries }
-}
-
-/** Those of messages that wait: an id that was never posted stays free for a message to come. */
-async function waitingAmong(
-  { files }: FolderAccess,
-  run: RunId,
-  state: JournalState,
-  ids: readonly string[],
-): Promise<string[]> {
-  if (ids.length === 0) return []
-  const waiting = new Set((await waitingMessages(files, run, state)).map(({ id }) => id))
-  return ids.filter((id) => waiting.has(id))
 }
 
 type Posted = 'posted' | 'exists' | 'ended'

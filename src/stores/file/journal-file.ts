@@ -3,7 +3,7 @@
 import { open } from 'node:fs/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { RepriseError } from '../../errors.ts'
-import { hashBytes } from '../../journal/hash.ts'
+import { endOf } from '../rules/noted-end.ts'
 import { dueTime } from '../rules/ready.ts'
 import type { Batch, Line, NotedEnd, OutputKey, RunId, RunRow } from '../store.ts'
 import { appendDurably, isMissing, seen, type Seen } from './durable-files.ts'
@@ -101,8 +101,7 @@ export async function appendLines(
   state.goodLength = state.seen.size
   state.endsLine = true
   foldStore(state, store)
-  const { seq, bytes } = batch.lines.at(-1) as Line
-  state.noted = { seq, hash: hashBytes(bytes) }
+  state.noted = endOf(batch)
 }
 
 /** The lines after `after`, as they were when `state` was loaded. */

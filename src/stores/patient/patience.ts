@@ -2,6 +2,7 @@
 // that a server that comes back is not overrun by everybody at once.
 import { setTimeout as wait } from 'node:timers/promises'
 import { messageOf, RepriseError } from '../../errors.ts'
+import { redact } from '../../secrets/redact.ts'
 import type { Store } from '../store.ts'
 
 export interface Patience {
@@ -60,12 +61,12 @@ export function openPatience(
     if (awaySince === undefined) {
       // a driver may have waited by itself before it gave up
       awaySince = Math.max(since, lastAnswer)
-      tell?.(`the store ${store.url} does not answer (${messageOf(error)}): waiting for it`)
+      tell?.(`the store ${store.url} does not answer (${whyAway(error)}): waiting for it`)
     }
     if (signal?.aborted) unwantedSince ??= clock.now()
     const end = unwantedSince === undefined ? since + limitMs : Math.max(unwantedSince, awaySince) + lastMomentMs
     const left = end - clock.now()
-    if (left <= 0) throw unavailable(store, error.facts, clock.now() - since, error)
+    if (left <= 0) throw unavailable(store, whyAway(error), clock.now() - since, error)
     const signals = [signal, until].filter((one) => one !== undefined && !one.aborted) as AbortSignal[]
     await clock.sleep(Math.min(backoff(tries), left), signals)
   }
@@ -148,6 +149,11 @@ export function isAway(error: unknown): error is RepriseError {
 
 function backoff(tries: number): number {
   return Math.min(longestWaitMs, 20 * 2 ** tries) * (0.5 + Math.random() / 2)
+}
+
+/** What the system or the server said, where that is known: the driver's words name the store once more. */
+function whyAway(error: RepriseError): string {
+  return error.cause === undefined ? error.facts : redact(messageOf(error.cause))
 }
 
 function unavailable({ url }: Store, why: string, ms: number, cause?: RepriseError): RepriseError {

@@ -40,9 +40,11 @@ export function patientStore(given: Store, options: Patience = {}): Store {
     acquire: (...args) => again(() => store.acquire(...args)),
     // runs of a claim whose reply was lost are offered again when their leases expire
     claim: (...args) => again(() => store.claim(...args)),
+    ready: (...args) => again(() => store.ready(...args)),
     renew: (...args) => again(() => store.renew(...args)),
     release: (...args) => again(() => store.release(...args)),
     holder: (...args) => again(() => store.holder(...args)),
+    now: () => again(() => store.now()),
     tries: (...args) => again(() => store.tries(...args)),
     post: (...args) => again((doubt) => postAgain(store, args, doubt)),
     inbox: (...args) => again(() => store.inbox(...args)),

@@ -1,7 +1,7 @@
 // Whether and when a run is offered to a worker: a value that every write of a store computes anew, so that `claim` is
 // a search in an index and no wake is lost. A root and the runs that work for it are one unit: only the root is
 // offered, and what waits for any of them counts for it.
-import type { Batch } from '../store.ts'
+import type { Batch, RunStatus } from '../store.ts'
 
 /** What a store knows of a root. */
 export interface Waiting {
@@ -9,12 +9,17 @@ export interface Waiting {
   readonly ended: boolean
   /** When its journal says that it wants a worker: in ms since 1970, by the store's clock. */
   readonly dueAt: number | undefined
-  /** Messages to the unit that nobody has recorded. They wake it whatever its journal says. */
+  /** Messages to the unit that somebody has yet to record. They wake it whatever its journal says. */
   readonly messages: number
   /** How often it was claimed since it last got further. */
   readonly tries: number
   /** When the lease that somebody has of it expires. */
   readonly expiresAt: number | undefined
+}
+
+/** Of a cancelled run nobody records messages any more: those that are left in its inbox wake nobody. */
+export function recordsMessages(status: RunStatus | undefined): boolean {
+  return status !== 'cancelled'
 }
 
 /** Claimed more often than this without getting further, a run is left alone: it may be what kills its workers. */

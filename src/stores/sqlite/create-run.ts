@@ -4,11 +4,12 @@ import { callerOf, rootRun } from '../../journal/paths.ts'
 import { isLease, type Asked } from '../rules/asked-lease.ts'
 import { dueTime } from '../rules/ready.ts'
 import { checkNumbers, checkUnit } from '../rules/refusals.ts'
+import { rowColumns, rowValues } from '../rules/run-record.ts'
 import type { Batch, Lease, RunRow } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { insertBatch } from './journal.ts'
 import { acquireRoot } from './leases.ts'
-import { endColumns, endValues, findRun, rowColumns, rowValues } from './records.ts'
+import { endColumns, endValues, findRun } from './records.ts'
 import { heldRoot, readyOf } from './roots.ts'
 
 const leaseColumns = ['token', 'owner', 'expires_at', 'lease', 'due_at', 'ready_at']

@@ -1,6 +1,6 @@
 // Appending to runs and reading them back.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { dueTime } from '../rules/ready.ts'
+import { dueTime, recordsMessages } from '../rules/ready.ts'
 import { checkInbox, checkNumbers, checkOpen, checkSeq, checkUnit, runNotFound } from '../rules/refusals.ts'
 import type { Batch, Lease, Line, NotedEnd, RunId, RunRow } from '../store.ts'
 import type { Connection } from './connection.ts'
@@ -47,7 +47,9 @@ export function appendBatch(connection: Connection, lease: Lease, after: number,
     const open = findOpen(connection, lease, run, after) ?? lookCloser(connection, lease, run, after, batch)
     checkNumbers(run, after, batch)
     checkInbox(run, batch, () => waitingIds(connection, open.run_id))
-    const waiting = open.waiting - takeMessages(connection, open.run_id, batch.taken ?? [])
+    const taken = takeMessages(connection, open.run_id, batch.taken ?? [])
+    const left = recordsMessages(batch.row?.status) ? 0 : waitingIds(connection, open.run_id).length
+    const waiting = open.waiting - taken - left
     const tries = batch.progress ? 0 : open.tries
     const isRoot = open.run_id === open.id
     if (batch.row !== undefined) {

@@ -4,8 +4,10 @@ import { randomUUID } from 'node:crypto'
 import { rootRun, worksFor } from '../../journal/paths.ts'
 import { isGone, readOwner } from '../owner.ts'
 import { highestFirst } from '../rules/claim-order.ts'
+import { recordsMessages } from '../rules/ready.ts'
 import { checkFree, isLive, runNotFound } from '../rules/refusals.ts'
-import type { Lane, Lease, Owner, Priority, Renewed, RunId } from '../store.ts'
+import { crewsOf, placesIn } from '../rules/room.ts'
+import type { Lane, Lease, Owner, Priority, Renewed, Room, RunId, RunStatus } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { waitingIds } from './sqlite-inbox.ts'
 import { findRun } from './records.ts'
@@ -33,14 +35,15 @@ export function claimRuns(
   owner: Owner,
   ttlMs: number,
   lanes: readonly Lane[],
-  limit: number,
-  has: ReadonlySet<RunId> = new Set(),
+  room: Room,
 ): Promise<Lease[]> {
   return connection.write(() => {
     freeGone(connection)
+    const { has = new Set() } = room
+    const places = placesIn(room, () => countHeld(connection, lanes, room))
     const claimed: Lease[] = []
     for (const priority of highestFirst) {
-      const left = limit - claimed.length
+      const left = places - claimed.length
       if (left <= 0) break
       const found = lanes.flatMap((lane) => readyRoots(connection, lane, priority, left, has))
       const oldest = new Map(found.toSorted((a, b) => a.ready_at - b.ready_at).map((root) => [root.id, root]))
@@ -65,6 +68,38 @@ function readyRoots(
   const most = Math.min(Math.ceil(limit) + has.size, Number.MAX_SAFE_INTEGER)
   const found = connection.sql(selectReady).all(crew, version, format, priority, connection.now(), most)
   return (found as unknown as (RootRecord & { ready_at: number })[]).filter(({ run }) => !has.has(run))
+}
+
+export function countReady(connection: Connection, lanes: readonly Lane[], limit: number): Promise<number> {
+  return connection.read(() => {
+    const found = highestFirst.flatMap((priority) =>
+      lanes.flatMap((lane) => readyRoots(connection, lane, priority, limit, new Set())),
+    )
+    return Math.min(limit, new Set(found.map(({ id }) => id)).size)
+  })
+}
+
+export const selectHeld = 'select run from runs where crew = ? and owner is not null and expires_at > ? limit ?'
+
+/** Of the crews of these lanes, as far as it matters. */
+function countHeld(
+  { sql, now }: Connection,
+  lanes: readonly Lane[],
+  { has = new Set(), most = Infinity }: Room,
+): number {
+  const crews = crewsOf(lanes)
+  const enough = Math.min(Math.ceil(Math.max(most, 0)), Number.MAX_SAFE_INTEGER)
+  const live = new Set(
+    [...crews].flatMap((crew) =>
+      sql(selectHeld)
+        .all(crew, now(), enough)
+        .map(({ run }) => run),
+    ),
+  )
+  if (live.size >= enough) return live.size
+  const crewOf = (run: RunId): unknown => sql('select crew from runs where run = ?').get(run)?.['crew']
+  const late = [...has].filter((run) => !live.has(run) && crews.has(String(crewOf(run))))
+  return live.size + late.length
 }
 
 /** Skips from one owner to the next: few processes hold many runs. */
@@ -125,15 +160,22 @@ export async function findHolder(connection: Connection, run: RunId): Promise<Ow
   return isLive(holding, connection.now()) ? holding?.owner : undefined
 }
 
+interface UnitRecord {
+  readonly id: number
+  readonly run: string
+  readonly status: RunStatus
+}
+
 /** Those that were deleted: the run, and the runs that worked for it. */
 export function deleteRun(connection: Connection, run: RunId): Promise<RunId[]> {
   const { sql } = connection
   return connection.write(() => {
     const root = findRoot(connection, run)
     checkFree(run, root && holdingOf(root), connection.now())
-    const ids = sql('select id, run from runs where root = ?').all(rootRun(run)) as { id: number; run: string }[]
+    const ids = sql('select id, run, status from runs where root = ?').all(rootRun(run)) as unknown as UnitRecord[]
     const unit = ids.filter((each) => worksFor(each.run, run))
-    const left = unit.reduce((count, { id }) => count + waitingIds(connection, id).length, 0)
+    const counted = unit.filter(({ status }) => recordsMessages(status))
+    const left = counted.reduce((count, { id }) => count + waitingIds(connection, id).length, 0)
     for (const { id } of unit) sql('delete from runs where id = ?').run(id)
     if (root?.run === run) sql('update tokens set floor = max(floor, ?)').run(root.token)
     else if (root !== undefined && unit.length > 0) changeRoot(connection, root, { waiting: root.waiting - left })

@@ -2,11 +2,12 @@
 import { runStatuses } from '../../journal/entries.ts'
 import { decodeCursor } from '../rules/cursor.ts'
 import { pageOf } from '../rules/list-page.ts'
+import { rowColumns, rowOf, type RunRecord } from '../rules/run-record.ts'
 import type { Cursor, RunFilter, RunId, RunRow, RunStatus } from '../store.ts'
 import type { Connection } from './connection.ts'
-import { damagedRow, rowColumns, rowOf, type RunRecord } from './records.ts'
+import { damagedRow } from './records.ts'
 
-const columns = ['id', 'run', ...rowColumns].join()
+const columns = ['run', ...rowColumns].join()
 
 export async function findRow(connection: Connection, run: RunId): Promise<RunRow | undefined> {
   const record = await connection.read(() => connection.sql(`select ${columns} from runs where run = ?`).get(run))

@@ -1,50 +1,16 @@
-// The run table's rows as SQLite gives them, and what they mean to the port.
+// How the rows of the run table are written and found.
 import type { Connection } from './connection.ts'
 import { RepriseError } from '../../errors.ts'
-import { hashBytes } from '../../journal/hash.ts'
-import type { Batch, Priority, RunId, RunRow, RunStatus } from '../store.ts'
+import { endOf } from '../rules/noted-end.ts'
+import type { Batch, RunId, RunRow, RunStatus } from '../store.ts'
 import type { ReadyRecord } from './roots.ts'
-
-export interface RunRecord {
-  readonly id: number
-  readonly run: string
-  readonly crew: string
-  readonly version: string
-  readonly format: number
-  readonly priority: Priority
-  readonly status: RunStatus
-  readonly created_at: string
-  readonly updated_at: string
-  readonly parent: string | null
-  readonly inputs: string
-  readonly summary: string
-}
-
-/** The columns that a new listing row replaces, in the order of `rowValues`. */
-export const rowColumns: readonly (keyof RunRecord)[] = [
-  'crew',
-  'version',
-  'format',
-  'priority',
-  'status',
-  'created_at',
-  'updated_at',
-  'parent',
-  'inputs',
-  'summary',
-]
-
-export function rowValues(row: RunRow): (string | number | null)[] {
-  const { crew, version, format, priority, status, createdAt, updatedAt, parent = null, inputs, summary } = row
-  return [crew, version, format, priority, status, createdAt, updatedAt, parent, inputs, summary]
-}
 
 /** The entry that a row was written with, in the order of `endValues`. */
 export const endColumns: readonly string[] = ['last_seq', 'last_hash']
 
-export function endValues({ lines }: Batch): [number, string | null] {
-  const last = lines.at(-1)
-  return last === undefined ? [0, null] : [last.seq, hashBytes(last.bytes)]
+export function endValues(batch: Batch): [number, string] {
+  const { seq, hash } = endOf(batch)
+  return [seq, hash]
 }
 
 /** What a new row says of when the run is offered to a worker; nothing of a run that works for another. */
@@ -71,28 +37,6 @@ export function replaceRow({ sql }: Connection, id: number, row: RunRow, batch: 
   const same = [crew, version, format, priority, status, createdAt, parent, ready_at] as const
   const update = sql(updateUnindexed).run(...fresh, id, ...same)
   if (Number(update.changes) === 0) sql(updateRow).run(...fresh, ...same, id)
-}
-
-/** What somebody else wrote there may be no text: then it is left empty, since a list has other rows to show. */
-export function rowOf(record: RunRecord): RunRow {
-  const { run, crew, version, format, priority, status, created_at, updated_at, parent, inputs, summary } = record
-  return {
-    run: textOf(run),
-    crew: textOf(crew),
-    version: textOf(version),
-    format,
-    priority,
-    status,
-    createdAt: textOf(created_at),
-    updatedAt: textOf(updated_at),
-    ...(parent === null ? {} : { parent: textOf(parent) }),
-    inputs: textOf(inputs),
-    summary: textOf(summary),
-  }
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : ''
 }
 
 export function damagedRow(what: string): RepriseError {

@@ -7,7 +7,16 @@ import { openConnection, type Connection } from './connection.ts'
 import { createRun } from './create-run.ts'
 import { appendBatch, findNoted, readBlob, readLines } from './journal.ts'
 import { postMessage, waitingMessages } from './sqlite-inbox.ts'
-import { acquireLease, claimRuns, deleteRun, findHolder, findTries, releaseLease, renewLeases } from './leases.ts'
+import {
+  acquireLease,
+  claimRuns,
+  countReady,
+  deleteRun,
+  findHolder,
+  findTries,
+  releaseLease,
+  renewLeases,
+} from './leases.ts'
 import { findOutput, findRow, listRows } from './listing.ts'
 
 /** How often other processes' commits are looked for while somebody watches. */
@@ -43,6 +52,7 @@ export async function sqliteStore(path: string, options: SqliteStoreOptions = {}
     findOutput: (crew, task, fingerprint, since = 0) => findOutput(connection, crew, task, fingerprint, since),
     acquire: (run, owner, ttlMs) => acquireLease(connection, run, owner, ttlMs),
     claim: (...args) => claimRuns(connection, ...args),
+    ready: (lanes, limit) => countReady(connection, lanes, limit),
     renew: (leases, ttlMs) => renewLeases(connection, leases, ttlMs),
     async release(lease) {
       const waiting = await releaseLease(connection, lease)
@@ -50,6 +60,7 @@ export async function sqliteStore(path: string, options: SqliteStoreOptions = {}
       return waiting ?? 0
     },
     holder: (run) => findHolder(connection, run),
+    now: async () => connection.now(),
     tries: (run) => findTries(connection, run),
     async post(run, message) {
       const result = await postMessage(connection, run, message)

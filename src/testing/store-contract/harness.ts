@@ -3,7 +3,19 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { RepriseError, type ErrorCode } from '../../errors.ts'
 import { thisOwner } from '../../stores/owner.ts'
-import type { Batch, Lane, Lease, Line, Message, Owner, RunId, RunRow, RunStatus, Store } from '../../stores/store.ts'
+import type {
+  Batch,
+  Lane,
+  Lease,
+  Line,
+  Message,
+  Owner,
+  Room,
+  RunId,
+  RunRow,
+  RunStatus,
+  Store,
+} from '../../stores/store.ts'
 
 /** Parts of the contract that a store may have a reason to skip. */
 export type Feature = 'clock' | 'reopen' | 'takeover' | 'watch' | 'large'
@@ -153,9 +165,9 @@ export async function claimed(
   limit = 10,
   owner: Owner = thisOwner(),
   lanes: readonly Lane[] = [lane],
-  has?: ReadonlySet<RunId>,
+  room: Omit<Room, 'limit'> = {},
 ): Promise<RunId[]> {
-  const leases = await store.claim(owner, ttlMs, lanes, limit, has)
+  const leases = await store.claim(owner, ttlMs, lanes, { limit, ...room })
   return leases.map((lease) => lease.run)
 }
 

@@ -1,6 +1,7 @@
 // Messages: each id once, oldest first, and gone from the inbox with the append that records them.
 import assert from 'node:assert/strict'
-import { batch, claim, message, refused, row, seqsOf, started, type StoreUnderTest } from './harness.ts'
+import { thisOwner } from '../../stores/owner.ts'
+import { batch, claim, claimed, message, refused, row, seqsOf, started, ttlMs, type StoreUnderTest } from './harness.ts'
 
 export function inboxContract(under: StoreUnderTest): void {
   claim('gives the messages of a run oldest first, exactly as posted', under, async ({ store }) => {
@@ -68,6 +69,30 @@ export function inboxContract(under: StoreUnderTest): void {
     await store.append(lease, 1, batch(2, 1, { row: row('r', { status: 'cancelled' }) }))
     assert.deepEqual(await store.inbox('r'), [message('a')])
   })
+
+  claim(
+    'no longer counts what waits for a run that is cancelled, and offers its root for none of it',
+    under,
+    async ({ store }) => {
+      const lease = await started(store, 'r')
+      for (const run of ['r/a#1', 'r/b#1']) await store.create(row(run), batch(1), lease)
+      await store.append(lease, 1, batch(2, 1, { row: row('r', { status: 'suspended' }) }))
+      for (const id of ['recorded', 'late', 'later']) await store.post('r/a#1', message(id))
+      await store.post('r/b#1', message('m'))
+      const cancelled = { run: 'r/a#1', row: row('r/a#1', { status: 'cancelled' }), taken: ['recorded'] }
+      assert.equal(await store.append(lease, 1, batch(2, 1, cancelled)), 1)
+      // whoever left them can see that nobody recorded them
+      assert.deepEqual(await store.inbox('r/a#1'), [message('late'), message('later')])
+      await store.append(lease, 1, batch(2, 1, { run: 'r/b#1', taken: ['m'] }))
+      assert.equal(await store.release(lease), 0)
+      assert.deepEqual(await claimed(store), [])
+      await store.post('r', message('m'))
+      await store.delete('r/a#1')
+      const again = await store.acquire('r', thisOwner(), ttlMs)
+      assert.equal(await store.release(again), 1)
+      assert.deepEqual(await claimed(store), ['r'])
+    },
+  )
 
   claim('takes messages for failed, suspended and queued runs', under, async ({ store }) => {
     for (const status of ['failed', 'suspended', 'queued'] as const) {

@@ -39,7 +39,7 @@ export function leaseContract(under: StoreUnderTest): void {
     const lease = await started(store, 'r')
     const other = { ...thisOwner(), instance: 'another thread' }
     await refused(store.acquire('r', other, ttlMs), 'RUN_HELD')
-    assert.deepEqual(await store.claim(other, ttlMs, [lane], 10), [])
+    assert.deepEqual(await store.claim(other, ttlMs, [lane], { limit: 10 }), [])
     await store.append(lease, 1, batch(2))
     await store.release(lease)
     assert.deepEqual((await store.acquire('r', other, ttlMs)).owner, other)
@@ -107,7 +107,7 @@ export function leaseContract(under: StoreUnderTest): void {
       await store.acquire('lost', elsewhere('b'), ttlMs)
       assert.deepEqual(await store.renew([kept, lost], ttlMs), [{ lease: kept, waiting: 0 }])
       await refused(store.acquire('kept', elsewhere('b'), ttlMs), 'RUN_HELD')
-      assert.deepEqual(await store.claim(elsewhere('b'), ttlMs, [lane], 10), [])
+      assert.deepEqual(await store.claim(elsewhere('b'), ttlMs, [lane], { limit: 10 }), [])
     },
     'clock',
   )

@@ -1,5 +1,6 @@
 // One operation, on the store and on the model: both must come to the same.
 import assert from 'node:assert/strict'
+import { defined } from '../../defined.ts'
 import { RepriseError } from '../../errors.ts'
 import { callerOf, rootRun, worksFor } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
@@ -138,10 +139,12 @@ async function acquire({ store }: Scene, model: Model, { run, owner }: Do<'acqui
 export async function claimStep(
   { store }: Scene,
   model: Model,
-  { owner, versions, limit }: Pick<Do<'claim'>, 'owner' | 'versions' | 'limit'>,
+  { owner, versions, limit, most }: Pick<Do<'claim'>, 'owner' | 'versions' | 'limit' | 'most'>,
 ): Promise<void> {
   const lanes = versions.map((version) => ({ ...lane, version }))
-  const leases = await store.claim(ownerOf(owner), ttlMs, lanes, limit)
+  const offered = await store.ready(lanes, 10)
+  const leases = await store.claim(ownerOf(owner), ttlMs, lanes, { limit, ...defined({ most }) })
+  const held = [...model.units.values()].filter((unit) => isTaken(model, unit)).length
   const ready = [...model.units]
     .flatMap(([run, unit]) => {
       const { priority, version } = model.runs.get(run)?.row ?? rowOf('r1')
@@ -149,9 +152,10 @@ export async function claimStep(
       return versions.includes(version) && at <= model.now() ? [{ run, priority, at }] : []
     })
     .toSorted((a, b) => b.priority - a.priority || a.at - b.at)
+  assert.equal(offered, ready.length)
   assert.deepEqual(
     leases.map((lease) => lease.run),
-    ready.slice(0, limit).map(({ run }) => run),
+    ready.slice(0, Math.min(limit, Math.max(0, (most ?? Infinity) - held))).map(({ run }) => run),
   )
   for (const lease of leases) {
     const unit = model.units.get(lease.run)
@@ -217,7 +221,15 @@ export function waitingIn(run: ModelRun | undefined): Message[] {
 }
 
 function waitingFor(model: Model, root: string): number {
-  return [...model.runs].reduce((sum, [run, each]) => sum + (rootRun(run) === root ? waitingIn(each).length : 0), 0)
+  const counting = [...model.runs].filter(
+    ([
+      run,
+      {
+        row: { status },
+      },
+    ]) => rootRun(run) === root && status !== 'cancelled',
+  )
+  return counting.reduce((sum, [, each]) => sum + waitingIn(each).length, 0)
 }
 
 function mark(model: Model, root: string): void {

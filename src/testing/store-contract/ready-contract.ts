@@ -31,7 +31,7 @@ export function readyContract(under: StoreUnderTest): void {
     }
     await started(store, 'held', elsewhere('box1'))
     const open = runStatuses.filter((status) => status !== 'completed' && status !== 'cancelled')
-    const leases = await store.claim(thisOwner(), ttlMs, [lane], 100)
+    const leases = await store.claim(thisOwner(), ttlMs, [lane], { limit: 100 })
     assert.deepEqual(
       leases.map((lease) => lease.run).toSorted(),
       open.flatMap((status) => [`due ${status}`, `message ${status}`]).toSorted(),
@@ -86,6 +86,23 @@ export function readyContract(under: StoreUnderTest): void {
     assert.deepEqual(await claimed(store, 10, thisOwner(), [{ ...lane, version: '2' }]), ['r'])
   })
 
+  claim('says how many runs a claim would give, up to a number, and leases none', under, async ({ store }) => {
+    const now = Date.now()
+    for (const run of ['a', 'b', 'urgent']) await add(store, run, { priority: run === 'urgent' ? 1 : 0 }, now - 1_000)
+    await add(store, 'of version 2', { version: '2' }, now - 1_000)
+    await add(store, 'later', {}, now + hour)
+    await add(store, 'told', { status: 'suspended' })
+    await store.post('told', message('m'))
+    await started(store, 'held', elsewhere('box1'))
+    const second = { ...lane, version: '2' }
+    assert.equal(await store.ready([lane], 10), 4)
+    assert.deepEqual(await Promise.all([0, 1, 3].map((limit) => store.ready([lane, lane], limit))), [0, 1, 3])
+    assert.equal(await store.ready([lane, second, lane], Infinity), 5)
+    assert.deepEqual([await store.ready([second], 10), await store.ready([], 10)], [1, 0])
+    assert.equal((await claimed(store, 10, thisOwner(), [lane, second])).length, 5)
+    assert.equal(await store.ready([lane, second], 10), 0)
+  })
+
   claim('never gives one run to two callers', under, async ({ store }) => {
     const runs = Array.from({ length: 30 }, (_, index) => `r${index}`)
     for (const run of runs) await add(store, run, {}, 'now')
@@ -97,7 +114,8 @@ export function readyContract(under: StoreUnderTest): void {
     'claims a run when it is due, not a moment before',
     under,
     async ({ store, place, pass }) => {
-      await add(store, 'r', { status: 'queued' }, place.now() + hour)
+      assert.ok(Math.abs((await store.now()) - place.now()) < 60_000)
+      await add(store, 'r', { status: 'queued' }, (await store.now()) + hour)
       pass(hour - 1_000)
       assert.deepEqual(await claimed(store), [])
       pass(1_000)
@@ -136,7 +154,7 @@ export function readyContract(under: StoreUnderTest): void {
     async ({ store, pass }) => {
       for (const run of ['a', 'b', 'c']) await started(store, run, elsewhere('a'))
       pass(ttlMs + 1)
-      const has = new Set(['a', 'c'])
+      const has = { has: new Set(['a', 'c']) }
       assert.deepEqual(await claimed(store, 1, elsewhere('a'), [lane], has), ['b'])
       assert.deepEqual(await claimed(store, 1, elsewhere('a'), [lane], has), [])
       assert.deepEqual((await claimed(store, 10, elsewhere('a'))).toSorted(), ['a', 'c'])
@@ -163,7 +181,7 @@ export function readyContract(under: StoreUnderTest): void {
   claim('no longer offers a run for messages that were taken', under, async ({ store }) => {
     await add(store, 'r', { status: 'suspended' })
     await store.post('r', message('m'))
-    const [lease] = await store.claim(thisOwner(), ttlMs, [lane], 1)
+    const [lease] = await store.claim(thisOwner(), ttlMs, [lane], { limit: 1 })
     assert.ok(lease)
     await store.append(lease, 1, batch(2, 1, { taken: ['m'] }))
     await store.release(lease)
@@ -188,7 +206,7 @@ export function readyContract(under: StoreUnderTest): void {
       await suspend(store, lease)
       await store.release(lease)
       await store.post('r/a#1/b#1', message('m'))
-      const [first] = await store.claim(thisOwner(), ttlMs, [lane], 10)
+      const [first] = await store.claim(thisOwner(), ttlMs, [lane], { limit: 10 })
       assert.equal(first?.run, 'r')
       await store.append(first, 1, batch(2, 1, { run: 'r/a#1/b#1', row: row('r/a#1/b#1'), taken: ['m'] }))
       await store.release(first)
@@ -288,7 +306,7 @@ async function suspend(store: Store, lease: Lease): Promise<void> {
 }
 
 async function claimAndRelease(store: Store): Promise<RunId | undefined> {
-  const [lease] = await store.claim(thisOwner(), ttlMs, [lane], 1)
+  const [lease] = await store.claim(thisOwner(), ttlMs, [lane], { limit: 1 })
   if (lease) await store.release(lease)
   return lease?.run
 }

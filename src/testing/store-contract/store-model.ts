@@ -39,6 +39,7 @@ export type Operation =
       readonly owner: number
       readonly versions: readonly string[]
       readonly limit: number
+      readonly most?: number | undefined
     }
   | { readonly do: 'release' | 'renew'; readonly run: RunName; readonly lease: number }
   | { readonly do: 'post'; readonly run: RunName; readonly id: string }
@@ -106,6 +107,7 @@ function arbitraryOperation(
     owner,
     versions: fc.constantFrom(['1', '2'], ['1'], ['2']),
     limit: fc.constantFrom(1, 5),
+    most: fc.constantFrom(undefined, undefined, 1, 2),
   })
   const weighted: { weight: number; arbitrary: import('fast-check').Arbitrary<Operation> }[] = [
     { weight: 2, arbitrary: creating },

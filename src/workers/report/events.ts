@@ -7,9 +7,13 @@ export type Outcome = Exclude<Advanced['is'], 'ended'> | 'completed' | 'cancelle
 export type WorkerEvent =
   | {
       readonly event: 'started'
+      /** What the worker is called, if that was said. */
+      readonly name?: string
       readonly crews: readonly string[]
       readonly stores: readonly string[]
       readonly concurrency: number
+      /** The limits of those crews that have one, by name. */
+      readonly maxRuns?: { readonly [crew: string]: number }
       /** Where health and metrics are served. */
       readonly url?: string
     }
@@ -26,6 +30,8 @@ export type WorkerEvent =
       /** When it is taken up again, where that is known: in ISO 8601. */
       readonly at?: string
     }
+  /** Before it ends, with `once`: runs of the crew wait for others, of which as many as it allows are in progress. */
+  | { readonly event: 'limited'; readonly crew: string; readonly maxRuns: number }
   /** The run could not be advanced, for a reason that its journal does not say: the store offers it again, later. */
   | { readonly event: 'refused'; readonly runId: string; readonly crew?: string; readonly error: unknown }
   | {

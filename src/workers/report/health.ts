@@ -1,7 +1,10 @@
 // Whether a worker does its work: for whoever restarts one that does not, and for whoever waits before it is stopped.
+import { defined } from '../../defined.ts'
 import type { Heard } from './events.ts'
 
 export interface WorkerHealth {
+  /** What the worker is called, if that was said. */
+  readonly name?: string
   /** away: a store has not answered for a while. */
   readonly status: 'ok' | 'away' | 'stopping'
   readonly inProgress: number
@@ -19,9 +22,11 @@ const toleratedMs = 30_000
 
 export function createHealth(now: () => Date): HealthKeeper {
   const away = new Map<string, Date>()
+  let name: string | undefined
   let stopping = false
   return {
     hear(heard) {
+      if (heard.event === 'started') ({ name } = heard)
       if (heard.event === 'store-away') away.set(heard.store, now())
       if (heard.event === 'asked') away.delete(heard.store)
       if (heard.event === 'stopping') stopping = true
@@ -29,6 +34,7 @@ export function createHealth(now: () => Date): HealthKeeper {
     health(inProgress) {
       const long = [...away].filter(([, since]) => now().getTime() - since.getTime() >= toleratedMs)
       return {
+        ...defined({ name }),
         status: stopping ? 'stopping' : long.length > 0 ? 'away' : 'ok',
         inProgress,
         away: long.map(([store, since]) => ({ store, since: since.toISOString() })),

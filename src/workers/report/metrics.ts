@@ -17,11 +17,13 @@ interface Metric {
 }
 
 const names = {
+  info: ['gauge', '1, with the name of the worker.'],
   runs_claimed_total: ['counter', 'Runs that were claimed.'],
   runs_left_total: ['counter', 'Runs that left this process, by what came of them.'],
   runs_refused_total: ['counter', 'Runs that could not be advanced, for a reason that their journals do not say.'],
   runs_in_progress: ['gauge', 'Runs that are being executed now.'],
   runs_in_progress_limit: ['gauge', 'How many runs may be executed at once.'],
+  crew_runs_limit: ['gauge', 'How many runs of a crew may be executed at once, by all workers together.'],
   run_seconds_total: ['counter', 'Time for which runs were held.'],
   runs_scheduled_total: ['counter', 'Runs of schedules that were put into the queue.'],
   claims_total: ['counter', 'How often a store was asked for ready runs and answered.'],
@@ -61,8 +63,10 @@ export function createMetrics(now: () => Date): Metrics {
     hear(heard) {
       switch (heard.event) {
         case 'started':
+          if (heard.name !== undefined) set('info', 1, { name: heard.name })
           set('runs_in_progress_limit', heard.concurrency)
           begin(heard.crews, heard.stores)
+          for (const [crew, limit] of Object.entries(heard.maxRuns ?? {})) set('crew_runs_limit', limit, { crew })
           return
         case 'claimed':
           add('runs_claimed_total', { crew: heard.crew })
@@ -93,6 +97,7 @@ export function createMetrics(now: () => Date): Metrics {
         case 'stopping':
           set('stopping', 1)
           return
+        case 'limited':
         case 'unscheduled':
         case 'store-back':
         case 'cut-off':

@@ -193,6 +193,18 @@ const atOnce: readonly Refusal[] = [
     /verbose of crew "c" is 1; give true or false/,
   ],
   [
+    'a version of a crew that not every store can find runs by',
+    () => crewOf({ version: 'a\0' }),
+    'OPTION_INVALID',
+    /version of crew "c" is "a\\u0000"; give a text of up to 100 characters/,
+  ],
+  [
+    'a version of a crew that is too long',
+    () => crewOf({ version: 'v'.repeat(101) }),
+    'OPTION_INVALID',
+    /version of crew "c" is "v+\.\.\."; give a text of up to 100 characters/,
+  ],
+  [
     'a version of a crew that is no text',
     () => crewOf({ version: 1n }),
     'OPTION_INVALID',

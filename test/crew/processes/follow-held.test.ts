@@ -1,14 +1,15 @@
 // A kickoff in one process of the run that another one executes, as when a client repeats its request to the next server.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { kindsHere } from '../../support/store-place.ts'
 import type { Order } from './process-crew.ts'
 import { openStage } from './processes.ts'
 
 const options = { id: 'same', inputs: { topic: 'water', reader: 'Ada' }, whenHeld: 'follow' }
 const follow: Order = { act: 'follow', options }
 
-for (const kind of ['sqlite', 'file'] as const) {
-  describe(`a run that is followed from another process on ${kind}`, () => {
+for (const { kind, skip } of await kindsHere('sqlite', 'file', 'postgres')) {
+  describe(`a run that is followed from another process on ${kind}`, { skip }, () => {
     test('gives there what it gives here, and nothing is asked there', async () => {
       await using stage = await openStage(kind)
       const one = stage.start({ act: 'kickoff', options, hold: 'weigh' })

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { isFull } from '../../support/full.ts'
+import { kindsHere } from '../../support/store-place.ts'
 import type { Order, Report } from './process-crew.ts'
 import { openStage, type Stage } from './processes.ts'
 
@@ -22,8 +24,10 @@ async function failedRun(stage: Stage): Promise<void> {
   assert.deepEqual([failed.code, failed.task], ['MODEL_FAILED', 'weigh'])
 }
 
-for (const kind of ['sqlite', 'file'] as const) {
-  describe(`from processes of their own on ${kind}`, () => {
+// what differs over PostgreSQL is in the contract, but for the whole
+const kinds = await kindsHere('sqlite', 'file', ...(isFull ? (['postgres'] as const) : []))
+for (const { kind, skip } of kinds) {
+  describe(`from processes of their own on ${kind}`, { skip }, () => {
     test('a failed run is replayed from the failed task, from one never reached, and what came of that again', async () => {
       await using stage = await openStage(kind)
       await failedRun(stage)

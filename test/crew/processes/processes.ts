@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { openStore } from '../../../src/stores/open-store.ts'
 import { temporaryFolder } from '../../stores/temporary-folder.ts'
 import { bundle, type Bundle } from '../../support/bundle.ts'
+import { storePlace, type StoreKind } from '../../support/store-place.ts'
 import { bytesOf } from '../verbs/diamond.ts'
 import type { Commission, Order, Report } from './process-crew.ts'
 
@@ -35,9 +36,10 @@ export interface Stage extends AsyncDisposable {
 /** The processes that take turns: whatever one has done, the other finds. */
 const standing: ChildProcess[] = []
 
-export async function openStage(kind: 'sqlite' | 'file'): Promise<Stage> {
+export async function openStage(kind: StoreKind): Promise<Stage> {
   const folder = await temporaryFolder()
-  const url = kind === 'sqlite' ? `sqlite:${join(folder.path, 'runs.db')}` : `file:${join(folder.path, 'state')}`
+  const place = await storePlace(kind, folder.path)
+  const { url } = place
   const ledger = join(folder.path, 'filed.log')
   const program = await bundle(join(import.meta.dirname, 'process-crew.ts'))
   const children: ChildProcess[] = []
@@ -97,6 +99,7 @@ export async function openStage(kind: 'sqlite' | 'file'): Promise<Stage> {
     },
     async [Symbol.asyncDispose]() {
       for (const child of children) if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
+      await place[Symbol.asyncDispose]()
       await folder[Symbol.asyncDispose]()
     },
   }

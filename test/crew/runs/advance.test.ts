@@ -202,7 +202,7 @@ describe('what comes of it', () => {
     const lease = await time.store.acquire('r', { host: 'h', boot: '', pid: 1, start: '', instance: 'i' }, 1_000)
     await crew.run('r').answer('in/q1', { decision: 'approve' })
     await time.store.release(lease)
-    const [claimed] = await time.store.claim(lease.owner, 1_000, lanesOf(crew['~definition']({})), 1)
+    const [claimed] = await time.store.claim(lease.owner, 1_000, lanesOf(crew['~definition']({})), { limit: 1 })
     assert.ok(claimed)
     assert.deepEqual(await advanceOnce(crew as Crew, time, { lease: claimed }), { is: 'ended', status: 'completed' })
   })
@@ -264,7 +264,7 @@ describe('what comes of it', () => {
     const { crew: second } = looking({ time, options: { version: '2' } }, 1)
     await queued({ crew, time })
     const { owner } = (await time.open(crew).engine()).world
-    const claim = async () => (await store.claim(owner, 1_000, lanesOf(crew['~definition']({})), 1))[0]
+    const claim = async () => (await store.claim(owner, 1_000, lanesOf(crew['~definition']({})), { limit: 1 }))[0]
     assert.equal((await advanceOnce(second, time, { lease: await claim() })).is, 'other')
     assert.equal(await store.holder('r'), undefined)
     assert.equal((await advanceOnce(crew, time, { lease: await claim(), signal: AbortSignal.abort() })).is, 'more')
@@ -283,7 +283,7 @@ describe('what comes of it', () => {
     )
     await queued({ crew, time })
     const { owner, leaseMs } = (await time.open(crew).engine()).world
-    const [lease] = await store.claim(owner, leaseMs, lanesOf(crew['~definition']({})), 1)
+    const [lease] = await store.claim(owner, leaseMs, lanesOf(crew['~definition']({})), { limit: 1 })
     const { row } = store
     Object.assign(store, {
       row(run: string) {
@@ -338,7 +338,9 @@ describe('a hard stop', () => {
     await crew.kickoff({ id: 'r', signal: stop.signal })
     assert.deepEqual((await stateOf(store, 'r')).suspended, { reason: 'stopped' })
     assert.deepEqual(
-      await store.claim((await time.open(crew).engine()).world.owner, 1, lanesOf(crew['~definition']({})), 9),
+      await store.claim((await time.open(crew).engine()).world.owner, 1, lanesOf(crew['~definition']({})), {
+        limit: 9,
+      }),
       [],
     )
   })

@@ -43,7 +43,8 @@ async function queued(crew: Crew, time: FakeTime, run = 'r', more: object = {}):
 const secondsUntil = (time: FakeTime, outcome: Advanced): number | undefined =>
   outcome.is === 'failed' && outcome.retryAt !== undefined ? (outcome.retryAt - time.now) / 1000 : undefined
 
-const claimed = (time: FakeTime, crew: Crew) => time.store.claim(nobody, 1, lanesOf(crew['~definition']({})), 9)
+const claimed = (time: FakeTime, crew: Crew) =>
+  time.store.claim(nobody, 1, lanesOf(crew['~definition']({})), { limit: 9 })
 
 describe('a run that failed', () => {
   test('is tried again after the backoff, which doubles, and as often as said', async () => {
@@ -113,6 +114,35 @@ describe('a run that failed', () => {
     }
     assert.equal((await advance(time.open(crew), 'r')).is, 'ended')
   })
+
+  for (const depth of [1, 2]) {
+    test(`counts its failures anew once a task is done in a crew ${depth === 1 ? 'within' : 'within a crew within'}`, async () => {
+      const time = fakeTime()
+      const failures = new Map<string, number>()
+      const tasks = ['one', 'two', 'three'].map((name) => {
+        const run = (): string => {
+          const times = failures.get(name) ?? 0
+          failures.set(name, times + 1)
+          // the last more often than it is tried
+          if (times === 0 || name === 'three') throw new Error('no power')
+          return name
+        }
+        return new Task({ name, description: name, version: '1', effect: 'read', run })
+      })
+      const around = (within: Crew): Task => new Task({ name: 'within', crew: within })
+      let crew = failing(time, 0, { name: 'deep', tasks })
+      if (depth === 2) crew = failing(time, 0, { name: 'mid', tasks: [around(crew)] })
+      crew = failing(time, 0, { tasks: [around(crew)], retries: { times: 1, backoff: 1 } })
+      await queued(crew, time)
+      const waited: (number | undefined)[] = []
+      for (let tries = 0; tries < 4; tries++) {
+        waited.push(secondsUntil(time, await advance(time.open(crew), 'r')))
+        time.now += 1_000
+      }
+      assert.deepEqual(waited, [1, 1, 1, undefined])
+      assert.deepEqual([...failures.values()], [2, 2, 2])
+    })
+  }
 
   test('is left alone where trying again cannot help, or a person wanted it to fail', async () => {
     const time = fakeTime()

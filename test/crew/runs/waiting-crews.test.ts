@@ -132,3 +132,25 @@ test('a message to a crew that was cancelled before anybody read it keeps nobody
   }
   for (const _ of [1, 2]) assert.equal((await crew.with({ store: counting }).advance('r')).is, 'failed')
 })
+
+test('a message that comes while a crew is being cancelled makes nobody take its run up', async () => {
+  const store = newStore()
+  const { within } = asking(store)
+  const mid = new Crew({ name: 'mid', tasks: [new Task({ name: 'deep', crew: within })], store, logger: quiet })
+  const crew = new Crew({ name: 'top', tasks: [new Task({ name: 'mid', crew: mid })], store, logger: quiet })
+  await crew.kickoff({ id: 'r' })
+  const deep = 'r/mid#1/deep#1'
+  const late = { id: 'm', at: new Date().toISOString(), body: '{"kind":"invalidate","task":"sum"}' }
+  const racing: Store = {
+    ...store,
+    async inbox(run) {
+      const read = await store.inbox(run)
+      if (run === deep) await store.post(deep, late)
+      return read
+    },
+  }
+  await mid.with({ store: racing }).run('r/mid#1').cancel()
+  assert.deepEqual(await store.inbox(deep), [late])
+  assert.equal((await crew.advance('r')).is, 'failed')
+  assert.equal(await store.ready(crew['~lanes'], 1), 0)
+})

@@ -333,6 +333,19 @@ describe('a task that is a crew', () => {
     assert.equal((await stateOf(store, 'r/research#1')).status, 'cancelled')
   })
 
+  test('is cancelled then also within a crew within, if the process was killed between the two', async () => {
+    const { crew, store } = nested({ humanInput: true, store: newStore() })
+    const outer = new Crew({ name: 'outer', tasks: [new Task({ name: 'all', crew })], store })
+    await outer.kickoff({ id: 'r', inputs })
+    let cancelled = 0
+    const dying = dyingStore(store, (types) => types.includes('run.cancelled') && ++cancelled === 2)
+    await assert.rejects(outer.with({ store: dying }).run('r').cancel(), /the process is dead/)
+    assert.equal((await stateOf(store, 'r/all#1')).status, 'cancelled')
+    assert.equal((await stateOf(store, 'r/all#1/research#1')).status, 'suspended')
+    await assert.rejects(outer.run('r').cancel(), { code: 'RUN_ENDED' })
+    assert.equal((await stateOf(store, 'r/all#1/research#1')).status, 'cancelled')
+  })
+
   test('counts for the run that waits for it with all that it has spent so far', async () => {
     const { crew, model } = nested({ humanInput: true })
     const stopped = await crew.kickoff({ id: 'r', inputs })

@@ -1,6 +1,5 @@
 // `reprise answer`: a person's decision on an open question, from whatever process. What is not said is asked for at a
 // terminal.
-import { outermost } from '../../find/outermost.ts'
 import { answerQuestion, findQuestion } from '../../../engine/people/tell.ts'
 import { answering, decisions } from '../../../engine/people/questions.ts'
 import { RepriseError } from '../../../errors.ts'
@@ -20,6 +19,7 @@ import { openRuns } from '../../find/open-runs.ts'
 import { canAsk, thePerson } from '../../terminal/ask-line.ts'
 import { pick } from '../../terminal/pick.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
+import { whatNext } from './what-next.ts'
 
 export interface AnswerOptions {
   readonly decision?: string
@@ -51,17 +51,13 @@ export async function answer(invocation: Invocation<AnswerOptions>): Promise<num
   const { questions } = await readUnit(engine.store, run)
   // an answer to a run that another process executes is recorded by that process, in its own time
   const open = questions.filter(({ id }) => id !== question.id)
-  const held = (await engine.store.holder(run)) !== undefined
   if (terminal.json) terminal.record({ runId: run, question: question.id, answer: given, questions: open })
   terminal.err.line(`answered ${question.id} of run ${run}`)
   for (const other of open) {
     terminal.err.line(`still open: ${other.id}: ${other.text}`)
     terminal.err.line(`  ${commands.advice(answering(run, other))}`)
   }
-  const next = held
-    ? `its process takes that up by itself; ${commands.advice({ act: 'show', runId: run })}`
-    : commands.advice({ act: 'resume', runId: await outermost(engine.store, run) })
-  terminal.err.line(next)
+  terminal.err.line(await whatNext(commands, engine.store, run))
   return exitCodes.done
 }
 

@@ -40,7 +40,7 @@ export async function edit(invocation: Invocation<EditOptions>): Promise<number>
     }
     if (terminal.json) terminal.record({ runId: run, task: task.name, edited: true, ...signed })
     terminal.err.line(`edited task ${task.name} of run ${run}; outputs that were made from the old one are kept`)
-    terminal.err.line(commands.advice(await whatNext(store, run)))
+    terminal.err.line(await whatNext(commands, store, run))
     return exitCodes.done
   })
 }

@@ -23,6 +23,6 @@ export async function invalidate(invocation: Invocation<{ readonly by?: string }
   await tell(engine, run, { kind: 'invalidate', task, ...signed })
   if (terminal.json) terminal.record({ runId: run, task, invalidated: true, ...signed })
   terminal.err.line(`task ${task} of run ${run} is to be executed again`)
-  terminal.err.line(commands.advice(await whatNext(engine.store, run)))
+  terminal.err.line(await whatNext(commands, engine.store, run))
   return exitCodes.done
 }

@@ -1,8 +1,22 @@
-// What edit and invalidate say when their message is left for a run.
-import type { Next } from '../../../next.ts'
+// What answer, edit and invalidate say when their message is left for a run.
+import { isAwake } from '../../../engine/read/due.ts'
+import { summaryOf } from '../../../engine/read/row-summary.ts'
 import type { Store } from '../../../stores/store.ts'
+import { outermost } from '../../find/outermost.ts'
+import type { Commands } from '../../write-command.ts'
 
-/** A run that another process executes takes the message up by itself. */
-export async function whatNext(store: Store, runId: string): Promise<Next> {
-  return { act: (await store.holder(runId)) === undefined ? 'resume' : 'show', runId }
+/** Who takes the message up, and what to do where nobody does. */
+export async function whatNext(commands: Commands, store: Store, runId: string): Promise<string> {
+  if ((await store.holder(runId)) !== undefined)
+    return `its process takes that up by itself; ${commands.advice({ act: 'show', runId })}`
+  const root = await outermost(store, runId)
+  const resume = commands.advice({ act: 'resume', runId: root })
+  return (await waitsForWorker(store, root)) ? `a worker takes that up by itself; without one, ${resume}` : resume
+}
+
+async function waitsForWorker(store: Store, runId: string): Promise<boolean> {
+  const row = await store.row(runId)
+  if (!row) return false
+  const summary = summaryOf(row)
+  return row.status === 'suspended' && !summary.imported && isAwake(summary)
 }

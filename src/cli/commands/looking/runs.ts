@@ -52,10 +52,11 @@ const mostListed = 999_999
 
 async function print(channel: Channel, { store }: Engine, found: readonly RunSummary[]): Promise<void> {
   const withParent = found.some((summary) => summary.parent !== undefined)
+  const withWorker = found.some((summary) => summary.holder?.name !== undefined)
   const now = new Date()
   const time = (at: string): string => shortTime(at, now)
   // a shorter time is a smaller loss than an id that is cut
-  const whole = [longTime, time].map((shown) => table({ id: (run) => run, time: shown, withParent }))
+  const whole = [longTime, time].map((shown) => table({ id: (run) => run, time: shown, withParent, withWorker }))
   const fitting = whole.find((columns) => tableWidth(columns, found) <= channel.width)
   if (fitting) {
     printTable(channel, fitting, found)
@@ -64,16 +65,18 @@ async function print(channel: Channel, { store }: Engine, found: readonly RunSum
   const shown = new Set(found.flatMap(({ runId, parent }) => (parent ? [runId, parent.runId] : [runId])))
   const { prefixLength } = await import('../../../runs/find.ts')
   const length = await prefixLength(store, shown)
-  printTable(channel, table({ id: (run) => run.slice(0, length), time, withParent }), found)
+  printTable(channel, table({ id: (run) => run.slice(0, length), time, withParent, withWorker }), found)
 }
 
 interface Shapes {
   readonly id: (run: string) => string
   readonly time: (at: string) => string
   readonly withParent: boolean
+  /** Whether a run is in progress in a worker that has a name. */
+  readonly withWorker: boolean
 }
 
-function table({ id, time, withParent }: Shapes): Column<RunSummary>[] {
+function table({ id, time, withParent, withWorker }: Shapes): Column<RunSummary>[] {
   return [
     { title: 'run', value: (run) => id(run.runId) },
     { title: 'crew', value: (run) => run.crew, shrinkTo: 8 },
@@ -81,6 +84,7 @@ function table({ id, time, withParent }: Shapes): Column<RunSummary>[] {
     { title: 'tasks', value: (run) => `${run.done}/${run.total}`, align: 'right' },
     { title: 'tokens', value: (run) => amount(run.usage.input + run.usage.output), align: 'right' },
     { title: 'lives', value: (run) => String(run.lives), align: 'right' },
+    ...(withWorker ? [{ title: 'worker', value: (run: RunSummary) => run.holder?.name ?? '', shrinkTo: 8 }] : []),
     { title: 'created', value: (run) => time(run.createdAt) },
     ...(withParent ? [{ title: 'parent', value: (run: RunSummary) => id(run.parent?.runId ?? ''), shrinkTo: 8 }] : []),
   ]

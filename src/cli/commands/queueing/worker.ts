@@ -12,6 +12,7 @@ import { tellEvent } from '../../show/worker-events.ts'
 import { stopOnInterrupt } from '../executing/execute.ts'
 
 export interface WorkerOptions {
+  readonly name?: string
   readonly concurrency?: number
   readonly once?: boolean
   readonly changed?: ChangedPolicy
@@ -22,7 +23,7 @@ export interface WorkerOptions {
 }
 
 export async function worker({ args, options, terminal, commands }: Invocation<WorkerOptions>): Promise<number> {
-  const { concurrency, once, changed, port, host, store } = options
+  const { name, concurrency, once, changed, port, host, store } = options
   const sliceSeconds = options.slice === undefined ? undefined : readDuration('--slice', options.slice)
   const graceSeconds = options.grace === undefined ? undefined : readDuration('--grace', options.grace)
   const loaded = await loadServed(args.filter((path) => path !== undefined))
@@ -30,7 +31,7 @@ export async function worker({ args, options, terminal, commands }: Invocation<W
   adviseWith(commands.advice)
   try {
     const working = await startWorker(crews, {
-      ...defined({ concurrency, once, changed, sliceSeconds, graceSeconds, port, host }),
+      ...defined({ name, concurrency, once, changed, sliceSeconds, graceSeconds, port, host }),
       onEvent: (event) => tellEvent(terminal, event),
     })
     // the first signal stops it, one more ends the process

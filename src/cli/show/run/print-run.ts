@@ -1,7 +1,9 @@
 // One run for people: its facts, and each task with the beginning of its output.
+import { defined } from '../../../defined.ts'
 import { withFileWords } from '../../../journal/files.ts'
 import type { RunView } from '../../../runs/run-view.ts'
 import type { TaskView } from '../../../runs/task-view.ts'
+import { describeOwner } from '../../../stores/owner.ts'
 import { madeFileWords, sourceWords } from './print-parts.ts'
 import { printStack } from '../text-block.ts'
 import { formatOf } from '../run-words.ts'
@@ -17,12 +19,13 @@ export function printRun(channel: Channel, run: RunView, children: readonly stri
   // what it failed with has a line of its own
   const why = run.why === undefined || run.error ? '' : `: ${inLocalTime(run.why, run.dueAt)}`
   field('run', run.runId)
-  field('crew', run.crew)
+  field('crew', run.version === '' ? run.crew : `${run.crew}, version ${run.version}`)
   field(
     'status',
     { text: run.status, format: formatOf(run.status) },
     `${why} (${run.done} of ${plural(run.total, 'task')} done)`,
   )
+  if (run.holder) field('holder', describeOwner({ ...run.holder, ...defined({ label: run.holder.name }) }))
   if (run.error) field('error', { text: `${run.error.code}: ${run.error.message}`, format: 'red' })
   if (run.error?.stack !== undefined) printStack(channel, ' '.repeat(9), run.error.stack)
   if (run.error && run.dueAt !== undefined) field('retry', `a worker tries again at ${longTime(run.dueAt)}`)

@@ -4,7 +4,8 @@
 import { rootRun } from '../../../journal/paths.ts'
 import { isGone } from '../../owner.ts'
 import { highestFirst, isSameLane } from '../../rules/claim-order.ts'
-import type { Lane, Lease, Owner, RunId } from '../../store.ts'
+import { crewsOf, placesIn } from '../../rules/room.ts'
+import type { Lane, Lease, Owner, Room, RunId } from '../../store.ts'
 import type { RunFolder } from '../run-folder.ts'
 import type { Roots, StoredRoot } from './root-table.ts'
 import { settle } from './said-by-files.ts'
@@ -13,14 +14,13 @@ export interface Claim {
   readonly owner: Owner
   readonly ttlMs: number
   readonly lanes: readonly Lane[]
-  readonly limit: number
-  readonly has: ReadonlySet<RunId>
+  readonly room: Room
 }
 
 export async function claimRoots(
   files: RunFolder,
   roots: Roots,
-  { owner, ttlMs, lanes, limit, has }: Claim,
+  { owner, ttlMs, lanes, room }: Claim,
   now: () => number,
 ): Promise<Lease[]> {
   const units = Map.groupBy(await files.ids(), rootRun)
@@ -28,9 +28,11 @@ export async function claimRoots(
   const strangers = [...units.keys()].filter((run) => !known.has(run))
   for (const run of new Set([...strangers, ...roots.unsure()])) await settle(files, roots, run, units.get(run))
   for (const run of roots.heldByGone(isGone)) roots.put(run, { ...roots.get(run), holding: undefined })
+  const { has = new Set() } = room
+  const places = placesIn(room, () => roots.held(crewsOf(lanes), has))
   const claimed: Lease[] = []
   for (const priority of highestFirst) {
-    while (claimed.length < limit) {
+    while (claimed.length < places) {
       const run = roots.firstReady(lanes, priority, has)
       if (run === undefined) break
       const root = await settle(files, roots, run, units.get(run))

@@ -74,6 +74,10 @@ export interface Roots {
   unsure(): RunId[]
   /** The roots of every lease whose owner is one of which `isGone` says so; asked once of each. */
   heldByGone(isGone: (owner: Holding['owner']) => boolean): RunId[]
+  /** How many roots of these crews are under a lease that lasts, or are among those that the asker has. */
+  held(crews: ReadonlySet<string>, has: ReadonlySet<RunId>): number
+  /** How many are ready, as far as is known here. */
+  ready(lanes: readonly Lane[], limit: number): number
   /** The oldest that is ready, as far as is known here, and not one of these. */
   firstReady(lanes: readonly Lane[], priority: Priority, but: ReadonlySet<RunId>): RunId | undefined
 }
@@ -163,6 +167,20 @@ export function rootTable(db: DatabaseSync, now: () => number): Roots {
           found.push(...runsIn(sql('select run from roots where owner = ?').all(last)))
         }
       }
+    },
+    held(crews, has) {
+      const live = runsIn(
+        sql('select run, crew from roots where owner is not null and expires_at > ?')
+          .all(now())
+          .filter((row) => crews.has(String(row['crew']))),
+      )
+      const late = has.difference(new Set(live))
+      return live.length + [...late].filter((run) => crews.has(this.get(run).lane?.crew ?? '')).length
+    },
+    ready(lanes, limit) {
+      const select = sql('select run from roots where crew = ? and version = ? and format = ? and ready_at <= ?')
+      const found = lanes.flatMap(({ crew, version, format }) => runsIn(select.all(crew, version, format, now())))
+      return Math.min(limit, new Set(found).size)
     },
     firstReady(lanes, priority, but) {
       const select = sql(

@@ -2,6 +2,7 @@
 // so a file that cannot be read says nothing, and is looked at again the next time.
 import { rootRun } from '../../../journal/paths.ts'
 import { isEnded } from '../../../journal/state/state.ts'
+import { recordsMessages } from '../../rules/ready.ts'
 import type { Message, RunId } from '../../store.ts'
 import { completeRow, dueIn, type JournalState } from '../journal-file.ts'
 import type { RunFolder } from '../run-folder.ts'
@@ -35,7 +36,8 @@ export async function settle(files: RunFolder, roots: Roots, run: RunId, unit?: 
   async function waitingFor(id: RunId): Promise<number> {
     const state = await files.load(id)
     if (state?.damage !== undefined) throw state.damage
-    return state === undefined ? 0 : (await waitingMessages(files, id, state)).length
+    if (state === undefined || !recordsMessages(state.row.status)) return 0
+    return (await waitingMessages(files, id, state)).length
   }
 
   const state = await readable(() => files.load(run))

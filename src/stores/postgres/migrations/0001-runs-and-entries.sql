@@ -12,7 +12,7 @@ create table heads (
   seq bigint not null,
   hash text,
   status text not null,
-  -- Messages to this run that nobody has recorded.
+  -- Messages to this run that somebody has yet to record.
   inbox integer not null default 0,
   -- A lease counts by its token and by the id of its acquisition. Nobody holds a run without an owner.
   token bigint not null default 0,
@@ -20,7 +20,7 @@ create table heads (
   expires_at bigint,
   -- When the journal says that the run wants a worker.
   due_at bigint,
-  -- Messages to the unit that nobody has recorded.
+  -- Messages to the unit that somebody has yet to record.
   waiting integer not null default 0,
   -- How often the run was claimed since it last got further.
   tries integer not null default 0,
@@ -33,10 +33,11 @@ create table heads (
   owner text collate "C"
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 create unique index heads_by_run on heads (run);
-create index heads_by_root on heads (root);
 create index heads_ready on heads (crew, version, format, priority, ready_at) where ready_at is not null;
 -- Few processes hold many runs: from one owner to the next is one step.
 create index heads_held on heads (owner) where owner is not null;
+-- How many of a crew's runs are held.
+create index heads_held_by_crew on heads (crew) where owner is not null;
 
 -- Of all acquisitions, so that the lease of a deleted run never counts for a new one of its id.
 create sequence tokens;

@@ -140,4 +140,12 @@ create index runs_held on runs (owner) where owner is not null;
 update oldest_writer set format = 2;
 `,
   },
+  {
+    number: 3,
+    name: '0003-held-by-crew',
+    checksum: 'c6ca1bf32990a859d5654f6cb6f707c975db677cd90e080544374090de293453',
+    sql: `-- How many runs of a crew are held, for crews that limit that: as many as the limit are looked at, however many there are.
+create index runs_held_by_crew on runs (crew, expires_at) where owner is not null;
+`,
+  },
 ]

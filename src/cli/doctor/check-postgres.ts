@@ -1,0 +1,61 @@
+// What a PostgreSQL store is like: whether it can be reached and written, whether its tables are those of this version,
+// and what its server's settings mean for what it keeps.
+import { messageOf } from '../../errors.ts'
+import { inspectPostgres, type PostgresInspection } from '../../stores/postgres/inspect-postgres.ts'
+import { plural } from '../terminal/entries-word.ts'
+import type { CommandNext, Commands } from '../write-command.ts'
+import { sizeWords } from '../terminal/size-words.ts'
+import { fail, ok, warn, type Check } from './check.ts'
+
+const migrate: CommandNext = { act: 'command', to: 'bring it up to date', words: ['migrate'] }
+
+export interface CheckedPostgres {
+  readonly checks: readonly Check[]
+  /** Its runs can be looked at. */
+  readonly isOpen: boolean
+}
+
+/** `instead`: what to do about a store that cannot be used. */
+export async function checkPostgres(
+  url: string,
+  from: string,
+  commands: Commands,
+  instead: string,
+): Promise<CheckedPostgres> {
+  try {
+    return checked(await inspectPostgres(url), from, commands)
+  } catch (error) {
+    // it names the store, without the password
+    return { checks: [fail('store', `${from}: ${messageOf(error)}`, instead)], isOpen: false }
+  }
+}
+
+function checked(found: PostgresInspection, from: string, commands: Commands): CheckedPostgres {
+  const { version, encoding, schema, bytes, unwritable, pending, newest, pooled, unsafe, role } = found
+  const place = `${found.url}, ${from}: PostgreSQL ${version}, ${encoding}, schema ${schema}`
+  const isThere = pending.length < newest
+  const size = isThere ? `, ${sizeWords(bytes)}` : ''
+  const checks: Check[] = [
+    unwritable === undefined
+      ? ok('store', `${place}${size}, can be written as ${role}`)
+      : fail(
+          'store',
+          `${place}${size}, cannot be written: ${unwritable}`,
+          'grant that, or name another role in the URL',
+        ),
+  ]
+  if (!isThere) checks.push(ok('layout', `not there yet, the first run makes it, or ${commands.command(migrate)}`))
+  else if (pending.length === 0) checks.push(ok('layout', `${newest}, as this version writes it`))
+  else {
+    const names = pending.map(({ name }) => name).join(', ')
+    const words = `${plural(pending.length, 'migration')} missing: ${names}; whoever opens it applies them`
+    checks.push(warn('layout', words, commands.advice(migrate)))
+  }
+  if (pooled)
+    checks.push(ok('pooler', 'there is one before the server: changes are looked for, and nobody is told of them'))
+  if (unsafe.length > 0) {
+    const words = `${unsafe.join(' and ')} ${unsafe.length === 1 ? 'is' : 'are'} off: a crash of the server may lose steps that it has confirmed`
+    checks.push(warn('durability', words, `set ${unsafe.join(' and ')} to on`))
+  }
+  return { checks, isOpen: pending.length === 0 && unwritable === undefined }
+}

@@ -1,0 +1,146 @@
+// All appends of a store go through here. A commit that is synced costs far more than what it commits, and a round trip
+// more than both, so appends of many runs share one statement: whatever comes while the one before is under way. When
+// the server refuses a statement, each is made by itself, so that none fails its neighbours.
+import { RepriseError } from '../../../errors.ts'
+import { isAway } from '../../patient/patience.ts'
+import { checkNumbers, storeClosed } from '../../rules/refusals.ts'
+import type { Batch, Lease, RunId } from '../../store.ts'
+import type { Database } from '../database.ts'
+import type { Append } from './append-columns.ts'
+import { appendStatements } from './append-statement.ts'
+import { recountUnit } from './recount-unit.ts'
+import { whyRefused } from './why-refused.ts'
+
+/** Bounds what one statement holds, and for how long it keeps the loop. */
+const groupLimit = 256
+const groupBytes = 4 * 1024 * 1024
+/** While one waits for the disk the next is read and checked. */
+const groupsAtOnce = 2
+/** Of an append that is refused without a reason. */
+const mostTries = 5
+
+interface Job extends Append {
+  readonly bytes: number
+  readonly resolve: (waiting: number) => void
+  readonly reject: (error: unknown) => void
+}
+
+export interface Appends {
+  /** How many messages wait for the unit. */
+  append(lease: Lease, after: number, batch: Batch): Promise<number>
+  /** Waits for those under way. Everything after it is refused. */
+  close(): Promise<void>
+}
+
+export function groupAppends(database: Database): Appends {
+  const statementFor = appendStatements(database)
+  let queue: Job[] = []
+  let scheduled = false
+  let closed = false
+  const underWay = new Set<Promise<void>>()
+  /** The roots of what is under way: a statement changes a row once, and order counts within a unit. */
+  const units = new Set<RunId>()
+
+  function schedule(): void {
+    if (scheduled || queue.length === 0 || underWay.size >= groupsAtOnce) return
+    scheduled = true
+    setImmediate(flush)
+  }
+
+  function flush(): void {
+    scheduled = false
+    const group = nextGroup()
+    if (group.length === 0) return
+    const sent = send(group).finally(() => {
+      underWay.delete(sent)
+      for (const { lease } of group) units.delete(lease.run)
+      schedule()
+    })
+    underWay.add(sent)
+    schedule()
+  }
+
+  function nextGroup(): Job[] {
+    const group: Job[] = []
+    const left: Job[] = []
+    const passed = new Set(units)
+    let bytes = 0
+    for (const job of queue) {
+      const fits = group.length === 0 || (group.length < groupLimit && bytes + job.bytes <= groupBytes)
+      if (fits && !passed.has(job.lease.run)) {
+        group.push(job)
+        bytes += job.bytes
+        units.add(job.lease.run)
+      } else {
+        left.push(job)
+      }
+      passed.add(job.lease.run)
+    }
+    queue = left
+    return group
+  }
+
+  async function send(group: readonly Job[], tries = 1): Promise<void> {
+    try {
+      const { text, values } = statementFor(group)
+      const written = await database.write<{ n: number; waiting: number }>(text, values)
+      const waiting = new Map(written.map((row) => [row.n, row.waiting]))
+      await Promise.all(group.map((job, index) => settle(job, waiting.get(index + 1), tries)))
+    } catch (error) {
+      if (isAway(error)) for (const job of group) job.reject(error)
+      else if (group.length > 1) for (const job of group) await send([job])
+      else for (const job of group) await refuse(job, error)
+    }
+  }
+
+  async function settle(job: Job, waiting: number | undefined, tries: number): Promise<void> {
+    if (waiting !== undefined) job.resolve(waiting)
+    else if (await refuse(job, tries < mostTries ? undefined : damagedHead(database, job))) await send([job], tries + 1)
+  }
+
+  /**
+   * With what stands in the way, or else with what the server said. When it said nothing, true: it may be tried again,
+   * since what was in the way has gone, or its head did not say what its lines and messages do.
+   */
+  async function refuse(job: Job, error?: unknown): Promise<boolean> {
+    try {
+      await whyRefused(database, job)
+      if (error !== undefined) throw error
+      await recountUnit(database, job.run)
+      return true
+    } catch (reason) {
+      job.reject(reason)
+      return false
+    }
+  }
+
+  return {
+    append(lease, after, batch) {
+      const run = batch.run ?? lease.run
+      return new Promise((resolve, reject) => {
+        if (closed) throw storeClosed(database.url)
+        checkNumbers(run, after, batch)
+        const bytes = sizeOf(batch)
+        queue.push({ lease, run, after, batch, bytes, resolve, reject })
+        schedule()
+      })
+    },
+    async close() {
+      closed = true
+      while (queue.length > 0 || underWay.size > 0) {
+        if (underWay.size > 0) await Promise.all(underWay)
+        else await new Promise((resolve) => setImmediate(resolve))
+      }
+    },
+  }
+}
+
+function damagedHead({ url }: Database, { run }: Append): RepriseError {
+  const words = `what ${url} says of run ${run} contradicts its entries and messages: restore the database from a copy`
+  return new RepriseError('JOURNAL_DAMAGED', words, { runId: run })
+}
+
+function sizeOf({ lines, blobs = [], row }: Batch): number {
+  const bytes = [...lines, ...blobs].reduce((sum, part) => sum + part.bytes.length, 0)
+  return bytes + (row === undefined ? 0 : row.inputs.length + row.summary.length)
+}

@@ -1,0 +1,176 @@
+// The text of the statement that appends to many runs at once: it finds the runs that may be appended to, moves their
+// heads, and writes everything of those batches, and of no other. What only some batches have is left out where none of
+// the group has it: a plain step moves its head and inserts its lines.
+import { nowSql, type Database } from '../database.ts'
+import { notifySql } from '../notices.ts'
+import { isEndedSql, readySql } from '../ready-sql.ts'
+import type { Table } from './append-columns.ts'
+
+/** Which parts the statement has. */
+export interface Parts {
+  /** Some of the runs work for others. */
+  readonly units: boolean
+  readonly rows: boolean
+  readonly taken: boolean
+  /** A run that works for another is cancelled. */
+  readonly closing: boolean
+}
+
+/** What was asked for, in tables of parameters; undefined where none of the group has any. */
+export interface Tables {
+  readonly asked: Table
+  /** How many there are, unless it is one. */
+  readonly count: string | undefined
+  readonly lines: Table
+  readonly messages: Table | undefined
+  readonly blobs: Table | undefined
+  readonly outputs: Table | undefined
+}
+
+export function appendSql(
+  database: Database,
+  parts: Parts,
+  { asked, count, lines, messages, blobs, outputs }: Tables,
+): string {
+  const { schema } = database
+  const steps = [
+    `asked as (${inOrder(`select * from ${asked.sql()} a`, count)})`,
+    ...(messages ? foundMessages(schema, messages.sql()) : []),
+    ...(parts.units ? movedUnits(schema, parts) : [movedRoots(schema, parts)]),
+    `written as (insert into ${schema}.entries (run_id, seq, line)
+      select moved.id, l.seq, l.line from ${lines.sql()} l join moved on moved.n = l.batch)`,
+  ]
+  if (parts.rows) steps.push(listed(schema))
+  if (messages) {
+    steps.push(`taken as (update ${schema}.messages m set taken = true
+      from found join moved on moved.n = found.batch where m.id = found.id)`)
+  }
+  if (blobs) {
+    steps.push(`kept as (insert into ${schema}.blobs (run_id, hash, bytes)
+      select moved.id, b.hash, b.bytes from ${blobs.sql()} b join moved on moved.n = b.batch
+      on conflict do nothing)`)
+  }
+  if (outputs) {
+    steps.push(`findable as (insert into ${schema}.outputs (crew, task, fingerprint, completed_at, run_id, seq)
+      select moved.crew, o.task, o.fingerprint, coalesce(o.completed_at, ${nowSql}), moved.id, o.seq
+      from ${outputs.sql()} o join moved on moved.n = o.batch on conflict do nothing)`)
+  }
+  const told = parts.rows ? `, ${notifySql(database, 'told')}` : ''
+  return `with ${steps.join(',\n')}\nselect n, waiting${told} from moved`
+}
+
+/**
+ * Rows are changed in the order of names, so that no two statements wait for each other. The limit, of which a plan
+ * that is made once counts on a tenth of what it counts on for an array, has the server look up each run by the index:
+ * for ten it would rather read a small table as a whole, and still do so when the table has grown.
+ */
+function inOrder(asked: string, count: string | undefined): string {
+  return count === undefined ? asked : `${asked} order by a.run collate "C" limit ${count}`
+}
+
+/** The messages that batches take and that wait, and how many each takes. Only who holds a run takes its messages. */
+function foundMessages(schema: string, messages: string): string[] {
+  return [
+    `found as (select distinct t.batch, m.id from ${messages} t join asked a on a.n = t.batch
+      join ${schema}.heads h on h.run = a.run
+      join ${schema}.messages m on m.run_id = h.id and m.message = t.message and not m.taken)`,
+    'counted as (select batch, count(*)::int as taken from found group by batch)',
+  ]
+}
+
+/** How many messages a batch takes. */
+function taken(parts: Parts): string {
+  return parts.taken ? 'coalesce(c.taken, 0)' : '0'
+}
+
+const tries = 'case when a.progress then 0 else h.tries end'
+
+function movedRoots(schema: string, parts: Parts): string {
+  return `moved as (update ${schema}.heads h set ${moves(parts)}
+    from asked a ${parts.taken ? 'left join counted c on c.batch = a.n' : ''}
+    where h.run = a.run and h.token = a.token and h.lease = a.lease and ${mayAppend(parts)}
+    returning ${[...moved(parts), 'h.waiting'].join()})`
+}
+
+/**
+ * The roots come first, since the lease of a root is what counts for all of its unit: whoever changes a unit has locked
+ * its root, and whoever changes many locks their roots in the order of their names, so that no two wait for each other.
+ */
+function movedUnits(schema: string, parts: Parts): string[] {
+  const join = [
+    parts.taken ? 'left join counted c on c.batch = a.n' : '',
+    parts.closing ? 'left join closing on closing.n = a.n' : '',
+  ].join(' ')
+  const gone = parts.closing ? `coalesce(closing.inbox, ${taken(parts)})` : taken(parts)
+  const waiting = `h.waiting - ${gone}`
+  const ready = { status: 'h.status', dueAt: 'h.due_at', expiresAt: 'h.expires_at', waiting, tries, now: nowSql }
+  const waits = `case when h.run = h.root then h.waiting else a.waits - ${gone} end as waiting`
+  return [
+    `held as (select a.*, r.waiting as waits from asked a join ${schema}.heads r on r.run = a.root
+      where r.token = a.token and r.lease = a.lease order by r.run for no key update of r)`,
+    // locked, to be read as it is once the root is ours
+    ...(parts.closing
+      ? [
+          `closing as (select held.n, h.inbox from held join ${schema}.heads h on h.run = held.run
+            where held.run <> held.root and held.status = 'cancelled' for no key update of h)`,
+        ]
+      : []),
+    `moved as (update ${schema}.heads h set ${moves(parts)}
+      from held a ${join}
+      where h.run = a.run and h.root = a.root and ${mayAppend(parts)}
+      returning ${[...moved(parts), 'h.run, h.root, a.progress', waits].join()})`,
+    `units as (update ${schema}.heads h set waiting = ${waiting}, tries = ${tries}, ready_at = ${readySql(ready)}
+      from moved a ${join}
+      where h.run = a.root and a.run <> a.root and (${waiting} <> h.waiting or ${tries} <> h.tries))`,
+  ]
+}
+
+/** What of a run that was appended to the rest of the statement needs. */
+function moved(parts: Parts): string[] {
+  const listing = ['version', 'format', 'priority', 'status'].map((name) => `h.${name}`)
+  const given = [...rowTexts, 'told'].map((name) => `a.${name}`)
+  return ['a.n', 'h.id', 'h.crew', ...(parts.rows ? [...listing, ...given] : [])]
+}
+
+/**
+ * Of the head of the run itself. One that works for another counts no tries and is never due. Messages that were left
+ * for a cancelled run no longer wait.
+ */
+function moves(parts: Parts): string {
+  const due = `case when a.status is null then h.due_at when h.run <> h.root then null
+    when a.due_now then ${nowSql} else a.due end`
+  const gone = parts.rows ? `case when a.status = 'cancelled' then h.inbox else ${taken(parts)} end` : taken(parts)
+  const next = {
+    status: parts.rows ? 'coalesce(a.status, h.status)' : 'h.status',
+    dueAt: parts.rows ? due : 'h.due_at',
+    waiting: gone === '0' ? 'h.waiting' : `case when h.run = h.root then h.waiting - (${gone}) else 0 end`,
+  }
+  return [
+    'seq = a.last, hash = a.hash',
+    `tries = ${tries}`,
+    ...(gone === '0' ? [] : [`inbox = h.inbox - (${gone}), waiting = ${next.waiting}`]),
+    ...(parts.rows
+      ? [
+          `status = ${next.status}, due_at = ${next.dueAt}`,
+          ...['crew', 'version', 'format', 'priority'].map((name) => `${name} = coalesce(a.${name}, h.${name})`),
+        ]
+      : []),
+    `ready_at = ${readySql({ ...next, tries, expiresAt: 'h.expires_at', now: nowSql })}`,
+  ].join(', ')
+}
+
+function mayAppend(parts: Parts): string {
+  const ended = isEndedSql('h.status')
+  if (!parts.rows) return `h.seq = a.after and not ${ended}`
+  const opens = `h.status = 'completed' and a.status is not null and not ${isEndedSql('a.status')}`
+  const left = `h.inbox <> ${taken(parts)}`
+  return `h.seq = a.after and (not ${ended} or ${opens}) and not (coalesce(a.status = 'completed', false) and ${left})`
+}
+
+const rowTexts = ['created_at', 'updated_at', 'parent', 'inputs', 'summary']
+
+function listed(schema: string): string {
+  const columns = ['crew', 'version', 'format', 'priority', 'status', ...rowTexts]
+  return `listed as (update ${schema}.listing l set ${columns.map((name) => `${name} = moved.${name}`).join()}
+    from moved where l.id = moved.id and moved.summary is not null)`
+}

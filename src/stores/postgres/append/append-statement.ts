@@ -1,0 +1,67 @@
+// The statement that appends to many runs at once, and what of a group goes to the server with it.
+import type { Database } from '../database.ts'
+import {
+  each,
+  ofAll,
+  ofBlobs,
+  ofLines,
+  ofMessages,
+  ofOutputs,
+  ofRoots,
+  ofRows,
+  Parameters,
+  type Append,
+} from './append-columns.ts'
+import { appendSql, type Parts, type Tables } from './append-sql.ts'
+
+export interface Statement {
+  readonly text: string
+  readonly values: Parameters['values']
+}
+
+/**
+ * Makes the statement for a group. It gives one row for each that was written: `n`, its place in the group counted from
+ * 1, and how many messages wait.
+ */
+export function appendStatements(database: Database): (group: readonly Append[]) => Statement {
+  /** By what they have: to write one takes longer than all else that is done here for a step. */
+  const texts = new Map<string, string>()
+  return (group) => {
+    const parameters = new Parameters(database.now())
+    const parts = partsOf(group)
+    const tables = tablesOf(group, parts, parameters)
+    const { asked, lines, messages, blobs, outputs } = tables
+    const shape = [...Object.values(parts), ...[asked, lines, messages, blobs, outputs].map((table) => table?.isOne)]
+    const key = shape.join()
+    const text = texts.get(key) ?? appendSql(database, parts, tables)
+    texts.set(key, text)
+    return { text, values: parameters.values }
+  }
+}
+
+function partsOf(group: readonly Append[]): Parts {
+  return {
+    units: group.some(({ run, lease }) => run !== lease.run),
+    rows: group.some(({ batch }) => batch.row !== undefined),
+    taken: group.some(({ batch }) => batch.taken !== undefined && batch.taken.length > 0),
+    closing: group.some(({ run, lease, batch }) => run !== lease.run && batch.row?.status === 'cancelled'),
+  }
+}
+
+function tablesOf(group: readonly Append[], parts: Parts, parameters: Parameters): Tables {
+  const columns = { ...ofAll, ...(parts.units ? ofRoots : {}), ...(parts.rows ? ofRows : {}) }
+  const [messages, blobs, outputs] = [
+    each(group, ({ batch }) => batch.taken ?? []),
+    each(group, ({ batch }) => batch.blobs ?? []),
+    each(group, ({ batch }) => batch.outputs ?? []),
+  ]
+  const lines = each(group, ({ batch }) => batch.lines)
+  return {
+    asked: parameters.table(group, columns),
+    count: group.length === 1 ? undefined : parameters.add(group.length, 'int8'),
+    lines: parameters.table(lines, ofLines),
+    messages: messages.length === 0 ? undefined : parameters.table(messages, ofMessages),
+    blobs: blobs.length === 0 ? undefined : parameters.table(blobs, ofBlobs),
+    outputs: outputs.length === 0 ? undefined : parameters.table(outputs, ofOutputs),
+  }
+}

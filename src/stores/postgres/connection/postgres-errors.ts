@@ -1,0 +1,79 @@
+// What an error of pg means to the port. An error that the server answered with a code was followed by a rollback, so
+// nothing was written. One without a code is about the connection: whatever was sent may have been done or not.
+import { messageOf, RepriseError } from '../../../errors.ts'
+import { redact } from '../../../secrets/redact.ts'
+
+/** Whether a statement was on its way when it failed, and whether it writes; or whether there was ever a connection. */
+export type Sent = 'never open' | 'not sent' | 'read' | 'write'
+
+/** SQLSTATE; undefined where the server did not answer. A code alone proves nothing: the system has an EPIPE. */
+export function sqlState(error: unknown): string | undefined {
+  const { code, severity } = (error ?? {}) as { code?: unknown; severity?: unknown }
+  return typeof code === 'string' && typeof severity === 'string' ? code : undefined
+}
+
+/**
+ * The server has gone, is going or is coming: by classes, connections (08), operators (57P), and what the system said
+ * (58).
+ */
+const goneStates = /^(08|57P|58)/
+/** Whether the connection is still of use after this error. */
+export function isAnswer(error: unknown): boolean {
+  const state = sqlState(error)
+  return RepriseError.isInstance(error) || (state !== undefined && !goneStates.test(state))
+}
+
+/** The server has answered that it can't now: resources (53), locks and timeouts, a standby that takes no writes. */
+const busyStates = /^(53|40001$|40P01$|55P03$|57014$|25006$|25P0)/
+const wrongPlace = /^(28|3D000$|42501$|3F000$|42P01$|42703$)/
+const badText = /^(22021|22P05)$/
+/** Of Node, when a certificate does not do; of its files, when one cannot be read. */
+const untrusted = /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_|UNABLE_TO_|CERT_|ERR_TLS_|ERR_OSSL_|ENOENT$|EACCES$)/
+
+export function postgresError(error: unknown, url: string, sent: Sent): RepriseError {
+  if (RepriseError.isInstance(error)) return error
+  const state = sqlState(error)
+  const why = redact(reasonOf(error))
+  const made = (code: 'STORE_INVALID' | 'STORE_FAILED' | 'STORE_UNAVAILABLE' | 'OUTCOME_UNKNOWN', words: string) =>
+    new RepriseError(code, words, { cause: error })
+  if (sent === 'never open' && isUntrusted(error, why)) {
+    const trust = 'name the certificate of its authority by sslrootcert=/path/to/file.pem in the URL, or check sslmode'
+    return made('STORE_INVALID', `${url} is not trusted (${why}): ${trust}`)
+  }
+  // a server that has let us in does so again when its users are put right
+  if (state === undefined || goneStates.test(state) || (sent === 'not sent' && wrongPlace.test(state))) {
+    return sent === 'write'
+      ? made(
+          'OUTCOME_UNKNOWN',
+          `${url} went away before it answered (${why}): read the run to see whether the change is there`,
+        )
+      : made(
+          'STORE_UNAVAILABLE',
+          `${url} cannot be reached (${why}): check that the server runs and can be reached from here`,
+        )
+  }
+  if (busyStates.test(state))
+    return made('STORE_UNAVAILABLE', `${url} could not do it now (${why}), and nothing was written`)
+  if (wrongPlace.test(state)) return made('STORE_INVALID', `${url} cannot be used (${why}): ${advice(state)}`)
+  if (badText.test(state))
+    return made('STORE_FAILED', `${url} keeps no text with a zero character in it (${why}): leave it out`)
+  return made('STORE_FAILED', `${url} refused a statement: ${why}`)
+}
+
+/** A host may have several addresses. Where none of them can be reached, Node says it of each, and nothing of all. */
+function reasonOf(error: unknown): string {
+  return error instanceof AggregateError ? error.errors.map(messageOf).join(', ') : messageOf(error)
+}
+
+/** pg gives its own refusal of a server without TLS no code. */
+function isUntrusted(error: unknown, why: string): boolean {
+  const { code } = (error ?? {}) as { code?: unknown }
+  return untrusted.test(String(code)) || why === 'The server does not support SSL connections'
+}
+
+function advice(state: string): string {
+  if (state.startsWith('28')) return 'check the user and the password in the URL'
+  if (state === '3D000') return 'create the database, or name another one in the URL'
+  if (state === '42501') return 'grant the rights that are missing, or let an owner run reprise migrate'
+  return 'run reprise migrate'
+}

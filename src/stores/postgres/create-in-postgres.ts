@@ -1,0 +1,138 @@
+// A run with its first batch, in one statement. One that works for another has no lease of its own: it is created under
+// that of its root.
+import { randomUUID } from 'node:crypto'
+import { callerOf, rootRun } from '../../journal/paths.ts'
+import { isLease, type Asked } from '../rules/asked-lease.ts'
+import { endOf } from '../rules/noted-end.ts'
+import { checkNumbers, checkToken, checkUnit } from '../rules/refusals.ts'
+import type { Batch, Lease, RunId, RunRow } from '../store.ts'
+import { ofBlobs, ofLines, ofOutputs, Parameters } from './append/append-columns.ts'
+import { nowSql, type Database } from './database.ts'
+import { acquireLease, nextToken, releaseLease } from './leases/postgres-leases.ts'
+import { noticeOf, notifySql } from './notices.ts'
+import { readySql } from './ready-sql.ts'
+import { findRoot, holdingOf, writtenOwner } from './leases/postgres-roots.ts'
+
+type Created = Promise<{ created: boolean; lease?: Lease }>
+
+export async function createRun(
+  database: Database,
+  row: RunRow,
+  batch: Batch,
+  asked: Asked | Lease | undefined,
+): Created {
+  checkNumbers(row.run, 0, batch)
+  if (asked !== undefined && isLease(asked)) return createUnder(database, row, batch, asked)
+  if (callerOf(row.run) === undefined) return createRoot(database, row, batch, asked)
+  if (asked === undefined) return { created: (await insert(database, row, batch, {})) !== undefined }
+  if (await isThere(database, row.run)) return { created: false }
+  const lease = await acquireLease(database, rootRun(row.run), asked.owner, asked.ttlMs)
+  const result = await createUnder(database, row, batch, lease)
+  if (!result.created) await releaseLease(database, lease)
+  return result
+}
+
+async function createRoot(database: Database, row: RunRow, batch: Batch, asked: Asked | undefined): Created {
+  if (asked === undefined) return { created: (await insert(database, row, batch, {})) !== undefined }
+  const { owner } = asked
+  const id = randomUUID()
+  const made = await insert(database, row, batch, { asked: { ...asked, id } })
+  return made === undefined
+    ? { created: false }
+    : { created: true, lease: { run: row.run, token: made.token, id, owner } }
+}
+
+async function createUnder(database: Database, row: RunRow, batch: Batch, lease: Lease): Created {
+  checkUnit(lease, row.run)
+  if ((await insert(database, row, batch, { under: lease })) !== undefined) return { created: true, lease }
+  if (await isThere(database, row.run)) return { created: false }
+  const root = await findRoot(database, lease.run)
+  checkToken(lease, root?.token, root && holdingOf(root))
+  // the run that was in the way is gone meanwhile
+  return createUnder(database, row, batch, lease)
+}
+
+async function isThere({ schema, read }: Database, run: RunId): Promise<boolean> {
+  return (await read(`select 1 from ${schema}.heads where run = $1`, [run])).length > 0
+}
+
+interface Held {
+  readonly asked?: Asked & { readonly id: string }
+  readonly under?: Lease
+}
+
+/** Undefined when nothing was written: the run is there, or the lease no longer counts. */
+async function insert(
+  database: Database,
+  row: RunRow,
+  batch: Batch,
+  { asked, under }: Held,
+): Promise<{ readonly token: number } | undefined> {
+  const { schema } = database
+  const shown = batch.row ?? row
+  const { crew, version, format, priority, status, createdAt, updatedAt, parent = null, inputs, summary } = shown
+  const values = new Parameters(database.now())
+  const root = rootRun(row.run)
+  const isRoot = callerOf(row.run) === undefined
+  const due = !isRoot
+    ? 'null'
+    : batch.due === 'now'
+      ? nowSql
+      : values.add(batch.due === undefined ? null : Math.ceil(batch.due), 'int8')
+  const expires = asked ? `${nowSql} + ${values.add(Math.ceil(asked.ttlMs), 'int8')}` : 'null::int8'
+  const run = values.add(row.run, 'text')
+  const given = {
+    run,
+    root: values.add(root, 'text'),
+    seq: values.add(batch.lines.length, 'int8'),
+    hash: values.add(endOf(batch).hash, 'text'),
+    status: values.add(status, 'text'),
+    token: asked ? nextToken(schema) : '0',
+    lease: values.add(asked?.id ?? null, 'text'),
+    owner: values.add(asked ? writtenOwner(asked.owner) : null, 'text'),
+    expires_at: expires,
+    due_at: due,
+    ready_at: readySql({
+      status: `'${status}'`,
+      dueAt: due,
+      waiting: '0',
+      tries: '0',
+      expiresAt: expires,
+      now: nowSql,
+    }),
+    crew: values.add(crew, 'text'),
+    version: values.add(version, 'text'),
+    format: values.add(format, 'int'),
+    priority: values.add(priority, 'int'),
+  }
+  const listed = [createdAt, updatedAt, parent, inputs, summary].map((value) => values.add(value, 'text'))
+  const from = under
+    ? `from (select 1 from ${schema}.heads where run = ${given.root} and token = ${values.add(under.token, 'int8')}
+        and lease = ${values.add(under.id, 'text')} for no key update) held`
+    : ''
+  const { lines, blobs = [], outputs = [] } = batch
+  const part = <T>(parts: readonly T[]): [number, T][] => parts.map((one) => [1, one])
+  const tables = {
+    lines: values.table(part(lines), ofLines).sql(),
+    blobs: values.table(part(blobs), ofBlobs).sql(),
+    outputs: values.table(part(outputs), ofOutputs).sql(),
+  }
+  const isOffered = asked === undefined && isRoot
+  const [made] = await database.write<{ token: number }>(
+    `with made as (insert into ${schema}.heads (${Object.keys(given).join()})
+      select ${Object.values(given).join()} ${from} on conflict (run) do nothing returning id, token, crew, ready_at),
+    listed as (insert into ${schema}.listing
+        (id, run, root, crew, version, format, priority, status, created_at, updated_at, parent, inputs, summary)
+      select id, ${[given.run, given.root, given.crew, given.version, given.format, given.priority, given.status, ...listed].join()} from made),
+    written as (insert into ${schema}.entries (run_id, seq, line) select made.id, l.seq, l.line from made, ${tables.lines} l),
+    kept as (insert into ${schema}.blobs (run_id, hash, bytes) select made.id, b.hash, b.bytes from made, ${tables.blobs} b
+      on conflict do nothing),
+    findable as (insert into ${schema}.outputs (crew, task, fingerprint, completed_at, run_id, seq)
+      select made.crew, o.task, o.fingerprint, coalesce(o.completed_at, ${nowSql}), made.id, o.seq
+      from made, ${tables.outputs} o on conflict do nothing)
+    select token${isOffered ? `, ${notifySql(database, `case when ready_at is not null then ${values.add(noticeOf(row.run), 'text')} end`)}` : ''}
+    from made`,
+    values.values,
+  )
+  return made
+}

@@ -1,0 +1,132 @@
+// Claiming: the runs of a lane that are ready are one range of an index. Those that another claim has locked are passed
+// over, so that no two get the same run and none waits for another.
+import { isGone, readOwner, thisOwner } from '../../owner.ts'
+import { crewsOf, placesIn } from '../../rules/room.ts'
+import type { Lane, Lease, Owner, Room } from '../../store.ts'
+import { binaryArray, binaryColumn } from '../append/binary-arrays.ts'
+import type { Statements } from '../connection/postgres-pool.ts'
+import { nowSql, type Database } from '../database.ts'
+import { readySql } from '../ready-sql.ts'
+import { writtenOwner } from './postgres-roots.ts'
+import { freed, nextToken, unchanged } from './postgres-leases.ts'
+
+const mostAtOnce = 10_000
+
+export async function claimRuns(
+  database: Database,
+  owner: Owner,
+  ttlMs: number,
+  lanes: readonly Lane[],
+  room: Room,
+): Promise<Lease[]> {
+  const { limit, has = new Set(), most } = room
+  await freeGone(database)
+  const crews = [...crewsOf(lanes)].toSorted()
+  const claim = async (query: Statements['query'], places: number): Promise<Lease[]> => {
+    const claimed = await query<{ run: string; token: number; lease: string }>(claimSql(database.schema), [
+      database.now(),
+      Math.ceil(ttlMs),
+      writtenOwner(owner),
+      ...laneArrays(lanes),
+      binaryArray('text', [...has]),
+      wholeUpTo(places, mostAtOnce),
+    ])
+    return claimed.map(({ run, token, lease }) => ({ run, token, id: lease, owner }))
+  }
+  if (most === undefined) return claim(database.write, limit)
+  // one after another, so that each counts what the one before has claimed
+  return database.transaction(async ({ query }) => {
+    for (const crew of crews)
+      await query('select pg_advisory_xact_lock(hashtext($1), hashtext($2))', [`${database.channel} claim`, crew])
+    const [held] = await query<{ count: number }>(
+      `select count(*) from (
+         select 1 from ${database.schema}.heads where crew = any($2::text[])
+           and ((owner is not null and expires_at > ${nowSql}) or run = any($3::text[])) limit $4) held`,
+      [
+        database.now(),
+        binaryArray('text', crews),
+        binaryArray('text', [...has]),
+        wholeUpTo(most, Number.MAX_SAFE_INTEGER),
+      ],
+    )
+    const places = placesIn(room, () => held?.count ?? 0)
+    return claim(query, places)
+  })
+}
+
+/** In the order in which they are offered. */
+export function claimSql(schema: string): string {
+  const expiresAt = `${nowSql} + $2::int8`
+  const tries = 'h.tries + 1'
+  return `with ready as (
+      select r.id, r.priority, r.ready_at from ${lanesSql('$4', '$5', '$6')} cross join (values (1), (0), (-1)) as p(priority)
+      cross join lateral (
+        select h.id, h.priority, h.ready_at from ${schema}.heads h
+        where h.crew = l.crew and h.version = l.version and h.format = l.format::int and h.priority = p.priority::smallint
+          and h.ready_at <= ${nowSql} and h.run <> all ($7::text[])
+        order by h.ready_at limit $8 for no key update skip locked) r
+      order by r.priority desc, r.ready_at limit $8),
+    claimed as (
+      update ${schema}.heads h set token = ${nextToken(schema)}, lease = gen_random_uuid()::text, owner = $3,
+        tries = ${tries}, expires_at = ${expiresAt}, ready_at = ${readySql({ ...unchanged, tries, expiresAt })}
+      from ready where h.id = ready.id returning h.run, h.token, h.lease, ready.priority, ready.ready_at)
+    select run, token, lease from claimed order by priority desc, ready_at`
+}
+
+/** How many a claim with room for all of them would give, up to `limit`. */
+export async function countReady(
+  { schema, read, now }: Database,
+  lanes: readonly Lane[],
+  limit: number,
+): Promise<number> {
+  const [found] = await read<{ count: number }>(
+    `select count(*) from (
+       select 1 from ${lanesSql('$2', '$3', '$4')} join ${schema}.heads h
+         on h.crew = l.crew and h.version = l.version and h.format = l.format::int
+       where h.ready_at <= ${nowSql} limit $5) ready`,
+    [now(), ...laneArrays(lanes), wholeUpTo(limit, mostAtOnce)],
+  )
+  return found?.count ?? 0
+}
+
+function wholeUpTo(count: number, most: number): number {
+  return Math.min(Math.max(Math.ceil(count), 0), most)
+}
+
+function laneArrays(lanes: readonly Lane[]): Buffer[] {
+  return [
+    binaryColumn('text', lanes, ({ crew }) => crew),
+    binaryColumn('text', lanes, ({ version }) => version),
+    binaryColumn('int8', lanes, ({ format }) => format),
+  ]
+}
+
+/** Each lane once. */
+function lanesSql(crews: string, versions: string, formats: string): string {
+  const given = `unnest(${crews}::text[], ${versions}::text[], ${formats}::int8[]) as given(crew, version, format)`
+  return `(select distinct * from ${given}) l`
+}
+
+/** Takes the leases of processes of this machine that are provably gone. */
+async function freeGone(database: Database): Promise<void> {
+  const { host, boot } = thisOwner()
+  if (boot === '') return
+  const first = JSON.stringify({ host, boot }).slice(0, -1)
+  const owners = await database.read<{ owner: string }>(ownersSql(database.schema), [first, `${first}\u{10ffff}`])
+  const gone = owners.map(({ owner }) => owner).filter((text) => isGone(readOwner(text) ?? thisOwner()))
+  if (gone.length === 0) return
+  await database.write(
+    `with gone as (select id from ${database.schema}.heads where owner = any($2::text[]) order by run for no key update)
+     update ${database.schema}.heads h set ${freed} from gone where h.id = gone.id`,
+    [database.now(), binaryArray('text', gone)],
+  )
+}
+
+/** Skips from one owner to the next: few processes hold many runs. */
+function ownersSql(schema: string): string {
+  const next = (from: string): string =>
+    `select owner from ${schema}.heads where owner > ${from} and owner < $2 order by owner limit 1`
+  return `with recursive owners as (
+      (${next('$1')}) union all select (${next('owners.owner')}) from owners where owners.owner is not null)
+    select owner from owners where owner is not null`
+}

@@ -1,0 +1,131 @@
+// Who may write to a run. Whether a lease is free is decided here, since only this machine knows whether a process of
+// its own is gone; what was decided is written only if the lease is still as it was read.
+import { randomUUID } from 'node:crypto'
+import { rootRun, worksFor } from '../../../journal/paths.ts'
+import { checkFree, isLive, runNotFound } from '../../rules/refusals.ts'
+import type { Lease, Owner, Renewed, RunId } from '../../store.ts'
+import { binaryColumn } from '../append/binary-arrays.ts'
+import { nowSql, type Database } from '../database.ts'
+import { noticeOf, notifySql } from '../notices.ts'
+import { readySql, type ReadySql } from '../ready-sql.ts'
+import { findRoot, holdingOf, rootColumns, writtenOwner, type RootRecord } from './postgres-roots.ts'
+
+/** What stays of a head when its lease changes. */
+export const unchanged: Omit<ReadySql, 'expiresAt'> = {
+  status: 'h.status',
+  dueAt: 'h.due_at',
+  waiting: 'h.waiting',
+  tries: 'h.tries',
+  now: nowSql,
+}
+export const freed: string = `owner = null, lease = null, expires_at = null,
+  ready_at = ${readySql({ ...unchanged, expiresAt: 'null::int8' })}`
+
+export async function acquireLease(database: Database, run: RunId, owner: Owner, ttlMs: number): Promise<Lease> {
+  const { schema } = database
+  const root = rootRun(run)
+  for (;;) {
+    const [found] = await database.read<RootRecord>(
+      `select ${rootColumns} from ${schema}.heads h left join ${schema}.heads r on r.run = $3
+       where h.run = $2`,
+      [database.now(), run, root],
+    )
+    if (found === undefined) throw runNotFound(run, database.url)
+    if ((found.id as number | null) === null) throw runNotFound(root, database.url)
+    checkFree(run, holdingOf(found), found.now, owner)
+    const id = randomUUID()
+    const expiresAt = `${nowSql} + $2::int8`
+    const [taken] = await database.write<{ token: number }>(
+      `update ${schema}.heads h set token = ${nextToken(schema)}, lease = $3, owner = $4, expires_at = ${expiresAt},
+         ready_at = ${readySql({ ...unchanged, expiresAt })}
+       where h.run = $5 and h.token = $6 and h.lease is not distinct from $7 and h.expires_at is not distinct from $8
+       returning h.token`,
+      [database.now(), Math.ceil(ttlMs), id, writtenOwner(owner), root, found.token, found.lease, found.expires_at],
+    )
+    if (taken) return { run: root, token: taken.token, id, owner }
+  }
+}
+
+export function nextToken(schema: string): string {
+  return `nextval('${schema.replaceAll("'", "''")}.tokens')`
+}
+
+export async function renewLeases(database: Database, leases: readonly Lease[], ttlMs: number): Promise<Renewed[]> {
+  const expiresAt = `${nowSql} + $2::int8`
+  const renewed = await database.write<{ n: number; waiting: number }>(
+    `with held as (
+       select h.id, a.n from unnest($3::text[], $4::int8[], $5::text[]) with ordinality as a(run, token, lease, n)
+       join ${database.schema}.heads h on h.run = a.run and h.token = a.token and h.lease = a.lease
+       order by h.run for no key update of h)
+     update ${database.schema}.heads h set expires_at = ${expiresAt}, ready_at = ${readySql({ ...unchanged, expiresAt })}
+     from held where h.id = held.id returning held.n, h.waiting`,
+    [
+      database.now(),
+      Math.ceil(ttlMs),
+      binaryColumn('text', leases, ({ run }) => run),
+      binaryColumn('int8', leases, ({ token }) => token),
+      binaryColumn('text', leases, ({ id }) => id),
+    ],
+  )
+  const waiting = new Map(renewed.map((row) => [row.n, row.waiting]))
+  return leases.flatMap((lease, index) => {
+    const messages = waiting.get(index + 1)
+    return messages === undefined ? [] : [{ lease, waiting: messages }]
+  })
+}
+
+/**
+ * How many messages wait for the unit; undefined when there was nothing to give back. Told whatever becomes of the run:
+ * another of its crew may wait for the place.
+ */
+export async function releaseLease(database: Database, { run, token, id }: Lease): Promise<number | undefined> {
+  const [released] = await database.write<{ waiting: number }>(
+    `with freed as (update ${database.schema}.heads h set ${freed}
+       where h.run = $2 and h.token = $3 and h.lease = $4 returning h.waiting)
+     select waiting, ${notifySql(database, '$5::text')} from freed`,
+    [database.now(), run, token, id, noticeOf(run)],
+  )
+  return released?.waiting
+}
+
+export async function findTries(database: Database, run: RunId): Promise<number> {
+  return (await findRoot(database, rootRun(run)))?.tries ?? 0
+}
+
+export async function findHolder(database: Database, run: RunId): Promise<Owner | undefined> {
+  const root = await findRoot(database, rootRun(run))
+  const holding = root && holdingOf(root)
+  return root && isLive(holding, root.now) ? holding?.owner : undefined
+}
+
+/** Those that were deleted: the run, and the runs that worked for it. */
+export function deleteRun(database: Database, run: RunId): Promise<RunId[]> {
+  const { schema } = database
+  return database.transaction(async ({ query }) => {
+    const [root] = await query<RootRecord>(
+      `select ${rootColumns} from ${schema}.heads r where r.run = $2 for no key update`,
+      [database.now(), rootRun(run)],
+    )
+    checkFree(run, root && holdingOf(root), root?.now ?? 0)
+    const unit = await query<{ id: number; run: string; inbox: number }>(
+      `select h.id, h.run, h.inbox from ${schema}.heads h
+       where h.run = $2 or h.id in (select l.id from ${schema}.listing l where l.root = $1)`,
+      [rootRun(run), run],
+    )
+    const gone = unit.filter((each) => worksFor(each.run, run))
+    const ids = binaryColumn('int8', gone, ({ id }) => id)
+    for (const table of ['entries', 'blobs', 'outputs', 'messages'])
+      await query(`delete from ${schema}.${table} where run_id = any($1::int8[])`, [ids])
+    for (const table of ['listing', 'heads'])
+      await query(`delete from ${schema}.${table} where id = any($1::int8[])`, [ids])
+    const left = gone.reduce((sum, { inbox }) => sum + inbox, 0)
+    const waiting = 'h.waiting - $3::int'
+    await query(
+      `update ${schema}.heads h set waiting = ${waiting},
+         ready_at = ${readySql({ ...unchanged, waiting, expiresAt: 'h.expires_at' })}
+       where h.run = $2`,
+      [database.now(), rootRun(run), left],
+    )
+    return gone.map((each) => each.run)
+  })
+}

@@ -1,0 +1,38 @@
+// Roots: the runs that work for no other. A root has the lease of its whole unit.
+import { readOwner } from '../../owner.ts'
+import type { Holding } from '../../rules/refusals.ts'
+import type { Owner, RunId } from '../../store.ts'
+import { nowSql, type Database } from '../database.ts'
+
+export interface RootRecord {
+  readonly id: number
+  readonly token: number
+  readonly lease: string | null
+  readonly owner: string | null
+  readonly expires_at: number | null
+  readonly tries: number
+  /** The store's clock when it was read. */
+  readonly now: number
+  readonly [column: string]: unknown
+}
+
+export const rootColumns: string = `r.id, r.token, r.lease, r.owner, r.expires_at, r.tries, ${nowSql} as now`
+
+export async function findRoot(database: Database, root: RunId): Promise<RootRecord | undefined> {
+  const [found] = await database.read<RootRecord>(
+    `select ${rootColumns} from ${database.schema}.heads r where r.run = $2`,
+    [database.now(), root],
+  )
+  return found
+}
+
+export function holdingOf({ owner: text, lease, expires_at }: RootRecord): Holding | undefined {
+  const owner = readOwner(text)
+  return owner && { owner, id: lease ?? '', expiresAt: expires_at ?? 0 }
+}
+
+/** Host and boot come first: the owners of one machine are found together. */
+export function writtenOwner(owner: Owner): string {
+  const { host, boot, ...rest } = owner
+  return JSON.stringify({ host, boot, ...rest })
+}

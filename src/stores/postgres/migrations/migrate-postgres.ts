@@ -1,0 +1,110 @@
+// Brings a schema up to this code's format, or refuses it: one written by newer code that says so, one whose migrations
+// are not ours. To look takes no lock that anybody waits for; only when something is missing is it applied, in one
+// transaction, under a lock by which the second of two that start at once finds the work done.
+import { RepriseError } from '../../../errors.ts'
+import type { Migration } from '../../rules/migration.ts'
+import { storeNewer } from '../../rules/refusals.ts'
+import { escapeName } from '../connection/escape-name.ts'
+import { sqlState } from '../connection/postgres-errors.ts'
+import type { PostgresPool, Statements } from '../connection/postgres-pool.ts'
+import { migrations } from './postgres-migrations.ts'
+
+/** What this code can write: the number of the last migration that it knows. */
+export const formatNumber: number = migrations.at(-1)?.number ?? 0
+
+const oldestServer = 140_000
+
+/** STORE_NEWER or STORE_INVALID when the schema is not one that this code may write. Nothing is changed. */
+export async function pendingMigrations(pool: PostgresPool, schema: string): Promise<readonly Migration[]> {
+  return pendingIn({ query: pool.read }, schema, pool.url)
+}
+
+/**
+ * Applies what is missing, and says what that was. What `pendingMigrations` gives; STORE_INVALID without the rights.
+ */
+export async function applyMigrations(pool: PostgresPool, schema: string): Promise<readonly Migration[]> {
+  if ((await pendingMigrations(pool, schema)).length === 0) return []
+  const applied = pool.transaction(async (statements) => {
+    await statements.query('set local statement_timeout = 0')
+    await statements.query('select pg_advisory_xact_lock(hashtext($1), hashtext($2))', ['reprise migrate', schema])
+    // whoever waits for a table in use makes everybody wait who comes after
+    await statements.query("set local lock_timeout = '5s'")
+    const pending = await pendingIn(statements, schema, pool.url)
+    for (const text of statementsFor(schema, pending, await hasSchema(statements, schema))) await statements.query(text)
+    return pending
+  }, 'patient')
+  return applied.catch(async (error: unknown) => {
+    throw sqlState((error as Error).cause) === denied ? await notAllowed(pool, schema, error) : error
+  })
+}
+
+const denied = '42501'
+
+async function notAllowed(pool: PostgresPool, schema: string, cause: unknown): Promise<RepriseError> {
+  const [found] = await pool.read<{ role: string }>('select current_user::text as role')
+  const why = (cause as Error).cause as Error
+  const words = `role ${found?.role} may not make the tables of schema ${schema} in ${pool.url} (${why.message}): run reprise migrate with a role that may, or give what reprise migrate --print prints to whoever manages the database`
+  return new RepriseError('STORE_INVALID', words, { cause })
+}
+
+/** The same as a script for psql. */
+export function printedMigrations(schema: string, pending: readonly Migration[]): string {
+  if (pending.length === 0) return ''
+  return ['begin', ...statementsFor(schema, pending, false), 'commit'].map((text) => `${text.trimEnd()};\n`).join('\n')
+}
+
+function statementsFor(schema: string, pending: readonly Migration[], schemaIsThere: boolean): string[] {
+  return [
+    // asks for the right to make one also where it is there
+    ...(schemaIsThere ? [] : [`create schema if not exists ${escapeName(schema)}`]),
+    // functions keep this path: nobody's temporary table is to be taken for one of ours
+    `set local search_path = ${escapeName(schema)}, pg_temp`,
+    `create table if not exists reprise_migrations (
+  number integer primary key, name text not null, checksum text not null, applied_at timestamptz not null default now()
+)`,
+    ...pending.flatMap(({ number, name, checksum, sql }) => [
+      sql.trimEnd().replace(/;$/, ''),
+      `insert into reprise_migrations (number, name, checksum) values (${number}, '${name}', '${checksum}')`,
+    ]),
+  ]
+}
+
+async function pendingIn(statements: Statements, schema: string, url: string): Promise<readonly Migration[]> {
+  const table = `${escapeName(schema)}.reprise_migrations`
+  const [server] = await statements.query<{ version: number; encoding: string; ours: boolean }>(
+    // from the tables of the catalog: to_regclass may remember that it was not there before the lock
+    `select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding,
+       exists (select 1 from pg_class c join pg_namespace n on n.oid = c.relnamespace
+         where n.nspname = $1 and c.relname = 'reprise_migrations') as ours`,
+    [schema],
+  )
+  checkServer(url, server?.version ?? 0, server?.encoding ?? '')
+  if (!server?.ours) return migrations
+  const applied = await statements.query<{ number: number; checksum: string; oldest: number }>(
+    `select number, checksum, (select format from ${escapeName(schema)}.oldest_writer) as oldest from ${table}`,
+  )
+  const oldest = applied[0]?.oldest ?? 0
+  if (oldest > formatNumber) throw storeNewer(url, oldest, formatNumber)
+  const sums = new Map(applied.map(({ number, checksum }) => [number, checksum]))
+  const other = migrations.find(({ number, checksum }) => sums.has(number) && sums.get(number) !== checksum)
+  if (other === undefined) return migrations.filter(({ number }) => !sums.has(number))
+  throw new RepriseError(
+    'STORE_INVALID',
+    `schema ${schema} of ${url} was made by another build of reprise (migration ${other.name} differs): use the build that made it, or another schema by ?schema=name`,
+  )
+}
+
+async function hasSchema(statements: Statements, schema: string): Promise<boolean> {
+  const found = await statements.query('select 1 from pg_namespace where nspname = $1', [schema])
+  return found.length > 0
+}
+
+function checkServer(url: string, version: number, encoding: string): void {
+  if (version < oldestServer) {
+    const words = `${url} is PostgreSQL ${Math.floor(version / 10_000)}: Reprise needs 14 or later`
+    throw new RepriseError('STORE_INVALID', words)
+  }
+  if (encoding === 'UTF8') return
+  const words = `the database ${url} has the encoding ${encoding}, and text of all languages is kept: create one with encoding UTF8`
+  throw new RepriseError('STORE_INVALID', words)
+}

@@ -1,0 +1,64 @@
+// Messages: each id once, oldest first. A message to any run of a unit counts for its root, which it wakes.
+import { rootRun } from '../../journal/paths.ts'
+import { isEnded } from '../../journal/state/state.ts'
+import { runNotFound } from '../rules/refusals.ts'
+import type { Message, RunId, RunStatus } from '../store.ts'
+import { nowSql, type Database } from './database.ts'
+import { noticeOf, notifySql } from './notices.ts'
+import { isEndedSql, readySql } from './ready-sql.ts'
+
+interface Posted {
+  readonly status: RunStatus
+  readonly top: RunStatus
+  readonly posted: boolean
+  readonly existed: boolean
+  readonly [column: string]: unknown
+}
+
+export async function postMessage(
+  database: Database,
+  run: RunId,
+  { id, at, body }: Message,
+): Promise<'posted' | 'exists' | 'ended'> {
+  const [result] = await database.write<Posted>(postSql(database), [
+    database.now(),
+    run,
+    rootRun(run),
+    id,
+    at,
+    body,
+    noticeOf(run, 'posted'),
+  ])
+  if (result === undefined) throw runNotFound(run, database.url)
+  if (result.posted) return 'posted'
+  return !result.existed && (isEnded(result.status) || isEnded(result.top)) ? 'ended' : 'exists'
+}
+
+/** The root is locked first, as by everybody who changes a unit, and then the run: neither ends meanwhile. */
+function postSql(database: Database): string {
+  const { schema } = database
+  const waiting = 'h.waiting + (h.id = root.id)::int'
+  const ready = { status: 'h.status', dueAt: 'h.due_at', tries: 'h.tries', expiresAt: 'h.expires_at', now: nowSql }
+  return `with root as (select id, status from ${schema}.heads where run = $3 for no key update),
+    own as (select h.id, h.status from ${schema}.heads h, root where h.run = $2 for no key update of h),
+    posted as (
+      insert into ${schema}.messages (run_id, message, at, body) select own.id, $4, $5, $6 from own, root
+      where not ${isEndedSql('own.status')} and not ${isEndedSql('root.status')}
+      on conflict (run_id, message) do nothing returning run_id),
+    counted as (
+      update ${schema}.heads h set inbox = h.inbox + (h.id = own.id)::int, waiting = ${waiting},
+        ready_at = case when h.id = root.id then ${readySql({ ...ready, waiting })} else h.ready_at end
+      from posted, own, root where h.id in (own.id, root.id))
+    select own.status, root.status as top, posted.run_id is not null as posted,
+      exists (select 1 from ${schema}.messages m where m.run_id = own.id and m.message = $4) as existed,
+      ${notifySql(database, 'case when posted.run_id is not null then $7::text end')}
+    from own cross join root left join posted on true`
+}
+
+export async function waitingMessages({ read, schema }: Database, run: RunId): Promise<Message[]> {
+  return read<{ id: string; at: string; body: string }>(
+    `select m.message as id, m.at, m.body from ${schema}.messages m join ${schema}.heads h on h.id = m.run_id
+     where h.run = $1 and not m.taken order by m.id`,
+    [run],
+  )
+}

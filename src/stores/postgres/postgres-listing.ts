@@ -1,0 +1,108 @@
+// What can be asked without reading a journal: rows, pages of them, and outputs by what they depend on.
+import { RepriseError } from '../../errors.ts'
+import { runStatuses } from '../../journal/entries.ts'
+import { decodeCursor } from '../rules/cursor.ts'
+import { pageOf } from '../rules/list-page.ts'
+import { rowColumns, rowOf, type RunRecord } from '../rules/run-record.ts'
+import type { Cursor, RunFilter, RunId, RunRow, RunStatus } from '../store.ts'
+import type { Value } from './connection/postgres-pool.ts'
+import type { Database } from './database.ts'
+
+type ListRecord = RunRecord & { readonly [column: string]: unknown }
+
+const columns = ['run', ...rowColumns].join()
+
+export async function findRow({ read, schema, url }: Database, run: RunId): Promise<RunRow | undefined> {
+  const [record] = await read<ListRecord | { readonly run: null }>(
+    `select ${columns.replaceAll(/\w+/g, 'l.$&')} from ${schema}.heads h left join ${schema}.listing l on l.id = h.id
+     where h.run = $1`,
+    [run],
+  )
+  if (record === undefined) return undefined
+  const why = record.run === null ? 'has no row in listing' : statusDamage(record)
+  if (why === undefined) return rowOf(record as ListRecord)
+  throw new RepriseError('JOURNAL_DAMAGED', `run ${run} in ${url} ${why}: restore the database from a copy`, {
+    runId: run,
+  })
+}
+
+function statusDamage({ status }: ListRecord): string | undefined {
+  return runStatuses.includes(status) ? undefined : `has the status "${status}"`
+}
+
+export async function listRows(
+  { read, schema }: Database,
+  filter: RunFilter,
+  page: { limit: number; before?: Cursor },
+): Promise<{ rows: RunRow[]; next?: Cursor }> {
+  const limit = Math.max(page.limit, 0)
+  const statuses = runStatuses.filter((status) => filter.status?.includes(status) ?? true)
+  const { conditions, values } = where(filter, page.before)
+  if (statuses.length === 0) return { rows: [] }
+  // One more than asked for tells whether there is a next page.
+  const asked = [...values, Math.min(limit, Number.MAX_SAFE_INTEGER - 1) + 1]
+  const select = selectRows(schema, filter, statuses, conditions, `$${asked.length}`)
+  const records = await read<ListRecord>(select, asked)
+  return pageOf(records.map(rowOf), limit)
+}
+
+/**
+ * Pieces that an index gives in order, one per status, which the server merges row by row until there are enough:
+ * nothing is sorted, and no more rows are read than the page has. The runs made from one run, or working for it, are
+ * few, and are read whatever their status.
+ */
+function selectRows(
+  schema: string,
+  filter: RunFilter,
+  statuses: readonly RunStatus[],
+  conditions: readonly string[],
+  limit: string,
+): string {
+  const order = `order by created_at desc, run desc limit ${limit}`
+  const select = (status: string): string =>
+    `select ${columns} from ${schema}.listing where ${[status, ...conditions].join(' and ')}`
+  if (filter.parent !== undefined || filter.root !== undefined)
+    return `${select(`status in (${statuses.map((status) => `'${status}'`).join()})`)} ${order}`
+  const pieces = statuses.map((status) => `(${select(`status = '${status}'`)} ${order})`)
+  return `select ${columns} from (${pieces.join(' union all ')}) as pieces ${order}`
+}
+
+const conditionOn = {
+  crew: 'crew =',
+  parent: 'parent =',
+  root: 'root =',
+  createdFrom: 'created_at >=',
+  createdTo: 'created_at <',
+} as const
+
+function where(filter: RunFilter, before: Cursor | undefined): { conditions: string[]; values: Value[] } {
+  const conditions: string[] = []
+  const values: Value[] = []
+  const given = (value: string): string => `$${values.push(value)}`
+  for (const name of Object.keys(conditionOn) as (keyof typeof conditionOn)[]) {
+    const value = filter[name]
+    if (value !== undefined) conditions.push(`${conditionOn[name]} ${given(value)}`)
+  }
+  if (filter.roots) conditions.push('root = run')
+  if (before !== undefined) {
+    const { createdAt, run } = decodeCursor(before)
+    conditions.push(`(created_at, run) < (${given(createdAt)}, ${given(run)})`)
+  }
+  return { conditions, values }
+}
+
+export async function findOutput(
+  { read, schema }: Database,
+  crew: string,
+  task: string,
+  fingerprint: string,
+  since: number,
+): Promise<{ run: RunId; seq: number } | undefined> {
+  const [found] = await read<{ run: string; seq: number }>(
+    `select h.run, o.seq from ${schema}.outputs o join ${schema}.heads h on h.id = o.run_id
+     where o.crew = $1 and o.task = $2 and o.fingerprint = $3 and o.completed_at >= $4
+     order by o.completed_at desc, o.run_id desc, o.seq desc limit 1`,
+    [crew, task, fingerprint, Math.ceil(since)],
+  )
+  return found
+}

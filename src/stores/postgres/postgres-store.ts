@@ -1,0 +1,81 @@
+// A PostgreSQL database, for any number of machines: one schema of it. Every change is one statement, and with it one
+// transaction; the row of a unit's root is what makes the check of a lease and the write one.
+import { groupAppends } from './append/append-runs.ts'
+import { openPool } from './connection/postgres-pool.ts'
+import { readPostgresUrl, type PostgresOptions } from './connection/postgres-url.ts'
+import { createRun } from './create-in-postgres.ts'
+import { findTime, openDatabase } from './database.ts'
+import { claimRuns, countReady } from './leases/claim-in-postgres.ts'
+import { acquireLease, deleteRun, findHolder, findTries, releaseLease, renewLeases } from './leases/postgres-leases.ts'
+import { postMessage, waitingMessages } from './postgres-inbox.ts'
+import { findNoted, readBlob, readLines } from './postgres-journal.ts'
+import { findOutput, findRow, listRows } from './postgres-listing.ts'
+import { watchDatabase } from './postgres-watch.ts'
+import type { Store } from '../store.ts'
+
+export interface PostgresStoreOptions extends PostgresOptions {
+  /** The clock that leases expire by: the server's, unless a test brings its own. */
+  readonly now?: () => number
+}
+
+/**
+ * Opens a schema of a database, making it, or bringing it up to date, when it is not. A server that is away is no
+ * reason not to: calls reject with STORE_UNAVAILABLE until it is back. STORE_INVALID, STORE_NEWER.
+ */
+export async function postgresStore(url: string, options: PostgresStoreOptions = {}): Promise<Store> {
+  const place = readPostgresUrl(url, options)
+  const pool = await openPool(place)
+  const database = await openDatabase(pool, place.schema, options.now).catch(async (error: unknown) => {
+    await pool.close()
+    throw error
+  })
+  const appends = groupAppends(database)
+  const watchers = watchDatabase(database)
+
+  return {
+    url: database.url,
+    async create(run, batch, lease) {
+      const result = await createRun(database, run, batch, lease)
+      if (result.created) watchers.changed(run.run)
+      return result
+    },
+    async append(lease, after, batch) {
+      const waiting = await appends.append(lease, after, batch)
+      watchers.changed(batch.run ?? lease.run)
+      return waiting
+    },
+    read: (run, after = 0) => readLines(database, run, after),
+    lastNoted: (run) => findNoted(database, run),
+    blob: (run, hash) => readBlob(database, run, hash),
+    row: (run) => findRow(database, run),
+    list: (filter, page) => listRows(database, filter, page),
+    findOutput: (crew, task, fingerprint, since = 0) => findOutput(database, crew, task, fingerprint, since),
+    acquire: (run, owner, ttlMs) => acquireLease(database, run, owner, ttlMs),
+    claim: (...args) => claimRuns(database, ...args),
+    ready: (lanes, limit) => countReady(database, lanes, limit),
+    renew: (leases, ttlMs) => renewLeases(database, leases, ttlMs),
+    async release(lease) {
+      const waiting = await releaseLease(database, lease)
+      if (waiting !== undefined) watchers.changed(lease.run)
+      return waiting ?? 0
+    },
+    holder: (run) => findHolder(database, run),
+    now: () => findTime(database),
+    tries: (run) => findTries(database, run),
+    async post(run, message) {
+      const result = await postMessage(database, run, message)
+      if (result === 'posted') watchers.posted(run)
+      return result
+    },
+    inbox: (run) => waitingMessages(database, run),
+    watch: (run, signal, only) => watchers.watch(run, signal, only),
+    async delete(run) {
+      for (const gone of await deleteRun(database, run)) watchers.changed(gone)
+    },
+    async close() {
+      watchers.close()
+      await appends.close()
+      await pool.close()
+    },
+  }
+}

@@ -1,0 +1,57 @@
+// A listing row as the tables of the SQL stores have it.
+import type { Priority, RunRow, RunStatus } from '../store.ts'
+
+export interface RunRecord {
+  readonly run: string
+  readonly crew: string
+  readonly version: string
+  readonly format: number
+  readonly priority: Priority
+  readonly status: RunStatus
+  readonly created_at: string
+  readonly updated_at: string
+  readonly parent: string | null
+  readonly inputs: string
+  readonly summary: string
+}
+
+/** The columns that a new listing row replaces, in the order of `rowValues`. */
+export const rowColumns: readonly (keyof RunRecord)[] = [
+  'crew',
+  'version',
+  'format',
+  'priority',
+  'status',
+  'created_at',
+  'updated_at',
+  'parent',
+  'inputs',
+  'summary',
+]
+
+export function rowValues(row: RunRow): (string | number | null)[] {
+  const { crew, version, format, priority, status, createdAt, updatedAt, parent = null, inputs, summary } = row
+  return [crew, version, format, priority, status, createdAt, updatedAt, parent, inputs, summary]
+}
+
+/** What somebody else wrote there may be no text: then it is left empty, since a list has other rows to show. */
+export function rowOf(record: RunRecord): RunRow {
+  const { run, crew, version, format, priority, status, created_at, updated_at, parent, inputs, summary } = record
+  return {
+    run: textOf(run),
+    crew: textOf(crew),
+    version: textOf(version),
+    format,
+    priority,
+    status,
+    createdAt: textOf(created_at),
+    updatedAt: textOf(updated_at),
+    ...(parent === null ? {} : { parent: textOf(parent) }),
+    inputs: textOf(inputs),
+    summary: textOf(summary),
+  }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}

@@ -1,0 +1,108 @@
+// How many runs of a crew are held at once, where a claim says how many may be.
+import assert from 'node:assert/strict'
+import { thisOwner } from '../../stores/owner.ts'
+import type { Owner, Room, RunId, Store } from '../../stores/store.ts'
+import {
+  batch,
+  claim,
+  claimed,
+  deadOwner,
+  elsewhere,
+  lane,
+  row,
+  started,
+  ttlMs,
+  type StoreUnderTest,
+} from './harness.ts'
+
+export function roomContract(under: StoreUnderTest): void {
+  claim('claims no more runs of a crew than are missing to the most that may be held', under, async ({ store }) => {
+    for (const run of ['a', 'b', 'c', 'd']) await wait(store, run)
+    const first = await store.claim(elsewhere('a'), ttlMs, [lane], { limit: 1, most: 3 })
+    assert.equal(first.length, 1)
+    assert.equal((await claimed(store, 10, elsewhere('b'), [lane], { most: 3 })).length, 2)
+    for (const most of [3, 1, 0, -1]) assert.deepEqual(await claimed(store, 10, elsewhere('b'), [lane], { most }), [])
+    for (const lease of first) await store.release(lease)
+    assert.equal((await claimed(store, 10, elsewhere('a'), [lane], { most: 3 })).length, 1)
+    assert.equal((await claimed(store, 10, elsewhere('a'), [lane], { most: Infinity })).length, 1)
+  })
+
+  claim('counts every lease of a run of the crew, however it was given', under, async ({ store }) => {
+    await started(store, 'created', elsewhere('a'))
+    await store.release(await started(store, 'acquired'))
+    await store.acquire('acquired', elsewhere('b'), ttlMs)
+    const asleep = await started(store, 'asleep', elsewhere('c'))
+    await store.append(asleep, 1, batch(2, 1, { row: row('asleep', { status: 'suspended' }) }))
+    // what works for it is held with it, and is no run of its own
+    await store.create(row('asleep/a#1'), batch(1), asleep)
+    await wait(store, 'next')
+    assert.deepEqual(await claimUpTo(store, 3), [])
+    assert.deepEqual(await claimUpTo(store, 4), ['next'])
+  })
+
+  claim('counts the runs of the crew in every version and format, and of no other crew', under, async ({ store }) => {
+    for (const [run, fields] of Object.entries({
+      a: { version: '2' },
+      b: { format: 2 },
+      other: { crew: 'letters' },
+    })) {
+      await store.create(row(run, fields), batch(1, 1, { due: 'now' }), { owner: elsewhere('a'), ttlMs })
+    }
+    await wait(store, 'next')
+    const letters = { ...lane, crew: 'letters' }
+    assert.deepEqual(await claimUpTo(store, 2), [])
+    assert.deepEqual(await claimed(store, 10, thisOwner(), [lane, letters], { most: 3 }), [])
+    assert.deepEqual(await claimUpTo(store, 3), ['next'])
+  })
+
+  claim('counts a run for the crew that its newest row names', under, async ({ store }) => {
+    const lease = await started(store, 'moved', elsewhere('a'))
+    await store.append(lease, 1, batch(2, 1, { row: row('moved', { crew: 'letters' }), due: 'now' }))
+    await wait(store, 'next')
+    assert.deepEqual(await claimed(store, 10, thisOwner(), [lane, { ...lane, crew: 'letters' }], { most: 1 }), [])
+    assert.deepEqual(await claimUpTo(store, 1), ['next'])
+  })
+
+  claim(
+    'counts no lease that has expired, but for those of the runs that the claimer says it has',
+    under,
+    async ({ store, pass }) => {
+      for (const run of ['a', 'b']) await started(store, run, elsewhere('a'))
+      pass(ttlMs + 1)
+      await wait(store, 'next', 1)
+      assert.deepEqual(await claimUpTo(store, 2, { has: new Set(['a', 'b']) }), [])
+      assert.deepEqual(await claimUpTo(store, 2, { has: new Set(['a', 'of another store']) }), ['next'])
+      assert.deepEqual(await claimUpTo(store, 2, { has: new Set(['next']) }), ['a'])
+    },
+    'clock',
+  )
+
+  claim(
+    'counts no lease of a process that is gone',
+    under,
+    async ({ store }) => {
+      await started(store, 'a', deadOwner())
+      assert.deepEqual(await claimUpTo(store, 1), ['a'])
+    },
+    'takeover',
+  )
+
+  claim('never goes over the most by claims that are made at once', under, async ({ store }) => {
+    for (let index = 0; index < 20; index++) await wait(store, `r${index}`)
+    const ask = async (owner: Owner): Promise<number> => (await claimed(store, 4, owner, [lane], { most: 7 })).length
+    const given = await Promise.all(Array.from({ length: 10 }, (_, index) => ask(elsewhere(`box${index}`))))
+    assert.equal(
+      given.reduce((sum, each) => sum + each, 0),
+      7,
+    )
+  })
+}
+
+function claimUpTo(store: Store, most: number, room: Omit<Room, 'limit'> = {}): Promise<RunId[]> {
+  return claimed(store, 10, thisOwner(), [lane], { most, ...room })
+}
+
+/** A run that waits for a worker. */
+async function wait(store: Store, run: RunId, priority: 0 | 1 = 0): Promise<void> {
+  await store.create(row(run, { status: 'queued', priority }), batch(1, 1, { due: 'now' }))
+}

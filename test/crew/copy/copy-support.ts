@@ -1,0 +1,87 @@
+// What the tests of copies share: runs of every kind, long ones, and a store that dies like a process does.
+import { createHash } from 'node:crypto'
+import { Agent, Crew, Task } from 'reprise'
+import { scriptedModel } from 'reprise/testing'
+import { thisOwner } from '../../../src/stores/owner.ts'
+import type { Line, Store } from '../../../src/stores/store.ts'
+import { linesOf, message, ttlMs } from '../../../src/testing/store-contract/harness.ts'
+
+const quiet = { info() {}, warn() {} }
+
+/** plan → settle, a crew whose only task a person judges → note. */
+export function claims(store: Store): Crew {
+  const model = scriptedModel([{ when: 'Task:', reply: (text) => `${/Task: (\w+)/.exec(text)?.[1]} is done` }])
+  const agent = new Agent({ role: 'A', goal: 'g', model })
+  const sum = new Task({ name: 'sum', description: 'Sum', agent, humanInput: true })
+  const settling = new Crew({ name: 'settling', tasks: [sum], logger: quiet })
+  const tasks = [
+    new Task({ name: 'plan', description: 'Plan', agent }),
+    new Task({ name: 'settle', crew: settling }),
+    new Task({ name: 'note', description: 'Note', agent, humanInput: true }),
+  ]
+  return new Crew({ name: 'claims', tasks, store, logger: quiet })
+}
+
+/** Adds entries that change nothing: that the callbacks for the first entry have returned. */
+export async function lengthen(store: Store, run: string, count: number): Promise<void> {
+  const lease = await store.acquire(run, thisOwner(), ttlMs)
+  const last = (await linesOf(store, run)).at(-1) as Line
+  let { seq, bytes } = last
+  const lines = Array.from({ length: count }, (_, index): Line => {
+    const prev = createHash('sha256').update(bytes).digest('base64url')
+    const entry = { type: 'callback.returned', of: 1, token: lease.token, prev }
+    bytes = Buffer.from(JSON.stringify({ v: 1, seq: last.seq + 1 + index, at: new Date().toISOString(), ...entry }))
+    seq += 1
+    return { seq, bytes }
+  })
+  await store.append(lease, last.seq, run === lease.run ? { lines } : { run, lines })
+  await store.release(lease)
+}
+
+/** One of each: ended, queued, waiting in a task that is a crew, some with messages that nobody has recorded, and long. */
+export async function everyKind(store: Store): Promise<void> {
+  const crew = claims(store)
+  await crew.kickoff({ id: 'told' })
+  await store.post(
+    'told',
+    message('edit:1', JSON.stringify({ kind: 'edit', task: 'plan', raw: 'x', structured: false })),
+  )
+  await store.post('told/settle#1', message('odd'))
+  await crew.enqueue({ id: 'queued and told' })
+  await store.post('queued and told', message('cancel:1', JSON.stringify({ kind: 'cancel' })))
+  await crew.kickoff({ id: 'long' })
+  await lengthen(store, 'long', 210)
+  await lengthen(store, 'long/settle#1', 210)
+  await crew.kickoff({ id: 'ended' })
+  await crew.run('ended').answer('settle/q1', { decision: 'approve' })
+  await crew.resume('ended')
+  await crew.run('ended').answer('q1', { decision: 'approve' })
+  await crew.resume('ended')
+}
+
+/** Stands for a process that dies after so many writes: no call comes through any more. `died` says whether it has. */
+export function mortal(inner: Store, writes: number): Store & { died(): boolean } {
+  let left = writes
+  const gone = (): never => {
+    throw new Error('the process is dead')
+  }
+  const written = async <T>(write: () => Promise<T>): Promise<T> => {
+    if (left <= 0) gone()
+    left -= 1
+    const answer = await write()
+    return left === 0 ? gone() : answer
+  }
+  const looked = async <T>(look: () => Promise<T>): Promise<T> => (left <= 0 ? gone() : look())
+  return {
+    ...inner,
+    died: () => left <= 0,
+    create: (...args) => written(() => inner.create(...args)),
+    append: (...args) => written(() => inner.append(...args)),
+    post: (...args) => written(() => inner.post(...args)),
+    acquire: (...args) => written(() => inner.acquire(...args)),
+    release: (...args) => written(() => inner.release(...args)),
+    row: (...args) => looked(() => inner.row(...args)),
+    inbox: (...args) => looked(() => inner.inbox(...args)),
+    close: async () => {},
+  }
+}

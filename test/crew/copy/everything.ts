@@ -1,0 +1,50 @@
+// All that a store says of its runs, through every read of the port, in a form that can be compared with another store's.
+import { allRows } from '../../../src/engine/history/all-rows.ts'
+import { blobReferences } from '../../../src/journal/codec.ts'
+import type { OutputKey, Store } from '../../../src/stores/store.ts'
+import { linesOf } from '../../../src/testing/store-contract/harness.ts'
+
+/** Outputs that were ever given to a store, as they can be looked up. */
+export type Given = (Pick<OutputKey, 'task' | 'fingerprint'> & { readonly crew: string })[]
+
+/** Notes the outputs that are made findable. */
+export function notingOutputs(inner: Store, given: Given): Store {
+  const note = (crew: string, outputs: readonly OutputKey[] = []): void =>
+    void given.push(...outputs.map(({ task, fingerprint }) => ({ crew, task, fingerprint })))
+  return {
+    ...inner,
+    create(row, batch, lease) {
+      note(row.crew, batch.outputs)
+      return inner.create(row, batch, lease)
+    },
+    append(lease, after, batch) {
+      if (batch.row) note(batch.row.crew, batch.outputs)
+      return inner.append(lease, after, batch)
+    },
+  }
+}
+
+export async function everythingIn(store: Store, outputs: Given = []): Promise<object> {
+  const runs: object[] = []
+  for await (const row of allRows(store, {})) {
+    const lines = await linesOf(store, row.run)
+    const texts = lines.map(({ bytes }) => Buffer.from(bytes).toString())
+    const files = texts.flatMap((text) =>
+      [...text.matchAll(/"\$file":\{"hash":"([^"]+)"/g)].map(([, hash = '']) => hash),
+    )
+    const hashes = [...new Set([...texts.flatMap(blobReferences), ...files])]
+    const blobs = await Promise.all(hashes.map((hash) => store.blob(row.run, hash)))
+    runs.push({
+      listed: row,
+      row: await store.row(row.run),
+      lines: lines.map(({ seq }, index) => [seq, texts[index]]),
+      blobs: blobs.map((bytes, index) => [hashes[index], bytes && Buffer.from(bytes).toString()]),
+      inbox: await store.inbox(row.run),
+      holder: await store.holder(row.run),
+    })
+  }
+  const found = await Promise.all(
+    outputs.map(({ crew, task, fingerprint }) => store.findOutput(crew, task, fingerprint)),
+  )
+  return { runs, found }
+}

@@ -1,0 +1,53 @@
+// A connection to PostgreSQL is cut, before what was sent has reached the server or when it answers, at every position of two crews: nobody
+// notices. Invariants 2, 3, 6 and 13, where a failed call is not one that a test made up.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { memoryStore, postgresStore } from 'reprise/stores'
+import { isFull } from '../../support/full.ts'
+import { cuttingProxy, type Cut } from '../../support/postgres/cutting-proxy.ts'
+import { freshSchema } from '../../support/postgres/fresh-schema.ts'
+import { withoutPostgres } from '../../support/postgres/test-postgres.ts'
+import { inGroups } from './in-groups.ts'
+import { outcomeOf, plays, type PlayName } from './plays.ts'
+
+/** In `npm test`. */
+const sampled = 4
+const skip = await withoutPostgres()
+
+for (const name of Object.keys(plays) as PlayName[]) {
+  for (const how of ['before it is done', 'with the reply lost'] as const) {
+    test(`${name} ends as undisturbed when any one connection is cut ${how}`, { skip }, async () => {
+      const undisturbed = await outcomeOf(name, memoryStore())
+      const { length } = await played(name)
+      const step = isFull ? 1 : length / sampled
+      // at another place each time: what is sent when depends on what takes how long
+      const positions = Array.from({ length: Math.floor(length / step) }, (_, index) =>
+        Math.floor((index + (isFull ? 0 : Math.random())) * step),
+      )
+      let cuts = 0
+      await inGroups(positions, 8, async (position) => {
+        const { outcome, wasCut } = await played(name, { after: position, how })
+        assert.deepEqual(outcome, undisturbed, `after ${position} of ${length}`)
+        if (wasCut) cuts++
+      })
+      // the last ones perhaps not: who is slow looks for changes more often
+      assert.ok(cuts > 0, 'connections were cut')
+    })
+  }
+}
+
+/** With how often something was sent. What came of it is looked at through a good connection. */
+async function played(name: PlayName, cut?: { readonly after: number; readonly how: Cut }) {
+  await using schema = await freshSchema()
+  await using proxy = await cuttingProxy(schema.url)
+  const [store, good] = [await postgresStore(proxy.url), await postgresStore(schema.url)]
+  try {
+    const before = proxy.sent()
+    if (cut) proxy.cutAfter(cut.after, cut.how)
+    const outcome = await outcomeOf(name, store, good)
+    return { outcome, length: proxy.sent() - before, wasCut: proxy.wasCut() }
+  } finally {
+    await store.close()
+    await good.close()
+  }
+}

@@ -1,0 +1,78 @@
+// What people do to the tables with SQL: named where a run cannot be as it was, and put right where its lines and messages say all.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import pg from 'pg'
+import { postgresStore, thisOwner, type Store } from 'reprise/stores'
+import { batch, message, refused, row, seqsOf, started } from '../../src/testing/store-contract/harness.ts'
+import { freshSchema } from '../support/postgres/fresh-schema.ts'
+import { withoutPostgres } from '../support/postgres/test-postgres.ts'
+
+const limit = { timeout: 30_000 }
+
+describe('PostgreSQL edited by hand', { skip: await withoutPostgres() }, () => {
+  test('a head that was set back to before its lines takes the next entry after the last of them', limit, async () => {
+    await using place = await edited()
+    const lease = await started(place.store, 'r')
+    await place.store.append(lease, 1, batch(2, 3))
+    await place.sql(`update heads set seq = 2`)
+    await place.store.append(lease, 4, batch(5))
+    assert.deepEqual(await seqsOf(place.store, 'r'), [1, 2, 3, 4, 5])
+    assert.equal((await place.store.lastNoted('r'))?.seq, 5)
+  })
+
+  test('a head that counts messages which are not there lets its run be completed', limit, async () => {
+    await using place = await edited()
+    const lease = await started(place.store, 'r')
+    await place.store.create(row('r/a#1'), batch(1), lease)
+    for (const run of ['r', 'r/a#1']) await place.store.post(run, message('m'))
+    await place.sql(`delete from messages`)
+    for (const run of ['r/a#1', 'r']) {
+      const waiting = await place.store.append(lease, 1, { run, ...batch(2), row: row(run, { status: 'completed' }) })
+      assert.equal(waiting, 0)
+    }
+  })
+
+  test('a head that names another root is taken by the lease of its own', limit, async () => {
+    await using place = await edited()
+    const lease = await started(place.store, 'r')
+    await place.sql(`update heads set root = 'other'`)
+    await place.store.append(lease, 1, batch(2))
+    await place.store.release(lease)
+    await place.sql(`update heads set root = 'other'`)
+    await place.store.append(await place.store.acquire('r', thisOwner(), 60_000), 2, batch(3))
+    assert.deepEqual(await seqsOf(place.store, 'r'), [1, 2, 3])
+  })
+
+  test('a run whose row was removed, or has no status, is named as damaged, and can be deleted', limit, async () => {
+    await using place = await edited()
+    for (const run of ['a', 'b']) await place.store.release(await started(place.store, run))
+    await place.sql(`delete from listing where run = 'a'; update listing set status = 'done'`)
+    await refused(place.store.row('a'), 'JOURNAL_DAMAGED', /run a in .* has no row in listing/)
+    await refused(place.store.row('b'), 'JOURNAL_DAMAGED', /run b in .* has the status "done"/)
+    for (const run of ['a', 'b']) await place.store.delete(run)
+    assert.deepEqual(await place.sql('select run from heads'), [])
+    await started(place.store, 'a')
+  })
+})
+
+interface Edited extends AsyncDisposable {
+  readonly store: Store
+  sql(text: string): Promise<unknown[]>
+}
+
+async function edited(): Promise<Edited> {
+  await using stack = new AsyncDisposableStack()
+  const own = stack.use(await freshSchema())
+  const client = new pg.Client({ connectionString: own.url })
+  await client.connect()
+  stack.defer(() => client.end())
+  await client.query(`set search_path = ${own.schema}`)
+  const store = await postgresStore(own.url)
+  stack.defer(() => store.close())
+  const disposal = stack.move()
+  return {
+    store,
+    sql: async (text) => (await client.query(text)).rows as unknown[],
+    [Symbol.asyncDispose]: () => disposal.disposeAsync(),
+  }
+}

@@ -1,0 +1,99 @@
+// Encrypted connections to a server whose certificate was made a moment ago.
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import pg from 'pg'
+import { openStore } from 'reprise/stores'
+import { refused } from '../../src/testing/store-contract/harness.ts'
+import { startServer, type PostgresServer } from '../support/postgres/server.ts'
+import { testPostgres, withoutPostgres } from '../support/postgres/test-postgres.ts'
+import { temporaryFolder, type TemporaryFolder } from './temporary-folder.ts'
+
+const skip = (await withoutPostgres()) || withoutOpenssl()
+
+describe('PostgreSQL over TLS', { skip }, () => {
+  let folder: TemporaryFolder
+  let server: PostgresServer
+  before(async () => {
+    folder = await temporaryFolder()
+    for (const name of ['server', 'other']) makeCertificate(folder.path, name)
+    const [crt, key] = await Promise.all(
+      ['crt', 'key'].map((type) => readFile(join(folder.path, `server.${type}`), 'utf8')),
+    )
+    server = await startServer({
+      files: { 'server.crt': crt ?? '', 'server.key': key ?? '' },
+      settings: { ssl: 'on', ssl_cert_file: '../server.crt', ssl_key_file: '../server.key' },
+    })
+  })
+  after(async () => {
+    await server[Symbol.asyncDispose]()
+    await folder[Symbol.asyncDispose]()
+  })
+
+  const urlWith = (parameters: { readonly [name: string]: string }, at = server.url): string => {
+    const url = new URL(at)
+    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
+    return url.href
+  }
+  const file = (name: string): string => join(folder.path, name)
+
+  for (const sslmode of ['require', 'verify-full']) {
+    test(`sslmode=${sslmode} with the certificate of the server opens a store, and all of its connections are encrypted`, async () => {
+      const store = await openStore(urlWith({ sslmode, sslrootcert: file('server.crt') }))
+      const client = new pg.Client({ connectionString: server.url })
+      await client.connect()
+      try {
+        await store.row('r')
+        const { rows } = await client.query<{ ssl: boolean }>(
+          `select ssl from pg_stat_ssl join pg_stat_activity using (pid) where application_name = 'reprise'`,
+        )
+        assert.ok(rows.length > 0)
+        assert.ok(rows.every(({ ssl }) => ssl))
+      } finally {
+        await client.end()
+        await store.close()
+      }
+    })
+  }
+
+  test('a server that shows another certificate than the one that is trusted is refused, and what to give is said', async () => {
+    const url = urlWith({ sslmode: 'verify-full', sslrootcert: file('other.crt') })
+    await refused(openStore(url), 'STORE_INVALID', /self-signed certificate.*sslrootcert=/s)
+    await refused(openStore(urlWith({ sslmode: 'verify-full' })), 'STORE_INVALID', /sslrootcert=/)
+  })
+
+  test('a server under another name than its certificate has is refused', async () => {
+    const elsewhere = server.url.replace('127.0.0.1', 'localhost')
+    const url = urlWith({ sslmode: 'verify-full', sslrootcert: file('server.crt') }, elsewhere)
+    await refused(openStore(url), 'STORE_INVALID', /localhost/)
+  })
+
+  test('a certificate that cannot be read is named', async () => {
+    const url = urlWith({ sslmode: 'verify-full', sslrootcert: file('missing.crt') })
+    await refused(openStore(url), 'STORE_INVALID', /missing\.crt/)
+  })
+
+  test('a server without TLS is refused when it is asked for', async () => {
+    const { url } = await testPostgres()
+    await refused(openStore(urlWith({ sslmode: 'verify-full' }, url)), 'STORE_INVALID', /does not support SSL/)
+  })
+})
+
+/** Of this machine, signed by itself. */
+function makeCertificate(folder: string, name: string): void {
+  const files = ['-keyout', join(folder, `${name}.key`), '-out', join(folder, `${name}.crt`)]
+  const who = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1']
+  const how = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
+  execFileSync('openssl', ['req', ...how, ...who, ...files], { stdio: 'pipe' })
+}
+
+function withoutOpenssl(): string | false {
+  try {
+    execFileSync('openssl', ['version'], { stdio: 'pipe' })
+    return false
+  } catch {
+    return 'openssl is not installed'
+  }
+}

@@ -1,0 +1,315 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import pg from 'pg'
+import { openStore, postgresStore, thisOwner } from 'reprise/stores'
+import type { Append } from '../../src/stores/postgres/append/append-columns.ts'
+import { appendStatements } from '../../src/stores/postgres/append/append-statement.ts'
+import { openPool } from '../../src/stores/postgres/connection/postgres-pool.ts'
+import { readPostgresUrl } from '../../src/stores/postgres/connection/postgres-url.ts'
+import type { Database } from '../../src/stores/postgres/database.ts'
+import {
+  applyMigrations,
+  formatNumber,
+  pendingMigrations,
+  printedMigrations,
+} from '../../src/stores/postgres/migrations/migrate-postgres.ts'
+import { readySql } from '../../src/stores/postgres/ready-sql.ts'
+import { readyAt } from '../../src/stores/rules/ready.ts'
+import { batch, elsewhere, message, refused, row, seqsOf, started } from '../../src/testing/store-contract/harness.ts'
+import { freshSchema } from '../support/postgres/fresh-schema.ts'
+import { startServer } from '../support/postgres/server.ts'
+import { testPostgres, withoutPostgres } from '../support/postgres/test-postgres.ts'
+
+describe('PostgreSQL', { skip: await withoutPostgres() }, () => {
+  test('says by SQL when a run is ready just as the rule of all stores does', async () => {
+    await using own = await freshSchema()
+    await using client = await connected(own.url)
+    const time = fc.integer({ min: 0, max: 100_000 })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({
+          status: fc.constantFrom('running', 'failed', 'completed', 'cancelled'),
+          dueAt: fc.option(time),
+          waiting: fc.integer({ min: 0, max: 2 }),
+          tries: fc.integer({ min: 0, max: 12 }),
+          expiresAt: fc.option(time),
+          now: time,
+        }),
+        async ({ status, dueAt, waiting, tries, expiresAt, now }) => {
+          const given = { status: '$1::text', dueAt: '$2::int8', waiting: '$3::int', tries: '$4::int' }
+          const sql = readySql({ ...given, expiresAt: '$5::int8', now: '$6::int8' })
+          const { rows } = await client.query<{ ready: string | null }>(`select ${sql} as ready`, [
+            status,
+            dueAt,
+            waiting,
+            tries,
+            expiresAt,
+            now,
+          ])
+          const ended = status === 'completed' || status === 'cancelled'
+          const rule = { ended, dueAt: dueAt ?? undefined, messages: waiting, tries, expiresAt: expiresAt ?? undefined }
+          const ready = rows[0]?.ready ?? null
+          assert.equal(ready === null ? undefined : Number(ready), readyAt(rule, now))
+        },
+      ),
+      { numRuns: 200 },
+    )
+  })
+
+  test('of appends that share a statement, one that fails fails none of the others', async () => {
+    await using own = await freshSchema()
+    await using client = await connected(own.url)
+    const store = await postgresStore(own.url)
+    try {
+      const leases = await Promise.all(['a', 'b', 'c', 'd'].map((run) => started(store, run)))
+      // a line that nobody may have put there: the number of the next one is taken
+      await client.query(`insert into ${own.schema}.entries select id, 2, 'x' from ${own.schema}.heads where run = 'b'`)
+      await store.release(leases[3] as never)
+      const results = await Promise.allSettled(leases.map((lease) => store.append(lease, 1, batch(2))))
+      assert.deepEqual(
+        results.map((result) => (result.status === 'fulfilled' ? 'written' : (result.reason as { code: string }).code)),
+        ['written', 'SEQ_CONFLICT', 'written', 'LEASE_LOST'],
+      )
+      for (const run of ['a', 'c']) assert.deepEqual(await seqsOf(store, run), [1, 2])
+    } finally {
+      await store.close()
+    }
+  })
+
+  test('an append looks its runs up by an index, by a plan that was made when there was none', async () => {
+    const { url } = await testPostgres()
+    const schema = `planned_${randomUUID().replaceAll('-', '')}`
+    await using client = await connected(url)
+    const store = await postgresStore(url, { schema })
+    const statementFor = appendStatements({ schema, channel: schema, now: () => null } as Database)
+    const append = (root: string, run = root): Append => {
+      const lease = { run: root, token: 1, id: 'x', owner: thisOwner() }
+      const outputs = [{ task: 't', fingerprint: 'f', seq: 2 }]
+      return { lease, run, after: 1, batch: { ...batch(2, 2), row: row(run), outputs, taken: ['m'] } }
+    }
+    try {
+      for (const group of [[append('a')], [append('a'), append('b')], [append('a', 'a/x#1'), append('b')]]) {
+        const { text } = statementFor(group)
+        const plan = await client.query<{ 'QUERY PLAN': string }>(`explain (generic_plan) ${text}`)
+        const lines = plan.rows.map((line) => line['QUERY PLAN'])
+        assert.deepEqual(
+          lines.filter((line) => /Seq Scan on (heads|listing|messages)/.test(line)),
+          [],
+          lines.join('\n'),
+        )
+      }
+    } finally {
+      await store.close()
+      await client.query(`drop schema ${schema} cascade`)
+    }
+  })
+
+  test('many appends at once of the runs of one unit and of others are all written', async () => {
+    await using own = await freshSchema()
+    const store = await postgresStore(own.url)
+    try {
+      const leases = await Promise.all(Array.from({ length: 20 }, (_, index) => started(store, `r${index}`)))
+      const children = leases.flatMap((lease) => ['x#1', 'y#1'].map((task) => ({ lease, run: `${lease.run}/${task}` })))
+      await Promise.all(children.map(({ lease, run }) => store.create(row(run), batch(1), lease)))
+      await Promise.all([
+        ...leases.map((lease) => store.append(lease, 1, batch(2, 3))),
+        ...children.map(({ lease, run }) => store.append(lease, 1, { run, ...batch(2, 2, { progress: true }) })),
+        ...children.map(({ run }) => store.post(run, message('m'))),
+        store.renew(leases, 60_000),
+      ])
+      for (const { run } of leases) assert.deepEqual(await seqsOf(store, run), [1, 2, 3, 4])
+      for (const { run } of children) assert.deepEqual(await seqsOf(store, run), [1, 2, 3])
+      const [renewed] = await store.renew(leases.slice(0, 1), 60_000)
+      assert.equal(renewed?.waiting, 2)
+    } finally {
+      await store.close()
+    }
+  })
+
+  test('an end that is appended while a message is posted either takes it or leaves it refused', async () => {
+    await using own = await freshSchema()
+    const [one, other] = [await postgresStore(own.url), await postgresStore(own.url)]
+    try {
+      for (let round = 0; round < 30; round++) {
+        const run = `r${round}`
+        const lease = await started(one, run)
+        const completed = { ...batch(2), row: row(run, { status: 'completed' }) }
+        const [ended, posted] = await Promise.allSettled([
+          one.append(lease, 1, completed),
+          other.post(run, message('m')),
+        ])
+        const was = posted.status === 'fulfilled' ? posted.value : posted.reason
+        if (ended.status === 'fulfilled') assert.equal(was, 'ended')
+        else assert.deepEqual([(ended.reason as { code: string }).code, was], ['INBOX_WAITING', 'posted'])
+      }
+    } finally {
+      await one.close()
+      await other.close()
+    }
+  })
+
+  test('a message that is posted while its run is cancelled keeps nobody waiting', async () => {
+    await using own = await freshSchema()
+    const [one, other] = [await postgresStore(own.url), await postgresStore(own.url)]
+    try {
+      for (let round = 0; round < 30; round++) {
+        const lease = await started(one, `r${round}`)
+        const run = `r${round}/a#1`
+        await one.create(row(run), batch(1), lease)
+        const cancelled = { run, ...batch(2), row: row(run, { status: 'cancelled' }) }
+        await Promise.all([one.append(lease, 1, cancelled), other.post(run, message('m'))])
+        const [renewed] = await one.renew([lease], 60_000)
+        assert.equal(renewed?.waiting, 0)
+      }
+    } finally {
+      await one.close()
+      await other.close()
+    }
+  })
+
+  test('is made by the first of many that open it at once, and opened without waiting for anybody', async () => {
+    const { url } = await testPostgres()
+    const schema = `made_${process.pid}`
+    await using client = await connected(url)
+    try {
+      const stores = await Promise.all(Array.from({ length: 5 }, () => postgresStore(url, { schema })))
+      await Promise.all(stores.map((store) => store.close()))
+      // what a long transaction of a busy worker holds, and more
+      await client.query(`begin; lock table ${schema}.heads, ${schema}.reprise_migrations in share row exclusive mode`)
+      await (await postgresStore(url, { schema, statementTimeoutMs: 2_000 })).close()
+      await client.query('rollback')
+    } finally {
+      await client.query(`drop schema if exists ${schema} cascade`)
+    }
+  })
+
+  test('the printed migrations make the schema that opening makes', async () => {
+    const { url } = await testPostgres()
+    const schema = `Printed "${process.pid}"`
+    const name = `"${schema.replaceAll('"', '""')}"`
+    await using client = await connected(url)
+    const pool = await openPool(readPostgresUrl(url, { schema }))
+    try {
+      const pending = await pendingMigrations(pool, schema)
+      assert.equal(pending.length, formatNumber)
+      await client.query(printedMigrations(schema, pending))
+      assert.deepEqual(await pendingMigrations(pool, schema), [])
+      assert.deepEqual(await applyMigrations(pool, schema), [])
+      assert.equal(printedMigrations(schema, []), '')
+      const store = await postgresStore(url, { schema })
+      await started(store, 'r')
+      await store.close()
+    } finally {
+      await client.query(`drop schema if exists ${name} cascade`)
+      await pool.close()
+    }
+  })
+
+  test('refuses a schema that says it is for newer code, and one of another build', async () => {
+    await using own = await freshSchema()
+    await using client = await connected(own.url)
+    try {
+      await client.query(`update ${own.schema}.oldest_writer set format = 99`)
+      await refused(postgresStore(own.url), 'STORE_NEWER', /format 99/)
+      await client.query(`update ${own.schema}.oldest_writer set format = 1`)
+      await client.query(`update ${own.schema}.reprise_migrations set checksum = 'x' || checksum where number = 1`)
+      await refused(postgresStore(own.url), 'STORE_INVALID', /another build/)
+    } finally {
+      await client.query(`update ${own.schema}.oldest_writer set format = 1`)
+      await client.query(`update ${own.schema}.reprise_migrations set checksum = replace(checksum, 'x', '')`)
+    }
+  })
+
+  test('a role that may not make the schema is told what to run', async () => {
+    const { url } = await testPostgres()
+    await using client = await connected(url)
+    await client.query(
+      `drop role if exists reader_${process.pid}; create role reader_${process.pid} login password 'reading'`,
+    )
+    try {
+      const poor = new URL(url)
+      poor.username = `reader_${process.pid}`
+      poor.password = 'reading'
+      await refused(postgresStore(poor.href, { schema: 'not_there' }), 'STORE_INVALID', /reprise migrate/)
+    } finally {
+      await client.query(`drop role reader_${process.pid}`)
+    }
+  })
+
+  test('a wrong password, a database that is not there and a server that is away are told apart, without the password', async () => {
+    const { url } = await testPostgres()
+    const wrong = new URL(url)
+    wrong.password = 'secret-hunter2'
+    await refused(openStore(wrong.href), 'STORE_INVALID', /check the user and the password/)
+    await assert.rejects(openStore(wrong.href), (error: Error) => !error.message.includes('hunter2'))
+    const nowhere = new URL(url)
+    nowhere.pathname = '/not_there'
+    await refused(openStore(nowhere.href), 'STORE_INVALID', /create the database/)
+    const away = await openStore('postgres://me:secret-hunter2@127.0.0.1:1/x')
+    await refused(away.row('r'), 'STORE_UNAVAILABLE', /ECONNREFUSED/)
+    await assert.rejects(away.row('r'), (error: Error) => !error.message.includes('hunter2'))
+    await away.close()
+  })
+
+  test('opened while the server is away, it works as soon as that is there, and is made then', async () => {
+    await using server = await startServer()
+    await server.stop()
+    const store = await postgresStore(server.url)
+    try {
+      await refused(store.create(row('r'), batch(1)), 'STORE_UNAVAILABLE')
+      await server.start()
+      await started(store, 'r')
+      assert.deepEqual(await seqsOf(store, 'r'), [1])
+    } finally {
+      await store.close()
+    }
+  })
+
+  test('its URL is told without the password, and with the schema', async () => {
+    await using own = await freshSchema()
+    const store = await openStore(own.url)
+    try {
+      assert.match(store.url, /^postgres:\/\/reprise@127\.0\.0\.1:\d+\/postgres\?schema=test_\w+$/)
+    } finally {
+      await store.close()
+    }
+  })
+
+  test('a run of a process of this machine that is gone is claimed at once, one of another machine when its lease is over', async () => {
+    await using own = await freshSchema()
+    const clock = { now: 1_000_000 }
+    const store = await postgresStore(own.url, { now: () => clock.now })
+    try {
+      const gone = { ...thisOwner(), pid: 2 ** 22 - 1, start: '1', instance: 'gone' }
+      for (const [run, owner] of [
+        ['here', gone],
+        ['there', elsewhere('a')],
+      ] as const)
+        await started(store, run, owner)
+      const lanes = [{ crew: 'claims', version: '1', format: 1 }]
+      const claim = async (): Promise<string[]> =>
+        (await store.claim(thisOwner(), 30_000, lanes, { limit: 10 })).map(({ run }) => run)
+      assert.deepEqual(await claim(), ['here'])
+      clock.now += 30_001
+      assert.deepEqual((await claim()).toSorted(), ['here', 'there'])
+    } finally {
+      await store.close()
+    }
+  })
+})
+
+test('a URL that is not one of PostgreSQL, a bad schema and bad numbers are refused before anything is connected', async () => {
+  await refused(postgresStore('mysql://me:hunter2@x/y'), 'STORE_INVALID', /isn't|not the URL/)
+  await refused(openStore(`postgres://x/y?schema=${'s'.repeat(64)}`), 'STORE_INVALID', /name of a schema/)
+  await refused(openStore('postgres://x/y?schema=pg_mine'), 'STORE_INVALID', /pg_/)
+  await refused(openStore('postgres://x/y?pool=none'), 'STORE_INVALID', /pool is "none"/)
+  await refused(openStore('postgres://x/y?statement_timeout=0'), 'STORE_INVALID', /statement_timeout is "0"/)
+})
+
+async function connected(url: string): Promise<pg.Client & AsyncDisposable> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() })
+}

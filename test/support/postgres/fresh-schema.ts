@@ -1,0 +1,57 @@
+// A schema per test without making one per test: a few are migrated once in a process, and emptied when a test is over with them.
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { postgresStore } from 'reprise/stores'
+import { testPostgres } from './test-postgres.ts'
+
+interface Schema {
+  /** Of a store in it. */
+  readonly url: string
+  readonly schema: string
+}
+
+export interface FreshSchema extends Schema, AsyncDisposable {}
+
+const free: Schema[] = []
+let pool: pg.Pool | undefined
+
+/** Empty and migrated. Gone, for others to use, when its `await using` ends; its stores should be closed by then. */
+export async function freshSchema(): Promise<FreshSchema> {
+  const { url: server } = await testPostgres()
+  pool ??= connect(server)
+  const client = pool
+  const own = free.pop() ?? (await migrated(server))
+  return {
+    ...own,
+    async [Symbol.asyncDispose]() {
+      await empty(client, own.schema)
+      free.push(own)
+    },
+  }
+}
+
+function connect(server: string): pg.Pool {
+  const made = new pg.Pool({ connectionString: server, max: 2, allowExitOnIdle: true })
+  // the server may be ended while nobody asks
+  made.on('error', () => undefined)
+  return made
+}
+
+async function migrated(server: string): Promise<Schema> {
+  const schema = `test_${randomBytes(6).toString('hex')}`
+  const url = new URL(server)
+  url.searchParams.set('schema', schema)
+  const store = await postgresStore(url.href)
+  await store.close()
+  return { url: url.href, schema }
+}
+
+/** What migrations wrote stays. Rows are deleted one by one: they are few, and a truncation makes new files for each table. */
+async function empty(client: pg.Pool, schema: string): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables
+     where schemaname = $1 and tablename not in ('oldest_writer', 'reprise_migrations')`,
+    [schema],
+  )
+  await client.query(rows.map(({ name }) => `delete from ${name}`).join(';'))
+}

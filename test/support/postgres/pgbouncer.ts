@@ -1,0 +1,96 @@
+// PgBouncer before the server of the tests: transactions of one client go to whichever connection is free. It is Debian's package
+// (scripts/install-pgbouncer.sh), and is gone when this process is (kept-process.ts).
+import { execFileSync, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, chown, mkdtemp, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { quickFolder } from '../quick-folder.ts'
+import { unprivileged } from './binaries.ts'
+import { freePort } from './free-port.ts'
+import type { Kept } from './kept-process.ts'
+import { testPostgres } from './test-postgres.ts'
+
+let known: Promise<string> | undefined
+
+/** The URL of the server of the tests, through PgBouncer. Rejects where it is not installed. */
+export function pooledPostgres(): Promise<string> {
+  known ??= start()
+  return known
+}
+
+/** Why tests through PgBouncer are skipped: an option of node:test. */
+export async function withoutPgBouncer(): Promise<string | false> {
+  try {
+    await pooledPostgres()
+    return false
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+async function start(): Promise<string> {
+  const server = new URL((await testPostgres()).url)
+  const program = find()
+  const folder = await mkdtemp(join(quickFolder(), 'reprise-pgbouncer-'))
+  const user = unprivileged()
+  const port = await freePort()
+  const files = {
+    'users.txt': `"${server.username}" "${decodeURIComponent(server.password)}"\n`,
+    'pgbouncer.ini': [
+      '[databases]',
+      `* = host=${server.hostname} port=${server.port}`,
+      '[pgbouncer]',
+      'listen_addr = 127.0.0.1',
+      `listen_port = ${port}`,
+      'unix_socket_dir =',
+      'auth_type = plain',
+      `auth_file = ${join(folder, 'users.txt')}`,
+      'pool_mode = transaction',
+      'max_client_conn = 500',
+      // fewer than there are clients: most transactions of a client get another one
+      'default_pool_size = 6',
+      'ignore_startup_parameters = extra_float_digits',
+      '',
+    ].join('\n'),
+  }
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text, { mode: 0o600 })
+  if (user) for (const name of ['', ...Object.keys(files)]) await chown(join(folder, name), user.uid, user.gid)
+  await chmod(folder, 0o700)
+  const kept: Kept = { program, parameters: [join(folder, 'pgbouncer.ini')], folder, user }
+  const keeper = fork(join(import.meta.dirname, 'kept-process.ts'), [JSON.stringify(kept)], {
+    execArgv: [],
+    stdio: 'ignore',
+    detached: true,
+  })
+  keeper.unref()
+  keeper.channel?.unref()
+  await answers(port)
+  server.port = String(port)
+  return server.href
+}
+
+function find(): string {
+  const places = `${process.env['PATH'] ?? ''}:/usr/sbin:/usr/local/sbin`
+  try {
+    return execFileSync('which', ['pgbouncer'], { encoding: 'utf8', stdio: 'pipe', env: { PATH: places } }).trim()
+  } catch {
+    throw new Error('PgBouncer is not installed: scripts/install-pgbouncer.sh does that on Debian')
+  }
+}
+
+async function answers(port: number): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    const socket = connect(port, '127.0.0.1')
+    try {
+      await once(socket, 'connect')
+      return
+    } catch (error) {
+      if (tries === 500) throw new Error('PgBouncer was started and does not answer', { cause: error })
+      await wait(10)
+    } finally {
+      socket.destroy()
+    }
+  }
+}

@@ -1,0 +1,49 @@
+// Where tests that run over several kinds of stores put one.
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { freshSchema } from './postgres/fresh-schema.ts'
+import { pooledPostgres, withoutPgBouncer } from './postgres/pgbouncer.ts'
+import { withoutPostgres } from './postgres/test-postgres.ts'
+
+/** `pgbouncer`: PostgreSQL with a pooler before it that gives every transaction another connection. */
+export const storeKinds = ['sqlite', 'file', 'postgres', 'pgbouncer'] as const
+export type StoreKind = (typeof storeKinds)[number]
+
+export function isStoreKind(name: string): name is StoreKind {
+  return (storeKinds as readonly string[]).includes(name)
+}
+
+export interface StorePlace extends AsyncDisposable {
+  readonly url: string
+}
+
+/** An empty one: in this folder, which is the caller's to remove, or in a schema of its own until its `await using` ends. */
+export async function storePlace(kind: StoreKind, folder: string): Promise<StorePlace> {
+  if (kind === 'postgres') return freshSchema()
+  if (kind === 'pgbouncer') return pooledSchema()
+  await mkdir(folder, { recursive: true })
+  const url = kind === 'sqlite' ? `sqlite:${join(folder, 'runs.db')}` : `file:${join(folder, 'state')}`
+  return { url, [Symbol.asyncDispose]: async () => {} }
+}
+
+/**
+ * With an option of node:test each: why tests over it are skipped here. To be awaited before anything is declared: the hooks of a file may
+ * be called while it waits.
+ */
+export async function kindsHere<Kind extends StoreKind>(
+  ...kinds: readonly Kind[]
+): Promise<{ readonly kind: Kind; readonly skip: string | false }[]> {
+  return Promise.all(kinds.map(async (kind) => ({ kind, skip: await missing(kind) })))
+}
+
+async function missing(kind: StoreKind): Promise<string | false> {
+  if (kind === 'sqlite' || kind === 'file') return false
+  return (await withoutPostgres()) || (kind === 'pgbouncer' && (await withoutPgBouncer()))
+}
+
+async function pooledSchema(): Promise<StorePlace> {
+  const schema = await freshSchema()
+  const url = new URL(await pooledPostgres())
+  url.searchParams.set('schema', schema.schema)
+  return { url: url.href, [Symbol.asyncDispose]: async () => schema[Symbol.asyncDispose]() }
+}

@@ -1,0 +1,142 @@
+// Many runs in several workers that are disturbed until all is done, held against undisturbed ones: the effects are counted in a file outside
+// of all of these processes, the steps in the journals.
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import { RepriseError, type Run } from 'reprise'
+import { openStore, type Store } from 'reprise/stores'
+import { readRun } from '../../src/engine/read/read-run.ts'
+import { isStep } from '../../src/journal/entries.ts'
+import { entriesOf } from '../engine/support.ts'
+import { temporaryFolder } from '../stores/temporary-folder.ts'
+import { storePlace, type StoreKind } from '../support/store-place.ts'
+import { startFleet, type Fleet, type FleetOptions } from './fleet.ts'
+import { claims, killedCrew, stepsOfRun } from './killed-crew.ts'
+import { fullDisk, killedServer, type Troubled } from './outages.ts'
+
+export interface Disturbance extends Pick<FleetOptions, 'processes' | 'concurrency' | 'between'> {
+  readonly store: StoreKind
+  readonly runs: number
+  /** What happens to the server; left out, nothing. */
+  readonly server?: 'killed' | 'disk full' | undefined
+}
+
+/** Beside the first five, all are 0 or the promise is broken. */
+export interface Disturbed {
+  readonly completed: number
+  readonly effects: number
+  readonly kills: number
+  readonly outages: number
+  readonly seconds: number
+  readonly failed: number
+  readonly lost: number
+  /** Runs that have other outputs than an undisturbed one. */
+  readonly different: number
+  /** Steps that a journal has too many or too few. */
+  readonly steps: number
+  /** Effects that happened twice, or to a run of nobody; and those that did not happen. */
+  readonly repeated: number
+  readonly missing: number
+}
+
+export async function disturbedWorkers({
+  store: kind,
+  runs,
+  server,
+  ...fleetOptions
+}: Disturbance): Promise<Disturbed> {
+  await using folder = await temporaryFolder()
+  await using trouble = server === undefined ? undefined : await troubled(server)
+  await using place = trouble ?? (await storePlace(kind, folder.path))
+  const ledger = join(folder.path, 'ledger')
+  await using crew = killedCrew(place.url, ledger)
+  const ids = claims.slice(0, runs)
+  for (const id of ids) await crew.enqueue({ id, inputs: { claim: id } })
+
+  const begun = performance.now()
+  const store = await openStore(place.url)
+  const fleet = await startFleet({ place: place.url, ledger, ...fleetOptions })
+  const disturbed = trouble && disturbServer(trouble, fleet, runs)
+  await fleet.untilDone(() =>
+    whenThere(async () => {
+      for await (const { runId } of crew.runs({ status: 'waiting' })) await settleDoubts(crew.run(runId), ledger)
+      const open = await Array.fromAsync(
+        crew.runs({ status: ['queued', 'running', 'abandoned', 'waiting', 'stopped'] }),
+      )
+      for (const { runId } of open) if (!(await isPutAside(store, runId))) return false
+      return true
+    }),
+  )
+  const outages = (await disturbed) ?? 0
+  const seconds = (performance.now() - begun) / 1_000
+
+  await using undisturbed = killedCrew('memory:', `${ledger}-undisturbed`)
+  const counts = { completed: 0, failed: 0, lost: 0, different: 0, steps: 0 }
+  for (const id of ids) {
+    const expected = await undisturbed.kickoff({ id, inputs: { claim: id } })
+    const { status } = (await store.row(id)) ?? { status: 'lost' }
+    if (status === 'completed') counts.completed++
+    else if (status === 'failed') counts.failed++
+    else counts.lost++
+    if (status !== 'completed') continue
+    if (!isDeepStrictEqual(outputs(await crew.run(id).result()), outputs(expected))) counts.different++
+    const entries = await entriesOf(store, id)
+    counts.steps += Math.abs(entries.filter(isStep).length - stepsOfRun)
+  }
+  await store.close()
+  const [happened, should] = [linesOf(ledger), linesOf(`${ledger}-undisturbed`)]
+  const repeated = happened.length - new Set(happened).size + happened.filter((line) => !should.includes(line)).length
+  const missing = should.filter((line) => !happened.includes(line)).length
+  return { ...counts, effects: happened.length, kills: fleet.kills(), outages, seconds, repeated, missing }
+}
+
+/** Evenly while the first two thirds of the work are done; gives how often. */
+async function disturbServer(place: Troubled, fleet: Fleet, runs: number): Promise<number> {
+  for (let time = 0; time < place.times; time++) {
+    const at = (runs * stepsOfRun * (time + 0.5) * 2) / (place.times * 3)
+    while (fleet.steps() < at) await wait(10)
+    fleet.storeIsAway(true)
+    await place.trouble()
+    fleet.storeIsAway(false)
+  }
+  return place.times
+}
+
+function troubled(what: 'killed' | 'disk full'): Promise<Troubled> {
+  return what === 'killed' ? killedServer() : fullDisk()
+}
+
+/** Whoever looks while the server is away looks again. */
+async function whenThere(look: () => Promise<boolean>): Promise<boolean> {
+  try {
+    return await look()
+  } catch (error) {
+    if (RepriseError.isInstance(error) && ['STORE_UNAVAILABLE', 'OUTCOME_UNKNOWN'].includes(error.code)) return false
+    throw error
+  }
+}
+
+/** For good: nobody would take it up any more. */
+async function isPutAside(store: Store, run: string): Promise<boolean> {
+  const { state } = await readRun(store, run)
+  return state.suspended?.reason === 'takeovers'
+}
+
+/** A call that was cut off again and again is left to a person, who looks whether it happened. */
+async function settleDoubts(run: Run, ledger: string): Promise<void> {
+  for (const question of (await run.view()).questions) {
+    if (question.kind !== 'doubt') continue
+    const happened = linesOf(ledger).some((line) => line.startsWith(`${run.id} ${question.tool} `))
+    await run.answer(question.id, happened ? { decision: 'happened', result: 'found' } : { decision: 'run' })
+  }
+}
+
+function outputs({ tasks }: { readonly tasks: readonly { readonly raw: string }[] }): string[] {
+  return tasks.map(({ raw }) => raw)
+}
+
+/** What was done to the world, by run, tool and key. */
+function linesOf(ledger: string): string[] {
+  return existsSync(ledger) ? readFileSync(ledger, 'utf8').split('\n').slice(0, -1) : []
+}

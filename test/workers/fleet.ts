@@ -1,0 +1,81 @@
+// Workers in processes of their own that are killed at random and replaced, until somebody says that all is done.
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { bundle } from '../support/bundle.ts'
+
+export interface FleetOptions {
+  readonly place: string
+  readonly ledger: string
+  readonly processes: number
+  readonly concurrency: number
+  /** How many steps all workers take between two kills; left out, nobody is killed. */
+  readonly between?: { readonly least: number; readonly most: number } | undefined
+}
+
+export interface Fleet {
+  /** By all of its workers so far. */
+  steps(): number
+  kills(): number
+  /** Workers that begin while their store is away end at once, and are started again. */
+  storeIsAway(is: boolean): void
+  /** Rejects when a worker ends that nobody killed. */
+  untilDone(isDone: () => Promise<boolean>): Promise<void>
+}
+
+export async function startFleet({ place, ledger, processes, concurrency, between }: FleetOptions): Promise<Fleet> {
+  const { file, variables } = await bundle(join(import.meta.dirname, 'worker-process.ts'))
+  const living = new Set<ChildProcess>()
+  const over = new AbortController()
+  let steps = 0
+  let kills = 0
+  let away = false
+  let quota = between?.least ?? Infinity
+
+  function start(): void {
+    const begunAway = away
+    const child = spawn(process.execPath, [file, place, ledger, String(concurrency)], {
+      env: { ...process.env, ...variables, REPRISE_LEASE_SECONDS: '2' },
+      stdio: ['ignore', 'pipe', begunAway ? 'ignore' : 'inherit'],
+    })
+    living.add(child)
+    child.once('close', (code) => {
+      living.delete(child)
+      if (over.signal.aborted) return
+      if (child.killed) start()
+      else if (begunAway || away) setTimeout(start, 100)
+      else over.abort(new Error(`a worker ended by itself, with code ${code}`))
+    })
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      for (const what of text.split('\n').slice(0, -1)) heard(child, what)
+    })
+  }
+
+  /** Of those whose time has come, every second one is killed within a `once` call. Another comes for it. */
+  function heard(child: ChildProcess, what: string): void {
+    if (what === 'step') steps++
+    quota--
+    if (!between || quota > 0 || child.killed || (kills % 2 === 0 && what !== 'within')) return
+    quota = between.least + Math.floor(Math.random() * (between.most - between.least))
+    kills++
+    child.kill('SIGKILL')
+  }
+
+  for (let index = 0; index < processes; index++) start()
+  return {
+    steps: () => steps,
+    kills: () => kills,
+    storeIsAway: (is) => void (away = is),
+    async untilDone(isDone) {
+      try {
+        while (!(await isDone())) await wait(50, undefined, { signal: over.signal })
+      } finally {
+        over.abort()
+        const closed = [...living].map((child) => once(child, 'close'))
+        for (const child of living) child.kill('SIGTERM')
+        await Promise.all(closed)
+      }
+    },
+  }
+}

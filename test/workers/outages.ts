@@ -1,0 +1,91 @@
+// What happens to the server of workers while they work: it is killed, or its disk is full.
+import { execFileSync } from 'node:child_process'
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { startServer, type PostgresServer } from '../support/postgres/server.ts'
+
+export interface Troubled extends AsyncDisposable {
+  readonly url: string
+  /** How often there is trouble in all. */
+  readonly times: number
+  /** One time of it, from its beginning to its end. */
+  trouble(): Promise<void>
+}
+
+const awayMs = 2_000
+
+/** A server that is killed hard, and is away for two seconds. */
+export async function killedServer(): Promise<Troubled> {
+  const server = await startServer()
+  return {
+    url: server.url,
+    times: 3,
+    async trouble() {
+      await server.kill()
+      await wait(awayMs)
+      await server.start()
+    },
+    [Symbol.asyncDispose]: async () => server[Symbol.asyncDispose](),
+  }
+}
+
+/** A server whose disk is full for two seconds after it has noticed. Rejects where this user may not mount a small one. */
+export async function fullDisk(): Promise<Troubled> {
+  const mount = await mkdtemp(join(tmpdir(), 'reprise-disk-'))
+  await using stack = new AsyncDisposableStack()
+  stack.defer(() => rm(mount, { recursive: true, force: true }))
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=128m,mode=755', 'tmpfs', mount], { stdio: 'pipe' })
+  stack.defer(() => void execFileSync('umount', ['--lazy', mount]))
+  const server = stack.use(
+    await startServer({ parent: mount, settings: { max_wal_size: '32MB', min_wal_size: '32MB' } }),
+  )
+  const disposal = stack.move()
+  return {
+    url: server.url,
+    times: 1,
+    async trouble() {
+      const ballast = join(mount, 'ballast')
+      fill(ballast)
+      await noticed(server)
+      await wait(awayMs)
+      rmSync(ballast)
+      // it may have ended over it
+      await server.start()
+    },
+    [Symbol.asyncDispose]: () => disposal.disposeAsync(),
+  }
+}
+
+/** Why a disk cannot be full here: an option of node:test. */
+export function withoutFullDisk(): string | false {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'only root on Linux can mount a small disk'
+  try {
+    execFileSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', tmpdir()], { stdio: 'pipe' })
+    return false
+  } catch {
+    return 'this machine lets nobody mount a small disk'
+  }
+}
+
+function fill(file: string): void {
+  const block = Buffer.alloc(2 ** 20)
+  const open = openSync(file, 'w')
+  try {
+    for (let size = block.length; size > 512;) {
+      try {
+        writeSync(open, block, 0, size)
+      } catch {
+        size /= 2
+      }
+    }
+  } finally {
+    closeSync(open)
+  }
+}
+
+async function noticed(server: PostgresServer): Promise<void> {
+  while (!(await server.look()).log.includes('No space left on device')) await wait(20)
+}

@@ -1,0 +1,36 @@
+// npm run storm:workers -- --store postgres --server killed: many runs in workers that are killed, over a server that is killed or whose
+// disk is full, held against undisturbed ones. Prints what came of it; exits with 1 when a promise was broken.
+import { parseArgs } from 'node:util'
+import { isStoreKind, storeKinds } from '../support/store-place.ts'
+import { disturbedWorkers } from './disturbed-workers.ts'
+
+const { values } = parseArgs({
+  options: {
+    store: { type: 'string', default: 'postgres' },
+    runs: { type: 'string', default: '200' },
+    workers: { type: 'string', default: '8' },
+    concurrency: { type: 'string', default: '4' },
+    server: { type: 'string' },
+    /** Kill no worker. */
+    calm: { type: 'boolean', default: false },
+  },
+})
+const { store, server } = values
+if (!isStoreKind(store)) throw new Error(`--store is ${store}; give ${storeKinds.join(', ')}`)
+if (server !== undefined && server !== 'killed' && server !== 'disk full')
+  throw new Error(`--server is ${server}; give killed or "disk full"`)
+if (server !== undefined && store !== 'postgres') throw new Error(`--server is for --store postgres, not ${store}`)
+
+const shown = await disturbedWorkers({
+  store,
+  server,
+  runs: Number(values.runs),
+  processes: Number(values.workers),
+  concurrency: Number(values.concurrency),
+  between: values.calm ? undefined : { least: 30, most: 90 },
+})
+console.log(`${store}: ${values.runs} runs in ${values.workers} workers, the server ${server ?? 'undisturbed'}`)
+for (const [name, count] of Object.entries(shown)) console.log(`  ${name}: ${Math.round(count as number)}`)
+const { completed, failed, lost, different, steps, repeated, missing } = shown
+if (completed !== Number(values.runs) || failed + lost + different + steps + repeated + missing > 0)
+  process.exitCode = 1

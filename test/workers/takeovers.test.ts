@@ -1,0 +1,100 @@
+// Invariant 5 for workers, with real processes: what one has left is continued by another, at once where it is provably gone; and one that
+// slept past its lease cannot write any more.
+import assert from 'node:assert/strict'
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { test } from 'node:test'
+import { openStore } from 'reprise/stores'
+import { linesOf } from '../../src/testing/store-contract/harness.ts'
+import { temporaryFolder } from '../stores/temporary-folder.ts'
+import { bundle, type Bundle } from '../support/bundle.ts'
+import { kindsHere, storePlace, type StoreKind } from '../support/store-place.ts'
+import { holdingCrew } from './holding-worker.ts'
+
+const program = await bundle(join(import.meta.dirname, 'holding-worker.ts'))
+
+for (const { kind, skip } of await kindsHere('sqlite', 'postgres')) {
+  test(
+    `a worker on ${kind} that sleeps past its lease cannot append afterwards, and its run is continued`,
+    { skip },
+    async () => {
+      await using stage = await openStage(kind)
+      const slept = stage.start({ leaseSeconds: 2 })
+      await slept.says('begun')
+      slept.process.kill('SIGSTOP')
+      const next = stage.start({ leaseSeconds: 2 })
+      await next.says('begun')
+      next.process.stdin?.write('go on\n')
+      await next.says('left completed')
+      const before = await stage.lines()
+      assert.match(before.at(-1) ?? '', /"type":"run.completed"/)
+      slept.process.stdin?.write('go on\n')
+      slept.process.kill('SIGCONT')
+      await slept.says('left held')
+      assert.deepEqual(await stage.lines(), before)
+    },
+  )
+
+  test(
+    `what a killed worker on ${kind} had is continued on the same machine although its lease would last an hour`,
+    { skip },
+    async () => {
+      await using stage = await openStage(kind)
+      const killed = stage.start({ leaseSeconds: 3_600 })
+      await killed.says('begun')
+      killed.process.kill('SIGKILL')
+      await once(killed.process, 'close')
+      const next = stage.start({ leaseSeconds: 3_600 })
+      await next.says('begun')
+      next.process.stdin?.write('go on\n')
+      await next.says('left completed')
+      assert.match((await stage.lines()).at(-1) ?? '', /"type":"run.completed"/)
+    },
+  )
+}
+
+/** A store with one run in its queue, and workers on it. */
+async function openStage(kind: StoreKind) {
+  const stack = new AsyncDisposableStack()
+  const folder = stack.use(await temporaryFolder())
+  const place = stack.use(await storePlace(kind, folder.path))
+  const crew = stack.use(holdingCrew(place.url))
+  await crew.enqueue({ id: 'r' })
+  return {
+    start({ leaseSeconds }: { readonly leaseSeconds: number }) {
+      const started = startWorker(program, place.url, leaseSeconds)
+      stack.defer(() => started.end())
+      return started
+    },
+    async lines(): Promise<string[]> {
+      const store = await openStore(place.url)
+      const lines = await linesOf(store, 'r')
+      await store.close()
+      return lines.map(({ bytes }) => Buffer.from(bytes).toString())
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}
+
+function startWorker({ file, variables }: Bundle, url: string, leaseSeconds: number) {
+  const child: ChildProcess = spawn(process.execPath, [file, url], {
+    env: { ...process.env, ...variables, REPRISE_LEASE_SECONDS: String(leaseSeconds) },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const closed = once(child, 'close')
+  const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
+  return {
+    process: child,
+    /** Resolves when it has said this. */
+    async says(wanted: string): Promise<void> {
+      for (let next = await lines.next(); next.value !== wanted; next = await lines.next())
+        assert.ok(!next.done, `the worker ended before it said ${wanted}`)
+    },
+    async end(): Promise<void> {
+      child.kill('SIGKILL')
+      await closed
+    },
+  }
+}
