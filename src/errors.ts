@@ -3,71 +3,95 @@
 // done next are data; the message says both in the library's words.
 import { nextWords, type Next } from './next.ts'
 
-/** Every code, with whether the same call may succeed when simply made again. */
+/**
+ * Every code, with whether the same call may succeed when simply made again. What each means is a comment, which no
+ * bundle carries.
+ */
 export const errorCodes = {
-  ANSWER_INVALID: { retry: false, meaning: 'an answer does not fit its question' },
-  BLOB_MISSING: { retry: false, meaning: 'a journal refers to a stored value that is not there' },
-  CALLBACK_FAILED: { retry: true, meaning: 'a callback threw; a resume calls it again' },
-  CREW_INVALID: { retry: false, meaning: 'a crew, task, agent or tool is not put together correctly' },
-  CREW_NOT_FOUND: { retry: false, meaning: 'the command line found no crew where it looked' },
-  DEFINITION_CHANGED: {
-    retry: false,
-    meaning: 'the code of a started task changed and the resume was told to refuse that',
-  },
-  INBOX_WAITING: {
-    retry: true,
-    meaning: 'a run cannot be completed yet, since a message was left for it that nobody has looked at',
-  },
-  INPUT_INVALID: { retry: false, meaning: 'an input is a value that JSON cannot carry, or a file that cannot be used' },
-  INPUT_MISSING: { retry: false, meaning: 'a text has a placeholder for which no input was given' },
-  INPUTS_DIFFER: { retry: false, meaning: 'a run id was used again with other inputs' },
-  ITERATIONS_EXHAUSTED: { retry: false, meaning: 'an agent kept calling tools past maxIterations' },
-  JOURNAL_DAMAGED: {
-    retry: false,
-    meaning: 'a journal, or a value stored with it, is not as it was written, or was written by newer code',
-  },
-  LEASE_LOST: { retry: true, meaning: 'another process took the run over, so nothing more may be appended' },
-  MCP_FAILED: { retry: true, meaning: 'an MCP server could not be started or reached, or did not list its tools' },
-  MODEL_FAILED: { retry: true, meaning: 'a model call failed after all its tries' },
-  MODEL_INVALID: { retry: false, meaning: 'a model id names no provider that is known or installed' },
-  MODEL_KEY_MISSING: {
-    retry: false,
-    meaning: 'the API key of a provider, or another variable that it needs, is not set',
-  },
-  OPTION_INVALID: { retry: false, meaning: 'an option has a value that it does not take' },
-  OPTION_UNKNOWN: { retry: false, meaning: 'an options object has a name that does not exist' },
-  OUTCOME_UNKNOWN: {
-    retry: true,
-    meaning: 'a store could not tell whether an append was written, or a tool whether its call happened',
-  },
-  OUTPUT_FILE_FAILED: {
-    retry: true,
-    meaning: 'the output file of a task cannot be written; a resume tries again',
-  },
-  OUTPUT_REFUSED: { retry: true, meaning: 'a task gave no acceptable output within its retries' },
-  OUTPUT_STALE: {
-    retry: false,
-    meaning: 'stored outputs were made from other inputs, texts or code, and the call was told to refuse that',
-  },
-  PLAN_REFUSED: { retry: false, meaning: 'onPlan said no to what the call would have done, so nothing was done' },
-  QUESTION_ANSWERED: { retry: false, meaning: 'a question already has an answer' },
-  QUESTION_NOT_FOUND: { retry: false, meaning: 'a run has no such open question' },
-  RUN_ABANDONED: { retry: false, meaning: 'the run has not ended, and nobody executes it; resume it' },
-  RUN_CANCELLED: { retry: false, meaning: 'the run was cancelled' },
-  RUN_ENDED: { retry: false, meaning: 'the run is completed or cancelled and takes no more changes' },
-  RUN_EXISTS: { retry: false, meaning: 'the store has another run with the id of the one to import or to copy' },
-  RUN_HELD: { retry: true, meaning: 'another process is executing the run' },
-  RUN_NEEDED: { retry: false, meaning: 'the run works for another one, and is deleted together with it' },
-  RUN_NOT_FOUND: { retry: false, meaning: 'there is no such run in the store' },
-  SCHEMA_INVALID: { retry: false, meaning: "a schema isn't a Standard Schema, or gives no JSON Schema" },
-  SEQ_CONFLICT: { retry: true, meaning: 'a journal has moved on since it was read' },
-  STORE_FAILED: { retry: true, meaning: 'the store could not be read or written' },
-  STORE_INVALID: { retry: false, meaning: 'a store URL is not one that Reprise knows, or the store cannot be opened' },
-  STORE_NEWER: { retry: false, meaning: 'the store was written by newer code than this' },
-  STORE_UNAVAILABLE: { retry: true, meaning: 'the store cannot be reached now; the run stays as its journal has it' },
-  TASK_FAILED: { retry: true, meaning: 'a task failed' },
-  TASK_NOT_FOUND: { retry: false, meaning: 'the crew has no such task' },
-  TIME_EXHAUSTED: { retry: true, meaning: 'a task took longer than maxSeconds' },
+  /** An answer does not fit its question. */
+  ANSWER_INVALID: { retry: false },
+  /** A journal refers to a stored value that is not there. */
+  BLOB_MISSING: { retry: false },
+  /** A callback threw; a resume calls it again. */
+  CALLBACK_FAILED: { retry: true },
+  /** A crew, task, agent or tool is not put together correctly. */
+  CREW_INVALID: { retry: false },
+  /** The command line found no crew where it looked. */
+  CREW_NOT_FOUND: { retry: false },
+  /** The code of a started task changed and the resume was told to refuse that. */
+  DEFINITION_CHANGED: { retry: false },
+  /** A run cannot be completed yet, since a message was left for it that nobody has looked at. */
+  INBOX_WAITING: { retry: true },
+  /** An input is a value that JSON cannot carry, or a file that cannot be used. */
+  INPUT_INVALID: { retry: false },
+  /** A text has a placeholder for which no input was given. */
+  INPUT_MISSING: { retry: false },
+  /** A run id was used again with other inputs. */
+  INPUTS_DIFFER: { retry: false },
+  /** An agent kept calling tools past maxIterations. */
+  ITERATIONS_EXHAUSTED: { retry: false },
+  /** A journal, or a value stored with it, is not as it was written, or was written by newer code. */
+  JOURNAL_DAMAGED: { retry: false },
+  /** Another process took the run over, so nothing more may be appended. */
+  LEASE_LOST: { retry: true },
+  /** An MCP server could not be started or reached, or did not list its tools. */
+  MCP_FAILED: { retry: true },
+  /** A model call failed after all its tries. */
+  MODEL_FAILED: { retry: true },
+  /** A model id names no provider that is known or installed. */
+  MODEL_INVALID: { retry: false },
+  /** The API key of a provider, or another variable that it needs, is not set. */
+  MODEL_KEY_MISSING: { retry: false },
+  /** An option has a value that it does not take. */
+  OPTION_INVALID: { retry: false },
+  /** An options object has a name that does not exist. */
+  OPTION_UNKNOWN: { retry: false },
+  /** A store could not tell whether an append was written, or a tool whether its call happened. */
+  OUTCOME_UNKNOWN: { retry: true },
+  /** The output file of a task cannot be written; a resume tries again. */
+  OUTPUT_FILE_FAILED: { retry: true },
+  /** A task gave no acceptable output within its retries. */
+  OUTPUT_REFUSED: { retry: true },
+  /** Stored outputs were made from other inputs, texts or code, and the call was told to refuse that. */
+  OUTPUT_STALE: { retry: false },
+  /** OnPlan said no to what the call would have done, so nothing was done. */
+  PLAN_REFUSED: { retry: false },
+  /** A question already has an answer. */
+  QUESTION_ANSWERED: { retry: false },
+  /** A run has no such open question. */
+  QUESTION_NOT_FOUND: { retry: false },
+  /** The run has not ended, and nobody executes it; resume it. */
+  RUN_ABANDONED: { retry: false },
+  /** The run was cancelled. */
+  RUN_CANCELLED: { retry: false },
+  /** The run is completed or cancelled and takes no more changes. */
+  RUN_ENDED: { retry: false },
+  /** The store has another run with the id of the one to import or to copy. */
+  RUN_EXISTS: { retry: false },
+  /** Another process is executing the run. */
+  RUN_HELD: { retry: true },
+  /** The run works for another one, and is deleted together with it. */
+  RUN_NEEDED: { retry: false },
+  /** There is no such run in the store. */
+  RUN_NOT_FOUND: { retry: false },
+  /** A schema isn't a Standard Schema, or gives no JSON Schema. */
+  SCHEMA_INVALID: { retry: false },
+  /** A journal has moved on since it was read. */
+  SEQ_CONFLICT: { retry: true },
+  /** The store could not be read or written. */
+  STORE_FAILED: { retry: true },
+  /** A store URL is not one that Reprise knows, or the store cannot be opened. */
+  STORE_INVALID: { retry: false },
+  /** The store was written by newer code than this. */
+  STORE_NEWER: { retry: false },
+  /** The store cannot be reached now; the run stays as its journal has it. */
+  STORE_UNAVAILABLE: { retry: true },
+  /** A task failed. */
+  TASK_FAILED: { retry: true },
+  /** The crew has no such task. */
+  TASK_NOT_FOUND: { retry: false },
+  /** A task took longer than maxSeconds. */
+  TIME_EXHAUSTED: { retry: true },
 } as const
 
 export type ErrorCode = keyof typeof errorCodes

@@ -21,6 +21,8 @@ interface Acts {
   /** The same import, under an id that is free. */
   import: { readonly as: string }
   backtest: { readonly task: string; readonly id: string }
+  /** The tables of a store, by somebody who may. */
+  migrate: object
 }
 
 export type Act = keyof Acts
@@ -44,6 +46,7 @@ export const purposes: { readonly [A in Act]: string } = {
   give: 'give it',
   import: 'import it under another id',
   backtest: 'continue',
+  migrate: 'have its tables made',
 }
 
 const calls: { readonly [A in Act]: (next: Next<A>) => string } = {
@@ -62,6 +65,7 @@ const calls: { readonly [A in Act]: (next: Next<A>) => string } = {
   give: ({ inputs }) => `inputs: { ${inputs.map((name) => `${key(name)}: …`).join(', ')} }`,
   import: ({ as }) => `{ as: ${quoted(as)} }`,
   backtest: ({ task, id }) => `crew.backtest(${quoted(task)}, { id: ${quoted(id)} })`,
+  migrate: () => 'openStore(url), whose role may make tables',
 }
 
 /** In the library's words: `continue with crew.run('claim-1').resume()`. */

@@ -15,10 +15,13 @@ const textOf = (file: string): string => readFileSync(file, 'utf8')
 
 test('the page of errors says what the table of codes says', () => {
   const rows = [...textOf('docs/reference/errors.md').matchAll(/^\| `(\w+)` \| (.*) \| (yes|no) \|$/gm)]
-  const documented = Object.fromEntries(
-    rows.map(([, code, meaning, again]) => [code, { retry: again === 'yes', meaning }]),
-  )
+  const documented = Object.fromEntries(rows.map(([, code, , again]) => [code, { retry: again === 'yes' }]))
   assert.deepEqual(documented, errorCodes)
+  const commented = [...textOf('src/errors.ts').matchAll(/^ {2}\/\*\* (.*)\. \*\/\n {2}([A-Z_]+): /gm)]
+  assert.deepEqual(
+    rows.map(([, code, meaning = '']) => [code, meaning.charAt(0).toUpperCase() + meaning.slice(1)]),
+    commented.map(([, meaning, code]) => [code, meaning]),
+  )
 })
 
 test('the page of errors has every act that can be next', () => {

@@ -157,6 +157,8 @@ const typed: { readonly [A in Plain]: (next: Next<A>) => Typed } = {
   runs: () => ({ words: ['runs'] }),
   kickoff: () => ({ words: ['run'], takes: 'crew' }),
   backtest: ({ task, id }) => ({ words: ['backtest', '-t', task, '--id', id], takes: 'crew' }),
+  // for whoever may run it
+  migrate: () => ({ words: ['migrate', '--print'] }),
 }
 
 function typedFor<A extends Plain>(next: Next<A>): Typed {

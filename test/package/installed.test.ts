@@ -29,7 +29,7 @@ test('installs at most 20 packages and 40 MB', async () => {
 
 test('holds JavaScript with its source maps, declarations, templates and what people read: no sources, no tests', () => {
   const expected =
-    /^(dist\/.+\.(js|js\.map|d\.ts)|docs\/.+\.(md|svg)|examples\/.+\.(ts|json)|package\.json|[A-Z_]+\.md|LICENSE|llms\.txt)$/
+    /^(dist\/.+\.(js|js\.map|d\.ts)|docs\/.+\.(md|svg)|examples\/.+\.(ts|json|yaml)|package\.json|[A-Z_]+\.md|LICENSE|llms\.txt)$/
   assert.deepEqual(
     installed.files
       .filter((file) => !file.startsWith('templates/'))

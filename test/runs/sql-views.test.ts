@@ -96,7 +96,7 @@ test(
       fc.asyncProperty(deeds, async (done) => {
         await using place = await open()
         const past = history(place.store)
-        for (const deed of done) await past.perform(deed)
+        for (const each of done) await past.perform(each)
         for (const { status, tasks } of await compare(place))
           for (const word of [status, ...tasks.map((task) => `task ${task.status}`)]) seen.add(word)
       }),
@@ -156,10 +156,7 @@ function everyKind(store: Store, odd: string): Crew {
 
 test('the views read values of any size and character, and every kind of task', { skip }, async () => {
   await using place = await open()
-  await using folder = await temporaryFolder()
-  const before = process.cwd()
-  process.chdir(folder.path)
-  try {
+  await inFolder(async () => {
     const odd = 'NUL \0, no NUL \\u0000, "quoted", \u{1f600}'
     const crew = everyKind(place.store, odd)
     const own = { $file: 'not a file', $$file: 1, $blob: 'x', text: odd }
@@ -190,10 +187,20 @@ test('the views read values of any size and character, and every kind of task', 
       'select sum(calls) as calls, sum(input_tokens) as input, sum(cost) as cost from {}.runs',
     )
     assert.deepEqual([sums, steps], [runs, runs])
+  })
+})
+
+/** Where output files are written. */
+async function inFolder(work: () => Promise<void>): Promise<void> {
+  await using folder = await temporaryFolder()
+  const before = process.cwd()
+  process.chdir(folder.path)
+  try {
+    await work()
   } finally {
     process.chdir(before)
   }
-})
+}
 
 test('a run that a process is executing is shown up to its newest entry, with who holds it', { skip }, async () => {
   await using place = await open()
@@ -213,8 +220,9 @@ test('a line or a summary that is damaged is shown as null, and nothing else is 
   await using place = await open()
   const { store, sql } = place
   const crew = everyKind(store, 'x')
-  await crew.kickoff({ id: 'good', inputs: { fails: false } })
-  await crew.kickoff({ id: 'bad', inputs: { fails: false } })
+  await inFolder(async () => {
+    for (const id of ['good', 'bad']) await crew.kickoff({ id, inputs: { fails: false } })
+  })
   const bad = `run_id = (select id from {}.heads where run = 'bad')`
   const good = await sql(`select * from {}.tasks where run_id = 'good' order by position`)
   await sql(`update {}.entries set line = '\xff00'::bytea where ${bad} and seq in (3, 5)`)

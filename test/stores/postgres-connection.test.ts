@@ -161,7 +161,7 @@ describe('connections to PostgreSQL', { skip: await withoutPostgres(), timeout: 
     await using opened = await openedPool()
     await using lock = await lockOf(
       opened.url,
-      `select pg_advisory_lock(hashtext('reprise migrate'), hashtext('${opened.schema}')); delete from ${opened.schema}.reprise_migrations`,
+      `select pg_advisory_lock(hashtext('reprise migrations'), hashtext('${opened.schema}')); delete from ${opened.schema}.reprise_migrations`,
     )
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const applying = applyMigrations(opened.pool, opened.schema)

@@ -232,7 +232,11 @@ describe('PostgreSQL', { skip: await withoutPostgres() }, () => {
       const poor = new URL(url)
       poor.username = `reader_${process.pid}`
       poor.password = 'reading'
-      await refused(postgresStore(poor.href, { schema: 'not_there' }), 'STORE_INVALID', /reprise migrate/)
+      await refused(
+        postgresStore(poor.href, { schema: 'not_there' }),
+        'STORE_INVALID',
+        /have its tables made with openStore/,
+      )
     } finally {
       await client.query(`drop role reader_${process.pid}`)
     }

@@ -26,6 +26,8 @@ export function isAnswer(error: unknown): boolean {
 /** The server has answered that it can't now: resources (53), locks and timeouts, a standby that takes no writes. */
 const busyStates = /^(53|40001$|40P01$|55P03$|57014$|25006$|25P0)/
 const wrongPlace = /^(28|3D000$|42501$|3F000$|42P01$|42703$)/
+/** Of these, a schema, a table or a column that is not there. */
+const missing = /^(3F000|42P01|42703)$/
 const badText = /^(22021|22P05)$/
 /** Of Node, when a certificate does not do; of its files, when one cannot be read. */
 const untrusted = /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_|UNABLE_TO_|CERT_|ERR_TLS_|ERR_OSSL_|ENOENT$|EACCES$)/
@@ -54,6 +56,11 @@ export function postgresError(error: unknown, url: string, sent: Sent): RepriseE
   }
   if (busyStates.test(state))
     return made('STORE_UNAVAILABLE', `${url} could not do it now (${why}), and nothing was written`)
+  if (missing.test(state))
+    return new RepriseError('STORE_INVALID', `${url} has not all tables that it should have (${why})`, {
+      cause: error,
+      next: { act: 'migrate' },
+    })
   if (wrongPlace.test(state)) return made('STORE_INVALID', `${url} cannot be used (${why}): ${advice(state)}`)
   if (badText.test(state))
     return made('STORE_FAILED', `${url} keeps no text with a zero character in it (${why}): leave it out`)
@@ -74,6 +81,5 @@ function isUntrusted(error: unknown, why: string): boolean {
 function advice(state: string): string {
   if (state.startsWith('28')) return 'check the user and the password in the URL'
   if (state === '3D000') return 'create the database, or name another one in the URL'
-  if (state === '42501') return 'grant the rights that are missing, or let an owner run reprise migrate'
-  return 'run reprise migrate'
+  return 'grant the rights that are missing, or name a role that has them'
 }

@@ -1,5 +1,5 @@
 -- For people and their dashboards: the views runs and cost_by_day, the prices that costs are made from, and what tasks and steps
--- (in the next files) are read with. They say what `reprise runs --json` and `reprise show --json` say, in the same words. Reprise
+-- (in the next files) are read with. They say what lists of runs and views of one say, in the same words. Reprise
 -- itself reads none of them.
 --
 -- One run is found by its key, and only its own entries are read. A list of runs, and cost_by_day, are made from the rows of the
@@ -351,7 +351,7 @@ cross join lateral (
   select case when l.status = 'running' or s.said ? 'children' then usage_of(spent.list) else s.said -> 'usage' end as usage
   offset 0
 ) used;
-comment on view runs is 'One row per run, as reprise runs --json has it, with who holds it and when a worker gets it';
+comment on view runs is 'One row per run, as lists have it, with who holds it and when a worker gets it';
 
 -- What runs have spent that work for others counts for the crew of the outermost.
 create view cost_by_day as

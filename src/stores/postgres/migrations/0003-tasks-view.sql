@@ -239,4 +239,4 @@ cross join lateral (
       (select said ->> 'text' from question where question.name = declared.name order by seq limit 1) as question
   ) asking
 ) task;
-comment on view tasks is 'One row per task of a run, as reprise show --json has it. Ask it by run_id: it reads the journal';
+comment on view tasks is 'One row per task of a run, as a view of the run has it. Ask it by run_id: it reads the journal';

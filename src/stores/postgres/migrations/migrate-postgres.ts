@@ -26,7 +26,7 @@ export async function applyMigrations(pool: PostgresPool, schema: string): Promi
   if ((await pendingMigrations(pool, schema)).length === 0) return []
   const applied = pool.transaction(async (statements) => {
     await statements.query('set local statement_timeout = 0')
-    await statements.query('select pg_advisory_xact_lock(hashtext($1), hashtext($2))', ['reprise migrate', schema])
+    await statements.query('select pg_advisory_xact_lock(hashtext($1), hashtext($2))', ['reprise migrations', schema])
     // whoever waits for a table in use makes everybody wait who comes after
     await statements.query("set local lock_timeout = '5s'")
     const pending = await pendingIn(statements, schema, pool.url)
@@ -43,8 +43,8 @@ const denied = '42501'
 async function notAllowed(pool: PostgresPool, schema: string, cause: unknown): Promise<RepriseError> {
   const [found] = await pool.read<{ role: string }>('select current_user::text as role')
   const why = (cause as Error).cause as Error
-  const words = `role ${found?.role} may not make the tables of schema ${schema} in ${pool.url} (${why.message}): run reprise migrate with a role that may, or give what reprise migrate --print prints to whoever manages the database`
-  return new RepriseError('STORE_INVALID', words, { cause })
+  const words = `role ${found?.role} may not make the tables of schema ${schema} in ${pool.url} (${why.message})`
+  return new RepriseError('STORE_INVALID', words, { cause, next: { act: 'migrate' } })
 }
 
 /** The same as a script for psql. */

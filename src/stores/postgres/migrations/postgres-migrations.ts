@@ -120,9 +120,9 @@ insert into oldest_writer (format) values (1);
   {
     number: 2,
     name: '0002-run-views',
-    checksum: '47890bec1c8a6de84e4fe46e090c180403d64627903ee53497645db24d2f720d',
+    checksum: '0295676dc0b4f5f3effb4afd2da59fcc4eff4ea2e5af78075ec1e168ff595775',
     sql: `-- For people and their dashboards: the views runs and cost_by_day, the prices that costs are made from, and what tasks and steps
--- (in the next files) are read with. They say what \`reprise runs --json\` and \`reprise show --json\` say, in the same words. Reprise
+-- (in the next files) are read with. They say what lists of runs and views of one say, in the same words. Reprise
 -- itself reads none of them.
 --
 -- One run is found by its key, and only its own entries are read. A list of runs, and cost_by_day, are made from the rows of the
@@ -474,7 +474,7 @@ cross join lateral (
   select case when l.status = 'running' or s.said ? 'children' then usage_of(spent.list) else s.said -> 'usage' end as usage
   offset 0
 ) used;
-comment on view runs is 'One row per run, as reprise runs --json has it, with who holds it and when a worker gets it';
+comment on view runs is 'One row per run, as lists have it, with who holds it and when a worker gets it';
 
 -- What runs have spent that work for others counts for the crew of the outermost.
 create view cost_by_day as
@@ -509,7 +509,7 @@ comment on view cost_by_day is 'What the runs of each crew have spent, by day (i
   {
     number: 3,
     name: '0003-tasks-view',
-    checksum: 'aaf7ea7d0ab81a4ce3aa0d382e9cda2aba943b158286b3014aad7cddc2f120ca',
+    checksum: '82e3df27645160520ec14a35e845e88658f48bc2b279ea73c21ee49ced804f91',
     sql: `-- The tasks of runs as their journals tell them: what src/journal/state/fold.ts and src/runs/task-view.ts make of one, in SQL.
 
 create view tasks as
@@ -751,7 +751,7 @@ cross join lateral (
       (select said ->> 'text' from question where question.name = declared.name order by seq limit 1) as question
   ) asking
 ) task;
-comment on view tasks is 'One row per task of a run, as reprise show --json has it. Ask it by run_id: it reads the journal';
+comment on view tasks is 'One row per task of a run, as a view of the run has it. Ask it by run_id: it reads the journal';
 `,
   },
   {
