@@ -25,7 +25,7 @@ import {
   type ProcessLife,
 } from './harness.ts'
 import type { Heard } from './life.ts'
-import { killsByProcess, realKills } from './matrix.ts'
+import { killsByProcess, pointsOver, realKills } from './matrix.ts'
 import { stepName } from './model-server.ts'
 
 /** The entries of each life of an undisturbed run: a question ends a life. That these are all is checked below. */
@@ -86,7 +86,8 @@ for (const { kind, skip } of isFull ? kinds : kinds.slice(0, 1)) {
         )
       })
 
-      for (const { life, moment, number } of pointsOf(lives)) {
+      const all = pointsOver(kind, pointsOf(lives), 'many crews')
+      for (const { life, moment, number } of all) {
         test(`ends as an undisturbed one when life ${life + 1} is over ${moment} entry ${number}`, async () => {
           const at = await placeInLife(crew, `${kind}-${crew}-${life}-${moment}-${number}-over`, life, kind)
           assert.ok(isReached(await harness.dieHere(at, `${moment}:${number}`), number), 'it was over')
@@ -94,7 +95,7 @@ for (const { kind, skip } of isFull ? kinds : kinds.slice(0, 1)) {
         })
       }
 
-      for (const points of killsByProcess(pointsOf(lives))) {
+      for (const points of killsByProcess(all)) {
         let killed: ReturnType<typeof killTogether> | undefined
         for (const [index, { life, moment, number }] of points.entries()) {
           test(`ends as an undisturbed one when the process of life ${life + 1} is killed ${moment} entry ${number}`, async () => {

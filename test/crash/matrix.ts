@@ -1,13 +1,14 @@
 // Which kills are real in this run of the tests. At every append a life in the process of the tests is over; at a third of them, another one
 // from commit to commit, a process is killed as well, in which a few runs have stopped at such a point. `npm run test:full` kills one for
 // every append, and at more random moments. Neither stands for the other: a process leaves locks, leases and half a file; a life that is
-// over may still let slip what did not wait for the disk. What the engine does at each append is shown over sqlite; over PostgreSQL, where
+// over may still let slip what did not wait for the disk. What the engine does at each append is shown over sqlite; over a server, where
 // that takes longer, a third of the points is enough to show that the store keeps its promises.
 import { isFull } from '../support/full.ts'
 import type { StoreKind } from '../support/store-place.ts'
 
+const thirdOfToday = (Math.floor(Date.now() / 86_400_000) % 3) + 1
 /** REPRISE_TEST_KILLS: 1, 2 or 3 for a third, or `all`; test/run.ts sets it. */
-const kills = process.env['REPRISE_TEST_KILLS'] ?? String((Math.floor(Date.now() / 86_400_000) % 3) + 1)
+const kills = process.env['REPRISE_TEST_KILLS'] ?? String(thirdOfToday)
 
 /** For the titles of tests, so that whoever reads of a failure can repeat it. */
 export const realKills = isFull ? 'every kill' : `third ${kills} of the kills`
@@ -23,11 +24,13 @@ export function killsByProcess<T>(points: readonly T[]): T[][] {
   )
 }
 
-/** The points at which a life over such a store ends. */
-export function pointsOver<T>(kind: StoreKind, points: readonly T[]): readonly T[] {
-  return isFull || kind !== 'postgres' ? points : thirdOf(points)
+/** The points at which a life over such a store ends: of many crews, or of the one that is tried over all stores. */
+export function pointsOver<T>(kind: StoreKind, points: readonly T[], of: 'many crews' | 'one crew'): readonly T[] {
+  const isHere = kind === 'sqlite' || kind === 'file'
+  return isHere || (isFull && of === 'one crew') ? points : thirdOf(points)
 }
 
 function thirdOf<T>(points: readonly T[]): T[] {
-  return points.filter((_, index) => index % 3 === Number(kills) - 1)
+  const third = isFull ? thirdOfToday : Number(kills)
+  return points.filter((_, index) => index % 3 === third - 1)
 }
