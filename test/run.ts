@@ -5,8 +5,9 @@ import { once } from 'node:events'
 import { globSync, mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { startServer } from './support/postgres/server.ts'
-import { variable } from './support/postgres/test-postgres.ts'
+import type { ServerKind } from './support/servers/server-program.ts'
+import { startServer } from './support/servers/server.ts'
+import { variables } from './support/servers/shared-server.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -35,7 +36,7 @@ process.once('exit', () => rmSync(code, { recursive: true, force: true }))
 
 const begun = performance.now()
 console.log(`kills of real processes: ${kills === 'all' ? 'all' : `third ${kills} (REPRISE_TEST_KILLS=${kills})`}`)
-const postgres = process.env[variable] ?? (await startedPostgres())
+const servers = await startedServers()
 const left = groupsOf(globSync('test/**/*.test.ts', { cwd: root }))
 const totals: Counts = { tests: 0, pass: 0, fail: 0, cancelled: 0, skipped: 0 }
 const broken: string[] = []
@@ -55,7 +56,7 @@ async function run({ name, files }: Group): Promise<void> {
   const child = spawn(process.execPath, [...options, '--test-reporter=./test/support/failures.ts', ...files], {
     cwd: root,
     // what one process has compiled the others read
-    env: { ...process.env, NODE_COMPILE_CACHE: code, REPRISE_TEST_KILLS: kills, [variable]: postgres },
+    env: { ...process.env, NODE_COMPILE_CACHE: code, REPRISE_TEST_KILLS: kills, ...servers },
     stdio: ['ignore', 'pipe', 'pipe'],
     // a test that never ends must not keep to itself what has failed before
     timeout: (full ? 20 : 10) * 60_000,
@@ -93,15 +94,18 @@ function folderOf(file: string): string {
   return dirname(file).split('/').slice(0, 2).join('/')
 }
 
-/** One server for all of them, gone with this process; or why there is none. */
-async function startedPostgres(): Promise<string> {
-  try {
-    const { url } = await startServer()
-    return url
-  } catch (error) {
-    console.log(`no tests over PostgreSQL: ${(error as Error).message}`)
-    return (error as Error).message
-  }
+/** One server of each kind for all of them, gone with this process; or why there is none. */
+async function startedServers(): Promise<{ [variable: string]: string }> {
+  const started = (Object.entries(variables) as [ServerKind, string][]).map(async ([kind, variable]) => {
+    if (process.env[variable]) return [variable, process.env[variable]]
+    try {
+      return [variable, (await startServer(kind)).url]
+    } catch (error) {
+      console.log(`no tests over ${kind}: ${(error as Error).message}`)
+      return [variable, (error as Error).message]
+    }
+  })
+  return Object.fromEntries(await Promise.all(started)) as { [variable: string]: string }
 }
 
 /** Another one with every commit; every day, where commits are not known. */

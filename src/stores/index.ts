@@ -3,6 +3,7 @@
 import '../node-version.ts'
 import type { FileStoreOptions } from './file/file-store.ts'
 import type { PostgresStoreOptions } from './postgres/postgres-store.ts'
+import type { RedisStoreOptions } from './redis/redis-store.ts'
 import type { SqliteStoreOptions } from './sqlite/sqlite-store.ts'
 import type { Store } from './store.ts'
 
@@ -10,7 +11,7 @@ export { openStore } from './open-store.ts'
 export { memoryStore, type MemoryStoreOptions } from './memory-store.ts'
 export { describeOwner, isGone, sameOwner, thisOwner } from './owner.ts'
 export type * from './store.ts'
-export type { FileStoreOptions, PostgresStoreOptions, SqliteStoreOptions }
+export type { FileStoreOptions, PostgresStoreOptions, RedisStoreOptions, SqliteStoreOptions }
 
 /** Opens a SQLite database, making it and its folder when missing. STORE_INVALID, STORE_NEWER. */
 export async function sqliteStore(path: string, options?: SqliteStoreOptions): Promise<Store> {
@@ -31,4 +32,13 @@ export async function fileStore(folder: string, options?: FileStoreOptions): Pro
 export async function postgresStore(url: string, options?: PostgresStoreOptions): Promise<Store> {
   const driver = await import('./postgres/postgres-store.ts')
   return driver.postgresStore(url, options)
+}
+
+/**
+ * Opens a Redis or valkey server. Needs the package redis. A server that is away is no reason not to: calls reject with
+ * STORE_UNAVAILABLE until it is back. STORE_INVALID, STORE_NEWER.
+ */
+export async function redisStore(url: string, options?: RedisStoreOptions): Promise<Store> {
+  const driver = await import('./redis/redis-store.ts')
+  return driver.redisStore(url, options)
 }

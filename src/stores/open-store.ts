@@ -17,7 +17,7 @@ interface Shared {
 const shared = new Map<string, Shared>()
 
 /**
- * Opens `memory:` (always new), `memory:name`, `file:folder`, `sqlite:path` or `postgres://…`; a store is given back as
+ * Opens `memory:` (always new), `memory:name`, `file:folder`, `sqlite:path`, `postgres://…` or `redis://…`; a store is given back as
  * it is. The same place opened again in this process is the same store, closed for real by the last who closes it.
  * STORE_INVALID when the URL is not known or the place cannot be written; STORE_NEWER.
  */
@@ -44,7 +44,7 @@ export async function openStore(url: string | Store): Promise<Store> {
       return share(url, async () => (await import('./postgres/postgres-store.ts')).postgresStore(url))
     case 'redis':
     case 'rediss':
-      throw invalid(url, `${scheme} stores are not available in this version`)
+      return share(url, async () => (await import('./redis/redis-store.ts')).redisStore(url))
     default:
       throw invalid(url, 'it is not a store that Reprise knows')
   }
@@ -124,7 +124,7 @@ async function realFile(path: string): Promise<string> {
 function invalid(url: string, why: string, cause?: unknown): RepriseError {
   return new RepriseError(
     'STORE_INVALID',
-    `"${redact(url)}" cannot be opened as a store: ${why}. Use sqlite:path/to/runs.db, file:path/to/folder, postgres://user:password@host/database or memory:`,
+    `"${redact(url)}" cannot be opened as a store: ${why}. Use sqlite:path/to/runs.db, file:path/to/folder, postgres://user:password@host/database, redis://user:password@host or memory:`,
     { cause },
   )
 }

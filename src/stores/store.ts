@@ -164,6 +164,9 @@ export interface Store {
   /** The URL that opens this store again, without credentials: for messages and logs. */
   readonly url: string
 
+  /** What may become of steps that were confirmed, where that is less than everybody would expect, in one sentence. */
+  readonly caution?: string
+
   /**
    * What the store's clock says, in ms since 1970: `due` and `since` are compared with it, and leases expire by it.
    * Machines that share a store may have other clocks: a time from now on that others are to keep is counted by this.

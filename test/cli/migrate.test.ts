@@ -4,14 +4,14 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import pg from 'pg'
-import { testPostgres, withoutPostgres } from '../support/postgres/test-postgres.ts'
+import { sharedServer, without } from '../support/servers/shared-server.ts'
 import { claims, project, records } from './support.ts'
 
 const inputs = ['--input', 'notes=Water', '--input', 'tone=calm']
 
 /** A schema that is not there, with the client of an owner, and a role that owns nothing. */
 async function nowhere() {
-  const { url } = await testPostgres()
+  const { url } = await sharedServer('postgres')
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   const schema = `none_${randomBytes(6).toString('hex')}`
@@ -35,7 +35,7 @@ async function nowhere() {
   }
 }
 
-describe('reprise migrate over PostgreSQL', { skip: await withoutPostgres() }, () => {
+describe('reprise migrate over PostgreSQL', { skip: await without('postgres') }, () => {
   test('prints SQL and nothing else, which makes the tables when it is given to the server by hand', async () => {
     await using place = await nowhere()
     await using folder = await project(claims)

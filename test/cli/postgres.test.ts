@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { freshSchema } from '../support/postgres/fresh-schema.ts'
-import { withoutPostgres } from '../support/postgres/test-postgres.ts'
+import { without } from '../support/servers/shared-server.ts'
 import { filing, project } from './support.ts'
 
 const asking = filing.replace('agent: clerk', 'agent: clerk, humanInput: true')
 
-describe('the command line over PostgreSQL', { skip: await withoutPostgres() }, () => {
+describe('the command line over PostgreSQL', { skip: await without('postgres') }, () => {
   test('a crew that names a server as its store is found by its file, and no password is printed', async () => {
     await using own = await freshSchema()
     const { password } = new URL(own.url)

@@ -17,11 +17,11 @@ import { dyingRightAfter, orDeath } from '../engine/support.ts'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
 import { isFull } from '../support/full.ts'
 import { freshSchema } from '../support/postgres/fresh-schema.ts'
-import { withoutPostgres } from '../support/postgres/test-postgres.ts'
+import { without } from '../support/servers/shared-server.ts'
 import { deeds, history, type Deed } from './histories.ts'
 import { expectedRun, expectedSteps, expectedTasks, readable, sqlOf, type Sql, type SqlRow } from './sql-rows.ts'
 
-const skip = await withoutPostgres()
+const skip = await without('postgres')
 const quiet = { info() {}, warn() {} }
 const prices = { 'scripted/script': { input: 2, output: 10 } }
 

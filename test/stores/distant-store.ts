@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { RepriseError, type ErrorCode } from 'reprise'
 import type { Line, Store } from 'reprise/stores'
 
-type CallName = Exclude<keyof Store, 'url' | 'read' | 'watch'>
+type CallName = Exclude<keyof Store, 'url' | 'caution' | 'read' | 'watch'>
 
 /** What the other process is asked; `now` is the time by the clock of the test. */
 export type Asked = { readonly id: number; readonly store: number; readonly now: number } & (

@@ -1,4 +1,4 @@
-import { fileStore, postgresStore, sqliteStore, type Store } from 'reprise/stores'
+import { fileStore, postgresStore, redisStore, sqliteStore, type Store } from 'reprise/stores'
 
 /** A handle of its own, however many there are in this process, that goes by this clock. */
 export async function openWithClock(url: string, now: () => number): Promise<Store> {
@@ -10,6 +10,8 @@ export async function openWithClock(url: string, now: () => number): Promise<Sto
       return fileStore(rest, { now })
     case 'postgres':
       return postgresStore(url, { now })
+    case 'redis':
+      return redisStore(url, { now })
     default:
       throw new Error(`no store is known for ${url}`)
   }

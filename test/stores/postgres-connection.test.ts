@@ -12,7 +12,7 @@ import { applyMigrations } from '../../src/stores/postgres/migrations/migrate-po
 import { watchDatabase } from '../../src/stores/postgres/postgres-watch.ts'
 import { refused, started } from '../../src/testing/store-contract/harness.ts'
 import { freshSchema } from '../support/postgres/fresh-schema.ts'
-import { withoutPostgres } from '../support/postgres/test-postgres.ts'
+import { without } from '../support/servers/shared-server.ts'
 
 test('an error of the system is about the connection, whatever its code looks like', () => {
   const broken = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })
@@ -44,7 +44,7 @@ test('an option counts more than the same one in the URL, of which nothing is le
   assert.deepEqual(read, { ...given, connectionString: url, shown: url })
 })
 
-describe('connections to PostgreSQL', { skip: await withoutPostgres(), timeout: 30_000 }, () => {
+describe('connections to PostgreSQL', { skip: await without('postgres'), timeout: 30_000 }, () => {
   test('closing waits for the calls that wait for a connection', async () => {
     await using own = await freshSchema()
     const store = await postgresStore(own.url, { pool: 1 })

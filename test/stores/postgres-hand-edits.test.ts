@@ -5,11 +5,11 @@ import pg from 'pg'
 import { postgresStore, thisOwner, type Store } from 'reprise/stores'
 import { batch, message, refused, row, seqsOf, started } from '../../src/testing/store-contract/harness.ts'
 import { freshSchema } from '../support/postgres/fresh-schema.ts'
-import { withoutPostgres } from '../support/postgres/test-postgres.ts'
+import { without } from '../support/servers/shared-server.ts'
 
 const limit = { timeout: 30_000 }
 
-describe('PostgreSQL edited by hand', { skip: await withoutPostgres() }, () => {
+describe('PostgreSQL edited by hand', { skip: await without('postgres') }, () => {
   test('a head that was set back to before its lines takes the next entry after the last of them', limit, async () => {
     await using place = await edited()
     const lease = await started(place.store, 'r')

@@ -7,22 +7,22 @@ import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
 import { openStore } from 'reprise/stores'
 import { refused } from '../../src/testing/store-contract/harness.ts'
-import { startServer, type PostgresServer } from '../support/postgres/server.ts'
-import { testPostgres, withoutPostgres } from '../support/postgres/test-postgres.ts'
+import { startServer, type TestServer } from '../support/servers/server.ts'
+import { sharedServer, without } from '../support/servers/shared-server.ts'
 import { temporaryFolder, type TemporaryFolder } from './temporary-folder.ts'
 
-const skip = (await withoutPostgres()) || withoutOpenssl()
+const skip = (await without('postgres')) || withoutOpenssl()
 
 describe('PostgreSQL over TLS', { skip }, () => {
   let folder: TemporaryFolder
-  let server: PostgresServer
+  let server: TestServer
   before(async () => {
     folder = await temporaryFolder()
     for (const name of ['server', 'other']) makeCertificate(folder.path, name)
     const [crt, key] = await Promise.all(
       ['crt', 'key'].map((type) => readFile(join(folder.path, `server.${type}`), 'utf8')),
     )
-    server = await startServer({
+    server = await startServer('postgres', {
       files: { 'server.crt': crt ?? '', 'server.key': key ?? '' },
       settings: { ssl: 'on', ssl_cert_file: '../server.crt', ssl_key_file: '../server.key' },
     })
@@ -76,7 +76,7 @@ describe('PostgreSQL over TLS', { skip }, () => {
   })
 
   test('a server without TLS is refused when it is asked for', async () => {
-    const { url } = await testPostgres()
+    const { url } = await sharedServer('postgres')
     await refused(openStore(urlWith({ sslmode: 'verify-full' }, url)), 'STORE_INVALID', /does not support SSL/)
   })
 })

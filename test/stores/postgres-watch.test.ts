@@ -4,11 +4,11 @@ import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import pg from 'pg'
 import { postgresStore } from 'reprise/stores'
-import { cuttingProxy } from '../support/postgres/cutting-proxy.ts'
+import { cuttingProxy } from '../support/servers/cutting-proxy.ts'
 import { freshSchema } from '../support/postgres/fresh-schema.ts'
-import { withoutPostgres } from '../support/postgres/test-postgres.ts'
+import { without } from '../support/servers/shared-server.ts'
 
-describe('watching PostgreSQL', { skip: await withoutPostgres(), timeout: 30_000 }, () => {
+describe('watching PostgreSQL', { skip: await without('postgres'), timeout: 30_000 }, () => {
   test('leaves no connection when watching ends while the server is told to listen', async () => {
     await using place = await watched()
     const sent = await place.firstHint()

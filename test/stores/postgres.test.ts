@@ -19,10 +19,10 @@ import { readySql } from '../../src/stores/postgres/ready-sql.ts'
 import { readyAt } from '../../src/stores/rules/ready.ts'
 import { batch, elsewhere, message, refused, row, seqsOf, started } from '../../src/testing/store-contract/harness.ts'
 import { freshSchema } from '../support/postgres/fresh-schema.ts'
-import { startServer } from '../support/postgres/server.ts'
-import { testPostgres, withoutPostgres } from '../support/postgres/test-postgres.ts'
+import { startServer } from '../support/servers/server.ts'
+import { sharedServer, without } from '../support/servers/shared-server.ts'
 
-describe('PostgreSQL', { skip: await withoutPostgres() }, () => {
+describe('PostgreSQL', { skip: await without('postgres') }, () => {
   test('says by SQL when a run is ready just as the rule of all stores does', async () => {
     await using own = await freshSchema()
     await using client = await connected(own.url)
@@ -79,7 +79,7 @@ describe('PostgreSQL', { skip: await withoutPostgres() }, () => {
   })
 
   test('an append looks its runs up by an index, by a plan that was made when there was none', async () => {
-    const { url } = await testPostgres()
+    const { url } = await sharedServer('postgres')
     const schema = `planned_${randomUUID().replaceAll('-', '')}`
     await using client = await connected(url)
     const store = await postgresStore(url, { schema })
@@ -170,7 +170,7 @@ describe('PostgreSQL', { skip: await withoutPostgres() }, () => {
   })
 
   test('is made by the first of many that open it at once, and opened without waiting for anybody', async () => {
-    const { url } = await testPostgres()
+    const { url } = await sharedServer('postgres')
     const schema = `made_${process.pid}`
     await using client = await connected(url)
     try {
@@ -186,7 +186,7 @@ describe('PostgreSQL', { skip: await withoutPostgres() }, () => {
   })
 
   test('the printed migrations make the schema that opening makes', async () => {
-    const { url } = await testPostgres()
+    const { url } = await sharedServer('postgres')
     const schema = `Printed "${process.pid}"`
     const name = `"${schema.replaceAll('"', '""')}"`
     await using client = await connected(url)
@@ -223,7 +223,7 @@ describe('PostgreSQL', { skip: await withoutPostgres() }, () => {
   })
 
   test('a role that may not make the schema is told what to run', async () => {
-    const { url } = await testPostgres()
+    const { url } = await sharedServer('postgres')
     await using client = await connected(url)
     await client.query(
       `drop role if exists reader_${process.pid}; create role reader_${process.pid} login password 'reading'`,
@@ -243,7 +243,7 @@ describe('PostgreSQL', { skip: await withoutPostgres() }, () => {
   })
 
   test('a wrong password, a database that is not there and a server that is away are told apart, without the password', async () => {
-    const { url } = await testPostgres()
+    const { url } = await sharedServer('postgres')
     const wrong = new URL(url)
     wrong.password = 'secret-hunter2'
     await refused(openStore(wrong.href), 'STORE_INVALID', /check the user and the password/)
@@ -258,7 +258,7 @@ describe('PostgreSQL', { skip: await withoutPostgres() }, () => {
   })
 
   test('opened while the server is away, it works as soon as that is there, and is made then', async () => {
-    await using server = await startServer()
+    await using server = await startServer('postgres')
     await server.stop()
     const store = await postgresStore(server.url)
     try {

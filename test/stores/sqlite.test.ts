@@ -5,7 +5,7 @@ import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { sqliteStore, thisOwner, type Lease } from 'reprise/stores'
-import { embedded, embeddedSql } from '../../scripts/embed-sql.ts'
+import { embedded, embeddedText } from '../../scripts/embed-texts.ts'
 import { hashBytes } from '../../src/journal/hash.ts'
 import {
   batch,
@@ -21,9 +21,9 @@ import { ended, linesFrom, otherProcess, turns } from './other-process.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 test('the embedded migrations equal their .sql files', async () => {
-  for (const target of embedded) {
+  for (const target of Object.keys(embedded)) {
     const text = await readFile(new URL(`../../src/stores/${target}`, import.meta.url), 'utf8')
-    assert.equal(text, embeddedSql(target), 'run node scripts/embed-sql.ts')
+    assert.equal(text, embeddedText(target), 'run node scripts/embed-texts.ts')
   }
 })
 

@@ -3,10 +3,11 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { freshSchema } from './postgres/fresh-schema.ts'
 import { pooledPostgres, withoutPgBouncer } from './postgres/pgbouncer.ts'
-import { withoutPostgres } from './postgres/test-postgres.ts'
+import { freshPrefix } from './redis/fresh-prefix.ts'
+import { without } from './servers/shared-server.ts'
 
 /** `pgbouncer`: PostgreSQL with a pooler before it that gives every transaction another connection. */
-export const storeKinds = ['sqlite', 'file', 'postgres', 'pgbouncer'] as const
+export const storeKinds = ['sqlite', 'file', 'postgres', 'pgbouncer', 'redis'] as const
 export type StoreKind = (typeof storeKinds)[number]
 
 export function isStoreKind(name: string): name is StoreKind {
@@ -17,10 +18,11 @@ export interface StorePlace extends AsyncDisposable {
   readonly url: string
 }
 
-/** An empty one: in this folder, which is the caller's to remove, or in a schema of its own until its `await using` ends. */
+/** An empty one: in this folder, which is the caller's to remove, or in a part of a server of its own until its `await using` ends. */
 export async function storePlace(kind: StoreKind, folder: string): Promise<StorePlace> {
   if (kind === 'postgres') return freshSchema()
   if (kind === 'pgbouncer') return pooledSchema()
+  if (kind === 'redis') return freshPrefix()
   await mkdir(folder, { recursive: true })
   const url = kind === 'sqlite' ? `sqlite:${join(folder, 'runs.db')}` : `file:${join(folder, 'state')}`
   return { url, [Symbol.asyncDispose]: async () => {} }
@@ -38,7 +40,8 @@ export async function kindsHere<Kind extends StoreKind>(
 
 async function missing(kind: StoreKind): Promise<string | false> {
   if (kind === 'sqlite' || kind === 'file') return false
-  return (await withoutPostgres()) || (kind === 'pgbouncer' && (await withoutPgBouncer()))
+  if (kind === 'redis') return without('redis')
+  return (await without('postgres')) || (kind === 'pgbouncer' && (await withoutPgBouncer()))
 }
 
 async function pooledSchema(): Promise<StorePlace> {

@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { startServer, type PostgresServer } from '../support/postgres/server.ts'
+import { startServer, type TestServer } from '../support/servers/server.ts'
 
 export interface Troubled extends AsyncDisposable {
   readonly url: string
@@ -19,7 +19,7 @@ const awayMs = 2_000
 
 /** A server that is killed hard, and is away for two seconds. */
 export async function killedServer(): Promise<Troubled> {
-  const server = await startServer()
+  const server = await startServer('postgres')
   return {
     url: server.url,
     times: 3,
@@ -40,7 +40,7 @@ export async function fullDisk(): Promise<Troubled> {
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=128m,mode=755', 'tmpfs', mount], { stdio: 'pipe' })
   stack.defer(() => void execFileSync('umount', ['--lazy', mount]))
   const server = stack.use(
-    await startServer({ parent: mount, settings: { max_wal_size: '32MB', min_wal_size: '32MB' } }),
+    await startServer('postgres', { parent: mount, settings: { max_wal_size: '32MB', min_wal_size: '32MB' } }),
   )
   const disposal = stack.move()
   return {
@@ -86,6 +86,6 @@ function fill(file: string): void {
   }
 }
 
-async function noticed(server: PostgresServer): Promise<void> {
+async function noticed(server: TestServer): Promise<void> {
   while (!(await server.look()).log.includes('No space left on device')) await wait(20)
 }

@@ -6,13 +6,9 @@ import type { Database } from './database.ts'
 /** The server takes no more than 8,000 bytes. */
 const longest = 7_000
 
-/** About a run whose name is too long nobody is named: whoever watches looks. */
+/** As watch-server.ts reads it. About a run whose name is too long nothing is said: whoever watches looks. */
 export function noticeOf(run: RunId, what: 'changed' | 'posted' = 'changed'): string {
   return Buffer.byteLength(run) > longest ? '' : `${what === 'posted' ? 'p' : 'c'}${run}`
-}
-
-export function readNotice(text: string): { readonly what: 'changed' | 'posted'; readonly run: RunId } | undefined {
-  return text === '' ? undefined : { what: text.startsWith('p') ? 'posted' : 'changed', run: text.slice(1) }
 }
 
 /** Tells when the expression isn't null. */

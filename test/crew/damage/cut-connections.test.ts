@@ -4,15 +4,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memoryStore, postgresStore } from 'reprise/stores'
 import { isFull } from '../../support/full.ts'
-import { cuttingProxy, type Cut } from '../../support/postgres/cutting-proxy.ts'
+import { cuttingProxy, type Cut } from '../../support/servers/cutting-proxy.ts'
 import { freshSchema } from '../../support/postgres/fresh-schema.ts'
-import { withoutPostgres } from '../../support/postgres/test-postgres.ts'
+import { without } from '../../support/servers/shared-server.ts'
 import { inGroups } from './in-groups.ts'
 import { outcomeOf, plays, type PlayName } from './plays.ts'
 
 /** In `npm test`. */
 const sampled = 4
-const skip = await withoutPostgres()
+const skip = await without('postgres')
 
 for (const name of Object.keys(plays) as PlayName[]) {
   for (const how of ['before it is done', 'with the reply lost'] as const) {

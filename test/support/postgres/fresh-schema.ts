@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { postgresStore } from 'reprise/stores'
-import { testPostgres } from './test-postgres.ts'
+import { sharedServer } from '../servers/shared-server.ts'
 
 interface Schema {
   /** Of a store in it. */
@@ -17,7 +17,7 @@ let pool: pg.Pool | undefined
 
 /** Empty and migrated. Gone, for others to use, when its `await using` ends; its stores should be closed by then. */
 export async function freshSchema(): Promise<FreshSchema> {
-  const { url: server } = await testPostgres()
+  const { url: server } = await sharedServer('postgres')
   pool ??= connect(server)
   const client = pool
   const own = free.pop() ?? (await migrated(server))

@@ -1,4 +1,4 @@
-// Generated from the .sql files beside it by scripts/embed-sql.ts: change those, and run it again.
+// Generated from the .sql files beside it by scripts/embed-texts.ts: change those, and run it again.
 import type { Migration } from '../../rules/migration.ts'
 
 export const migrations: readonly Migration[] = [

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
-import type { User } from './binaries.ts'
+import type { User } from './server-program.ts'
 
 export interface Kept {
   readonly program: string

@@ -1,10 +1,11 @@
-// A PostgreSQL server of the tests, on loopback and a free port, in a temporary folder. It can be killed and started again with the same
-// port and data, and is gone when this process is (supervisor.ts).
+// A server of the tests, on loopback and a free port, in a temporary folder. It can be killed and started again with the same port and
+// data, and is gone when this process is (supervisor.ts).
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { quickFolder } from '../quick-folder.ts'
+import type { ServerKind } from './server-program.ts'
 
 export interface ServerOptions {
   /** Syncs to a disk, as servers of users do. Default: nothing is synced, and all is in memory where there is room. */
@@ -16,7 +17,7 @@ export interface ServerOptions {
   readonly files?: { readonly [name: string]: string }
 }
 
-export interface PostgresServer extends AsyncDisposable {
+export interface TestServer extends AsyncDisposable {
   readonly url: string
   readonly port: number
   /** Its folder, in which `data` is; gone after the end. */
@@ -34,6 +35,7 @@ export interface PostgresServer extends AsyncDisposable {
 export type Command = 'start' | 'kill' | 'stop' | 'look'
 
 export interface ServerPlan {
+  readonly kind: ServerKind
   readonly parent: string
   readonly settings: { readonly [name: string]: string | number }
   readonly files: { readonly [name: string]: string }
@@ -49,12 +51,28 @@ export interface Answer {
   readonly error: string | undefined
 }
 
-const usual = { max_connections: 200, shared_buffers: '16MB', max_wal_size: '256MB' }
-const unsynced = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'on' }
+const kinds = {
+  postgres: {
+    usual: { max_connections: 200, shared_buffers: '16MB', max_wal_size: '256MB' },
+    unsynced: { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'on' },
+    url: (password: string, port: number) => `postgres://reprise:${password}@127.0.0.1:${port}/postgres`,
+  },
+  redis: {
+    usual: { appendonly: 'yes', appendfsync: 'always', save: '' },
+    // a sync of what is in memory costs nothing
+    unsynced: {},
+    url: (password: string, port: number) => `redis://:${password}@127.0.0.1:${port}`,
+  },
+} as const
 
 /** Rejects where it cannot be started, with the reason. */
-export async function startServer({ durable = false, ...given }: ServerOptions = {}): Promise<PostgresServer> {
+export async function startServer(
+  kind: ServerKind,
+  { durable = false, ...given }: ServerOptions = {},
+): Promise<TestServer> {
+  const { usual, unsynced, url } = kinds[kind]
   const plan: ServerPlan = {
+    kind,
     parent: given.parent ?? (durable ? tmpdir() : quickFolder()),
     settings: { ...usual, ...(durable ? {} : unsynced), ...given.settings },
     files: given.files ?? {},
@@ -72,10 +90,10 @@ export async function startServer({ durable = false, ...given }: ServerOptions =
     supervisor.channel?.ref()
     try {
       const said = await Promise.race([once(supervisor, 'message'), gone.then(() => undefined)])
-      if (said === undefined) throw new Error('the process that starts PostgreSQL ended without a word')
+      if (said === undefined) throw new Error(`the process that starts ${kind} ended without a word`)
       const answer = said[0] as Answer
       if (answer.error === undefined) return answer
-      throw new Error(`PostgreSQL: ${answer.did} failed: ${answer.error}`)
+      throw new Error(`${kind}: ${answer.did} failed: ${answer.error}`)
     } finally {
       supervisor.unref()
       supervisor.channel?.unref()
@@ -102,7 +120,7 @@ export async function startServer({ durable = false, ...given }: ServerOptions =
     const { port, folder, password } = await answered()
     await tell('start')
     return {
-      url: `postgres://reprise:${password}@127.0.0.1:${port}/postgres`,
+      url: url(password, port),
       port,
       folder,
       look: () => tell('look'),

@@ -1,4 +1,4 @@
-// The contract over a real server: through one handle; and, in whole only with --full, through two handles, in two processes, and through
+// The contract over real servers: through one handle; and, in whole only with --full, through two handles, in two processes, and through
 // a pooler that gives every transaction another connection.
 import { describe, test } from 'node:test'
 import type { Store } from 'reprise/stores'
@@ -21,11 +21,13 @@ const twoProcesses: Open = async (url, now) =>
   inTurn(await openWithClock(url, now), await distantStore(url, now), begunThere)
 
 const some = isFull ? storeContract : mainParts
-await over('postgres', 'postgres', openWithClock)
-await over('postgres, its calls shared by two processes', 'postgres', twoProcesses, some)
+for (const kind of ['postgres', 'redis'] as const) {
+  await over(kind, kind, openWithClock)
+  await over(`${kind}, its calls shared by two processes`, kind, twoProcesses, some)
+  // two processes are two handles, too
+  if (isFull) await over(`${kind}, its calls shared by two handles`, kind, twoHandles)
+}
 await over('postgres, through PgBouncer', 'pgbouncer', openWithClock, some)
-// two processes are two handles, too
-if (isFull) await over('postgres, its calls shared by two handles', 'postgres', twoHandles)
 
 async function over(name: string, kind: StoreKind, open: Open, contract: Contract = storeContract): Promise<void> {
   const [here] = await kindsHere(kind)

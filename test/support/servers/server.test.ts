@@ -7,13 +7,13 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { setTimeout as passes } from 'node:timers/promises'
 import pg from 'pg'
-import { freshSchema } from './fresh-schema.ts'
+import { freshSchema } from '../postgres/fresh-schema.ts'
 import { startServer } from './server.ts'
-import { withoutPostgres } from './test-postgres.ts'
+import { without } from './shared-server.ts'
 
-describe('the PostgreSQL server of the tests', { skip: await withoutPostgres() }, () => {
+describe('the PostgreSQL server of the tests', { skip: await without('postgres') }, () => {
   test('killed hard and started again it has its port and what was committed', async () => {
-    await using server = await startServer()
+    await using server = await startServer('postgres')
     await ask(server.url, 'create table kept (number int)')
     await ask(server.url, 'insert into kept values (7)')
     const before = (await server.look()).pid
@@ -28,7 +28,7 @@ describe('the PostgreSQL server of the tests', { skip: await withoutPostgres() }
   test('it is gone with its folder when the process that started it is killed with SIGKILL', async () => {
     const program = `
       import { startServer } from '${new URL('server.ts', import.meta.url).href}'
-      const server = await startServer()
+      const server = await startServer('postgres')
       const { pid } = await server.look()
       console.log(JSON.stringify({ pid, folder: server.folder }))
       setInterval(() => undefined, 1000)`

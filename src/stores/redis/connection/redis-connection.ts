@@ -1,0 +1,213 @@
+// The connection to a server: one for all commands, which the client sends together as they come, and one that listens.
+// It is made when it is needed and made again when it was lost; a command that cannot be sent is refused at once, and
+// whoever waits for a store that is away tries again (patient/).
+import { createHash } from 'node:crypto'
+import type { createClient } from 'redis'
+import { RepriseError } from '../../../errors.ts'
+import { whenMissing } from '../../../optional-package.ts'
+import { storeClosed } from '../../rules/refusals.ts'
+import { scripts, type ScriptName } from '../scripts/redis-scripts.ts'
+import { findServer } from './find-server.ts'
+import { errorCode, isAnswer, redisError, type Sent } from './redis-errors.ts'
+import type { RedisAddress, RedisPlace } from './redis-url.ts'
+
+export type Argument = string | Buffer
+export type Client = ReturnType<typeof createClient>
+
+export interface RedisConnection {
+  /** Without the password. */
+  readonly url: string
+  /** One command that changes nothing. STORE_UNAVAILABLE. */
+  read<Reply>(command: readonly Argument[]): Promise<Reply>
+  /** Several, of one moment, whose texts are given as bytes. STORE_UNAVAILABLE. */
+  readBytes<Replies extends unknown[]>(commands: readonly (readonly Argument[])[]): Promise<Replies>
+  /** STORE_UNAVAILABLE when nothing was written, OUTCOME_UNKNOWN when the answer was lost. */
+  script<Reply>(name: ScriptName, given: readonly Argument[]): Promise<Reply>
+  /**
+   * Hears what is told on a channel until the connection is lost or the signal aborts. Keeps no process alive.
+   */
+  listen(channel: string, hear: (text: string) => void, begin: () => void, signal: AbortSignal): Promise<void>
+  /** Ends all connections, when what is under way is done. Everything after it is refused. */
+  close(): Promise<void>
+}
+
+const connectMs = 10_000
+/** A connection that only listens would not notice that it is dead. */
+const aliveMs = 10_000
+/** By the sign of texts in the protocol. */
+const asBytes = { typeMapping: { [0x24]: Buffer } } as const
+
+/** `greet`: called once with a connection before anything else is done. What it rejects with, every call does. */
+export async function openConnection(
+  place: RedisPlace,
+  greet: (client: Client) => Promise<void>,
+): Promise<RedisConnection> {
+  const { shown: url, prefix, timeoutMs } = place
+  const redis = await import('redis').catch(whenMissing('redis', 'a redis: store'))
+  const underWay = new Set<Promise<unknown>>()
+  let current: Promise<Client> | undefined
+  let wasOpen = false
+  let closed = false
+
+  function made({ host, port }: RedisAddress, more: { readonly password?: string | undefined } = place): Client {
+    const client: Client = redis.createClient({
+      socket: {
+        host,
+        port,
+        connectTimeout: connectMs,
+        reconnectStrategy: false,
+        ...(place.tls && { tls: true as const, servername: host, ...place.tls }),
+      },
+      ...(more === place && {
+        ...(place.username !== undefined && { username: place.username }),
+        database: place.database,
+      }),
+      ...(more.password !== undefined && { password: more.password }),
+      disableOfflineQueue: true,
+    })
+    // told by the commands that fail
+    client.on('error', () => undefined)
+    return client
+  }
+
+  async function connect(): Promise<Client> {
+    try {
+      const client = made(await findServer(place, made))
+      await client.connect()
+      if (!wasOpen) await greeted(client)
+      wasOpen = true
+      const lost = (): void => void (current = undefined)
+      client.once('terminated', lost)
+      client.once('end', lost)
+      if (!client.isReady) throw new Error('the connection was lost at once')
+      return client
+    } catch (error) {
+      throw redisError(error, url, wasOpen ? 'not sent' : 'never open')
+    }
+  }
+
+  async function greeted(client: Client): Promise<void> {
+    try {
+      await greet(client)
+    } catch (error) {
+      client.destroy()
+      throw error
+    }
+  }
+
+  async function connected(): Promise<Client> {
+    if (closed) throw storeClosed(url)
+    const opening = (current ??= connect())
+    try {
+      return await opening
+    } catch (error) {
+      if (current === opening) current = undefined
+      throw error
+    }
+  }
+
+  function using<T>(sent: Sent, work: (client: Client) => Promise<T>): Promise<T> {
+    const call = attempt(sent, work)
+    underWay.add(call)
+    const over = (): unknown => underWay.delete(call)
+    call.then(over, over)
+    return call
+  }
+
+  async function attempt<T>(sent: Sent, work: (client: Client) => Promise<T>): Promise<T> {
+    const client = await connected()
+    // a server that hangs is given up: everything that was sent to it fails
+    const timer = setTimeout(() => client.destroy(), timeoutMs)
+    client.ref()
+    try {
+      return await work(client)
+    } catch (error) {
+      if (!isAnswer(error)) drop(client)
+      throw redisError(error, url, isOffline(error) ? 'not sent' : sent)
+    } finally {
+      clearTimeout(timer)
+      // nobody waits for it: it keeps no process alive
+      if (underWay.size <= 1) client.unref()
+    }
+  }
+
+  function drop(client: Client): void {
+    current = undefined
+    client.destroy()
+  }
+
+  return {
+    url,
+    read: (command) => using('read', (client) => client.sendCommand(command as Argument[])),
+    readBytes: (commands) =>
+      using('read', async (client) => {
+        // sent in one go, so that nothing of ours comes in between
+        const sent = [['MULTI'], ...commands, ['EXEC']].map((command) =>
+          client.sendCommand(command as Argument[], asBytes),
+        )
+        return (await Promise.all(sent)).at(-1) as never
+      }),
+    script: (name, given) =>
+      using('write', async (client) => {
+        const { text, sha } = prepared(name)
+        const rest = ['1', prefix, ...given]
+        try {
+          return await client.sendCommand(['EVALSHA', sha, ...rest])
+        } catch (error) {
+          if (errorCode(error) !== 'NOSCRIPT') throw error
+          return client.sendCommand(['EVAL', text, ...rest])
+        }
+      }),
+    async listen(channel, hear, begin, signal) {
+      const client = made(await findServer(place, made))
+      const { promise: lost, resolve } = Promise.withResolvers<void>()
+      for (const event of ['terminated', 'end']) client.once(event, () => resolve())
+      const end = (): void => client.destroy()
+      try {
+        await client.connect()
+        client.unref()
+        signal.addEventListener('abort', end, { once: true })
+        if (signal.aborted) return
+        await client.subscribe(channel, hear)
+        begin()
+        const alive = setInterval(() => void stillThere(client).catch(end), aliveMs).unref()
+        await lost
+        clearInterval(alive)
+      } finally {
+        signal.removeEventListener('abort', end)
+        end()
+      }
+    },
+    async close() {
+      if (closed) return
+      closed = true
+      await Promise.allSettled(underWay)
+      const client = await current?.catch(() => undefined)
+      client?.destroy()
+    },
+  }
+}
+
+/** It was never sent. */
+function isOffline(error: unknown): boolean {
+  const name = (error as Error | undefined)?.constructor.name
+  return name === 'ClientOfflineError' || name === 'ClientClosedError'
+}
+
+async function stillThere(client: Client): Promise<void> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new RepriseError('STORE_UNAVAILABLE', 'no answer')), aliveMs / 2).unref()
+  await Promise.race([client.ping(), promise]).finally(() => clearTimeout(timer))
+}
+
+interface Prepared {
+  readonly text: string
+  readonly sha: string
+}
+const known = new Map<ScriptName, Prepared>()
+
+function prepared(name: ScriptName): Prepared {
+  const found = known.get(name) ?? { text: scripts[name], sha: createHash('sha1').update(scripts[name]).digest('hex') }
+  known.set(name, found)
+  return found
+}

@@ -1,0 +1,88 @@
+// What an error of the client means to the port. A server that answers with an error has written nothing: scripts check
+// everything before their first write, and what refuses a write refuses the first. Any other error is about the
+// connection: whatever was sent may have been done or not.
+import { messageOf, RepriseError } from '../../../errors.ts'
+import { redact } from '../../../secrets/redact.ts'
+
+/** Whether a command was on its way when it failed, and whether it writes; or whether there was ever a connection. */
+export type Sent = 'never open' | 'not sent' | 'read' | 'write'
+
+/** The first word of what the server said; undefined where it did not answer. */
+export function errorCode(error: unknown): string | undefined {
+  return isReply(error) ? (/^-?([A-Z]+)\b/.exec(error.message)?.[1] ?? 'ERR') : undefined
+}
+
+function isReply(error: unknown): error is Error {
+  // by name: the package may be there twice
+  for (
+    let type = Object.getPrototypeOf(error ?? {}) as object | null;
+    type;
+    type = Object.getPrototypeOf(type) as object | null
+  )
+    if (type.constructor.name === 'ErrorReply') return true
+  return false
+}
+
+/** The server has answered that it can't now: it starts, is a replica, has no room, or a script keeps it. */
+const busy = new Set([
+  'LOADING',
+  'BUSY',
+  'MASTERDOWN',
+  'READONLY',
+  'TRYAGAIN',
+  'MISCONF',
+  'OOM',
+  'NOREPLICAS',
+  'UNBLOCKED',
+])
+/** Of these, another server may be the right one now. */
+const elsewhere = new Set(['READONLY', 'MASTERDOWN', 'LOADING'])
+const wrongPlace = new Set(['NOAUTH', 'WRONGPASS', 'NOPERM', 'MOVED', 'ASK', 'CLUSTERDOWN', 'DENIED'])
+/** Of Node, when a certificate does not do. */
+const untrusted = /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_|UNABLE_TO_|CERT_|ERR_TLS_|ERR_OSSL_|ERR_SSL_)/
+
+/** Whether the connection is still of use after this error. */
+export function isAnswer(error: unknown): boolean {
+  const code = errorCode(error)
+  return code !== undefined && !elsewhere.has(code)
+}
+
+export function redisError(error: unknown, url: string, sent: Sent): RepriseError {
+  if (RepriseError.isInstance(error)) return error
+  const code = errorCode(error)
+  const why = redact(reasonOf(error))
+  const made = (kind: 'STORE_INVALID' | 'STORE_FAILED' | 'STORE_UNAVAILABLE' | 'OUTCOME_UNKNOWN', words: string) =>
+    new RepriseError(kind, words, { cause: error })
+  if (sent === 'never open' && untrusted.test(String((error as { code?: unknown } | undefined)?.code))) {
+    const trust = 'name the certificate of its authority by sslrootcert=/path/to/file.pem in the URL'
+    return made('STORE_INVALID', `${url} is not trusted (${why}): ${trust}`)
+  }
+  // a server that has let us in does so again when its users are put right
+  if (code === undefined || (sent === 'not sent' && wrongPlace.has(code)))
+    return sent === 'write'
+      ? made(
+          'OUTCOME_UNKNOWN',
+          `${url} went away before it answered (${why}): read the run to see whether the change is there`,
+        )
+      : made(
+          'STORE_UNAVAILABLE',
+          `${url} cannot be reached (${why}): check that the server runs and can be reached from here`,
+        )
+  if (busy.has(code)) return made('STORE_UNAVAILABLE', `${url} could not do it now (${why}), and nothing was written`)
+  if (wrongPlace.has(code)) return made('STORE_INVALID', `${url} cannot be used (${why}): ${advice(code)}`)
+  return made('STORE_FAILED', `${url} refused a command: ${why}`)
+}
+
+/** A host may have several addresses. Where none of them can be reached, Node says it of each, and nothing of all. */
+function reasonOf(error: unknown): string {
+  return error instanceof AggregateError ? error.errors.map(messageOf).join(', ') : messageOf(error)
+}
+
+function advice(code: string): string {
+  if (code === 'NOPERM') return 'give the user all commands that Reprise uses, on all of its keys and channels'
+  if (code === 'MOVED' || code === 'ASK' || code === 'CLUSTERDOWN') return clusterAdvice
+  return 'check the user and the password in the URL'
+}
+
+export const clusterAdvice: string =
+  'Redis Cluster keeps all runs of a store on one of its servers and helps nothing here: use a server of its own, or several of them as shards'

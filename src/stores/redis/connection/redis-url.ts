@@ -1,0 +1,165 @@
+// What a `redis:` URL says: a server, or the sentinels that know it, what all keys begin with, and how much a run may
+// have.
+import { readFileSync } from 'node:fs'
+import { messageOf, RepriseError } from '../../../errors.ts'
+import { redact } from '../../../secrets/redact.ts'
+
+export interface RedisAddress {
+  readonly host: string
+  readonly port: number
+}
+
+export interface RedisTls {
+  readonly ca?: string
+  readonly cert?: string
+  readonly key?: string
+}
+
+export interface RedisPlace {
+  /** For people: without the password. */
+  readonly shown: string
+  /** Of the server, or of the sentinels that know where it is. */
+  readonly addresses: readonly RedisAddress[]
+  /** What the sentinels call it. */
+  readonly sentinel: string | undefined
+  readonly sentinelPassword: string | undefined
+  readonly username: string | undefined
+  readonly password: string | undefined
+  readonly database: number
+  readonly tls: RedisTls | undefined
+  /** What all keys begin with. */
+  readonly prefix: string
+  readonly allowVolatile: boolean
+  readonly timeoutMs: number
+  readonly maxBlobBytes: number
+  readonly maxRunBytes: number
+}
+
+export interface RedisOptions {
+  /** How long a command may take before the connection is given up. Default: 30 seconds. */
+  readonly timeoutMs?: number | undefined
+  /** The most bytes of one stored value. Default: 16 MB. */
+  readonly maxBlobBytes?: number | undefined
+  /** The most bytes of the lines and stored values of one run. Default: 256 MB. */
+  readonly maxRunBytes?: number | undefined
+  /** What the names of all keys begin with, in braces. Default: `reprise`. */
+  readonly prefix?: string | undefined
+  /** Use a server that keeps nothing on disk: runs are gone when it ends. */
+  readonly allowVolatile?: boolean | undefined
+}
+
+const usual = { prefix: 'reprise', timeoutMs: 30_000, maxBlobBytes: 16_000_000, maxRunBytes: 256_000_000 }
+const usualPort = 6379
+const usualSentinelPort = 26_379
+
+/** STORE_INVALID. */
+export function readRedisUrl(text: string, options: RedisOptions = {}): RedisPlace {
+  const url = parse(text)
+  const given = url.searchParams
+  const unknown = [...given.keys()].find((name) => !known.has(name))
+  if (unknown !== undefined) throw invalid(text, `it has no option "${unknown}"`, `give ${[...known].join(', ')}`)
+  const prefix = options.prefix ?? given.get('prefix') ?? usual.prefix
+  if (!/^[^{}\0]+$/.test(prefix)) throw invalid(text, `"${prefix}" cannot be a prefix`, 'give a name without braces')
+  const sentinel = given.get('sentinel') ?? undefined
+  return {
+    shown: shownUrl(url),
+    addresses: addressesOf(text, url, sentinel !== undefined),
+    sentinel,
+    sentinelPassword: given.get('sentinelPassword') ?? undefined,
+    username: url.username === '' ? undefined : decodeURIComponent(url.username),
+    password: url.password === '' ? undefined : decodeURIComponent(url.password),
+    database: databaseOf(text, url),
+    tls: url.protocol === 'rediss:' ? tlsOf(text, given) : undefined,
+    prefix: `{${prefix}}:`,
+    allowVolatile: options.allowVolatile ?? isTrue(text, 'allowVolatile', given.get('allowVolatile') ?? 'false'),
+    timeoutMs: options.timeoutMs ?? number(text, 'timeoutMs', given.get('timeoutMs') ?? usual.timeoutMs),
+    maxBlobBytes: options.maxBlobBytes ?? number(text, 'maxBlobBytes', given.get('maxBlobBytes') ?? usual.maxBlobBytes),
+    maxRunBytes: options.maxRunBytes ?? number(text, 'maxRunBytes', given.get('maxRunBytes') ?? usual.maxRunBytes),
+  }
+}
+
+const tlsFiles = { ca: 'sslrootcert', cert: 'sslcert', key: 'sslkey' } as const
+const known: ReadonlySet<string> = new Set([
+  'prefix',
+  'allowVolatile',
+  'timeoutMs',
+  'maxBlobBytes',
+  'maxRunBytes',
+  'sentinel',
+  'sentinels',
+  'sentinelPassword',
+  ...Object.values(tlsFiles),
+])
+
+function parse(text: string): URL {
+  try {
+    const url = new URL(text)
+    if ((url.protocol === 'redis:' || url.protocol === 'rediss:') && url.hostname !== '') return url
+  } catch {
+    // Told below.
+  }
+  throw invalid(text, 'it is not the URL of a Redis server', 'write redis://user:password@host:6379/0')
+}
+
+function shownUrl(url: URL): string {
+  const shown = new URL(url)
+  shown.password = ''
+  shown.searchParams.delete('sentinelPassword')
+  return shown.href
+}
+
+function addressesOf(text: string, url: URL, areSentinels: boolean): RedisAddress[] {
+  const port = areSentinels ? usualSentinelPort : usualPort
+  const first = { host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port: url.port === '' ? port : Number(url.port) }
+  const others = (url.searchParams.get('sentinels') ?? '').split(',').filter((each) => each !== '')
+  if (others.length > 0 && !areSentinels)
+    throw invalid(text, 'it names sentinels', 'say by sentinel=name what they call the server')
+  return [
+    first,
+    ...others.map((each) => {
+      const [, host, own] = /^([^:]+|\[.+\])(?::(\d{1,5}))?$/.exec(each) ?? []
+      if (host === undefined)
+        throw invalid(text, `"${each}" is not a sentinel`, 'write sentinels=host:26379,host:26379')
+      return { host: host.replace(/^\[(.*)\]$/, '$1'), port: own === undefined ? port : Number(own) }
+    }),
+  ]
+}
+
+function databaseOf(text: string, url: URL): number {
+  const [, digits = '0'] = /^\/?(\d{1,4})?$/.exec(url.pathname) ?? []
+  if (/^\/?\d{0,4}$/.test(url.pathname)) return Number(digits)
+  throw invalid(text, `"${url.pathname.slice(1)}" is not the number of a database`, 'end it in /0')
+}
+
+function tlsOf(text: string, given: URLSearchParams): RedisTls {
+  const files = Object.entries(tlsFiles).flatMap(([name, option]) => {
+    const file = given.get(option)
+    return file === null ? [] : [[name, readText(text, option, file)]]
+  })
+  return Object.fromEntries(files) as RedisTls
+}
+
+function readText(text: string, option: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw invalid(text, `the file of ${option} cannot be read (${messageOf(error)})`, 'name one that can')
+  }
+}
+
+function number(text: string, name: string, value: string | number): number {
+  if (/^[1-9]\d{0,11}$/.test(String(value))) return Number(value)
+  throw invalid(text, `${name} is "${value}"`, 'give a whole number above 0')
+}
+
+function isTrue(text: string, name: string, value: string): boolean {
+  if (value === 'true' || value === 'false') return value === 'true'
+  throw invalid(text, `${name} is "${value}"`, 'give true or false')
+}
+
+function invalid(text: string, why: string, advice: string): RepriseError {
+  const shown = redact(
+    text.replace(/(\/\/[^:@/]*):.*@/, '$1:[redacted]@').replace(/(sentinelPassword=)[^&]*/, '$1[redacted]'),
+  )
+  return new RepriseError('STORE_INVALID', `"${shown}" cannot be opened as a store: ${why}; ${advice}`)
+}

@@ -1,0 +1,29 @@
+// Messages: each id once, oldest first. A message to any run of a unit counts for its root, which it wakes.
+import { rootRun } from '../../journal/paths.ts'
+import { runNotFound } from '../rules/refusals.ts'
+import type { Message, RunId } from '../store.ts'
+import type { Database } from './database.ts'
+
+export async function postMessage(
+  { script, url }: Database,
+  run: RunId,
+  { id, at, body }: Message,
+): Promise<'posted' | 'exists' | 'ended'> {
+  const given = [run, rootRun(run), id, JSON.stringify([at, body])]
+  const reply = await script<['posted' | 'exists' | 'ended'] | ['unknown', run: RunId]>('post', given)
+  if (reply[0] === 'unknown') throw runNotFound(reply[1], url)
+  return reply[0]
+}
+
+export async function waitingMessages({ read, key }: Database, run: RunId): Promise<Message[]> {
+  const ids = await read<string[]>(['ZRANGE', key('inbox', run), '0', '-1'])
+  if (ids.length === 0) return []
+  const texts = await read<(string | null)[]>(['HMGET', key('messages', run), ...ids])
+  return ids.flatMap((id, index) => {
+    const text = texts[index]
+    // taken meanwhile
+    if (!text) return []
+    const [at, body] = JSON.parse(text) as [string, string]
+    return [{ id, at, body }]
+  })
+}

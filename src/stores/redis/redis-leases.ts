@@ -1,0 +1,131 @@
+// Who may write to a run. Whether a lease is free is decided here, since only this machine knows whether a process of
+// its own is gone; what was decided is written only if the lease is still as it was read.
+import { randomUUID } from 'node:crypto'
+import { rootRun, worksFor } from '../../journal/paths.ts'
+import { isGone, readOwner, thisOwner } from '../owner.ts'
+import { checkFree, isLive, runNotFound } from '../rules/refusals.ts'
+import type { Lane, Lease, Owner, Renewed, Room, RunId } from '../store.ts'
+import { list } from './batch-arguments.ts'
+import type { Argument } from './connection/redis-connection.ts'
+import { findTime, type Database } from './database.ts'
+import { findRoot, holdingOf, writtenOwner } from './redis-roots.ts'
+
+export async function acquireLease(database: Database, run: RunId, owner: Owner, ttlMs: number): Promise<Lease> {
+  const root = rootRun(run)
+  for (;;) {
+    const [found, now, isThere] = await Promise.all([
+      findRoot(database, root),
+      findTime(database),
+      database.read<number>(['EXISTS', database.key('run', run)]),
+    ])
+    if (isThere === 0) throw runNotFound(run, database.url)
+    if (found === undefined) throw runNotFound(root, database.url)
+    checkFree(run, holdingOf(found), now, owner)
+    const id = randomUUID()
+    const given = [root, ...found.read, writtenOwner(owner), String(Math.ceil(ttlMs)), id]
+    const token = await database.script<number>('acquire', given)
+    if (token > 0) return { run: root, token, id, owner }
+  }
+}
+
+/** The most that a claim gives. */
+const mostAtOnce = 10_000
+
+export async function claimRuns(
+  database: Database,
+  owner: Owner,
+  ttlMs: number,
+  lanes: readonly Lane[],
+  { limit, has = new Set(), most }: Room,
+): Promise<Lease[]> {
+  await freeGone(database)
+  const claimed = await database.script<[run: RunId, token: number, id: string][]>('claim', [
+    writtenOwner(owner),
+    String(Math.ceil(ttlMs)),
+    randomUUID(),
+    String(wholeUpTo(limit)),
+    most === undefined ? '' : String(Math.ceil(most)),
+    ...list([...has], (run) => [run]),
+    ...laneArguments(lanes),
+  ])
+  return claimed.map(([run, token, id]) => ({ run, token, id, owner }))
+}
+
+/** How many a claim with room for all of them would give, up to `limit`. */
+export function countReady(database: Database, lanes: readonly Lane[], limit: number): Promise<number> {
+  return database.script('ready', [String(wholeUpTo(limit)), ...laneArguments(lanes)])
+}
+
+function wholeUpTo(count: number): number {
+  return Math.min(Math.max(Math.ceil(count), 0), mostAtOnce)
+}
+
+function laneArguments(lanes: readonly Lane[]): Argument[] {
+  return list(lanes, ({ crew, version, format }) => [crew, version, String(format)])
+}
+
+/** Takes the leases of processes of this machine that are provably gone. */
+async function freeGone(database: Database): Promise<void> {
+  const { host, boot } = thisOwner()
+  if (boot === '') return
+  const first = JSON.stringify({ host, boot }).slice(0, -1)
+  const range = [`[${first}`, `[${first}\u{10ffff}`]
+  const owners = await database.read<string[]>(['ZRANGE', `${database.prefix}owners`, ...range, 'BYLEX'])
+  const gone = owners.filter((text) => isGone(readOwner(text) ?? thisOwner()))
+  if (gone.length > 0)
+    await database.script(
+      'free',
+      list(gone, (owner) => [owner]),
+    )
+}
+
+/** How many are renewed at once: nobody else is served meanwhile. */
+const renewedAtOnce = 500
+
+export async function renewLeases(database: Database, leases: readonly Lease[], ttlMs: number): Promise<Renewed[]> {
+  const renewed: Renewed[] = []
+  for (let first = 0; first < leases.length; first += renewedAtOnce) {
+    const some = leases.slice(first, first + renewedAtOnce)
+    const waiting = await database.script<number[]>('renew', [
+      String(Math.ceil(ttlMs)),
+      ...list(some, ({ run, token, id }) => [run, String(token), id]),
+    ])
+    const held = some.map((lease, index) => ({ lease, waiting: waiting[index] ?? -1 }))
+    renewed.push(...held.filter((each) => each.waiting >= 0))
+  }
+  return renewed
+}
+
+/** How many messages wait for the unit; undefined when there was nothing to give back. */
+export async function releaseLease(database: Database, { run, token, id }: Lease): Promise<number | undefined> {
+  const waiting = await database.script<number>('release', [run, String(token), id])
+  return waiting < 0 ? undefined : waiting
+}
+
+export async function findTries({ read, key }: Database, run: RunId): Promise<number> {
+  return Number((await read<string | null>(['HGET', key('run', rootRun(run)), 'tries'])) ?? 0)
+}
+
+export async function findHolder(database: Database, run: RunId): Promise<Owner | undefined> {
+  const [root, now] = await Promise.all([findRoot(database, rootRun(run)), findTime(database)])
+  const holding = root && holdingOf(root)
+  return isLive(holding, now) ? holding?.owner : undefined
+}
+
+/** Those that were deleted: the run, and the runs that worked for it. */
+export async function deleteRun(database: Database, run: RunId): Promise<RunId[]> {
+  const top = rootRun(run)
+  for (;;) {
+    const [root, now, places] = await Promise.all([
+      findRoot(database, top),
+      findTime(database),
+      database.read<string[]>(['ZRANGE', database.key('unit', top), '0', '-1']),
+    ])
+    checkFree(run, root && holdingOf(root), now)
+    const unit = places.map((place) => place.slice(place.indexOf('\0') + 1))
+    const gone = unit.filter((each) => worksFor(each, run))
+    const expected = root?.read ?? ['', '', '']
+    const given = [top, ...expected, String(places.length), ...list(gone, (each) => [each])]
+    if ((await database.script<number>('delete', given)) > 0) return gone
+  }
+}

@@ -1,0 +1,99 @@
+// What can be asked without reading a journal: rows, pages of them, and outputs by what they depend on.
+import { RepriseError } from '../../errors.ts'
+import { runStatuses } from '../../journal/entries.ts'
+import { decodeCursor } from '../rules/cursor.ts'
+import { pageOf } from '../rules/list-page.ts'
+import { rowColumns, rowOf, type RunRecord } from '../rules/run-record.ts'
+import type { Cursor, RunFilter, RunId, RunRow, RunStatus } from '../store.ts'
+import { list } from './batch-arguments.ts'
+import type { Database } from './database.ts'
+
+export async function findRow({ read, key, url }: Database, run: RunId): Promise<RunRow | undefined> {
+  const values = await read<(string | null)[]>(['HMGET', key('run', run), ...rowColumns])
+  if (values.every((value) => value === null)) return undefined
+  const row = rowFrom(run, values)
+  if (runStatuses.includes(row.status)) return row
+  const words = `run ${run} in ${url} has the status "${row.status}": restore the store from a copy`
+  throw new RepriseError('JOURNAL_DAMAGED', words, { runId: run })
+}
+
+function rowFrom(run: RunId, values: readonly (string | null)[]): RunRow {
+  const named = Object.fromEntries(rowColumns.map((name, index) => [name, values[index] ?? '']))
+  const record = { ...named, run, format: Number(named['format']), priority: Number(named['priority']) }
+  return rowOf({ ...record, parent: named['parent'] || null } as RunRecord)
+}
+
+/** How many rows the server looks at in one go: nobody else is served meanwhile. */
+const pieceRows = 200
+
+export async function listRows(
+  database: Database,
+  filter: RunFilter,
+  page: { limit: number; before?: Cursor },
+): Promise<{ rows: RunRow[]; next?: Cursor }> {
+  // One more than asked for tells whether there is a next page.
+  const wanted = Math.max(page.limit, 0) + 1
+  const statuses = runStatuses.filter((status) => filter.status?.includes(status) ?? true)
+  const lists = listsOf(filter, statuses)
+  const { from, before } = rangeOf(filter, page.before)
+  const rows: RunRow[] = []
+  for (let to: string | undefined = before; to !== undefined && lists.length > 0 && rows.length < wanted;) {
+    const [found, last]: [string[][], string] = await database.script('list', [
+      ...list(lists, (name) => [name]),
+      from,
+      to,
+      String(Math.min(wanted - rows.length, pieceRows)),
+      filter.roots ? '1' : '',
+      ...list(statuses, (status) => [status]),
+      filter.crew ?? '',
+      filter.parent ?? '',
+    ])
+    rows.push(...found.map(([run = '', ...values]) => rowFrom(run, values)))
+    to = last === '' ? undefined : `(${last}`
+  }
+  return pageOf(rows, page.limit)
+}
+
+/**
+ * Those that have all runs that may fit. The runs made from one run, or working for it, are few, and are looked at
+ * whatever else they are.
+ */
+function listsOf({ crew, parent, root }: RunFilter, statuses: readonly RunStatus[]): string[] {
+  if (root !== undefined) return statuses.length === 0 ? [] : [`unit:${root}`]
+  if (parent !== undefined) return statuses.length === 0 ? [] : [`made-from:${parent}`]
+  return statuses.map((status) => (crew === undefined ? `list:${status}` : `list:${joined(status, crew)}`))
+}
+
+/** As the scripts do it (scripts/common.lua). */
+function joined(...names: readonly string[]): string {
+  return names.map((name) => `${Buffer.byteLength(name)}:${name}`).join('')
+}
+
+/** As bounds of a list that is ordered by the time of creation and then by id. */
+function rangeOf({ createdFrom, createdTo }: RunFilter, before: Cursor | undefined): { from: string; before: string } {
+  const ends = [
+    ...(createdTo === undefined ? [] : [createdTo]),
+    ...(before === undefined ? [] : [placeOf(decodeCursor(before))]),
+  ].toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+  return {
+    from: createdFrom === undefined ? '-' : `[${createdFrom}`,
+    before: ends[0] === undefined ? '+' : `(${ends[0]}`,
+  }
+}
+
+function placeOf({ createdAt, run }: { readonly createdAt: string; readonly run: string }): string {
+  return `${createdAt}\0${run}`
+}
+
+export async function findOutput(
+  { read, key }: Database,
+  crew: string,
+  task: string,
+  fingerprint: string,
+  since: number,
+): Promise<{ run: RunId; seq: number } | undefined> {
+  const outputs = key('outputs', joined(crew, task, fingerprint))
+  const [found] = await read<string[]>(['ZRANGE', outputs, '+inf', String(since), 'BYSCORE', 'REV', 'LIMIT', '0', '1'])
+  const [, seq, run] = /^\d+:(\d+):(.*)$/s.exec(found ?? '') ?? []
+  return run === undefined ? undefined : { run, seq: Number(seq) }
+}

@@ -1,0 +1,39 @@
+// Roots: the runs that work for no other. A root has the lease of its whole unit.
+import { readOwner } from '../owner.ts'
+import type { Holding } from '../rules/refusals.ts'
+import type { Owner, RunId } from '../store.ts'
+import type { Database } from './database.ts'
+
+/** As the server has them. Nobody holds a root whose lease, owner and end are empty. */
+export type RootValues = [token: number | string, lease: string, owner: string, expiresAt: number | string]
+
+export interface Root {
+  readonly token: number
+  readonly lease: string
+  readonly owner: string
+  readonly expiresAt: number
+  /** What a script compares with what is there then. */
+  readonly read: readonly string[]
+}
+
+export async function findRoot({ read, key }: Database, root: RunId): Promise<Root | undefined> {
+  const fields = ['token', 'lease', 'owner', 'expires_at']
+  const [token, ...rest] = await read<(string | null)[]>(['HMGET', key('run', root), ...fields])
+  return token == null ? undefined : rootOf([token, ...rest.map((value) => value ?? '')] as RootValues)
+}
+
+export function rootOf([token, lease, owner, expiresAt]: RootValues): Root {
+  const read = [String(token), lease, String(expiresAt)]
+  return { token: Number(token), lease, owner, expiresAt: Number(expiresAt), read }
+}
+
+export function holdingOf({ owner: text, lease, expiresAt }: Root): Holding | undefined {
+  const owner = readOwner(text)
+  return owner && { owner, id: lease, expiresAt }
+}
+
+/** Host and boot come first: the owners of one machine are found together. */
+export function writtenOwner(owner: Owner): string {
+  const { host, boot, ...rest } = owner
+  return JSON.stringify({ host, boot, ...rest })
+}

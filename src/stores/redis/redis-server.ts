@@ -1,0 +1,101 @@
+// What a server is like, and what that means for what it keeps. One that throws keys away when it is full is no place
+// for journals, and neither is one that keeps nothing on disk, unless that is asked for.
+import { RepriseError } from '../../errors.ts'
+import { storeNewer } from '../rules/refusals.ts'
+import type { Client } from './connection/redis-connection.ts'
+import { clusterAdvice } from './connection/redis-errors.ts'
+import type { RedisPlace } from './connection/redis-url.ts'
+
+/** What this code writes. A store says which code may write it. */
+export const formatNumber = 1
+
+const oldestServer = [6, 2] as const
+
+export interface RedisServer {
+  /** `redis 7.0.15`, or `valkey 8.1.0`. */
+  readonly version: string
+  readonly role: string
+  readonly isCluster: boolean
+  readonly eviction: string
+  /** What its settings say of a step that was confirmed; undefined where it may not be asked. */
+  readonly appendfsync: string | undefined
+  readonly appendonly: boolean
+  /** Whether it writes snapshots. */
+  readonly snapshots: boolean
+  readonly replicas: number
+  readonly usedBytes: number
+  /** 0: as much as there is. */
+  readonly maxBytes: number
+}
+
+export async function askServer(client: Pick<Client, 'sendCommand'>): Promise<RedisServer> {
+  const about = new Map(
+    String(await client.sendCommand(['INFO']))
+      .split('\r\n')
+      .map((line): [string, string] => [line.split(':', 1)[0] ?? '', line.slice(line.indexOf(':') + 1)]),
+  )
+  const setting = async (name: string): Promise<string | undefined> => {
+    try {
+      const found = await client.sendCommand<string[] | { [name: string]: string }>(['CONFIG', 'GET', name])
+      return Array.isArray(found) ? found[1] : found[name]
+    } catch {
+      // hosted servers often keep it to themselves
+      return undefined
+    }
+  }
+  const isValkey = about.has('valkey_version')
+  return {
+    version: isValkey ? `valkey ${about.get('valkey_version')}` : `redis ${about.get('redis_version')}`,
+    role: about.get('role') ?? '',
+    isCluster: about.get('redis_mode') === 'cluster' || about.get('server_mode') === 'cluster',
+    eviction: about.get('maxmemory_policy') ?? '',
+    appendfsync: await setting('appendfsync'),
+    appendonly: about.get('aof_enabled') === '1',
+    // one that may not be asked is taken to write them
+    snapshots: (await setting('save')) !== '',
+    replicas: Number(about.get('connected_slaves') ?? 0),
+    usedBytes: Number(about.get('used_memory') ?? 0),
+    maxBytes: Number(about.get('maxmemory') ?? 0),
+  }
+}
+
+/** STORE_INVALID for one that cannot keep journals. */
+export function checkServer(server: RedisServer, { shown: url, allowVolatile }: RedisPlace): void {
+  const refuse = (words: string): never => {
+    throw new RepriseError('STORE_INVALID', words)
+  }
+  const [name = '', version = ''] = server.version.split(' ')
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  if (name === 'redis' && (major < oldestServer[0] || (major === oldestServer[0] && minor < oldestServer[1])))
+    refuse(`${url} is Redis ${version}: Reprise needs ${oldestServer.join('.')} or later`)
+  if (server.isCluster) refuse(`${url} is part of a Redis Cluster: ${clusterAdvice}`)
+  if (server.eviction.startsWith('allkeys'))
+    refuse(
+      `${url} throws away keys when its memory is full (maxmemory-policy ${server.eviction}), and runs with them: set maxmemory-policy to noeviction, or use another server`,
+    )
+  if (!server.appendonly && !server.snapshots && !allowVolatile)
+    refuse(
+      `${url} keeps nothing on disk, and runs are gone when it ends: set appendonly to yes, or say ?allowVolatile=true in the URL if that is meant`,
+    )
+}
+
+/** What may be lost of what was confirmed, in one sentence; undefined when nothing is. */
+export function cautionOf({ appendonly, appendfsync, snapshots }: RedisServer): string | undefined {
+  if (appendonly && appendfsync === 'always') return undefined
+  if (!appendonly && !snapshots) return 'the server keeps nothing on disk: all runs are gone when it ends'
+  if (!appendonly)
+    return 'the server writes only snapshots (appendonly no): a crash loses all steps since the last one, which may be minutes'
+  if (appendfsync === 'everysec')
+    return 'the server syncs once a second (appendfsync everysec): a crash may lose the steps of the last two seconds'
+  if (appendfsync === 'no')
+    return 'the server leaves syncing to the system (appendfsync no): a crash may lose the steps of the last half minute'
+  return 'the server does not say how it syncs (CONFIG GET is not allowed): a crash may lose the last steps'
+}
+
+/** The layout of a store, which is noted when there is none. STORE_NEWER. */
+export async function checkLayout(client: Pick<Client, 'sendCommand'>, { prefix, shown }: RedisPlace): Promise<void> {
+  const key = `${prefix}layout`
+  await client.sendCommand(['HSETNX', key, 'oldest-writer', String(formatNumber)])
+  const oldest = Number(await client.sendCommand(['HGET', key, 'oldest-writer']))
+  if (oldest > formatNumber) throw storeNewer(shown, oldest, formatNumber)
+}

@@ -1,0 +1,108 @@
+// A Redis or valkey server, for any number of machines: all keys that begin with one prefix. Every change is one script,
+// which the server executes without anybody in between.
+import { isAway } from '../patient/patience.ts'
+import type { Store } from '../store.ts'
+import { watchServer } from '../watch-server.ts'
+import { openConnection } from './connection/redis-connection.ts'
+import { readRedisUrl, type RedisOptions } from './connection/redis-url.ts'
+import { databaseOf, findTime, type Database } from './database.ts'
+import { postMessage, waitingMessages } from './redis-inbox.ts'
+import { findNoted, readBlob, readLines } from './redis-journal.ts'
+import {
+  acquireLease,
+  claimRuns,
+  countReady,
+  deleteRun,
+  findHolder,
+  findTries,
+  releaseLease,
+  renewLeases,
+} from './redis-leases.ts'
+import { findOutput, findRow, listRows } from './redis-listing.ts'
+import { askServer, cautionOf, checkLayout, checkServer } from './redis-server.ts'
+import { lookAt } from './redis-watch.ts'
+import { appendToRun, createRun } from './write-runs.ts'
+
+export interface RedisStoreOptions extends RedisOptions {
+  /** The clock that leases expire by: the server's, unless a test brings its own. */
+  readonly now?: () => number
+}
+
+/**
+ * Opens a server. One that is away is no reason not to: calls reject with STORE_UNAVAILABLE until it is back.
+ * STORE_INVALID for a server that cannot keep journals, STORE_NEWER.
+ */
+export async function redisStore(url: string, options: RedisStoreOptions = {}): Promise<Store> {
+  const place = readRedisUrl(url, options)
+  let caution: string | undefined
+  const connection = await openConnection(place, async (client) => {
+    const server = await askServer(client)
+    checkServer(server, place)
+    await checkLayout(client, place)
+    caution = cautionOf(server)
+  })
+  const database = databaseOf(connection, place, options.now)
+  await opened(database)
+  const watchers = watchServer({
+    look: (runs) => lookAt(database, runs),
+    listen: (hear, begin, signal) => database.listen(`${place.prefix}told`, hear, begin, signal),
+  })
+
+  return {
+    url: database.url,
+    ...(caution !== undefined && { caution }),
+    async create(run, batch, lease) {
+      const result = await createRun(database, run, batch, lease)
+      if (result.created) watchers.changed(run.run)
+      return result
+    },
+    async append(lease, after, batch) {
+      const waiting = await appendToRun(database, lease, after, batch)
+      watchers.changed(batch.run ?? lease.run)
+      return waiting
+    },
+    read: (run, after = 0) => readLines(database, run, after),
+    lastNoted: (run) => findNoted(database, run),
+    blob: (run, hash) => readBlob(database, run, hash),
+    row: (run) => findRow(database, run),
+    list: (filter, page) => listRows(database, filter, page),
+    findOutput: (crew, task, fingerprint, since = 0) => findOutput(database, crew, task, fingerprint, since),
+    acquire: (run, owner, ttlMs) => acquireLease(database, run, owner, ttlMs),
+    claim: (...args) => claimRuns(database, ...args),
+    ready: (lanes, limit) => countReady(database, lanes, limit),
+    renew: (leases, ttlMs) => renewLeases(database, leases, ttlMs),
+    async release(lease) {
+      const waiting = await releaseLease(database, lease)
+      if (waiting !== undefined) watchers.changed(lease.run)
+      return waiting ?? 0
+    },
+    holder: (run) => findHolder(database, run),
+    now: () => findTime(database),
+    tries: (run) => findTries(database, run),
+    async post(run, message) {
+      const result = await postMessage(database, run, message)
+      if (result === 'posted') watchers.posted(run)
+      return result
+    },
+    inbox: (run) => waitingMessages(database, run),
+    watch: (run, signal, only) => watchers.watch(run, signal, only),
+    async delete(run) {
+      for (const gone of await deleteRun(database, run)) watchers.changed(gone)
+    },
+    async close() {
+      watchers.close()
+      await database.close()
+    },
+  }
+}
+
+/** Rejects when the server cannot be used; not when it is away. */
+async function opened(database: Database): Promise<void> {
+  try {
+    await database.read(['PING'])
+  } catch (error) {
+    if (isAway(error)) return
+    await database.close()
+    throw error
+  }
+}

@@ -1,0 +1,53 @@
+-- Appends to a run. Answers with 'appended' and how many messages wait for the unit, or with what is in the way, in the order in
+-- which every store checks.
+local batch = next_batch()
+local token, lease, after = next_number(), next_argument(), next_number()
+local progress, most_bytes = next_argument() == '1', next_number()
+local run, root, row = batch.run, batch.root, batch.row
+
+local unit = read_unit(root)
+if not is_held(unit, token, lease) then return holding_of(unit) end
+local head = redis.call('hmget', key('run', run), 'status', 'seq', 'inbox', 'crew', 'bytes')
+local status, seq, inbox = head[1], tonumber(head[2]), tonumber(head[3])
+if not status then return { 'unknown' } end
+local lines = redis.call('llen', key('lines', run))
+local last = math.max(lines, seq or 0)
+if last ~= after then return { 'seq', last } end
+local opens = row and status == 'completed' and not is_ended(row.status)
+if is_ended(status) and not opens then return { 'ended', status } end
+local taken, is_taken = {}, {}
+for _, message in ipairs(batch.taken) do
+  if not is_taken[message] and redis.call('zscore', key('inbox', run), message) then taken[#taken + 1] = message end
+  is_taken[message] = true
+end
+if row and row.status == 'completed' and inbox > #taken then
+  for _, message in ipairs(redis.call('zrange', key('inbox', run), 0, -1)) do
+    if not is_taken[message] then return { 'inbox', message } end
+  end
+end
+local bytes = tonumber(head[5] or 0) + batch.bytes
+if bytes > most_bytes then return { 'full', bytes } end
+
+-- entries that somebody removed by hand keep their numbers
+for _ = lines + 1, after do redis.call('rpush', key('lines', run), lost_line) end
+if row then write_row(batch, read_row(run)) end
+write_batch(batch, row and row.crew or head[4], after + #batch.lines, bytes)
+for _, message in ipairs(taken) do
+  redis.call('zrem', key('inbox', run), message)
+  -- its id stays: it is unique for ever
+  redis.call('hset', key('messages', run), message, '')
+end
+-- of a cancelled run nobody records messages any more
+local gone = row and row.status == 'cancelled' and inbox or #taken
+if gone > 0 then redis.call('hincrby', key('run', run), 'inbox', -gone) end
+
+unit.waiting = unit.waiting - gone
+if progress then unit.tries = 0 end
+if row and run == root then
+  unit.due_at = due_of(batch)
+  unit.status, unit.crew, unit.version = row.status, row.crew, row.version
+  unit.format, unit.priority = row.format, row.priority
+end
+if (row and run == root) or gone > 0 or unit.tries ~= unit.was.tries then write_unit(unit) end
+if row and row.status ~= 'running' and row.status ~= 'queued' then tell('c', run) end
+return { 'appended', unit.waiting }

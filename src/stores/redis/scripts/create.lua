@@ -1,0 +1,30 @@
+-- Creates a run, and leases it when asked to. Answers with 'created' and the token, or with what is in the way.
+local batch = next_batch()
+local asked = next_argument() -- 'nothing', 'lease' or 'under'
+local is_root = batch.run == batch.root
+
+if redis.call('exists', key('run', batch.run)) == 1 then return { 'exists' } end
+local under
+if asked == 'under' then
+  local token, lease = next_number(), next_argument()
+  under = read_unit(batch.root)
+  if not is_held(under, token, lease) then return holding_of(under) end
+end
+
+local row = batch.row
+write_row(batch)
+write_batch(batch, row.crew, #batch.lines, batch.bytes)
+redis.call('hset', key('run', batch.run), 'root', batch.root, 'inbox', 0, 'born', redis.call('incr', prefix .. 'born'))
+if not is_root then return { 'created', under and under.token or 0 } end
+
+local unit = {
+  run = batch.run, was = {}, token = 0, waiting = 0, tries = 0, due_at = due_of(batch),
+  status = row.status, crew = row.crew, version = row.version, format = row.format, priority = row.priority,
+}
+if asked == 'lease' then
+  local owner, ttl, id = next_argument(), next_number(), next_argument()
+  return { 'created', lease_unit(unit, owner, ttl, id) }
+end
+write_unit(unit)
+if unit.ready_at then tell('c', batch.run) end
+return { 'created', 0 }

@@ -1,0 +1,138 @@
+// Creating runs and appending to them: a script checks and writes, or answers with what is in the way, which is told
+// here in the words that every store has.
+import { randomUUID } from 'node:crypto'
+import { RepriseError } from '../../errors.ts'
+import { callerOf, rootRun } from '../../journal/paths.ts'
+import { isLease, type Asked } from '../rules/asked-lease.ts'
+import { checkInbox, checkNumbers, checkOpen, checkSeq, checkToken, checkUnit, runNotFound } from '../rules/refusals.ts'
+import type { Batch, Lease, RunId, RunRow, RunStatus } from '../store.ts'
+import { batchArguments } from './batch-arguments.ts'
+import type { Argument } from './connection/redis-connection.ts'
+import type { Database } from './database.ts'
+import { acquireLease, releaseLease } from './redis-leases.ts'
+import { findRoot, holdingOf, rootOf, writtenOwner, type RootValues } from './redis-roots.ts'
+
+type Created = Promise<{ created: boolean; lease?: Lease }>
+
+/** Who may write instead, of a root; nothing when there is none. */
+type Refused = ['lease', ...values: RootValues | []]
+
+export async function createRun(
+  database: Database,
+  row: RunRow,
+  batch: Batch,
+  asked: Asked | Lease | undefined,
+): Created {
+  const { run } = row
+  checkNumbers(run, 0, batch)
+  checkBlobs(database, run, batch)
+  if (asked !== undefined && isLease(asked)) return createUnder(database, row, batch, asked)
+  if (asked === undefined) return { created: (await create(database, row, batch, ['nothing']))[0] === 'created' }
+  if (callerOf(run) === undefined) return createLeased(database, row, batch, asked)
+  if ((await database.read<number>(['EXISTS', database.key('run', run)])) > 0) return { created: false }
+  const lease = await acquireLease(database, rootRun(run), asked.owner, asked.ttlMs)
+  const result = await createUnder(database, row, batch, lease)
+  if (!result.created) await releaseLease(database, lease)
+  return result
+}
+
+async function createLeased(database: Database, row: RunRow, batch: Batch, { owner, ttlMs }: Asked): Created {
+  const id = randomUUID()
+  const reply = await create(database, row, batch, ['lease', writtenOwner(owner), String(Math.ceil(ttlMs)), id])
+  return reply[0] === 'created'
+    ? { created: true, lease: { run: row.run, token: reply[1], id, owner } }
+    : { created: false }
+}
+
+async function createUnder(database: Database, row: RunRow, batch: Batch, lease: Lease): Created {
+  checkUnit(lease, row.run)
+  const reply = await create(database, row, batch, ['under', String(lease.token), lease.id])
+  if (reply[0] === 'lease') refuse(lease, reply)
+  return reply[0] === 'exists' ? { created: false } : { created: true, lease }
+}
+
+function create(
+  database: Database,
+  row: RunRow,
+  batch: Batch,
+  asked: readonly Argument[],
+): Promise<['created', token: number] | ['exists'] | Refused> {
+  return database.script('create', [...batchArguments(row.run, batch, batch.row ?? row), ...asked])
+}
+
+type Appended =
+  | ['appended', waiting: number]
+  | Refused
+  | ['unknown']
+  | ['seq', last: number]
+  | ['ended', status: RunStatus]
+  | ['inbox', message: string]
+  | ['full', bytes: number]
+
+/** How many messages wait for the unit. */
+export async function appendToRun(database: Database, lease: Lease, after: number, batch: Batch): Promise<number> {
+  const { url, limits } = database
+  const run = batch.run ?? lease.run
+  checkNumbers(run, after, batch)
+  checkBlobs(database, run, batch)
+  if (rootRun(run) !== lease.run) {
+    const root = await findRoot(database, lease.run)
+    checkToken(lease, root?.token, root && holdingOf(root))
+    checkUnit(lease, run)
+  }
+  const reply = await database.script<Appended>('append', [
+    ...batchArguments(run, batch),
+    String(lease.token),
+    lease.id,
+    String(after),
+    batch.progress ? '1' : '',
+    String(limits.maxRunBytes),
+  ])
+  switch (reply[0]) {
+    case 'appended':
+      return reply[1]
+    case 'lease':
+      return refuse(lease, reply)
+    case 'unknown':
+      throw runNotFound(run, url)
+    case 'seq':
+      checkSeq(run, reply[1], after, batch)
+      break
+    case 'ended':
+      checkOpen(run, reply[1], batch)
+      break
+    case 'inbox': {
+      const [, message] = reply
+      checkInbox(run, batch, () => [message])
+      break
+    }
+    case 'full':
+      throw tooLarge(run, `would have ${reply[1]} bytes`, `${url} takes ${limits.maxRunBytes} (maxRunBytes) of a run`)
+  }
+  throw new RepriseError(
+    'STORE_FAILED',
+    `${url} refused entry ${after + 1} of run ${run} without a reason (${reply[0]})`,
+  )
+}
+
+function refuse(lease: Lease, [, ...values]: Refused): never {
+  const root = values.length === 0 ? undefined : rootOf(values)
+  checkToken(lease, root?.token, root && holdingOf(root))
+  throw new RepriseError('STORE_FAILED', `the lease of run ${lease.run} was refused although it counts: try again`)
+}
+
+/** Everything of a run is in memory. STORE_FAILED. */
+function checkBlobs({ url, limits }: Database, run: RunId, { blobs = [] }: Batch): void {
+  const large = blobs.find(({ bytes }) => bytes.length > limits.maxBlobBytes)
+  if (large === undefined) return
+  throw tooLarge(
+    run,
+    `has a value of ${large.bytes.length} bytes`,
+    `${url} takes ${limits.maxBlobBytes} (maxBlobBytes)`,
+  )
+}
+
+function tooLarge(run: RunId, what: string, limit: string): RepriseError {
+  const words = `run ${run} ${what}, and ${limit}: keep large files elsewhere and give their names, or raise the limit`
+  return new RepriseError('STORE_FAILED', words, { runId: run })
+}

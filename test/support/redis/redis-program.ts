@@ -1,0 +1,31 @@
+// Redis as the tests start it: Debian's package (scripts/install-redis.sh), or whatever REPRISE_TEST_REDIS_SERVER names: valkey-server.
+import { execFileSync } from 'node:child_process'
+import { chown, mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ServerProgram } from '../servers/server-program.ts'
+
+export const program: ServerProgram = {
+  async prepare({ folder, user }) {
+    find()
+    await mkdir(join(folder, 'data'), { mode: 0o700 })
+    if (user) await chown(join(folder, 'data'), user.uid, user.gid)
+  },
+  launch({ folder, password }, port, settings) {
+    const given = { bind: '127.0.0.1', port, dir: join(folder, 'data'), requirepass: password, ...settings }
+    return [find(), Object.entries(given).flatMap(([name, value]) => [`--${name}`, String(value)])]
+  },
+  ready: 'Ready to accept connections',
+  killedBy: 'SIGKILL',
+  stoppedBy: 'SIGTERM',
+}
+
+/** Throws where it is not installed. */
+export function find(): string {
+  const name = process.env['REPRISE_TEST_REDIS_SERVER'] ?? 'redis-server'
+  const places = `${process.env['PATH'] ?? ''}:/usr/bin:/usr/local/bin`
+  try {
+    return execFileSync('which', [name], { encoding: 'utf8', stdio: 'pipe', env: { PATH: places } }).trim()
+  } catch {
+    throw new Error(`${name} is not installed: scripts/install-redis.sh installs Redis on Debian`)
+  }
+}

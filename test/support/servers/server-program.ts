@@ -1,0 +1,29 @@
+// What the supervisor has to know of a kind of server.
+export type ServerKind = 'postgres' | 'redis'
+
+export interface User {
+  readonly uid: number
+  readonly gid: number
+}
+
+export interface ServerPlace {
+  /** In which everything of it is. */
+  readonly folder: string
+  /** Who executes it; undefined: whoever we are. */
+  readonly user: User | undefined
+  readonly password: string
+}
+
+/** A program with its parameters. */
+export type Launch = readonly [program: string, parameters: readonly string[]]
+
+export interface ServerProgram {
+  /** Makes what it needs. `run` resolves when a program has ended well. Rejects where it is not to be had here. */
+  prepare(place: ServerPlace, run: (launch: Launch) => Promise<void>): Promise<void>
+  launch(place: ServerPlace, port: number, settings: { readonly [name: string]: string | number }): Launch
+  /** What it says when it can be used. */
+  readonly ready: string
+  /** Hard: what was in its memory is gone, and it recovers from its log when it starts again. */
+  readonly killedBy: NodeJS.Signals
+  readonly stoppedBy: NodeJS.Signals
+}
