@@ -4,14 +4,14 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { isFull } from '../support/full.ts'
-import { kindsHere, type StoreKind } from '../support/store-place.ts'
+import { isServer, kindsHere, type StoreKind } from '../support/store-place.ts'
 import { effects } from './effects.ts'
 import { journalOf, openHarness, type Harness, type Life, type Place, type ProcessLife } from './harness.ts'
 import { killsByProcess, pointsOver, realKills } from './matrix.ts'
 
 const modelCalls = 8
 const toolCalls = 6
-const kinds = await kindsHere('sqlite', 'file', 'postgres')
+const kinds = await kindsHere('sqlite', 'file', 'postgres', 'redis')
 
 let harness: Harness
 before(async () => {
@@ -90,7 +90,7 @@ for (const { kind, skip } of kinds) {
     })
 
     // one random moment in each of so many parts of the time that an undisturbed run takes
-    const moments = isFull ? 50 : kind === 'postgres' ? 2 : 5
+    const moments = isFull ? (isServer(kind) ? 20 : 50) : isServer(kind) ? 2 : 5
     for (let number = 0; number < moments; number++) {
       const share = (number + Math.random()) / moments
       test(`ends as an undisturbed one when killed at a random moment (${share.toFixed(3)} of a run)`, async () => {

@@ -11,7 +11,7 @@ import { openQuestions } from '../../src/journal/state/open-questions.ts'
 import { replyText, type AttemptState } from '../../src/journal/state/state.ts'
 import { chatReply, openServer, sendJson } from '../models/support.ts'
 import { isFull } from '../support/full.ts'
-import { kindsHere, type StoreKind } from '../support/store-place.ts'
+import { isServer, kindsHere, type StoreKind } from '../support/store-place.ts'
 import { isGone, testServer, until } from '../tools/mcp-support.ts'
 import { effects } from './effects.ts'
 import {
@@ -50,7 +50,7 @@ const features: { readonly [crew: string]: readonly number[] } = {
 }
 const outputFiles: { readonly [crew: string]: number } = { files: 2 }
 
-const kinds = await kindsHere('sqlite', 'postgres')
+const kinds = await kindsHere('sqlite', 'postgres', 'redis')
 let harness: Harness
 let undisturbed: ReadonlyMap<string, Undisturbed>
 before(async () => {
@@ -74,7 +74,7 @@ interface Undisturbed {
   readonly underWay: number
 }
 
-// over PostgreSQL only the random moments below, but for the whole
+// over a server only the random moments below, but for the whole
 for (const { kind, skip } of isFull ? kinds : kinds.slice(0, 1)) {
   for (const [crew, lives] of Object.entries(features)) {
     describe(`a crew with ${crew} on ${kind} (${realKills})`, { concurrency: 3, timeout: 200_000, skip }, () => {
@@ -121,7 +121,7 @@ for (const { kind, skip } of isFull ? kinds : kinds.slice(0, 1)) {
 for (const { kind, skip } of kinds) {
   for (let life = 0; life < Math.max(...Object.values(features).map((lives) => lives.length)); life++) {
     const crews = Object.keys(features).filter((crew) => (features[crew]?.length ?? 0) > life)
-    const moments = isFull ? 20 : kind === 'postgres' ? 1 : 2
+    const moments = isFull ? (isServer(kind) ? 6 : 20) : isServer(kind) ? 1 : 2
     for (let number = 0; number < moments; number++) {
       const share = (number + Math.random()) / moments
       const moment = `at a random moment of life ${life + 1} (${share.toFixed(3)} of it)`

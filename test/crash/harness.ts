@@ -14,7 +14,7 @@ import { entriesOf } from '../engine/support.ts'
 import { environmentOf } from '../models/support.ts'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
 import { bundle } from '../support/bundle.ts'
-import { storePlace, type StoreKind, type StorePlace } from '../support/store-place.ts'
+import { isServer, storePlace, type StoreKind, type StorePlace } from '../support/store-place.ts'
 import { isGone, until } from '../tools/mcp-support.ts'
 import { servers } from './effects.ts'
 import type { Sentence } from './child.ts'
@@ -76,16 +76,16 @@ export async function openHarness() {
   process.chdir(folder.path)
   const children: ChildProcess[] = []
   /** Where runs are that share a place. */
-  let shared: Promise<StorePlace> | undefined
+  const shared = new Map<StoreKind, Promise<StorePlace>>()
 
   async function place(crew: string, run: string, kind: StoreKind = 'sqlite'): Promise<Place> {
     const own = join(folder.path, run)
     await mkdir(own)
     await writeFile(join(own, 'claim.pdf'), claim)
-    // as in a server, all are in one schema
-    if (kind === 'postgres') shared ??= storePlace(kind, own)
-    const { url } = kind === 'postgres' ? await shared! : await storePlace(kind, own)
-    return { crew, run, url }
+    const there = shared.get(kind) ?? storePlace(kind, own)
+    // in a server, all are in one place
+    if (isServer(kind)) shared.set(kind, there)
+    return { crew, run, url: (await there).url }
   }
 
   /** One life in a process of its own. */
@@ -242,7 +242,7 @@ export async function openHarness() {
       await server[Symbol.asyncDispose]()
       await mcp[Symbol.asyncDispose]()
       process.chdir(before)
-      await (await shared)?.[Symbol.asyncDispose]()
+      for (const there of shared.values()) await (await there)[Symbol.asyncDispose]()
       await folder[Symbol.asyncDispose]()
     },
   }

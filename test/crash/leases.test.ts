@@ -17,7 +17,7 @@ import { kindsHere, storePlace, type StoreKind } from '../support/store-place.ts
 
 const holder = await bundle(join(import.meta.dirname, 'holder.ts'))
 
-for (const { kind, skip } of await kindsHere('sqlite', 'file', 'postgres')) {
+for (const { kind, skip } of await kindsHere('sqlite', 'file', 'postgres', 'redis')) {
   test(`two processes on ${kind}: one executes, the other is refused with who holds the run`, { skip }, async () => {
     await using stage = await openStage(kind)
     const first = stage.spawn('start')

@@ -4,7 +4,7 @@
 // over may still let slip what did not wait for the disk. What the engine does at each append is shown over sqlite; over a server, where
 // that takes longer, a third of the points is enough to show that the store keeps its promises.
 import { isFull } from '../support/full.ts'
-import type { StoreKind } from '../support/store-place.ts'
+import { isServer, type StoreKind } from '../support/store-place.ts'
 
 const thirdOfToday = (Math.floor(Date.now() / 86_400_000) % 3) + 1
 /** REPRISE_TEST_KILLS: 1, 2 or 3 for a third, or `all`; test/run.ts sets it. */
@@ -26,8 +26,7 @@ export function killsByProcess<T>(points: readonly T[]): T[][] {
 
 /** The points at which a life over such a store ends: of many crews, or of the one that is tried over all stores. */
 export function pointsOver<T>(kind: StoreKind, points: readonly T[], of: 'many crews' | 'one crew'): readonly T[] {
-  const isHere = kind === 'sqlite' || kind === 'file'
-  return isHere || (isFull && of === 'one crew') ? points : thirdOf(points)
+  return !isServer(kind) || (isFull && of === 'one crew') ? points : thirdOf(points)
 }
 
 function thirdOf<T>(points: readonly T[]): T[] {

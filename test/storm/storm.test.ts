@@ -9,7 +9,7 @@ import { kindsHere } from '../support/store-place.ts'
 import { stormSeed } from './seed.ts'
 import { openWorkers, type Workers } from './workers.ts'
 
-const kinds = await kindsHere('sqlite', 'file', 'postgres')
+const kinds = await kindsHere('sqlite', 'file', 'postgres', 'redis')
 let folder: string
 let workers: Workers
 before(async () => {
@@ -21,7 +21,7 @@ after(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-const seedsOf = { sqlite: [509, 511], file: [503, 511], postgres: [509, 511] }
+const seedsOf = { sqlite: [509, 511], file: [503, 511], postgres: [509, 511], redis: [509, 511] }
 for (const { kind: store, skip } of kinds) {
   const all = seedsOf[store]
   const seeds = isFull ? all : all.slice(0, 1)

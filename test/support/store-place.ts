@@ -14,6 +14,11 @@ export function isStoreKind(name: string): name is StoreKind {
   return (storeKinds as readonly string[]).includes(name)
 }
 
+/** Over one, everything takes longer. */
+export function isServer(kind: StoreKind): boolean {
+  return kind !== 'sqlite' && kind !== 'file'
+}
+
 export interface StorePlace extends AsyncDisposable {
   readonly url: string
 }
@@ -39,7 +44,7 @@ export async function kindsHere<Kind extends StoreKind>(
 }
 
 async function missing(kind: StoreKind): Promise<string | false> {
-  if (kind === 'sqlite' || kind === 'file') return false
+  if (!isServer(kind)) return false
   if (kind === 'redis') return without('redis')
   return (await without('postgres')) || (kind === 'pgbouncer' && (await withoutPgBouncer()))
 }

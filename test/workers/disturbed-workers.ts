@@ -10,6 +10,7 @@ import { readRun } from '../../src/engine/read/read-run.ts'
 import { isStep } from '../../src/journal/entries.ts'
 import { entriesOf } from '../engine/support.ts'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
+import type { ServerKind } from '../support/servers/server-program.ts'
 import { storePlace, type StoreKind } from '../support/store-place.ts'
 import { startFleet, type Fleet, type FleetOptions } from './fleet.ts'
 import { claims, killedCrew, stepsOfRun } from './killed-crew.ts'
@@ -47,7 +48,7 @@ export async function disturbedWorkers({
   ...fleetOptions
 }: Disturbance): Promise<Disturbed> {
   await using folder = await temporaryFolder()
-  await using trouble = server === undefined ? undefined : await troubled(server)
+  await using trouble = server === undefined ? undefined : await troubled(kind as ServerKind, server)
   await using place = trouble ?? (await storePlace(kind, folder.path))
   const ledger = join(folder.path, 'ledger')
   await using crew = killedCrew(place.url, ledger)
@@ -103,8 +104,8 @@ async function disturbServer(place: Troubled, fleet: Fleet, runs: number): Promi
   return place.times
 }
 
-function troubled(what: 'killed' | 'disk full'): Promise<Troubled> {
-  return what === 'killed' ? killedServer() : fullDisk()
+function troubled(kind: ServerKind, what: 'killed' | 'disk full'): Promise<Troubled> {
+  return what === 'killed' ? killedServer(kind) : fullDisk(kind)
 }
 
 /** Whoever looks while the server is away looks again. */

@@ -11,7 +11,12 @@ const crowd = isFull
   ? { runs: claims.length, processes: 8, concurrency: 4, between: { least: 30, most: 90 } }
   : { runs: 12, processes: 3, concurrency: 2, between: { least: 5, most: 20 } }
 
-for (const { kind, skip } of await kindsHere('sqlite', 'postgres', ...(isFull ? (['pgbouncer'] as const) : []))) {
+for (const { kind, skip } of await kindsHere(
+  'sqlite',
+  'postgres',
+  'redis',
+  ...(isFull ? (['pgbouncer'] as const) : []),
+)) {
   const title = `${crowd.runs} runs on ${kind} in ${crowd.processes} workers that are killed at random end as undisturbed ones`
   test(title, { skip }, async () => {
     const { kills } = await endsWell({ store: kind, ...crowd })
@@ -20,20 +25,19 @@ for (const { kind, skip } of await kindsHere('sqlite', 'postgres', ...(isFull ? 
 }
 
 if (isFull) {
-  const calm = { store: 'postgres', runs: 60, processes: 4, concurrency: 4 } as const
-  const [postgres] = await kindsHere('postgres')
-  const skip = postgres?.skip
+  const calm = { runs: 60, processes: 4, concurrency: 4 } as const
+  for (const { kind: store, skip } of await kindsHere('postgres', 'redis')) {
+    test(`${store}, killed three times under its workers, fails no run and repeats nothing`, { skip }, async () => {
+      const { outages } = await endsWell({ ...calm, store, server: 'killed' })
+      assert.equal(outages, 3)
+    })
 
-  test('a server that is killed three times under its workers fails no run and repeats nothing', { skip }, async () => {
-    const { outages } = await endsWell({ ...calm, server: 'killed' })
-    assert.equal(outages, 3)
-  })
-
-  const noDisk = skip || withoutFullDisk()
-  test('a server whose disk is full for a while fails no run and repeats nothing', { skip: noDisk }, async () => {
-    const { outages } = await endsWell({ ...calm, server: 'disk full' })
-    assert.equal(outages, 1)
-  })
+    const noDisk = skip || withoutFullDisk()
+    test(`${store}, whose disk is full for a while, fails no run and repeats nothing`, { skip: noDisk }, async () => {
+      const { outages } = await endsWell({ ...calm, store, server: 'disk full' })
+      assert.equal(outages, 1)
+    })
+  }
 }
 
 async function endsWell(disturbance: Disturbance): Promise<Disturbed> {

@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import type { ServerKind } from '../support/servers/server-program.ts'
 import { startServer, type TestServer } from '../support/servers/server.ts'
 
 export interface Troubled extends AsyncDisposable {
@@ -16,10 +17,11 @@ export interface Troubled extends AsyncDisposable {
 }
 
 const awayMs = 2_000
+const smallLog = { max_wal_size: '32MB', min_wal_size: '32MB' }
 
 /** A server that is killed hard, and is away for two seconds. */
-export async function killedServer(): Promise<Troubled> {
-  const server = await startServer('postgres')
+export async function killedServer(kind: ServerKind): Promise<Troubled> {
+  const server = await startServer(kind)
   return {
     url: server.url,
     times: 3,
@@ -33,14 +35,14 @@ export async function killedServer(): Promise<Troubled> {
 }
 
 /** A server whose disk is full for two seconds after it has noticed. Rejects where this user may not mount a small one. */
-export async function fullDisk(): Promise<Troubled> {
+export async function fullDisk(kind: ServerKind): Promise<Troubled> {
   const mount = await mkdtemp(join(tmpdir(), 'reprise-disk-'))
   await using stack = new AsyncDisposableStack()
   stack.defer(() => rm(mount, { recursive: true, force: true }))
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=128m,mode=755', 'tmpfs', mount], { stdio: 'pipe' })
   stack.defer(() => void execFileSync('umount', ['--lazy', mount]))
   const server = stack.use(
-    await startServer('postgres', { parent: mount, settings: { max_wal_size: '32MB', min_wal_size: '32MB' } }),
+    await startServer(kind, { parent: mount, ...(kind === 'postgres' && { settings: smallLog }) }),
   )
   const disposal = stack.move()
   return {

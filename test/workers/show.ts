@@ -19,7 +19,8 @@ const { store, server } = values
 if (!isStoreKind(store)) throw new Error(`--store is ${store}; give ${storeKinds.join(', ')}`)
 if (server !== undefined && server !== 'killed' && server !== 'disk full')
   throw new Error(`--server is ${server}; give killed or "disk full"`)
-if (server !== undefined && store !== 'postgres') throw new Error(`--server is for --store postgres, not ${store}`)
+if (server !== undefined && store !== 'postgres' && store !== 'redis')
+  throw new Error(`--server is for --store postgres and redis, not ${store}`)
 
 const shown = await disturbedWorkers({
   store,

@@ -15,7 +15,7 @@ import { holdingCrew } from './holding-worker.ts'
 
 const program = await bundle(join(import.meta.dirname, 'holding-worker.ts'))
 
-for (const { kind, skip } of await kindsHere('sqlite', 'postgres')) {
+for (const { kind, skip } of await kindsHere('sqlite', 'postgres', 'redis')) {
   test(
     `a worker on ${kind} that sleeps past its lease cannot append afterwards, and its run is continued`,
     { skip },

@@ -1,24 +1,26 @@
-// A connection to PostgreSQL is cut, before what was sent has reached the server or when it answers, at every position of two crews: nobody
+// A connection to a server is cut, before what was sent has reached the server or when it answers, at every position of two crews: nobody
 // notices. Invariants 2, 3, 6 and 13, where a failed call is not one that a test made up.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { memoryStore, postgresStore } from 'reprise/stores'
+import { memoryStore, openStore } from 'reprise/stores'
 import { isFull } from '../../support/full.ts'
 import { cuttingProxy, type Cut } from '../../support/servers/cutting-proxy.ts'
-import { freshSchema } from '../../support/postgres/fresh-schema.ts'
-import { without } from '../../support/servers/shared-server.ts'
+import { kindsHere, storePlace, type StoreKind } from '../../support/store-place.ts'
 import { inGroups } from './in-groups.ts'
 import { outcomeOf, plays, type PlayName } from './plays.ts'
 
 /** In `npm test`. */
 const sampled = 4
-const skip = await without('postgres')
 
-for (const name of Object.keys(plays) as PlayName[]) {
+for (const { kind, skip } of await kindsHere('postgres', 'redis')) {
+  for (const name of Object.keys(plays) as PlayName[]) declare(kind, name, skip)
+}
+
+function declare(kind: StoreKind, name: PlayName, skip: string | false): void {
   for (const how of ['before it is done', 'with the reply lost'] as const) {
-    test(`${name} ends as undisturbed when any one connection is cut ${how}`, { skip }, async () => {
+    test(`${name} on ${kind} ends as undisturbed when any one connection is cut ${how}`, { skip }, async () => {
       const undisturbed = await outcomeOf(name, memoryStore())
-      const { length } = await played(name)
+      const { length } = await played(kind, name)
       const step = isFull ? 1 : length / sampled
       // at another place each time: what is sent when depends on what takes how long
       const positions = Array.from({ length: Math.floor(length / step) }, (_, index) =>
@@ -26,7 +28,7 @@ for (const name of Object.keys(plays) as PlayName[]) {
       )
       let cuts = 0
       await inGroups(positions, 8, async (position) => {
-        const { outcome, wasCut } = await played(name, { after: position, how })
+        const { outcome, wasCut } = await played(kind, name, { after: position, how })
         assert.deepEqual(outcome, undisturbed, `after ${position} of ${length}`)
         if (wasCut) cuts++
       })
@@ -37,10 +39,10 @@ for (const name of Object.keys(plays) as PlayName[]) {
 }
 
 /** With how often something was sent. What came of it is looked at through a good connection. */
-async function played(name: PlayName, cut?: { readonly after: number; readonly how: Cut }) {
-  await using schema = await freshSchema()
-  await using proxy = await cuttingProxy(schema.url)
-  const [store, good] = [await postgresStore(proxy.url), await postgresStore(schema.url)]
+async function played(kind: StoreKind, name: PlayName, cut?: { readonly after: number; readonly how: Cut }) {
+  await using place = await storePlace(kind, '')
+  await using proxy = await cuttingProxy(place.url)
+  const [store, good] = [await openStore(proxy.url), await openStore(place.url)]
   try {
     const before = proxy.sent()
     if (cut) proxy.cutAfter(cut.after, cut.how)

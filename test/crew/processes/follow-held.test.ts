@@ -8,7 +8,7 @@ import { openStage } from './processes.ts'
 const options = { id: 'same', inputs: { topic: 'water', reader: 'Ada' }, whenHeld: 'follow' }
 const follow: Order = { act: 'follow', options }
 
-for (const { kind, skip } of await kindsHere('sqlite', 'file', 'postgres')) {
+for (const { kind, skip } of await kindsHere('sqlite', 'file', 'postgres', 'redis')) {
   describe(`a run that is followed from another process on ${kind}`, { skip }, () => {
     test('gives there what it gives here, and nothing is asked there', async () => {
       await using stage = await openStage(kind)

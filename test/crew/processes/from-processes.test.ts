@@ -25,7 +25,7 @@ async function failedRun(stage: Stage): Promise<void> {
 }
 
 // what differs over PostgreSQL is in the contract, but for the whole
-const kinds = await kindsHere('sqlite', 'file', ...(isFull ? (['postgres'] as const) : []))
+const kinds = await kindsHere('sqlite', 'file', ...(isFull ? (['postgres', 'redis'] as const) : []))
 for (const { kind, skip } of kinds) {
   describe(`from processes of their own on ${kind}`, { skip }, () => {
     test('a failed run is replayed from the failed task, from one never reached, and what came of that again', async () => {

@@ -10,36 +10,30 @@ export interface FreshPrefix extends AsyncDisposable {
   keys(): Promise<string[]>
 }
 
-let client: ReturnType<typeof createClient> | undefined
-
 /** Empty. Its stores should be closed when its `await using` ends. */
 export async function freshPrefix(): Promise<FreshPrefix> {
   const { url: server } = await sharedServer('redis')
-  client ??= await connected(server)
-  const open = client
   const prefix = `test-${randomBytes(6).toString('hex')}`
   const url = new URL(server)
   url.searchParams.set('prefix', prefix)
-  const keys = async (): Promise<string[]> => {
-    const found: string[] = []
-    for await (const some of open.scanIterator({ MATCH: `{${prefix}}:*`, COUNT: 1_000 })) found.push(...some)
-    return found
-  }
   return {
     url: url.href,
-    keys,
+    keys: () => keysOf(server, prefix),
     async [Symbol.asyncDispose]() {
-      const left = await keys()
-      if (left.length > 0) await open.unlink(left)
+      await keysOf(server, prefix, 'delete')
     },
   }
 }
 
-async function connected(url: string): Promise<ReturnType<typeof createClient>> {
-  const made = createClient({ url })
-  // the server may be ended while nobody asks
-  made.on('error', () => undefined)
-  await made.connect()
-  made.unref()
-  return made as ReturnType<typeof createClient>
+async function keysOf(server: string, prefix: string, then?: 'delete'): Promise<string[]> {
+  const client = createClient({ url: server })
+  await client.connect()
+  try {
+    const found: string[] = []
+    for await (const some of client.scanIterator({ MATCH: `{${prefix}}:*`, COUNT: 1_000 })) found.push(...some)
+    if (then === 'delete' && found.length > 0) await client.unlink(found)
+    return found
+  } finally {
+    client.destroy()
+  }
 }

@@ -8,7 +8,7 @@ import { whenMissing } from '../../../optional-package.ts'
 import { storeClosed } from '../../rules/refusals.ts'
 import { scripts, type ScriptName } from '../scripts/redis-scripts.ts'
 import { findServer } from './find-server.ts'
-import { errorCode, isAnswer, redisError, type Sent } from './redis-errors.ts'
+import { isAnswer, redisError, replyCode, type Sent } from './redis-errors.ts'
 import type { RedisAddress, RedisPlace } from './redis-url.ts'
 
 export type Argument = string | Buffer
@@ -43,11 +43,19 @@ export async function openConnection(
   greet: (client: Client) => Promise<void>,
 ): Promise<RedisConnection> {
   const { shown: url, prefix, timeoutMs } = place
-  const redis = await import('redis').catch(whenMissing('redis', 'a redis: store'))
+  const { default: redis } = await import('redis').catch(whenMissing('redis', 'a redis: store'))
   const underWay = new Set<Promise<unknown>>()
   let current: Promise<Client> | undefined
   let wasOpen = false
   let closed = false
+
+  function codeOf(error: unknown): string | undefined {
+    return error instanceof redis.ErrorReply ? replyCode(error.message) : undefined
+  }
+
+  function wasSent(error: unknown): boolean {
+    return !(error instanceof redis.ClientOfflineError || error instanceof redis.ClientClosedError)
+  }
 
   function made({ host, port }: RedisAddress, more: { readonly password?: string | undefined } = place): Client {
     const client: Client = redis.createClient({
@@ -82,7 +90,7 @@ export async function openConnection(
       if (!client.isReady) throw new Error('the connection was lost at once')
       return client
     } catch (error) {
-      throw redisError(error, url, wasOpen ? 'not sent' : 'never open')
+      throw redisError(error, codeOf(error), url, wasOpen ? 'not sent' : 'never open')
     }
   }
 
@@ -122,8 +130,9 @@ export async function openConnection(
     try {
       return await work(client)
     } catch (error) {
-      if (!isAnswer(error)) drop(client)
-      throw redisError(error, url, isOffline(error) ? 'not sent' : sent)
+      const code = codeOf(error)
+      if (!isAnswer(code)) drop(client)
+      throw redisError(error, code, url, wasSent(error) ? sent : 'not sent')
     } finally {
       clearTimeout(timer)
       // nobody waits for it: it keeps no process alive
@@ -154,7 +163,7 @@ export async function openConnection(
         try {
           return await client.sendCommand(['EVALSHA', sha, ...rest])
         } catch (error) {
-          if (errorCode(error) !== 'NOSCRIPT') throw error
+          if (codeOf(error) !== 'NOSCRIPT') throw error
           return client.sendCommand(['EVAL', text, ...rest])
         }
       }),
@@ -186,12 +195,6 @@ export async function openConnection(
       client?.destroy()
     },
   }
-}
-
-/** It was never sent. */
-function isOffline(error: unknown): boolean {
-  const name = (error as Error | undefined)?.constructor.name
-  return name === 'ClientOfflineError' || name === 'ClientClosedError'
 }
 
 async function stillThere(client: Client): Promise<void> {

@@ -7,20 +7,9 @@ import { redact } from '../../../secrets/redact.ts'
 /** Whether a command was on its way when it failed, and whether it writes; or whether there was ever a connection. */
 export type Sent = 'never open' | 'not sent' | 'read' | 'write'
 
-/** The first word of what the server said; undefined where it did not answer. */
-export function errorCode(error: unknown): string | undefined {
-  return isReply(error) ? (/^-?([A-Z]+)\b/.exec(error.message)?.[1] ?? 'ERR') : undefined
-}
-
-function isReply(error: unknown): error is Error {
-  // by name: the package may be there twice
-  for (
-    let type = Object.getPrototypeOf(error ?? {}) as object | null;
-    type;
-    type = Object.getPrototypeOf(type) as object | null
-  )
-    if (type.constructor.name === 'ErrorReply') return true
-  return false
+/** The first word of what the server said. */
+export function replyCode(message: string): string {
+  return /^-?([A-Z]+)\b/.exec(message)?.[1] ?? 'ERR'
 }
 
 /** The server has answered that it can't now: it starts, is a replica, has no room, or a script keeps it. */
@@ -42,14 +31,13 @@ const wrongPlace = new Set(['NOAUTH', 'WRONGPASS', 'NOPERM', 'MOVED', 'ASK', 'CL
 const untrusted = /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_|UNABLE_TO_|CERT_|ERR_TLS_|ERR_OSSL_|ERR_SSL_)/
 
 /** Whether the connection is still of use after this error. */
-export function isAnswer(error: unknown): boolean {
-  const code = errorCode(error)
+export function isAnswer(code: string | undefined): boolean {
   return code !== undefined && !elsewhere.has(code)
 }
 
-export function redisError(error: unknown, url: string, sent: Sent): RepriseError {
+/** `code`: of a reply; undefined where the server did not answer. */
+export function redisError(error: unknown, code: string | undefined, url: string, sent: Sent): RepriseError {
   if (RepriseError.isInstance(error)) return error
-  const code = errorCode(error)
   const why = redact(reasonOf(error))
   const made = (kind: 'STORE_INVALID' | 'STORE_FAILED' | 'STORE_UNAVAILABLE' | 'OUTCOME_UNKNOWN', words: string) =>
     new RepriseError(kind, words, { cause: error })
@@ -57,6 +45,8 @@ export function redisError(error: unknown, url: string, sent: Sent): RepriseErro
     const trust = 'name the certificate of its authority by sslrootcert=/path/to/file.pem in the URL'
     return made('STORE_INVALID', `${url} is not trusted (${why}): ${trust}`)
   }
+  // a mistake in a program is made again, however long one waits
+  if (error instanceof TypeError) return made('STORE_FAILED', `${url} could not be asked: ${why}`)
   // a server that has let us in does so again when its users are put right
   if (code === undefined || (sent === 'not sent' && wrongPlace.has(code)))
     return sent === 'write'
