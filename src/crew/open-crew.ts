@@ -7,6 +7,7 @@ import { realWorld } from '../engine/world.ts'
 import type { CrewModule, Entry } from '../journal/entries.ts'
 import type { RunState } from '../journal/state/state.ts'
 import { briefMs, patientStore } from '../stores/patient/patient-store.ts'
+import type { Store } from '../stores/store.ts'
 import type { Unit } from '../runs/unit.ts'
 import type { CrewOptions } from './options/crew-options.ts'
 import { logEntry } from './result/log.ts'
@@ -68,6 +69,7 @@ export function openCrew(
     // first: a store that is open would have to be closed again
     const tracing = telemetry && (await openTracing(telemetry))
     const opened = await openCrewStore(place)
+    sayOnce(opened, definition)
     const store = patientStore(opened, { limitMs: briefMs, tell: (told) => definition.logger.warn(told) })
     const world = realWorld()
     return { store, world, leases: leaseKeeper(opened, world), appended: logEntries(definition), tracing }
@@ -90,6 +92,15 @@ export function openCrew(
       await engine?.store.close()
     },
   }
+}
+
+const said = new Set<string>()
+
+/** What may become of runs that are kept there, once in a process. */
+function sayOnce({ url, caution }: Store, { logger }: CrewDefinition): void {
+  if (caution === undefined || said.has(url)) return
+  said.add(url)
+  logger.warn(`the store ${url}: ${caution}`)
 }
 
 /** An engine for one run, which can be listened to while it is executed. */

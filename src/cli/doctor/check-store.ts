@@ -36,6 +36,11 @@ export async function checkStore(
       const { checks, isOpen } = await checkPostgres(url, from, commands, instead)
       return isOpen ? [...checks, ...(await checkRuns(url, crew, commands))] : [...checks]
     }
+    if (/^rediss?:/i.test(url)) {
+      const { checkRedis } = await import('./check-redis.ts')
+      const { checks, isOpen } = await checkRedis(url, from, instead)
+      return isOpen ? [...checks, ...(await checkRuns(url, crew, commands))] : [...checks]
+    }
     if (path === undefined || scheme === undefined) {
       const store = await openStore(url)
       await store.close()

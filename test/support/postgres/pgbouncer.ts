@@ -1,5 +1,5 @@
 // PgBouncer before the server of the tests: transactions of one client go to whichever connection is free. It is Debian's package
-// (scripts/install-pgbouncer.sh), and is gone when this process is (kept-process.ts).
+// (scripts/install-test-servers.sh), and is gone when this process is (kept-process.ts).
 import { execFileSync, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, chown, mkdtemp, writeFile } from 'node:fs/promises'
@@ -77,7 +77,7 @@ function find(): string {
   try {
     return execFileSync('which', ['pgbouncer'], { encoding: 'utf8', stdio: 'pipe', env: { PATH: places } }).trim()
   } catch {
-    throw new Error('PgBouncer is not installed: scripts/install-pgbouncer.sh does that on Debian')
+    throw new Error('PgBouncer is not installed: scripts/install-test-servers.sh does that on Debian')
   }
 }
 

@@ -1,4 +1,4 @@
-// Redis as the tests start it: Debian's package (scripts/install-redis.sh), or whatever REPRISE_TEST_REDIS_SERVER names: valkey-server.
+// Redis as the tests start it: Debian's package (scripts/install-test-servers.sh), or whatever REPRISE_TEST_REDIS_SERVER names: valkey-server.
 import { execFileSync } from 'node:child_process'
 import { chown, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -26,6 +26,6 @@ export function find(): string {
   try {
     return execFileSync('which', [name], { encoding: 'utf8', stdio: 'pipe', env: { PATH: places } }).trim()
   } catch {
-    throw new Error(`${name} is not installed: scripts/install-redis.sh installs Redis on Debian`)
+    throw new Error(`${name} is not installed: scripts/install-test-servers.sh installs Redis on Debian`)
   }
 }

@@ -30,8 +30,9 @@ if bytes > most_bytes then return { 'full', bytes } end
 
 -- entries that somebody removed by hand keep their numbers
 for _ = lines + 1, after do redis.call('rpush', key('lines', run), lost_line) end
-if row then write_row(batch, read_row(run)) end
+-- first: a server without memory refuses what adds something, but nothing any more after the first write
 write_batch(batch, row and row.crew or head[4], after + #batch.lines, bytes)
+if row then write_row(batch, read_row(run)) end
 for _, message in ipairs(taken) do
   redis.call('zrem', key('inbox', run), message)
   -- its id stays: it is unique for ever

@@ -256,18 +256,13 @@ end
 `
 
 export const scripts: { readonly [name in ScriptName]: string } = {
-  acquire:
-    common +
-    `-- Takes the lease of a root, if it is still as the caller has read it. Answers with the token, or with 0.
+  acquire: common + `-- Takes the lease of a root, if it is still as the caller has read it. Answers with the token, or with 0.
 local root = next_argument()
 if not next_is_as_read(root) then return 0 end
 local owner, ttl, id = next_argument(), next_number(), next_argument()
 return lease_unit(read_unit(root), owner, ttl, id)
 `,
-  append:
-    common +
-    batch +
-    `-- Appends to a run. Answers with 'appended' and how many messages wait for the unit, or with what is in the way, in the order in
+  append: common + batch + `-- Appends to a run. Answers with 'appended' and how many messages wait for the unit, or with what is in the way, in the order in
 -- which every store checks.
 local batch = next_batch()
 local token, lease, after = next_number(), next_argument(), next_number()
@@ -299,8 +294,9 @@ if bytes > most_bytes then return { 'full', bytes } end
 
 -- entries that somebody removed by hand keep their numbers
 for _ = lines + 1, after do redis.call('rpush', key('lines', run), lost_line) end
-if row then write_row(batch, read_row(run)) end
+-- first: a server without memory refuses what adds something, but nothing any more after the first write
 write_batch(batch, row and row.crew or head[4], after + #batch.lines, bytes)
+if row then write_row(batch, read_row(run)) end
 for _, message in ipairs(taken) do
   redis.call('zrem', key('inbox', run), message)
   -- its id stays: it is unique for ever
@@ -321,9 +317,7 @@ if (row and run == root) or gone > 0 or unit.tries ~= unit.was.tries then write_
 if row and row.status ~= 'running' and row.status ~= 'queued' then tell('c', run) end
 return { 'appended', unit.waiting }
 `,
-  claim:
-    common +
-    `-- Leases the roots of these lanes that are ready: those of the highest priority first, then those that have been ready for the longest
+  claim: common + `-- Leases the roots of these lanes that are ready: those of the highest priority first, then those that have been ready for the longest
 -- time. Answers with run, token and id of each.
 local owner, ttl, id = next_argument(), next_number(), next_argument()
 local limit, most = next_number(), next_number()
@@ -382,10 +376,7 @@ for index, run in ipairs(chosen) do
 end
 return claimed
 `,
-  create:
-    common +
-    batch +
-    `-- Creates a run, and leases it when asked to. Answers with 'created' and the token, or with what is in the way.
+  create: common + batch + `-- Creates a run, and leases it when asked to. Answers with 'created' and the token, or with what is in the way.
 local batch = next_batch()
 local asked = next_argument() -- 'nothing', 'lease' or 'under'
 local is_root = batch.run == batch.root
@@ -416,10 +407,7 @@ write_unit(unit)
 if unit.ready_at then tell('c', batch.run) end
 return { 'created', 0 }
 `,
-  delete:
-    common +
-    batch +
-    `-- Deletes runs of one unit, with everything that belongs to them. Answers with 1, or with 0 when the lease or the unit is no longer as
+  delete: common + batch + `-- Deletes runs of one unit, with everything that belongs to them. Answers with 1, or with 0 when the lease or the unit is no longer as
 -- the caller has read it.
 local root = next_argument()
 if not next_is_as_read(root) then return 0 end
@@ -445,9 +433,7 @@ end
 if unit then write_unit(unit) end
 return 1
 `,
-  free:
-    common +
-    `-- Takes the leases of owners whose processes are gone.
+  free: common + `-- Takes the leases of owners whose processes are gone.
 for _, owner in ipairs(next_list(next_argument)) do
   for _, run in ipairs(redis.call('smembers', key('held-by', owner))) do
     local unit = read_unit(run)
@@ -456,10 +442,7 @@ for _, owner in ipairs(next_list(next_argument)) do
 end
 return 1
 `,
-  list:
-    common +
-    batch +
-    `-- One piece of a listing, newest first: of these lists, which are ordered, between two places. Answers with the rows, each beginning with
+  list: common + batch + `-- One piece of a listing, newest first: of these lists, which are ordered, between two places. Answers with the rows, each beginning with
 -- its run, and where the next piece starts, if there may be one.
 local lists = next_list(next_argument)
 local from, to = next_argument(), next_argument()
@@ -494,10 +477,7 @@ for index = 1, math.min(limit, #places) do
 end
 return { rows, #places >= limit and places[math.min(limit, #places)] or '' }
 `,
-  post:
-    common +
-    batch +
-    `-- Leaves a message for a run, which wakes its root. Answers with 'posted', 'exists', 'ended', or 'unknown' and which run.
+  post: common + batch + `-- Leaves a message for a run, which wakes its root. Answers with 'posted', 'exists', 'ended', or 'unknown' and which run.
 local run, root, message, body = next_argument(), next_argument(), next_argument(), next_argument()
 local status = redis.call('hget', key('run', run), 'status')
 if not status then return { 'unknown', run } end
@@ -514,9 +494,7 @@ write_unit(unit)
 tell('p', run)
 return { 'posted' }
 `,
-  ready:
-    common +
-    `-- How many roots of these lanes are ready, counted up to a limit.
+  ready: common + `-- How many roots of these lanes are ready, counted up to a limit.
 local limit = next_number()
 local count, is_seen = 0, {}
 for _, lane in ipairs(next_list(function() return { crew = next_argument(), version = next_argument(), format = next_argument() } end)) do
@@ -531,9 +509,7 @@ for _, lane in ipairs(next_list(function() return { crew = next_argument(), vers
 end
 return math.min(count, limit)
 `,
-  release:
-    common +
-    `-- Gives a lease back. Answers with how many messages wait, or with -1 when there was nothing to give back. Told whatever becomes of the
+  release: common + `-- Gives a lease back. Answers with how many messages wait, or with -1 when there was nothing to give back. Told whatever becomes of the
 -- run: another of its crew may wait for the place.
 local run, token, lease = next_argument(), next_number(), next_argument()
 local unit = read_unit(run)
@@ -542,9 +518,7 @@ free_unit(unit)
 tell('c', run)
 return unit.waiting
 `,
-  renew:
-    common +
-    `-- Extends leases, also expired ones that nobody took. Answers for each with how many messages wait, or with -1 when it is lost.
+  renew: common + `-- Extends leases, also expired ones that nobody took. Answers for each with how many messages wait, or with -1 when it is lost.
 local ttl = next_number()
 local answers = {}
 for index, asked in ipairs(next_list(function() return { run = next_argument(), token = next_number(), lease = next_argument() } end)) do

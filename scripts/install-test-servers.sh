@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Installs the servers that tests need and npm has not, where they are missing: Redis, and PgBouncer, through which some tests reach
+# PostgreSQL. On Debian and its relatives, by root or whoever may become root without a password. Their services aren't started: the
+# tests start their own.
+set -euo pipefail
+export PATH="$PATH:/usr/sbin"
+missing=()
+command -v redis-server >/dev/null || missing+=(redis-server)
+command -v pgbouncer >/dev/null || missing+=(pgbouncer)
+if [ ${#missing[@]} -eq 0 ]; then exit; fi
+command -v apt-get >/dev/null || { echo "${missing[*]} not installed, and this system has no apt-get to install it with" >&2; exit 1; }
+root=()
+if [ "$(id -u)" -ne 0 ]; then root=(sudo -n); fi
+# services ask this file whether they may start
+policy=/usr/sbin/policy-rc.d
+if [ ! -e $policy ]; then
+  printf '#!/bin/sh\nexit 101\n' | "${root[@]}" tee $policy >/dev/null
+  "${root[@]}" chmod 755 $policy
+  trap '"${root[@]}" rm -f $policy' EXIT
+fi
+install() { "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends "${missing[@]}" >/dev/null; }
+install || { "${root[@]}" apt-get update -qq && install; }

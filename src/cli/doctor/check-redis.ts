@@ -1,0 +1,56 @@
+// What a Redis store is like: whether it can be reached and written, and what its server's settings mean for what it
+// keeps.
+import { messageOf } from '../../errors.ts'
+import { inspectRedis, type RedisInspection } from '../../stores/redis/inspect-redis.ts'
+import { plural } from '../terminal/entries-word.ts'
+import { sizeWords } from '../terminal/size-words.ts'
+import { fail, ok, warn, type Check } from './check.ts'
+
+export interface CheckedRedis {
+  readonly checks: readonly Check[]
+  /** Its runs can be looked at. */
+  readonly isOpen: boolean
+}
+
+/** `instead`: what to do about a store that cannot be used. */
+export async function checkRedis(url: string, from: string, instead: string): Promise<CheckedRedis> {
+  try {
+    return checked(await inspectRedis(url), from)
+  } catch (error) {
+    // it names the store, without the password
+    return { checks: [fail('store', `${from}: ${messageOf(error)}`, instead)], isOpen: false }
+  }
+}
+
+function checked(found: RedisInspection, from: string): CheckedRedis {
+  const { role, caution, layout, newest, replicas } = found
+  const place = `${found.url}, ${from}: ${found.version}, ${memory(found)}`
+  const isMaster = role === 'master'
+  const checks: Check[] = [
+    isMaster
+      ? ok('store', `${place}, can be written`)
+      : fail('store', `${place}, cannot be written: it is a ${role}`, 'name the server that it follows'),
+    layout === undefined
+      ? ok('layout', 'not there yet, the first run makes it')
+      : layout > newest
+        ? fail('layout', `${layout}, of a newer version; this one writes ${newest}`, 'update reprise')
+        : ok('layout', `${layout}, as this version writes it`),
+    caution === undefined
+      ? ok('durability', 'each step is on disk when it is confirmed (appendfsync always)')
+      : warn('durability', caution, 'set appendonly to yes and appendfsync to always if no step may be lost'),
+  ]
+  if (replicas > 0)
+    checks.push(
+      warn(
+        'failover',
+        `${plural(replicas, 'replica')} may be behind: one that takes over lacks the last steps`,
+        'set min-replicas-to-write if that must not be',
+      ),
+    )
+  return { checks, isOpen: isMaster && layout !== undefined && layout <= newest }
+}
+
+function memory({ usedBytes, maxBytes }: RedisInspection): string {
+  const used = `${sizeWords(usedBytes)} of memory used`
+  return maxBytes === 0 ? used : `${used} of ${sizeWords(maxBytes)}`
+}

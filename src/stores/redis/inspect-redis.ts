@@ -1,0 +1,36 @@
+// Looking at a Redis store without opening it as one: what its server is like, and whether there are runs of ours.
+import { openConnection } from './connection/redis-connection.ts'
+import { readRedisUrl } from './connection/redis-url.ts'
+import { askServer, cautionOf, checkServer, formatNumber, type RedisServer } from './redis-server.ts'
+
+export interface RedisInspection extends RedisServer {
+  readonly url: string
+  /** What may be lost of what was confirmed. */
+  readonly caution: string | undefined
+  /** The number of its layout; undefined when nothing is there yet. */
+  readonly layout: number | undefined
+  readonly newest: number
+}
+
+/** STORE_UNAVAILABLE; STORE_INVALID for a server that cannot keep journals. */
+export async function inspectRedis(url: string): Promise<RedisInspection> {
+  const place = readRedisUrl(url)
+  let server: RedisServer | undefined
+  const connection = await openConnection(place, async (client) => {
+    server = await askServer(client)
+    checkServer(server, place)
+  })
+  try {
+    const layout = await connection.read<string | null>(['HGET', `${place.prefix}layout`, 'oldest-writer'])
+    const found = server as unknown as RedisServer
+    return {
+      ...found,
+      url: connection.url,
+      caution: cautionOf(found),
+      layout: layout === null ? undefined : Number(layout),
+      newest: formatNumber,
+    }
+  } finally {
+    await connection.close()
+  }
+}

@@ -1,0 +1,243 @@
+// What only Redis has: its settings, its memory, its scripts, and keys that people can touch.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createClient } from 'redis'
+import { redisStore, thisOwner, type Store } from 'reprise/stores'
+import {
+  batch,
+  entry,
+  linesOf,
+  message,
+  refused,
+  row,
+  seqsOf,
+  started,
+} from '../../src/testing/store-contract/harness.ts'
+import { freshPrefix } from '../support/redis/fresh-prefix.ts'
+import { sharedServer, without } from '../support/servers/shared-server.ts'
+import { startServer } from '../support/servers/server.ts'
+
+const limit = { timeout: 30_000 }
+
+describe('a Redis server', { skip: await without('redis') }, () => {
+  test(
+    'is refused when it throws keys away, and when it keeps nothing on disk, unless that is meant',
+    limit,
+    async () => {
+      await using server = await startServer('redis', {
+        settings: { 'maxmemory-policy': 'allkeys-lru', maxmemory: '64mb' },
+      })
+      await refused(
+        redisStore(server.url),
+        'STORE_INVALID',
+        /maxmemory-policy allkeys-lru.*: set maxmemory-policy to noeviction/,
+      )
+      await using idle = await startServer('redis', { settings: { appendonly: 'no' } })
+      await refused(redisStore(idle.url), 'STORE_INVALID', /keeps nothing on disk.*appendonly.*allowVolatile=true/)
+      const volatile = await redisStore(`${idle.url}?allowVolatile=true`)
+      assert.match(volatile.caution ?? '', /all runs are gone when it ends/)
+      await volatile.close()
+    },
+  )
+
+  for (const [settings, caution] of [
+    [{ appendfsync: 'always' }, undefined],
+    [{ appendfsync: 'everysec' }, /everysec.*two seconds/],
+    [{ appendfsync: 'no' }, /appendfsync no/],
+    [{ appendonly: 'no', save: '60 1' }, /only snapshots.*minutes/],
+  ] as const) {
+    test(`with ${JSON.stringify(settings)} says what a crash may lose`, limit, async () => {
+      await using server = await startServer('redis', { settings })
+      const store = await redisStore(server.url)
+      if (caution === undefined) assert.equal(store.caution, undefined)
+      else assert.match(store.caution ?? '', caution)
+      await store.close()
+    })
+  }
+
+  test('that is part of a cluster is refused', limit, async () => {
+    await using server = await startServer('redis', { settings: { 'cluster-enabled': 'yes' } })
+    await refused(redisStore(server.url), 'STORE_INVALID', /part of a Redis Cluster: /)
+  })
+
+  test('is asked for with a wrong password, which no message says', limit, async () => {
+    const url = new URL((await sharedServer('redis')).url)
+    url.password = 'hunter2-and-more'
+    await refused(redisStore(url.href), 'STORE_INVALID', /^(?!.*hunter2).*WRONGPASS.*check the user and the password/)
+    await refused(redisStore('redis://:hunter2-and-more@h:x'), 'STORE_INVALID', /^(?!.*hunter2)/)
+    for (const wrong of [
+      '?pool=3',
+      '/runs',
+      '?maxRunBytes=many',
+      '?allowVolatile=perhaps',
+      '?sentinels=a:1',
+      '?prefix={a}',
+    ])
+      await refused(redisStore(`redis://localhost${wrong}`), 'STORE_INVALID')
+  })
+
+  test('serves a user who may use nothing but the keys and the channel of the store', limit, async () => {
+    await using server = await startServer('redis')
+    await using admin = await connected(server.url)
+    const rights = ['on', '>secret', '~{mine}:*', '&{mine}:told', '+@all', '-@dangerous', '+info']
+    await admin.client.sendCommand(['ACL', 'SETUSER', 'claims', ...rights])
+    const url = new URL(server.url)
+    url.username = 'claims'
+    url.password = 'secret'
+    const store = await redisStore(`${url.href}?prefix=mine`)
+    assert.match(store.caution ?? '', /does not say how it syncs/)
+    await started(store, 'r')
+    assert.deepEqual(await seqsOf(store, 'r'), [1])
+    await refused(redisStore(`${url.href}?prefix=other`), 'STORE_INVALID', /NOPERM/)
+    await store.close()
+  })
+
+  test('that is away when it is opened serves when it is back', limit, async () => {
+    await using server = await startServer('redis')
+    await server.kill()
+    const store = await redisStore(server.url)
+    await refused(store.row('r'), 'STORE_UNAVAILABLE', /ECONNREFUSED/)
+    await server.start()
+    await started(store, 'r')
+    await server.kill()
+    await refused(store.row('r'), 'STORE_UNAVAILABLE')
+    await server.start()
+    assert.equal((await store.row('r'))?.run, 'r')
+    await store.close()
+  })
+
+  test('that hangs is given up: nobody knows of a write, and a read can be made again', limit, async () => {
+    await using server = await startServer('redis')
+    const store = await redisStore(server.url, { timeoutMs: 300 })
+    const lease = await started(store, 'r')
+    const { pid = 0 } = await server.look()
+    process.kill(pid, 'SIGSTOP')
+    await refused(store.append(lease, 1, batch(2)), 'OUTCOME_UNKNOWN')
+    process.kill(pid, 'SIGCONT')
+    assert.ok((await seqsOf(store, 'r')).length > 0)
+    await store.close()
+  })
+
+  test('whose memory is full writes nothing and says so, and goes on when there is more', limit, async () => {
+    await using server = await startServer('redis')
+    await using admin = await connected(server.url)
+    const store = await redisStore(server.url)
+    const lease = await started(store, 'r')
+    await admin.client.configSet('maxmemory', '100kb')
+    await refused(
+      store.append(lease, 1, batch(2, 3, { row: row('r', { status: 'failed' }) })),
+      'STORE_UNAVAILABLE',
+      /OOM .*nothing was written/,
+    )
+    assert.deepEqual([await seqsOf(store, 'r'), (await store.row('r'))?.status], [[1], 'running'])
+    await admin.client.configSet('maxmemory', '0')
+    await store.append(lease, 1, batch(2, 3))
+    assert.deepEqual(await seqsOf(store, 'r'), [1, 2, 3, 4])
+    await store.close()
+  })
+
+  test('that has forgotten the scripts is told them again', limit, async () => {
+    await using server = await startServer('redis')
+    await using admin = await connected(server.url)
+    const store = await redisStore(server.url)
+    const lease = await started(store, 'r')
+    await admin.client.scriptFlush()
+    await store.append(lease, 1, batch(2))
+    assert.deepEqual(await seqsOf(store, 'r'), [1, 2])
+    await store.close()
+  })
+
+  test('written by newer code that says so is refused', limit, async () => {
+    await using place = await freshPrefix()
+    await (await redisStore(place.url)).close()
+    await using admin = await connected((await sharedServer('redis')).url)
+    const [key = ''] = await place.keys()
+    await admin.client.hSet(key, 'oldest-writer', '7')
+    await refused(redisStore(place.url), 'STORE_NEWER', /format 7 .* this is format 1/)
+  })
+})
+
+describe('a Redis store', { skip: await without('redis') }, () => {
+  test('leaves nothing of deleted runs but its counters', limit, async () => {
+    await using place = await opened()
+    const lease = await started(place.store, 'r')
+    const outputs = [{ task: 't', fingerprint: 'f', seq: 2 }]
+    const blobs = [{ hash: 'h', bytes: Buffer.from('b') }]
+    await place.store.create(row('r/a#1', { parent: 'r' }), batch(1, 1, { blobs }), lease)
+    await place.store.append(lease, 1, batch(2, 1, { outputs, blobs }))
+    for (const run of ['r', 'r/a#1']) await place.store.post(run, message('m'))
+    await place.store.release(lease)
+    await place.store.delete('r')
+    const left = (await place.keys()).map((key) => key.replace(/^\{.*\}:/, ''))
+    assert.deepEqual(left.toSorted(), ['born', 'layout', 'made', 'posted', 'tokens'])
+  })
+
+  test('takes no value and no run that is too large, and names the limit', limit, async () => {
+    await using place = await opened({ maxBlobBytes: 1_000, maxRunBytes: 3_000 })
+    const lease = await started(place.store, 'r')
+    const blobs = [{ hash: 'h', bytes: Buffer.alloc(1_001) }]
+    await refused(
+      place.store.append(lease, 1, batch(2, 1, { blobs })),
+      'STORE_FAILED',
+      /1001 bytes.*1000 \(maxBlobBytes\)/,
+    )
+    await place.store.append(lease, 1, { lines: [entry(2, 'x'.repeat(2_000))] })
+    const more = { lines: [entry(3, 'x'.repeat(1_000))] }
+    await refused(
+      place.store.append(lease, 2, more),
+      'STORE_FAILED',
+      /run r would have \d+ bytes.*3000 \(maxRunBytes\)/,
+    )
+    assert.deepEqual(await seqsOf(place.store, 'r'), [1, 2])
+  })
+
+  test('gives no number twice when somebody has taken lines away, and notices that they are gone', limit, async () => {
+    await using place = await opened()
+    const lease = await started(place.store, 'r')
+    await place.store.append(lease, 1, batch(2, 3))
+    await using admin = await connected((await sharedServer('redis')).url)
+    const lines = (await place.keys()).find((key) => key.includes(':lines:')) ?? ''
+    await admin.client.rPopCount(lines, 2)
+    assert.equal((await place.store.lastNoted('r'))?.seq, 4)
+    await refused(place.store.append(lease, 2, batch(3)), 'SEQ_CONFLICT', /at entry 4, not 2/)
+    await place.store.append(lease, 4, batch(5))
+    assert.deepEqual(await seqsOf(place.store, 'r'), [1, 2, 5])
+    assert.equal((await linesOf(place.store, 'r')).length, 3)
+  })
+
+  test('keeps the stores of two prefixes apart', limit, async () => {
+    await using a = await opened()
+    await using b = await opened()
+    await started(a.store, 'r')
+    assert.equal(await b.store.row('r'), undefined)
+    assert.deepEqual(
+      await b.store.claim(thisOwner(), 1_000, [{ crew: 'claims', version: '1', format: 1 }], { limit: 9 }),
+      [],
+    )
+  })
+})
+
+interface Opened extends AsyncDisposable {
+  readonly store: Store
+  keys(): Promise<string[]>
+}
+
+async function opened(options: Parameters<typeof redisStore>[1] = {}): Promise<Opened> {
+  const place = await freshPrefix()
+  const store = await redisStore(place.url, options)
+  return {
+    store,
+    keys: place.keys,
+    async [Symbol.asyncDispose]() {
+      await store.close()
+      await place[Symbol.asyncDispose]()
+    },
+  }
+}
+
+async function connected(url: string): Promise<AsyncDisposable & { readonly client: ReturnType<typeof createClient> }> {
+  const client: ReturnType<typeof createClient> = createClient({ url })
+  client.on('error', () => undefined)
+  await client.connect()
+  return { client, [Symbol.asyncDispose]: async () => client.destroy() }
+}
