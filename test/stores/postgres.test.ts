@@ -150,6 +150,27 @@ describe('PostgreSQL', { skip: await withoutPostgres() }, () => {
     }
   })
 
+  test('a message that was posted and recorded before its repetition is looked at exists, though the run has ended', async () => {
+    await using own = await freshSchema()
+    await using client = await connected(own.url)
+    const store = await postgresStore(own.url)
+    try {
+      await started(store, 'r')
+      await client.query(`begin; update ${own.schema}.heads set status = 'completed' where run = 'r'`)
+      await client.query(
+        `insert into ${own.schema}.messages (run_id, message, at, body, taken)
+         select id, 'm', '', '', true from ${own.schema}.heads`,
+      )
+      const posted = store.post('r', message('m'))
+      await someoneWaits(client)
+      await client.query('commit')
+      assert.equal(await posted, 'exists')
+      assert.equal(await store.post('r', message('n')), 'ended')
+    } finally {
+      await store.close()
+    }
+  })
+
   test('a message that is posted while its run is cancelled keeps nobody waiting', async () => {
     await using own = await freshSchema()
     const [one, other] = [await postgresStore(own.url), await postgresStore(own.url)]
@@ -307,6 +328,12 @@ test('a URL that is not one of PostgreSQL, a bad schema and bad numbers are refu
   await refused(openStore('postgres://x/y?pool=none'), 'STORE_INVALID', /pool is "none"/)
   await refused(openStore('postgres://x/y?statement_timeout=0'), 'STORE_INVALID', /statement_timeout is "0"/)
 })
+
+/** Until a statement waits for a lock that this connection has. */
+async function someoneWaits(client: pg.Client): Promise<void> {
+  const waiting = 'select 1 from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))'
+  while ((await client.query(waiting)).rows.length === 0) await new Promise((resolve) => setImmediate(resolve))
+}
 
 async function connected(url: string): Promise<pg.Client & AsyncDisposable> {
   const client = new pg.Client({ connectionString: url })
