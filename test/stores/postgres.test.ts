@@ -9,6 +9,7 @@ import { appendStatements } from '../../src/stores/postgres/append/append-statem
 import { openPool } from '../../src/stores/postgres/connection/postgres-pool.ts'
 import { readPostgresUrl } from '../../src/stores/postgres/connection/postgres-url.ts'
 import type { Database } from '../../src/stores/postgres/database.ts'
+import { unitSql } from '../../src/stores/postgres/leases/postgres-leases.ts'
 import {
   applyMigrations,
   formatNumber,
@@ -104,6 +105,15 @@ describe('PostgreSQL', { skip: await withoutPostgres() }, () => {
       await store.close()
       await client.query(`drop schema ${schema} cascade`)
     }
+  })
+
+  test('what is deleted with a run is looked up by indexes, however many other runs there are', async () => {
+    await using own = await freshSchema()
+    await using client = await connected(own.url)
+    await client.query('set enable_seqscan = off')
+    const plan = await client.query<{ 'QUERY PLAN': string }>(`explain (generic_plan) ${unitSql(own.schema)}`)
+    const lines = plan.rows.map((line) => line['QUERY PLAN'])
+    assert.ok(!lines.some((line) => line.includes('Seq Scan')), lines.join('\n'))
   })
 
   test('many appends at once of the runs of one unit and of others are all written', async () => {
