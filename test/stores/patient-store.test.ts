@@ -321,6 +321,25 @@ describe('a store that is away', () => {
     assert.equal((await hints.next()).done, true)
   })
 
+  test('is not back because of a hint, which a store may give by itself to whoever should look', async () => {
+    let away = true
+    const { store, inner, told } = scene(({ name }) => (name === 'row' && away ? 'unavailable' : undefined))
+    const { lease } = await inner.create(row('r'), batch(1), { owner, ttlMs })
+    assert.ok(lease)
+    const ending = new AbortController()
+    const hints = store.watch('r', ending.signal)[Symbol.asyncIterator]()
+    const looked = store.row('r')
+    while (told.length === 0) await setImmediate()
+    await inner.append(lease, 1, batch(2))
+    assert.equal((await hints.next()).done, false)
+    ending.abort()
+    assert.equal((await hints.next()).done, true)
+    const meanwhile = [...told]
+    away = false
+    assert.equal((await looked)?.run, 'r')
+    assert.deepEqual([meanwhile.length, told.length], [1, 2], told.join())
+  })
+
   test('is watched no more once the signal of the watch has aborted', async () => {
     const { store, faulty } = scene()
     faulty.away = true

@@ -13,6 +13,7 @@ import { watchDatabase } from '../../src/stores/postgres/postgres-watch.ts'
 import { refused, started } from '../../src/testing/store-contract/harness.ts'
 import { freshSchema } from '../support/postgres/fresh-schema.ts'
 import { without } from '../support/servers/shared-server.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
 test('an error of the system is about the connection, whatever its code looks like', () => {
   const broken = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })
@@ -28,6 +29,21 @@ test('a host with two addresses that both refuse is told with the reasons', () =
     postgresError(error, 'postgres://x', 'not sent').message,
     /\(connect .*::1:1, connect .*127\.0\.0\.1:1\)/,
   )
+})
+
+test('a server whose socket is not there is away, which has nothing to do with trust', async () => {
+  await using folder = await temporaryFolder()
+  const store = await postgresStore(`postgres:///x?host=${folder.path}`)
+  try {
+    await refused(store.row('r'), 'STORE_UNAVAILABLE', /ENOENT.*check that the server runs/)
+  } finally {
+    await store.close()
+  }
+})
+
+test('what is not the URL of a server is refused without the password that may be in it', async () => {
+  for (const url of ['postgres:me:hunter2@x/y', 'postgres:/me:hunter2@x/y', 'postgres://me:hun/ter2@x/y'])
+    await refused(postgresStore(url), 'STORE_INVALID', /^(?!.*ter2).*not the URL/)
 })
 
 test('options that are not whole numbers are refused as those in the URL are', async () => {

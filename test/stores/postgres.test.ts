@@ -9,6 +9,7 @@ import { appendStatements } from '../../src/stores/postgres/append/append-statem
 import { openPool } from '../../src/stores/postgres/connection/postgres-pool.ts'
 import { readPostgresUrl } from '../../src/stores/postgres/connection/postgres-url.ts'
 import type { Database } from '../../src/stores/postgres/database.ts'
+import { unitSql } from '../../src/stores/postgres/leases/postgres-leases.ts'
 import {
   applyMigrations,
   formatNumber,
@@ -106,6 +107,15 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
     }
   })
 
+  test('what is deleted with a run is looked up by indexes, however many other runs there are', async () => {
+    await using own = await freshSchema()
+    await using client = await connected(own.url)
+    await client.query('set enable_seqscan = off')
+    const plan = await client.query<{ 'QUERY PLAN': string }>(`explain (generic_plan) ${unitSql(own.schema)}`)
+    const lines = plan.rows.map((line) => line['QUERY PLAN'])
+    assert.ok(!lines.some((line) => line.includes('Seq Scan')), lines.join('\n'))
+  })
+
   test('many appends at once of the runs of one unit and of others are all written', async () => {
     await using own = await freshSchema()
     const store = await postgresStore(own.url)
@@ -147,6 +157,27 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
     } finally {
       await one.close()
       await other.close()
+    }
+  })
+
+  test('a message that was posted and recorded before its repetition is looked at exists, though the run has ended', async () => {
+    await using own = await freshSchema()
+    await using client = await connected(own.url)
+    const store = await postgresStore(own.url)
+    try {
+      await started(store, 'r')
+      await client.query(`begin; update ${own.schema}.heads set status = 'completed' where run = 'r'`)
+      await client.query(
+        `insert into ${own.schema}.messages (run_id, message, at, body, taken)
+         select id, 'm', '', '', true from ${own.schema}.heads`,
+      )
+      const posted = store.post('r', message('m'))
+      await someoneWaits(client)
+      await client.query('commit')
+      assert.equal(await posted, 'exists')
+      assert.equal(await store.post('r', message('n')), 'ended')
+    } finally {
+      await store.close()
     }
   })
 
@@ -311,6 +342,12 @@ test('a URL that is not one of PostgreSQL, a bad schema and bad numbers are refu
   await refused(openStore('postgres://x/y?pool=none'), 'STORE_INVALID', /pool is "none"/)
   await refused(openStore('postgres://x/y?statement_timeout=0'), 'STORE_INVALID', /statement_timeout is "0"/)
 })
+
+/** Until a statement waits for a lock that this connection has. */
+async function someoneWaits(client: pg.Client): Promise<void> {
+  const waiting = 'select 1 from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))'
+  while ((await client.query(waiting)).rows.length === 0) await new Promise((resolve) => setImmediate(resolve))
+}
 
 async function connected(url: string): Promise<pg.Client & AsyncDisposable> {
   const client = new pg.Client({ connectionString: url })

@@ -81,19 +81,19 @@ export async function copyRuns(
 ): Promise<CopiedRuns> {
   const choice = readOptions(options)
   const { signal, dryRun } = choice
-  checkThere(from)
+  await checkThere(from)
   const source = await openStore(from)
   try {
     const patience = { signal, limitMs: patientMs }
     const patient = patientStore(source, patience)
     // what is wrong with the choice is known before the other store is made
     const chosen = await chooseRuns(patient, choice)
-    const unmade = dryRun && isMissing(to)
-    const target = await openStore(unmade ? 'memory:' : to)
+    const unmade = dryRun ? await missingPlace(to) : undefined
+    const target = await openStore(unmade === undefined ? to : 'memory:')
     try {
       checkApart(source, target)
       const runs = await copyChosen(patient, patientStore(target, patience), chosen, choice)
-      return { runs, from: source.url, to: unmade ? to : target.url, dryRun }
+      return { runs, from: source.url, to: unmade ?? target.url, dryRun }
     } finally {
       if (typeof to === 'string') await target.close()
     }
@@ -210,16 +210,20 @@ function readOptions(options: CopyOptions) {
   }
 }
 
-/** Whether nothing is there yet, where that can be seen without opening it. */
-function isMissing(place: string | Store): place is string {
-  const path = typeof place === 'string' ? storePath(place) : undefined
-  return path !== undefined && !existsSync(path)
+/** What a place is called where nothing is yet, as far as that can be seen without making it. */
+async function missingPlace(place: string | Store): Promise<string | undefined> {
+  if (typeof place !== 'string') return undefined
+  if (/^postgres(ql)?:/i.test(place))
+    return (await import('../../stores/postgres/inspect-postgres.ts')).unmadeStore(place)
+  const path = storePath(place)
+  return path !== undefined && !existsSync(path) ? place : undefined
 }
 
 /** RUN_NOT_FOUND. Nothing is made by asking. */
-export function checkThere(from: string | Store): void {
-  if (!isMissing(from)) return
-  throw new RepriseError('RUN_NOT_FOUND', `there is nothing at ${from} to copy from; give the URL of a store`)
+export async function checkThere(from: string | Store): Promise<void> {
+  const missing = await missingPlace(from)
+  if (missing === undefined) return
+  throw new RepriseError('RUN_NOT_FOUND', `there is nothing at ${missing} to copy from; give the URL of a store`)
 }
 
 function checkApart(from: Store, to: Store): void {

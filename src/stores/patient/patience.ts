@@ -25,7 +25,10 @@ interface Clock {
 export interface OpenPatience {
   /** Makes a call until the store answers. `doubt`: it was made before, and nobody knows whether it arrived. */
   again<T>(call: (doubt: boolean) => Promise<T>): Promise<T>
-  /** Reads on when reading breaks off; `until` ends the waiting as if there were nothing more. */
+  /**
+   * Reads on when reading breaks off. `until`, of hints, ends the waiting as if there were nothing more: a store may
+   * give hints while it is away, so they are no answer.
+   */
   keepAt<T>(begin: () => AsyncIterable<T>, until?: AbortSignal): AsyncGenerator<T>
   /** For how long the store was away so far, all outages together. */
   awayMs(): number
@@ -123,7 +126,7 @@ export function openPatience(
             isAsked = true
             const next = await inTime(items.next(), since)
             isAsked = false
-            answered()
+            if (!until) answered()
             if (next.done) return
             yield next.value
             since = clock.now()

@@ -1,4 +1,5 @@
 // Looking at a PostgreSQL store without opening it as one: nothing is made, brought up to date or left behind.
+import { isAway } from '../patient/patience.ts'
 import type { Migration } from '../rules/migration.ts'
 import { openPool, type PostgresPool } from './connection/postgres-pool.ts'
 import { readPostgresUrl } from './connection/postgres-url.ts'
@@ -45,6 +46,23 @@ export async function inspectPostgres(url: string): Promise<PostgresInspection> 
       unwritable: found.unwritable ?? (await missingRight(pool, schema, pending)),
       unsafe: lost,
     }
+  } finally {
+    await pool.close()
+  }
+}
+
+/**
+ * What a store is called that nobody has made yet, without the password; undefined when it is there, or its server is
+ * away. STORE_INVALID and STORE_NEWER for one that this code cannot use.
+ */
+export async function unmadeStore(url: string): Promise<string | undefined> {
+  const place = readPostgresUrl(url)
+  const pool = await openPool(place)
+  try {
+    return (await pendingMigrations(pool, place.schema)).length === formatNumber ? pool.url : undefined
+  } catch (error) {
+    if (isAway(error)) return undefined
+    throw error
   } finally {
     await pool.close()
   }

@@ -11,7 +11,6 @@ interface Posted {
   readonly status: RunStatus
   readonly top: RunStatus
   readonly posted: boolean
-  readonly existed: boolean
   readonly [column: string]: unknown
 }
 
@@ -31,7 +30,17 @@ export async function postMessage(
   ])
   if (result === undefined) throw runNotFound(run, database.url)
   if (result.posted) return 'posted'
-  return !result.existed && (isEnded(result.status) || isEnded(result.top)) ? 'ended' : 'exists'
+  if (!isEnded(result.status) && !isEnded(result.top)) return 'exists'
+  return (await isKnown(database, run, id)) ? 'exists' : 'ended'
+}
+
+/** By a statement of its own: one that has waited for the root sees the messages that there were before. */
+async function isKnown({ read, schema }: Database, run: RunId, message: string): Promise<boolean> {
+  const found = await read(
+    `select 1 from ${schema}.messages m join ${schema}.heads h on h.id = m.run_id where h.run = $1 and m.message = $2`,
+    [run, message],
+  )
+  return found.length > 0
 }
 
 /** The root is locked first, as by everybody who changes a unit, and then the run: neither ends meanwhile. */
@@ -50,7 +59,6 @@ function postSql(database: Database): string {
         ready_at = case when h.id = root.id then ${readySql({ ...ready, waiting })} else h.ready_at end
       from posted, own, root where h.id in (own.id, root.id))
     select own.status, root.status as top, posted.run_id is not null as posted,
-      exists (select 1 from ${schema}.messages m where m.run_id = own.id and m.message = $4) as existed,
       ${notifySql(database, 'case when posted.run_id is not null then $7::text end')}
     from own cross join root left join posted on true`
 }

@@ -7,12 +7,16 @@ import { test } from 'node:test'
 import { copyRuns, Crew, file, Task, type CopiedRun, type CopiedRuns } from 'reprise'
 import { fileStore, memoryStore, openStore, sqliteStore, thisOwner, type Batch, type Store } from 'reprise/stores'
 import { jumpingClock } from 'reprise/testing'
+import { inspectPostgres } from '../../../src/stores/postgres/inspect-postgres.ts'
+import { formatNumber } from '../../../src/stores/postgres/migrations/migrate-postgres.ts'
 import { elsewhere, linesOf, message } from '../../../src/testing/store-contract/harness.ts'
 import { dyingStore, entriesOf, longTexts, newStore, oneTask, orDeath } from '../../engine/support.ts'
 import { temporaryFolder } from '../../stores/temporary-folder.ts'
+import { testPostgres, withoutPostgres } from '../../support/postgres/test-postgres.ts'
 import { claims, lengthen } from './copy-support.ts'
 import { everythingIn } from './everything.ts'
 
+const skip = await withoutPostgres()
 const done = [{ when: 'Do it', reply: 'done' }]
 const lane = (crew: string) => ({ crew, version: '', format: 1 })
 
@@ -371,6 +375,22 @@ test('a dry run says what a copy would write, and writes nothing, not even an em
   assert.deepEqual({ ...would, dryRun: false }, did)
   assert.ok((await copyRuns(source, to, { dryRun: true })).runs.every(({ outcome }) => outcome === 'present'))
   await source.close()
+})
+
+test('a dry run makes no schema on a server, and one that is not there is nothing to copy from', { skip }, async () => {
+  const url = new URL((await testPostgres()).url)
+  const { password } = url
+  url.searchParams.set('schema', `unmade_${process.pid}`)
+  const source = newStore()
+  await threeRuns(source)
+  const would = await copyRuns(source, url.href, { dryRun: true })
+  assert.deepEqual(outcomes(would), { a: 'copied', b: 'copied', c: 'copied' })
+  assert.ok(would.to.includes(`schema=unmade_${process.pid}`) && !would.to.includes(password))
+  await assert.rejects(copyRuns(url.href, source), (error: Error & { code?: string }) => {
+    assert.match(error.message, /there is nothing at postgres:.*unmade_\d+ to copy from/)
+    return error.code === 'RUN_NOT_FOUND' && !error.message.includes(password)
+  })
+  assert.equal((await inspectPostgres(url.href)).pending.length, formatNumber)
 })
 
 test('what cannot be copied from, or to, or chosen, is refused before anything is written', async () => {

@@ -27,7 +27,7 @@ export interface CopyOptions {
 
 export async function copy({ terminal, args, options, commands }: Invocation<CopyOptions>): Promise<ExitCode> {
   const [from = '', to = '', ...names] = args.filter((word) => word !== undefined)
-  checkPlaces(from, to, options.store)
+  await checkPlaces(from, to, options.store)
   commands.keptIn({ store: from })
   const filter = filterOf(options, names)
   const runs = names.length === 0 ? undefined : await idsOf(from, names)
@@ -41,7 +41,7 @@ export async function copy({ terminal, args, options, commands }: Invocation<Cop
 }
 
 /** Before anything is opened. A usage error; RUN_NOT_FOUND when there is nothing to copy from. */
-function checkPlaces(from: string, to: string, store: string | undefined): void {
+async function checkPlaces(from: string, to: string, store: string | undefined): Promise<void> {
   if (store !== undefined)
     throw new UsageError('copy has no --store: name the store to copy from, then the one to copy to')
   const passing = [from, to].find((url) => /^memory:/i.test(url))
@@ -49,7 +49,7 @@ function checkPlaces(from: string, to: string, store: string | undefined): void 
     throw new UsageError(
       `${passing} is gone with this process; name a store that stays, such as sqlite:path/to/runs.db`,
     )
-  checkThere(from)
+  await checkThere(from)
 }
 
 function filterOf({ crew, status, since, until }: CopyOptions, names: readonly string[]) {

@@ -72,9 +72,10 @@ function reasonOf(error: unknown): string {
   return error instanceof AggregateError ? error.errors.map(messageOf).join(', ') : messageOf(error)
 }
 
-/** pg gives its own refusal of a server without TLS no code. */
+/** pg gives its own refusal of a server without TLS no code. A socket that is not there is a server that is away. */
 function isUntrusted(error: unknown, why: string): boolean {
-  const { code } = (error ?? {}) as { code?: unknown }
+  const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown }
+  if (syscall === 'connect') return false
   return untrusted.test(String(code)) || why === 'The server does not support SSL connections'
 }
 

@@ -51,7 +51,8 @@ export function readPostgresUrl(text: string, options: PostgresOptions = {}): Po
 function parse(text: string): URL {
   try {
     const url = new URL(text)
-    if (url.protocol === 'postgres:' || url.protocol === 'postgresql:') return url
+    // without the slashes all of it would be a path, with the password in it
+    if (/^postgres(ql)?:\/\//i.test(text)) return url
   } catch {
     // Told below.
   }
@@ -70,6 +71,6 @@ function number(text: string, name: string, value: string | number): number {
 }
 
 function invalid(text: string, why: string, advice: string): RepriseError {
-  const shown = redact(text.replace(/(\/\/[^:@/]*):.*@/, '$1:[redacted]@'))
+  const shown = redact(text.replace(/(:\/{0,2}[^:@/]*):.*@/, '$1:[redacted]@'))
   return new RepriseError('STORE_INVALID', `"${shown}" cannot be opened as a store: ${why}; ${advice}`)
 }

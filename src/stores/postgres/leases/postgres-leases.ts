@@ -98,6 +98,13 @@ export async function findHolder(database: Database, run: RunId): Promise<Owner 
   return root && isLive(holding, root.now) ? holding?.owner : undefined
 }
 
+/** The runs of the root `$1`, and run `$2`. By two indexes: where one or the other may count, all heads are read. */
+export function unitSql(schema: string): string {
+  return `select h.id, h.run, h.inbox from ${schema}.heads h
+    where h.id in (select id from ${schema}.heads where run = $2
+      union all select l.id from ${schema}.listing l where l.root = $1)`
+}
+
 /** Those that were deleted: the run, and the runs that worked for it. */
 export function deleteRun(database: Database, run: RunId): Promise<RunId[]> {
   const { schema } = database
@@ -107,11 +114,7 @@ export function deleteRun(database: Database, run: RunId): Promise<RunId[]> {
       [database.now(), rootRun(run)],
     )
     checkFree(run, root && holdingOf(root), root?.now ?? 0)
-    const unit = await query<{ id: number; run: string; inbox: number }>(
-      `select h.id, h.run, h.inbox from ${schema}.heads h
-       where h.run = $2 or h.id in (select l.id from ${schema}.listing l where l.root = $1)`,
-      [rootRun(run), run],
-    )
+    const unit = await query<{ id: number; run: string; inbox: number }>(unitSql(schema), [rootRun(run), run])
     const gone = unit.filter((each) => worksFor(each.run, run))
     const ids = binaryColumn('int8', gone, ({ id }) => id)
     for (const table of ['entries', 'blobs', 'outputs', 'messages'])
