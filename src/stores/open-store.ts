@@ -17,9 +17,10 @@ interface Shared {
 const shared = new Map<string, Shared>()
 
 /**
- * Opens `memory:` (always new), `memory:name`, `file:folder`, `sqlite:path` or `postgres://…`; a store is given back as
- * it is. The same place opened again in this process is the same store, closed for real by the last who closes it.
- * STORE_INVALID when the URL is not known or the place cannot be written; STORE_NEWER.
+ * Opens `memory:` (always new), `memory:name`, `file:folder`, `sqlite:path`, `postgres://…` or, over several of these,
+ * `sharded:url,url`; a store is given back as it is. The same place opened again in this process is the same store,
+ * closed for real by the last who closes it. STORE_INVALID when the URL is not known or the place cannot be written;
+ * STORE_NEWER.
  */
 export async function openStore(url: string | Store): Promise<Store> {
   storeCheck.read('the store', url)
@@ -42,6 +43,12 @@ export async function openStore(url: string | Store): Promise<Store> {
     case 'postgresql':
       // by its whole URL: another user or password is another connection
       return share(url, async () => (await import('./postgres/postgres-store.ts')).postgresStore(url))
+    case 'sharded': {
+      const { readShardedUrl, writeShardedUrl } = await import('./sharded/sharded-url.ts')
+      const urls = readShardedUrl(url)
+      const open = async (): Promise<Store> => (await import('./sharded/sharded-store.ts')).shardedStore(urls)
+      return share(writeShardedUrl(urls), open)
+    }
     case 'redis':
     case 'rediss':
       throw invalid(url, `${scheme} stores are not available in this version`)
@@ -124,7 +131,7 @@ async function realFile(path: string): Promise<string> {
 function invalid(url: string, why: string, cause?: unknown): RepriseError {
   return new RepriseError(
     'STORE_INVALID',
-    `"${redact(url)}" cannot be opened as a store: ${why}. Use sqlite:path/to/runs.db, file:path/to/folder, postgres://user:password@host/database or memory:`,
+    `"${redact(url)}" cannot be opened as a store: ${why}. Use sqlite:path/to/runs.db, file:path/to/folder, postgres://user:password@host/database, sharded:url,url or memory:`,
     { cause },
   )
 }

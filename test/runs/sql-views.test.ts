@@ -96,7 +96,7 @@ test(
       fc.asyncProperty(deeds, async (done) => {
         await using place = await open()
         const past = history(place.store)
-        for (const deed of done) await past.perform(deed)
+        for (const each of done) await past.perform(each)
         for (const { status, tasks } of await compare(place))
           for (const word of [status, ...tasks.map((task) => `task ${task.status}`)]) seen.add(word)
       }),

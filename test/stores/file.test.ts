@@ -327,7 +327,7 @@ test('goes on without any line of the first batch but the first, since no crash 
   await edit(join(folder, 'made.jsonl'), (lines) => [...lines.slice(0, 1), ...lines.slice(2, 3)])
   assert.deepEqual(await seqsOf(store, 'made'), [1, 3])
   assert.deepEqual(await store.row('made'), row('made'))
-  assert.deepEqual(await store.findOutput('claims', 'facts', 'f3'), { run: 'made', seq: 3 })
+  assert.partialDeepStrictEqual(await store.findOutput('claims', 'facts', 'f3'), { run: 'made', seq: 3 })
   assert.equal(await store.findOutput('claims', 'facts', 'f4'), undefined)
 })
 
