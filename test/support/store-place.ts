@@ -5,8 +5,8 @@ import { freshSchema } from './postgres/fresh-schema.ts'
 import { pooledPostgres, withoutPgBouncer } from './postgres/pgbouncer.ts'
 import { withoutPostgres } from './postgres/test-postgres.ts'
 
-/** `pgbouncer`: PostgreSQL with a pooler before it that gives every transaction another connection. */
-export const storeKinds = ['sqlite', 'file', 'postgres', 'pgbouncer'] as const
+/** `pgbouncer`: PostgreSQL with a pooler before it that gives every transaction another connection. `sharded`: two of sqlite. */
+export const storeKinds = ['sqlite', 'file', 'postgres', 'pgbouncer', 'sharded'] as const
 export type StoreKind = (typeof storeKinds)[number]
 
 export function isStoreKind(name: string): name is StoreKind {
@@ -22,8 +22,13 @@ export async function storePlace(kind: StoreKind, folder: string): Promise<Store
   if (kind === 'postgres') return freshSchema()
   if (kind === 'pgbouncer') return pooledSchema()
   await mkdir(folder, { recursive: true })
-  const url = kind === 'sqlite' ? `sqlite:${join(folder, 'runs.db')}` : `file:${join(folder, 'state')}`
-  return { url, [Symbol.asyncDispose]: async () => {} }
+  return { url: urlsIn[kind](folder), [Symbol.asyncDispose]: async () => {} }
+}
+
+const urlsIn = {
+  sqlite: (folder: string) => `sqlite:${join(folder, 'runs.db')}`,
+  file: (folder: string) => `file:${join(folder, 'state')}`,
+  sharded: (folder: string) => `sharded:sqlite:${join(folder, 'a.db')},sqlite:${join(folder, 'b.db')}`,
 }
 
 /**
@@ -37,7 +42,7 @@ export async function kindsHere<Kind extends StoreKind>(
 }
 
 async function missing(kind: StoreKind): Promise<string | false> {
-  if (kind === 'sqlite' || kind === 'file') return false
+  if (kind in urlsIn) return false
   return (await withoutPostgres()) || (kind === 'pgbouncer' && (await withoutPgBouncer()))
 }
 

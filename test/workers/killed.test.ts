@@ -11,7 +11,12 @@ const crowd = isFull
   ? { runs: claims.length, processes: 8, concurrency: 4, between: { least: 30, most: 90 } }
   : { runs: 12, processes: 3, concurrency: 2, between: { least: 5, most: 20 } }
 
-for (const { kind, skip } of await kindsHere('sqlite', 'postgres', ...(isFull ? (['pgbouncer'] as const) : []))) {
+for (const { kind, skip } of await kindsHere(
+  'sqlite',
+  'postgres',
+  'sharded',
+  ...(isFull ? (['pgbouncer'] as const) : []),
+)) {
   const title = `${crowd.runs} runs on ${kind} in ${crowd.processes} workers that are killed at random end as undisturbed ones`
   test(title, { skip }, async () => {
     const { kills } = await endsWell({ store: kind, ...crowd })

@@ -1,6 +1,5 @@
 // All runs of a store, or some, into another one: for a team that moves. A run that somebody executes, or that isn't
 // whole, is named in the result and keeps no other from being copied. To copy again does what is left.
-import { existsSync } from 'node:fs'
 import { abortSignal, flag, func, listOf, oneOf, optional, text, time } from '../../checks.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
 import { backtestName } from '../../engine/history/backtest-name.ts'
@@ -16,7 +15,7 @@ import { rootRun } from '../../journal/paths.ts'
 import { checkKeys } from '../../options.ts'
 import { runViewStatuses, storedStatus, type RunViewStatus } from '../../runs/status.ts'
 import { rowStatus } from '../../runs/summary.ts'
-import { openStore, storePath } from '../../stores/open-store.ts'
+import { isNothingThere, openStore } from '../../stores/open-store.ts'
 import { impatientStore, patientStore } from '../../stores/patient/patient-store.ts'
 import { oldestFirst } from '../../stores/rules/cursor.ts'
 import type { RunFilter, RunRow, Store } from '../../stores/store.ts'
@@ -210,10 +209,8 @@ function readOptions(options: CopyOptions) {
   }
 }
 
-/** Whether nothing is there yet, where that can be seen without opening it. */
 function isMissing(place: string | Store): place is string {
-  const path = typeof place === 'string' ? storePath(place) : undefined
-  return path !== undefined && !existsSync(path)
+  return typeof place === 'string' && isNothingThere(place)
 }
 
 /** RUN_NOT_FOUND. Nothing is made by asking. */

@@ -99,14 +99,19 @@ function contains(list: readonly Shard[], part: readonly Shard[]): boolean {
 /** Two stores may each have a run of the same id: then one of them would never be found. */
 async function checkEmpty(found: readonly Told[]): Promise<void> {
   const added = found.filter(({ stored }) => stored.members.length <= 1)
+  const withRuns: string[] = []
+  for (const { store } of found.length > 1 ? added : []) if (await hasOwnRuns(store)) withRuns.push(store.url)
   const isFirst = added.length === found.length
-  const withRuns = []
-  for (const { store } of found.length > 1 ? added : [])
-    if ((await store.list({}, { limit: 1 })).rows.length > 0) withRuns.push(store.url)
   if (withRuns.length <= (isFirst ? 1 : 0)) return
   throw invalid(
     `${withRuns.join(' and ')} ${withRuns.length === 1 ? 'has' : 'have'} runs already, whose ids may be those of other runs: add an empty store, and bring the runs in with reprise copy`,
   )
+}
+
+/** Looked at in this order: another process may have told the store of the others, and have made runs by that. */
+async function hasOwnRuns(store: Store): Promise<boolean> {
+  const { rows } = await store.list({}, { limit: 1 })
+  return rows.length > 0 && (await store.shards())?.members.length === 1
 }
 
 function urlsOf(members: readonly Shard[]): string {
