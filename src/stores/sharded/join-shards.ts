@@ -104,7 +104,7 @@ async function checkEmpty(found: readonly Told[]): Promise<void> {
   const isFirst = added.length === found.length
   if (withRuns.length <= (isFirst ? 1 : 0)) return
   throw invalid(
-    `${withRuns.join(' and ')} ${withRuns.length === 1 ? 'has' : 'have'} runs already, whose ids may be those of other runs: add an empty store, and bring the runs in with reprise copy`,
+    `${withRuns.join(' and ')} ${withRuns.length === 1 ? 'has' : 'have'} runs already, whose ids may be those of other runs: add an empty store, and copy the runs into all of them (copyRuns)`,
   )
 }
 

@@ -12,7 +12,7 @@ export interface OpenShard extends Pick<Shards, 'id' | 'founders'> {
 
 /** The highest score first: the home, and after it what was the home before shards were added. */
 export function ranked(ids: readonly string[], root: RunId): string[] {
-  const scores = new Map(ids.map((id) => [id, createHash('sha256').update(`${id} ${root}`).digest()]))
+  const scores = scoresOf(ids, root)
   return [...scores].toSorted(([, a], [, b]) => Buffer.compare(b, a)).map(([id]) => id)
 }
 
@@ -23,8 +23,14 @@ export function ranked(ids: readonly string[], root: RunId): string[] {
  * where an old run may be.
  */
 export function candidates(shards: readonly OpenShard[], root: RunId): [home: OpenShard, ...others: OpenShard[]] {
-  const byId = new Map(shards.map((shard) => [shard.id, shard]))
-  const order = ranked([...byId.keys()], root).map((id) => byId.get(id) as OpenShard)
+  const scores = scoresOf(new Set(shards.flatMap(({ id, founders }) => [id, ...founders])), root)
+  const isHigher = (id: string, other: string): boolean =>
+    Buffer.compare(scores.get(id) as Buffer, scores.get(other) as Buffer) > 0
+  const order = shards.toSorted((a, b) => (isHigher(a.id, b.id) ? -1 : 1))
   const [home, ...rest] = order as [OpenShard, ...OpenShard[]]
-  return [home, ...rest.filter(({ id, founders }) => ranked(founders, root)[0] === id)]
+  return [home, ...rest.filter(({ id, founders }) => !founders.some((founder) => isHigher(founder, id)))]
+}
+
+function scoresOf(ids: Iterable<string>, root: RunId): Map<string, Buffer> {
+  return new Map([...ids].map((id) => [id, createHash('sha256').update(`${id} ${root}`).digest()]))
 }

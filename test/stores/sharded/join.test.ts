@@ -74,7 +74,7 @@ test('refuses to add a store that has runs of its own, and takes one that had th
   const store = await shardedStore([a, b])
   for (const id of ids) assert.deepEqual(await store.create(row(id), batch(1)), { created: false })
   await c.create(row('run-1'), batch(1))
-  await refused(shardedStore([a, b, c]), 'STORE_INVALID', /memory:c has runs already.*reprise copy/)
+  await refused(shardedStore([a, b, c]), 'STORE_INVALID', /memory:c has runs already.*copyRuns/)
   const [d, e] = places('d', 'e')
   for (const each of [d, e]) await each.create(row('r'), batch(1))
   await refused(shardedStore([d, e]), 'STORE_INVALID', /memory:\w and memory:\w have runs already/)
