@@ -7,6 +7,7 @@
 // shards are asked at once.
 import { RepriseError } from '../../errors.ts'
 import { isAway } from '../patient/patience.ts'
+import { crewsOf } from '../rules/room.ts'
 import type { Lane, Lease, Owner, Room, RunId } from '../store.ts'
 import type { OpenShard } from './rendezvous.ts'
 
@@ -20,35 +21,45 @@ export function shardClaims(
   shards: readonly OpenShard[],
   remember: (root: RunId, shard: OpenShard) => void,
 ): ShardClaims {
-  let turn = Math.floor(Math.random() * shards.length)
-  /** Those that are away, with what they were last asked for. */
-  const resting = new Map<OpenShard, Promise<void> | undefined>()
+  /** By crews: whoever asks for two in turn must not ask the same shard first for each of them, time after time. */
+  const turns = new Map<string, number>()
+  /** Those that were away when they were last asked, and those of them that are just asked whether they are back. */
+  const resting = new Set<OpenShard>()
+  const probed = new Set<OpenShard>()
 
+  function inTurn(lanes: readonly Lane[]): OpenShard[] {
+    const crews = JSON.stringify([...crewsOf(lanes)])
+    const turn = turns.get(crews) ?? Math.floor(Math.random() * shards.length)
+    turns.set(crews, (turn + 1) % shards.length)
+    return [...shards.slice(turn), ...shards.slice(0, turn)]
+  }
+
+  /** Nobody waits for it. */
   function probe(shard: OpenShard): void {
-    const back = shard.store.now().then(
-      () => void resting.delete(shard),
-      () => void resting.set(shard, undefined),
-    )
-    resting.set(shard, back)
+    if (probed.has(shard)) return
+    probed.add(shard)
+    const back = shard.store.now().then(() => void resting.delete(shard))
+    void back.catch(() => undefined).finally(() => probed.delete(shard))
   }
 
   /** Calls those that answer, one after another, until one says that it is enough. STORE_UNAVAILABLE when none does. */
-  async function ask(call: (shard: OpenShard, index: number) => Promise<boolean>): Promise<void> {
-    const first = turn++ % shards.length
+  async function ask(order: readonly OpenShard[], call: (shard: OpenShard) => Promise<boolean>): Promise<void> {
     let away: unknown
     let isAnswered = false
-    for (const shard of [...shards.slice(first), ...shards.slice(0, first)]) {
-      if (resting.has(shard) && shards.length > 1) {
-        if (resting.get(shard) === undefined) probe(shard)
+    for (const shard of order) {
+      if (resting.has(shard) && order.length > 1) {
+        probe(shard)
         continue
       }
       try {
-        if (await call(shard, shards.indexOf(shard))) return
+        const isEnough = await call(shard)
+        resting.delete(shard)
+        if (isEnough) return
         isAnswered = true
       } catch (error) {
         if (!isAway(error)) throw error
         away = error
-        resting.set(shard, undefined)
+        resting.add(shard)
       }
     }
     if (!isAnswered) throw away ?? allAway(shards)
@@ -59,8 +70,9 @@ export function shardClaims(
       checkMost(room, shards.length)
       const claimed: Lease[] = []
       if (room.limit <= 0) return claimed
-      await ask(async (shard, index) => {
-        const part = { ...partOf(room, shards.length, index), limit: room.limit - claimed.length }
+      await ask(inTurn(lanes), async (shard) => {
+        const own = partOf(room, shards.length, shards.indexOf(shard))
+        const part = { ...own, limit: room.limit - claimed.length }
         const leases = await shard.store.claim(owner, ttlMs, lanes, part)
         for (const lease of leases) remember(lease.run, shard)
         claimed.push(...leases)
@@ -73,7 +85,7 @@ export function shardClaims(
     },
     async ready(lanes, limit) {
       let count = 0
-      await ask(async ({ store }) => {
+      await ask(shards, async ({ store }) => {
         count += await store.ready(lanes, limit - count)
         return count >= limit
       })

@@ -31,6 +31,25 @@ test('asks another shard first each time, so that one with many runs keeps none 
   assert.deepEqual(from.slice(3), from.slice(0, 3))
 })
 
+test('asks another shard first for each crew, also for who asks for two of them in turn', async () => {
+  const shards = places('a', 'b')
+  const store = await shardedStore(shards)
+  const letters = { ...lane, crew: 'letters' }
+  const runs = (await Promise.all(shards.map((shard) => runsAtHomeIn(shard, shards, 8)))).flat()
+  for (const [index, run] of runs.entries())
+    await store.create(row(run, { crew: index % 2 === 0 ? 'claims' : 'letters' }), batch(1, 1, { due: 'now' }))
+  for (const crew of [lane, letters]) {
+    const from = new Set<string>()
+    for (let claim = 0; claim < 2; claim++) {
+      for (const each of [lane, letters]) {
+        const [run = ''] = await claimed(store, 1, thisOwner(), [each])
+        if (each === crew) from.add((await holdersOf(shards, run))[0] ?? '')
+      }
+    }
+    assert.deepEqual(from, new Set(['memory:a', 'memory:b']))
+  }
+})
+
 test('takes what one shard lacks from the others, up to the limit', async () => {
   const shards = places('a', 'b')
   const store = await shardedStore(shards)

@@ -1,10 +1,12 @@
-// The contract of stores over two shards of each kind.
+// The contract of stores over two shards of each kind; over PostgreSQL, whose own contract is tested elsewhere, in whole only with --full.
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { memoryStore, shardedStore, type Store } from 'reprise/stores'
 import { storeContract, type Place, type StoreUnderTest } from '../../../src/testing/store-contract.ts'
+import { isFull } from '../../support/full.ts'
 import { kindsHere, storePlace, type StoreKind } from '../../support/store-place.ts'
+import { mainParts } from '../main-parts.ts'
 import { openWithClock } from '../open-with-clock.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 
@@ -20,9 +22,9 @@ storeContract('sharded, over two memory stores', {
 })
 
 await over('sqlite')
-await over('postgres')
+await over('postgres', isFull ? storeContract : mainParts)
 
-async function over(kind: StoreKind): Promise<void> {
+async function over(kind: StoreKind, contract: typeof storeContract = storeContract): Promise<void> {
   const name = `sharded, over two stores of ${kind}`
   const [here] = await kindsHere(kind)
   if (here?.skip) return void test(`the contract of stores: ${name}`, { skip: here.skip })
@@ -33,7 +35,7 @@ async function over(kind: StoreKind): Promise<void> {
     urls.set(store.url, [...given])
     return store
   }
-  storeContract(name, {
+  contract(name, {
     async open(place) {
       const { path } = await temporaryFolder()
       place.onEnd(() => rm(path, { recursive: true, force: true }))
