@@ -31,28 +31,16 @@ export function knownSecrets(): readonly string[] {
  * the credentials in an address.
  */
 export function secretsIn([name, value]: readonly [string, string]): string[] {
-  const inAddress = addressesIn(value).flatMap((each) => (/^[a-z][a-z+.-]*:\/\//i.test(each) ? userOf(each) : []))
+  const inAddress = /^[a-z][a-z+.-]*:\/\//i.test(value) ? userOf(value) : []
   if (!isTelling(name) && !isToken(value)) return inAddress
   // what follows a scheme: `Bearer abc`
   return [...inAddress, value, ...value.split(/\s+/).slice(1)]
 }
 
-/** Those of the shards, where a store has several: their URLs stand one after another. */
-function addressesIn(value: string): string[] {
-  return /^sharded:/i.test(value)
-    ? value
-        .slice('sharded:'.length)
-        .split(',')
-        .map((each) => each.trim())
-    : [value]
-}
-
 /** The password, the values of the query whose names say so, and parts of the path that look like a key. */
-export function secretsInAddress(value: string): string[] {
-  return addressesIn(value).flatMap(secretsInOne)
-}
-
-function secretsInOne(address: string): string[] {
+export function secretsInAddress(address: string): string[] {
+  // a store of several has their addresses one after another
+  if (/^sharded:/i.test(address)) return address.slice(8).split(',').flatMap(secretsInAddress)
   const url = URL.parse(address)
   if (url === null || !/^[a-z]+:\/\//i.test(address)) return userOf(address)
   // what follows the query belongs to it once a path is appended to the address

@@ -10,7 +10,7 @@
 // and, as equal lists have equal homes, one is the larger: let it be M. Then q is not in L, or it would be the home by
 // L, too. The store p checks, in the step that makes r, that its members are all in L; so that was before p was told M,
 // which has q. Whoever makes runs by M has told p of M before it looks for r in p (which is in M), and so has found it
-// there. In one shard, the store itself makes r once.
+// there. In one shard, the store itself makes r once. Whoever opens a store by itself has a list of that store alone.
 //
 // A process that finds a store which knows more than its own list makes no runs at all: it does not know whether its
 // list was ever told to all. It may continue runs that are there, in the shards that it knows.
