@@ -61,9 +61,10 @@ function scriptsIn(folder: URL): string {
     `const batch = ${text('batch.lua')}`,
     '',
     'export const scripts: { readonly [name in ScriptName]: string } = {',
-    ...files.map(
-      (file, index) => `  ${names[index]}: common + ${/^leases/.test(file) ? '' : 'batch + '}${text(file)},`,
-    ),
+    ...files.map((file, index) => {
+      const parts = ['common', ...(file.startsWith('leases') ? [] : ['batch']), text(file)]
+      return `  ${names[index]}:\n    ${parts.join(' +\n    ')},`
+    }),
     '}',
     '',
   ].join('\n')

@@ -39,6 +39,8 @@ export function secretsIn([name, value]: readonly [string, string]): string[] {
 
 /** The password, the values of the query whose names say so, and parts of the path that look like a key. */
 export function secretsInAddress(address: string): string[] {
+  // a store of several has their addresses one after another
+  if (/^sharded:/i.test(address)) return address.slice(8).split(',').flatMap(secretsInAddress)
   const url = URL.parse(address)
   if (url === null || !/^[a-z]+:\/\//i.test(address)) return userOf(address)
   // what follows the query belongs to it once a path is appended to the address

@@ -42,3 +42,13 @@ export async function redisStore(url: string, options?: RedisStoreOptions): Prom
   const driver = await import('./redis/redis-store.ts')
   return driver.redisStore(url, options)
 }
+
+/**
+ * Opens several stores as one: each run is whole in one of them. The order of the list does not matter, and a store may
+ * be added, but never taken out. Closing it closes all. STORE_INVALID when they do not belong together, STORE_NEWER;
+ * STORE_UNAVAILABLE when one is away.
+ */
+export async function shardedStore(stores: readonly (string | Store)[]): Promise<Store> {
+  const driver = await import('./sharded/sharded-store.ts')
+  return driver.shardedStore(stores)
+}

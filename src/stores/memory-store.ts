@@ -5,6 +5,7 @@ import { isEnded } from '../journal/state/state.ts'
 import { isGone } from './owner.ts'
 import { isLease, type Asked } from './rules/asked-lease.ts'
 import { isSameLane } from './rules/claim-order.ts'
+import { checkShards, joinedShards } from './rules/known-shards.ts'
 import { listPage } from './rules/list-page.ts'
 import { dueTime, readyAt, recordsMessages } from './rules/ready.ts'
 import { crewsOf, placesIn } from './rules/room.ts'
@@ -21,7 +22,7 @@ import {
   storeClosed,
   type Holding,
 } from './rules/refusals.ts'
-import type { Batch, Lane, Lease, Line, Message, Owner, RunId, RunRow, Store } from './store.ts'
+import type { Batch, Lane, Lease, Line, Message, Owner, RunId, RunRow, Shards, Store } from './store.ts'
 import { createWatchers } from './watchers.ts'
 
 export interface MemoryStoreOptions {
@@ -69,6 +70,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   // The highest token of any deleted run: a new run of an old id continues after it, so that an old holder stays fenced
   // out.
   let tokenFloor = 0
+  let shards: Shards | undefined
   let closed = false
   const watchers = createWatchers()
 
@@ -157,10 +159,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
   return {
     url,
-    create: (first, batch, asked) =>
+    create: (first, batch, asked, known) =>
       step(() => {
         const { run } = first
         if (runs.has(run)) return { created: false }
+        checkShards(run, url, shards, asked, known)
         checkNumbers(run, 0, batch)
         const found: StoredRun = {
           row: { ...(batch.row ?? first), run },
@@ -227,7 +230,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
             (best, output) => (best !== undefined && best.completedAt > output.completedAt ? best : output),
             undefined,
           )
-        return newest && { run: newest.run, seq: newest.seq }
+        return newest && { run: newest.run, seq: newest.seq, completedAt: newest.completedAt }
       }),
 
     acquire: (run, owner, ttlMs) =>
@@ -317,6 +320,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         }
         if (units.delete(run)) tokenFloor = Math.max(tokenFloor, unit?.token ?? 0)
       }),
+
+    shards: (given) => step(() => (shards = (given && joinedShards(shards, given, runs.size === 0)) ?? shards)),
 
     async close() {
       closed = true

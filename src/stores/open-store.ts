@@ -1,5 +1,6 @@
 // From a URL to a store. Within one process the same place is opened once and shared: two connections to one file would
 // wait for each other's locks, and a change made through one would reach the watchers of the other only by polling.
+import { existsSync } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,6 +9,7 @@ import type { Check } from '../checks.ts'
 import { describe } from '../options.ts'
 import { redact } from '../secrets/redact.ts'
 import { makePrivateFolder } from './private-folder.ts'
+import { isShardedUrl, readShardedUrl, writeShardedUrl } from './sharded/sharded-url.ts'
 import type { Store } from './store.ts'
 
 interface Shared {
@@ -17,9 +19,10 @@ interface Shared {
 const shared = new Map<string, Shared>()
 
 /**
- * Opens `memory:` (always new), `memory:name`, `file:folder`, `sqlite:path`, `postgres://…` or `redis://…`; a store is given back as
- * it is. The same place opened again in this process is the same store, closed for real by the last who closes it.
- * STORE_INVALID when the URL is not known or the place cannot be written; STORE_NEWER.
+ * Opens `memory:` (always new), `memory:name`, `file:folder`, `sqlite:path`, `postgres://…`, `redis://…` or, over
+ * several of these, `sharded:url,url`; a store is given back as it is. The same place opened again in this process is
+ * the same store, closed for real by the last who closes it. STORE_INVALID when the URL is not known or the place
+ * cannot be written; STORE_NEWER.
  */
 export async function openStore(url: string | Store): Promise<Store> {
   storeCheck.read('the store', url)
@@ -42,6 +45,11 @@ export async function openStore(url: string | Store): Promise<Store> {
     case 'postgresql':
       // by its whole URL: another user or password is another connection
       return share(url, async () => (await import('./postgres/postgres-store.ts')).postgresStore(url))
+    case 'sharded': {
+      const urls = readShardedUrl(url)
+      const open = async (): Promise<Store> => (await import('./sharded/sharded-store.ts')).shardedStore(urls)
+      return share(writeShardedUrl(urls), open)
+    }
     case 'redis':
     case 'rediss':
       return share(url, async () => (await import('./redis/redis-store.ts')).redisStore(url))
@@ -67,6 +75,13 @@ export const storeCheck: Check<string | Store> = {
 export function storePath(url: string): string | undefined {
   const [, scheme = '', rest = ''] = /^([a-z][a-z+.-]*):(.*)$/is.exec(url) ?? []
   return ['sqlite', 'file'].includes(scheme.toLowerCase()) ? pathOf(url, rest) : undefined
+}
+
+/** Whether nothing is there yet, where that can be seen without opening it. STORE_INVALID. */
+export function isNothingThere(url: string): boolean {
+  if (isShardedUrl(url)) return readShardedUrl(url).every(isNothingThere)
+  const path = storePath(url)
+  return path !== undefined && !existsSync(path)
 }
 
 /** Each caller gets a handle of its own, so that closing twice does not close the store under somebody else. */
@@ -124,7 +139,7 @@ async function realFile(path: string): Promise<string> {
 function invalid(url: string, why: string, cause?: unknown): RepriseError {
   return new RepriseError(
     'STORE_INVALID',
-    `"${redact(url)}" cannot be opened as a store: ${why}. Use sqlite:path/to/runs.db, file:path/to/folder, postgres://user:password@host/database, redis://user:password@host or memory:`,
+    `"${redact(url)}" cannot be opened as a store: ${why}. Use sqlite:path/to/runs.db, file:path/to/folder, postgres://user:password@host/database, redis://user:password@host, sharded:url,url or memory:`,
     { cause },
   )
 }

@@ -168,6 +168,7 @@ export function faultyStore(store: Store, faults: Faults = () => undefined): Fau
       })()
     },
     delete: (...args) => call('delete', args, () => store.delete(...args)),
+    shards: (...args) => call('shards', args, () => store.shards(...args)),
     close: () => store.close(),
   }
 }
@@ -188,6 +189,7 @@ const writes: ReadonlySet<StoreCallName> = new Set([
   'release',
   'post',
   'delete',
+  'shards',
 ])
 
 /** Nobody on this machine can say whether its process lives. */

@@ -9,6 +9,7 @@ import { lifeContract } from './store-contract/life-contract.ts'
 import { listingContract } from './store-contract/listing-contract.ts'
 import { readyContract } from './store-contract/ready-contract.ts'
 import { roomContract } from './store-contract/room-contract.ts'
+import { shardsContract } from './store-contract/shards-contract.ts'
 import { modelContract } from './store-contract/store-model.ts'
 
 export type { Feature, Place, StoreUnderTest, TestRunner } from './store-contract/harness.ts'
@@ -23,6 +24,7 @@ export function storeContract(name: string, store: StoreUnderTest): void {
     listingContract(store)
     inboxContract(store)
     lifeContract(store)
+    shardsContract(store)
     modelContract(store)
   })
 }

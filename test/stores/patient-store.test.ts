@@ -115,7 +115,7 @@ test('every way to read gives what there is, also when it breaks off in the midd
   assert.equal((await store.row('r'))?.run, 'r')
   assert.equal((await store.list({}, { limit: 5 })).rows.length, 1)
   assert.deepEqual(Buffer.from((await store.blob('r', 'h')) ?? ''), blob.bytes)
-  assert.deepEqual(await store.findOutput('claims', 't', 'f'), { run: 'r', seq: 1 })
+  assert.partialDeepStrictEqual(await store.findOutput('claims', 't', 'f'), { run: 'r', seq: 1 })
   assert.deepEqual(await store.inbox('r'), [message])
   assert.deepEqual(await store.holder('r'), owner)
   assert.equal(await store.lastNoted('r'), undefined)

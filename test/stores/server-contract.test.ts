@@ -1,16 +1,13 @@
 // The contract over real servers: through one handle; and, in whole only with --full, through two handles, in two processes, and through
 // a pooler that gives every transaction another connection.
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import type { Store } from 'reprise/stores'
 import { storeContract, type StoreUnderTest } from '../../src/testing/store-contract.ts'
-import { inboxContract } from '../../src/testing/store-contract/inbox-contract.ts'
-import { leaseContract } from '../../src/testing/store-contract/leases-contract.ts'
-import { lifeContract } from '../../src/testing/store-contract/life-contract.ts'
-import { readyContract } from '../../src/testing/store-contract/ready-contract.ts'
 import { isFull } from '../support/full.ts'
 import { kindsHere, storePlace, type StoreKind } from '../support/store-place.ts'
 import { begunThere, distantStore } from './distant-store.ts'
 import { inTurn } from './in-turn.ts'
+import { mainParts } from './main-parts.ts'
 import { openWithClock } from './open-with-clock.ts'
 
 type Open = (url: string, now: () => number) => Promise<Store>
@@ -43,15 +40,5 @@ async function over(name: string, kind: StoreKind, open: Open, contract: Contrac
       return store
     },
     reopen: (closed, { now }) => open(urls.get(closed.url) ?? '', now),
-  })
-}
-
-/** Where a session could be missed, or another process: what is told, held and claimed. */
-function mainParts(name: string, under: StoreUnderTest): void {
-  describe(`parts of the contract of stores: ${name}`, () => {
-    leaseContract(under)
-    readyContract(under)
-    inboxContract(under)
-    lifeContract(under)
   })
 }

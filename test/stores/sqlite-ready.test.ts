@@ -107,7 +107,7 @@ test('a database of an older build is brought up to date: what was under way is 
   await store.close()
   const again = new DatabaseSync(path)
   assert.deepEqual(again.prepare('pragma foreign_key_check').all(), [])
-  assert.equal(again.prepare('select format from oldest_writer').get()?.['format'], 2)
+  assert.equal(again.prepare('select format from oldest_writer').get()?.['format'], 4)
   again.close()
 })
 

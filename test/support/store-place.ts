@@ -6,8 +6,8 @@ import { pooledPostgres, withoutPgBouncer } from './postgres/pgbouncer.ts'
 import { freshPrefix } from './redis/fresh-prefix.ts'
 import { without } from './servers/shared-server.ts'
 
-/** `pgbouncer`: PostgreSQL with a pooler before it that gives every transaction another connection. */
-export const storeKinds = ['sqlite', 'file', 'postgres', 'pgbouncer', 'redis'] as const
+/** `pgbouncer`: PostgreSQL with a pooler before it that gives every transaction another connection. `sharded`: two of sqlite. */
+export const storeKinds = ['sqlite', 'file', 'postgres', 'pgbouncer', 'redis', 'sharded'] as const
 export type StoreKind = (typeof storeKinds)[number]
 
 export function isStoreKind(name: string): name is StoreKind {
@@ -16,7 +16,7 @@ export function isStoreKind(name: string): name is StoreKind {
 
 /** Over one, everything takes longer. */
 export function isServer(kind: StoreKind): boolean {
-  return kind !== 'sqlite' && kind !== 'file'
+  return !(kind in urlsIn)
 }
 
 export interface StorePlace extends AsyncDisposable {
@@ -29,8 +29,13 @@ export async function storePlace(kind: StoreKind, folder: string): Promise<Store
   if (kind === 'pgbouncer') return pooledSchema()
   if (kind === 'redis') return freshPrefix()
   await mkdir(folder, { recursive: true })
-  const url = kind === 'sqlite' ? `sqlite:${join(folder, 'runs.db')}` : `file:${join(folder, 'state')}`
-  return { url, [Symbol.asyncDispose]: async () => {} }
+  return { url: urlsIn[kind](folder), [Symbol.asyncDispose]: async () => {} }
+}
+
+const urlsIn = {
+  sqlite: (folder: string) => `sqlite:${join(folder, 'runs.db')}`,
+  file: (folder: string) => `file:${join(folder, 'state')}`,
+  sharded: (folder: string) => `sharded:sqlite:${join(folder, 'a.db')},sqlite:${join(folder, 'b.db')}`,
 }
 
 /**

@@ -5,15 +5,9 @@ import { inspectPostgres, type PostgresInspection } from '../../stores/postgres/
 import { plural } from '../terminal/entries-word.ts'
 import type { CommandNext, Commands } from '../write-command.ts'
 import { sizeWords } from '../terminal/size-words.ts'
-import { fail, ok, warn, type Check } from './check.ts'
+import { fail, ok, warn, type Check, type CheckedStore } from './check.ts'
 
 const migrate: CommandNext = { act: 'command', to: 'bring it up to date', words: ['migrate'] }
-
-export interface CheckedPostgres {
-  readonly checks: readonly Check[]
-  /** Its runs can be looked at. */
-  readonly isOpen: boolean
-}
 
 /** `instead`: what to do about a store that cannot be used. */
 export async function checkPostgres(
@@ -21,7 +15,7 @@ export async function checkPostgres(
   from: string,
   commands: Commands,
   instead: string,
-): Promise<CheckedPostgres> {
+): Promise<CheckedStore> {
   try {
     return checked(await inspectPostgres(url), from, commands)
   } catch (error) {
@@ -30,7 +24,7 @@ export async function checkPostgres(
   }
 }
 
-function checked(found: PostgresInspection, from: string, commands: Commands): CheckedPostgres {
+function checked(found: PostgresInspection, from: string, commands: Commands): CheckedStore {
   const { version, encoding, schema, bytes, unwritable, pending, newest, pooled, unsafe, role } = found
   const place = `${found.url}, ${from}: PostgreSQL ${version}, ${encoding}, schema ${schema}`
   const isThere = pending.length < newest

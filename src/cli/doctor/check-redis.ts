@@ -4,16 +4,10 @@ import { messageOf } from '../../errors.ts'
 import { inspectRedis, type RedisInspection } from '../../stores/redis/inspect-redis.ts'
 import { plural } from '../terminal/entries-word.ts'
 import { sizeWords } from '../terminal/size-words.ts'
-import { fail, ok, warn, type Check } from './check.ts'
-
-export interface CheckedRedis {
-  readonly checks: readonly Check[]
-  /** Its runs can be looked at. */
-  readonly isOpen: boolean
-}
+import { fail, ok, warn, type Check, type CheckedStore } from './check.ts'
 
 /** `instead`: what to do about a store that cannot be used. */
-export async function checkRedis(url: string, from: string, instead: string): Promise<CheckedRedis> {
+export async function checkRedis(url: string, from: string, instead: string): Promise<CheckedStore> {
   try {
     return checked(await inspectRedis(url), from)
   } catch (error) {
@@ -22,7 +16,7 @@ export async function checkRedis(url: string, from: string, instead: string): Pr
   }
 }
 
-function checked(found: RedisInspection, from: string): CheckedRedis {
+function checked(found: RedisInspection, from: string): CheckedStore {
   const { role, caution, layout, newest, replicas } = found
   const place = `${found.url}, ${from}: ${found.version}, ${memory(found)}`
   const isMaster = role === 'master'

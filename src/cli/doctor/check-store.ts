@@ -10,12 +10,13 @@ import { worksForAnother } from '../../runs/find.ts'
 import { isAbandoned } from '../../runs/status.ts'
 import { inspectStore } from '../../stores/inspect-store.ts'
 import { openStore, storePath } from '../../stores/open-store.ts'
+import { isShardedUrl } from '../../stores/sharded/sharded-url.ts'
 import { triesLimit } from '../../stores/rules/ready.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import { plural } from '../terminal/entries-word.ts'
 import { sizeWords } from '../terminal/size-words.ts'
 import type { Commands } from '../write-command.ts'
-import { ok, warn, fail, type Check } from './check.ts'
+import { ok, warn, fail, type Check, type CheckedStore } from './check.ts'
 
 const instead = 'name another with --store, REPRISE_STORE or the store of the crew'
 
@@ -26,38 +27,50 @@ export async function checkStore(
 ): Promise<Check[]> {
   const crewStore = crew?.store
   const { url, from } = whichStore(given, crewStore)
-  const scheme = /^(sqlite|file):/i.exec(url)?.[1]?.toLowerCase() as 'sqlite' | 'file' | undefined
   try {
-    const path = storePath(url)
-    if (given === undefined && typeof crewStore === 'object' && !/^memory:/i.test(url) && path === undefined)
+    const isOwn = given === undefined && typeof crewStore === 'object'
+    if (isOwn && !/^memory:/i.test(url) && storePath(url) === undefined)
       return [ok('store', `${url}, ${from}: a store of its own, which is not looked into`)]
-    if (/^postgres(ql)?:/i.test(url)) {
-      const { checkPostgres } = await import('./check-postgres.ts')
-      const { checks, isOpen } = await checkPostgres(url, from, commands, instead)
-      return isOpen ? [...checks, ...(await checkRuns(url, crew, commands))] : [...checks]
-    }
-    if (/^rediss?:/i.test(url)) {
-      const { checkRedis } = await import('./check-redis.ts')
-      const { checks, isOpen } = await checkRedis(url, from, instead)
-      return isOpen ? [...checks, ...(await checkRuns(url, crew, commands))] : [...checks]
-    }
-    if (path === undefined || scheme === undefined) {
-      const store = await openStore(url)
-      await store.close()
-      return [warn('store', `${store.url}, ${from}: runs are gone when their process ends`, instead)]
-    }
-    const { exists, unwritable, bytes, layout, newest } = await inspectStore(scheme, path)
-    const place = `${scheme}:${path}, ${from}`
-    if (unwritable !== undefined)
-      return [fail('store', `${place}: cannot be written (${unwritable})`, `make it writable, or ${instead}`)]
-    if (!exists) return [ok('store', `${place}: not there yet, the first run makes it`)]
-    const found = ok('store', `${place}: ${sizeWords(bytes)}, can be written`)
-    return layout === newest
-      ? [found, ok('layout', `${layout}, as this version writes it`), ...(await checkRuns(url, crew, commands))]
-      : [found, otherLayout(layout, newest)]
+    const { checks, isOpen } = await checkPlace(url, from, commands)
+    return isOpen ? [...checks, ...(await checkRuns(url, crew, commands))] : [...checks]
   } catch (error) {
     return [fail('store', `${url}, ${from}: ${messageOf(error)}`, instead)]
   }
+}
+
+async function checkPlace(url: string, from: string, commands: Commands): Promise<CheckedStore> {
+  if (isShardedUrl(url)) {
+    const { checkShards } = await import('./check-shards.ts')
+    return checkShards(url, from, (each) => checkPlace(each, from, commands))
+  }
+  if (/^postgres(ql)?:/i.test(url)) {
+    const { checkPostgres } = await import('./check-postgres.ts')
+    return checkPostgres(url, from, commands, instead)
+  }
+  if (/^rediss?:/i.test(url)) {
+    const { checkRedis } = await import('./check-redis.ts')
+    return checkRedis(url, from, instead)
+  }
+  const scheme = /^(sqlite|file):/i.exec(url)?.[1]?.toLowerCase() as 'sqlite' | 'file' | undefined
+  const path = storePath(url)
+  if (path === undefined || scheme === undefined) {
+    const store = await openStore(url)
+    await store.close()
+    return closed(warn('store', `${store.url}, ${from}: runs are gone when their process ends`, instead))
+  }
+  const { exists, unwritable, bytes, layout, newest } = await inspectStore(scheme, path)
+  const place = `${scheme}:${path}, ${from}`
+  if (unwritable !== undefined)
+    return closed(fail('store', `${place}: cannot be written (${unwritable})`, `make it writable, or ${instead}`))
+  if (!exists) return closed(ok('store', `${place}: not there yet, the first run makes it`))
+  const found = ok('store', `${place}: ${sizeWords(bytes)}, can be written`)
+  if (layout !== newest) return closed(found, otherLayout(layout, newest))
+  return { checks: [found, ok('layout', `${layout}, as this version writes it`)], isOpen: true }
+}
+
+/** Its runs cannot be looked at. */
+function closed(...checks: readonly Check[]): CheckedStore {
+  return { checks, isOpen: false }
 }
 
 function whichStore(given: string | undefined, crewStore: string | Store | undefined): { url: string; from: string } {

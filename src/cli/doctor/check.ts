@@ -10,6 +10,13 @@ export interface Check {
   readonly next?: string
 }
 
+/** What was found out about a store. */
+export interface CheckedStore {
+  readonly checks: readonly Check[]
+  /** Its runs can be looked at. */
+  readonly isOpen: boolean
+}
+
 export function ok(check: string, says: string): Check {
   return { check, state: 'ok', says: redact(says) }
 }

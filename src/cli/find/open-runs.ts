@@ -1,13 +1,12 @@
 // The store that a command works on: `--store`, else the one that the crew's file names, else REPRISE_STORE, else the
 // default beside package.json.
-import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { defaultStoreUrl, openCrewStore } from '../../crew/verbs/default-store.ts'
 import type { Engine } from '../../engine/definition.ts'
 import { realWorld } from '../../engine/world.ts'
 import { environment } from '../../environment.ts'
 import { RepriseError } from '../../errors.ts'
-import { storePath } from '../../stores/open-store.ts'
+import { isNothingThere, storePath } from '../../stores/open-store.ts'
 import { briefMs, patientStore } from '../../stores/patient/patient-store.ts'
 import type { Store } from '../../stores/store.ts'
 import { UsageError } from '../exit-codes.ts'
@@ -101,6 +100,5 @@ export function storeOutside(store: string | Store | undefined, file: string | u
 
 /** False where a run would be the first: nothing is made by asking. STORE_INVALID. */
 export function storeExists(store: string | undefined): boolean {
-  const path = storePath(storeUrl(store))
-  return path === undefined || existsSync(path)
+  return !isNothingThere(storeUrl(store))
 }

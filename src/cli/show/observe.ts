@@ -24,8 +24,8 @@ export function observe(store: Store, hear: (entry: Entry, run: string) => void 
     tell(batch.run ?? lease.run, batch)
     return waiting
   }
-  const create: Store['create'] = async (row, batch, lease) => {
-    const made = await store.create(row, batch, lease)
+  const create: Store['create'] = async (row, batch, ...more) => {
+    const made = await store.create(row, batch, ...more)
     if (made.created) tell(row.run, batch)
     return made
   }

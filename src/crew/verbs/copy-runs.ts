@@ -1,6 +1,5 @@
 // All runs of a store, or some, into another one: for a team that moves. A run that somebody executes, or that isn't
 // whole, is named in the result and keeps no other from being copied. To copy again does what is left.
-import { existsSync } from 'node:fs'
 import { abortSignal, flag, func, listOf, oneOf, optional, text, time } from '../../checks.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
 import { backtestName } from '../../engine/history/backtest-name.ts'
@@ -16,7 +15,8 @@ import { rootRun } from '../../journal/paths.ts'
 import { checkKeys } from '../../options.ts'
 import { runViewStatuses, storedStatus, type RunViewStatus } from '../../runs/status.ts'
 import { rowStatus } from '../../runs/summary.ts'
-import { openStore, storePath } from '../../stores/open-store.ts'
+import { isNothingThere, openStore } from '../../stores/open-store.ts'
+import { isShardedUrl, readShardedUrl } from '../../stores/sharded/sharded-url.ts'
 import { impatientStore, patientStore } from '../../stores/patient/patient-store.ts'
 import { oldestFirst } from '../../stores/rules/cursor.ts'
 import type { RunFilter, RunRow, Store } from '../../stores/store.ts'
@@ -213,10 +213,14 @@ function readOptions(options: CopyOptions) {
 /** What a place is called where nothing is yet, as far as that can be seen without making it. */
 async function missingPlace(place: string | Store): Promise<string | undefined> {
   if (typeof place !== 'string') return undefined
+  if (isShardedUrl(place)) {
+    const missing = await Promise.all(readShardedUrl(place).map(missingPlace))
+    return missing.includes(undefined) ? undefined : missing.join(' and ')
+  }
   if (/^postgres(ql)?:/i.test(place))
     return (await import('../../stores/postgres/inspect-postgres.ts')).unmadeStore(place)
-  const path = storePath(place)
-  return path !== undefined && !existsSync(path) ? place : undefined
+  if (/^rediss?:/i.test(place)) return (await import('../../stores/redis/inspect-redis.ts')).unmadeRedis(place)
+  return isNothingThere(place) ? place : undefined
 }
 
 /** RUN_NOT_FOUND. Nothing is made by asking. */

@@ -68,12 +68,12 @@ export function leaseKeeper(store: Store, world: World): LeaseKeeper {
       asked.map(({ lease }) => lease),
       world.leaseMs,
     )
-    const answers = new Map(answer.map(({ lease, waiting }) => [lease.id, waiting]))
+    const answers = new Map(answer.map((one) => [one.lease.id, one]))
     // one that was given back meanwhile isn't lost
     for (const kept of asked.filter((one) => all.has(one))) {
-      const waiting = answers.get(kept.lease.id)
+      const { waiting, away } = answers.get(kept.lease.id) ?? {}
       if (waiting === undefined) lose(kept, 'another process took it over')
-      else {
+      else if (!away) {
         // a later call may have been answered before this one
         if (before.monotonic >= kept.asked.monotonic) kept.asked = before
         kept.waiting(waiting)
@@ -101,8 +101,8 @@ export function leaseKeeper(store: Store, world: World): LeaseKeeper {
         await Promise.race([renew(), renewed.promise])
       } catch (error) {
         if (!isAway(error) && left(kept) < 0) lose(kept, `it could not be renewed: ${messageOf(error)}`)
-        await world.sleep(Math.min(2_000, 50 * 2 ** tries), signal)
       }
+      if (!kept.gone && left(kept) < third) await world.sleep(Math.min(2_000, 50 * 2 ** tries), signal)
     }
     if (kept.gone) throw kept.gone
   }

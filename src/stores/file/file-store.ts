@@ -5,6 +5,7 @@
 import { resolve } from 'node:path'
 import { rootRun, worksFor } from '../../journal/paths.ts'
 import { makePrivateFolder } from '../private-folder.ts'
+import { joinedShards } from '../rules/known-shards.ts'
 import { listPage } from '../rules/list-page.ts'
 import { checkFree, isLive } from '../rules/refusals.ts'
 import type { Lease, Store } from '../store.ts'
@@ -33,8 +34,8 @@ export async function fileStore(path: string, options: FileStoreOptions = {}): P
   return {
     url,
 
-    async create(first, batch, lease) {
-      const result = await createRun(access, first, batch, lease)
+    async create(first, batch, lease, shards) {
+      const result = await createRun(access, first, batch, lease, shards)
       if (result.created) watchers.changed(first.run)
       return result
     },
@@ -86,7 +87,7 @@ export async function fileStore(path: string, options: FileStoreOptions = {}): P
               .map(({ at, seq }) => ({ at, seq, run: row.run }))
           })
           .toSorted((a, b) => b.at - a.at || b.seq - a.seq)
-        return newest && { run: newest.run, seq: newest.seq }
+        return newest && { run: newest.run, seq: newest.seq, completedAt: newest.at }
       }),
 
     acquire: (run, owner, ttlMs) =>
@@ -161,6 +162,15 @@ export async function fileStore(path: string, options: FileStoreOptions = {}): P
       })
       for (const id of removed) watchers.changed(id)
     },
+
+    shards: (given) =>
+      given === undefined
+        ? access.look((roots) => roots.shards())
+        : locked(async (roots) => {
+            const joined = joinedShards(roots.shards(), given, (await files.ids()).length === 0)
+            if (joined) roots.putShards(joined)
+            return joined ?? roots.shards()
+          }),
 
     async close() {
       watchers.close()

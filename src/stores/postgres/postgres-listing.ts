@@ -97,9 +97,9 @@ export async function findOutput(
   task: string,
   fingerprint: string,
   since: number,
-): Promise<{ run: RunId; seq: number } | undefined> {
-  const [found] = await read<{ run: string; seq: number }>(
-    `select h.run, o.seq from ${schema}.outputs o join ${schema}.heads h on h.id = o.run_id
+): Promise<{ run: RunId; seq: number; completedAt: number } | undefined> {
+  const [found] = await read<{ run: string; seq: number; completedAt: number }>(
+    `select h.run, o.seq, o.completed_at as "completedAt" from ${schema}.outputs o join ${schema}.heads h on h.id = o.run_id
      where o.crew = $1 and o.task = $2 and o.fingerprint = $3 and o.completed_at >= $4
      order by o.completed_at desc, o.run_id desc, o.seq desc limit 1`,
     [crew, task, fingerprint, Math.ceil(since)],

@@ -10,6 +10,7 @@ import { acquireLease, deleteRun, findHolder, findTries, releaseLease, renewLeas
 import { postMessage, waitingMessages } from './postgres-inbox.ts'
 import { findNoted, readBlob, readLines } from './postgres-journal.ts'
 import { findOutput, findRow, listRows } from './postgres-listing.ts'
+import { findShards, joinShards } from './postgres-shards.ts'
 import { watchDatabase } from './postgres-watch.ts'
 import type { Store } from '../store.ts'
 
@@ -34,8 +35,8 @@ export async function postgresStore(url: string, options: PostgresStoreOptions =
 
   return {
     url: database.url,
-    async create(run, batch, lease) {
-      const result = await createRun(database, run, batch, lease)
+    async create(run, batch, lease, shards) {
+      const result = await createRun(database, run, batch, lease, shards)
       if (result.created) watchers.changed(run.run)
       return result
     },
@@ -72,6 +73,7 @@ export async function postgresStore(url: string, options: PostgresStoreOptions =
     async delete(run) {
       for (const gone of await deleteRun(database, run)) watchers.changed(gone)
     },
+    shards: (given) => (given ? joinShards(database, given) : findShards(database)),
     async close() {
       watchers.close()
       await appends.close()

@@ -1,7 +1,8 @@
 // Looking at a Redis store without opening it as one: what its server is like, and whether there are runs of ours.
+import { isAway } from '../patient/patience.ts'
 import { openConnection } from './connection/redis-connection.ts'
 import { readRedisUrl } from './connection/redis-url.ts'
-import { askServer, cautionOf, checkServer, formatNumber, type RedisServer } from './redis-server.ts'
+import { askServer, cautionOf, checkServer, formatNumber, layoutCommand, type RedisServer } from './redis-server.ts'
 
 export interface RedisInspection extends RedisServer {
   readonly url: string
@@ -21,7 +22,7 @@ export async function inspectRedis(url: string): Promise<RedisInspection> {
     checkServer(server, place)
   })
   try {
-    const layout = await connection.read<string | null>(['HGET', `${place.prefix}layout`, 'oldest-writer'])
+    const layout = await connection.read<string | null>(layoutCommand(place))
     const found = server as unknown as RedisServer
     return {
       ...found,
@@ -30,6 +31,20 @@ export async function inspectRedis(url: string): Promise<RedisInspection> {
       layout: layout === null ? undefined : Number(layout),
       newest: formatNumber,
     }
+  } finally {
+    await connection.close()
+  }
+}
+
+/** Of a store that nobody has opened yet: what it is called. Undefined when it is there, or its server is away. */
+export async function unmadeRedis(url: string): Promise<string | undefined> {
+  const place = readRedisUrl(url)
+  const connection = await openConnection(place, async () => {})
+  try {
+    return (await connection.read(layoutCommand(place))) === null ? connection.url : undefined
+  } catch (error) {
+    if (isAway(error)) return undefined
+    throw error
   } finally {
     await connection.close()
   }

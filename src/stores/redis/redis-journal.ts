@@ -1,6 +1,6 @@
 // Reading a run back: its lines, its blobs, and the end that is noted beside them.
 import type { Line, NotedEnd, RunId } from '../store.ts'
-import type { Database } from './database.ts'
+import type { Database } from './redis-database.ts'
 
 /** How many lines one answer has. A line seldom has more than 64 KB, since larger values are blobs. */
 const pageLines = 256
@@ -8,20 +8,22 @@ const pageLines = 256
 /** In the place of one that somebody removed by hand (scripts/append.lua). */
 const lostLine = Buffer.from('\0lost')
 
-export async function* readLines({ readBytes, key }: Database, run: RunId, after: number): AsyncIterable<Line> {
+export async function* readLines({ readBytes, key }: Database, run: RunId, last: number): AsyncIterable<Line> {
   // The end is fixed when the read begins; a journal only grows, so what lies before it cannot change meanwhile.
   let end: number | undefined
   let born: string | undefined
-  for (let from = Math.max(after, 0); end === undefined || from < end; from += pageLines) {
-    const [birth, length, lines] = await readBytes<[Buffer | null, number, Buffer[]]>([
-      ['HGET', key('run', run), 'born'],
+  for (let from = Math.max(last, 0); end === undefined || from < end; from += pageLines) {
+    const birth = ['HGET', key('run', run), 'born']
+    const [before, length, lines, after] = await readBytes<[Buffer | null, number, Buffer[], Buffer | null]>([
+      birth,
       ['LLEN', key('lines', run)],
       ['LRANGE', key('lines', run), String(from), String(from + pageLines - 1)],
+      birth,
     ])
-    born ??= String(birth)
+    born ??= String(before)
     end ??= length
     // another run of this id by now
-    if (born !== String(birth)) return
+    if (born !== String(after)) return
     for (const [index, bytes] of lines.entries()) {
       const seq = from + index + 1
       if (seq <= end && !bytes.equals(lostLine)) yield { seq, bytes }

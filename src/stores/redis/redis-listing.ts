@@ -6,7 +6,7 @@ import { pageOf } from '../rules/list-page.ts'
 import { rowColumns, rowOf, type RunRecord } from '../rules/run-record.ts'
 import type { Cursor, RunFilter, RunId, RunRow, RunStatus } from '../store.ts'
 import { list } from './batch-arguments.ts'
-import type { Database } from './database.ts'
+import type { Database } from './redis-database.ts'
 
 export async function findRow({ read, key, url }: Database, run: RunId): Promise<RunRow | undefined> {
   const values = await read<(string | null)[]>(['HMGET', key('run', run), ...rowColumns])
@@ -91,9 +91,10 @@ export async function findOutput(
   task: string,
   fingerprint: string,
   since: number,
-): Promise<{ run: RunId; seq: number } | undefined> {
+): Promise<{ run: RunId; seq: number; completedAt: number } | undefined> {
   const outputs = key('outputs', joined(crew, task, fingerprint))
-  const [found] = await read<string[]>(['ZRANGE', outputs, '+inf', String(since), 'BYSCORE', 'REV', 'LIMIT', '0', '1'])
+  const range = ['+inf', String(since), 'BYSCORE', 'REV', 'LIMIT', '0', '1', 'WITHSCORES']
+  const [found, completedAt] = (await read<string[]>(['ZRANGE', outputs, ...range])).flat()
   const [, seq, run] = /^\d+:(\d+):(.*)$/s.exec(found ?? '') ?? []
-  return run === undefined ? undefined : { run, seq: Number(seq) }
+  return run === undefined ? undefined : { run, seq: Number(seq), completedAt: Number(completedAt) }
 }

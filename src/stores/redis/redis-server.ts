@@ -30,7 +30,7 @@ export interface RedisServer {
 
 export async function askServer(client: Pick<Client, 'sendCommand'>): Promise<RedisServer> {
   const about = new Map(
-    String(await client.sendCommand(['INFO']))
+    (await client.sendCommand<string>(['INFO']))
       .split('\r\n')
       .map((line): [string, string] => [line.split(':', 1)[0] ?? '', line.slice(line.indexOf(':') + 1)]),
   )
@@ -92,10 +92,15 @@ export function cautionOf({ appendonly, appendfsync, snapshots }: RedisServer): 
   return 'the server does not say how it syncs (CONFIG GET is not allowed): a crash may lose the last steps'
 }
 
-/** The layout of a store, which is noted when there is none. STORE_NEWER. */
-export async function checkLayout(client: Pick<Client, 'sendCommand'>, { prefix, shown }: RedisPlace): Promise<void> {
-  const key = `${prefix}layout`
-  await client.sendCommand(['HSETNX', key, 'oldest-writer', String(formatNumber)])
-  const oldest = Number(await client.sendCommand(['HGET', key, 'oldest-writer']))
-  if (oldest > formatNumber) throw storeNewer(shown, oldest, formatNumber)
+/** Notes the layout of a store, when nobody has yet. STORE_NEWER. */
+export async function checkLayout(client: Pick<Client, 'sendCommand'>, place: RedisPlace): Promise<void> {
+  const [, key = '', field = ''] = layoutCommand(place)
+  await client.sendCommand(['HSETNX', key, field, String(formatNumber)])
+  const oldest = Number(await client.sendCommand(layoutCommand(place)))
+  if (oldest > formatNumber) throw storeNewer(place.shown, oldest, formatNumber)
+}
+
+/** Gives the number of the oldest code that may write a store. */
+export function layoutCommand({ prefix }: RedisPlace): string[] {
+  return ['HGET', `${prefix}layout`, 'oldest-writer']
 }

@@ -1,24 +1,17 @@
-// A Redis or valkey server, for any number of machines: all keys that begin with one prefix. Every change is one script,
-// which the server executes without anybody in between.
+// A Redis or valkey server, for any number of machines: all keys that begin with one prefix. Every change is one
+// script, which the server executes without anybody in between.
 import { isAway } from '../patient/patience.ts'
 import type { Store } from '../store.ts'
 import { watchServer } from '../watch-server.ts'
 import { openConnection } from './connection/redis-connection.ts'
 import { readRedisUrl, type RedisOptions } from './connection/redis-url.ts'
-import { databaseOf, findTime, type Database } from './database.ts'
+import { claimRuns, countReady } from './leases/claim-in-redis.ts'
+import { databaseOf, findTime, type Database } from './redis-database.ts'
 import { postMessage, waitingMessages } from './redis-inbox.ts'
 import { findNoted, readBlob, readLines } from './redis-journal.ts'
-import {
-  acquireLease,
-  claimRuns,
-  countReady,
-  deleteRun,
-  findHolder,
-  findTries,
-  releaseLease,
-  renewLeases,
-} from './redis-leases.ts'
+import { acquireLease, deleteRun, findHolder, findTries, releaseLease, renewLeases } from './leases/redis-leases.ts'
 import { findOutput, findRow, listRows } from './redis-listing.ts'
+import { findShards, joinShards } from './redis-shards.ts'
 import { askServer, cautionOf, checkLayout, checkServer } from './redis-server.ts'
 import { lookAt } from './redis-watch.ts'
 import { appendToRun, createRun } from './write-runs.ts'
@@ -51,8 +44,8 @@ export async function redisStore(url: string, options: RedisStoreOptions = {}): 
   return {
     url: database.url,
     ...(caution !== undefined && { caution }),
-    async create(run, batch, lease) {
-      const result = await createRun(database, run, batch, lease)
+    async create(run, batch, lease, shards) {
+      const result = await createRun(database, run, batch, lease, shards)
       if (result.created) watchers.changed(run.run)
       return result
     },
@@ -89,6 +82,7 @@ export async function redisStore(url: string, options: RedisStoreOptions = {}): 
     async delete(run) {
       for (const gone of await deleteRun(database, run)) watchers.changed(gone)
     },
+    shards: (given) => (given ? joinShards(database, given) : findShards(database)),
     async close() {
       watchers.close()
       await database.close()

@@ -4,13 +4,15 @@ import { randomUUID } from 'node:crypto'
 import { RepriseError } from '../../errors.ts'
 import { callerOf, rootRun } from '../../journal/paths.ts'
 import { isLease, type Asked } from '../rules/asked-lease.ts'
+import { checkShards } from '../rules/known-shards.ts'
 import { checkInbox, checkNumbers, checkOpen, checkSeq, checkToken, checkUnit, runNotFound } from '../rules/refusals.ts'
 import type { Batch, Lease, RunId, RunRow, RunStatus } from '../store.ts'
-import { batchArguments } from './batch-arguments.ts'
+import { batchArguments, list } from './batch-arguments.ts'
 import type { Argument } from './connection/redis-connection.ts'
-import type { Database } from './database.ts'
-import { acquireLease, releaseLease } from './redis-leases.ts'
-import { findRoot, holdingOf, rootOf, writtenOwner, type RootValues } from './redis-roots.ts'
+import type { Database } from './redis-database.ts'
+import { acquireLease, releaseLease } from './leases/redis-leases.ts'
+import { findShards } from './redis-shards.ts'
+import { findRoot, holdingOf, rootOf, writtenOwner, type RootValues } from './leases/redis-roots.ts'
 
 type Created = Promise<{ created: boolean; lease?: Lease }>
 
@@ -22,31 +24,43 @@ export async function createRun(
   row: RunRow,
   batch: Batch,
   asked: Asked | Lease | undefined,
+  shards: readonly string[] = [],
 ): Created {
   const { run } = row
   checkNumbers(run, 0, batch)
   checkBlobs(database, run, batch)
   if (asked !== undefined && isLease(asked)) return createUnder(database, row, batch, asked)
-  if (asked === undefined) return { created: (await create(database, row, batch, ['nothing']))[0] === 'created' }
-  if (callerOf(run) === undefined) return createLeased(database, row, batch, asked)
+  if (callerOf(run) === undefined || asked === undefined) return createFree(database, row, batch, asked, shards)
   if ((await database.read<number>(['EXISTS', database.key('run', run)])) > 0) return { created: false }
+  checkShards(run, database.url, await findShards(database), asked, shards)
   const lease = await acquireLease(database, rootRun(run), asked.owner, asked.ttlMs)
   const result = await createUnder(database, row, batch, lease)
   if (!result.created) await releaseLease(database, lease)
   return result
 }
 
-async function createLeased(database: Database, row: RunRow, batch: Batch, { owner, ttlMs }: Asked): Created {
+async function createFree(
+  database: Database,
+  row: RunRow,
+  batch: Batch,
+  asked: Asked | undefined,
+  shards: readonly string[],
+): Created {
+  const { run } = row
   const id = randomUUID()
-  const reply = await create(database, row, batch, ['lease', writtenOwner(owner), String(Math.ceil(ttlMs)), id])
-  return reply[0] === 'created'
-    ? { created: true, lease: { run: row.run, token: reply[1], id, owner } }
-    : { created: false }
+  const lease = asked ? ['lease', writtenOwner(asked.owner), String(Math.ceil(asked.ttlMs)), id] : ['nothing']
+  const reply = await create(database, row, batch, shards, lease)
+  if (reply[0] === 'exists') return { created: false }
+  if (reply[0] === 'shards') {
+    checkShards(run, database.url, await findShards(database), asked, shards)
+    throw new RepriseError('STORE_FAILED', `run ${run} was refused for shards that nobody has: try again`)
+  }
+  return asked ? { created: true, lease: { run, token: Number(reply[1]), id, owner: asked.owner } } : { created: true }
 }
 
 async function createUnder(database: Database, row: RunRow, batch: Batch, lease: Lease): Created {
   checkUnit(lease, row.run)
-  const reply = await create(database, row, batch, ['under', String(lease.token), lease.id])
+  const reply = await create(database, row, batch, [], ['under', String(lease.token), lease.id])
   if (reply[0] === 'lease') refuse(lease, reply)
   return reply[0] === 'exists' ? { created: false } : { created: true, lease }
 }
@@ -55,9 +69,11 @@ function create(
   database: Database,
   row: RunRow,
   batch: Batch,
+  shards: readonly string[],
   asked: readonly Argument[],
-): Promise<['created', token: number] | ['exists'] | Refused> {
-  return database.script('create', [...batchArguments(row.run, batch, batch.row ?? row), ...asked])
+): Promise<['created', token: number] | ['exists'] | ['shards'] | Refused> {
+  const known = list(shards, (shard) => [shard])
+  return database.script('create', [...batchArguments(row.run, batch, batch.row ?? row), ...known, ...asked])
 }
 
 type Appended =

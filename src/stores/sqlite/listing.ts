@@ -88,15 +88,16 @@ export async function findOutput(
   task: string,
   fingerprint: string,
   since: number,
-): Promise<{ run: RunId; seq: number } | undefined> {
+): Promise<{ run: RunId; seq: number; completedAt: number } | undefined> {
   const found = await connection.read(() =>
     connection
       .sql(
-        `select r.run, o.seq from outputs o join runs r on r.id = o.run_id
+        `select r.run, o.seq, o.completed_at from outputs o join runs r on r.id = o.run_id
          where o.crew = ? and o.task = ? and o.fingerprint = ? and o.completed_at >= ?
          order by o.completed_at desc, o.run_id desc, o.seq desc limit 1`,
       )
       .get(crew, task, fingerprint, since),
   )
-  return found === undefined ? undefined : { run: String(found['run']), seq: Number(found['seq']) }
+  if (found === undefined) return undefined
+  return { run: String(found['run']), seq: Number(found['seq']), completedAt: Number(found['completed_at']) }
 }

@@ -12,11 +12,11 @@ import { formatNumber } from '../../../src/stores/postgres/migrations/migrate-po
 import { elsewhere, linesOf, message } from '../../../src/testing/store-contract/harness.ts'
 import { dyingStore, entriesOf, longTexts, newStore, oneTask, orDeath } from '../../engine/support.ts'
 import { temporaryFolder } from '../../stores/temporary-folder.ts'
-import { testPostgres, withoutPostgres } from '../../support/postgres/test-postgres.ts'
+import { sharedServer, without } from '../../support/servers/shared-server.ts'
 import { claims, lengthen } from './copy-support.ts'
 import { everythingIn } from './everything.ts'
 
-const skip = await withoutPostgres()
+const skip = await without('postgres')
 const done = [{ when: 'Do it', reply: 'done' }]
 const lane = (crew: string) => ({ crew, version: '', format: 1 })
 
@@ -378,7 +378,7 @@ test('a dry run says what a copy would write, and writes nothing, not even an em
 })
 
 test('a dry run makes no schema on a server, and one that is not there is nothing to copy from', { skip }, async () => {
-  const url = new URL((await testPostgres()).url)
+  const url = new URL((await sharedServer('postgres')).url)
   const { password } = url
   url.searchParams.set('schema', `unmade_${process.pid}`)
   const source = newStore()

@@ -46,5 +46,6 @@ export async function everythingIn(store: Store, outputs: Given = []): Promise<o
   const found = await Promise.all(
     outputs.map(({ crew, task, fingerprint }) => store.findOutput(crew, task, fingerprint)),
   )
-  return { runs, found }
+  // a copy has the time of the entry, and the store that it comes from that of its own clock
+  return { runs, found: found.map((output) => output && { run: output.run, seq: output.seq }) }
 }

@@ -1,6 +1,7 @@
 // `reprise migrate`: brings a store up to date with this version, or prints the SQL for those who do that by hand.
 import { inspectStore } from '../../../stores/inspect-store.ts'
 import { openStore, storePath } from '../../../stores/open-store.ts'
+import { isShardedUrl, readShardedUrl } from '../../../stores/sharded/sharded-url.ts'
 import type { PostgresPool } from '../../../stores/postgres/connection/postgres-pool.ts'
 import { exitCodes, UsageError } from '../../exit-codes.ts'
 import { storeUrlOf } from '../../find/open-runs.ts'
@@ -26,16 +27,23 @@ export async function migrate(invocation: Invocation<MigrateOptions>): Promise<n
   const { terminal, options } = invocation
   const { print = false } = options
   const url = await storeUrlOf(invocation)
-  const isServer = /^postgres(ql)?:/i.test(url)
   if (print) {
-    if (!isServer) throw new UsageError(`--print is for PostgreSQL: ${url} is brought up to date by whoever opens it`)
+    if (isShardedUrl(url)) throw new UsageError('--print is for one database: name each of the shards with --store')
+    if (!isServer(url))
+      throw new UsageError(`--print is for PostgreSQL: ${url} is brought up to date by whoever opens it`)
     await printMissing(terminal, url)
     return exitCodes.done
   }
-  const migrated = isServer ? await migrateServer(url) : await migrateHere(url)
-  if (terminal.json) terminal.record(migrated)
-  terminal.err.line(wordsFor(migrated))
+  for (const each of isShardedUrl(url) ? readShardedUrl(url) : [url]) {
+    const migrated = isServer(each) ? await migrateServer(each) : await migrateHere(each)
+    if (terminal.json) terminal.record(migrated)
+    terminal.err.line(wordsFor(migrated))
+  }
   return exitCodes.done
+}
+
+function isServer(url: string): boolean {
+  return /^postgres(ql)?:/i.test(url)
 }
 
 function wordsFor({ store, before, layout }: Migrated): string {

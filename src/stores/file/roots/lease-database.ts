@@ -8,10 +8,10 @@ import { storeClosed, storeNewer } from '../../rules/refusals.ts'
 import { sameFile } from '../../same-file.ts'
 import { openDatabase } from '../../sqlite/open-database.ts'
 import { whileBusy } from '../../sqlite/sqlite-errors.ts'
-import { createTable, rootTable, takeOverLeases, type Roots } from './root-table.ts'
+import { createShards, createTable, rootTable, takeOverLeases, type Roots } from './root-table.ts'
 
-/** What this code can write. */
-export const formatNumber = 2
+/** What this code can write. Code that knows nothing of shards (3) would make runs that exist in another one. */
+export const formatNumber = 3
 
 export interface LeaseDatabase {
   /** One at a time in this process and in all others. What `work` throws undoes its changes to roots. */
@@ -80,8 +80,9 @@ function bringUpToDate(db: DatabaseSync, path: string): void {
   try {
     const again = Number(db.prepare('pragma user_version').get()?.['user_version'])
     if (again < formatNumber) {
-      db.exec(createTable)
-      if (again > 0) takeOverLeases(db)
+      if (again < 2) db.exec(createTable)
+      if (again === 1) takeOverLeases(db)
+      db.exec(createShards)
       db.exec(`pragma user_version = ${formatNumber}`)
     }
     db.exec('commit')

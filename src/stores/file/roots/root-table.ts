@@ -7,7 +7,8 @@ import { readOwner } from '../../owner.ts'
 import { isSameLane } from '../../rules/claim-order.ts'
 import { readyAt } from '../../rules/ready.ts'
 import type { Holding } from '../../rules/refusals.ts'
-import type { Lane, Priority, RunId } from '../../store.ts'
+import { readShards, writeShards } from '../../rules/shard-rows.ts'
+import type { Lane, Priority, RunId, Shards } from '../../store.ts'
 
 /** What the files say of a root and the runs that work for it. */
 export interface Said {
@@ -80,6 +81,9 @@ export interface Roots {
   ready(lanes: readonly Lane[], limit: number): number
   /** The oldest that is ready, as far as is known here, and not one of these. */
   firstReady(lanes: readonly Lane[], priority: Priority, but: ReadonlySet<RunId>): RunId | undefined
+  /** The stores over which runs are spread, when the folder is one of several. */
+  shards(): Shards | undefined
+  putShards(shards: Shards): void
 }
 
 export const createTable = `create table roots (
@@ -102,6 +106,13 @@ export const createTable = `create table roots (
   create index roots_ready on roots (crew, version, format, priority, ready_at) where ready_at is not null;
   create index roots_held on roots (owner) where owner is not null;
   create index roots_unsure on roots (unsure) where unsure = 1`
+
+export const createShards = `create table shards (
+    id text primary key,
+    url text not null,
+    self integer not null,
+    founder integer not null
+  )`
 
 const columns = [
   'token',
@@ -193,6 +204,8 @@ export function rootTable(db: DatabaseSync, now: () => number): Roots {
         .toSorted((a, b) => Number(a['ready_at']) - Number(b['ready_at']))
       return oldest && String(oldest['run'])
     },
+    shards: () => readShards(sql),
+    putShards: (shards) => writeShards(sql, shards),
   }
 }
 

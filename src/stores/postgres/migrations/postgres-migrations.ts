@@ -916,4 +916,21 @@ cross join lateral (
 comment on view steps is 'One row per model call and per tool call. Ask it by run_id: it reads the journal';
 `,
   },
+  {
+    number: 5,
+    name: '0005-shards',
+    checksum: '867d217dbe2d388049ac0864ec5a5111a606b451e51f157f44f9b92d5748451d',
+    sql: `-- The stores over which runs are spread, when this one is one of several: a row for each, and one that is this store (self).
+-- founder: it was one of them when this store last had no run (src/stores/sharded/join-shards.ts).
+create table shards (
+  id text collate "C" primary key,
+  url text not null,
+  self boolean not null,
+  founder boolean not null
+);
+
+-- Code that knows nothing of this would make runs that exist in another shard.
+update oldest_writer set format = 5;
+`,
+  },
 ]

@@ -19,7 +19,7 @@ export interface RedisConnection {
   readonly url: string
   /** One command that changes nothing. STORE_UNAVAILABLE. */
   read<Reply>(command: readonly Argument[]): Promise<Reply>
-  /** Several, of one moment, whose texts are given as bytes. STORE_UNAVAILABLE. */
+  /** Several, in this order but perhaps with others' in between, whose texts are given as bytes. STORE_UNAVAILABLE. */
   readBytes<Replies extends unknown[]>(commands: readonly (readonly Argument[])[]): Promise<Replies>
   /** STORE_UNAVAILABLE when nothing was written, OUTCOME_UNKNOWN when the answer was lost. */
   script<Reply>(name: ScriptName, given: readonly Argument[]): Promise<Reply>
@@ -150,11 +150,9 @@ export async function openConnection(
     read: (command) => using('read', (client) => client.sendCommand(command as Argument[])),
     readBytes: (commands) =>
       using('read', async (client) => {
-        // sent in one go, so that nothing of ours comes in between
-        const sent = [['MULTI'], ...commands, ['EXEC']].map((command) =>
-          client.sendCommand(command as Argument[], asBytes),
-        )
-        return (await Promise.all(sent)).at(-1) as never
+        // not as a transaction, which a server without memory refuses
+        const sent = commands.map((command) => client.sendCommand(command as Argument[], asBytes))
+        return (await Promise.all(sent)) as never
       }),
     script: (name, given) =>
       using('write', async (client) => {

@@ -11,6 +11,7 @@ export type ScriptName =
   | 'ready'
   | 'release'
   | 'renew'
+  | 'shards'
 
 const common = `-- What all scripts begin with: the names of keys, the clock, and units. A script has no rollback, so each checks everything before
 -- its first write. KEYS[1] is what all keys of the store begin with, in braces: a cluster would keep them together.
@@ -256,13 +257,18 @@ end
 `
 
 export const scripts: { readonly [name in ScriptName]: string } = {
-  acquire: common + `-- Takes the lease of a root, if it is still as the caller has read it. Answers with the token, or with 0.
+  acquire:
+    common +
+    `-- Takes the lease of a root, if it is still as the caller has read it. Answers with the token, or with 0.
 local root = next_argument()
 if not next_is_as_read(root) then return 0 end
 local owner, ttl, id = next_argument(), next_number(), next_argument()
 return lease_unit(read_unit(root), owner, ttl, id)
 `,
-  append: common + batch + `-- Appends to a run. Answers with 'appended' and how many messages wait for the unit, or with what is in the way, in the order in
+  append:
+    common +
+    batch +
+    `-- Appends to a run. Answers with 'appended' and how many messages wait for the unit, or with what is in the way, in the order in
 -- which every store checks.
 local batch = next_batch()
 local token, lease, after = next_number(), next_argument(), next_number()
@@ -317,7 +323,9 @@ if (row and run == root) or gone > 0 or unit.tries ~= unit.was.tries then write_
 if row and row.status ~= 'running' and row.status ~= 'queued' then tell('c', run) end
 return { 'appended', unit.waiting }
 `,
-  claim: common + `-- Leases the roots of these lanes that are ready: those of the highest priority first, then those that have been ready for the longest
+  claim:
+    common +
+    `-- Leases the roots of these lanes that are ready: those of the highest priority first, then those that have been ready for the longest
 -- time. Answers with run, token and id of each.
 local owner, ttl, id = next_argument(), next_number(), next_argument()
 local limit, most = next_number(), next_number()
@@ -376,8 +384,13 @@ for index, run in ipairs(chosen) do
 end
 return claimed
 `,
-  create: common + batch + `-- Creates a run, and leases it when asked to. Answers with 'created' and the token, or with what is in the way.
+  create:
+    common +
+    batch +
+    `-- Creates a run, and leases it when asked to. Answers with 'created' and the token, or with what is in the way.
 local batch = next_batch()
+local is_known = {}
+for _, shard in ipairs(next_list(next_argument)) do is_known[shard] = true end
 local asked = next_argument() -- 'nothing', 'lease' or 'under'
 local is_root = batch.run == batch.root
 
@@ -387,6 +400,14 @@ if asked == 'under' then
   local token, lease = next_number(), next_argument()
   under = read_unit(batch.root)
   if not is_held(under, token, lease) then return holding_of(under) end
+end
+
+local shards = not under and redis.call('get', prefix .. 'shards')
+if shards then
+  local noted = cjson.decode(shards)
+  for _, member in ipairs(noted.members) do
+    if member.id ~= noted.id and not is_known[member.id] then return { 'shards' } end
+  end
 end
 
 local row = batch.row
@@ -407,7 +428,10 @@ write_unit(unit)
 if unit.ready_at then tell('c', batch.run) end
 return { 'created', 0 }
 `,
-  delete: common + batch + `-- Deletes runs of one unit, with everything that belongs to them. Answers with 1, or with 0 when the lease or the unit is no longer as
+  delete:
+    common +
+    batch +
+    `-- Deletes runs of one unit, with everything that belongs to them. Answers with 1, or with 0 when the lease or the unit is no longer as
 -- the caller has read it.
 local root = next_argument()
 if not next_is_as_read(root) then return 0 end
@@ -433,7 +457,9 @@ end
 if unit then write_unit(unit) end
 return 1
 `,
-  free: common + `-- Takes the leases of owners whose processes are gone.
+  free:
+    common +
+    `-- Takes the leases of owners whose processes are gone.
 for _, owner in ipairs(next_list(next_argument)) do
   for _, run in ipairs(redis.call('smembers', key('held-by', owner))) do
     local unit = read_unit(run)
@@ -442,7 +468,10 @@ for _, owner in ipairs(next_list(next_argument)) do
 end
 return 1
 `,
-  list: common + batch + `-- One piece of a listing, newest first: of these lists, which are ordered, between two places. Answers with the rows, each beginning with
+  list:
+    common +
+    batch +
+    `-- One piece of a listing, newest first: of these lists, which are ordered, between two places. Answers with the rows, each beginning with
 -- its run, and where the next piece starts, if there may be one.
 local lists = next_list(next_argument)
 local from, to = next_argument(), next_argument()
@@ -477,7 +506,10 @@ for index = 1, math.min(limit, #places) do
 end
 return { rows, #places >= limit and places[math.min(limit, #places)] or '' }
 `,
-  post: common + batch + `-- Leaves a message for a run, which wakes its root. Answers with 'posted', 'exists', 'ended', or 'unknown' and which run.
+  post:
+    common +
+    batch +
+    `-- Leaves a message for a run, which wakes its root. Answers with 'posted', 'exists', 'ended', or 'unknown' and which run.
 local run, root, message, body = next_argument(), next_argument(), next_argument(), next_argument()
 local status = redis.call('hget', key('run', run), 'status')
 if not status then return { 'unknown', run } end
@@ -494,7 +526,9 @@ write_unit(unit)
 tell('p', run)
 return { 'posted' }
 `,
-  ready: common + `-- How many roots of these lanes are ready, counted up to a limit.
+  ready:
+    common +
+    `-- How many roots of these lanes are ready, counted up to a limit.
 local limit = next_number()
 local count, is_seen = 0, {}
 for _, lane in ipairs(next_list(function() return { crew = next_argument(), version = next_argument(), format = next_argument() } end)) do
@@ -509,7 +543,9 @@ for _, lane in ipairs(next_list(function() return { crew = next_argument(), vers
 end
 return math.min(count, limit)
 `,
-  release: common + `-- Gives a lease back. Answers with how many messages wait, or with -1 when there was nothing to give back. Told whatever becomes of the
+  release:
+    common +
+    `-- Gives a lease back. Answers with how many messages wait, or with -1 when there was nothing to give back. Told whatever becomes of the
 -- run: another of its crew may wait for the place.
 local run, token, lease = next_argument(), next_number(), next_argument()
 local unit = read_unit(run)
@@ -518,7 +554,9 @@ free_unit(unit)
 tell('c', run)
 return unit.waiting
 `,
-  renew: common + `-- Extends leases, also expired ones that nobody took. Answers for each with how many messages wait, or with -1 when it is lost.
+  renew:
+    common +
+    `-- Extends leases, also expired ones that nobody took. Answers for each with how many messages wait, or with -1 when it is lost.
 local ttl = next_number()
 local answers = {}
 for index, asked in ipairs(next_list(function() return { run = next_argument(), token = next_number(), lease = next_argument() } end)) do
@@ -532,5 +570,20 @@ for index, asked in ipairs(next_list(function() return { run = next_argument(), 
   end
 end
 return answers
+`,
+  shards:
+    common +
+    batch +
+    `-- Notes the shards that the store is one of, if what is noted is still as the caller has read it: other ones where there is no run. Answers
+-- with 1, or with 0 when it has changed.
+local before, where_empty, where_not = next_argument(), next_argument(), next_argument()
+local noted = prefix .. 'shards'
+if (redis.call('get', noted) or '') ~= before then return 0 end
+local is_empty = true
+for _, status in ipairs(next_list(next_argument)) do
+  if redis.call('exists', key('list', status)) == 1 then is_empty = false end
+end
+redis.call('set', noted, is_empty and where_empty or where_not)
+return 1
 `,
 }

@@ -148,4 +148,21 @@ update oldest_writer set format = 2;
 create index runs_held_by_crew on runs (crew, expires_at) where owner is not null;
 `,
   },
+  {
+    number: 4,
+    name: '0004-shards',
+    checksum: '243fcfa7ebb0bcb470a9e499879a3093a32035a9a0af705d7b82718face48ee6',
+    sql: `-- The stores over which runs are spread, when this one is one of several: a row for each, and one that is this store (self = 1).
+-- founder: it was one of them when this store last had no run (src/stores/sharded/join-shards.ts).
+create table shards (
+  id text primary key,
+  url text not null,
+  self integer not null,
+  founder integer not null
+) without rowid;
+
+-- Code that knows nothing of this would make runs that exist in another shard.
+update oldest_writer set format = 4;
+`,
+  },
 ]

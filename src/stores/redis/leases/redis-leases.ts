@@ -1,13 +1,11 @@
 // Who may write to a run. Whether a lease is free is decided here, since only this machine knows whether a process of
 // its own is gone; what was decided is written only if the lease is still as it was read.
 import { randomUUID } from 'node:crypto'
-import { rootRun, worksFor } from '../../journal/paths.ts'
-import { isGone, readOwner, thisOwner } from '../owner.ts'
-import { checkFree, isLive, runNotFound } from '../rules/refusals.ts'
-import type { Lane, Lease, Owner, Renewed, Room, RunId } from '../store.ts'
-import { list } from './batch-arguments.ts'
-import type { Argument } from './connection/redis-connection.ts'
-import { findTime, type Database } from './database.ts'
+import { rootRun, worksFor } from '../../../journal/paths.ts'
+import { checkFree, isLive, runNotFound } from '../../rules/refusals.ts'
+import type { Lease, Owner, Renewed, RunId } from '../../store.ts'
+import { list } from '../batch-arguments.ts'
+import { findTime, type Database } from '../redis-database.ts'
 import { findRoot, holdingOf, writtenOwner } from './redis-roots.ts'
 
 export async function acquireLease(database: Database, run: RunId, owner: Owner, ttlMs: number): Promise<Lease> {
@@ -26,57 +24,6 @@ export async function acquireLease(database: Database, run: RunId, owner: Owner,
     const token = await database.script<number>('acquire', given)
     if (token > 0) return { run: root, token, id, owner }
   }
-}
-
-/** The most that a claim gives. */
-const mostAtOnce = 10_000
-
-export async function claimRuns(
-  database: Database,
-  owner: Owner,
-  ttlMs: number,
-  lanes: readonly Lane[],
-  { limit, has = new Set(), most }: Room,
-): Promise<Lease[]> {
-  await freeGone(database)
-  const claimed = await database.script<[run: RunId, token: number, id: string][]>('claim', [
-    writtenOwner(owner),
-    String(Math.ceil(ttlMs)),
-    randomUUID(),
-    String(wholeUpTo(limit)),
-    most === undefined ? '' : String(Math.ceil(most)),
-    ...list([...has], (run) => [run]),
-    ...laneArguments(lanes),
-  ])
-  return claimed.map(([run, token, id]) => ({ run, token, id, owner }))
-}
-
-/** How many a claim with room for all of them would give, up to `limit`. */
-export function countReady(database: Database, lanes: readonly Lane[], limit: number): Promise<number> {
-  return database.script('ready', [String(wholeUpTo(limit)), ...laneArguments(lanes)])
-}
-
-function wholeUpTo(count: number): number {
-  return Math.min(Math.max(Math.ceil(count), 0), mostAtOnce)
-}
-
-function laneArguments(lanes: readonly Lane[]): Argument[] {
-  return list(lanes, ({ crew, version, format }) => [crew, version, String(format)])
-}
-
-/** Takes the leases of processes of this machine that are provably gone. */
-async function freeGone(database: Database): Promise<void> {
-  const { host, boot } = thisOwner()
-  if (boot === '') return
-  const first = JSON.stringify({ host, boot }).slice(0, -1)
-  const range = [`[${first}`, `[${first}\u{10ffff}`]
-  const owners = await database.read<string[]>(['ZRANGE', `${database.prefix}owners`, ...range, 'BYLEX'])
-  const gone = owners.filter((text) => isGone(readOwner(text) ?? thisOwner()))
-  if (gone.length > 0)
-    await database.script(
-      'free',
-      list(gone, (owner) => [owner]),
-    )
 }
 
 /** How many are renewed at once: nobody else is served meanwhile. */

@@ -1,8 +1,8 @@
 // Roots: the runs that work for no other. A root has the lease of its whole unit.
-import { readOwner } from '../owner.ts'
-import type { Holding } from '../rules/refusals.ts'
-import type { Owner, RunId } from '../store.ts'
-import type { Database } from './database.ts'
+import { readOwner } from '../../owner.ts'
+import type { Holding } from '../../rules/refusals.ts'
+import type { Owner, RunId } from '../../store.ts'
+import type { Database } from '../redis-database.ts'
 
 /** As the server has them. Nobody holds a root whose lease, owner and end are empty. */
 export type RootValues = [token: number | string, lease: string, owner: string, expiresAt: number | string]

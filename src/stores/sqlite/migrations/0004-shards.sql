@@ -1,0 +1,11 @@
+-- The stores over which runs are spread, when this one is one of several: a row for each, and one that is this store (self = 1).
+-- founder: it was one of them when this store last had no run (src/stores/sharded/join-shards.ts).
+create table shards (
+  id text primary key,
+  url text not null,
+  self integer not null,
+  founder integer not null
+) without rowid;
+
+-- Code that knows nothing of this would make runs that exist in another shard.
+update oldest_writer set format = 4;

@@ -1,0 +1,147 @@
+// Claiming from several shards: fairly, and within the limit of a crew.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { shardedStore, thisOwner, type Store } from 'reprise/stores'
+import {
+  batch,
+  claimed,
+  elsewhere,
+  lane,
+  message,
+  refused,
+  row,
+  ttlMs,
+} from '../../../src/testing/store-contract/harness.ts'
+import { holdersOf, places, runsAtHomeIn } from './shards-under-test.ts'
+
+async function queue(store: Store, runs: readonly string[]): Promise<void> {
+  for (const run of runs) await store.create(row(run, { status: 'queued' }), batch(1, 1, { due: 'now' }))
+}
+
+test('asks another shard first each time, so that one with many runs keeps none of another waiting', async () => {
+  const shards = places('a', 'b', 'c')
+  const store = await shardedStore(shards)
+  for (const shard of shards) await queue(store, await runsAtHomeIn(shard, shards, 6))
+  const from: string[] = []
+  for (let claim = 0; claim < 6; claim++) {
+    const [run = ''] = await claimed(store, 1)
+    from.push(...(await holdersOf(shards, run)))
+  }
+  assert.deepEqual(from.slice(0, 3).toSorted(), ['memory:a', 'memory:b', 'memory:c'])
+  assert.deepEqual(from.slice(3), from.slice(0, 3))
+})
+
+test('asks another shard first for each crew, also for who asks for two of them in turn', async () => {
+  const shards = places('a', 'b')
+  const store = await shardedStore(shards)
+  const letters = { ...lane, crew: 'letters' }
+  const runs = (await Promise.all(shards.map((shard) => runsAtHomeIn(shard, shards, 8)))).flat()
+  for (const [index, run] of runs.entries())
+    await store.create(row(run, { crew: index % 2 === 0 ? 'claims' : 'letters' }), batch(1, 1, { due: 'now' }))
+  for (const crew of [lane, letters]) {
+    const from = new Set<string>()
+    for (let claim = 0; claim < 2; claim++) {
+      for (const each of [lane, letters]) {
+        const [run = ''] = await claimed(store, 1, thisOwner(), [each])
+        if (each === crew) from.add((await holdersOf(shards, run))[0] ?? '')
+      }
+    }
+    assert.deepEqual(from, new Set(['memory:a', 'memory:b']))
+  }
+})
+
+test('takes what one shard lacks from the others, up to the limit', async () => {
+  const shards = places('a', 'b')
+  const store = await shardedStore(shards)
+  await queue(store, await runsAtHomeIn(shards[0], shards, 3))
+  await queue(store, await runsAtHomeIn(shards[1], shards, 4))
+  assert.equal(await store.ready([lane], 100), 7)
+  assert.equal(await store.ready([lane], 5), 5)
+  assert.equal((await claimed(store, 5)).length, 5)
+  assert.equal((await claimed(store, 5)).length, 2)
+})
+
+test('never goes over the limit of a crew by claims that are made at once, and keeps to its parts', async () => {
+  const shards = places('a', 'b')
+  const store = await shardedStore(shards)
+  for (const shard of shards) await queue(store, await runsAtHomeIn(shard, shards, 20))
+  const others = await Promise.all([1, 2, 3, 4].map(() => shardedStore(shards)))
+  const claims = [store, ...others].map((each, index) =>
+    claimed(each, 4, elsewhere(`box${index}`), [lane], { most: 7 }),
+  )
+  const runs = (await Promise.all(claims)).flat()
+  assert.equal(runs.length, 7)
+  const counts = await Promise.all(
+    shards.map(async (shard) => (await Promise.all(runs.map((run) => shard.row(run)))).filter(Boolean).length),
+  )
+  assert.deepEqual(new Set(counts), new Set([3, 4]))
+})
+
+test('counts the runs that the claimer has in the shard that has them', async () => {
+  const shards = places('a', 'b')
+  const store = await shardedStore(shards)
+  const [first = '', second = '', third = ''] = await runsAtHomeIn(shards[0], shards, 3)
+  await queue(store, [first, second, third])
+  await store.acquire(first, thisOwner(), -1)
+  const room = { has: new Set([first]), most: 4 }
+  assert.equal((await claimed(store, 10, thisOwner(), [lane], room)).length, 1)
+})
+
+test('refuses a limit that leaves a shard without a part, and says what to do', async () => {
+  const store = await shardedStore(places('a', 'b', 'c'))
+  await queue(store, ['r'])
+  const claim = store.claim(thisOwner(), ttlMs, [lane], { limit: 1, most: 2 })
+  await refused(claim, 'OPTION_INVALID', /at most 2 runs.*3 shards.*maxRuns of 3 or more.*store of its own/)
+  assert.deepEqual(await claimed(store, 1, thisOwner(), [lane], { most: Infinity }), ['r'])
+})
+
+test('knows where a claimed run is without asking, also in an older place', async () => {
+  const [a, b, c] = places('a', 'b', 'c')
+  await queue(
+    await shardedStore([a, b]),
+    Array.from({ length: 40 }, (_, index) => `run-${index}`),
+  )
+  const store = await shardedStore([a, b, c])
+  const leases = await store.claim(thisOwner(), ttlMs, [lane], { limit: 40 })
+  assert.equal(leases.length, 40)
+  const before = [a, b, c].map(({ calls }) => calls.length)
+  for (const lease of leases) await store.append(lease, 1, batch(2))
+  const after = [a, b, c].map(({ calls }) => calls.length)
+  assert.equal(
+    after.reduce((sum, count, index) => sum + count - (before[index] ?? 0), 0),
+    40,
+  )
+})
+
+test('wakes those who watch all runs, or one, for what happens in any shard', async () => {
+  const [a, b, c] = places('a', 'b', 'c')
+  const old = await shardedStore([a, b])
+  const runs = await runsAtHomeIn(a, [a, b], 20)
+  await queue(old, runs)
+  const store = await shardedStore([a, b, c])
+  for (const watched of [undefined, ...runs]) {
+    const hints = store.watch(watched, new AbortController().signal, 'messages')[Symbol.asyncIterator]()
+    assert.equal(await old.post(watched ?? runs[0] ?? '', message(`to ${watched}`)), 'posted')
+    assert.equal((await hints.next()).done, false)
+    await hints.return?.()
+    assert.equal((await hints.next()).done, true)
+  }
+})
+
+test('finds the newest output of all shards', async () => {
+  const shards = places('a', 'b')
+  const store = await shardedStore(shards)
+  const output = { task: 'facts', fingerprint: 'f', seq: 1 }
+  const [[old = ''], [young = '']] = [
+    await runsAtHomeIn(shards[0], shards, 1),
+    await runsAtHomeIn(shards[1], shards, 1),
+  ]
+  for (const [run, completedAt] of [
+    [old, 1_000],
+    [young, 2_000],
+  ] as const)
+    await store.create(row(run), batch(1, 1, { outputs: [{ ...output, completedAt }] }))
+  assert.equal((await store.findOutput('claims', 'facts', 'f'))?.run, young)
+  await store.delete(young)
+  assert.equal((await store.findOutput('claims', 'facts', 'f'))?.run, old)
+})
