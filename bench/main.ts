@@ -14,8 +14,11 @@ import { benchPostgresConcurrent } from './postgres/postgres-concurrent.ts'
 import { benchPostgresStep } from './postgres/postgres-step.ts'
 import { benchPostgresWholeRun } from './postgres/postgres-whole-run.ts'
 import { benchPostgresWorkers } from './postgres/postgres-workers.ts'
+import { benchRedisConcurrent } from './redis/redis-concurrent.ts'
+import { benchRedisStep } from './redis/redis-step.ts'
 import { machine, table, type Figure } from './report.ts'
 import { benchResume } from './resume.ts'
+import { benchShards } from './shards.ts'
 import { benchSize } from './size.ts'
 import { benchStep } from './step.ts'
 import { benchStreaming } from './streaming.ts'
@@ -41,6 +44,9 @@ const benches: { readonly [name: string]: (folder: string) => Promise<Figure[]> 
   'postgres-whole-run': benchPostgresWholeRun,
   'postgres-workers': benchPostgresWorkers,
   'postgres-claim': benchPostgresClaim,
+  'redis-step': benchRedisStep,
+  'redis-concurrent': benchRedisConcurrent,
+  shards: benchShards,
 }
 
 const chosen = process.argv.slice(2)

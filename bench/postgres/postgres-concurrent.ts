@@ -1,33 +1,30 @@
 // A hundred runs that append over PostgreSQL, each as soon as its last step is on disk, against the same rows inserted raw: a hundred
 // to a statement, and each by itself over a pool.
 import { postgresStore } from '../../src/stores/postgres/postgres-store.ts'
+import { openHundredRuns, rate, rawTurn, runs } from '../hundred-runs.ts'
 import type { Figure } from '../report.ts'
-import { ratioOf, median, takeTurns } from '../rounds.ts'
-import { engineOn, openStepper, stepLine } from '../steps.ts'
+import { ratioOf, takeTurns } from '../rounds.ts'
+import { stepLine } from '../steps.ts'
 import { durableServer } from './bench-server.ts'
 import { rawPostgres } from './raw-postgres.ts'
-
-const runs = 100
-const stepsATurn = 20
 
 export async function benchPostgresConcurrent(): Promise<Figure[]> {
   await using server = await durableServer()
   const store = await postgresStore(server.url)
-  const engine = engineOn(store)
-  const steppers = await Promise.all(Array.from({ length: runs }, () => openStepper(engine)))
+  const hundred = await openHundredRuns(store)
   const group = Array.from({ length: runs }, stepLine)
   const raw = await rawPostgres(server.url)
   const taken = await takeTurns(
     20,
     {
-      ours: () => timed(() => Promise.all(steppers.map(({ step }) => inTurn(step)))),
-      grouped: () => timed(() => inTurn(() => raw.insertGroup(group))),
-      pooled: () => timed(() => inTurn(() => raw.insertPooled(group))),
+      ours: hundred.turn,
+      grouped: () => rawTurn(() => raw.insertGroup(group)),
+      pooled: () => rawTurn(() => raw.insertPooled(group)),
     },
     3,
   )
   await raw.close()
-  await Promise.all(steppers.map((stepper) => stepper.finish()))
+  await hundred.finish()
   await store.close()
 
   const beside = (times: readonly number[], how: string, least?: number): Figure => {
@@ -40,18 +37,4 @@ export async function benchPostgresConcurrent(): Promise<Figure[]> {
     }
   }
   return [beside(taken.grouped, 'a hundred rows to a statement', 0.5), beside(taken.pooled, 'one by one over a pool')]
-}
-
-async function inTurn(step: () => Promise<void>): Promise<void> {
-  for (let taken = 0; taken < stepsATurn; taken++) await step()
-}
-
-async function timed(work: () => Promise<unknown>): Promise<[number]> {
-  const start = performance.now()
-  await work()
-  return [performance.now() - start]
-}
-
-function rate(times: readonly number[]): string {
-  return Math.round((runs * stepsATurn * 1000) / median(times)).toLocaleString('en')
 }

@@ -64,6 +64,7 @@ const table: readonly (readonly [next: Next, call: string, command: string])[] =
     `continue with crew.backtest('note', { id: 'b' })`,
     'backtest -t note --id b CREW',
   ],
+  [{ act: 'migrate' }, 'have its tables made with openStore(url), whose role may make tables', 'migrate --print STORE'],
 ]
 
 const call: Call = { runner: 'npx reprise', words: ['plan'], inputs: ['--input', 'tone=very calm'] }
