@@ -76,6 +76,18 @@ describe('a Redis server', { skip: await without('redis') }, () => {
       await refused(redisStore(`redis://localhost${wrong}`), 'STORE_INVALID')
   })
 
+  test('has one name, without a password, however its URL is written', limit, async () => {
+    const { port, password } = new URL((await sharedServer('redis')).url)
+    const open = async (rest: string): Promise<string> => {
+      const store = await redisStore(`redis://:${password}@127.0.0.1:${port}${rest}`)
+      await store.close()
+      return store.url
+    }
+    assert.equal(await open(''), `redis://127.0.0.1:${port}/0`)
+    assert.equal(await open('/0?timeoutMs=9000'), `redis://127.0.0.1:${port}/0`)
+    assert.equal(await open('/3?maxRunBytes=9000000&prefix=mine'), `redis://127.0.0.1:${port}/3?prefix=mine`)
+  })
+
   test('serves a user who may use nothing but the keys and the channel of the store', limit, async () => {
     await using server = await startServer('redis')
     await using admin = await connected(server.url)

@@ -61,9 +61,10 @@ export function readRedisUrl(text: string, options: RedisOptions = {}): RedisPla
   const prefix = options.prefix ?? given.get('prefix') ?? usual.prefix
   if (!/^[^{}\0]+$/.test(prefix)) throw invalid(text, `"${prefix}" cannot be a prefix`, 'give a name without braces')
   const sentinel = given.get('sentinel') ?? undefined
+  const addresses = addressesOf(text, url, sentinel !== undefined)
   return {
-    shown: shownUrl(url),
-    addresses: addressesOf(text, url, sentinel !== undefined),
+    shown: shownUrl(url, addresses[0]?.port ?? usualPort, prefix, sentinel),
+    addresses,
     sentinel,
     sentinelPassword: given.get('sentinelPassword') ?? undefined,
     username: url.username === '' ? undefined : decodeURIComponent(url.username),
@@ -101,10 +102,14 @@ function parse(text: string): URL {
   throw invalid(text, 'it is not the URL of a Redis server', 'write redis://user:password@host:6379/0')
 }
 
-function shownUrl(url: URL): string {
+/** One name for one place: with what is usual too, and without what says only how it is reached. */
+function shownUrl(url: URL, port: number, prefix: string, sentinel: string | undefined): string {
   const shown = new URL(url)
   shown.password = ''
-  shown.searchParams.delete('sentinelPassword')
+  shown.port = String(port)
+  if (shown.pathname.length <= 1) shown.pathname = '/0'
+  const parts = { ...(prefix !== usual.prefix && { prefix }), ...(sentinel !== undefined && { sentinel }) }
+  shown.search = new URLSearchParams(parts).toString()
   return shown.href
 }
 
