@@ -65,7 +65,7 @@ for (const { kind, skip } of kinds) {
 
     // the number of entries is checked below, so that none is left out
     const all = Array.from({ length: 28 }, (_, index) => [`before:${index + 1}`, `after:${index + 1}`]).flat()
-    const points = pointsOver(kind, all, 'one crew')
+    const points = pointsOver(kind, all)
     for (const point of points) {
       test(`ends as an undisturbed one when its life is over ${point.replace(':', ' entry ')}`, async () => {
         const at = await harness.place('claims', `${kind}-over-${point.replace(':', '-')}`, kind)

@@ -86,7 +86,7 @@ for (const { kind, skip } of isFull ? kinds : kinds.slice(0, 1)) {
         )
       })
 
-      const all = pointsOver(kind, pointsOf(lives), 'many crews')
+      const all = pointsOver(kind, pointsOf(lives))
       for (const { life, moment, number } of all) {
         test(`ends as an undisturbed one when life ${life + 1} is over ${moment} entry ${number}`, async () => {
           const at = await placeInLife(crew, `${kind}-${crew}-${life}-${moment}-${number}-over`, life, kind)

@@ -24,9 +24,9 @@ export function killsByProcess<T>(points: readonly T[]): T[][] {
   )
 }
 
-/** The points at which a life over such a store ends: of many crews, or of the one that is tried over all stores. */
-export function pointsOver<T>(kind: StoreKind, points: readonly T[], of: 'many crews' | 'one crew'): readonly T[] {
-  return !isServer(kind) || (isFull && of === 'one crew') ? points : thirdOf(points)
+/** The points at which a life over such a store ends. */
+export function pointsOver<T>(kind: StoreKind, points: readonly T[]): readonly T[] {
+  return isServer(kind) ? thirdOf(points) : points
 }
 
 function thirdOf<T>(points: readonly T[]): T[] {

@@ -87,7 +87,7 @@ test('handles of different lists that make the same runs at once make none twice
 })
 
 describe('over real stores', async () => {
-  for (const { kind, skip } of await kindsHere('sqlite', 'file', 'postgres')) {
+  for (const { kind, skip } of await kindsHere('sqlite', 'file', 'postgres', 'redis')) {
     test(`handles of different lists that make the same runs at once make none twice: ${kind}`, { skip }, async () => {
       await using folder = await temporaryFolder()
       await using a = await storePlace(kind, join(folder.path, 'a'))

@@ -1,4 +1,4 @@
-// The contract of stores over two shards of each kind; over PostgreSQL, whose own contract is tested elsewhere, in whole only with --full.
+// The contract of stores over two shards of each kind; over servers, whose own contract is tested elsewhere, in whole only with --full.
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -22,7 +22,7 @@ storeContract('sharded, over two memory stores', {
 })
 
 await over('sqlite')
-await over('postgres', isFull ? storeContract : mainParts)
+for (const kind of ['postgres', 'redis'] as const) await over(kind, isFull ? storeContract : mainParts)
 
 async function over(kind: StoreKind, contract: typeof storeContract = storeContract): Promise<void> {
   const name = `sharded, over two stores of ${kind}`
