@@ -74,7 +74,7 @@ for (const { kind, skip } of kinds) {
       })
     }
 
-    for (const together of killsByProcess(points)) {
+    for (const together of killsByProcess(kind, points)) {
       let killed: ReturnType<typeof killTogether> | undefined
       for (const [index, point] of together.entries()) {
         test(`ends as an undisturbed one when its process is killed ${point.replace(':', ' entry ')}`, async () => {

@@ -95,7 +95,7 @@ for (const { kind, skip } of isFull ? kinds : kinds.slice(0, 1)) {
         })
       }
 
-      for (const points of killsByProcess(all)) {
+      for (const points of killsByProcess(kind, all)) {
         let killed: ReturnType<typeof killTogether> | undefined
         for (const [index, { life, moment, number }] of points.entries()) {
           test(`ends as an undisturbed one when the process of life ${life + 1} is killed ${moment} entry ${number}`, async () => {

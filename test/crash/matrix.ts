@@ -13,12 +13,13 @@ const kills = process.env['REPRISE_TEST_KILLS'] ?? String(thirdOfToday)
 /** For the titles of tests, so that whoever reads of a failure can repeat it. */
 export const realKills = isFull ? 'every kill' : `third ${kills} of the kills`
 
-/** How many runs a process takes with it. In the full matrix it is killed in the very moment of one. */
-const runsPerProcess = isFull ? 1 : 6
-
-/** The points at which processes are killed, those of one process together. */
-export function killsByProcess<T>(points: readonly T[]): T[][] {
+/**
+ * The points at which processes are killed, those of one process together. In the full matrix, but for servers, it is killed in the very
+ * moment of one.
+ */
+export function killsByProcess<T>(kind: StoreKind, points: readonly T[]): T[][] {
   const real = isFull ? points : thirdOf(points)
+  const runsPerProcess = isFull && !isServer(kind) ? 1 : 6
   return Array.from({ length: Math.ceil(real.length / runsPerProcess) }, (_, index) =>
     real.slice(index * runsPerProcess, (index + 1) * runsPerProcess),
   )
