@@ -127,3 +127,21 @@ export function readOwner(text: string | null): Owner | undefined {
     ? (owner as Owner)
     : undefined
 }
+
+/** As a server keeps it. Host and boot come first: the owners of one machine are found together. */
+export function writtenOwner(owner: Owner): string {
+  const { host, boot, ...rest } = owner
+  return JSON.stringify({ host, boot, ...rest })
+}
+
+/** Between which texts those of this machine are; undefined where no process is known to be gone. */
+export function ownersHere(): readonly [first: string, last: string] | undefined {
+  const { host, boot } = thisOwner()
+  const first = JSON.stringify({ host, boot }).slice(0, -1)
+  return boot === '' ? undefined : [first, `${first}\u{10ffff}`]
+}
+
+/** Of these texts, those of processes that are provably gone. */
+export function goneAmong(owners: readonly string[]): string[] {
+  return owners.filter((text) => isGone(readOwner(text) ?? thisOwner()))
+}

@@ -2,6 +2,7 @@
 // that of its root.
 import { randomUUID } from 'node:crypto'
 import { callerOf, rootRun } from '../../journal/paths.ts'
+import { writtenOwner } from '../owner.ts'
 import { isLease, type Asked } from '../rules/asked-lease.ts'
 import { checkShards } from '../rules/known-shards.ts'
 import { endOf } from '../rules/noted-end.ts'
@@ -14,7 +15,7 @@ import { acquireLease, nextToken, releaseLease } from './leases/postgres-leases.
 import { noticeOf, notifySql } from './notices.ts'
 import { findShards, strangersSql } from './postgres-shards.ts'
 import { readySql } from './ready-sql.ts'
-import { findRoot, holdingOf, writtenOwner } from './leases/postgres-roots.ts'
+import { findRoot, holdingOf } from './leases/postgres-roots.ts'
 
 type Created = Promise<{ created: boolean; lease?: Lease }>
 

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { RepriseError } from '../../errors.ts'
 import { callerOf, rootRun } from '../../journal/paths.ts'
+import { writtenOwner } from '../owner.ts'
 import { isLease, type Asked } from '../rules/asked-lease.ts'
 import { checkShards } from '../rules/known-shards.ts'
 import { checkInbox, checkNumbers, checkOpen, checkSeq, checkToken, checkUnit, runNotFound } from '../rules/refusals.ts'
@@ -12,7 +13,7 @@ import type { Argument } from './connection/redis-connection.ts'
 import type { Database } from './redis-database.ts'
 import { acquireLease, releaseLease } from './leases/redis-leases.ts'
 import { findShards } from './redis-shards.ts'
-import { findRoot, holdingOf, rootOf, writtenOwner, type RootValues } from './leases/redis-roots.ts'
+import { findRoot, holdingOf, rootOf, type RootValues } from './leases/redis-roots.ts'
 
 type Created = Promise<{ created: boolean; lease?: Lease }>
 

@@ -1,10 +1,8 @@
 // What an error of pg means to the port. An error that the server answered with a code was followed by a rollback, so
 // nothing was written. One without a code is about the connection: whatever was sent may have been done or not.
-import { messageOf, RepriseError } from '../../../errors.ts'
+import { RepriseError } from '../../../errors.ts'
 import { redact } from '../../../secrets/redact.ts'
-
-/** Whether a statement was on its way when it failed, and whether it writes; or whether there was ever a connection. */
-export type Sent = 'never open' | 'not sent' | 'read' | 'write'
+import { awayError, reasonOf, type Sent } from '../../patient/away-error.ts'
 
 /** SQLSTATE; undefined where the server did not answer. A code alone proves nothing: the system has an EPIPE. */
 export function sqlState(error: unknown): string | undefined {
@@ -36,7 +34,7 @@ export function postgresError(error: unknown, url: string, sent: Sent): RepriseE
   if (RepriseError.isInstance(error)) return error
   const state = sqlState(error)
   const why = redact(reasonOf(error))
-  const made = (code: 'STORE_INVALID' | 'STORE_FAILED' | 'STORE_UNAVAILABLE' | 'OUTCOME_UNKNOWN', words: string) =>
+  const made = (code: 'STORE_INVALID' | 'STORE_FAILED' | 'STORE_UNAVAILABLE', words: string) =>
     new RepriseError(code, words, { cause: error })
   if (sent === 'never open' && isUntrusted(error, why)) {
     const trust = 'name the certificate of its authority by sslrootcert=/path/to/file.pem in the URL, or check sslmode'
@@ -44,15 +42,7 @@ export function postgresError(error: unknown, url: string, sent: Sent): RepriseE
   }
   // a server that has let us in does so again when its users are put right
   if (state === undefined || goneStates.test(state) || (sent === 'not sent' && wrongPlace.test(state))) {
-    return sent === 'write'
-      ? made(
-          'OUTCOME_UNKNOWN',
-          `${url} went away before it answered (${why}): read the run to see whether the change is there`,
-        )
-      : made(
-          'STORE_UNAVAILABLE',
-          `${url} cannot be reached (${why}): check that the server runs and can be reached from here`,
-        )
+    return awayError(url, why, sent, error)
   }
   if (busyStates.test(state))
     return made('STORE_UNAVAILABLE', `${url} could not do it now (${why}), and nothing was written`)
@@ -65,11 +55,6 @@ export function postgresError(error: unknown, url: string, sent: Sent): RepriseE
   if (badText.test(state))
     return made('STORE_FAILED', `${url} keeps no text with a zero character in it (${why}): leave it out`)
   return made('STORE_FAILED', `${url} refused a statement: ${why}`)
-}
-
-/** A host may have several addresses. Where none of them can be reached, Node says it of each, and nothing of all. */
-function reasonOf(error: unknown): string {
-  return error instanceof AggregateError ? error.errors.map(messageOf).join(', ') : messageOf(error)
 }
 
 /** pg gives its own refusal of a server without TLS no code. A socket that is not there is a server that is away. */

@@ -4,8 +4,9 @@
 import type { Client, ClientBase, Pool, PoolClient } from 'pg'
 import { RepriseError } from '../../../errors.ts'
 import { whenMissing } from '../../../optional-package.ts'
+import type { Sent } from '../../patient/away-error.ts'
 import { storeClosed } from '../../rules/refusals.ts'
-import { isAnswer, postgresError, sqlState, type Sent } from './postgres-errors.ts'
+import { isAnswer, postgresError, sqlState } from './postgres-errors.ts'
 import type { PostgresPlace } from './postgres-url.ts'
 
 export type Value = string | number | boolean | Uint8Array | null

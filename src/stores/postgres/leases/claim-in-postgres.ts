@@ -1,13 +1,12 @@
 // Claiming: the runs of a lane that are ready are one range of an index. Those that another claim has locked are passed
 // over, so that no two get the same run and none waits for another.
-import { isGone, readOwner, thisOwner } from '../../owner.ts'
+import { goneAmong, ownersHere, writtenOwner } from '../../owner.ts'
 import { crewsOf, placesIn } from '../../rules/room.ts'
 import type { Lane, Lease, Owner, Room } from '../../store.ts'
 import { binaryArray, binaryColumn } from '../append/binary-arrays.ts'
 import type { Statements } from '../connection/postgres-pool.ts'
 import { nowSql, type Database } from '../database.ts'
 import { readySql } from '../ready-sql.ts'
-import { writtenOwner } from './postgres-roots.ts'
 import { freed, nextToken, unchanged } from './postgres-leases.ts'
 
 const mostAtOnce = 10_000
@@ -109,11 +108,10 @@ function lanesSql(crews: string, versions: string, formats: string): string {
 
 /** Takes the leases of processes of this machine that are provably gone. */
 async function freeGone(database: Database): Promise<void> {
-  const { host, boot } = thisOwner()
-  if (boot === '') return
-  const first = JSON.stringify({ host, boot }).slice(0, -1)
-  const owners = await database.read<{ owner: string }>(ownersSql(database.schema), [first, `${first}\u{10ffff}`])
-  const gone = owners.map(({ owner }) => owner).filter((text) => isGone(readOwner(text) ?? thisOwner()))
+  const range = ownersHere()
+  if (range === undefined) return
+  const owners = await database.read<{ owner: string }>(ownersSql(database.schema), range)
+  const gone = goneAmong(owners.map(({ owner }) => owner))
   if (gone.length === 0) return
   await database.write(
     `with gone as (select id from ${database.schema}.heads where owner = any($2::text[]) order by run for no key update)

@@ -2,13 +2,14 @@
 // its own is gone; what was decided is written only if the lease is still as it was read.
 import { randomUUID } from 'node:crypto'
 import { rootRun, worksFor } from '../../../journal/paths.ts'
+import { writtenOwner } from '../../owner.ts'
 import { checkFree, isLive, runNotFound } from '../../rules/refusals.ts'
 import type { Lease, Owner, Renewed, RunId } from '../../store.ts'
 import { binaryColumn } from '../append/binary-arrays.ts'
 import { nowSql, type Database } from '../database.ts'
 import { noticeOf, notifySql } from '../notices.ts'
 import { readySql, type ReadySql } from '../ready-sql.ts'
-import { findRoot, holdingOf, rootColumns, writtenOwner, type RootRecord } from './postgres-roots.ts'
+import { findRoot, holdingOf, rootColumns, type RootRecord } from './postgres-roots.ts'
 
 /** What stays of a head when its lease changes. */
 export const unchanged: Omit<ReadySql, 'expiresAt'> = {

@@ -1,7 +1,7 @@
 // Roots: the runs that work for no other. A root has the lease of its whole unit.
 import { readOwner } from '../../owner.ts'
 import type { Holding } from '../../rules/refusals.ts'
-import type { Owner, RunId } from '../../store.ts'
+import type { RunId } from '../../store.ts'
 import { nowSql, type Database } from '../database.ts'
 
 export interface RootRecord {
@@ -29,10 +29,4 @@ export async function findRoot(database: Database, root: RunId): Promise<RootRec
 export function holdingOf({ owner: text, lease, expires_at }: RootRecord): Holding | undefined {
   const owner = readOwner(text)
   return owner && { owner, id: lease ?? '', expiresAt: expires_at ?? 0 }
-}
-
-/** Host and boot come first: the owners of one machine are found together. */
-export function writtenOwner(owner: Owner): string {
-  const { host, boot, ...rest } = owner
-  return JSON.stringify({ host, boot, ...rest })
 }

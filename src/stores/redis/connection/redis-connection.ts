@@ -5,10 +5,11 @@ import { createHash } from 'node:crypto'
 import type { createClient } from 'redis'
 import { RepriseError } from '../../../errors.ts'
 import { whenMissing } from '../../../optional-package.ts'
+import type { Sent } from '../../patient/away-error.ts'
 import { storeClosed } from '../../rules/refusals.ts'
 import { scripts, type ScriptName } from '../scripts/redis-scripts.ts'
 import { findServer } from './find-server.ts'
-import { isAnswer, redisError, replyCode, type Sent } from './redis-errors.ts'
+import { isAnswer, redisError, replyCode } from './redis-errors.ts'
 import type { RedisAddress, RedisPlace } from './redis-url.ts'
 
 export type Argument = string | Buffer

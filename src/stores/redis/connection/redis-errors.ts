@@ -1,11 +1,9 @@
 // What an error of the client means to the port. A server that answers with an error has written nothing: scripts check
 // everything before their first write, and what refuses a write refuses the first. Any other error is about the
 // connection: whatever was sent may have been done or not.
-import { messageOf, RepriseError } from '../../../errors.ts'
+import { RepriseError } from '../../../errors.ts'
 import { redact } from '../../../secrets/redact.ts'
-
-/** Whether a command was on its way when it failed, and whether it writes; or whether there was ever a connection. */
-export type Sent = 'never open' | 'not sent' | 'read' | 'write'
+import { awayError, reasonOf, type Sent } from '../../patient/away-error.ts'
 
 /** The first word of what the server said. */
 export function replyCode(message: string): string {
@@ -39,7 +37,7 @@ export function isAnswer(code: string | undefined): boolean {
 export function redisError(error: unknown, code: string | undefined, url: string, sent: Sent): RepriseError {
   if (RepriseError.isInstance(error)) return error
   const why = redact(reasonOf(error))
-  const made = (kind: 'STORE_INVALID' | 'STORE_FAILED' | 'STORE_UNAVAILABLE' | 'OUTCOME_UNKNOWN', words: string) =>
+  const made = (kind: 'STORE_INVALID' | 'STORE_FAILED' | 'STORE_UNAVAILABLE', words: string) =>
     new RepriseError(kind, words, { cause: error })
   if (sent === 'never open' && untrusted.test(String((error as { code?: unknown } | undefined)?.code))) {
     const trust = 'name the certificate of its authority by sslrootcert=/path/to/file.pem in the URL'
@@ -48,24 +46,10 @@ export function redisError(error: unknown, code: string | undefined, url: string
   // a mistake in a program is made again, however long one waits
   if (error instanceof TypeError) return made('STORE_FAILED', `${url} could not be asked: ${why}`)
   // a server that has let us in does so again when its users are put right
-  if (code === undefined || (sent === 'not sent' && wrongPlace.has(code)))
-    return sent === 'write'
-      ? made(
-          'OUTCOME_UNKNOWN',
-          `${url} went away before it answered (${why}): read the run to see whether the change is there`,
-        )
-      : made(
-          'STORE_UNAVAILABLE',
-          `${url} cannot be reached (${why}): check that the server runs and can be reached from here`,
-        )
+  if (code === undefined || (sent === 'not sent' && wrongPlace.has(code))) return awayError(url, why, sent, error)
   if (busy.has(code)) return made('STORE_UNAVAILABLE', `${url} could not do it now (${why}), and nothing was written`)
   if (wrongPlace.has(code)) return made('STORE_INVALID', `${url} cannot be used (${why}): ${advice(code)}`)
   return made('STORE_FAILED', `${url} refused a command: ${why}`)
-}
-
-/** A host may have several addresses. Where none of them can be reached, Node says it of each, and nothing of all. */
-function reasonOf(error: unknown): string {
-  return error instanceof AggregateError ? error.errors.map(messageOf).join(', ') : messageOf(error)
 }
 
 function advice(code: string): string {

@@ -1,11 +1,10 @@
 // Claiming: the runs of a lane that are ready are one range of a sorted set, from which one script takes them.
 import { randomUUID } from 'node:crypto'
-import { isGone, readOwner, thisOwner } from '../../owner.ts'
+import { goneAmong, ownersHere, writtenOwner } from '../../owner.ts'
 import type { Lane, Lease, Owner, Room, RunId } from '../../store.ts'
 import { list } from '../batch-arguments.ts'
 import type { Argument } from '../connection/redis-connection.ts'
 import type { Database } from '../redis-database.ts'
-import { writtenOwner } from './redis-roots.ts'
 
 /** The most that a claim gives. */
 const mostAtOnce = 10_000
@@ -45,12 +44,10 @@ function laneArguments(lanes: readonly Lane[]): Argument[] {
 
 /** Takes the leases of processes of this machine that are provably gone. */
 async function freeGone(database: Database): Promise<void> {
-  const { host, boot } = thisOwner()
-  if (boot === '') return
-  const first = JSON.stringify({ host, boot }).slice(0, -1)
-  const range = [`[${first}`, `[${first}\u{10ffff}`]
-  const owners = await database.read<string[]>(['ZRANGE', `${database.prefix}owners`, ...range, 'BYLEX'])
-  const gone = owners.filter((text) => isGone(readOwner(text) ?? thisOwner()))
+  const range = ownersHere()
+  if (range === undefined) return
+  const bounds = range.map((text) => `[${text}`)
+  const gone = goneAmong(await database.read(['ZRANGE', `${database.prefix}owners`, ...bounds, 'BYLEX']))
   if (gone.length > 0)
     await database.script(
       'free',

@@ -1,7 +1,7 @@
 // Roots: the runs that work for no other. A root has the lease of its whole unit.
 import { readOwner } from '../../owner.ts'
 import type { Holding } from '../../rules/refusals.ts'
-import type { Owner, RunId } from '../../store.ts'
+import type { RunId } from '../../store.ts'
 import type { Database } from '../redis-database.ts'
 
 /** As the server has them. Nobody holds a root whose lease, owner and end are empty. */
@@ -30,10 +30,4 @@ export function rootOf([token, lease, owner, expiresAt]: RootValues): Root {
 export function holdingOf({ owner: text, lease, expiresAt }: Root): Holding | undefined {
   const owner = readOwner(text)
   return owner && { owner, id: lease, expiresAt }
-}
-
-/** Host and boot come first: the owners of one machine are found together. */
-export function writtenOwner(owner: Owner): string {
-  const { host, boot, ...rest } = owner
-  return JSON.stringify({ host, boot, ...rest })
 }
