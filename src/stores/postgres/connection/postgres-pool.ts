@@ -8,6 +8,7 @@ import type { Sent } from '../../patient/away-error.ts'
 import { storeClosed } from '../../rules/refusals.ts'
 import { isAnswer, postgresError, sqlState } from './postgres-errors.ts'
 import type { PostgresPlace } from './postgres-url.ts'
+import { spareConnection } from './spare-connection.ts'
 
 export type Value = string | number | boolean | Uint8Array | null
 export type Row = { readonly [column: string]: unknown }
@@ -64,6 +65,7 @@ export async function openPool(place: PostgresPlace): Promise<PostgresPool> {
   const direct = new WeakSet<object>()
   const names = new Map<string, string>()
   const sessions = new Set<Client>()
+  const spare = spareConnection()
   const underWay = new Set<Promise<unknown>>()
   let wasOpen = false
   let closed = false
@@ -71,6 +73,7 @@ export async function openPool(place: PostgresPlace): Promise<PostgresPool> {
   async function greet(client: ClientBase): Promise<void> {
     // one that is lost says so beside the statement that fails: heard by nobody, that would end the process
     client.on('error', () => undefined)
+    client.once('end', () => spare.lost(client))
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
     const { processID } = client as unknown as { readonly processID: number }
     if (rows[0]?.pid !== processID) return
@@ -100,6 +103,8 @@ export async function openPool(place: PostgresPlace): Promise<PostgresPool> {
 
   async function connect(): Promise<PoolClient> {
     if (closed) throw storeClosed(url)
+    const atHand = spare.take()
+    if (atHand) return atHand
     try {
       const client = await pool.connect()
       wasOpen = true
@@ -134,7 +139,7 @@ export async function openPool(place: PostgresPlace): Promise<PostgresPool> {
       const client = await connect()
       try {
         const answer = await work(client)
-        client.release()
+        spare.giveBack(client, pool)
         return answer
       } catch (error) {
         const state = sqlState(error)
@@ -191,6 +196,7 @@ export async function openPool(place: PostgresPlace): Promise<PostgresPool> {
       // not waited for: a server that is gone keeps nobody from closing
       for (const client of sessions) void client.end()
       await Promise.allSettled(underWay)
+      spare.release()
       await pool.end()
     },
   }
