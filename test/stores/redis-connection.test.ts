@@ -79,7 +79,10 @@ test('what a command in a script was refused with is found in the words of every
   const place = 'script: 7a1, on @user_script:149.'
   for (const [said, code] of [
     [`OOM command not allowed when used memory > 'maxmemory'. ${place}`, 'OOM'],
-    [`ERR Error running script (call to f_7a1): @user_script:9: @user_script: 9: -READONLY You can't write`, 'READONLY'],
+    [
+      `ERR Error running script (call to f_7a1): @user_script:9: @user_script: 9: -READONLY You can't write`,
+      'READONLY',
+    ],
     [`ERR Error running script (call to f_7a1): @user_script:9: @user_script: 9: -OOM command not allowed`, 'OOM'],
     [`ERR The user executing the script can't run this command or subcommand ${place}`, 'NOPERM'],
     [`ERR ACL failure in script: User u has no permissions to run the 'zrem' command ${place}`, 'NOPERM'],
