@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { connect, createServer, type AddressInfo } from 'node:net'
 import { describe, test } from 'node:test'
 import { createClient } from 'redis'
 import { redisStore } from 'reprise/stores'
@@ -11,6 +11,7 @@ import { batch, refused, started } from '../../src/testing/store-contract/harnes
 import { freshPrefix } from '../support/redis/fresh-prefix.ts'
 import { startServer } from '../support/servers/server.ts'
 import { without } from '../support/servers/shared-server.ts'
+import { silentServer } from '../support/servers/silent-server.ts'
 
 const limit = { timeout: 30_000 }
 
@@ -28,12 +29,12 @@ describe('a connection to Redis', { skip: await without('redis') }, () => {
   test('keeps a process alive while a call waits for its answer', limit, async () => {
     await using silent = await silentServer()
     const code = `await store.row('r').catch(({ code }) => process.stdout.write(code))`
-    assert.equal(await exitOf(code, `${silent.url}?timeoutMs=300`), 'STORE_UNAVAILABLE')
+    assert.equal(await exitOf(code, `redis://127.0.0.1:${silent.port}?timeoutMs=300`), 'STORE_UNAVAILABLE')
   })
 
   test('to a server that says nothing is given up at every try, and the store can be closed', limit, async () => {
     await using silent = await silentServer()
-    const store = await redisStore(silent.url, { timeoutMs: 200 })
+    const store = await redisStore(`redis://127.0.0.1:${silent.port}`, { timeoutMs: 200 })
     for (const _ of [1, 2]) await refused(store.row('r'), 'STORE_UNAVAILABLE', /no answer within 200 ms/)
     const last = refused(store.row('r'), 'STORE_UNAVAILABLE')
     await store.close()
@@ -107,22 +108,6 @@ async function exitOf(code: string, url: string): Promise<string> {
   child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text))
   const [exitCode, signal] = (await once(child, 'close')) as [number | null, string | null]
   return exitCode === 0 ? said : `${said}, and ended with ${exitCode ?? signal}`
-}
-
-/** Takes connections, and answers nothing. */
-async function silentServer(): Promise<AsyncDisposable & { readonly url: string }> {
-  const sockets = new Set<Socket>()
-  const server = createServer((socket) => void sockets.add(socket.on('error', () => undefined)))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy()
-      server.close()
-      await once(server, 'close')
-    },
-  }
 }
 
 interface DeafNetwork extends AsyncDisposable {
