@@ -116,7 +116,7 @@ test('a copy that cannot be made is refused with what to give instead, before a 
       5,
       /no run nobody.*list the runs with: npx reprise runs --store sqlite:runs\.db/,
     ],
-    [[from, 'redis://me:hidden@host/1'], 2, /^(?![^]*hidden)/],
+    [[from, 'mongodb://me:hidden@host/1'], 2, /^(?![^]*hidden)/],
   ]
   for (const [args, code, words] of cases) {
     const ended = await folder.reprise('copy', ...args)

@@ -401,7 +401,7 @@ test('what cannot be copied from, or to, or chosen, is refused before anything i
   const wrong: readonly [Parameters<typeof copyRuns>, string, RegExp][] = [
     [[at('none.db'), at('new.db')], 'RUN_NOT_FOUND', /there is nothing at sqlite:.*none\.db to copy from/],
     [[source, at('runs.db')], 'OPTION_INVALID', /both places are sqlite:.*runs\.db; give another one/],
-    [[source, 'redis://user:hidden@host'], 'STORE_INVALID', /^(?!.*hidden)/],
+    [[source, 'mongodb://user:hidden@host'], 'STORE_INVALID', /^(?!.*hidden)/],
     [[source, at('new.db'), { runs: ['nobody'] }], 'RUN_NOT_FOUND', /there is no run nobody/],
     [[source, at('new.db'), { runs: ['a'], crew: 'engine' }], 'OPTION_INVALID', /runs and crew/],
     [[source, at('new.db'), { status: 'done' as never }], 'OPTION_INVALID', /status is "done"/],
