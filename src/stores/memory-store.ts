@@ -109,7 +109,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   }
   /** How many of them waited. */
   function takeMessages(found: StoredRun, ids: readonly string[]): number {
-    const taken = ids.flatMap((id) => found.messages.get(id) ?? []).filter((posted) => !posted.taken)
+    const taken = [...new Set(ids)].flatMap((id) => found.messages.get(id) ?? []).filter((posted) => !posted.taken)
     for (const posted of taken) posted.taken = true
     return taken.length
   }

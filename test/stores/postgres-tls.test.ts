@@ -1,12 +1,12 @@
 // Encrypted connections to a server whose certificate was made a moment ago.
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
 import { openStore } from 'reprise/stores'
 import { refused } from '../../src/testing/store-contract/harness.ts'
+import { makeCertificate, withoutOpenssl } from '../support/servers/certificate.ts'
 import { startServer, type TestServer } from '../support/servers/server.ts'
 import { sharedServer, without } from '../support/servers/shared-server.ts'
 import { temporaryFolder, type TemporaryFolder } from './temporary-folder.ts'
@@ -80,20 +80,3 @@ describe('PostgreSQL over TLS', { skip }, () => {
     await refused(openStore(urlWith({ sslmode: 'verify-full' }, url)), 'STORE_INVALID', /does not support SSL/)
   })
 })
-
-/** Of this machine, signed by itself. */
-function makeCertificate(folder: string, name: string): void {
-  const files = ['-keyout', join(folder, `${name}.key`), '-out', join(folder, `${name}.crt`)]
-  const who = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1']
-  const how = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
-  execFileSync('openssl', ['req', ...how, ...who, ...files], { stdio: 'pipe' })
-}
-
-function withoutOpenssl(): string | false {
-  try {
-    execFileSync('openssl', ['version'], { stdio: 'pipe' })
-    return false
-  } catch {
-    return 'openssl is not installed'
-  }
-}

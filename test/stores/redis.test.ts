@@ -1,5 +1,8 @@
 // What only Redis has: its settings, its memory, its scripts, and keys that people can touch.
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { chmod } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { createClient } from 'redis'
 import { redisStore, thisOwner, type Store } from 'reprise/stores'
@@ -14,8 +17,10 @@ import {
   started,
 } from '../../src/testing/store-contract/harness.ts'
 import { freshPrefix } from '../support/redis/fresh-prefix.ts'
+import { freePort } from '../support/servers/free-port.ts'
 import { sharedServer, without } from '../support/servers/shared-server.ts'
 import { startServer } from '../support/servers/server.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
 const limit = { timeout: 30_000 }
 
@@ -56,7 +61,9 @@ describe('a Redis server', { skip: await without('redis') }, () => {
   }
 
   test('that is part of a cluster is refused', limit, async () => {
-    await using server = await startServer('redis', { settings: { 'cluster-enabled': 'yes' } })
+    // the usual one is among those that systems give to others
+    const settings = { 'cluster-enabled': 'yes', 'cluster-port': await freePort() }
+    await using server = await startServer('redis', { settings })
     await refused(redisStore(server.url), 'STORE_INVALID', /part of a Redis Cluster: /)
   })
 
@@ -65,12 +72,15 @@ describe('a Redis server', { skip: await without('redis') }, () => {
     url.password = 'hunter2-and-more'
     await refused(redisStore(url.href), 'STORE_INVALID', /^(?!.*hunter2).*WRONGPASS.*check the user and the password/)
     await refused(redisStore('redis://:hunter2-and-more@h:x'), 'STORE_INVALID', /^(?!.*hunter2)/)
+    await refused(redisStore('redis:user:hunter2-and-more@h'), 'STORE_INVALID', /^(?!.*hunter2)/)
+    await refused(redisStore('redis://:hunter2%@h'), 'STORE_INVALID', /^(?!.*hunter2).*write % as %25/)
     for (const wrong of [
       '?pool=3',
       '/runs',
       '?maxRunBytes=many',
       '?allowVolatile=perhaps',
       '?sentinels=a:1',
+      '?sentinel=a&sentinels=a:70000',
       '?prefix={a}',
     ])
       await refused(redisStore(`redis://localhost${wrong}`), 'STORE_INVALID')
@@ -103,6 +113,22 @@ describe('a Redis server', { skip: await without('redis') }, () => {
     await refused(redisStore(`${url.href}?prefix=other`), 'STORE_INVALID', /NOPERM/)
     await store.close()
   })
+
+  for (const [lacks, rights] of [
+    ['a command that scripts use', ['&*', '-zrem']],
+    ['the channel', []],
+  ] as const) {
+    test(`refuses a user without ${lacks} at once, before half of something is written`, limit, async () => {
+      await using server = await startServer('redis')
+      await using admin = await connected(server.url)
+      const all = ['on', '>secret', '~*', '+@all', ...rights]
+      await admin.client.sendCommand(['ACL', 'SETUSER', 'claims', 'resetchannels', ...all])
+      const url = new URL(server.url)
+      url.username = 'claims'
+      url.password = 'secret'
+      await refused(redisStore(url.href), 'STORE_INVALID', /give the user all commands that Reprise uses/)
+    })
+  }
 
   test('that is away when it is opened serves when it is back', limit, async () => {
     await using server = await startServer('redis')
@@ -145,6 +171,50 @@ describe('a Redis server', { skip: await without('redis') }, () => {
     await admin.client.configSet('maxmemory', '0')
     await store.append(lease, 1, batch(2, 3))
     assert.deepEqual(await seqsOf(store, 'r'), [1, 2, 3, 4])
+    await store.close()
+  })
+
+  test('whose memory is full is opened, read and relieved of runs', limit, async () => {
+    await using server = await startServer('redis')
+    await using admin = await connected(server.url)
+    const before = await redisStore(server.url)
+    const { lease } = await before.create(row('r'), batch(1, 1, { due: 'now' }), { owner: thisOwner(), ttlMs: 1 })
+    assert.ok(lease)
+    await before.create(row('r/a#1'), batch(1), lease)
+    await before.post('r/a#1', message('m'))
+    await before.release(lease)
+    await before.close()
+    await admin.client.configSet('maxmemory', '100kb')
+    const store = await redisStore(server.url)
+    assert.deepEqual(await seqsOf(store, 'r'), [1])
+    for (const run of ['r/a#1', 'r']) {
+      await store.delete(run)
+      assert.equal(await store.row(run), undefined)
+    }
+    await store.close()
+  })
+
+  test('lists runs in the order of their bytes, whatever language it has', limit, async (t) => {
+    await using folder = await temporaryFolder()
+    const LOCPATH = folder.path
+    try {
+      execFileSync('localedef', ['-i', 'en_US', '-f', 'UTF-8', join(LOCPATH, 'en_US.UTF-8')], { stdio: 'pipe' })
+    } catch (error) {
+      return t.skip(`no language can be made: ${String(error)}`)
+    }
+    await chmod(LOCPATH, 0o755)
+    await using server = await startServer('redis', { env: { LOCPATH, LC_ALL: 'en_US.UTF-8' } })
+    const store = await redisStore(server.url)
+    for (const run of ['a', 'B', 'c', 'D', '_e', 'F-g'])
+      await store.create(row(run, { status: run < 'a' ? 'running' : 'failed' }), batch(1))
+    const found: string[] = []
+    for (let before: string | undefined, more = true; more;) {
+      const page = await store.list({}, { limit: 2, ...(before !== undefined && { before }) })
+      found.push(...page.rows.map(({ run }) => run))
+      before = page.next
+      more = before !== undefined
+    }
+    assert.deepEqual(found, ['c', 'a', '_e', 'F-g', 'D', 'B'])
     await store.close()
   })
 
@@ -201,6 +271,50 @@ describe('a Redis store', { skip: await without('redis') }, () => {
       /run r would have \d+ bytes.*3000 \(maxRunBytes\)/,
     )
     assert.deepEqual(await seqsOf(place.store, 'r'), [1, 2])
+  })
+
+  test('makes no run that is too large from the beginning', limit, async () => {
+    await using place = await opened({ maxRunBytes: 3_000 })
+    const large = { lines: [entry(1, 'x'.repeat(3_000))] }
+    const words = /run r would have \d+ bytes.*3000 \(maxRunBytes\)/
+    await refused(place.store.create(row('r'), large), 'STORE_FAILED', words)
+    const lease = await started(place.store, 's')
+    await refused(place.store.create(row('s/a#1'), large, lease), 'STORE_FAILED', /run s\/a#1 would have/)
+    assert.deepEqual([await place.store.row('r'), await place.store.row('s/a#1')], [undefined, undefined])
+  })
+
+  test('counts a value that the run has already as often as it keeps it: once', limit, async () => {
+    await using place = await opened({ maxRunBytes: 3_000 })
+    const lease = await started(place.store, 'r')
+    const blob = { hash: 'h', bytes: Buffer.alloc(1_000) }
+    for (const after of [1, 2, 3, 4])
+      await place.store.append(lease, after, batch(after + 1, 1, { blobs: [blob, blob] }))
+    assert.deepEqual(await seqsOf(place.store, 'r'), [1, 2, 3, 4, 5])
+  })
+
+  test('finds the output of a run whose name has any characters', limit, async () => {
+    await using place = await opened()
+    for (const run of ['a\0b', 'a:b\n{c}', 'é'.repeat(5_000)]) {
+      const outputs = [{ task: 't\0:', fingerprint: run, seq: 1 }]
+      await place.store.create(row(run, { crew: 'c\0\n' }), batch(1, 1, { outputs }))
+      assert.equal((await place.store.findOutput('c\0\n', 't\0:', run))?.run, run)
+    }
+  })
+
+  test('puts no run off when nothing is deleted', limit, async () => {
+    let now = Date.now()
+    await using place = await opened({ now: () => now })
+    await place.store.create(row('r'), batch(1, 1, { due: 'now' }))
+    const lanes = [{ crew: 'claims', version: '1', format: 1 }]
+    for (const _ of [1, 2]) {
+      const [lease] = await place.store.claim(thisOwner(), 1_000, lanes, { limit: 1 })
+      assert.ok(lease)
+      await place.store.release(lease)
+    }
+    now += 900
+    await place.store.delete('r/a#1')
+    now += 100
+    assert.equal(await place.store.ready(lanes, 1), 1)
   })
 
   test('gives no number twice when somebody has taken lines away, and notices that they are gone', limit, async () => {

@@ -5,6 +5,7 @@ import { storeNewer } from '../rules/refusals.ts'
 import type { Client } from './connection/redis-connection.ts'
 import { clusterAdvice } from './connection/redis-errors.ts'
 import type { RedisPlace } from './connection/redis-url.ts'
+import { scripts } from './scripts/redis-scripts.ts'
 
 /** What this code writes. A store says which code may write it. */
 export const formatNumber = 1
@@ -95,9 +96,16 @@ export function cautionOf({ appendonly, appendfsync, snapshots }: RedisServer): 
 /** Notes the layout of a store, when nobody has yet. STORE_NEWER. */
 export async function checkLayout(client: Pick<Client, 'sendCommand'>, place: RedisPlace): Promise<void> {
   const [, key = '', field = ''] = layoutCommand(place)
-  await client.sendCommand(['HSETNX', key, field, String(formatNumber)])
+  // only where it is missing: a server without memory takes nothing, and runs can still be deleted
+  if ((await client.sendCommand(layoutCommand(place))) === null)
+    await client.sendCommand(['HSETNX', key, field, String(formatNumber)])
   const oldest = Number(await client.sendCommand(layoutCommand(place)))
   if (oldest > formatNumber) throw storeNewer(place.shown, oldest, formatNumber)
+}
+
+/** STORE_INVALID, by what the server says, for a user who may not do all that the scripts do. */
+export async function checkRights(client: Pick<Client, 'sendCommand'>, { prefix }: RedisPlace): Promise<void> {
+  await client.sendCommand(['EVAL', scripts.rights, '1', prefix, ''])
 }
 
 /** Gives the number of the oldest code that may write a store. */

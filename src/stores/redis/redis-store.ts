@@ -12,7 +12,7 @@ import { findNoted, readBlob, readLines } from './redis-journal.ts'
 import { acquireLease, deleteRun, findHolder, findTries, releaseLease, renewLeases } from './leases/redis-leases.ts'
 import { findOutput, findRow, listRows } from './redis-listing.ts'
 import { findShards, joinShards } from './redis-shards.ts'
-import { askServer, cautionOf, checkLayout, checkServer } from './redis-server.ts'
+import { askServer, cautionOf, checkLayout, checkRights, checkServer } from './redis-server.ts'
 import { lookAt } from './redis-watch.ts'
 import { appendToRun, createRun } from './write-runs.ts'
 
@@ -32,6 +32,7 @@ export async function redisStore(url: string, options: RedisStoreOptions = {}): 
     const server = await askServer(client)
     checkServer(server, place)
     await checkLayout(client, place)
+    await checkRights(client, place)
     caution = cautionOf(server)
   })
   const database = databaseOf(connection, place, options.now)

@@ -51,6 +51,7 @@ async function createFree(
   const id = randomUUID()
   const lease = asked ? ['lease', writtenOwner(asked.owner), String(Math.ceil(asked.ttlMs)), id] : ['nothing']
   const reply = await create(database, row, batch, shards, lease)
+  if (reply[0] === 'full') throw runTooLarge(database, run, reply[1])
   if (reply[0] === 'exists') return { created: false }
   if (reply[0] === 'shards') {
     checkShards(run, database.url, await findShards(database), asked, shards)
@@ -63,6 +64,7 @@ async function createUnder(database: Database, row: RunRow, batch: Batch, lease:
   checkUnit(lease, row.run)
   const reply = await create(database, row, batch, [], ['under', String(lease.token), lease.id])
   if (reply[0] === 'lease') refuse(lease, reply)
+  if (reply[0] === 'full') throw runTooLarge(database, row.run, reply[1])
   return reply[0] === 'exists' ? { created: false } : { created: true, lease }
 }
 
@@ -72,9 +74,10 @@ function create(
   batch: Batch,
   shards: readonly string[],
   asked: readonly Argument[],
-): Promise<['created', token: number] | ['exists'] | ['shards'] | Refused> {
+): Promise<['created', token: number] | ['exists'] | ['shards'] | ['full', bytes: number] | Refused> {
   const known = list(shards, (shard) => [shard])
-  return database.script('create', [...batchArguments(row.run, batch, batch.row ?? row), ...known, ...asked])
+  const given = [...batchArguments(row.run, batch, batch.row ?? row), ...known, String(database.limits.maxRunBytes)]
+  return database.script('create', [...given, ...asked])
 }
 
 type Appended =
@@ -124,7 +127,7 @@ export async function appendToRun(database: Database, lease: Lease, after: numbe
       break
     }
     case 'full':
-      throw tooLarge(run, `would have ${reply[1]} bytes`, `${url} takes ${limits.maxRunBytes} (maxRunBytes) of a run`)
+      throw runTooLarge(database, run, reply[1])
   }
   throw new RepriseError(
     'STORE_FAILED',
@@ -147,6 +150,10 @@ function checkBlobs({ url, limits }: Database, run: RunId, { blobs = [] }: Batch
     `has a value of ${large.bytes.length} bytes`,
     `${url} takes ${limits.maxBlobBytes} (maxBlobBytes)`,
   )
+}
+
+function runTooLarge({ url, limits }: Database, run: RunId, bytes: number): RepriseError {
+  return tooLarge(run, `would have ${bytes} bytes`, `${url} takes ${limits.maxRunBytes} (maxRunBytes) of a run`)
 }
 
 function tooLarge(run: RunId, what: string, limit: string): RepriseError {

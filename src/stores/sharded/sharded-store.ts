@@ -51,8 +51,11 @@ async function overShards(stores: readonly Store[]): Promise<Store> {
   }
   const shardOf = async (run: RunId): Promise<OpenShard> => finder.known(run, 'held') ?? (await finder.find(run)).shard
 
+  const cautions = stores.flatMap((store) => (store.caution === undefined ? [] : [`${store.url}: ${store.caution}`]))
+
   return {
     url,
+    ...(cautions.length > 0 && { caution: cautions.join('; ') }),
 
     async create(row, batch, asked) {
       const { run } = row

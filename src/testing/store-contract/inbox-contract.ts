@@ -33,6 +33,13 @@ export function inboxContract(under: StoreUnderTest): void {
     assert.equal(await store.post('r', message('a')), 'exists')
   })
 
+  claim('counts a message that an append takes twice once', under, async ({ store }) => {
+    const lease = await started(store, 'r')
+    for (const id of ['a', 'b']) await store.post('r', message(id))
+    assert.equal(await store.append(lease, 1, batch(2, 1, { taken: ['a', 'a'] })), 1)
+    assert.equal(await store.release(lease), 1)
+  })
+
   claim('leaves messages where they are when the append is refused', under, async ({ store }) => {
     const lease = await started(store, 'r')
     await store.post('r', message('a'))

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openStore, shardedStore, sqliteStore } from 'reprise/stores'
+import { memoryStore, openStore, shardedStore, sqliteStore, type Store } from 'reprise/stores'
 import { batch, refused, row, started } from '../../../src/testing/store-contract/harness.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { holdersOf, places, runsAtHomeIn } from './shards-under-test.ts'
@@ -187,4 +187,14 @@ test('refuses a sharded store as a shard', async () => {
   const store = await shardedStore([a, b])
   await refused(shardedStore([store, c]), 'STORE_INVALID', /cannot be a shard itself/)
   await refused(shardedStore([]), 'STORE_INVALID', /no shards/)
+})
+
+test('a store of several says what its shards are cautious about, and which', async () => {
+  const shard = (url: string, caution?: string): Store => ({ ...memoryStore({ url }), ...(caution && { caution }) })
+  const careful = await shardedStore([shard('memory:a'), shard('memory:b', 'a crash may lose steps')])
+  assert.equal(careful.caution, 'memory:b: a crash may lose steps')
+  await careful.close()
+  const sure = await shardedStore([shard('memory:a'), shard('memory:b')])
+  assert.equal(sure.caution, undefined)
+  await sure.close()
 })

@@ -15,6 +15,8 @@ export interface ServerOptions {
   readonly settings?: { readonly [name: string]: string | number }
   /** Files to lie beside the data folder, such as `server.key`, readable for the server alone. */
   readonly files?: { readonly [name: string]: string }
+  /** Variables of its environment, beside ours. */
+  readonly env?: { readonly [name: string]: string }
 }
 
 export interface TestServer extends AsyncDisposable {
@@ -39,6 +41,7 @@ export interface ServerPlan {
   readonly parent: string
   readonly settings: { readonly [name: string]: string | number }
   readonly files: { readonly [name: string]: string }
+  readonly env: { readonly [name: string]: string }
 }
 
 export interface Answer {
@@ -76,6 +79,7 @@ export async function startServer(
     parent: given.parent ?? (durable ? tmpdir() : quickFolder()),
     settings: { ...usual, ...(durable ? {} : unsynced), ...given.settings },
     files: given.files ?? {},
+    env: given.env ?? {},
   }
   const supervisor = fork(join(import.meta.dirname, 'supervisor.ts'), [JSON.stringify(plan)], {
     execArgv: [],

@@ -11,7 +11,7 @@ import { freePort } from './free-port.ts'
 import type { Answer, Command, ServerPlan } from './server.ts'
 import type { Launch, ServerProgram } from './server-program.ts'
 
-const { kind, parent, settings, files } = JSON.parse(process.argv[2] ?? '') as ServerPlan
+const { kind, parent, settings, files, env } = JSON.parse(process.argv[2] ?? '') as ServerPlan
 const { program } = (await import(`../${kind}/${kind}-program.ts`)) as { program: ServerProgram }
 const user = unprivileged()
 const password = randomBytes(12).toString('hex')
@@ -83,7 +83,7 @@ function launch([path, parameters]: Launch): void {
   log = ''
   const launched = spawn(path, parameters, {
     cwd: folder,
-    env: { ...process.env, LC_ALL: 'C' },
+    env: { ...process.env, LC_ALL: 'C', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...user,
   })

@@ -33,8 +33,12 @@ export interface RedisConnection {
 }
 
 const connectMs = 10_000
+/** How long a sentinel may take: then the next one is asked. */
+const sentinelMs = 2_000
 /** A connection that only listens would not notice that it is dead. */
 const aliveMs = 10_000
+/** The longest time that a timer can have. */
+const forEver = 2 ** 31 - 1
 /** By the sign of texts in the protocol. */
 const asBytes = { typeMapping: { [0x24]: Buffer } } as const
 
@@ -46,6 +50,7 @@ export async function openConnection(
   const { shown: url, prefix, timeoutMs } = place
   const { default: redis } = await import('redis').catch(whenMissing('redis', 'a redis: store'))
   const underWay = new Set<Promise<unknown>>()
+  let awake: NodeJS.Timeout | undefined
   let current: Promise<Client> | undefined
   let wasOpen = false
   let closed = false
@@ -65,7 +70,7 @@ export async function openConnection(
         port,
         connectTimeout: connectMs,
         reconnectStrategy: false,
-        ...(place.tls && { tls: true as const, servername: host, ...place.tls }),
+        ...(place.tls && { tls: true as const, ...place.tls }),
       },
       ...(more === place && {
         ...(place.username !== undefined && { username: place.username }),
@@ -76,74 +81,96 @@ export async function openConnection(
     })
     // told by the commands that fail
     client.on('error', () => undefined)
+    // calls keep the process alive, and connections do not
+    client.unref()
     return client
   }
 
-  async function connect(): Promise<Client> {
+  /** A server that hangs is given up: everything that was sent to it fails. */
+  async function inTime<T>(client: Client, work: () => Promise<T>, ms = timeoutMs): Promise<T> {
+    let isLate = false
+    const giveUp = (): void => {
+      isLate = true
+      client.destroy()
+    }
+    const timer = setTimeout(giveUp, ms).unref()
     try {
-      const client = made(await findServer(place, made))
-      await client.connect()
-      if (!wasOpen) await greeted(client)
-      wasOpen = true
-      const lost = (): void => void (current = undefined)
-      client.once('terminated', lost)
-      client.once('end', lost)
-      if (!client.isReady) throw new Error('the connection was lost at once')
-      return client
+      return await work()
     } catch (error) {
-      throw redisError(error, codeOf(error), url, wasOpen ? 'not sent' : 'never open')
+      throw isLate ? new Error(`no answer within ${ms} ms`, { cause: error }) : error
+    } finally {
+      clearTimeout(timer)
     }
   }
 
-  async function greeted(client: Client): Promise<void> {
+  async function askSentinel<Reply>(address: RedisAddress, command: readonly string[]): Promise<Reply> {
+    const client = made(address, { password: place.sentinelPassword })
+    const ask = async (): Promise<Reply> => {
+      await client.connect()
+      return client.sendCommand([...command])
+    }
     try {
-      await greet(client)
-    } catch (error) {
+      return await inTime(client, ask, Math.min(sentinelMs, timeoutMs))
+    } finally {
       client.destroy()
-      throw error
+    }
+  }
+
+  async function connect(lost: () => void): Promise<Client> {
+    let client: Client | undefined
+    try {
+      const opened = (client = made(await findServer(place, askSentinel)))
+      await inTime(opened, async () => {
+        await opened.connect()
+        if (place.sentinel !== undefined) await checkMaster(opened)
+        if (!wasOpen) await greet(opened)
+      })
+      for (const event of ['terminated', 'end']) opened.once(event, lost)
+      if (!opened.isOpen || !opened.isReady) throw new Error('the connection was lost at once')
+      wasOpen = true
+      return opened
+    } catch (error) {
+      client?.destroy()
+      throw redisError(error, codeOf(error), url, wasOpen ? 'not sent' : 'never open')
     }
   }
 
   async function connected(): Promise<Client> {
     if (closed) throw storeClosed(url)
-    const opening = (current ??= connect())
-    try {
-      return await opening
-    } catch (error) {
+    if (current) return current
+    const lost = (): void => {
+      // another one may be under way already
       if (current === opening) current = undefined
-      throw error
     }
+    const opening = connect(lost)
+    current = opening
+    opening.catch(lost)
+    return opening
   }
 
   function using<T>(sent: Sent, work: (client: Client) => Promise<T>): Promise<T> {
     const call = attempt(sent, work)
     underWay.add(call)
-    const over = (): unknown => underWay.delete(call)
+    awake ??= setInterval(() => undefined, forEver)
+    const over = (): void => {
+      underWay.delete(call)
+      if (underWay.size > 0) return
+      clearInterval(awake)
+      awake = undefined
+    }
     call.then(over, over)
     return call
   }
 
   async function attempt<T>(sent: Sent, work: (client: Client) => Promise<T>): Promise<T> {
     const client = await connected()
-    // a server that hangs is given up: everything that was sent to it fails
-    const timer = setTimeout(() => client.destroy(), timeoutMs)
-    client.ref()
     try {
-      return await work(client)
+      return await inTime(client, () => work(client))
     } catch (error) {
       const code = codeOf(error)
-      if (!isAnswer(code)) drop(client)
+      if (!isAnswer(code)) client.destroy()
       throw redisError(error, code, url, wasSent(error) ? sent : 'not sent')
-    } finally {
-      clearTimeout(timer)
-      // nobody waits for it: it keeps no process alive
-      if (underWay.size <= 1) client.unref()
     }
-  }
-
-  function drop(client: Client): void {
-    current = undefined
-    client.destroy()
   }
 
   return {
@@ -167,16 +194,17 @@ export async function openConnection(
         }
       }),
     async listen(channel, hear, begin, signal) {
-      const client = made(await findServer(place, made))
+      const client = made(await findServer(place, askSentinel))
       const { promise: lost, resolve } = Promise.withResolvers<void>()
       for (const event of ['terminated', 'end']) client.once(event, () => resolve())
       const end = (): void => client.destroy()
+      signal.addEventListener('abort', end, { once: true })
       try {
-        await client.connect()
-        client.unref()
-        signal.addEventListener('abort', end, { once: true })
+        await inTime(client, async () => {
+          await client.connect()
+          if (!signal.aborted) await client.subscribe(channel, hear)
+        })
         if (signal.aborted) return
-        await client.subscribe(channel, hear)
         begin()
         const alive = setInterval(() => void stillThere(client).catch(end), aliveMs).unref()
         await lost
@@ -194,6 +222,12 @@ export async function openConnection(
       client?.destroy()
     },
   }
+}
+
+/** One that a sentinel named a moment ago may be a replica by now: what it has may be old. */
+async function checkMaster(client: Client): Promise<void> {
+  const about = await client.sendCommand<string>(['INFO', 'replication'])
+  if (!/^role:master\r?$/m.test(about)) throw new Error('the server that the sentinels name is a replica by now')
 }
 
 async function stillThere(client: Client): Promise<void> {

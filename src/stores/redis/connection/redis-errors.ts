@@ -5,13 +5,20 @@ import { RepriseError } from '../../../errors.ts'
 import { redact } from '../../../secrets/redact.ts'
 import { awayError, reasonOf, type Sent } from '../../patient/away-error.ts'
 
-/** The first word of what the server said. */
+/** The first word of what the server said. Where that says nothing, what else it has said tells. */
 export function replyCode(message: string): string {
-  return /^-?([A-Z]+)\b/.exec(message)?.[1] ?? 'ERR'
+  const [, first = 'ERR'] = /^-?([A-Z]+)\b/.exec(message) ?? []
+  if (first !== 'ERR') return first
+  // before Redis 7, of a command in a script: after where it stands there
+  const [, within] = /^ERR Error running script .*: -([A-Z]+) /.exec(message) ?? []
+  if (within !== undefined) return within
+  if (/\b(user executing the script can't|ACL failure in script)\b/.test(message)) return 'NOPERM'
+  return message.startsWith('ERR max number of clients') ? 'MAXCLIENTS' : first
 }
 
 /** The server has answered that it can't now: it starts, is a replica, has no room, or a script keeps it. */
 const busy = new Set([
+  'MAXCLIENTS',
   'LOADING',
   'BUSY',
   'MASTERDOWN',

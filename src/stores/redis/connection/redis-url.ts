@@ -67,8 +67,8 @@ export function readRedisUrl(text: string, options: RedisOptions = {}): RedisPla
     addresses,
     sentinel,
     sentinelPassword: given.get('sentinelPassword') ?? undefined,
-    username: url.username === '' ? undefined : decodeURIComponent(url.username),
-    password: url.password === '' ? undefined : decodeURIComponent(url.password),
+    username: decoded(text, url.username),
+    password: decoded(text, url.password),
     database: databaseOf(text, url),
     tls: url.protocol === 'rediss:' ? tlsOf(text, given) : undefined,
     prefix: `{${prefix}}:`,
@@ -102,6 +102,14 @@ function parse(text: string): URL {
   throw invalid(text, 'it is not the URL of a Redis server', 'write redis://user:password@host:6379/0')
 }
 
+function decoded(text: string, part: string): string | undefined {
+  try {
+    return part === '' ? undefined : decodeURIComponent(part)
+  } catch {
+    throw invalid(text, 'its user or its password has a % that stands for nothing', 'write % as %25')
+  }
+}
+
 /** One name for one place: with what is usual too, and without what says only how it is reached. */
 function shownUrl(url: URL, port: number, prefix: string, sentinel: string | undefined): string {
   const shown = new URL(url)
@@ -123,7 +131,7 @@ function addressesOf(text: string, url: URL, areSentinels: boolean): RedisAddres
     first,
     ...others.map((each) => {
       const [, host, own] = /^([^:]+|\[.+\])(?::(\d{1,5}))?$/.exec(each) ?? []
-      if (host === undefined)
+      if (host === undefined || Number(own ?? port) > 65_535)
         throw invalid(text, `"${each}" is not a sentinel`, 'write sentinels=host:26379,host:26379')
       return { host: host.replace(/^\[(.*)\]$/, '$1'), port: own === undefined ? port : Number(own) }
     }),
@@ -164,7 +172,7 @@ function isTrue(text: string, name: string, value: string): boolean {
 
 function invalid(text: string, why: string, advice: string): RepriseError {
   const shown = redact(
-    text.replace(/(\/\/[^:@/]*):.*@/, '$1:[redacted]@').replace(/(sentinelPassword=)[^&]*/, '$1[redacted]'),
+    text.replace(/(:\/{0,2}[^:@/]*):.*@/, '$1:[redacted]@').replace(/(sentinelPassword=)[^&]*/, '$1[redacted]'),
   )
   return new RepriseError('STORE_INVALID', `"${shown}" cannot be opened as a store: ${why}; ${advice}`)
 }

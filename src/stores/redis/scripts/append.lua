@@ -25,7 +25,7 @@ if row and row.status == 'completed' and inbox > #taken then
     if not is_taken[message] then return { 'inbox', message } end
   end
 end
-local bytes = tonumber(head[5] or 0) + batch.bytes
+local bytes = tonumber(head[5] or 0) + new_bytes(batch)
 if bytes > most_bytes then return { 'full', bytes } end
 
 -- entries that somebody removed by hand keep their numbers

@@ -73,6 +73,16 @@ local function push_lines(list, lines)
   end
 end
 
+-- What a batch adds to what a run has: a value that is there already is not stored again.
+local function new_bytes(batch)
+  local bytes, is_there = batch.bytes, {}
+  for _, blob in ipairs(batch.blobs) do
+    if is_there[blob.hash] or redis.call('hexists', key('blobs', batch.run), blob.hash) == 1 then bytes = bytes - #blob.bytes end
+    is_there[blob.hash] = true
+  end
+  return bytes
+end
+
 -- Lines, blobs and outputs. `seq` is the number of the last entry then, and `bytes` what the run has.
 local function write_batch(batch, crew, seq, bytes)
   local run = batch.run
@@ -82,7 +92,7 @@ local function write_batch(batch, crew, seq, bytes)
   for _, output in ipairs(batch.outputs) do
     local found = key('outputs', joined(crew, output.task, output.fingerprint))
     -- the last of those that were completed at the same time comes first
-    local member = string.format('%016.0f:%s:%s', redis.call('incr', prefix .. 'made'), output.seq, run)
+    local member = string.format('%016.0f:', redis.call('incr', prefix .. 'made')) .. output.seq .. ':' .. run
     redis.call('zadd', found, output.completed_at, member)
     redis.call('hset', key('outputs-of', run), member, found)
   end

@@ -2,6 +2,7 @@
 local batch = next_batch()
 local is_known = {}
 for _, shard in ipairs(next_list(next_argument)) do is_known[shard] = true end
+local most_bytes = next_number()
 local asked = next_argument() -- 'nothing', 'lease' or 'under'
 local is_root = batch.run == batch.root
 
@@ -21,9 +22,12 @@ if shards then
   end
 end
 
+local bytes = new_bytes(batch)
+if bytes > most_bytes then return { 'full', bytes } end
+
 local row = batch.row
 write_row(batch)
-write_batch(batch, row.crew, #batch.lines, batch.bytes)
+write_batch(batch, row.crew, #batch.lines, bytes)
 redis.call('hset', key('run', batch.run), 'root', batch.root, 'inbox', 0, 'born', redis.call('incr', prefix .. 'born'))
 if not is_root then return { 'created', under and under.token or 0 } end
 

@@ -10,17 +10,34 @@ for _, status in ipairs(next_list(next_argument)) do
 end
 local crew, parent = next_argument(), next_argument()
 
-local places = {}
-for _, name in ipairs(lists) do
-  for _, place in ipairs(redis.call('zrange', prefix .. name, to, from, 'bylex', 'rev', 'limit', 0, limit)) do
-    places[#places + 1] = place
+-- By bytes, as the lists are ordered: Lua itself compares by the language of the server.
+local function is_later(a, b)
+  for index = 1, math.min(#a, #b) do
+    local of_a, of_b = string.byte(a, index), string.byte(b, index)
+    if of_a ~= of_b then return of_a > of_b end
   end
+  return #a > #b
 end
-table.sort(places, function(a, b) return a > b end)
+
+local pieces = {}
+for index, name in ipairs(lists) do
+  pieces[index] = { at = 1, places = redis.call('zrange', prefix .. name, to, from, 'bylex', 'rev', 'limit', 0, limit) }
+end
+local places = {}
+for index = 1, limit do
+  local newest
+  for _, piece in ipairs(pieces) do
+    local place = piece.places[piece.at]
+    if place and (not newest or is_later(place, newest.places[newest.at])) then newest = piece end
+  end
+  if not newest then break end
+  places[index] = newest.places[newest.at]
+  newest.at = newest.at + 1
+end
 
 local rows = {}
-for index = 1, math.min(limit, #places) do
-  local run = string.sub(places[index], string.find(places[index], '\0', 1, true) + 1)
+for _, place in ipairs(places) do
+  local run = string.sub(place, string.find(place, '\0', 1, true) + 1)
   local row = read_row(run)
   local fits = row and (anything or is_wanted[row.status]) and (crew == '' or row.crew == crew)
     and (parent == '' or row.parent == parent)
@@ -31,4 +48,4 @@ for index = 1, math.min(limit, #places) do
     rows[#rows + 1] = found
   end
 end
-return { rows, #places >= limit and places[math.min(limit, #places)] or '' }
+return { rows, places[limit] or '' }

@@ -11,6 +11,7 @@ export type ScriptName =
   | 'ready'
   | 'release'
   | 'renew'
+  | 'rights'
   | 'shards'
 
 const common = `-- What all scripts begin with: the names of keys, the clock, and units. A script has no rollback, so each checks everything before
@@ -240,6 +241,16 @@ local function push_lines(list, lines)
   end
 end
 
+-- What a batch adds to what a run has: a value that is there already is not stored again.
+local function new_bytes(batch)
+  local bytes, is_there = batch.bytes, {}
+  for _, blob in ipairs(batch.blobs) do
+    if is_there[blob.hash] or redis.call('hexists', key('blobs', batch.run), blob.hash) == 1 then bytes = bytes - #blob.bytes end
+    is_there[blob.hash] = true
+  end
+  return bytes
+end
+
 -- Lines, blobs and outputs. \`seq\` is the number of the last entry then, and \`bytes\` what the run has.
 local function write_batch(batch, crew, seq, bytes)
   local run = batch.run
@@ -249,7 +260,7 @@ local function write_batch(batch, crew, seq, bytes)
   for _, output in ipairs(batch.outputs) do
     local found = key('outputs', joined(crew, output.task, output.fingerprint))
     -- the last of those that were completed at the same time comes first
-    local member = string.format('%016.0f:%s:%s', redis.call('incr', prefix .. 'made'), output.seq, run)
+    local member = string.format('%016.0f:', redis.call('incr', prefix .. 'made')) .. output.seq .. ':' .. run
     redis.call('zadd', found, output.completed_at, member)
     redis.call('hset', key('outputs-of', run), member, found)
   end
@@ -295,7 +306,7 @@ if row and row.status == 'completed' and inbox > #taken then
     if not is_taken[message] then return { 'inbox', message } end
   end
 end
-local bytes = tonumber(head[5] or 0) + batch.bytes
+local bytes = tonumber(head[5] or 0) + new_bytes(batch)
 if bytes > most_bytes then return { 'full', bytes } end
 
 -- entries that somebody removed by hand keep their numbers
@@ -391,6 +402,7 @@ return claimed
 local batch = next_batch()
 local is_known = {}
 for _, shard in ipairs(next_list(next_argument)) do is_known[shard] = true end
+local most_bytes = next_number()
 local asked = next_argument() -- 'nothing', 'lease' or 'under'
 local is_root = batch.run == batch.root
 
@@ -410,9 +422,12 @@ if shards then
   end
 end
 
+local bytes = new_bytes(batch)
+if bytes > most_bytes then return { 'full', bytes } end
+
 local row = batch.row
 write_row(batch)
-write_batch(batch, row.crew, #batch.lines, batch.bytes)
+write_batch(batch, row.crew, #batch.lines, bytes)
 redis.call('hset', key('run', batch.run), 'root', batch.root, 'inbox', 0, 'born', redis.call('incr', prefix .. 'born'))
 if not is_root then return { 'created', under and under.token or 0 } end
 
@@ -438,8 +453,11 @@ if not next_is_as_read(root) then return 0 end
 if redis.call('zcard', key('unit', root)) ~= next_number() then return 0 end
 
 local unit = read_unit(root)
-for _, run in ipairs(next_list(next_argument)) do
+local gone = next_list(next_argument)
+for _, run in ipairs(gone) do
+  -- first: a server without memory refuses what adds something, but nothing any more after the first write
   local row = read_row(run)
+  if row then unlist(row, run, root) end
   local left = tonumber(redis.call('hget', key('run', run), 'inbox') or 0)
   if run == root then
     unit.status = 'cancelled'
@@ -448,13 +466,12 @@ for _, run in ipairs(next_list(next_argument)) do
   elseif unit and left > 0 then
     unit.waiting = unit.waiting - left
   end
-  if row then unlist(row, run, root) end
   local outputs = redis.call('hgetall', key('outputs-of', run))
   for index = 1, #outputs, 2 do redis.call('zrem', outputs[index + 1], outputs[index]) end
   for _, kind in ipairs({ 'run', 'lines', 'blobs', 'messages', 'inbox', 'outputs-of' }) do redis.call('unlink', key(kind, run)) end
   tell('c', run)
 end
-if unit then write_unit(unit) end
+if unit and #gone > 0 then write_unit(unit) end
 return 1
 `,
   free:
@@ -483,17 +500,34 @@ for _, status in ipairs(next_list(next_argument)) do
 end
 local crew, parent = next_argument(), next_argument()
 
-local places = {}
-for _, name in ipairs(lists) do
-  for _, place in ipairs(redis.call('zrange', prefix .. name, to, from, 'bylex', 'rev', 'limit', 0, limit)) do
-    places[#places + 1] = place
+-- By bytes, as the lists are ordered: Lua itself compares by the language of the server.
+local function is_later(a, b)
+  for index = 1, math.min(#a, #b) do
+    local of_a, of_b = string.byte(a, index), string.byte(b, index)
+    if of_a ~= of_b then return of_a > of_b end
   end
+  return #a > #b
 end
-table.sort(places, function(a, b) return a > b end)
+
+local pieces = {}
+for index, name in ipairs(lists) do
+  pieces[index] = { at = 1, places = redis.call('zrange', prefix .. name, to, from, 'bylex', 'rev', 'limit', 0, limit) }
+end
+local places = {}
+for index = 1, limit do
+  local newest
+  for _, piece in ipairs(pieces) do
+    local place = piece.places[piece.at]
+    if place and (not newest or is_later(place, newest.places[newest.at])) then newest = piece end
+  end
+  if not newest then break end
+  places[index] = newest.places[newest.at]
+  newest.at = newest.at + 1
+end
 
 local rows = {}
-for index = 1, math.min(limit, #places) do
-  local run = string.sub(places[index], string.find(places[index], '\\0', 1, true) + 1)
+for _, place in ipairs(places) do
+  local run = string.sub(place, string.find(place, '\\0', 1, true) + 1)
   local row = read_row(run)
   local fits = row and (anything or is_wanted[row.status]) and (crew == '' or row.crew == crew)
     and (parent == '' or row.parent == parent)
@@ -504,7 +538,7 @@ for index = 1, math.min(limit, #places) do
     rows[#rows + 1] = found
   end
 end
-return { rows, #places >= limit and places[math.min(limit, #places)] or '' }
+return { rows, places[limit] or '' }
 `,
   post:
     common +
@@ -570,6 +604,43 @@ for index, asked in ipairs(next_list(function() return { run = next_argument(), 
   end
 end
 return answers
+`,
+  rights:
+    common +
+    batch +
+    `-- Does once what the scripts do, with a key of its own: a user who may not do all of it is refused now, and never in the middle of a
+-- script, where half of it would be written. Begins with what a server without memory does, too.
+local tried = prefix .. 'rights'
+redis.call('publish', prefix .. 'told', '')
+redis.call('time')
+redis.call('unlink', tried)
+redis.call('hset', tried, 'a', 'a')
+redis.call('hsetnx', tried, 'b', 1)
+redis.call('hincrby', tried, 'b', 1)
+redis.call('hget', tried, 'a')
+redis.call('hmget', tried, 'a', 'b')
+redis.call('hexists', tried, 'a')
+redis.call('hgetall', tried)
+redis.call('hdel', tried, 'a', 'b')
+redis.call('set', tried, 1)
+redis.call('get', tried)
+redis.call('incr', tried)
+redis.call('exists', tried)
+redis.call('unlink', tried)
+redis.call('rpush', tried, 'a')
+redis.call('llen', tried)
+redis.call('unlink', tried)
+redis.call('sadd', tried, 'a')
+redis.call('smembers', tried)
+redis.call('srem', tried, 'a')
+redis.call('zadd', tried, 0, 'a')
+redis.call('zscore', tried, 'a')
+redis.call('zcard', tried)
+redis.call('zcount', tried, 0, 1)
+redis.call('zrange', tried, 0, -1)
+redis.call('zrangebyscore', tried, 0, 1)
+redis.call('zrem', tried, 'a')
+return 1
 `,
   shards:
     common +

@@ -1,0 +1,21 @@
+// Certificates that are made for a test.
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+
+/** `name.key` and `name.crt` in a folder: of this machine, signed by itself. */
+export function makeCertificate(folder: string, name: string): void {
+  const files = ['-keyout', join(folder, `${name}.key`), '-out', join(folder, `${name}.crt`)]
+  const who = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1']
+  const how = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
+  execFileSync('openssl', ['req', ...how, ...who, ...files], { stdio: 'pipe' })
+}
+
+/** Why tests that need one are skipped: an option of node:test. */
+export function withoutOpenssl(): string | false {
+  try {
+    execFileSync('openssl', ['version'], { stdio: 'pipe' })
+    return false
+  } catch {
+    return 'openssl is not installed'
+  }
+}
