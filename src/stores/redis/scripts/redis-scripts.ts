@@ -286,8 +286,8 @@ local token, lease, after = next_number(), next_argument(), next_number()
 local progress, most_bytes = next_argument() == '1', next_number()
 local run, root, row = batch.run, batch.root, batch.row
 
-local unit = read_unit(root)
-if not is_held(unit, token, lease) then return holding_of(unit) end
+local held = redis.call('hmget', key('run', root), 'token', 'lease', 'waiting', 'tries')
+if tonumber(held[1]) ~= token or held[2] ~= lease then return holding_of(read_unit(root)) end
 local head = redis.call('hmget', key('run', run), 'status', 'seq', 'inbox', 'crew', 'bytes')
 local status, seq, inbox = head[1], tonumber(head[2]), tonumber(head[3])
 if not status then return { 'unknown' } end
@@ -308,6 +308,11 @@ if row and row.status == 'completed' and inbox > #taken then
 end
 local bytes = tonumber(head[5] or 0) + new_bytes(batch)
 if bytes > most_bytes then return { 'full', bytes } end
+-- of a cancelled run nobody records messages any more
+local gone = row and row.status == 'cancelled' and inbox or #taken
+-- a plain step of a run that has got further before changes nothing of its unit
+local changes = (row and run == root) or gone > 0 or (progress and held[4] ~= '0')
+local unit = changes and read_unit(root)
 
 -- entries that somebody removed by hand keep their numbers
 for _ = lines + 1, after do redis.call('rpush', key('lines', run), lost_line) end
@@ -319,20 +324,19 @@ for _, message in ipairs(taken) do
   -- its id stays: it is unique for ever
   redis.call('hset', key('messages', run), message, '')
 end
--- of a cancelled run nobody records messages any more
-local gone = row and row.status == 'cancelled' and inbox or #taken
 if gone > 0 then redis.call('hincrby', key('run', run), 'inbox', -gone) end
-
-unit.waiting = unit.waiting - gone
-if progress then unit.tries = 0 end
-if row and run == root then
-  unit.due_at = due_of(batch)
-  unit.status, unit.crew, unit.version = row.status, row.crew, row.version
-  unit.format, unit.priority = row.format, row.priority
+if unit then
+  unit.waiting = unit.waiting - gone
+  if progress then unit.tries = 0 end
+  if row and run == root then
+    unit.due_at = due_of(batch)
+    unit.status, unit.crew, unit.version = row.status, row.crew, row.version
+    unit.format, unit.priority = row.format, row.priority
+  end
+  write_unit(unit)
 end
-if (row and run == root) or gone > 0 or unit.tries ~= unit.was.tries then write_unit(unit) end
 if row and row.status ~= 'running' and row.status ~= 'queued' then tell('c', run) end
-return { 'appended', unit.waiting }
+return { 'appended', unit and unit.waiting or tonumber(held[3]) }
 `,
   claim:
     common +
