@@ -19,7 +19,14 @@ const alone = [
   'test/storm/storm.test.ts',
 ]
 /** What takes longest comes first, so that nobody waits for it at the end. */
-const longest = ['test/crash/features.test.ts', 'test/crew', 'test/cli', 'test/crash/crash.test.ts', 'test/stores']
+const longest = [
+  'test/crash/features.test.ts',
+  'test/crew',
+  'test/crash/crash.test.ts',
+  'test/stores',
+  'test/workers',
+  'test/cli',
+]
 
 const counted = ['tests', 'pass', 'fail', 'cancelled', 'skipped'] as const
 type Counts = { [name in (typeof counted)[number]]: number }
