@@ -4,7 +4,7 @@ import { callerOf, rootRun, worksFor } from '../journal/paths.ts'
 import { isEnded } from '../journal/state/state.ts'
 import { isGone } from './owner.ts'
 import { isLease, type Asked } from './rules/asked-lease.ts'
-import { isSameLane } from './rules/claim-order.ts'
+import { byClaim, isSameLane } from './rules/claim-order.ts'
 import { checkShards, joinedShards } from './rules/known-shards.ts'
 import { listPage } from './rules/list-page.ts'
 import { dueTime, readyAt, recordsMessages } from './rules/ready.ts'
@@ -22,7 +22,7 @@ import {
   storeClosed,
   type Holding,
 } from './rules/refusals.ts'
-import type { Batch, Lane, Lease, Line, Message, Owner, RunId, RunRow, Shards, Store } from './store.ts'
+import type { Batch, Lane, Lease, Line, Message, Owner, ReadyRun, RunId, RunRow, Shards, Store } from './store.ts'
 import { createWatchers } from './watchers.ts'
 
 export interface MemoryStoreOptions {
@@ -153,8 +153,15 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     change(unit, { dueAt: dueTime(batch, now()) })
     return asked && take(unit, asked.owner, asked.ttlMs)
   }
-  function isReady({ root, readyAt: at = Infinity }: Unit, lanes: readonly Lane[]): boolean {
-    return at <= now() && lanes.some((lane) => isSameLane(lane, root.row))
+  /** In the order in which they are claimed. */
+  function readyIn(lanes: readonly Lane[], among: Iterable<Unit> = units.values()): ReadyRun[] {
+    return [...among]
+      .flatMap(({ root: { row }, readyAt: at = Infinity }) => {
+        if (at > now() || !lanes.some((lane) => isSameLane(lane, row))) return []
+        const { run, crew, version, format, priority } = row
+        return [{ run, crew, version, format, priority, readyAt: at }]
+      })
+      .toSorted(byClaim)
   }
 
   return {
@@ -249,15 +256,16 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         const isHeld = ({ root: { row }, holding }: Unit): boolean =>
           crews.has(row.crew) && (has.has(row.run) || isLive(holding, now()))
         const places = placesIn(room, () => [...units.values()].filter(isHeld).length)
-        return [...units.values()]
-          .filter((unit) => isReady(unit, lanes) && !has.has(unit.root.row.run))
-          .toSorted((a, b) => b.root.row.priority - a.root.row.priority || (a.readyAt ?? 0) - (b.readyAt ?? 0))
+        const asked =
+          room.only === undefined ? units.values() : [units.get(room.only)].filter((unit) => unit !== undefined)
+        return readyIn(lanes, asked)
+          .filter(({ run }) => !has.has(run))
           .slice(0, places)
+          .map(({ run }) => unitOf(run))
           .map((unit) => take(unit, owner, ttlMs, unit.tries + 1))
       }),
 
-    ready: (lanes, limit) =>
-      step(() => Math.min(limit, [...units.values()].filter((unit) => isReady(unit, lanes)).length)),
+    ready: (lanes, limit) => step(() => readyIn(lanes).slice(0, Math.max(0, limit))),
 
     renew: (leases, ttlMs) =>
       step(() =>

@@ -142,9 +142,22 @@ export interface Lane {
   readonly format: number
 }
 
+/** A root that somebody should advance now. */
+export interface ReadyRun extends Lane {
+  readonly run: RunId
+  readonly priority: Priority
+  /**
+   * Since when it is ready, in ms since 1970, by the store's clock: a whole number, which stays the same for as long as
+   * nothing is written to the run or to one that works for it, and its lease does not change.
+   */
+  readonly readyAt: number
+}
+
 /** How much a claim may give. */
 export interface Room {
   readonly limit: number
+  /** Only this root, for whoever was told which one to advance. It is looked up by its id, however many are ready. */
+  readonly only?: RunId
   /**
    * The runs that the caller is at: their leases may have expired while the store was away, and it will renew them.
    */
@@ -269,6 +282,9 @@ export interface Store {
    * Leases of processes that are gone are freed first. Never gives one run to two callers, and none that the caller
    * `has`.
    *
+   * With `only`, gives that root, or nothing when it is not ready, in none of these lanes, works for another run, or is
+   * not there.
+   *
    * With `most`, gives no more than are missing to so many held runs. What counts as held: every root whose row names
    * the crew of one of these lanes, in whatever version, format and status, that is under a lease which has not expired
    * by the store's clock, however it was given; and every such root that the caller `has`, whatever became of its
@@ -278,10 +294,12 @@ export interface Store {
   claim(owner: Owner, ttlMs: number, lanes: readonly Lane[], room: Room): Promise<Lease[]>
 
   /**
-   * How many roots of these lanes are ready now, counted up to `limit`: what a claim with room for all of them would
-   * give. Those of processes that are gone count only when a claim has freed their leases.
+   * The roots of these lanes that are ready now, each once and at most `limit`: what a claim with so much room would
+   * give, in its order, but nobody gets a lease. Those of processes that are gone are among them only when a claim has
+   * freed their leases. It searches as `claim` does, so whoever tells others which runs to advance may ask it every
+   * second. Servers give the first 10,000 at most, as for a claim.
    */
-  ready(lanes: readonly Lane[], limit: number): Promise<number>
+  ready(lanes: readonly Lane[], limit: number): Promise<ReadyRun[]>
 
   /** Extends leases, also expired ones that nobody took; gives back those that are still held. */
   renew(leases: readonly Lease[], ttlMs: number): Promise<Renewed[]>

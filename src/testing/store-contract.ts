@@ -7,6 +7,7 @@ import { journalContract } from './store-contract/journal-contract.ts'
 import { leaseContract } from './store-contract/leases-contract.ts'
 import { lifeContract } from './store-contract/life-contract.ts'
 import { listingContract } from './store-contract/listing-contract.ts'
+import { queueContract } from './store-contract/queue-contract.ts'
 import { readyContract } from './store-contract/ready-contract.ts'
 import { roomContract } from './store-contract/room-contract.ts'
 import { shardsContract } from './store-contract/shards-contract.ts'
@@ -20,6 +21,7 @@ export function storeContract(name: string, store: StoreUnderTest): void {
     journalContract(store)
     leaseContract(store)
     readyContract(store)
+    queueContract(store)
     roomContract(store)
     listingContract(store)
     inboxContract(store)

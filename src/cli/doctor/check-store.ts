@@ -134,7 +134,7 @@ async function checkRuns(url: string, crew: Crew | undefined, commands: Commands
 async function checkLimit(store: Store, crew: Crew, held: number): Promise<Check[]> {
   const maxRuns = crew['~maxRuns']
   if (maxRuns === undefined || held < maxRuns) return []
-  const waiting = await store.ready(crew['~lanes'], 10_000)
+  const { length: waiting } = await store.ready(crew['~lanes'], 10_000)
   const words = `${plural(held, 'run')} of ${crew.name} in progress, as many as its maxRuns allows`
   return waiting === 0
     ? []

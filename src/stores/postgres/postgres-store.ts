@@ -5,7 +5,7 @@ import { openPool } from './connection/postgres-pool.ts'
 import { readPostgresUrl, type PostgresOptions } from './connection/postgres-url.ts'
 import { createRun } from './create-in-postgres.ts'
 import { findTime, openDatabase } from './database.ts'
-import { claimRuns, countReady } from './leases/claim-in-postgres.ts'
+import { claimRuns, findReady } from './leases/claim-in-postgres.ts'
 import { acquireLease, deleteRun, findHolder, findTries, releaseLease, renewLeases } from './leases/postgres-leases.ts'
 import { postMessage, waitingMessages } from './postgres-inbox.ts'
 import { findNoted, readBlob, readLines } from './postgres-journal.ts'
@@ -53,7 +53,7 @@ export async function postgresStore(url: string, options: PostgresStoreOptions =
     findOutput: (crew, task, fingerprint, since = 0) => findOutput(database, crew, task, fingerprint, since),
     acquire: (run, owner, ttlMs) => acquireLease(database, run, owner, ttlMs),
     claim: (...args) => claimRuns(database, ...args),
-    ready: (lanes, limit) => countReady(database, lanes, limit),
+    ready: (lanes, limit) => findReady(database, lanes, limit),
     renew: (leases, ttlMs) => renewLeases(database, leases, ttlMs),
     async release(lease) {
       const waiting = await releaseLease(database, lease)

@@ -5,7 +5,7 @@ import type { Store } from '../store.ts'
 import { watchServer } from '../watch-server.ts'
 import { openConnection } from './connection/redis-connection.ts'
 import { readRedisUrl, type RedisOptions } from './connection/redis-url.ts'
-import { claimRuns, countReady } from './leases/claim-in-redis.ts'
+import { claimRuns, findReady } from './leases/claim-in-redis.ts'
 import { databaseOf, findTime, type Database } from './redis-database.ts'
 import { postMessage, waitingMessages } from './redis-inbox.ts'
 import { findNoted, readBlob, readLines } from './redis-journal.ts'
@@ -63,7 +63,7 @@ export async function redisStore(url: string, options: RedisStoreOptions = {}): 
     findOutput: (crew, task, fingerprint, since = 0) => findOutput(database, crew, task, fingerprint, since),
     acquire: (run, owner, ttlMs) => acquireLease(database, run, owner, ttlMs),
     claim: (...args) => claimRuns(database, ...args),
-    ready: (lanes, limit) => countReady(database, lanes, limit),
+    ready: (lanes, limit) => findReady(database, lanes, limit),
     renew: (leases, ttlMs) => renewLeases(database, leases, ttlMs),
     async release(lease) {
       const waiting = await releaseLease(database, lease)

@@ -25,7 +25,10 @@ export function recordsMessages(status: RunStatus | undefined): boolean {
 /** Claimed more often than this without getting further, a run is left alone: it may be what kills its workers. */
 export const triesLimit = 10
 
-/** Undefined: nobody is to advance it. */
+/**
+ * Undefined: nobody is to advance it. A whole number, whatever the times that were given: it names, with the run, why
+ * somebody was told to advance it.
+ */
 export function readyAt({ ended, dueAt, messages, tries, expiresAt = 0 }: Waiting, now: number): number | undefined {
   if (ended || tries > triesLimit) return undefined
   const due = messages > 0 ? now : dueAt
@@ -33,7 +36,7 @@ export function readyAt({ ended, dueAt, messages, tries, expiresAt = 0 }: Waitin
   const backoff = backoffMs(tries)
   // from now on: what has been due for an hour would not wait at all
   const from = backoff === 0 ? due : Math.max(due, now)
-  return Math.max(from, expiresAt) + backoff
+  return Math.ceil(Math.max(from, expiresAt)) + backoff
 }
 
 /** Nothing after the first try, then 1 s, 2 s, 4 s … */

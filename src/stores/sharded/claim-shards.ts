@@ -1,24 +1,27 @@
 // Claiming from several shards: each time another one is asked first, and the others for what is left, so that none is
-// served before the others for long. Priorities and ages are compared within a shard. One that is away is passed over
-// until it answers again, so that nobody waits for it who could have a run of another.
+// served before the others for long. Priorities and ages are compared within a shard; whoever asks what is ready is
+// told in one order. A shard that is away is passed over until it answers again, so that nobody waits for it who could
+// have a run of another, unless it has the only run that is asked for.
 //
 // A limit of held runs is split: each shard keeps its part, so that what it counts and what it leases are one, as the
 // port wants it, and all parts together are the limit. Counting over all of them first would go over it whenever two
 // shards are asked at once.
 import { RepriseError } from '../../errors.ts'
 import { isAway } from '../patient/patience.ts'
+import { byClaim } from '../rules/claim-order.ts'
 import { crewsOf } from '../rules/room.ts'
-import type { Lane, Lease, Owner, Room, RunId } from '../store.ts'
+import type { Lane, Lease, Owner, ReadyRun, Room, RunId } from '../store.ts'
 import type { OpenShard } from './rendezvous.ts'
 
 export interface ShardClaims {
   claim(owner: Owner, ttlMs: number, lanes: readonly Lane[], room: Room): Promise<Lease[]>
-  ready(lanes: readonly Lane[], limit: number): Promise<number>
+  ready(lanes: readonly Lane[], limit: number): Promise<ReadyRun[]>
 }
 
-/** `remember`: told where each run is that is claimed. */
+/** `find`: the shard that has a run. `remember`: told where each run is that is claimed. */
 export function shardClaims(
   shards: readonly OpenShard[],
+  find: (run: RunId) => Promise<OpenShard>,
   remember: (root: RunId, shard: OpenShard) => void,
 ): ShardClaims {
   /** By crews: whoever asks for two in turn must not ask the same shard first for each of them, time after time. */
@@ -70,26 +73,33 @@ export function shardClaims(
       checkMost(room, shards.length)
       const claimed: Lease[] = []
       if (room.limit <= 0) return claimed
-      await ask(inTurn(lanes), async (shard) => {
+      const claimFrom = async (shard: OpenShard): Promise<boolean> => {
         const own = partOf(room, shards.length, shards.indexOf(shard))
         const part = { ...own, limit: room.limit - claimed.length }
         const leases = await shard.store.claim(owner, ttlMs, lanes, part)
         for (const lease of leases) remember(lease.run, shard)
         claimed.push(...leases)
         return claimed.length >= room.limit
-      }).catch((error: unknown) => {
+      }
+      if (room.only !== undefined) {
+        await claimFrom(await find(room.only))
+        return claimed
+      }
+      await ask(inTurn(lanes), claimFrom).catch((error: unknown) => {
         // what was leased before it failed is the caller's
         if (claimed.length === 0) throw error
       })
       return claimed
     },
     async ready(lanes, limit) {
-      let count = 0
+      let ready: ReadyRun[] = []
+      if (limit <= 0) return ready
       await ask(shards, async ({ store }) => {
-        count += await store.ready(lanes, limit - count)
-        return count >= limit
+        ready = [...ready, ...(await store.ready(lanes, limit))]
+        // any shard may have the one of the highest priority
+        return false
       })
-      return count
+      return ready.toSorted(byClaim).slice(0, limit)
     },
   }
 }

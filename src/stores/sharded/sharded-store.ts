@@ -41,7 +41,10 @@ async function overShards(stores: readonly Store[]): Promise<Store> {
   const { shards, missing } = await joinShards(stores)
   const ids = shards.map(({ id }) => id)
   const finder = shardFinder(shards)
-  const claims = shardClaims(shards, finder.remember)
+  // not where it was last: it may have been deleted, and made again
+  const find = async (run: RunId): Promise<OpenShard> =>
+    finder.known(rootRun(run)) ?? (await finder.find(rootRun(run))).shard
+  const claims = shardClaims(shards, find, finder.remember)
 
   /** Where the run is, or would be. At once where that is known, so that a store which is closed next still does it. */
   function at<T>(run: RunId, work: (store: Store) => Promise<T>, held?: 'held'): Promise<T> {

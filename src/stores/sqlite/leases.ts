@@ -3,11 +3,11 @@
 import { randomUUID } from 'node:crypto'
 import { rootRun, worksFor } from '../../journal/paths.ts'
 import { isGone, readOwner } from '../owner.ts'
-import { highestFirst } from '../rules/claim-order.ts'
+import { highestFirst, isSameLane } from '../rules/claim-order.ts'
 import { recordsMessages } from '../rules/ready.ts'
 import { checkFree, isLive, runNotFound } from '../rules/refusals.ts'
 import { crewsOf, placesIn } from '../rules/room.ts'
-import type { Lane, Lease, Owner, Priority, Renewed, Room, RunId, RunStatus } from '../store.ts'
+import type { Lane, Lease, Owner, Priority, ReadyRun, Renewed, Room, RunId, RunStatus } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { waitingIds } from './sqlite-inbox.ts'
 import { findRun } from './records.ts'
@@ -41,42 +41,63 @@ export function claimRuns(
     freeGone(connection)
     const { has = new Set() } = room
     const places = placesIn(room, () => countHeld(connection, lanes, room))
-    const claimed: Lease[] = []
-    for (const priority of highestFirst) {
-      const left = places - claimed.length
-      if (left <= 0) break
-      const found = lanes.flatMap((lane) => readyRoots(connection, lane, priority, left, has))
-      const oldest = new Map(found.toSorted((a, b) => a.ready_at - b.ready_at).map((root) => [root.id, root]))
-      for (const root of [...oldest.values()].slice(0, left)) {
-        claimed.push(take(connection, root, owner, ttlMs, { tries: root.tries + 1 }))
-      }
-    }
-    return claimed
+    const ready =
+      room.only === undefined
+        ? readyRoots(connection, lanes, places, has)
+        : places > 0 && !has.has(room.only)
+          ? readyRoot(connection, lanes, room.only)
+          : []
+    return ready.map((root) => take(connection, root, owner, ttlMs, { tries: root.tries + 1 }))
   })
 }
 
-export const selectReady: string = `select ${rootColumns}, ready_at from runs
+type ReadyRoot = RootRecord & Lane & { readonly priority: Priority; readonly ready_at: number }
+
+const readyRootColumns = `${rootColumns}, crew, version, format, priority, ready_at`
+export const selectReady: string = `select ${readyRootColumns} from runs
   where crew = ? and version = ? and format = ? and priority = ? and ready_at <= ? order by ready_at limit ?`
+export const selectOnly: string = `select ${readyRootColumns} from runs where run = ? and ready_at <= ?`
 
+/** Each once, in the order in which they are claimed. */
 function readyRoots(
-  connection: Connection,
-  { crew, version, format }: Lane,
-  priority: Priority,
+  { sql, now }: Connection,
+  lanes: readonly Lane[],
   limit: number,
-  has: ReadonlySet<RunId>,
-): (RootRecord & { readonly ready_at: number })[] {
-  const most = Math.min(Math.ceil(limit) + has.size, Number.MAX_SAFE_INTEGER)
-  const found = connection.sql(selectReady).all(crew, version, format, priority, connection.now(), most)
-  return (found as unknown as (RootRecord & { ready_at: number })[]).filter(({ run }) => !has.has(run))
+  has: ReadonlySet<RunId> = new Set(),
+): ReadyRoot[] {
+  let ready: ReadyRoot[] = []
+  const time = now()
+  for (const priority of highestFirst) {
+    const left = limit - ready.length
+    if (left <= 0) break
+    const most = Math.min(Math.ceil(left) + has.size, Number.MAX_SAFE_INTEGER)
+    const found = lanes.flatMap(
+      ({ crew, version, format }) =>
+        sql(selectReady).all(crew, version, format, priority, time, most) as unknown as ReadyRoot[],
+    )
+    const others = found.filter(({ run }) => !has.has(run)).toSorted((a, b) => a.ready_at - b.ready_at)
+    const once = new Map(others.map((root) => [root.id, root]))
+    ready = [...ready, ...[...once.values()].slice(0, left)]
+  }
+  return ready
 }
 
-export function countReady(connection: Connection, lanes: readonly Lane[], limit: number): Promise<number> {
-  return connection.read(() => {
-    const found = highestFirst.flatMap((priority) =>
-      lanes.flatMap((lane) => readyRoots(connection, lane, priority, limit, new Set())),
-    )
-    return Math.min(limit, new Set(found.map(({ id }) => id)).size)
-  })
+/** The one that is asked for, if it is ready. */
+function readyRoot({ sql, now }: Connection, lanes: readonly Lane[], only: RunId): ReadyRoot[] {
+  const found = sql(selectOnly).all(only, now()) as unknown as ReadyRoot[]
+  return found.filter((root) => lanes.some((lane) => isSameLane(lane, root)))
+}
+
+export async function findReady(connection: Connection, lanes: readonly Lane[], limit: number): Promise<ReadyRun[]> {
+  const roots = await connection.read(() => readyRoots(connection, lanes, limit))
+  return roots.map(({ run, crew, version, format, priority, ready_at }) => ({
+    run,
+    crew,
+    version,
+    format,
+    priority,
+    readyAt: ready_at,
+  }))
 }
 
 export const selectHeld = 'select run from runs where crew = ? and owner is not null and expires_at > ? limit ?'

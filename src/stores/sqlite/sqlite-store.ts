@@ -12,7 +12,7 @@ import { postMessage, waitingMessages } from './sqlite-inbox.ts'
 import {
   acquireLease,
   claimRuns,
-  countReady,
+  findReady,
   deleteRun,
   findHolder,
   findTries,
@@ -54,7 +54,7 @@ export async function sqliteStore(path: string, options: SqliteStoreOptions = {}
     findOutput: (crew, task, fingerprint, since = 0) => findOutput(connection, crew, task, fingerprint, since),
     acquire: (run, owner, ttlMs) => acquireLease(connection, run, owner, ttlMs),
     claim: (...args) => claimRuns(connection, ...args),
-    ready: (lanes, limit) => countReady(connection, lanes, limit),
+    ready: (lanes, limit) => findReady(connection, lanes, limit),
     renew: (leases, ttlMs) => renewLeases(connection, leases, ttlMs),
     async release(lease) {
       const waiting = await releaseLease(connection, lease)

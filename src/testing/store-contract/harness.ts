@@ -149,6 +149,11 @@ export async function started(store: Store, run: RunId, owner: Owner = thisOwner
   return lease
 }
 
+/** Creates a run of one entry that nobody holds. */
+export async function add(store: Store, run: RunId, fields: Partial<RunRow>, due?: Batch['due']): Promise<void> {
+  await store.create(row(run, fields), batch(1, 1, due === undefined ? {} : { due }))
+}
+
 export async function linesOf(store: Store, run: RunId, after?: number): Promise<Line[]> {
   const lines = await Array.fromAsync(store.read(run, after))
   return lines.map(({ seq, bytes }) => ({ seq, bytes: Buffer.from(bytes) }))

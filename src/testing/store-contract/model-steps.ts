@@ -5,7 +5,7 @@ import { RepriseError } from '../../errors.ts'
 import { callerOf, rootRun, worksFor } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { dueTime, readyAt } from '../../stores/rules/ready.ts'
-import type { Batch, Lease, Message, Owner, RunRow, RunStatus } from '../../stores/store.ts'
+import type { Batch, Lease, Message, Owner, ReadyRun, RunRow, RunStatus } from '../../stores/store.ts'
 import { elsewhere, lane, message, row, ttlMs, type Scene } from './harness.ts'
 import type { Operation, RunName } from './store-model.ts'
 
@@ -33,6 +33,8 @@ export interface Model {
   readonly now: () => number
   /** Whether the store promises which runs are claimed first. */
   readonly isOrdered: boolean
+  /** Whether the store goes by the clock of the model. */
+  readonly isTimed: boolean
 }
 
 type Do<T extends Operation['do']> = Extract<Operation, { readonly do: T }>
@@ -141,29 +143,47 @@ async function acquire({ store }: Scene, model: Model, { run, owner }: Do<'acqui
 export async function claimStep(
   { store }: Scene,
   model: Model,
-  { owner, versions, limit, most }: Pick<Do<'claim'>, 'owner' | 'versions' | 'limit' | 'most'>,
+  { run: asked, owner, versions, limit, most, isOnly }: Omit<Do<'claim'>, 'do'>,
 ): Promise<void> {
   const lanes = versions.map((version) => ({ ...lane, version }))
   const offered = await store.ready(lanes, 10)
-  const leases = await store.claim(ownerOf(owner), ttlMs, lanes, { limit, ...defined({ most }) })
+  const room = { limit, ...defined({ most }), ...(isOnly && { only: asked }) }
+  const leases = await store.claim(ownerOf(owner), ttlMs, lanes, room)
   const held = [...model.units.values()].filter((unit) => isTaken(model, unit)).length
-  const ready = [...model.units]
-    .flatMap(([run, unit]) => {
-      const { priority, version } = model.runs.get(run)?.row ?? rowOf('r1')
-      const at = unit.readyAt ?? Infinity
-      return versions.includes(version) && at <= model.now() ? [{ run, priority, at }] : []
-    })
-    .toSorted((a, b) => b.priority - a.priority || a.at - b.at)
-  assert.equal(offered, ready.length)
-  const expected = ready.slice(0, Math.min(limit, Math.max(0, (most ?? Infinity) - held))).map(({ run }) => run)
+  const ready = readyIn(model, versions)
+  const known = offered.map((each) => (model.isTimed ? each : { ...each, readyAt: 0 }))
+  assertSame(model, known, ready)
+  const places = Math.min(limit, Math.max(0, (most ?? Infinity) - held))
+  const wanted = ready.map(({ run }) => run).filter((run) => !isOnly || run === asked)
   const claimed = leases.map((lease) => lease.run)
-  if (model.isOrdered) assert.deepEqual(claimed, expected)
-  else assert.deepEqual(claimed.toSorted(), expected.toSorted())
+  assertSame(model, claimed, wanted.slice(0, places))
   for (const lease of leases) {
     const unit = model.units.get(lease.run)
     if (unit) unit.tries++
     given(model, lease)
   }
+}
+
+function readyIn(model: Model, versions: readonly string[]): ReadyRun[] {
+  return [...model.units]
+    .flatMap(([run, { readyAt: at = Infinity }]) => {
+      const found = model.runs.get(run)
+      if (found === undefined || at > model.now() || !versions.includes(found.row.version)) return []
+      const { crew, version, format, priority } = found.row
+      return [{ run, crew, version, format, priority, readyAt: model.isTimed ? at : 0 }]
+    })
+    .toSorted((a, b) => b.priority - a.priority || a.readyAt - b.readyAt)
+}
+
+/** In the same order where the store promises one. No two runs of the model are ready at the same priority. */
+function assertSame<T extends string | ReadyRun>(model: Model, found: readonly T[], expected: readonly T[]): void {
+  const inOrder = (all: readonly T[]): readonly T[] =>
+    model.isOrdered ? all : all.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+  assert.deepEqual(inOrder(found), inOrder(expected))
+}
+
+function nameOf(run: string | ReadyRun): string {
+  return typeof run === 'string' ? run : run.run
 }
 
 async function renew({ store }: Scene, model: Model, { run, lease: back }: Do<'renew' | 'release'>): Promise<void> {

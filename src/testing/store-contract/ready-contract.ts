@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { runStatuses } from '../../journal/entries.ts'
 import { thisOwner } from '../../stores/owner.ts'
-import type { Batch, Lease, RunId, RunRow, Store } from '../../stores/store.ts'
+import type { Lease, RunId, Store } from '../../stores/store.ts'
 import {
+  add,
   batch,
   claim,
   claimed,
@@ -89,23 +90,6 @@ export function readyContract(under: StoreUnderTest): void {
     await store.release(lease)
     assert.deepEqual(await claimed(store), [])
     assert.deepEqual(await claimed(store, 10, thisOwner(), [{ ...lane, version: '2' }]), ['r'])
-  })
-
-  claim('says how many runs a claim would give, up to a number, and leases none', under, async ({ store }) => {
-    const now = Date.now()
-    for (const run of ['a', 'b', 'urgent']) await add(store, run, { priority: run === 'urgent' ? 1 : 0 }, now - 1_000)
-    await add(store, 'of version 2', { version: '2' }, now - 1_000)
-    await add(store, 'later', {}, now + hour)
-    await add(store, 'told', { status: 'suspended' })
-    await store.post('told', message('m'))
-    await started(store, 'held', elsewhere('box1'))
-    const second = { ...lane, version: '2' }
-    assert.equal(await store.ready([lane], 10), 4)
-    assert.deepEqual(await Promise.all([0, 1, 3].map((limit) => store.ready([lane, lane], limit))), [0, 1, 3])
-    assert.equal(await store.ready([lane, second, lane], Infinity), 5)
-    assert.deepEqual([await store.ready([second], 10), await store.ready([], 10)], [1, 0])
-    assert.equal((await claimed(store, 10, thisOwner(), [lane, second])).length, 5)
-    assert.equal(await store.ready([lane, second], 10), 0)
   })
 
   claim('never gives one run to two callers', under, async ({ store }) => {
@@ -299,10 +283,6 @@ export function readyContract(under: StoreUnderTest): void {
     },
     'reopen',
   )
-}
-
-async function add(store: Store, run: RunId, fields: Partial<RunRow>, due?: Batch['due']): Promise<void> {
-  await store.create(row(run, fields), batch(1, 1, due === undefined ? {} : { due }))
 }
 
 /** Its first entry is there. */

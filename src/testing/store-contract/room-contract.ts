@@ -32,6 +32,14 @@ export function roomContract(under: StoreUnderTest): void {
     assert.equal((await claimed(store, 10, elsewhere('a'), [lane], { most: Infinity })).length, 1)
   })
 
+  limitClaim('keeps to the most that may be held for the run that is asked for, too', async ({ store }) => {
+    await started(store, 'held', elsewhere('a'))
+    for (const run of ['first', 'asked']) await wait(store, run)
+    assert.deepEqual(await claimUpTo(store, 1, { only: 'asked' }), [])
+    assert.deepEqual(await claimUpTo(store, 2, { only: 'asked' }), ['asked'])
+    assert.deepEqual(await claimUpTo(store, 2, { only: 'first' }), [])
+  })
+
   limitClaim('counts every lease of a run of the crew, however it was given', async ({ store }) => {
     await started(store, 'created', elsewhere('a'))
     await store.release(await started(store, 'acquired'))

@@ -40,6 +40,8 @@ export type Operation =
       readonly versions: readonly string[]
       readonly limit: number
       readonly most?: number | undefined
+      /** Asks for `run` alone. */
+      readonly isOnly?: boolean
     }
   | { readonly do: 'release' | 'renew'; readonly run: RunName; readonly lease: number }
   | { readonly do: 'post'; readonly run: RunName; readonly id: string }
@@ -109,6 +111,7 @@ function arbitraryOperation(
     // which of them come first is asked only of stores that promise it
     limit: under.skip?.order === undefined ? fc.constantFrom(1, 5) : fc.constant(5),
     most: under.skip?.most === undefined ? fc.constantFrom(undefined, undefined, 1, 2) : fc.constant(undefined),
+    isOnly: fc.constantFrom(true, false, false),
   })
   const weighted: { weight: number; arbitrary: import('fast-check').Arbitrary<Operation> }[] = [
     { weight: 2, arbitrary: creating },
@@ -125,8 +128,8 @@ function arbitraryOperation(
 
 async function compare(scene: Scene, operations: readonly Operation[], under: StoreUnderTest): Promise<void> {
   const { store } = scene
-  const isOrdered = under.skip?.order === undefined
-  const model: Model = { runs: new Map(), units: new Map(), leases: new Map(), now: scene.place.now, isOrdered }
+  const promised = { isOrdered: under.skip?.order === undefined, isTimed: under.skip?.clock === undefined }
+  const model: Model = { runs: new Map(), units: new Map(), leases: new Map(), now: scene.place.now, ...promised }
   for (const operation of operations) await step(scene, model, operation)
   for (const run of runIds) {
     const expected = model.runs.get(run)
@@ -142,7 +145,7 @@ async function compare(scene: Scene, operations: readonly Operation[], under: St
   const { rows } = await store.list({}, { limit: 10 })
   assert.deepEqual(rows.map((found) => found.run).toSorted(), [...model.runs.keys()].toSorted())
   if (under.skip?.clock === undefined) scene.pass(hour)
-  await claimStep(scene, model, { owner: 0, versions: ['1', '2'], limit: 10 })
+  await claimStep(scene, model, { run: 'r1', owner: 0, versions: ['1', '2'], limit: 10 })
 }
 
 async function loadFastCheck(): Promise<typeof import('fast-check')> {

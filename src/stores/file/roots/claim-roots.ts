@@ -5,7 +5,7 @@ import { rootRun } from '../../../journal/paths.ts'
 import { isGone } from '../../owner.ts'
 import { highestFirst, isSameLane } from '../../rules/claim-order.ts'
 import { crewsOf, placesIn } from '../../rules/room.ts'
-import type { Lane, Lease, Owner, Room, RunId } from '../../store.ts'
+import type { Lane, Lease, Owner, Priority, Room, RunId } from '../../store.ts'
 import type { RunFolder } from '../run-folder.ts'
 import type { Roots, StoredRoot } from './root-table.ts'
 import { settle } from './said-by-files.ts'
@@ -31,13 +31,24 @@ export async function claimRoots(
   const { has = new Set() } = room
   const places = placesIn(room, () => roots.held(crewsOf(lanes), has))
   const claimed: Lease[] = []
+  /** By what its files say, which may be something else than the table: then the next search does not find it again. */
+  async function takeIfWanted(run: RunId, priority?: Priority): Promise<void> {
+    const root = await settle(files, roots, run, units.get(run))
+    const isOther = priority !== undefined && root.priority !== priority
+    if (isOther || !isWanted(root, lanes, now())) return
+    claimed.push(take(roots, run, owner, now() + ttlMs, root.tries + 1))
+  }
+
+  const { only } = room
+  if (only !== undefined) {
+    if (places > 0 && !has.has(only) && roots.isReady(only)) await takeIfWanted(only)
+    return claimed
+  }
   for (const priority of highestFirst) {
     while (claimed.length < places) {
       const run = roots.firstReady(lanes, priority, has)
       if (run === undefined) break
-      const root = await settle(files, roots, run, units.get(run))
-      if (root.priority !== priority || !isWanted(root, lanes, now())) continue
-      claimed.push(take(roots, run, owner, now() + ttlMs, root.tries + 1))
+      await takeIfWanted(run, priority)
     }
   }
   return claimed

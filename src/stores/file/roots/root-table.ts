@@ -4,11 +4,11 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { callerOf } from '../../../journal/paths.ts'
 import { readOwner } from '../../owner.ts'
-import { isSameLane } from '../../rules/claim-order.ts'
+import { byClaim, highestFirst, isSameLane } from '../../rules/claim-order.ts'
 import { readyAt } from '../../rules/ready.ts'
 import type { Holding } from '../../rules/refusals.ts'
 import { readShards, writeShards } from '../../rules/shard-rows.ts'
-import type { Lane, Priority, RunId, Shards } from '../../store.ts'
+import type { Lane, Priority, ReadyRun, RunId, Shards } from '../../store.ts'
 
 /** What the files say of a root and the runs that work for it. */
 export interface Said {
@@ -77,10 +77,12 @@ export interface Roots {
   heldByGone(isGone: (owner: Holding['owner']) => boolean): RunId[]
   /** How many roots of these crews are under a lease that lasts, or are among those that the asker has. */
   held(crews: ReadonlySet<string>, has: ReadonlySet<RunId>): number
-  /** How many are ready, as far as is known here. */
-  ready(lanes: readonly Lane[], limit: number): number
+  /** Those that are ready, as far as is known here, in the order in which they are claimed. */
+  ready(lanes: readonly Lane[], limit: number): ReadyRun[]
   /** The oldest that is ready, as far as is known here, and not one of these. */
   firstReady(lanes: readonly Lane[], priority: Priority, but: ReadonlySet<RunId>): RunId | undefined
+  /** Whether this one is ready, as far as is known here. */
+  isReady(run: RunId): boolean
   /** The stores over which runs are spread, when the folder is one of several. */
   shards(): Shards | undefined
   putShards(shards: Shards): void
@@ -130,6 +132,9 @@ const columns = [
   'unsure',
   'ready_at',
 ] as const
+
+const selectReady = `select run, ready_at from roots
+  where crew = ? and version = ? and format = ? and priority = ? and ready_at <= ? order by ready_at limit ?`
 
 type Row = { readonly [column in (typeof columns)[number]]: string | number | null }
 
@@ -189,21 +194,27 @@ export function rootTable(db: DatabaseSync, now: () => number): Roots {
       return live.length + [...late].filter((run) => crews.has(this.get(run).lane?.crew ?? '')).length
     },
     ready(lanes, limit) {
-      const select = sql('select run from roots where crew = ? and version = ? and format = ? and ready_at <= ?')
-      const found = lanes.flatMap(({ crew, version, format }) => runsIn(select.all(crew, version, format, now())))
-      return Math.min(limit, new Set(found).size)
+      const ready = new Map<RunId, ReadyRun>()
+      const most = Math.min(Math.max(Math.ceil(limit), 0), Number.MAX_SAFE_INTEGER)
+      for (const { crew, version, format } of lanes) {
+        for (const priority of highestFirst) {
+          for (const row of sql(selectReady).all(crew, version, format, priority, now(), most)) {
+            const run = String(row['run'])
+            ready.set(run, { run, crew, version, format, priority, readyAt: Number(row['ready_at']) })
+          }
+        }
+      }
+      return [...ready.values()].toSorted(byClaim).slice(0, most)
     },
     firstReady(lanes, priority, but) {
-      const select = sql(
-        `select run, ready_at from roots where crew = ? and version = ? and format = ? and priority = ? and ready_at <= ?
-         order by ready_at limit ?`,
-      )
+      const most = but.size + 1
       const [oldest] = lanes
-        .flatMap(({ crew, version, format }) => select.all(crew, version, format, priority, now(), but.size + 1))
+        .flatMap(({ crew, version, format }) => sql(selectReady).all(crew, version, format, priority, now(), most))
         .filter((row) => !but.has(String(row['run'])))
         .toSorted((a, b) => Number(a['ready_at']) - Number(b['ready_at']))
       return oldest && String(oldest['run'])
     },
+    isReady: (run) => sql('select 1 from roots where run = ? and ready_at <= ?').get(run, now()) !== undefined,
     shards: () => readShards(sql),
     putShards: (shards) => writeShards(sql, shards),
   }

@@ -1,5 +1,6 @@
 // What the files say of a root and the runs that work for it. People put files there, change them and take them away,
 // so a file that cannot be read says nothing, and is looked at again the next time.
+import { isDeepStrictEqual } from 'node:util'
 import { rootRun } from '../../../journal/paths.ts'
 import { isEnded } from '../../../journal/state/state.ts'
 import { recordsMessages } from '../../rules/ready.ts'
@@ -48,7 +49,9 @@ export async function settle(files: RunFolder, roots: Roots, run: RunId, unit?: 
     const all = unit ?? (await files.ids()).filter((id) => rootRun(id) === run)
     for (const id of all) waiting += (await readable(() => waitingFor(id))) ?? 0
   }
-  const settled = { ...roots.get(run), ...said, waiting, unsure }
-  roots.put(run, settled)
+  const stored = roots.get(run)
+  const settled = { ...stored, ...said, waiting, unsure }
+  // one that cannot be read is looked at by every claim: written each time, it would be ready since then
+  if (!stored.unsure || !isDeepStrictEqual(settled, stored)) roots.put(run, settled)
   return settled
 }

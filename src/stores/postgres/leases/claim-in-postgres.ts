@@ -2,7 +2,7 @@
 // over, so that no two get the same run and none waits for another.
 import { goneAmong, ownersHere, writtenOwner } from '../../owner.ts'
 import { crewsOf, placesIn } from '../../rules/room.ts'
-import type { Lane, Lease, Owner, Room } from '../../store.ts'
+import type { Lane, Lease, Owner, ReadyRun, Room } from '../../store.ts'
 import { binaryArray, binaryColumn } from '../append/binary-arrays.ts'
 import type { Statements } from '../connection/postgres-pool.ts'
 import { nowSql, type Database } from '../database.ts'
@@ -18,17 +18,19 @@ export async function claimRuns(
   lanes: readonly Lane[],
   room: Room,
 ): Promise<Lease[]> {
-  const { limit, has = new Set(), most } = room
+  const { limit, has = new Set(), most, only } = room
   await freeGone(database)
   const crews = [...crewsOf(lanes)].toSorted()
   const claim = async (query: Statements['query'], places: number): Promise<Lease[]> => {
-    const claimed = await query<{ run: string; token: number; lease: string }>(claimSql(database.schema), [
+    const text = claimSql(database.schema, only === undefined ? 'any' : 'only')
+    const claimed = await query<{ run: string; token: number; lease: string }>(text, [
       database.now(),
       Math.ceil(ttlMs),
       writtenOwner(owner),
       ...laneArrays(lanes),
       binaryArray('text', [...has]),
       wholeUpTo(places, mostAtOnce),
+      ...(only === undefined ? [] : [only]),
     ])
     return claimed.map(({ run, token, lease }) => ({ run, token, id: lease, owner }))
   }
@@ -53,18 +55,20 @@ export async function claimRuns(
   })
 }
 
-/** In the order in which they are offered. */
-export function claimSql(schema: string): string {
+/** In the order in which they are offered; `only`, the run `$9`. */
+export function claimSql(schema: string, which: 'any' | 'only'): string {
+  const lanes = lanesSql('$4', '$5', '$6')
+  const isOther = 'h.run <> all ($7::text[])'
+  const any = inOrderSql(schema, lanes, '$8', `and ${isOther}`, 'for no key update skip locked')
+  // waits for whoever is changing it: passed over, it would seem not to be ready
+  const only = `select h.id, h.priority, h.ready_at from ${schema}.heads h
+      where h.run = $9 and h.ready_at <= ${nowSql} and ${isOther}
+        and exists (select from ${lanes} where h.crew = l.crew and h.version = l.version and h.format = l.format::int)
+      limit $8 for no key update`
   const expiresAt = `${nowSql} + $2::int8`
   const tries = 'h.tries + 1'
   return `with ready as (
-      select r.id, r.priority, r.ready_at from ${lanesSql('$4', '$5', '$6')} cross join (values (1), (0), (-1)) as p(priority)
-      cross join lateral (
-        select h.id, h.priority, h.ready_at from ${schema}.heads h
-        where h.crew = l.crew and h.version = l.version and h.format = l.format::int and h.priority = p.priority::smallint
-          and h.ready_at <= ${nowSql} and h.run <> all ($7::text[])
-        order by h.ready_at limit $8 for no key update skip locked) r
-      order by r.priority desc, r.ready_at limit $8),
+      ${which === 'any' ? any : only}),
     claimed as (
       update ${schema}.heads h set token = ${nextToken(schema)}, lease = gen_random_uuid()::text, owner = $3,
         tries = ${tries}, expires_at = ${expiresAt}, ready_at = ${readySql({ ...unchanged, tries, expiresAt })}
@@ -72,20 +76,39 @@ export function claimSql(schema: string): string {
     select run, token, lease from claimed order by priority desc, ready_at`
 }
 
-/** How many a claim with room for all of them would give, up to `limit`. */
-export async function countReady(
+/** One search in the index of what is ready for each lane and priority. `more` is asked of each head. */
+function inOrderSql(schema: string, lanes: string, limit: string, more = '', lock = ''): string {
+  return `select r.* from ${lanes} cross join (values (1), (0), (-1)) as p(priority)
+      cross join lateral (
+        select h.id, h.run, h.crew, h.version, h.format, h.priority, h.ready_at from ${schema}.heads h
+        where h.crew = l.crew and h.version = l.version and h.format = l.format::int and h.priority = p.priority::smallint
+          and h.ready_at <= ${nowSql} ${more}
+        order by h.ready_at limit ${limit} ${lock}) r
+      order by r.priority desc, r.ready_at limit ${limit}`
+}
+
+export function readyRunsSql(schema: string): string {
+  return inOrderSql(schema, lanesSql('$2', '$3', '$4'), '$5')
+}
+
+export async function findReady(
   { schema, read, now }: Database,
   lanes: readonly Lane[],
   limit: number,
-): Promise<number> {
-  const [found] = await read<{ count: number }>(
-    `select count(*) from (
-       select 1 from ${lanesSql('$2', '$3', '$4')} join ${schema}.heads h
-         on h.crew = l.crew and h.version = l.version and h.format = l.format::int
-       where h.ready_at <= ${nowSql} limit $5) ready`,
-    [now(), ...laneArrays(lanes), wholeUpTo(limit, mostAtOnce)],
-  )
-  return found?.count ?? 0
+): Promise<ReadyRun[]> {
+  const found = await read<Omit<ReadyRun, 'readyAt'> & { ready_at: number }>(readyRunsSql(schema), [
+    now(),
+    ...laneArrays(lanes),
+    wholeUpTo(limit, mostAtOnce),
+  ])
+  return found.map(({ run, crew, version, format, priority, ready_at }) => ({
+    run,
+    crew,
+    version,
+    format,
+    priority,
+    readyAt: ready_at,
+  }))
 }
 
 function wholeUpTo(count: number, most: number): number {

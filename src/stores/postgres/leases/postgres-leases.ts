@@ -117,6 +117,8 @@ export function deleteRun(database: Database, run: RunId): Promise<RunId[]> {
     checkFree(run, root && holdingOf(root), root?.now ?? 0)
     const unit = await query<{ id: number; run: string; inbox: number }>(unitSql(schema), [rootRun(run), run])
     const gone = unit.filter((each) => worksFor(each.run, run))
+    // nothing is deleted, and the root stays ready since when it is
+    if (gone.length === 0) return []
     const ids = binaryColumn('int8', gone, ({ id }) => id)
     for (const table of ['entries', 'blobs', 'outputs', 'messages'])
       await query(`delete from ${schema}.${table} where run_id = any($1::int8[])`, [ids])

@@ -1,7 +1,7 @@
 // Claiming: the runs of a lane that are ready are one range of a sorted set, from which one script takes them.
 import { randomUUID } from 'node:crypto'
 import { goneAmong, ownersHere, writtenOwner } from '../../owner.ts'
-import type { Lane, Lease, Owner, Room, RunId } from '../../store.ts'
+import type { Lane, Lease, Owner, Priority, ReadyRun, Room, RunId } from '../../store.ts'
 import { list } from '../batch-arguments.ts'
 import type { Argument } from '../connection/redis-connection.ts'
 import type { Database } from '../redis-database.ts'
@@ -14,7 +14,7 @@ export async function claimRuns(
   owner: Owner,
   ttlMs: number,
   lanes: readonly Lane[],
-  { limit, has = new Set(), most }: Room,
+  { limit, has = new Set(), most, only }: Room,
 ): Promise<Lease[]> {
   await freeGone(database)
   const claimed = await database.script<[run: RunId, token: number, id: string][]>('claim', [
@@ -25,13 +25,24 @@ export async function claimRuns(
     most === undefined ? '' : String(Math.ceil(most)),
     ...list([...has], (run) => [run]),
     ...laneArguments(lanes),
+    ...list(only === undefined ? [] : [only], (run) => [run]),
   ])
   return claimed.map(([run, token, id]) => ({ run, token, id, owner }))
 }
 
-/** How many a claim with room for all of them would give, up to `limit`. */
-export function countReady(database: Database, lanes: readonly Lane[], limit: number): Promise<number> {
-  return database.script('ready', [String(wholeUpTo(limit)), ...laneArguments(lanes)])
+export async function findReady(database: Database, lanes: readonly Lane[], limit: number): Promise<ReadyRun[]> {
+  const found = await database.script<[run: RunId, crew: string, version: string, ...numbers: string[]][]>('ready', [
+    String(wholeUpTo(limit)),
+    ...laneArguments(lanes),
+  ])
+  return found.map(([run, crew, version, format, priority, readyAt]) => ({
+    run,
+    crew,
+    version,
+    format: Number(format),
+    priority: Number(priority) as Priority,
+    readyAt: Number(readyAt),
+  }))
 }
 
 function wholeUpTo(count: number): number {

@@ -138,6 +138,36 @@ local function next_is_as_read(root)
   return true
 end
 
+-- The roots of these lanes that are ready, but for those that the caller has, in the order in which they are claimed: those of the highest
+-- priority first, then those that have been ready for the longest time.
+local function ready_roots(lanes, limit, has, has_count)
+  local chosen, is_seen = {}, {}
+  for _, priority in ipairs({ '1', '0', '-1' }) do
+    local left, ready = limit - #chosen, {}
+    if left <= 0 then return chosen end
+    for _, lane in ipairs(lanes) do
+      local own = { crew = lane.crew, version = lane.version, format = lane.format, priority = priority }
+      local name = lane_of(own)
+      local found = is_seen[name] and {}
+        or redis.call('zrangebyscore', name, '-inf', string.format('%.0f', now), 'withscores', 'limit', 0, left + has_count)
+      is_seen[name] = true
+      for index = 1, #found, 2 do
+        if not has[found[index]] then
+          ready[#ready + 1] = { run = found[index], lane = own, at = tonumber(found[index + 1]), place = #ready }
+        end
+      end
+    end
+    -- the place, since a sort of Lua leaves those that are equal in any order
+    table.sort(ready, function(a, b) return a.at < b.at or (a.at == b.at and a.place < b.place) end)
+    for index = 1, math.min(left, #ready) do chosen[#chosen + 1] = ready[index] end
+  end
+  return chosen
+end
+
+local function next_lanes()
+  return next_list(function() return { crew = next_argument(), version = next_argument(), format = next_argument() } end)
+end
+
 -- As an answer to whoever was refused: who may write instead.
 local function holding_of(unit)
   if not unit then return { 'lease' } end

@@ -154,6 +154,36 @@ local function next_is_as_read(root)
   return true
 end
 
+-- The roots of these lanes that are ready, but for those that the caller has, in the order in which they are claimed: those of the highest
+-- priority first, then those that have been ready for the longest time.
+local function ready_roots(lanes, limit, has, has_count)
+  local chosen, is_seen = {}, {}
+  for _, priority in ipairs({ '1', '0', '-1' }) do
+    local left, ready = limit - #chosen, {}
+    if left <= 0 then return chosen end
+    for _, lane in ipairs(lanes) do
+      local own = { crew = lane.crew, version = lane.version, format = lane.format, priority = priority }
+      local name = lane_of(own)
+      local found = is_seen[name] and {}
+        or redis.call('zrangebyscore', name, '-inf', string.format('%.0f', now), 'withscores', 'limit', 0, left + has_count)
+      is_seen[name] = true
+      for index = 1, #found, 2 do
+        if not has[found[index]] then
+          ready[#ready + 1] = { run = found[index], lane = own, at = tonumber(found[index + 1]), place = #ready }
+        end
+      end
+    end
+    -- the place, since a sort of Lua leaves those that are equal in any order
+    table.sort(ready, function(a, b) return a.at < b.at or (a.at == b.at and a.place < b.place) end)
+    for index = 1, math.min(left, #ready) do chosen[#chosen + 1] = ready[index] end
+  end
+  return chosen
+end
+
+local function next_lanes()
+  return next_list(function() return { crew = next_argument(), version = next_argument(), format = next_argument() } end)
+end
+
 -- As an answer to whoever was refused: who may write instead.
 local function holding_of(unit)
   if not unit then return { 'lease' } end
@@ -340,13 +370,14 @@ return { 'appended', unit and unit.waiting or tonumber(held[3]) }
 `,
   claim:
     common +
-    `-- Leases the roots of these lanes that are ready: those of the highest priority first, then those that have been ready for the longest
--- time. Answers with run, token and id of each.
+    `-- Leases the roots of these lanes that are ready, or only one of them. Answers with run, token and id of each, in the order in which they
+-- are offered.
 local owner, ttl, id = next_argument(), next_number(), next_argument()
 local limit, most = next_number(), next_number()
 local has = {}
 for _, run in ipairs(next_list(next_argument)) do has[run] = true end
-local lanes = next_list(function() return { crew = next_argument(), version = next_argument(), format = next_argument() } end)
+local lanes = next_lanes()
+local only = next_list(next_argument)[1]
 
 local function held_runs()
   local count, crews = 0, {}
@@ -369,33 +400,29 @@ if most then places = math.min(limit, most - held_runs()) end
 local has_count = 0
 for _ in pairs(has) do has_count = has_count + 1 end
 
-local chosen, is_seen = {}, {}
-for _, priority in ipairs({ '1', '0', '-1' }) do
-  local ready = {}
-  if #chosen < places then
-    for _, lane in ipairs(lanes) do
-      lane.priority = priority
-      local name = lane_of(lane)
-      local found = is_seen[name] and {}
-        or redis.call('zrangebyscore', name, '-inf', string.format('%.0f', now), 'withscores', 'limit', 0, places - #chosen + has_count)
-      is_seen[name] = true
-      for index = 1, #found, 2 do
-        if not has[found[index]] then ready[#ready + 1] = { run = found[index], at = tonumber(found[index + 1]) } end
-      end
-    end
-    table.sort(ready, function(a, b) return a.at < b.at end)
+local function is_ready(run)
+  local unit = not has[run] and read_unit(run)
+  -- a run that works for another is never ready
+  if not unit or not unit.ready_at or unit.ready_at > now then return false end
+  for _, lane in ipairs(lanes) do
+    if lane.crew == unit.crew and lane.version == unit.version and lane.format == unit.format then return true end
   end
-  for _, each in ipairs(ready) do
-    if #chosen < places then chosen[#chosen + 1] = each.run end
-  end
+  return false
+end
+
+local chosen = {}
+if not only then
+  chosen = ready_roots(lanes, places, has, has_count)
+elseif places > 0 and is_ready(only) then
+  chosen = { { run = only } }
 end
 
 local claimed = {}
-for index, run in ipairs(chosen) do
-  local unit = read_unit(run)
+for index, each in ipairs(chosen) do
+  local unit = read_unit(each.run)
   unit.tries = unit.tries + 1
   local own = id .. '-' .. index
-  claimed[index] = { run, lease_unit(unit, owner, ttl, own), own }
+  claimed[index] = { each.run, lease_unit(unit, owner, ttl, own), own }
 end
 return claimed
 `,
@@ -566,20 +593,14 @@ return { 'posted' }
 `,
   ready:
     common +
-    `-- How many roots of these lanes are ready, counted up to a limit.
+    `-- The roots of these lanes that are ready, in the order in which they are claimed. Answers with run, lane, priority and since when of each.
 local limit = next_number()
-local count, is_seen = 0, {}
-for _, lane in ipairs(next_list(function() return { crew = next_argument(), version = next_argument(), format = next_argument() } end)) do
-  for _, priority in ipairs({ '1', '0', '-1' }) do
-    lane.priority = priority
-    local name = lane_of(lane)
-    if not is_seen[name] then
-      is_seen[name] = true
-      count = count + redis.call('zcount', name, '-inf', string.format('%.0f', now))
-    end
-  end
+local found = {}
+for index, each in ipairs(ready_roots(next_lanes(), limit, {}, 0)) do
+  local lane = each.lane
+  found[index] = { each.run, lane.crew, lane.version, lane.format, lane.priority, string.format('%.0f', each.at) }
 end
-return math.min(count, limit)
+return found
 `,
   release:
     common +

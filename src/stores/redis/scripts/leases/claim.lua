@@ -1,10 +1,11 @@
--- Leases the roots of these lanes that are ready: those of the highest priority first, then those that have been ready for the longest
--- time. Answers with run, token and id of each.
+-- Leases the roots of these lanes that are ready, or only one of them. Answers with run, token and id of each, in the order in which they
+-- are offered.
 local owner, ttl, id = next_argument(), next_number(), next_argument()
 local limit, most = next_number(), next_number()
 local has = {}
 for _, run in ipairs(next_list(next_argument)) do has[run] = true end
-local lanes = next_list(function() return { crew = next_argument(), version = next_argument(), format = next_argument() } end)
+local lanes = next_lanes()
+local only = next_list(next_argument)[1]
 
 local function held_runs()
   local count, crews = 0, {}
@@ -27,32 +28,28 @@ if most then places = math.min(limit, most - held_runs()) end
 local has_count = 0
 for _ in pairs(has) do has_count = has_count + 1 end
 
-local chosen, is_seen = {}, {}
-for _, priority in ipairs({ '1', '0', '-1' }) do
-  local ready = {}
-  if #chosen < places then
-    for _, lane in ipairs(lanes) do
-      lane.priority = priority
-      local name = lane_of(lane)
-      local found = is_seen[name] and {}
-        or redis.call('zrangebyscore', name, '-inf', string.format('%.0f', now), 'withscores', 'limit', 0, places - #chosen + has_count)
-      is_seen[name] = true
-      for index = 1, #found, 2 do
-        if not has[found[index]] then ready[#ready + 1] = { run = found[index], at = tonumber(found[index + 1]) } end
-      end
-    end
-    table.sort(ready, function(a, b) return a.at < b.at end)
+local function is_ready(run)
+  local unit = not has[run] and read_unit(run)
+  -- a run that works for another is never ready
+  if not unit or not unit.ready_at or unit.ready_at > now then return false end
+  for _, lane in ipairs(lanes) do
+    if lane.crew == unit.crew and lane.version == unit.version and lane.format == unit.format then return true end
   end
-  for _, each in ipairs(ready) do
-    if #chosen < places then chosen[#chosen + 1] = each.run end
-  end
+  return false
+end
+
+local chosen = {}
+if not only then
+  chosen = ready_roots(lanes, places, has, has_count)
+elseif places > 0 and is_ready(only) then
+  chosen = { { run = only } }
 end
 
 local claimed = {}
-for index, run in ipairs(chosen) do
-  local unit = read_unit(run)
+for index, each in ipairs(chosen) do
+  local unit = read_unit(each.run)
   unit.tries = unit.tries + 1
   local own = id .. '-' .. index
-  claimed[index] = { run, lease_unit(unit, owner, ttl, own), own }
+  claimed[index] = { each.run, lease_unit(unit, owner, ttl, own), own }
 end
 return claimed

@@ -1,14 +1,8 @@
--- How many roots of these lanes are ready, counted up to a limit.
+-- The roots of these lanes that are ready, in the order in which they are claimed. Answers with run, lane, priority and since when of each.
 local limit = next_number()
-local count, is_seen = 0, {}
-for _, lane in ipairs(next_list(function() return { crew = next_argument(), version = next_argument(), format = next_argument() } end)) do
-  for _, priority in ipairs({ '1', '0', '-1' }) do
-    lane.priority = priority
-    local name = lane_of(lane)
-    if not is_seen[name] then
-      is_seen[name] = true
-      count = count + redis.call('zcount', name, '-inf', string.format('%.0f', now))
-    end
-  end
+local found = {}
+for index, each in ipairs(ready_roots(next_lanes(), limit, {}, 0)) do
+  local lane = each.lane
+  found[index] = { each.run, lane.crew, lane.version, lane.format, lane.priority, string.format('%.0f', each.at) }
 end
-return math.min(count, limit)
+return found

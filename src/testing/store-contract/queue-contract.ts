@@ -1,0 +1,230 @@
+// What a queue outside needs that tells workers which runs to advance: to hear which are ready, and to claim the one
+// that it was told of.
+import assert from 'node:assert/strict'
+import { thisOwner } from '../../stores/owner.ts'
+import type { Lane, ReadyRun, Room, RunId, Store } from '../../stores/store.ts'
+import {
+  add,
+  batch,
+  claim,
+  claimed,
+  deadOwner,
+  elsewhere,
+  lane,
+  message,
+  row,
+  started,
+  ttlMs,
+  type StoreUnderTest,
+} from './harness.ts'
+
+const hour = 3_600_000
+
+export function queueContract(under: StoreUnderTest): void {
+  claim('says which runs are ready, each once and up to a number, and leases none', under, async ({ store }) => {
+    const now = Date.now()
+    for (const run of ['a', 'b', 'urgent']) await add(store, run, { priority: run === 'urgent' ? 1 : 0 }, now - 1_000)
+    await add(store, 'of version 2', { version: '2' }, now - 1_000)
+    await add(store, 'of another crew', { crew: 'letters' }, now - 1_000)
+    await add(store, 'later', {}, now + hour)
+    await add(store, 'not due', {})
+    await add(store, 'told', { status: 'suspended' })
+    await store.post('told', message('m'))
+    const held = await started(store, 'held', elsewhere('box1'))
+    await store.create(row('held/a#1'), batch(1, 1, { due: 'now' }), held)
+    const second = { ...lane, version: '2' }
+    assert.deepEqual((await readyIn(store)).toSorted(), ['a', 'b', 'told', 'urgent'])
+    for (const limit of [-1, 0, 1, 3]) {
+      const some = await readyIn(store, [lane, lane], limit)
+      assert.deepEqual([some.length, new Set(some).size], [Math.max(0, limit), Math.max(0, limit)])
+    }
+    const all = ['a', 'b', 'of version 2', 'told', 'urgent']
+    assert.deepEqual((await readyIn(store, [lane, second, lane], Infinity)).toSorted(), all)
+    assert.deepEqual([await readyIn(store, [second]), await readyIn(store, [])], [['of version 2'], []])
+    assert.deepEqual((await claimed(store, 10, thisOwner(), [lane, second])).toSorted(), all)
+    assert.deepEqual(await readyIn(store, [lane, second]), [])
+  })
+
+  claim('says of each ready run its lane, its priority, and since when it is ready', under, async ({ store }) => {
+    const then = Date.now() - 5_000
+    await add(store, 'whole', { version: '2', priority: -1 }, then)
+    await add(store, 'broken', { crew: 'letters' }, then - 0.5)
+    const lanes = [
+      { ...lane, version: '2' },
+      { ...lane, crew: 'letters' },
+    ]
+    assert.deepEqual(await readyByName(store, lanes), [
+      { run: 'broken', crew: 'letters', version: '1', format: 1, priority: 0, readyAt: then },
+      { run: 'whole', crew: 'claims', version: '2', format: 1, priority: -1, readyAt: then },
+    ])
+  })
+
+  claim(
+    'says which runs are ready in the order in which a claim gives them',
+    under,
+    async ({ store }) => {
+      const now = Date.now()
+      const second = { ...lane, version: '2' }
+      await add(store, 'low', { priority: -1 }, now - 9_000)
+      await add(store, 'second', { version: '2' }, now - 5_000)
+      await add(store, 'first', {}, now - 7_000)
+      await add(store, 'third', {}, now - 4_000)
+      await add(store, 'urgent, second', { priority: 1 }, now - 1_000)
+      await add(store, 'urgent, first', { priority: 1, version: '2' }, now - 2_000)
+      const order = ['urgent, first', 'urgent, second', 'first', 'second', 'third', 'low']
+      assert.deepEqual(await readyIn(store, [lane, second]), order)
+      assert.deepEqual(await readyIn(store, [second, lane], 4), order.slice(0, 4))
+      assert.deepEqual(await claimed(store, 4, thisOwner(), [second, lane]), order.slice(0, 4))
+      assert.deepEqual(await readyIn(store, [lane, second]), order.slice(4))
+    },
+    'order',
+  )
+
+  claim(
+    'says the same of a ready run for as long as nothing is written to it, whoever asks, claims others or deletes nothing',
+    under,
+    async ({ store, pass }) => {
+      for (const run of ['due', 'told', 'tried', 'other']) await add(store, run, {}, 'now')
+      await store.post('told', message('m'))
+      for (const _ of [1, 2]) {
+        const [lease] = await store.claim(thisOwner(), ttlMs, [lane], {
+          limit: 1,
+          has: new Set(['due', 'told', 'other']),
+        })
+        assert.equal(lease?.run, 'tried')
+        await store.release(lease)
+      }
+      pass(2_000)
+      const before = await readyByName(store)
+      assert.deepEqual(
+        before.map(({ run }) => run),
+        ['due', 'other', 'told', 'tried'],
+      )
+      pass(1_000)
+      const three = new Set(['due', 'told', 'tried'])
+      assert.deepEqual(await claimed(store, 10, thisOwner(), [lane], { has: three }), ['other'])
+      assert.equal(await store.post('told', message('m')), 'exists')
+      for (const run of three) await store.delete(`${run}/a#1`)
+      const left = before.filter(({ run }) => run !== 'other')
+      assert.deepEqual(await readyByName(store), left)
+      await store.post('due', message('m'))
+      const [due] = await readyByName(store)
+      assert.ok(due && left[0] && due.readyAt > left[0].readyAt)
+    },
+    'clock',
+  )
+
+  claim(
+    'says that a run is ready when its lease has expired, and not before a claim when its process is gone',
+    under,
+    async ({ store, pass }) => {
+      await started(store, 'gone', deadOwner())
+      await started(store, 'held', elsewhere('a'))
+      await started(store, 'released', elsewhere('a')).then((lease) => store.release(lease))
+      assert.deepEqual(await readyIn(store), ['released'])
+      pass(ttlMs + 1_000)
+      assert.deepEqual((await readyIn(store)).toSorted(), ['gone', 'held', 'released'])
+    },
+    'clock',
+  )
+
+  claim('claims only the run that is asked for, whatever comes before it', under, async ({ store }) => {
+    for (const run of ['first', 'asked', 'last']) await add(store, run, {}, 'now')
+    await add(store, 'urgent', { priority: 1 }, 'now')
+    const [lease, ...more] = await store.claim(elsewhere('a'), ttlMs, [lane], { limit: 10, only: 'asked' })
+    assert.ok(lease)
+    assert.deepEqual([lease.run, more, await store.tries('asked')], ['asked', [], 1])
+    await store.append(lease, 1, batch(2))
+    assert.deepEqual(await claimOnly(store, 'asked'), [])
+    await store.release(lease)
+    assert.deepEqual(await claimOnly(store, 'asked', { has: new Set(['asked']) }), [])
+    assert.deepEqual(await claimed(store, 0, thisOwner(), [lane], { only: 'asked' }), [])
+    assert.deepEqual(await claimOnly(store, 'asked', { has: new Set(['first']) }), ['asked'])
+    assert.deepEqual((await claimed(store)).toSorted(), ['first', 'last', 'urgent'])
+  })
+
+  claim(
+    'claims nothing when the run that is asked for is not ready, in another lane, works for another or is not there',
+    under,
+    async ({ store }) => {
+      await add(store, 'other', {}, 'now')
+      await add(store, 'not due', {})
+      await add(store, 'later', {}, (await store.now()) + hour)
+      await add(store, 'ended', { status: 'completed' }, 'now')
+      await add(store, 'of version 2', { version: '2' }, 'now')
+      await add(store, 'of format 2', { format: 2 }, 'now')
+      await add(store, 'of another crew', { crew: 'letters' }, 'now')
+      const parent = await started(store, 'parent')
+      await store.create(row('parent/a#1'), batch(1, 1, { due: 'now' }), parent)
+      await store.release(parent)
+      await started(store, 'held', elsewhere('a'))
+      const none = [
+        'not due',
+        'later',
+        'ended',
+        'of version 2',
+        'of format 2',
+        'of another crew',
+        'parent/a#1',
+        'held',
+        'nobody',
+        '',
+      ]
+      for (const run of none) assert.deepEqual(await claimOnly(store, run), [], run)
+      assert.deepEqual(await claimed(store, 10, thisOwner(), [], { only: 'other' }), [])
+      const lanes = [lane, { ...lane, version: '2' }, { ...lane, version: '2' }]
+      assert.deepEqual(await claimed(store, 10, thisOwner(), lanes, { only: 'of version 2' }), ['of version 2'])
+      assert.deepEqual((await claimed(store)).toSorted(), ['other', 'parent'])
+    },
+  )
+
+  claim(
+    'claims the run that is asked for from a process that is gone',
+    under,
+    async ({ store }) => {
+      await started(store, 'asked', deadOwner())
+      await started(store, 'other', deadOwner())
+      assert.deepEqual(await claimOnly(store, 'asked'), ['asked'])
+    },
+    'takeover',
+  )
+
+  claim(
+    'claims the run that is asked for when it is due and when its lease has expired, and later each time without progress',
+    under,
+    async ({ store, pass }) => {
+      await add(store, 'r', {}, (await store.now()) + 60_000)
+      assert.deepEqual(await claimOnly(store, 'r'), [])
+      pass(61_000)
+      for (const tries of [1, 2]) {
+        assert.deepEqual([await claimOnly(store, 'r'), await store.tries('r')], [['r'], tries])
+        assert.deepEqual(await claimOnly(store, 'r'), [])
+        pass(ttlMs + 500)
+      }
+      assert.deepEqual(await claimOnly(store, 'r'), [])
+      pass(600)
+      assert.deepEqual(await claimOnly(store, 'r'), ['r'])
+    },
+    'clock',
+  )
+
+  claim('gives the run that is asked for to one of many callers', under, async ({ store }) => {
+    for (const run of ['asked', 'other']) await add(store, run, {}, 'now')
+    const claims = Array.from({ length: 10 }, (_, index) =>
+      claimed(store, 1, elsewhere(`box${index}`), [lane], { only: 'asked' }),
+    )
+    assert.deepEqual((await Promise.all(claims)).flat(), ['asked'])
+  })
+}
+
+async function readyIn(store: Store, lanes: readonly Lane[] = [lane], limit = 10): Promise<RunId[]> {
+  return (await store.ready(lanes, limit)).map(({ run }) => run)
+}
+
+async function readyByName(store: Store, lanes: readonly Lane[] = [lane]): Promise<ReadyRun[]> {
+  return (await store.ready(lanes, 10)).toSorted((a, b) => (a.run < b.run ? -1 : 1))
+}
+
+function claimOnly(store: Store, only: RunId, room: Omit<Room, 'limit' | 'only'> = {}): Promise<RunId[]> {
+  return claimed(store, 10, thisOwner(), [lane], { only, ...room })
+}
