@@ -11,6 +11,10 @@ export interface Environment {
   readonly store: string | undefined
   /** REPRISE_LEASE_SECONDS. Reading it throws OPTION_INVALID when it is not a positive number. */
   readonly leaseSeconds: number | undefined
+  /** Where Restate is, and what it asks for: RESTATE_INGRESS_URL, RESTATE_ADMIN_URL, RESTATE_AUTH_TOKEN. */
+  readonly restate: Readonly<Record<'ingress' | 'admin' | 'token', string | undefined>>
+  /** REPRISE_ADVANCE_SECRET: what calls that advance runs are signed with. */
+  readonly advanceSecret: string | undefined
   /** TERM=dumb: a terminal on which lines cannot be changed once they are printed. */
   readonly dumbTerminal: boolean
   /** npm_lifecycle_event: the script of a package.json that npm runs. */
@@ -26,6 +30,12 @@ export function environment(): Environment {
     get leaseSeconds() {
       return positiveNumber('REPRISE_LEASE_SECONDS')
     },
+    restate: {
+      ingress: read('RESTATE_INGRESS_URL'),
+      admin: read('RESTATE_ADMIN_URL'),
+      token: read('RESTATE_AUTH_TOKEN'),
+    },
+    advanceSecret: read('REPRISE_ADVANCE_SECRET'),
     dumbTerminal: read('TERM') === 'dumb',
     npmScript: read('npm_lifecycle_event'),
   }

@@ -12,6 +12,8 @@ export const errorCodes = {
   ANSWER_INVALID: { retry: false },
   /** A journal refers to a stored value that is not there. */
   BLOB_MISSING: { retry: false },
+  /** A call by HTTP is not signed as it should be, is too old, or came before. */
+  CALL_REFUSED: { retry: false },
   /** A callback threw; a resume calls it again. */
   CALLBACK_FAILED: { retry: true },
   /** A crew, task, agent or tool is not put together correctly. */
@@ -20,6 +22,8 @@ export const errorCodes = {
   CREW_NOT_FOUND: { retry: false },
   /** The code of a started task changed and the resume was told to refuse that. */
   DEFINITION_CHANGED: { retry: false },
+  /** A queue or an engine that is to have a run advanced cannot be reached, or refuses it; the run stays ready. */
+  DISPATCHER_FAILED: { retry: true },
   /** A run cannot be completed yet, since a message was left for it that nobody has looked at. */
   INBOX_WAITING: { retry: true },
   /** An input is a value that JSON cannot carry, or a file that cannot be used. */

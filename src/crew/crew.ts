@@ -9,6 +9,7 @@ import type { CrewModule } from '../journal/entries.ts'
 import type { Prices } from '../models/prices.ts'
 import { checkModelKind, type LanguageModel } from '../models/resolve/resolve-model.ts'
 import { abortSignal, optional, text, whole } from '../checks.ts'
+import { defined } from '../defined.ts'
 import { readOptions } from '../option-table.ts'
 import { checkKeys } from '../options.ts'
 import type { Lane, Store } from '../stores/store.ts'
@@ -48,6 +49,8 @@ import { enqueueNext, type NextRun } from './queue/enqueue-next.ts'
 import { readSchedule, type Schedule, type ScheduleOptions, type Schedules } from './queue/read-schedule.ts'
 import { lanesOf } from '../engine/read/lanes.ts'
 import { servingOf, type Serving } from './queue/serving.ts'
+import { wakeRun } from './queue/wake-run.ts'
+import type { Dispatcher } from './queue/dispatcher.ts'
 import { guarded, quietLogger, verboseLogger } from './result/log.ts'
 import type { Plan } from './result/plan.ts'
 import { findTask, type Tasks } from './result/result.ts'
@@ -152,7 +155,9 @@ export class Crew<const T extends Tasks = Tasks> {
   enqueue(...[options]: Enqueue<NamesOf<T>>): Promise<Run<T>>
   enqueue<Given extends readonly unknown[]>(...none: NoArguments<Given, NamesOf<T>>): Promise<Run<T>>
   async enqueue(options?: EnqueueOptions): Promise<Run<T>> {
-    const { runId } = await enqueue(this.#open, await readEnqueue(options))
+    const request = await readEnqueue(options)
+    const { runId, notBefore } = await enqueue(this.#open, request)
+    await wakeRun(this.#open, runId, notBefore?.getTime())
     return new Run<T>(this.#open, runId)
   }
 
@@ -302,21 +307,22 @@ export class Crew<const T extends Tasks = Tasks> {
   }
 
   /**
-   * A copy with the same identity and another model, store or tools: for tests. A tool takes the place of the one of
-   * its name.
+   * A copy with the same identity and another model, store, dispatcher or tools: for tests, and for where it runs. A
+   * tool takes the place of the one of its name.
    */
   with(changes: {
     readonly model?: LanguageModel | string
     readonly store?: string | Store
     readonly tools?: Tools
+    readonly dispatcher?: Dispatcher
   }): Crew<T> {
-    checkKeys('with', changes, ['model', 'store', 'tools'])
+    checkKeys('with', changes, ['model', 'store', 'tools', 'dispatcher'])
     checkModelKind('model of with', changes.model)
     const given = changes.tools === undefined ? [] : toolList('tools of with', changes.tools)
     checkStandIns(this.#definition, this.agents, given)
     const tools = new Map(given.map((tool) => [tool.name, tool]))
-    const store = changes.store === undefined ? {} : { store: changes.store }
-    const options = { ...this.#options, name: this.name, ...store }
+    const { store, dispatcher } = changes
+    const options = { ...this.#options, name: this.name, ...defined({ store, dispatcher }) }
     const copy = new Crew(withStandIns(options, { model: changes.model, tools }))
     copy.#schedules = this.#schedules
     copy.#open.module = this.#open.module

@@ -10,6 +10,7 @@ import { briefMs, patientStore } from '../stores/patient/patient-store.ts'
 import type { Store } from '../stores/store.ts'
 import type { Unit } from '../runs/unit.ts'
 import type { CrewOptions } from './options/crew-options.ts'
+import type { Dispatcher } from './queue/dispatcher.ts'
 import { logEntry } from './result/log.ts'
 import type { RunResult } from './result/result.ts'
 import { openTracing } from './telemetry/telemetry.ts'
@@ -21,6 +22,8 @@ export interface OpenCrew {
   readonly named: boolean
   /** Runs that this crew executes now, by their ids: whoever asks for one of them hears its models too. */
   readonly underWay: Map<string, UnderWay>
+  /** Whoever is to be told when one of its runs is ready. */
+  readonly dispatcher: Dispatcher | undefined
   /** Where the command line found it, for the runs that it makes. */
   module?: CrewModule | undefined
   engine(): Promise<Engine>
@@ -61,7 +64,7 @@ export interface UnderWay {
 
 export function openCrew(
   definition: CrewDefinition,
-  { store: place, telemetry, name }: Pick<CrewOptions, 'store' | 'telemetry' | 'name'>,
+  { store: place, telemetry, name, dispatcher }: Pick<CrewOptions, 'store' | 'telemetry' | 'name' | 'dispatcher'>,
 ): OpenCrew {
   let opening: Promise<Engine> | undefined
 
@@ -78,6 +81,7 @@ export function openCrew(
   return {
     definition,
     named: name !== undefined,
+    dispatcher,
     underWay: new Map(),
 
     engine() {

@@ -46,6 +46,7 @@ import { findTask, type RunResult, type Tasks } from './result/result.ts'
 import type { Known, RawBy, ReferenceTo } from './result/task-reference.ts'
 import { resultOf, storedResult } from './result/stored-result.ts'
 import { viewRun, type RunView } from './result/view-run.ts'
+import { wakeRun } from './queue/wake-run.ts'
 import type { Task } from './task.ts'
 import { readOutput } from './given/inputs.ts'
 import { makeRun } from './verbs/make-run.ts'
@@ -145,6 +146,7 @@ export class Run<T extends Tasks = Tasks> {
     const signed = readSignature('answer', options)
     const given = typeof answer === 'object' && answer !== null ? { ...answer, ...signed } : answer
     await answerQuestion(await this.#open.engine(), this.id, question, given, this.#crew.name)
+    await wakeRun(this.#open, this.id)
   }
 
   /**
@@ -323,6 +325,7 @@ export class Run<T extends Tasks = Tasks> {
 
   async #tell(message: InboxMessage): Promise<void> {
     await tell(await this.#open.engine(), this.id, message, this.#crew.name)
+    await wakeRun(this.#open, this.id)
   }
 
   /** RUN_NOT_FOUND when it belongs to another crew. One that cannot be read has none, and can still be deleted. */

@@ -24,6 +24,7 @@ import type {
   StoredOutput,
   ToolOutcome,
   Usage,
+  Via,
 } from './values.ts'
 
 export type * from './values.ts'
@@ -77,6 +78,8 @@ export interface EntryBodies {
   }
   'run.resumed': {
     readonly owner: Owner
+    /** Where the process was told to, if it was. */
+    readonly via?: Via
     /** Of the crew's code, where it is not the one that the run had. */
     readonly version?: string
     /** The task after which it stops. */

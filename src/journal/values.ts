@@ -18,6 +18,14 @@ export interface Owner {
   readonly label?: string
 }
 
+/** What told a process to take a run up: which dispatcher, and what that calls the call. It leads people there. */
+export interface Via {
+  /** `restate` */
+  readonly dispatcher: string
+  /** The id of an invocation, a job, a message. */
+  readonly id: string
+}
+
 /** A value stored next to the journal, once per run, under the hash of its bytes. */
 export interface Blob {
   readonly hash: string

@@ -3,6 +3,7 @@ import type { CrewDefinition, Engine } from '../engine/definition.ts'
 import { dueTime } from '../engine/read/due.ts'
 import { costOfRun } from '../engine/plan/estimate.ts'
 import { staleTasks, type StaleTask } from '../engine/plan/stale-tasks.ts'
+import type { Via } from '../journal/entries.ts'
 import { plainInputs } from '../journal/files.ts'
 import { callerOf } from '../journal/paths.ts'
 import type { OpenQuestion } from '../journal/state/open-questions.ts'
@@ -14,6 +15,8 @@ import { readUnit, type Unit } from './unit.ts'
 import { whyOf } from './why.ts'
 
 export interface RunView extends RunSummary {
+  /** The call of a queue or an engine by which a process last took it up: an invocation of Restate, for example. */
+  readonly via: Via | undefined
   /** In dollars, with what the runs of its tasks have cost so far; undefined when the price of a model is not known. */
   readonly cost: number | undefined
   /** Text and output of the last task, once the run is completed. */
@@ -60,6 +63,7 @@ export async function viewOf(unit: Unit, crew?: CrewDefinition): Promise<RunView
     parent: parent && { runId: parent.run, from: parent.from },
     caller: callerOf(runId),
     holder,
+    via: state.via,
     createdAt: state.createdAt,
     updatedAt: state.updatedAt,
     lives: state.lives,

@@ -1,9 +1,10 @@
-// One claimed run, until it leaves this process. Whatever happens to it, the worker goes on: what cannot be advanced
-// stays due, and the store offers it again, later each time.
+// One claimed run, until it leaves this process. What cannot be advanced stays due, and the store offers it again,
+// later each time.
 import type { Advanced } from '../crew/advance/advance.ts'
 import { defined } from '../defined.ts'
 import type { World } from '../engine/definition.ts'
 import type { RepriseError } from '../errors.ts'
+import type { Via } from '../journal/entries.ts'
 import type { Lease } from '../stores/store.ts'
 import type { Hear, Outcome } from './report/events.ts'
 import { crewOf, type ServedCrew, type ServedStore, type Time } from './served.ts'
@@ -11,16 +12,18 @@ import { crewOf, type ServedCrew, type ServedStore, type Time } from './served.t
 export interface AdvanceWork {
   readonly clock: Pick<World, 'monotonic'>
   readonly hear: Hear
+  /** How long a run that is claimed now may be held. */
   time(): Time
 }
 
-/** Never rejects. */
+/** Everything is told to `hear`. Rejects when the run could not be advanced, for a reason that isn't its own. */
 export async function advanceRun(
   served: ServedStore,
   lease: Lease,
   known: ServedCrew | undefined,
   { clock, hear, time }: AdvanceWork,
-): Promise<void> {
+  via?: Via,
+): Promise<Advanced> {
   const { store } = served
   const { run: runId } = lease
   const began = clock.monotonic()
@@ -29,13 +32,15 @@ export async function advanceRun(
     const its = known ?? (await crewOfRun(served, runId))
     crew = its.name
     hear({ event: 'claimed', runId, crew })
-    const advanced = await its.advance(lease, time())
+    const advanced = await its.advance(lease, time(), via)
     const seconds = Math.round(clock.monotonic() - began) / 1_000
     hear({ event: 'left', runId, crew, seconds, ...outcomeOf(advanced) })
+    return advanced
   } catch (error) {
     hear({ event: 'refused', runId, ...defined({ crew }), error })
     // where it was advanced, it is given back already
     await store.release(lease).catch(() => undefined)
+    throw error
   }
 }
 

@@ -1,6 +1,13 @@
 // What `import { … } from 'reprise/workers'` gives.
 import '../node-version.ts'
 
+export {
+  againAt,
+  type DispatchedOptions,
+  type DispatchedWork,
+  type Dispatcher,
+  type Wake,
+} from '../crew/queue/dispatcher.ts'
 export type { Outcome, WorkerEvent } from './report/events.ts'
 export type { WorkerHealth } from './report/health.ts'
 export { startWorker, type Worker } from './worker.ts'

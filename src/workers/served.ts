@@ -5,6 +5,7 @@ import type { NextRun } from '../crew/queue/enqueue-next.ts'
 import type { Schedule } from '../crew/queue/read-schedule.ts'
 import { defined } from '../defined.ts'
 import { RepriseError } from '../errors.ts'
+import type { Via } from '../journal/entries.ts'
 import { impatientStore } from '../stores/patient/patient-store.ts'
 import { isSameLane } from '../stores/rules/claim-order.ts'
 import type { Lane, Lease, Owner, RunRow, Store } from '../stores/store.ts'
@@ -16,7 +17,8 @@ export interface ServedCrew {
   /** How many of its runs may be in progress at once, in all processes. */
   readonly maxRuns: number | undefined
   readonly schedules: readonly Schedule[]
-  advance(lease: Lease, time: Time): Promise<Advanced>
+  advance(lease: Lease, time: Time, via?: Via): Promise<Advanced>
+  cancel(runId: string, by: string): Promise<void>
   enqueueNext(schedule: string, after: Date): Promise<NextRun | undefined>
 }
 
@@ -49,7 +51,8 @@ export async function serve(
       lanes,
       maxRuns,
       schedules: await crew.schedules(),
-      advance: (lease, time) => crew.advance(lease.run, { lease, ...time, changed, owner: name }),
+      advance: (lease, time, via) => crew.advance(lease.run, { lease, ...time, changed, owner: name, via }),
+      cancel: (runId, by) => crew.run(runId).cancel({ by }),
       enqueueNext: (schedule, after) => crew['~enqueueNext'](schedule, after),
     }
     const { leaseMs } = world

@@ -1,6 +1,7 @@
 // What a worker may be told.
 import { flag, func, number, oneOf, optional, seconds, shortName, text, whole, wrong } from '../checks.ts'
 import { Crew } from '../crew/crew.ts'
+import { dispatcherCheck, type Dispatcher } from '../crew/queue/dispatcher.ts'
 import { changedPolicies, type ChangedPolicy } from '../engine/definition.ts'
 import { RepriseError } from '../errors.ts'
 import { checkKeys } from '../options.ts'
@@ -27,6 +28,16 @@ export interface WorkerOptions {
   readonly graceSeconds?: number
   /** How often a store is asked without a hint. Default 1. */
   readonly pollSeconds?: number
+  /**
+   * Who decides which of the ready runs this worker advances, and when; left out, it takes them out of their stores by
+   * itself. It also tells the dispatcher of every run that is ready, however that came about. One that does not serve
+   * (`reprise/http`) is only told: `concurrency` is how many calls are under way at once.
+   */
+  readonly dispatcher?: Dispatcher
+  /**
+   * With a dispatcher: a run that is still ready after this time is told of again, and later each time. Default 30.
+   */
+  readonly resendSeconds?: number
   /** Do what is ready, and end. */
   readonly once?: boolean
   /** Serve `/health` and `/metrics` there; 0 takes a free port. */
@@ -44,13 +55,15 @@ const keys: readonly (keyof WorkerOptions)[] = [
   'sliceSeconds',
   'graceSeconds',
   'pollSeconds',
+  'dispatcher',
+  'resendSeconds',
   'once',
   'port',
   'host',
   'onEvent',
 ]
 
-type Undefaulted = 'name' | 'sliceSeconds' | 'port' | 'onEvent'
+type Undefaulted = 'name' | 'sliceSeconds' | 'dispatcher' | 'port' | 'onEvent'
 
 /** What is left out has no default. */
 export type ReadWorkerOptions = Required<Omit<WorkerOptions, Undefaulted>> & {
@@ -67,7 +80,9 @@ export function readWorkerOptions(crews: readonly Crew[], options: WorkerOptions
       'the list of crews that a worker serves is empty; give one: startWorker([claims])',
     )
   checkKeys('startWorker', options, keys)
-  const { name, changed, sliceSeconds, graceSeconds, pollSeconds, once, port, host, onEvent } = options
+  const { name, changed, sliceSeconds, graceSeconds, pollSeconds, resendSeconds, once, port, host, onEvent } = options
+  const dispatcher = optional('dispatcher', options.dispatcher, dispatcherCheck)
+  if (once && dispatcher?.serve) throw onceServed(dispatcher)
   return {
     name: optional('name', name, shortName),
     concurrency: optional('concurrency', options.concurrency, whole(1, 10_000)) ?? 10,
@@ -75,9 +90,16 @@ export function readWorkerOptions(crews: readonly Crew[], options: WorkerOptions
     sliceSeconds: optional('sliceSeconds', sliceSeconds, seconds),
     graceSeconds: optional('graceSeconds', graceSeconds, number(0, 86_400)) ?? 30,
     pollSeconds: optional('pollSeconds', pollSeconds, seconds) ?? 1,
+    dispatcher,
+    resendSeconds: optional('resendSeconds', resendSeconds, seconds) ?? 30,
     once: optional('once', once, flag) ?? false,
     port: optional('port', port, whole(0, 65_535)),
     host: optional('host', host, text) ?? '127.0.0.1',
     onEvent: optional('onEvent', onEvent, func),
   }
+}
+
+function onceServed({ name }: Dispatcher): RepriseError {
+  const words = `once is true with the dispatcher ${name}, which calls this worker for as long as it lives; leave one of them out`
+  return new RepriseError('OPTION_INVALID', words)
 }

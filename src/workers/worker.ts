@@ -6,6 +6,8 @@ import { realWorld } from '../engine/world.ts'
 import { defined } from '../defined.ts'
 import type { Heard } from './report/events.ts'
 import { createHealth, type WorkerHealth } from './report/health.ts'
+import { dispatchedWork } from './dispatch/dispatched-work.ts'
+import { sweepStore } from './dispatch/sweep-store.ts'
 import { newInProgress } from './in-progress.ts'
 import { keepOn, keepSchedules } from './keep-schedules.ts'
 import { createMetrics } from './report/metrics.ts'
@@ -19,7 +21,7 @@ export interface Worker extends AsyncDisposable {
   readonly url: string | undefined
   /**
    * Resolves when the worker has stopped, or, with `once`, when nothing is ready any more. Rejects, with `once`, with
-   * the error of a store that cannot be asked.
+   * the error of a store that cannot be asked; and with that of a dispatcher that cannot be served at all.
    */
   readonly done: Promise<void>
   /**
@@ -48,7 +50,7 @@ type Clock = Pick<World, 'now' | 'monotonic' | 'sleep'>
 const deafMs = 5_000
 
 export async function workOn(stores: readonly ServedStore[], settings: Settings, clock: Clock): Promise<Worker> {
-  const { name, concurrency, sliceSeconds, graceSeconds, pollSeconds, once, port, host, onEvent } = settings
+  const { name, concurrency, sliceSeconds, graceSeconds, once, port, host, onEvent, dispatcher } = settings
   const progress = newInProgress(concurrency)
   const metrics = createMetrics(clock.now)
   const keeper = createHealth(clock.now)
@@ -75,7 +77,7 @@ export async function workOn(stores: readonly ServedStore[], settings: Settings,
     crews: crews.map((crew) => crew.name),
     stores: stores.map(({ store }) => store.url),
     concurrency,
-    ...defined({ maxRuns: limitsOf(crews), url: http?.url }),
+    ...defined({ maxRuns: limitsOf(crews), dispatcher: dispatcher?.name, url: http?.url }),
   })
   const done = work()
   // whoever does not look at it is told by `onEvent`
@@ -87,15 +89,29 @@ export async function workOn(stores: readonly ServedStore[], settings: Settings,
       // first, so that with `once` a run whose time has come is there
       await schedules.keep()
       const keeping = once ? undefined : keepOn(schedules, clock, stopping.signal)
-      const each = { progress, clock, hear, stopping: stopping.signal, time, pollMs: pollSeconds * 1_000, once }
-      const served = Promise.all(stores.map((one) => serveStore(one, each))).then(() => progress.done())
-      await Promise.race([served, deaf(over.signal)])
+      await Promise.race([serveAll().then(() => progress.done()), deaf(over.signal)])
       await keeping
     } finally {
       over.abort()
       hear({ event: 'stopped' })
       await http?.[Symbol.asyncDispose]()
     }
+  }
+
+  /** Until the worker stops, or, with `once`, nothing is left to do. */
+  async function serveAll(): Promise<void> {
+    const pollMs = settings.pollSeconds * 1_000
+    const each = { progress, clock, hear, stopping: stopping.signal, time, pollMs, once }
+    if (!dispatcher) {
+      await Promise.all(stores.map((one) => serveStore(one, each)))
+      return
+    }
+    const sweeping = { ...each, dispatcher, resendMs: settings.resendSeconds * 1_000 }
+    const serving = dispatcher.serve?.(dispatchedWork(dispatcher, stores, { ...each, concurrency }))
+    const sweeps = stores.map((one) => sweepStore(one, sweeping))
+    // one that cannot be served at all ends the worker
+    serving?.catch(() => stopping.abort())
+    await Promise.all([serving, ...sweeps])
   }
 
   /** Resolves when runs that were cut off and do not end, and stores that do not answer, are left alone. */

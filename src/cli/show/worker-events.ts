@@ -31,11 +31,12 @@ interface Words {
 function wordsOf(event: WorkerEvent): Words {
   switch (event.event) {
     case 'started': {
-      const { name, crews, stores, concurrency, maxRuns = {}, url } = event
+      const { name, crews, stores, concurrency, maxRuns = {}, dispatcher, url } = event
       const limits = crews.map((crew) =>
         Object.hasOwn(maxRuns, crew) ? `${crew} (at most ${maxRuns[crew]} in all workers)` : crew,
       )
-      const served = `serving ${limits.join(', ')} from ${stores.join(', ')}${name === undefined ? '' : ` as ${name}`}, up to ${plural(concurrency, 'run')} at once`
+      const who = `${name === undefined ? '' : ` as ${name}`}${dispatcher === undefined ? '' : ` for ${dispatcher}`}`
+      const served = `serving ${limits.join(', ')} from ${stores.join(', ')}${who}, up to ${plural(concurrency, 'run')} at once`
       return { text: url === undefined ? served : `${served}; health and metrics: ${url}` }
     }
     case 'claimed':
@@ -62,6 +63,14 @@ function wordsOf(event: WorkerEvent): Words {
       return { text: `${event.store} is away: ${said(event.error)}`, format: 'yellow' }
     case 'store-back':
       return { text: `${event.store} is back after ${duration(event.seconds * 1_000)}`, format: 'yellow' }
+    case 'woken':
+      return { text: `run ${event.runId} of crew ${event.crew}: ready` }
+    case 'dispatcher':
+      return { text: `${event.dispatcher}: ${event.said}` }
+    case 'dispatcher-away':
+      return { text: `${event.dispatcher} is away, and is told again later: ${said(event.error)}`, format: 'yellow' }
+    case 'dispatcher-back':
+      return { text: `${event.dispatcher} is back`, format: 'yellow' }
     case 'stopping':
       return { text: `stopping: ${plural(event.inProgress, 'run')} to hand back` }
     case 'cut-off':

@@ -38,10 +38,19 @@ export function addQueueing(program: Program, lazily: Lazily): void {
     .addOption(changedOption('continue'))
     .option('--slice <time>', 'hand a run back after this time (10s), between two steps, so that others get their turn')
     .option('--grace <time>', 'how long a stop waits for the steps in progress (default: 30s)')
+    .addOption(
+      new Option(
+        '--dispatcher <name>',
+        'who decides what it executes: restate (RESTATE_INGRESS_URL, RESTATE_ADMIN_URL), or http, which calls --url (default: the store)',
+      ).choices(['restate', 'http']),
+    )
+    .option('--listen <[host:]port>', 'where it is called by Restate (default: 127.0.0.1:9080)')
+    .option('--url <url>', 'with restate, where that reaches it; with http, the function that advances runs')
     .option('--port <number>', 'serve /health and /metrics there; 0 takes a free port', wholeNumberOrZero)
     .option('--host <address>', 'where to serve them (default: 127.0.0.1, which is only this machine)')
     .action(lazily(async () => (await import('../commands/queueing/worker.ts')).worker))
   example(worker, 'reprise worker claims.ts letters.ts --concurrency 20 --port 9464')
+  example(worker, 'reprise worker claims.ts --dispatcher restate')
 
   const schedule = program.command('schedule').description("list the schedules of a file's crews, and their next runs")
   schedule.argument('[file]', fileArgument)

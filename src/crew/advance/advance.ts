@@ -12,6 +12,7 @@ import { readRun } from '../../engine/read/read-run.ts'
 import { checkRunId } from '../../engine/read/run-id.ts'
 import { runNotFound } from '../../engine/read/run-not-found.ts'
 import { RepriseError } from '../../errors.ts'
+import type { Via } from '../../journal/entries.ts'
 import { rootRun } from '../../journal/paths.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
 import { checkKeys } from '../../options.ts'
@@ -37,6 +38,8 @@ export interface AdvanceOptions {
    * What to do about a started task whose code has changed: go on as it was (the default), start it anew, or refuse.
    */
   readonly changed?: ChangedPolicy | undefined
+  /** What told this process to: the journal keeps it, for people who look for it there. */
+  readonly via?: Via | undefined
 }
 
 /** What came of it. */
@@ -62,18 +65,24 @@ const leaseCheck: Check<Lease> = check('a lease that `claim` of the store gave',
   return typeof run === 'string' && typeof token === 'number' && typeof id === 'string'
 })
 
+const viaCheck: Check<Via> = check('{ dispatcher, id }, two texts', (value) => {
+  const { dispatcher, id, ...rest } = (value ?? {}) as { readonly [name: string]: unknown }
+  return typeof dispatcher === 'string' && typeof id === 'string' && Object.keys(rest).length === 0
+})
+
 /**
  * RUN_NOT_FOUND, OPTION_INVALID, OPTION_UNKNOWN; whatever keeps the run from being taken up here, as MODEL_KEY_MISSING.
  */
 export async function advance(open: OpenCrew, runId: string, options: AdvanceOptions = {}): Promise<Advanced> {
   const run = rootRun(checkRunId(runId))
-  checkKeys('advance', options, ['until', 'signal', 'lease', 'owner', 'changed'])
+  checkKeys('advance', options, ['until', 'signal', 'lease', 'owner', 'changed', 'via'])
   const request: Request = {
     run,
     until: options.until instanceof AbortSignal ? options.until : readMoment('until', options.until),
     signal: optional('signal', options.signal, abortSignal),
     lease: optional('lease', options.lease, leaseCheck),
     changed: optional('changed', options.changed, oneOf(changedPolicies)) ?? 'continue',
+    via: optional('via', options.via, viaCheck),
   }
   if (request.lease && request.lease.run !== run) throw wrong('lease', request.lease.run, `the lease of run ${run}`)
   const label = optional('owner', options.owner, shortName)
@@ -94,12 +103,13 @@ interface Request {
   readonly signal: AbortSignal | undefined
   readonly lease: Lease | undefined
   readonly changed: ChangedPolicy
+  readonly via: Via | undefined
   /** Its time has come, whatever the clock of this process says. */
   readonly trusted?: boolean
 }
 
 async function advanceWith(open: OpenCrew, engine: Engine, request: Request): Promise<Advanced> {
-  const { run, until, signal, lease, changed, trusted } = request
+  const { run, until, signal, lease, changed, via, trusted } = request
   const { store, world } = engine
   const { definition: crew } = open
   const outcome = (state: RunState): Advanced => outcomeOf(state, world.now().getTime())
@@ -112,7 +122,7 @@ async function advanceWith(open: OpenCrew, engine: Engine, request: Request): Pr
     if (!row) throw runNotFound(store, run)
     if (!isServed(crew, row)) return { is: 'other', crew: row.crew, version: row.version }
     if (isEnded(row.status) || signal?.aborted) return outcome((await readRun(store, run)).state)
-    const begun = await takeUp(crew, engine, run, { choices, unasked: { lease, since, row, wants } })
+    const begun = await takeUp(crew, engine, run, { choices, unasked: { lease, since, row, via, wants } })
     // whoever has taken it up gives it back
     unused = undefined
     if (begun.taken.is === 'held') {
@@ -142,7 +152,8 @@ function isDue(state: RunState, now: number): boolean {
   return due === 'now' || (due !== undefined && due <= now)
 }
 
-function outcomeOf(state: RunState, now: number): Advanced {
+/** What its journal says of a run that nobody executes. */
+export function outcomeOf(state: RunState, now: number): Advanced {
   if (state.status === 'completed' || state.status === 'cancelled') return { is: 'ended', status: state.status }
   if (state.status === 'failed') return failed(state, recordedFailure(state))
   if (isDue(state, now)) return { is: 'more' }

@@ -6,10 +6,12 @@ import { nextWords } from '../../next.ts'
 import { unitOf } from '../../runs/unit.ts'
 import type { Begun, OpenCrew, UnderWay } from '../open-crew.ts'
 import type { RunResult } from '../result/result.ts'
+import { wakeRun } from '../queue/wake-run.ts'
 import { resultOf } from '../result/stored-result.ts'
 
 /** From now on, unless the run has nothing to do. */
-export function execute({ definition: crew, underWay }: OpenCrew, { engine, taken, choices }: Begun): UnderWay {
+export function execute(open: OpenCrew, { engine, taken, choices }: Begun): UnderWay {
+  const { definition: crew, underWay } = open
   const state = taken.is === 'held' ? taken.hold.state : taken.state
   const last = taken.is === 'held' ? executeRun(taken.hold, crew, choices) : Promise.resolve(state)
   // what the runs of its tasks came to is known here, and not read again
@@ -21,9 +23,11 @@ export function execute({ definition: crew, underWay }: OpenCrew, { engine, take
       warnOfStale(crew, given)
       return given
     },
-    (error: unknown) => {
-      // a worker is not done with it; a kickoff or a resume is
-      if (choices.handsBack && state.status === 'failed' && state.retryAt !== undefined) return undefined
+    async (error: unknown) => {
+      const retryAt = state.status === 'failed' ? state.retryAt : undefined
+      // a worker is not done with it, and whoever has it advanced is told so; a kickoff or a resume is
+      if (choices.handsBack && retryAt !== undefined) return undefined
+      if (retryAt !== undefined) await wakeRun(open, state.run, Date.parse(retryAt))
       throw error
     },
   )

@@ -11,6 +11,7 @@ import type { Store } from '../../stores/store.ts'
 import type { Agent } from '../agent.ts'
 import type { CrewCallbacks } from '../callbacks.ts'
 import type { Tasks } from '../result/result.ts'
+import { dispatcherCheck, type Dispatcher } from '../queue/dispatcher.ts'
 import { telemetryCheck, type TelemetryOptions } from '../telemetry/telemetry.ts'
 import { noCache, noMemory, noPlanning } from './without.ts'
 import { agentsCheck, managerCheck, nameCheck, tasksCheck } from './crew-checks.ts'
@@ -57,6 +58,11 @@ export interface CrewOptions<T extends Tasks = Tasks> extends CrewCallbacks<T> {
    * of the store. Left out, as many as the workers take.
    */
   readonly maxRuns?: number
+  /**
+   * Who decides which process advances a run that is ready, where it isn't the workers of its store: it is told when
+   * one is queued, answered or to be tried again. `restateDispatcher()`, for example.
+   */
+  readonly dispatcher?: Dispatcher
   /**
    * Of models that are not known, or not at these prices: `{ 'openai/my-model': { input: 0.25, output: 2 } }`, dollars
    * per million tokens.
@@ -147,6 +153,11 @@ export const crewTable: Table<CrewOptions, Kept> = {
       takes: whole(1, 10_000),
       leftOut: 'as many as the workers take',
       does: 'how many of its runs workers execute at once, all workers of the store together',
+    },
+    dispatcher: {
+      takes: dispatcherCheck,
+      leftOut: 'the workers of its store find them',
+      does: 'told when a run is ready: Restate, a queue, functions that are called by HTTP',
     },
     prices: {
       takes: pricesCheck,

@@ -48,6 +48,7 @@ export interface Enqueued {
   readonly runId: string
   /** False: the run was there already. */
   readonly created: boolean
+  readonly notBefore?: Date | undefined
 }
 
 /** INPUTS_DIFFER when a run of this id is there that was made with others; RUN_NOT_FOUND when it is another crew's. */
@@ -65,7 +66,7 @@ export async function enqueue(open: OpenCrew, request: EnqueueRequest): Promise<
     const notBefore = typeof due === 'number' ? new Date((await engine.store.now()) + due * 1_000) : due
     const origin = defined({ reuse, module: open.module })
     const created = await queueRun(engine, crew, { run, ...made, origin, priority, notBefore })
-    if (created) return { runId: run, created }
+    if (created) return { runId: run, created, notBefore }
   }
   const { state } = await readRun(engine.store, run)
   if (state.crew !== crew.name) throw ofOtherCrew(run, state.crew, crew.name)

@@ -3,7 +3,7 @@
 import { RepriseError } from '../../errors.ts'
 import { defined } from '../../defined.ts'
 import { encodeEntry, type EncodedEntry } from '../../journal/codec.ts'
-import type { DeclaredTask, Entry, EntryBodies, Limit, NewEntry, Priority } from '../../journal/entries.ts'
+import type { DeclaredTask, Entry, EntryBodies, Limit, NewEntry, Priority, Via } from '../../journal/entries.ts'
 import { edited, undone } from '../../journal/state/hand-edits.ts'
 import { applyEntry, emptyState } from '../../journal/state/fold.ts'
 import { noFiles, type Files } from '../../journal/files.ts'
@@ -155,6 +155,7 @@ export interface Unasked {
   readonly since: Moment
   /** As it was read just now. */
   readonly row: RunRow
+  readonly via?: Via | undefined
   wants(state: RunState): boolean
 }
 
@@ -250,6 +251,7 @@ async function enter(hold: Hold, crew: CrewDefinition, { budget, through, unaske
       type: 'run.resumed',
       owner: engine.world.owner,
       ...defined({
+        via: unasked?.via,
         version: crew.version === state.version ? undefined : crew.version,
         through: unasked ? state.through : through,
         tasks: same ? undefined : tasks,

@@ -166,6 +166,7 @@ const bodies: { [T in EntryType]: { [K in keyof EntryBodies[T]]-?: Shape } & { p
   },
   'run.resumed': {
     owner,
+    via: optional(object({ dispatcher: text, id: text })),
     version: optional(text),
     through: optional(text),
     tasks: optional(declaredTasks),

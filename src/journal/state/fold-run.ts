@@ -40,6 +40,7 @@ export const runHandlers: { [T in RunEntryType]: (state: RunState, entry: EntryO
     state.fruitless = state.status === 'running' ? state.fruitless + 1 : 0
     state.status = 'running'
     state.owner = entry.owner
+    if (entry.via) state.via = entry.via
     state.lives += 1
     delete state.suspended
     delete state.error

@@ -23,6 +23,7 @@ import type {
   ToolOutcome,
   ToolRequest,
   Usage,
+  Via,
 } from '../entries.ts'
 import type { Json } from '../json.ts'
 import { isNested } from '../paths.ts'
@@ -55,6 +56,8 @@ export interface RunState {
   updatedAt: string
   /** The process that wrote the newest entries. */
   owner: Owner
+  /** By which a process last took it up, if it was told to. */
+  via?: Via
   /** How many processes have worked on the run: one, and one more for each resume. */
   lives: number
   /** Resumes since the last step was recorded: a run that kills its process every time must not be tried forever. */

@@ -14,6 +14,8 @@ export type WorkerEvent =
       readonly concurrency: number
       /** The limits of those crews that have one, by name. */
       readonly maxRuns?: { readonly [crew: string]: number }
+      /** Who decides which runs it advances, where that isn't the store. */
+      readonly dispatcher?: string
       /** Where health and metrics are served. */
       readonly url?: string
     }
@@ -44,6 +46,12 @@ export type WorkerEvent =
   | { readonly event: 'unscheduled'; readonly crew: string; readonly schedule: string; readonly error: unknown }
   | { readonly event: 'store-away'; readonly store: string; readonly error: unknown }
   | { readonly event: 'store-back'; readonly store: string; readonly seconds: number }
+  /** The dispatcher was told that a run is ready. */
+  | { readonly event: 'woken'; readonly runId: string; readonly crew: string }
+  /** What it has to say. */
+  | { readonly event: 'dispatcher'; readonly dispatcher: string; readonly said: string }
+  | { readonly event: 'dispatcher-away'; readonly dispatcher: string; readonly error: unknown }
+  | { readonly event: 'dispatcher-back'; readonly dispatcher: string }
   /** No run is claimed any more; those in progress are handed back between two steps. */
   | { readonly event: 'stopping'; readonly inProgress: number }
   /** The time to stop was up: these were handed back within a step. */

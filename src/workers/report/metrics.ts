@@ -25,6 +25,8 @@ const names = {
   runs_in_progress_limit: ['gauge', 'How many runs may be executed at once.'],
   crew_runs_limit: ['gauge', 'How many runs of a crew may be executed at once, by all workers together.'],
   run_seconds_total: ['counter', 'Time for which runs were held.'],
+  runs_woken_total: ['counter', 'How often the dispatcher was told that a run is ready.'],
+  dispatcher_failures_total: ['counter', 'How often the dispatcher went away when it was told of a run.'],
   runs_scheduled_total: ['counter', 'Runs of schedules that were put into the queue.'],
   claims_total: ['counter', 'How often a store was asked for ready runs and answered.'],
   claim_failures_total: ['counter', 'How often a store went away when it was asked for ready runs.'],
@@ -94,10 +96,18 @@ export function createMetrics(now: () => Date): Metrics {
         case 'store-away':
           add('claim_failures_total', { store: heard.store })
           return
+        case 'woken':
+          add('runs_woken_total', { crew: heard.crew })
+          return
+        case 'dispatcher-away':
+          add('dispatcher_failures_total', { dispatcher: heard.dispatcher })
+          return
         case 'stopping':
           set('stopping', 1)
           return
         case 'limited':
+        case 'dispatcher':
+        case 'dispatcher-back':
         case 'unscheduled':
         case 'store-back':
         case 'cut-off':

@@ -1,5 +1,8 @@
 // What the supervisor has to know of a kind of server.
+/** Those that keep runs. */
 export type ServerKind = 'postgres' | 'redis'
+/** All that tests start. */
+export type ProgramKind = ServerKind | 'restate'
 
 export interface User {
   readonly uid: number
@@ -26,4 +29,6 @@ export interface ServerProgram {
   /** Hard: what was in its memory is gone, and it recovers from its log when it starts again. */
   readonly killedBy: NodeJS.Signals
   readonly stoppedBy: NodeJS.Signals
+  /** Root may execute it, too. */
+  readonly asWhoever?: true
 }

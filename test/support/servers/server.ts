@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { quickFolder } from '../quick-folder.ts'
-import type { ServerKind } from './server-program.ts'
+import type { ProgramKind } from './server-program.ts'
 
 export interface ServerOptions {
   /** Syncs to a disk, as servers of users do. Default: nothing is synced, and all is in memory where there is room. */
@@ -37,7 +37,7 @@ export interface TestServer extends AsyncDisposable {
 export type Command = 'start' | 'kill' | 'stop' | 'look'
 
 export interface ServerPlan {
-  readonly kind: ServerKind
+  readonly kind: ProgramKind
   readonly parent: string
   readonly settings: { readonly [name: string]: string | number }
   readonly files: { readonly [name: string]: string }
@@ -66,11 +66,13 @@ const kinds = {
     unsynced: {},
     url: (password: string, port: number) => `redis://:${password}@127.0.0.1:${port}`,
   },
+  // its addresses are in its file (restate-cluster.ts)
+  restate: { usual: {}, unsynced: {}, url: () => '' },
 } as const
 
 /** Rejects where it cannot be started, with the reason. */
 export async function startServer(
-  kind: ServerKind,
+  kind: ProgramKind,
   { durable = false, ...given }: ServerOptions = {},
 ): Promise<TestServer> {
   const { usual, unsynced, url } = kinds[kind]

@@ -8,6 +8,7 @@ import { exitCodes } from '../../exit-codes.ts'
 import { loadServed } from '../../find/load-served.ts'
 import { readDuration } from '../../input/read-duration.ts'
 import type { Invocation } from '../../invocation.ts'
+import { openDispatcher } from './open-dispatcher.ts'
 import { tellEvent } from '../../show/worker-events.ts'
 import { stopOnInterrupt } from '../executing/execute.ts'
 
@@ -18,6 +19,9 @@ export interface WorkerOptions {
   readonly changed?: ChangedPolicy
   readonly slice?: string
   readonly grace?: string
+  readonly dispatcher?: 'restate' | 'http'
+  readonly listen?: string
+  readonly url?: string
   readonly port?: number
   readonly host?: string
 }
@@ -26,12 +30,13 @@ export async function worker({ args, options, terminal, commands }: Invocation<W
   const { name, concurrency, once, changed, port, host, store } = options
   const sliceSeconds = options.slice === undefined ? undefined : readDuration('--slice', options.slice)
   const graceSeconds = options.grace === undefined ? undefined : readDuration('--grace', options.grace)
+  const dispatcher = await openDispatcher(options)
   const loaded = await loadServed(args.filter((path) => path !== undefined))
   const crews = store === undefined ? loaded : loaded.map((crew): Crew => crew.with({ store }))
   adviseWith(commands.advice)
   try {
     const working = await startWorker(crews, {
-      ...defined({ name, concurrency, once, changed, sliceSeconds, graceSeconds, port, host }),
+      ...defined({ name, concurrency, once, changed, sliceSeconds, graceSeconds, dispatcher, port, host }),
       onEvent: (event) => tellEvent(terminal, event),
     })
     // the first signal stops it, one more ends the process

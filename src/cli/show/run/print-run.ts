@@ -26,6 +26,7 @@ export function printRun(channel: Channel, run: RunView, children: readonly stri
     `${why} (${run.done} of ${plural(run.total, 'task')} done)`,
   )
   if (run.holder) field('holder', describeOwner({ ...run.holder, ...defined({ label: run.holder.name }) }))
+  if (run.via) field('via', `${run.via.dispatcher}: ${run.via.id}`)
   if (run.error) field('error', { text: `${run.error.code}: ${run.error.message}`, format: 'red' })
   if (run.error?.stack !== undefined) printStack(channel, ' '.repeat(9), run.error.stack)
   if (run.error && run.dueAt !== undefined) field('retry', `a worker tries again at ${longTime(run.dueAt)}`)

@@ -1,0 +1,103 @@
+// Asking one store again and again for what is ready: when it hints, when there is room again, and now and then without
+// either, since hints may be lost and delays come due. Nothing that is wrong with the store ends it.
+import type { World } from '../engine/definition.ts'
+import { createAlarm, type Alarm } from './alarm.ts'
+import type { InProgress } from './in-progress.ts'
+import type { Hear } from './report/events.ts'
+import type { ServedStore } from './served.ts'
+
+export interface AskWork {
+  readonly progress: InProgress
+  readonly clock: Pick<World, 'now' | 'monotonic' | 'sleep'>
+  readonly hear: Hear
+  /** Nothing is asked after it. */
+  readonly stopping: AbortSignal
+  /** How often to look without a hint. */
+  readonly pollMs: number
+  /** End when `ask` says that nothing is left to do. Then an error of the store ends it, too. */
+  readonly once: boolean
+}
+
+/** A hint may come with every step of every run: no more than one look in this time is taken for them. */
+const hintMs = 50
+/** A store that has not answered for so long counts as away. */
+const silentMs = 10_000
+const longestPause = 30_000
+
+/** `ask` says whether nothing is left to do. `turn` grows. */
+export async function askStore(
+  served: ServedStore,
+  { progress, clock, hear, stopping, pollMs, once }: AskWork,
+  ask: (turn: number, alarm: Pick<Alarm, 'ring'>) => Promise<boolean>,
+): Promise<void> {
+  const { url } = served.store
+  const alarm = createAlarm(clock)
+  const over = new AbortController()
+  let away: { readonly since: number; tries: number } | undefined
+  stopping.addEventListener('abort', alarm.ring, { signal: over.signal })
+  progress.onRoom(alarm.ring)
+  void listen(served, clock, alarm, over.signal)
+  try {
+    for (let turn = 0; !stopping.aborted; turn++) {
+      if ((await askOnce(turn)) && once) return
+      await alarm.wait(jittered(away ? Math.min(1_000 * 2 ** away.tries, longestPause) : pollMs))
+    }
+  } finally {
+    over.abort()
+  }
+
+  async function askOnce(turn: number): Promise<boolean> {
+    using _ = noticed(clock, () => isAway(new Error(`it has not answered for ${silentMs / 1_000} seconds`)))
+    try {
+      const isDone = await ask(turn, alarm)
+      hear({ event: 'asked', store: url })
+      if (away) hear({ event: 'store-back', store: url, seconds: (clock.monotonic() - away.since) / 1_000 })
+      away = undefined
+      return isDone
+    } catch (error) {
+      if (once) throw error
+      isAway(error)
+      return false
+    }
+  }
+
+  function isAway(error: unknown): void {
+    if (!away) hear({ event: 'store-away', store: url, error })
+    away ??= { since: clock.monotonic(), tries: 0 }
+    away.tries++
+  }
+}
+
+/**
+ * Rings for hints of the store, until the signal aborts. What goes wrong here costs only time: somebody looks anyway.
+ */
+async function listen(
+  { store }: ServedStore,
+  clock: Pick<World, 'sleep'>,
+  alarm: Alarm,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      for await (const _ of store.watch(undefined, signal)) {
+        alarm.ring()
+        await clock.sleep(hintMs, signal)
+      }
+    } catch {
+      // it is away, or we were stopped
+    }
+    await clock.sleep(longestPause, signal).catch(() => undefined)
+  }
+}
+
+/** Calls when this takes too long. */
+function noticed({ sleep }: Pick<World, 'sleep'>, call: () => void): Disposable {
+  const over = new AbortController()
+  sleep(silentMs, over.signal).then(call, () => undefined)
+  return { [Symbol.dispose]: () => over.abort() }
+}
+
+/** Workers that were started at once do not keep asking at once. */
+function jittered(ms: number): number {
+  return ms * (0.75 + Math.random() / 2)
+}

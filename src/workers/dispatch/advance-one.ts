@@ -1,0 +1,61 @@
+// One run that somebody asks this process to advance. It is claimed as by any worker, if it is ready, so that the
+// limits of crews hold and a run that kills its processes is left alone after a while, whoever asks for it.
+import { outcomeOf, type Advanced } from '../../crew/advance/advance.ts'
+import { defined } from '../../defined.ts'
+import { readRun } from '../../engine/read/read-run.ts'
+import { RepriseError } from '../../errors.ts'
+import { rootRun } from '../../journal/paths.ts'
+import type { Lane, Lease, RunId } from '../../stores/store.ts'
+import { crewOf, type ServedCrew, type ServedStore } from '../served.ts'
+
+/** A run of one of the stores that a process serves. */
+export interface FoundRun {
+  readonly served: ServedStore
+  /** The one at the top. */
+  readonly run: RunId
+  readonly lane: Lane
+  readonly crew: ServedCrew
+}
+
+/** The run at the top, of what works for it; `other` where its crew isn't here. RUN_NOT_FOUND. */
+export async function findRun(
+  stores: readonly ServedStore[],
+  runId: string,
+): Promise<FoundRun | Extract<Advanced, { is: 'other' }>> {
+  const run = rootRun(runId)
+  let other: Extract<Advanced, { is: 'other' }> | undefined
+  for (const served of stores) {
+    const row = await served.store.row(run)
+    const crew = row && crewOf(served, row)
+    if (crew) return { served, run, crew, lane: { crew: row.crew, version: row.version, format: row.format } }
+    other ??= row && { is: 'other', crew: row.crew, version: row.version }
+  }
+  if (other) return other
+  const places = stores.map(({ store }) => store.url).join(' and ')
+  throw new RepriseError('RUN_NOT_FOUND', `there is no run ${run} in ${places}`, { runId: run })
+}
+
+/** Undefined when it isn't ready, or its crew has as many runs as it may. `has`: what is in progress here. */
+export async function claimOne({ served, run, crew }: FoundRun, has: ReadonlySet<RunId>): Promise<Lease | undefined> {
+  const { store, owner, leaseMs } = served
+  const room = { limit: 1, only: run, has, ...defined({ most: crew.maxRuns }) }
+  const [lease] = await store.claim(owner, leaseMs, crew.lanes, room)
+  return lease
+}
+
+/** What isn't given now is asked for again after this time. */
+const laterMs = 1_000
+
+/** What the journal says of a run that was not given. */
+export async function notReady({ served, run }: FoundRun, now: number): Promise<Advanced> {
+  const outcome = outcomeOf((await readRun(served.store, run)).state, now)
+  // somebody has it, its crew has as many runs as it may, or it was tried in vain just now
+  return outcome.is === 'more' ? { is: 'held', until: now + laterMs } : outcome
+}
+
+/** Whether it is the limit of its crew that keeps back a run which wants somebody. */
+export async function isKeptBack({ served: { store }, run, crew }: FoundRun): Promise<boolean> {
+  if (crew.maxRuns === undefined || (await store.holder(run))) return false
+  // one that was tried twice in vain is kept back for its own good
+  return (await store.tries(run)) < 2
+}

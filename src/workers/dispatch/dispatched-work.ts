@@ -1,0 +1,110 @@
+// What a worker does for a dispatcher: each run that it is asked for is advanced as soon as there is room for it, and
+// only if it is ready.
+import type { Advanced } from '../../crew/advance/advance.ts'
+import type { Dispatcher, DispatchedOptions, DispatchedWork } from '../../crew/queue/dispatcher.ts'
+import type { World } from '../../engine/definition.ts'
+import { seriallyByName } from '../../serially.ts'
+import type { RunId, Store } from '../../stores/store.ts'
+import { advanceRun, type AdvanceWork } from '../advance-run.ts'
+import type { InProgress } from '../in-progress.ts'
+import type { ServedStore } from '../served.ts'
+import { claimOne, findRun, isKeptBack, notReady, type FoundRun } from './advance-one.ts'
+
+export interface ServeWork extends AdvanceWork {
+  readonly progress: InProgress
+  readonly clock: Pick<World, 'now' | 'monotonic' | 'sleep'>
+  readonly concurrency: number
+  /** Nothing is begun after it. */
+  readonly stopping: AbortSignal
+  /** How often a run is asked for whose crew has no room for it; left out, it is not waited for. */
+  readonly pollMs?: number
+}
+
+type Taken =
+  | { readonly is: 'begun'; readonly advancing: Promise<Advanced> }
+  | { readonly is: 'not'; readonly outcome: Advanced }
+
+export function dispatchedWork(
+  { name: dispatcher }: Pick<Dispatcher, 'name'>,
+  stores: readonly ServedStore[],
+  work: ServeWork,
+): DispatchedWork {
+  const { progress, clock, hear, concurrency, stopping, pollMs } = work
+  const mine = new Map<Store, Set<RunId>>(stores.map(({ store }) => [store, new Set()]))
+  const lines = seriallyByName()
+  const room = roomIn(progress, stopping)
+
+  async function advance(runId: string, options: DispatchedOptions = {}): Promise<Advanced> {
+    const found = await findRun(stores, runId)
+    if ('is' in found) return found
+    const { crew } = found
+    const taken =
+      crew.maxRuns === undefined || pollMs === undefined
+        ? await take(found, options)
+        : await lines(crew.name, () => takeWhenAllowed(found, options, pollMs))
+    return taken.is === 'begun' ? taken.advancing : taken.outcome
+  }
+
+  async function take(found: FoundRun, { until, via }: DispatchedOptions): Promise<Taken> {
+    const { served, run, crew } = found
+    const here = mine.get(served.store) as Set<RunId>
+    using _ = await room()
+    if (stopping.aborted || until?.aborted) return { is: 'not', outcome: { is: 'more' } }
+    const lease = here.has(run) ? undefined : await claimOne(found, here)
+    if (!lease) return { is: 'not', outcome: await notReady(found, clock.now().getTime()) }
+    here.add(run)
+    const time = (): ReturnType<AdvanceWork['time']> => {
+      const given = work.time()
+      return until ? { ...given, until: AbortSignal.any([given.until, until]) } : given
+    }
+    const named = via === undefined ? undefined : { dispatcher, id: via }
+    const advancing = advanceRun(served, lease, crew, { ...work, time }, named).finally(() => here.delete(run))
+    const over = (): void => undefined
+    progress.begin({ run, crew }, advancing.then(over, over))
+    return { is: 'begun', advancing }
+  }
+
+  /** The runs of a crew with a limit stand in line, and only the first of them asks again and again. */
+  async function takeWhenAllowed(found: FoundRun, options: DispatchedOptions, pauseMs: number): Promise<Taken> {
+    for (;;) {
+      const taken = await take(found, options)
+      if (taken.is === 'begun' || taken.outcome.is !== 'held' || !(await isKeptBack(found))) return taken
+      await clock.sleep(pauseMs, stopping).catch(() => undefined)
+    }
+  }
+
+  return {
+    lanes: stores.flatMap(({ crews }) => crews.flatMap((crew) => crew.lanes)),
+    concurrency,
+    signal: stopping,
+    advance,
+    async cancel(runId, by) {
+      const found = await findRun(stores, runId)
+      if (!('is' in found)) await found.crew.cancel(found.run, by)
+    },
+    tell: (said) => hear({ event: 'dispatcher', dispatcher, said }),
+  }
+}
+
+/** Takes room for one more, when there is, in the order in which they came; or when the worker stops. */
+function roomIn(progress: InProgress, stopping: AbortSignal): () => Promise<Disposable> {
+  const waiting: (() => void)[] = []
+  const next = (): void => waiting.shift()?.()
+  progress.onRoom(next)
+  stopping.addEventListener('abort', () => waiting.splice(0).forEach((go) => go()))
+  return async () => {
+    while (!stopping.aborted && progress.room() <= 0) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      waiting.push(resolve)
+      await promise
+    }
+    const reserved = progress.reserve(1)
+    return {
+      [Symbol.dispose]() {
+        reserved[Symbol.dispose]()
+        // a run that was not ready leaves its room to the next
+        if (progress.room() > 0) next()
+      },
+    }
+  }
+}

@@ -1,0 +1,73 @@
+// Functions that are called by HTTP as the dispatcher: a run is advanced by whoever answers at an address, one slice
+// for each call. There are no timers: what is due later is called for by the sweep of a worker, or of a cron job.
+import { check, optional, seconds, type Check } from '../../checks.ts'
+import type { Dispatcher, Wake } from '../../crew/queue/dispatcher.ts'
+import { messageOf, RepriseError } from '../../errors.ts'
+import { checkKeys } from '../../options.ts'
+import { causeOf, wasUnanswered } from './call-failure.ts'
+import { secretCheck, sign, signatureHeader } from './signature.ts'
+
+export interface HttpDispatcherOptions {
+  /** Where `advanceHandler` answers. */
+  readonly url: string
+  /** The one that it has, too. At least 16 characters. */
+  readonly secret: string
+  /** How long an answer is waited for: longer than the platform lets a function live. Default 900. */
+  readonly timeoutSeconds?: number
+}
+
+/** What a handler is told. */
+export interface AdvanceCall {
+  readonly runId: string
+}
+
+const address: Check<string> = check('a URL such as https://example.com/api/advance', (value) => {
+  const url = typeof value === 'string' ? URL.parse(value) : null
+  return url?.protocol === 'http:' || url?.protocol === 'https:'
+})
+
+/** OPTION_INVALID, OPTION_UNKNOWN. */
+export function httpDispatcher(options: HttpDispatcherOptions): Dispatcher {
+  checkKeys('httpDispatcher', options, ['url', 'secret', 'timeoutSeconds'])
+  const url = address.read('url of httpDispatcher', options.url)
+  const secret = secretCheck.read('secret of httpDispatcher', options.secret)
+  const timeoutMs = (optional('timeoutSeconds', options.timeoutSeconds, seconds) ?? 900) * 1_000
+  return {
+    name: 'http',
+    async wake({ runId }: Wake, at?: number) {
+      if (at !== undefined && at > Date.now()) return
+      const body = JSON.stringify({ runId } satisfies AdvanceCall)
+      const signature = await sign(secret, body, { id: crypto.randomUUID(), at: Date.now() })
+      await call(url, body, signature, timeoutMs)
+    },
+  }
+}
+
+/** Resolves when somebody there was called, whatever came of it: the journal says that. DISPATCHER_FAILED. */
+async function call(url: string, body: string, signature: string, timeoutMs: number): Promise<void> {
+  const where = new URL(url)
+  let response: Response
+  try {
+    response = await fetch(where, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', [signatureHeader]: signature },
+      body,
+      signal: AbortSignal.timeout(timeoutMs),
+    })
+  } catch (error) {
+    // a function that is killed at its limit breaks the connection
+    if (wasUnanswered(error)) return
+    throw failed(where, `cannot be reached: ${messageOf(causeOf(error))}`, error)
+  }
+  const said = await response.text().catch(() => '')
+  if (response.ok || answeredByPlatform.has(response.status)) return
+  throw failed(where, `answers ${response.status}: ${said.slice(0, 500)}`)
+}
+
+/** To be called again, and what platforms say about a function that was killed at its limit. */
+const answeredByPlatform: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504])
+
+/** Without what an address may carry of credentials. */
+function failed({ origin, pathname }: URL, why: string, cause?: unknown): RepriseError {
+  return new RepriseError('DISPATCHER_FAILED', `${origin}${pathname} ${why}`, { cause })
+}

@@ -1,0 +1,6 @@
+// What `import { … } from 'reprise/http'` gives.
+import '../../node-version.ts'
+
+export { advanceHandler } from './advance-handler.ts'
+export type { AdvanceHandlerOptions } from './handler-options.ts'
+export { httpDispatcher, type HttpDispatcherOptions } from './http-dispatcher.ts'

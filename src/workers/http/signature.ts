@@ -1,0 +1,64 @@
+// A call is signed with a secret that both sides have: an HMAC over its time, its id and its body. So nobody else can
+// have runs advanced, and a call that was overheard is worth nothing after a while.
+import type { webcrypto } from 'node:crypto'
+import { RepriseError } from '../../errors.ts'
+import { check, type Check } from '../../checks.ts'
+
+export const signatureHeader = 'reprise-signature'
+
+/** Short ones can be guessed. */
+export const secretCheck: Check<string> = check(
+  'a text of at least 16 characters, such as `openssl rand -hex 32` gives',
+  (value) => typeof value === 'string' && value.trim().length >= 16,
+)
+
+export interface Signed {
+  /** Of this call alone. */
+  readonly id: string
+  /** In ms since 1970. */
+  readonly at: number
+}
+
+/** The value of the header. */
+export async function sign(secret: string, body: string, { id, at }: Signed): Promise<string> {
+  const mac = await crypto.subtle.sign('HMAC', await keyOf(secret, 'sign'), bytes(`${at}.${id}.${body}`))
+  return `t=${at},id=${id},v1=${Buffer.from(mac).toString('hex')}`
+}
+
+/** Who may check it has one of the secrets: a new one and the one before, while it is changed. CALL_REFUSED. */
+export async function checkSignature(
+  secrets: readonly string[],
+  body: string,
+  header: string | null,
+  { now, maxAgeMs }: { readonly now: number; readonly maxAgeMs: number },
+): Promise<Signed> {
+  const [, time, id, mac] = /^t=(\d{1,15}),id=([\w-]{1,100}),v1=([0-9a-f]{64})$/.exec(header ?? '') ?? []
+  if (time === undefined || id === undefined || mac === undefined) {
+    const words = `the call has no header ${signatureHeader} of the form t=…,id=…,v1=…; sign it with the secret of the handler, as httpDispatcher does`
+    throw new RepriseError('CALL_REFUSED', words)
+  }
+  const at = Number(time)
+  const given = Buffer.from(mac, 'hex')
+  const signed = bytes(`${at}.${id}.${body}`)
+  const checks = secrets.map(async (secret) =>
+    crypto.subtle.verify('HMAC', await keyOf(secret, 'verify'), given, signed),
+  )
+  if (!(await Promise.all(checks)).includes(true)) {
+    const words = 'the call is signed with another secret, or was changed on its way; give both sides the same secret'
+    throw new RepriseError('CALL_REFUSED', words)
+  }
+  const ageMs = Math.abs(now - at)
+  if (ageMs > maxAgeMs) {
+    const words = `the call was signed ${Math.round(ageMs / 1_000)} seconds ago, which is more than the ${maxAgeMs / 1_000} that are allowed; sign it when it is sent, or give the handler a longer maxAgeSeconds`
+    throw new RepriseError('CALL_REFUSED', words)
+  }
+  return { id, at }
+}
+
+function keyOf(secret: string, usage: 'sign' | 'verify'): Promise<webcrypto.CryptoKey> {
+  return crypto.subtle.importKey('raw', bytes(secret), { name: 'HMAC', hash: 'SHA-256' }, false, [usage])
+}
+
+function bytes(text: string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(text)
+}

@@ -1,0 +1,44 @@
+// One request to Restate, over HTTP: to the first of its addresses that answers.
+import { messageOf, RepriseError } from '../../errors.ts'
+import { causeOf } from '../http/call-failure.ts'
+
+export interface RestateCall {
+  readonly path: string
+  readonly body: unknown
+  readonly headers?: { readonly [name: string]: string } | undefined
+  readonly token: string | undefined
+}
+
+const timeoutMs = 10_000
+
+/**
+ * What it answers. DISPATCHER_FAILED when no address does, or the answer is a refusal, with what Restate says about it.
+ */
+export async function callRestate(addresses: readonly string[], call: RestateCall): Promise<unknown> {
+  const { path, body, token } = call
+  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  const headers = { 'content-type': 'application/json', ...authorization, ...call.headers }
+  const failures: string[] = []
+  for (const address of addresses) {
+    try {
+      const signal = AbortSignal.timeout(timeoutMs)
+      const response = await fetch(`${address}${path}`, { method: 'POST', headers, body: JSON.stringify(body), signal })
+      if (response.ok) return await response.json()
+      failures.push(`${address} answers ${response.status}: ${await saidIn(response)}`)
+    } catch (error) {
+      failures.push(`${address} cannot be reached: ${messageOf(causeOf(error))}`)
+    }
+  }
+  throw new RepriseError('DISPATCHER_FAILED', `Restate at ${failures.join('; at ')}`)
+}
+
+async function saidIn(response: Response): Promise<string> {
+  const said = await response.text().catch(() => '')
+  try {
+    const { message } = JSON.parse(said) as { message?: unknown }
+    if (typeof message === 'string') return message
+  } catch {
+    // not one of its own answers
+  }
+  return said.slice(0, 200) || response.statusText
+}

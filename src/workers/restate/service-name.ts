@@ -1,0 +1,13 @@
+// What the virtual object of a lane is called: a crew and its version, so that several versions stand side by side and
+// each run reaches code that takes it up.
+import { digest } from '../../journal/hash.ts'
+import type { Lane } from '../../stores/store.ts'
+
+/** `reprise.claims`, `reprise.claims.v2`. Other names are spelled as Restate allows, and told apart by a digest. */
+export function serviceName({ crew, version, format }: Lane): string {
+  const parts = [crew, ...(version === '' ? [] : [`v${version}`]), ...(format === 1 ? [] : [`format${format}`])]
+  const spelled = parts.map((part) => part.replaceAll(/[^A-Za-z0-9_-]/g, '_'))
+  const isExact = spelled.every((part, index) => part === parts[index])
+  const name = ['reprise', ...spelled].join('.')
+  return isExact ? name : `${name}.${digest([crew, version, format]).slice(0, 8)}`
+}

@@ -1,0 +1,32 @@
+// Restate as the tests start it: the binary that npm installed with @restatedev/restate-server. Everything that it is told is in the file
+// `restate.toml` beside its data.
+import { mkdir } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import type { ServerProgram } from '../servers/server-program.ts'
+
+export const program: ServerProgram = {
+  async prepare({ folder }) {
+    find()
+    await mkdir(join(folder, 'data'), { mode: 0o700 })
+  },
+  launch: ({ folder }) => [
+    find(),
+    ['--no-logo', '--config-file', join(folder, 'restate.toml'), '--base-dir', join(folder, 'data')],
+  ],
+  ready: 'Admin API starting on',
+  killedBy: 'SIGKILL',
+  stoppedBy: 'SIGTERM',
+  asWhoever: true,
+}
+
+/** Throws where there is none for this platform. */
+export function find(): string {
+  const name = `@restatedev/restate-server-${process.platform}-${process.arch}`
+  try {
+    const server = createRequire(createRequire(import.meta.url).resolve('@restatedev/restate-server/package.json'))
+    return join(server.resolve(`${name}/package.json`), '../bin/restate-server')
+  } catch {
+    throw new Error(`no Restate for this platform: the package ${name} is not installed`)
+  }
+}

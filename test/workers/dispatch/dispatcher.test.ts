@@ -1,0 +1,238 @@
+// Dispatchers: who is told that a run is ready, and what a worker does for whoever asks it to advance one.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Agent, Crew, Task, tool } from 'reprise'
+import { memoryStore } from 'reprise/stores'
+import { againAt, startWorker, type DispatchedWork, type Dispatcher, type Wake } from 'reprise/workers'
+import { z } from 'zod'
+import { entriesOf } from '../../engine/support.ts'
+import { claimed, claims, hearing, model, slow, workOnce } from '../worker-crews.ts'
+
+/** A queue in this process: what it is told, it has advanced here, unless it loses it. */
+function queue({ loses = () => false }: { loses?: (wake: Wake) => boolean } = {}) {
+  const told: { readonly wake: Wake; readonly at: number | undefined }[] = []
+  const served = Promise.withResolvers<DispatchedWork>()
+  const dispatcher: Dispatcher = {
+    name: 'queue',
+    async wake(wake, at) {
+      told.push({ wake, at })
+      if (loses(wake) || (at !== undefined && at > Date.now())) return
+      const work = await served.promise
+      void advanceOn(work, wake, `job-${told.length}`)
+    },
+    async serve(work) {
+      served.resolve(work)
+      await new Promise<void>((resolve) => work.signal.addEventListener('abort', () => resolve()))
+    },
+  }
+  async function advanceOn(work: DispatchedWork, wake: Wake, via: string): Promise<void> {
+    const next = againAt(await work.advance(wake.runId, { via }))
+    if (next !== undefined) await dispatcher.wake(wake, next)
+  }
+  return { dispatcher, told, work: served.promise }
+}
+
+test('a dispatcher is told of what is queued by those who know nothing of it, and its run says which call took it up', async () => {
+  const store = memoryStore()
+  const { dispatcher, told } = queue()
+  const ear = hearing()
+  await using _ = await startWorker([claims(store)], { dispatcher, pollSeconds: 3_600, onEvent: ear.onEvent })
+  await claims(store).enqueue({ id: 'a', inputs: { notes: 'a' } })
+  await ear.until((event) => event.event === 'left' && event.outcome === 'completed')
+  const { key: _key, ...first } = { ...told[0]?.wake }
+  assert.deepEqual(first, { runId: 'a', crew: 'claims', version: '', format: 1 })
+  const view = await claims(store).run('a').view()
+  assert.deepEqual(view.via, { dispatcher: 'queue', id: 'job-1' })
+  const resumed = (await entriesOf(store, 'a')).find((entry) => entry.type === 'run.resumed')
+  assert.deepEqual(resumed?.via, view.via)
+})
+
+test('a crew that has a dispatcher tells it at once, with the time of a delay, and never fails by it', async () => {
+  const warnings: string[] = []
+  const told: (readonly [string, number | undefined])[] = []
+  let down = false
+  const dispatcher: Dispatcher = {
+    name: 'queue',
+    async wake({ runId }, at) {
+      if (down) throw new Error('the queue is down')
+      told.push([runId, at])
+    },
+  }
+  const logger = { info: () => undefined, warn: (words: string) => void warnings.push(words) }
+  const crew = claims(memoryStore(), { dispatcher, logger })
+  await crew.enqueue({ id: 'now', inputs: { notes: 'x' } })
+  const before = Date.now()
+  await crew.enqueue({ id: 'later', inputs: { notes: 'x' }, delay: 60 })
+  assert.deepEqual(told[0], ['now', undefined])
+  assert.equal(told[1]?.[0], 'later')
+  assert.ok((told[1]?.[1] ?? 0) >= before + 60_000)
+  down = true
+  await crew.enqueue({ id: 'untold', inputs: { notes: 'x' } })
+  assert.match(warnings.join(), /run untold: queue could not be told .* the queue is down/)
+})
+
+test('a wake that is lost is told again, with another key, and no other is', async () => {
+  const store = memoryStore()
+  const lost: Wake[] = []
+  const { dispatcher, told } = queue({ loses: (wake) => wake.runId === 'b' && lost.push(wake) <= 2 })
+  const ear = hearing()
+  const crew = claims(store)
+  for (const id of ['a', 'b']) await crew.enqueue({ id, inputs: { notes: id } })
+  const options = { dispatcher, pollSeconds: 0.01, resendSeconds: 0.02, onEvent: ear.onEvent }
+  await using _ = await startWorker([crew], options)
+  for (const id of ['a', 'b'])
+    await ear.until((event) => event.event === 'left' && event.runId === id && event.outcome === 'completed')
+  assert.equal(new Set(lost.map(({ key }) => key)).size, lost.length)
+  const keysOfA = told.flatMap(({ wake }) => (wake.runId === 'a' && wake.key !== undefined ? [wake.key] : []))
+  assert.equal(new Set(keysOfA).size, keysOfA.length, 'what was heard is not told again')
+})
+
+test('a dispatcher that is away is told when it is back, and nothing else suffers', async () => {
+  const store = memoryStore()
+  const { dispatcher: inner } = queue()
+  let failures = 0
+  const dispatcher: Dispatcher = {
+    ...inner,
+    async wake(...args) {
+      if (++failures <= 1) throw new Error('connection refused')
+      await inner.wake(...args)
+    },
+  }
+  const ear = hearing()
+  const crew = claims(store)
+  await crew.enqueue({ id: 'a', inputs: { notes: 'a' } })
+  await using worker = await startWorker([crew], { dispatcher, pollSeconds: 0.05, onEvent: ear.onEvent })
+  await ear.until((event) => event.event === 'left' && event.outcome === 'completed')
+  const about = ear.heard.map(({ event }) => event).filter((event) => event.startsWith('dispatcher'))
+  assert.deepEqual(about, ['dispatcher-away', 'dispatcher-back'])
+  assert.match(worker.metrics(), /reprise_worker_dispatcher_failures_total\{dispatcher="queue"\} 1/)
+})
+
+test('whoever is asked for a run that wants nobody leaves it as it is, and says how it stands', async () => {
+  const store = memoryStore()
+  const { dispatcher, work } = queue({ loses: () => true })
+  const crew = claims(store)
+  await using _ = await startWorker([crew], { dispatcher })
+  const { advance } = await work
+  await crew.kickoff({ id: 'done', inputs: { notes: 'x' } })
+  await crew.enqueue({ id: 'later', inputs: { notes: 'x' }, delay: 60 })
+  const { crew: held, hasBegun, go } = slow(store)
+  const kickedOff = held.kickoff({ id: 'held', inputs: { notes: 'x' } })
+  await hasBegun
+  const before = await Promise.all(['done', 'later'].map((id) => entriesOf(store, id)))
+  assert.deepEqual(await advance('done'), { is: 'ended', status: 'completed' })
+  const later = await advance('later')
+  assert.ok(later.is === 'waiting' && (later.at ?? 0) > Date.now() + 50_000)
+  assert.deepEqual(await advance('held'), { is: 'other', crew: 'slow', version: '' })
+  await assert.rejects(advance('nobody'), { code: 'RUN_NOT_FOUND', message: /no run nobody in memory:/ })
+  assert.deepEqual(await Promise.all(['done', 'later'].map((id) => entriesOf(store, id))), before)
+  go()
+  await kickedOff
+})
+
+test('asked twice for one run, a worker advances it once', async () => {
+  const store = memoryStore()
+  const { dispatcher, work } = queue({ loses: () => true })
+  const { crew, begun, hasBegun, go } = slow(store)
+  await using _ = await startWorker([crew], { dispatcher })
+  await crew.enqueue({ id: 'a', inputs: { notes: 'a' } })
+  const { advance } = await work
+  const first = advance('a')
+  await hasBegun
+  assert.equal((await advance('a')).is, 'held')
+  go()
+  assert.deepEqual(await first, { is: 'ended', status: 'completed' })
+  assert.deepEqual(begun, ['a/first', 'a/second'])
+})
+
+test('no more runs than the worker has room for, or than maxRuns allows, are in progress at once', async () => {
+  for (const limits of [{ concurrency: 2 }, { maxRuns: 2 }]) {
+    const store = memoryStore()
+    let now = 0
+    let most = 0
+    const task = new Task({
+      name: 'count',
+      effect: 'read',
+      run: async () => {
+        most = Math.max(most, ++now)
+        await new Promise((resolve) => setImmediate(resolve))
+        now--
+        return 'done'
+      },
+    })
+    const crew = new Crew({ name: 'counted', store, tasks: [task], ...('maxRuns' in limits && limits) })
+    const { dispatcher } = queue()
+    const ear = hearing()
+    const ids = Array.from({ length: 8 }, (_, index) => `r${index}`)
+    for (const id of ids) await crew.enqueue({ id })
+    const { concurrency = 10 } = limits as { concurrency?: number }
+    await using _ = await startWorker([crew], { dispatcher, concurrency, pollSeconds: 0.01, onEvent: ear.onEvent })
+    for (const id of ids) await ear.until((event) => event.event === 'left' && event.runId === id)
+    assert.ok(most <= 2, `${most} at once`)
+  }
+})
+
+test('an answer from a process that knows no dispatcher has the run continued', async () => {
+  const store = memoryStore()
+  const pay = tool({
+    name: 'pay',
+    description: 'Pay',
+    input: z.object({ to: z.string() }),
+    approval: true,
+    run: ({ to }) => `paid ${to}`,
+  })
+  const agent = new Agent({ role: 'Clerk', goal: 'Help', model, tools: [pay] })
+  const make = () =>
+    new Crew({ name: 'asking', agents: [agent], store, tasks: [new Task({ name: 'pay', description: 'Ask' })] })
+  const { dispatcher } = queue()
+  const ear = hearing()
+  await make().enqueue({ id: 'a' })
+  await using _ = await startWorker([make()], { dispatcher, onEvent: ear.onEvent })
+  await ear.until((event) => event.event === 'left' && event.outcome === 'waiting')
+  const [question] = (await make().run('a').view()).questions
+  await make()
+    .run('a')
+    .answer(question?.id ?? '', { decision: 'approve' })
+  await ear.until((event) => event.event === 'left' && event.outcome !== 'waiting')
+})
+
+test('a worker that stops hands back what a dispatcher gave it, and takes nothing more', async () => {
+  const store = memoryStore()
+  const { dispatcher, work } = queue({ loses: () => true })
+  const { crew, hasBegun, go } = slow(store)
+  const worker = await startWorker([crew], { dispatcher })
+  for (const id of ['a', 'b']) await crew.enqueue({ id, inputs: { notes: id } })
+  const { advance } = await work
+  const first = advance('a')
+  await hasBegun
+  const stopped = worker.stop()
+  assert.deepEqual(await advance('b'), { is: 'more' })
+  go()
+  assert.deepEqual(await first, { is: 'more' })
+  await stopped
+  assert.deepEqual(claimed(await workOnce([crew])).toSorted(), ['a', 'b'])
+})
+
+test('once with a dispatcher that calls the worker is refused, with both named', async () => {
+  const { dispatcher } = queue()
+  await assert.rejects(startWorker([claims(memoryStore())], { dispatcher, once: true }), {
+    code: 'OPTION_INVALID',
+    message: /once is true with the dispatcher queue/,
+  })
+  await assert.rejects(startWorker([claims(memoryStore())], { dispatcher: { name: 'x' } as never }), {
+    code: 'OPTION_INVALID',
+    message: /dispatcher is .*; give a dispatcher: \{ name, wake, serve \}/,
+  })
+})
+
+test('what cannot be served at all ends the worker with the reason', async () => {
+  const dispatcher: Dispatcher = {
+    name: 'broken',
+    wake: async () => undefined,
+    serve: async () => {
+      throw new Error('no port')
+    },
+  }
+  const worker = await startWorker([claims(memoryStore())], { dispatcher })
+  await assert.rejects(worker.done, /no port/)
+})

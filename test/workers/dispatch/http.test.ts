@@ -1,0 +1,301 @@
+// Functions that are called by HTTP: `advanceHandler` behind a real server, and the dispatcher that calls it.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import { test } from 'node:test'
+import { Crew, Task } from 'reprise'
+import { advanceHandler, httpDispatcher, type AdvanceHandlerOptions } from 'reprise/http'
+import { memoryStore } from 'reprise/stores'
+import { sign, signatureHeader } from '../../../src/workers/http/signature.ts'
+import { claims, hearing, slow, workOnce } from '../worker-crews.ts'
+import { startWorker } from 'reprise/workers'
+
+const secret = 'a secret that is long enough'
+
+interface Given {
+  readonly body?: string
+  readonly method?: string
+  readonly header?: string
+  readonly by?: string
+  readonly at?: number
+  readonly id?: string
+}
+
+async function request(runId: string, given: Given = {}): Promise<Request> {
+  const body = given.body ?? JSON.stringify({ runId })
+  const signed = await sign(given.by ?? secret, body, {
+    id: given.id ?? crypto.randomUUID(),
+    at: given.at ?? Date.now(),
+  })
+  const method = given.method ?? 'POST'
+  const headers = { [signatureHeader]: given.header ?? signed }
+  return new Request('http://127.0.0.1/advance', { method, headers, ...(method === 'POST' && { body }) })
+}
+
+interface Said {
+  readonly status: number
+  readonly body: { readonly is: string; readonly error?: { readonly code: string; readonly message: string } }
+  readonly retryAfter: string | null
+}
+
+async function said(answer: Promise<Response> | Response): Promise<Said> {
+  const response = await answer
+  return {
+    status: response.status,
+    body: (await response.json()) as Said['body'],
+    retryAfter: response.headers.get('retry-after'),
+  }
+}
+
+/** Tasks that take a step each; a slice ends after the first of them. */
+function sliced(options: Partial<AdvanceHandlerOptions> = {}) {
+  const done: string[] = []
+  const take = (name: string): Promise<void> => wait(5).then(() => void done.push(name))
+  const tasks = ['a', 'b', 'c'].map((name) => new Task({ name, effect: 'read', run: () => take(name) }))
+  const crew = new Crew({ name: 'sliced', store: memoryStore(), tasks })
+  return { crew, done, handler: advanceHandler({ crews: [crew], secret, sliceSeconds: 0.001, ...options }) }
+}
+
+test('a call advances a run by a slice, and says when to call again', async () => {
+  const { crew, done, handler } = sliced()
+  await crew.enqueue({ id: 'r' })
+  const first = await said(handler(await request('r')))
+  assert.deepEqual([first.status, first.body, first.retryAfter], [503, { runId: 'r', is: 'more' }, '0'])
+  const answers = [first]
+  while (answers.at(-1)?.status === 503) answers.push(await said(handler(await request('r'))))
+  assert.deepEqual(answers.at(-1)?.body, { runId: 'r', is: 'ended', status: 'completed' })
+  assert.equal(answers.at(-1)?.status, 200)
+  assert.deepEqual(done, ['a', 'b', 'c'])
+})
+
+test('with a dispatcher, what comes next is asked of that, and the call is done with', async () => {
+  const told: string[] = []
+  const dispatcher = { name: 'queue', wake: async ({ runId }: { runId: string }) => void told.push(runId) }
+  const { crew, handler } = sliced({ dispatcher })
+  await crew.enqueue({ id: 'r' })
+  const { status, body } = await said(handler(await request('r')))
+  assert.deepEqual([status, body.is, told], [200, 'more', ['r']])
+  const broken = sliced({ dispatcher: { name: 'queue', wake: () => Promise.reject(new Error('down')) } })
+  await broken.crew.enqueue({ id: 'r' })
+  assert.equal(
+    (await said(broken.handler(await request('r')))).status,
+    503,
+    'one that cannot be told leaves it to the caller',
+  )
+})
+
+test('a run that somebody else has is to be called for again later', async () => {
+  const { crew, hasBegun, go } = slow(memoryStore())
+  const handler = advanceHandler({ crews: [crew], secret })
+  const kickedOff = crew.kickoff({ id: 'r', inputs: { notes: 'x' } })
+  await hasBegun
+  const { status, body, retryAfter } = await said(handler(await request('r')))
+  assert.deepEqual([status, body.is, retryAfter], [503, 'held', '1'])
+  go()
+  await kickedOff
+})
+
+test('a run that waits for a person, or has ended, is done with; one that is due later says when', async () => {
+  const crew = claims(memoryStore())
+  const handler = advanceHandler({ crews: [crew], secret })
+  await crew.kickoff({ id: 'done', inputs: { notes: 'x' } })
+  await crew.enqueue({ id: 'later', inputs: { notes: 'x' }, delay: 60 })
+  assert.equal((await said(handler(await request('done')))).status, 200)
+  const later = await said(handler(await request('later')))
+  assert.deepEqual([later.status, later.body.is], [503, 'waiting'])
+  assert.ok(Number(later.retryAfter) > 55 && Number(later.retryAfter) <= 60)
+})
+
+test('with waitUntil, a call is answered before the work is done', async () => {
+  const { crew, hasBegun, go } = slow(memoryStore())
+  const work: Promise<unknown>[] = []
+  const handler = advanceHandler({ crews: [crew], secret, waitUntil: (one) => void work.push(one) })
+  await crew.enqueue({ id: 'r', inputs: { notes: 'x' } })
+  const { status, body } = await said(handler(await request('r')))
+  assert.deepEqual([status, body], [202, { is: 'accepted' }])
+  await hasBegun
+  go()
+  await Promise.all(work)
+  assert.equal((await crew.run('r').view()).status, 'completed')
+})
+
+test('calls that are not signed as they should be are refused before anything is read', async () => {
+  const store = memoryStore()
+  let opened = 0
+  const crew = claims({ ...store, row: (run) => (opened++, store.row(run)) })
+  const handler = advanceHandler({ crews: [crew], secret, maxAgeSeconds: 10 })
+  const now = Date.now()
+  const cases: readonly (readonly [Given, number, RegExp])[] = [
+    [{ header: '' }, 401, /no header reprise-signature/],
+    [{ header: 'v1=deadbeef' }, 401, /no header reprise-signature/],
+    [{ by: 'another secret of some length' }, 401, /another secret, or was changed/],
+    [{ at: now - 60_000 }, 401, /signed 60 seconds ago, which is more than the 10/],
+    [{ at: now + 60_000 }, 401, /signed 60 seconds ago|more than the 10/],
+    [{ method: 'GET' }, 405, /called by GET; use POST/],
+    [{ body: 'x'.repeat(70_000) }, 413, /more than 65536 bytes/],
+    [{ body: '{"run":"r"}' }, 400, /not \{ "runId"/],
+    [{ body: 'null' }, 400, /not \{ "runId"/],
+    [{ body: 'no json' }, 400, /not \{ "runId"/],
+  ]
+  for (const [given, status, message] of cases) {
+    const refused = await said(handler(await request('r', given)))
+    assert.equal(refused.status, status, JSON.stringify(given).slice(0, 80))
+    assert.equal(refused.body.error?.code, 'CALL_REFUSED')
+    assert.match(refused.body.error?.message ?? '', message)
+  }
+  assert.equal(opened, 0)
+})
+
+test('a body that was changed after it was signed is refused', async () => {
+  const handler = advanceHandler({ crews: [claims(memoryStore())], secret })
+  const signed = await request('r')
+  const changed = new Request(signed.url, { method: 'POST', headers: signed.headers, body: '{"runId":"s"}' })
+  assert.equal((await said(handler(changed))).status, 401)
+})
+
+test('a call that was answered for good does not count again; one that was to be repeated does', async () => {
+  const { crew, handler } = sliced()
+  await crew.enqueue({ id: 'r' })
+  const same = { id: 'the-same', at: Date.now() }
+  const statuses: number[] = []
+  for (let time = 0; time < 6; time++) statuses.push((await said(handler(await request('r', same)))).status)
+  assert.equal(statuses[0], 503)
+  assert.deepEqual(statuses.slice(-2), [409, 409])
+  assert.equal(statuses.filter((status) => status === 200).length, 1)
+})
+
+test('both secrets count while one is replaced by the other', async () => {
+  const crew = claims(memoryStore())
+  await crew.kickoff({ id: 'done', inputs: { notes: 'x' } })
+  const handler = advanceHandler({ crews: [crew], secret: ['the new secret, also long', secret] })
+  assert.equal((await said(handler(await request('done')))).status, 200)
+  assert.equal((await said(handler(await request('done', { by: 'the new secret, also long' })))).status, 200)
+})
+
+test('runs that are not there, or of a crew that is not, are refused by name', async () => {
+  const store = memoryStore()
+  const handler = advanceHandler({ crews: [claims(store)], secret })
+  await slow(store).crew.enqueue({ id: 'other', inputs: { notes: 'x' } })
+  const missing = await said(handler(await request('nobody')))
+  assert.deepEqual([missing.status, missing.body.error?.code], [404, 'RUN_NOT_FOUND'])
+  const other = await said(handler(await request('other')))
+  assert.equal(other.status, 404)
+  assert.match(other.body.error?.message ?? '', /run other is of crew slow, version "", and this handler serves claims/)
+})
+
+test('a store that is away is a reason to call again, and the next call opens it', async () => {
+  const store = memoryStore()
+  let away = true
+  const { RepriseError } = await import('reprise')
+  const crew = claims({
+    ...store,
+    async row(run) {
+      if (away) throw new RepriseError('STORE_UNAVAILABLE', 'the store is away')
+      return store.row(run)
+    },
+  })
+  await claims(store).kickoff({ id: 'done', inputs: { notes: 'x' } })
+  const handler = advanceHandler({ crews: [crew], secret })
+  const refused = await said(handler(await request('done')))
+  assert.deepEqual([refused.status, refused.retryAfter, refused.body.error?.code], [503, '5', 'STORE_UNAVAILABLE'])
+  away = false
+  assert.equal((await said(handler(await request('done')))).status, 200)
+})
+
+test('options that cannot be are refused with their value, but for the secret', () => {
+  const crews = [claims(memoryStore())]
+  assert.throws(() => advanceHandler({ crews: [], secret }), {
+    code: 'OPTION_INVALID',
+    message: /crews of advanceHandler is/,
+  })
+  assert.throws(() => advanceHandler({ crews, secret: 'short' }), { code: 'OPTION_INVALID', message: /16 characters/ })
+  assert.throws(() => advanceHandler({ crews, secret: [] }), { code: 'OPTION_INVALID' })
+  assert.throws(() => advanceHandler({ crews, secret, until: 5 } as never), {
+    code: 'OPTION_UNKNOWN',
+    message: /until/,
+  })
+  assert.throws(() => httpDispatcher({ url: 'nowhere', secret }), {
+    code: 'OPTION_INVALID',
+    message: /url of httpDispatcher is "nowhere"/,
+  })
+})
+
+/** A server on loopback that answers by a handler. */
+async function serve(handler: (request: Request) => Promise<Response>) {
+  const server = createServer(async (incoming, outgoing) => {
+    const chunks = await Array.fromAsync(incoming)
+    const headers = Object.entries(incoming.headers).map(([name, value]): [string, string] => [name, String(value)])
+    const url = `http://127.0.0.1${incoming.url}`
+    const answer = await handler(new Request(url, { method: 'POST', headers, body: Buffer.concat(chunks as Buffer[]) }))
+    outgoing.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text())
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}/advance`,
+    async [Symbol.asyncDispose]() {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+test('a process without the crews has everything that is ready advanced by functions, and ends with once', async () => {
+  const { crew, done, handler } = sliced()
+  await using functions = await serve(handler)
+  for (const id of ['x', 'y']) await crew.enqueue({ id })
+  const dispatcher = httpDispatcher({ url: functions.url, secret })
+  const events = await workOnce([crew], { dispatcher, pollSeconds: 0.01 })
+  assert.deepEqual(done.toSorted(), ['a', 'a', 'b', 'b', 'c', 'c'])
+  assert.ok(!events.some(({ event }) => event === 'claimed'), 'nothing was executed in the process that calls')
+  for (const id of ['x', 'y']) assert.equal((await crew.run(id).view()).status, 'completed')
+})
+
+test('a function that nobody answers for, or with another secret, is named; nothing is lost', async () => {
+  const { crew, handler } = sliced()
+  await crew.enqueue({ id: 'r' })
+  const away = httpDispatcher({ url: 'http://127.0.0.1:9/advance?token=hidden', secret })
+  await assert.rejects(workOnce([crew], { dispatcher: away }), {
+    code: 'DISPATCHER_FAILED',
+    message: /^http:\/\/127\.0\.0\.1:9\/advance cannot be reached: .*(refused|bad port)/i,
+  })
+  await using functions = await serve(handler)
+  const other = httpDispatcher({ url: functions.url, secret: 'not the one that it has' })
+  await assert.rejects(workOnce([crew], { dispatcher: other }), {
+    code: 'DISPATCHER_FAILED',
+    message: /401: .*another secret/,
+  })
+  await workOnce([crew], { dispatcher: httpDispatcher({ url: functions.url, secret }), pollSeconds: 0.01 })
+  assert.equal((await crew.run('r').view()).status, 'completed')
+})
+
+test('functions call themselves until a run has ended, with nobody else at work', async () => {
+  const done: string[] = []
+  const tasks = ['a', 'b', 'c'].map((name) => new Task({ name, effect: 'read', run: () => void done.push(name) }))
+  const ear = hearing()
+  let handler: ReturnType<typeof advanceHandler> = () => Promise.reject(new Error('not there yet'))
+  await using functions = await serve((given) => handler(given))
+  const dispatcher = httpDispatcher({ url: functions.url, secret })
+  const crew = new Crew({ name: 'chained', store: memoryStore(), tasks, dispatcher })
+  const options = { crews: [crew], secret, sliceSeconds: 0.001, dispatcher, onEvent: ear.onEvent }
+  handler = advanceHandler({ ...options, waitUntil: () => undefined })
+  await crew.enqueue({ id: 'r' })
+  await ear.until((event) => event.event === 'left' && event.outcome === 'completed')
+  assert.deepEqual(done, ['a', 'b', 'c'])
+})
+
+test('a worker that only calls functions keeps calling while they are away, and says so once', async () => {
+  const { crew, handler } = sliced()
+  let up = false
+  await using functions = await serve(async (given) => (up ? handler(given) : new Response('no', { status: 401 })))
+  const ear = hearing()
+  const dispatcher = httpDispatcher({ url: functions.url, secret })
+  await crew.enqueue({ id: 'r' })
+  await using _ = await startWorker([crew], { dispatcher, pollSeconds: 0.05, onEvent: ear.onEvent })
+  await ear.until(({ event }) => event === 'dispatcher-away')
+  up = true
+  await ear.until(({ event }) => event === 'dispatcher-back')
+  assert.equal(ear.heard.filter(({ event }) => event === 'dispatcher-away').length, 1)
+})

@@ -1,0 +1,168 @@
+// Restate as the dispatcher, with a real server.
+import assert from 'node:assert/strict'
+import { setTimeout as wait } from 'node:timers/promises'
+import { test } from 'node:test'
+import { Crew, Task } from 'reprise'
+import { restateDispatcher } from 'reprise/restate'
+import { startRestate, withoutRestate } from '../../support/restate/restate-cluster.ts'
+import { serviceName } from '../../../src/workers/restate/service-name.ts'
+import { entriesOf } from '../../engine/support.ts'
+import { temporaryFolder } from '../../stores/temporary-folder.ts'
+import { openStore } from 'reprise/stores'
+import { join } from 'node:path'
+import { claims, slow } from '../worker-crews.ts'
+import { callsOf, leftAs, payingCrew, startRestateWorker } from './restate-crew.ts'
+
+const skip = await withoutRestate()
+const started = skip ? undefined : await startRestate()
+
+async function stage() {
+  const stack = new AsyncDisposableStack()
+  const folder = stack.use(await temporaryFolder())
+  const restate = started as NonNullable<typeof started>
+  const url = `sqlite:${join(folder.path, 'runs.db')}`
+  return {
+    restate,
+    url,
+    use: <T extends AsyncDisposable>(one: T): T => stack.use(one),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}
+
+test('a run is pushed to a worker, and the run and the call of Restate name one another', { skip }, async () => {
+  await using on = await stage()
+  const { ingress } = on.restate
+  const crew = on.use(claims(on.url as never, { name: 'pushed', dispatcher: restateDispatcher({ ingress }) }))
+  const { ear } = on.use(await startRestateWorker(on.restate, [crew], {}, { pollSeconds: 3_600 }))
+  await crew.enqueue({ id: 'p-1', inputs: { notes: 'a' } })
+  await ear.until(leftAs('p-1', 'completed'))
+  const { via, status } = await crew.run('p-1').view()
+  assert.equal(status, 'completed')
+  assert.equal(via?.dispatcher, 'restate')
+  const calls = await callsOf(on.restate, 'p-1')
+  assert.ok(
+    calls.some(({ id, service }) => id === via?.id && service === 'reprise.pushed'),
+    JSON.stringify({ calls, via }),
+  )
+})
+
+test('what is queued by somebody who knows nothing of Restate is swept to it', { skip }, async () => {
+  await using on = await stage()
+  const crew = on.use(claims(on.url as never, { name: 'swept' }))
+  const { ear } = on.use(await startRestateWorker(on.restate, [crew], {}, { pollSeconds: 0.05 }))
+  await crew.enqueue({ id: 's-1', inputs: { notes: 'a' } })
+  await ear.until(leftAs('s-1', 'completed'))
+})
+
+test('a delay is kept by Restate, while no worker looks', { skip }, async () => {
+  await using on = await stage()
+  const crew = on.use(
+    claims(on.url as never, { name: 'timed', dispatcher: restateDispatcher({ ingress: on.restate.ingress }) }),
+  )
+  const { ear } = on.use(await startRestateWorker(on.restate, [crew], {}, { pollSeconds: 3_600 }))
+  const begun = Date.now()
+  await crew.enqueue({ id: 't-1', inputs: { notes: 'a' }, delay: 0.7 })
+  await ear.until(leftAs('t-1', 'completed'))
+  assert.ok(Date.now() - begun >= 700)
+})
+
+test('a run is advanced in slices, one call each, and none of its steps twice', { skip }, async () => {
+  await using on = await stage()
+  const done: string[] = []
+  const tasks = ['a', 'b', 'c', 'd'].map(
+    (name) => new Task({ name, effect: 'read', run: () => wait(40, undefined).then(() => void done.push(name)) }),
+  )
+  const crew = on.use(new Crew({ name: 'sliced', store: on.url, tasks }))
+  const { ear } = on.use(await startRestateWorker(on.restate, [crew], { sliceSeconds: 0.02 }, { pollSeconds: 3_600 }))
+  await crew.enqueue({ id: 'l-1' })
+  await ear.until(leftAs('l-1', 'completed'))
+  assert.deepEqual(done, ['a', 'b', 'c', 'd'])
+  const calls = await callsOf(on.restate, 'l-1')
+  assert.ok(calls.length >= 4, `${calls.length} calls`)
+})
+
+test('a step that takes longer than Restate waits for a call does no harm', { skip }, async () => {
+  await using on = await stage()
+  const done: string[] = []
+  const tasks = ['long', 'short'].map(
+    (name) =>
+      new Task({ name, effect: 'read', run: () => wait(name === 'long' ? 3_000 : 1).then(() => void done.push(name)) }),
+  )
+  const crew = on.use(new Crew({ name: 'patient', store: on.url, tasks }))
+  const { ear } = on.use(await startRestateWorker(on.restate, [crew], { sliceSeconds: 0.05, abortSeconds: 0.5 }))
+  await crew.enqueue({ id: 'o-1' })
+  await ear.until(leftAs('o-1', 'completed'))
+  assert.deepEqual(done, ['long', 'short'])
+  const said = await on.restate.nodes[0]?.log()
+  assert.match(said ?? '', /abort timeout/, 'it was long enough for Restate to give the call up')
+})
+
+test('a run waits for a person while nothing lives, and goes on after the answer', { skip }, async () => {
+  await using on = await stage()
+  const paid: string[] = []
+  const crew = payingCrew(on.url, paid, { name: 'answered' })
+  {
+    await using first = await startRestateWorker(on.restate, [crew])
+    await crew.enqueue({ id: 'w-1', inputs: { notes: 'x' } })
+    await first.ear.until(leftAs('w-1', 'waiting'))
+  }
+  await crew.close()
+  const other = on.use(payingCrew(on.url, paid, { name: 'answered' }))
+  const [question] = (await other.run('w-1').view()).questions
+  await other.run('w-1').answer(question?.id ?? '', { decision: 'approve' })
+  assert.deepEqual(paid, [])
+  const { ear } = on.use(await startRestateWorker(on.restate, [other]))
+  await ear.until((event) => event.event === 'left' && event.runId === 'w-1')
+  assert.deepEqual(paid, ['Ada'])
+})
+
+test('a call that is cancelled where Restate shows it cancels the run', { skip }, async () => {
+  await using on = await stage()
+  const { crew, hasBegun } = slow(on.url as never, { name: 'cancelled' })
+  on.use(crew)
+  const { ear } = on.use(await startRestateWorker(on.restate, [crew]))
+  await crew.enqueue({ id: 'c-1', inputs: { notes: 'x' } })
+  await hasBegun
+  const via = (await crew.run('c-1').view()).via
+  const answer = await fetch(`${on.restate.admin[0]}/invocations/${via?.id}/cancel`, { method: 'PATCH' })
+  assert.ok(answer.ok, await answer.text())
+  await ear.until(leftAs('c-1', 'cancelled'))
+  const store = await openStore(on.url)
+  const last = (await entriesOf(store, 'c-1')).at(-1)
+  await store.close()
+  assert.equal(last?.type === 'run.cancelled' && last.by, 'restate')
+})
+
+test('versions of a crew stand side by side, and each run reaches code that takes it up', { skip }, async () => {
+  await using on = await stage()
+  const make = (version: string) => on.use(claims(on.url as never, { name: 'versioned', version }))
+  const [one, two] = [make('1'), make('2')]
+  const first = on.use(await startRestateWorker(on.restate, [one]))
+  const second = on.use(await startRestateWorker(on.restate, [two]))
+  await one.enqueue({ id: 'v-1', inputs: { notes: 'x' } })
+  await two.enqueue({ id: 'v-2', inputs: { notes: 'x' } })
+  await Promise.all([first.ear.until(leftAs('v-1', 'completed')), second.ear.until(leftAs('v-2', 'completed'))])
+  for (const [ear, other] of [
+    [first.ear, 'v-2'],
+    [second.ear, 'v-1'],
+  ] as const)
+    assert.ok(!ear.heard.some((event) => 'runId' in event && event.runId === other))
+})
+
+test('crews of any name and version have a service of their own, in letters that Restate takes', () => {
+  const lane = (crew: string, version = '', format = 1) => serviceName({ crew, version, format })
+  assert.equal(lane('claims'), 'reprise.claims')
+  assert.equal(lane('claims', '2'), 'reprise.claims.v2')
+  const names = [lane('claims.v2'), lane('claims v2'), lane('Ärger'), lane('a/b'), lane('a b'), lane('claims', '', 2)]
+  assert.equal(new Set([...names, 'reprise.claims', 'reprise.claims.v2']).size, names.length + 2)
+  for (const name of names) assert.match(name, /^[A-Za-z][\w.-]*$/)
+})
+
+test('options that cannot be are refused with their value', () => {
+  const wrong = (options: object, message: RegExp) =>
+    assert.throws(() => restateDispatcher(options), { code: /OPTION_(INVALID|UNKNOWN)/, message })
+  wrong({ ingress: 'localhost:8080' }, /ingress of restateDispatcher is "localhost:8080"; give a URL/)
+  wrong({ port: 70_000 }, /port is 70000/)
+  wrong({ identityKeys: ['x'] }, /item 1 of identityKeys is "x"/)
+  wrong({ ingres: 'x' }, /ingres/)
+})
