@@ -11,6 +11,7 @@ import { isStep } from '../../src/journal/entries.ts'
 import { entriesOf } from '../engine/support.ts'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
 import type { ServerKind } from '../support/servers/server-program.ts'
+import { startRestate, type RestateCluster } from '../support/restate/restate-cluster.ts'
 import { storePlace, type StoreKind } from '../support/store-place.ts'
 import { startFleet, type Fleet, type FleetOptions } from './fleet.ts'
 import { claims, killedCrew, stepsOfRun } from './killed-crew.ts'
@@ -21,6 +22,8 @@ export interface Disturbance extends Pick<FleetOptions, 'processes' | 'concurren
   readonly runs: number
   /** What happens to the server; left out, nothing. */
   readonly server?: 'killed' | 'disk full' | undefined
+  /** The workers are called by Restate: a cluster of so many nodes, of which each is killed in turn where there are several. */
+  readonly restateNodes?: number | undefined
 }
 
 /** Beside the first five, all are 0 or the promise is broken. */
@@ -45,9 +48,11 @@ export async function disturbedWorkers({
   store: kind,
   runs,
   server,
+  restateNodes,
   ...fleetOptions
 }: Disturbance): Promise<Disturbed> {
   await using folder = await temporaryFolder()
+  await using restate = restateNodes === undefined ? undefined : await startRestate(restateNodes)
   await using trouble = server === undefined ? undefined : await troubled(kind as ServerKind, server)
   await using place = trouble ?? (await storePlace(kind, folder.path))
   const ledger = join(folder.path, 'ledger')
@@ -57,8 +62,9 @@ export async function disturbedWorkers({
 
   const begun = performance.now()
   const store = await openStore(place.url)
-  const fleet = await startFleet({ place: place.url, ledger, ...fleetOptions })
+  const fleet = await startFleet({ place: place.url, ledger, restate, ...fleetOptions })
   const disturbed = trouble && disturbServer(trouble, fleet, runs)
+  const nodes = restate && restate.nodes.length > 1 ? killNodes(restate, fleet, runs) : undefined
   await fleet.untilDone(() =>
     whenThere(async () => {
       for await (const { runId } of crew.runs({ status: 'waiting' })) await settleDoubts(crew.run(runId), ledger)
@@ -69,7 +75,7 @@ export async function disturbedWorkers({
       return true
     }),
   )
-  const outages = (await disturbed) ?? 0
+  const outages = ((await disturbed) ?? 0) + ((await nodes) ?? 0)
   const seconds = (performance.now() - begun) / 1_000
 
   await using undisturbed = killedCrew('memory:', `${ledger}-undisturbed`)
@@ -102,6 +108,18 @@ async function disturbServer(place: Troubled, fleet: Fleet, runs: number): Promi
     fleet.storeIsAway(false)
   }
   return place.times
+}
+
+/** Each in turn, for two seconds, while the first two thirds of the work are done; gives how often. */
+async function killNodes({ nodes }: RestateCluster, fleet: Fleet, runs: number): Promise<number> {
+  for (const [index, node] of nodes.entries()) {
+    const at = (runs * stepsOfRun * (index + 0.5) * 2) / (nodes.length * 3)
+    while (fleet.steps() < at) await wait(10)
+    await node.kill()
+    await wait(2_000)
+    await node.start()
+  }
+  return nodes.length
 }
 
 function troubled(kind: ServerKind, what: 'killed' | 'disk full'): Promise<Troubled> {

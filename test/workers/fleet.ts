@@ -4,12 +4,16 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { bundle } from '../support/bundle.ts'
+import { freePort } from '../support/servers/free-port.ts'
+import type { RestateCluster } from '../support/restate/restate-cluster.ts'
 
 export interface FleetOptions {
   readonly place: string
   readonly ledger: string
   readonly processes: number
   readonly concurrency: number
+  /** By which they are told what to do, instead of their store. */
+  readonly restate?: Pick<RestateCluster, 'ingress' | 'admin'> | undefined
   /** How many steps all workers take between two kills; left out, nobody is killed. */
   readonly between?: { readonly least: number; readonly most: number } | undefined
 }
@@ -24,7 +28,13 @@ export interface Fleet {
   untilDone(isDone: () => Promise<boolean>): Promise<void>
 }
 
-export async function startFleet({ place, ledger, processes, concurrency, between }: FleetOptions): Promise<Fleet> {
+export async function startFleet(options: FleetOptions): Promise<Fleet> {
+  const { place, ledger, processes, concurrency, between, restate } = options
+  const parameters = [place, ledger, String(concurrency), ...(restate ? [String(await freePort())] : [])]
+  const addresses = restate && {
+    RESTATE_INGRESS_URL: restate.ingress.join(','),
+    RESTATE_ADMIN_URL: restate.admin.join(','),
+  }
   const { file, variables } = await bundle(join(import.meta.dirname, 'worker-process.ts'))
   const living = new Set<ChildProcess>()
   const over = new AbortController()
@@ -35,8 +45,8 @@ export async function startFleet({ place, ledger, processes, concurrency, betwee
 
   function start(): void {
     const begunAway = away
-    const child = spawn(process.execPath, [file, place, ledger, String(concurrency)], {
-      env: { ...process.env, ...variables, REPRISE_LEASE_SECONDS: '2' },
+    const child = spawn(process.execPath, [file, ...parameters], {
+      env: { ...process.env, ...variables, ...addresses, REPRISE_LEASE_SECONDS: '2' },
       stdio: ['ignore', 'pipe', begunAway ? 'ignore' : 'inherit'],
     })
     living.add(child)

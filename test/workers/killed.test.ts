@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isFull } from '../support/full.ts'
+import { withoutRestate } from '../support/restate/restate-cluster.ts'
+import { without } from '../support/servers/shared-server.ts'
 import { kindsHere } from '../support/store-place.ts'
 import { disturbedWorkers, type Disturbance, type Disturbed } from './disturbed-workers.ts'
 import { claims } from './killed-crew.ts'
@@ -25,7 +27,28 @@ for (const { kind, skip } of await kindsHere(
   })
 }
 
+const noRestate = (await withoutRestate()) || (await without('postgres'))
+test(
+  'runs in workers that are killed while Restate calls them end as undisturbed ones',
+  { skip: noRestate },
+  async () => {
+    const { kills } = await endsWell({ store: 'postgres', ...crowd, runs: 6, restateNodes: 1 })
+    assert.ok(kills > 0)
+  },
+)
+
 if (isFull) {
+  test(
+    'a cluster of Restate whose nodes are killed in turn, and its workers at random, repeats nothing',
+    { skip: noRestate },
+    async () => {
+      const cluster = { runs: 100, processes: 4, concurrency: 4, restateNodes: 3 }
+      const { kills, outages } = await endsWell({ store: 'postgres', ...cluster, between: { least: 30, most: 90 } })
+      assert.ok(kills > 0)
+      assert.equal(outages, 3)
+    },
+  )
+
   const calm = { runs: 60, processes: 4, concurrency: 4 } as const
   for (const { kind: store, skip } of await kindsHere('postgres', 'redis')) {
     test(`${store}, killed three times under its workers, fails no run and repeats nothing`, { skip }, async () => {

@@ -11,6 +11,8 @@ const { values } = parseArgs({
     workers: { type: 'string', default: '8' },
     concurrency: { type: 'string', default: '4' },
     server: { type: 'string' },
+    /** How many nodes of Restate tell the workers what to do; each is killed in turn. */
+    restate: { type: 'string' },
     /** Kill no worker. */
     calm: { type: 'boolean', default: false },
   },
@@ -25,12 +27,16 @@ if (server !== undefined && store !== 'postgres' && store !== 'redis')
 const shown = await disturbedWorkers({
   store,
   server,
+  restateNodes: values.restate === undefined ? undefined : Number(values.restate),
   runs: Number(values.runs),
   processes: Number(values.workers),
   concurrency: Number(values.concurrency),
   between: values.calm ? undefined : { least: 30, most: 90 },
 })
-console.log(`${store}: ${values.runs} runs in ${values.workers} workers, the server ${server ?? 'undisturbed'}`)
+const engine = values.restate === undefined ? '' : `, ${values.restate} nodes of Restate`
+console.log(
+  `${store}: ${values.runs} runs in ${values.workers} workers${engine}, the server ${server ?? 'undisturbed'}`,
+)
 for (const [name, count] of Object.entries(shown)) console.log(`  ${name}: ${Math.round(count as number)}`)
 const { completed, failed, lost, different, steps, repeated, missing } = shown
 if (completed !== Number(values.runs) || failed + lost + different + steps + repeated + missing > 0)

@@ -12,6 +12,8 @@ export function tellEvent(terminal: Terminal, event: WorkerEvent): void {
     terminal.record({ at, ...event, ...error })
     return
   }
+  // each worker tells of each run, also when another was quicker
+  if (event.event === 'woken') return
   const { text, format } = wordsOf(event)
   // what went wrong is said also to those who want no progress
   const channel = format === 'yellow' || format === 'red' ? terminal.loud : terminal.err
@@ -28,7 +30,7 @@ interface Words {
   readonly format?: Format
 }
 
-function wordsOf(event: WorkerEvent): Words {
+function wordsOf(event: Exclude<WorkerEvent, { event: 'woken' }>): Words {
   switch (event.event) {
     case 'started': {
       const { name, crews, stores, concurrency, maxRuns = {}, dispatcher, url } = event
@@ -63,8 +65,6 @@ function wordsOf(event: WorkerEvent): Words {
       return { text: `${event.store} is away: ${said(event.error)}`, format: 'yellow' }
     case 'store-back':
       return { text: `${event.store} is back after ${duration(event.seconds * 1_000)}`, format: 'yellow' }
-    case 'woken':
-      return { text: `run ${event.runId} of crew ${event.crew}: ready` }
     case 'dispatcher':
       return { text: `${event.dispatcher}: ${event.said}` }
     case 'dispatcher-away':

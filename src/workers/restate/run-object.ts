@@ -44,11 +44,12 @@ export interface RunObjectOptions {
 const lostMs = 60_000
 /** As long as the sweeps of several workers may tell the same of a run. */
 const retentionMs = 600_000
-/** Where no worker can be reached. Given up soon: the sweep of the first worker that is there again asks anew. */
+/** Of a call whose worker is gone. Given up soon: the sweep of the first worker that is there again asks anew. */
 const retryPolicy = {
   initialInterval: 100,
   exponentiationFactor: 2,
-  maxInterval: 5_000,
+  // everything else for the run waits behind it
+  maxInterval: 1_000,
   maxAttempts: 8,
   onMaxAttempts: 'kill',
 } as const
