@@ -2,7 +2,7 @@
 // question of its own, and the end. Processes work on it by the rules of the engine (what is due comes from `dueOf`), one
 // store call at a time, so that a test can let others in between, or kill them, after any of them.
 import { RepriseError } from 'reprise'
-import type { Batch, Lease, Owner, RunRow, Store } from 'reprise/stores'
+import type { Batch, Lease, Owner, RunId, RunRow, Store } from 'reprise/stores'
 import { dueOf } from '../../src/engine/read/due.ts'
 import { isEnded, type RunState } from '../../src/journal/state/state.ts'
 import { batch, lane, linesOf, message, row, ttlMs } from '../../src/testing/store-contract/harness.ts'
@@ -41,9 +41,9 @@ export function createRun(store: Store, run: string): Promise<unknown> {
   return store.create(row(run, { status: 'queued' }), { ...notes(0, ['created']), due: 'now' })
 }
 
-/** Claims a run and works on it until it waits or ends. */
-export async function* worker(store: Store, owner: Owner): Process {
-  const [lease] = await store.claim(owner, ttlMs, [lane], { limit: 1 })
+/** Claims a run and works on it until it waits or ends. `told`: only the one that it is told to. */
+export async function* worker(store: Store, owner: Owner, told?: RunId): Process {
+  const [lease] = await store.claim(owner, ttlMs, [lane], { limit: 1, ...(told !== undefined && { only: told }) })
   yield
   if (lease === undefined) return
   const child = childOf(lease.run)

@@ -134,6 +134,44 @@ test('claims the others when a journal, an inbox or a name cannot be read, and t
   await store.close()
 })
 
+test('claims the one journal that is asked for by what it says, also one that somebody put there', async () => {
+  await using folder = await temporaryFolder()
+  const store = await fileStore(folder.path)
+  for (const run of ['there', 'gone', 'changed']) await store.create(row(run), batch(1, 1, { due: 'now' }))
+  await cp(join(folder.path, 'there.jsonl'), join(folder.path, 'copy.jsonl'))
+  await rm(join(folder.path, 'gone.jsonl'))
+  const journal = await readFile(join(folder.path, 'changed.jsonl'), 'utf8')
+  await writeFile(join(folder.path, 'changed.jsonl'), journal.replace('"version":"1"', '"version":"2"'))
+  const claimOnly = (only: string): Promise<string[]> => claimed(store, 10, thisOwner(), [lane], { only })
+  assert.deepEqual([await claimOnly('gone'), await claimOnly('changed'), await claimOnly('copy')], [[], [], ['copy']])
+  assert.deepEqual(await claimed(store), ['there'])
+  await store.close()
+})
+
+test('says of a run since when it is ready, though every claim looks for what cannot be read below it', async () => {
+  await using folder = await temporaryFolder()
+  let now = Date.now()
+  const store = await fileStore(folder.path, { now: () => now })
+  await suspended(store)
+  await store.post('r', message('m'))
+  await store.post('r/a#1', message('m'))
+  await store.create(row('other'), batch(1, 1, { due: 'now' }))
+  await writeFile(join(folder.path, 'r%2Fa%231.inbox.jsonl'), 'no message\n')
+  const others = { has: new Set(['r', 'other']) }
+  // the table hears of it from whoever is refused
+  const db = new DatabaseSync(join(folder.path, 'leases.db'))
+  db.exec("update roots set unsure = 1 where run = 'r'")
+  db.close()
+  await claimed(store, 10, thisOwner(), [lane], others)
+  const before = await store.ready([lane], 10)
+  assert.deepEqual(before.map(({ run }) => run).toSorted(), ['other', 'r'])
+  now += 5_000
+  await claimed(store, 10, thisOwner(), [lane], others)
+  assert.deepEqual(await store.ready([lane], 10), before)
+  assert.deepEqual((await claimed(store)).toSorted(), ['other', 'r'])
+  await store.close()
+})
+
 test('claims what the journals say when the table is gone', async () => {
   await using folder = await temporaryFolder()
   const store = await fileStore(folder.path)

@@ -4,6 +4,7 @@ import type { StoreUnderTest } from '../../src/testing/store-contract.ts'
 import { inboxContract } from '../../src/testing/store-contract/inbox-contract.ts'
 import { leaseContract } from '../../src/testing/store-contract/leases-contract.ts'
 import { lifeContract } from '../../src/testing/store-contract/life-contract.ts'
+import { queueContract } from '../../src/testing/store-contract/queue-contract.ts'
 import { readyContract } from '../../src/testing/store-contract/ready-contract.ts'
 
 /** Where a session could be missed, or another process: what is told, held and claimed. */
@@ -11,6 +12,7 @@ export function mainParts(name: string, under: StoreUnderTest): void {
   describe(`parts of the contract of stores: ${name}`, () => {
     leaseContract(under)
     readyContract(under)
+    queueContract(under)
     inboxContract(under)
     lifeContract(under)
   })

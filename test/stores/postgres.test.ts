@@ -9,6 +9,7 @@ import { appendStatements } from '../../src/stores/postgres/append/append-statem
 import { openPool } from '../../src/stores/postgres/connection/postgres-pool.ts'
 import { readPostgresUrl } from '../../src/stores/postgres/connection/postgres-url.ts'
 import type { Database } from '../../src/stores/postgres/database.ts'
+import { claimSql, readyRunsSql } from '../../src/stores/postgres/leases/claim-in-postgres.ts'
 import { unitSql } from '../../src/stores/postgres/leases/postgres-leases.ts'
 import {
   applyMigrations,
@@ -18,7 +19,16 @@ import {
 } from '../../src/stores/postgres/migrations/migrate-postgres.ts'
 import { readySql } from '../../src/stores/postgres/ready-sql.ts'
 import { readyAt } from '../../src/stores/rules/ready.ts'
-import { batch, elsewhere, message, refused, row, seqsOf, started } from '../../src/testing/store-contract/harness.ts'
+import {
+  batch,
+  elsewhere,
+  lane,
+  message,
+  refused,
+  row,
+  seqsOf,
+  started,
+} from '../../src/testing/store-contract/harness.ts'
 import { freshSchema } from '../support/postgres/fresh-schema.ts'
 import { startServer } from '../support/servers/server.ts'
 import { sharedServer, without } from '../support/servers/shared-server.ts'
@@ -114,6 +124,48 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
     const plan = await client.query<{ 'QUERY PLAN': string }>(`explain (generic_plan) ${unitSql(own.schema)}`)
     const lines = plan.rows.map((line) => line['QUERY PLAN'])
     assert.ok(!lines.some((line) => line.includes('Seq Scan')), lines.join('\n'))
+  })
+
+  test('what is ready, and the one run that a claim asks for, are looked up by indexes, however many runs are held', async () => {
+    await using own = await freshSchema()
+    await using client = await connected(own.url)
+    const store = await postgresStore(own.url)
+    try {
+      await Promise.all(Array.from({ length: 500 }, (_, index) => started(store, `r${index}`, elsewhere('a'))))
+      await client.query(`analyze ${own.schema}.heads`)
+      for (const [text, index] of [
+        [readyRunsSql(own.schema), 'heads_ready'],
+        [claimSql(own.schema, 'only'), 'heads_by_run'],
+      ] as const) {
+        const plan = await client.query<{ 'QUERY PLAN': string }>(`explain (generic_plan) ${text}`)
+        const lines = plan.rows.map((line) => line['QUERY PLAN']).join('\n')
+        assert.match(lines, new RegExp(`Index Scan using ${index} on heads`))
+        assert.doesNotMatch(lines, /Seq Scan on heads/)
+      }
+    } finally {
+      await store.close()
+    }
+  })
+
+  test('a claim of one run waits for whoever is changing it, where another passes it over', async () => {
+    await using own = await freshSchema()
+    await using client = await connected(own.url)
+    const store = await postgresStore(own.url)
+    try {
+      await store.create(row('r'), batch(1, 1, { due: 'now' }))
+      await client.query(`begin; update ${own.schema}.heads set hash = hash where run = 'r'`)
+      const room = { limit: 1 }
+      assert.deepEqual(await store.claim(thisOwner(), 60_000, [lane], room), [])
+      const asked = store.claim(thisOwner(), 60_000, [lane], { ...room, only: 'r' })
+      await someoneWaits(client, asked)
+      await client.query('commit')
+      assert.deepEqual(
+        (await asked).map(({ run }) => run),
+        ['r'],
+      )
+    } finally {
+      await store.close()
+    }
   })
 
   test('many appends at once of the runs of one unit and of others are all written', async () => {
@@ -344,9 +396,13 @@ test('a URL that is not one of PostgreSQL, a bad schema and bad numbers are refu
 })
 
 /** Until a statement waits for a lock that this connection has. */
-async function someoneWaits(client: pg.Client): Promise<void> {
+/** Or has not waited: then what it was to wait for is over. */
+async function someoneWaits(client: pg.Client, work?: Promise<unknown>): Promise<void> {
+  const over = new AbortController()
+  void work?.finally(() => over.abort()).catch(() => undefined)
   const waiting = 'select 1 from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))'
-  while ((await client.query(waiting)).rows.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  while (!over.signal.aborted && (await client.query(waiting)).rows.length === 0)
+    await new Promise((resolve) => setImmediate(resolve))
 }
 
 async function connected(url: string): Promise<pg.Client & AsyncDisposable> {

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { memoryStore, type Store } from 'reprise/stores'
+import { memoryStore, type Owner, type ReadyRun, type Store } from 'reprise/stores'
 import { isEnded } from '../../src/journal/state/state.ts'
-import { elsewhere, ttlMs } from '../../src/testing/store-contract/harness.ts'
+import { elsewhere, lane, ttlMs } from '../../src/testing/store-contract/harness.ts'
 import { childOf, createRun, poster, roots, tell, worker, type Process } from './crew-simulation.ts'
 import { mutants, withReadyRule, type Mutant } from './ready-mutants.ts'
 
@@ -39,12 +39,47 @@ const history = fc.array(
 )
 
 type MakeStore = (now: () => number) => Store
+/** Takes up what there is, once. */
+type TakeUp = (store: Store, owner: Owner) => Process
+
+/** As an outbox does: reads what is ready, and has somebody told of each run. */
+async function* sweep(store: Store, owner: Owner): Process {
+  const ready = await store.ready([lane], 100)
+  yield
+  for (const { run } of ready) yield* worker(store, owner, run)
+}
 
 test('no history leaves a run that could advance to nobody', async () => {
   await fc.assert(
     losesNoWake((now) => memoryStore({ now })),
     { numRuns: 250 },
   )
+})
+
+test('no history leaves a run to nobody when workers claim only what a sweep told them is ready', async () => {
+  await fc.assert(
+    losesNoWake((now) => memoryStore({ now }), sweep),
+    { numRuns: 250 },
+  )
+})
+
+test('the histories notice when a sweep is told of no run that has a message', async () => {
+  const found = await fc.check(
+    losesNoWake((now) => {
+      const store = memoryStore({ now })
+      const isSilent = async ({ run }: ReadyRun): Promise<boolean> => (await store.inbox(run)).length === 0
+      return {
+        ...store,
+        async ready(...given) {
+          const ready = await store.ready(...given)
+          const silent = await Promise.all(ready.map(isSilent))
+          return ready.filter((_, index) => silent[index])
+        },
+      }
+    }, sweep),
+    { numRuns: 1_000, endOnFailure: true },
+  )
+  assert.match(String(found.errorInstance), /is left to nobody/)
 })
 
 test('the rule as the mutants have it, but whole, loses no wake either', async () => {
@@ -68,25 +103,30 @@ for (const mutant of Object.keys(mutants) as Mutant[]) {
   })
 }
 
-function losesNoWake(make: MakeStore): fc.IAsyncProperty<[Event[]]> {
+function losesNoWake(make: MakeStore, takeUp: TakeUp = worker): fc.IAsyncProperty<[Event[]]> {
   return fc.asyncProperty(history, async (events) => {
     let now = 1_000_000
     const store = make(() => now)
     for (const root of roots) await createRun(store, root)
-    await happen(store, events, (ms) => (now += ms))
-    await drain(store, (ms) => (now += ms))
+    await happen(store, events, takeUp, (ms) => (now += ms))
+    await drain(store, takeUp, (ms) => (now += ms))
     for (const root of roots) assert.ok(!(await couldAdvance(store, root)), `${root} is left to nobody`)
   })
 }
 
-async function happen(store: Store, events: readonly Event[], pass: (ms: number) => void): Promise<void> {
+async function happen(
+  store: Store,
+  events: readonly Event[],
+  takeUp: TakeUp,
+  pass: (ms: number) => void,
+): Promise<void> {
   const living: Process[] = []
   let born = 0
   let workers = 0
   for (const event of events) {
     const owner = elsewhere(`box${born}`)
     if (event.is === 'time') pass(event.ms)
-    else if (event.is === 'work' && workers++ < mostWorkers) living.push(worker(store, owner))
+    else if (event.is === 'work' && workers++ < mostWorkers) living.push(takeUp(store, owner))
     else if (event.is === 'answer') {
       const root = roots[event.root] ?? roots[0]
       living.push(poster(store, owner, event.child ? childOf(root) : root, `m${born}`, event.records))
@@ -110,11 +150,11 @@ async function goesOn(process: Process): Promise<boolean> {
 }
 
 /** All who were there are killed. Then somebody takes up whatever is offered, until nothing is. */
-async function drain(store: Store, pass: (ms: number) => void): Promise<void> {
+async function drain(store: Store, takeUp: TakeUp, pass: (ms: number) => void): Promise<void> {
   for (let round = 0; round < 40; round++) {
     pass(hour)
     let calls = 0
-    for await (const _ of worker(store, elsewhere(`last${round}`))) calls++
+    for await (const _ of takeUp(store, elsewhere(`last${round}`))) calls++
     if (calls === 1) return
   }
   assert.fail('runs are offered for ever')

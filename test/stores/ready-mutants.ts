@@ -83,8 +83,9 @@ export function withReadyRule(inner: Store, now: () => number, mutant?: Mutant):
       return posted
     },
     acquire: async (run, owner, ttlMs) => leased(await inner.acquire(run, owner, ttlMs), ttlMs),
-    async claim(owner, ttlMs, _lanes, { limit }) {
-      const ready = [...roots].filter(([, { readyAt = Infinity }]) => readyAt <= now()).slice(0, limit)
+    async claim(owner, ttlMs, _lanes, { limit, only }) {
+      const asked = [...roots].filter(([run]) => only === undefined || run === only)
+      const ready = asked.filter(([, { readyAt = Infinity }]) => readyAt <= now()).slice(0, limit)
       return Promise.all(ready.map(async ([run]) => leased(await inner.acquire(run, owner, ttlMs), ttlMs)))
     },
     async release(lease) {

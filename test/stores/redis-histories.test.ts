@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createClient } from 'redis'
-import { memoryStore, redisStore, type Batch, type Lease, type RunRow, type Store } from 'reprise/stores'
+import { memoryStore, redisStore, type Batch, type Lease, type ReadyRun, type RunRow, type Store } from 'reprise/stores'
 import { RepriseError } from '../../src/errors.ts'
 import { runStatuses } from '../../src/journal/entries.ts'
 import { rootRun } from '../../src/journal/paths.ts'
@@ -76,7 +76,12 @@ async function act(stores: readonly [Store, Store], random: Random, now: number,
     }
     case 6: {
       const of = random.some(lanes, 0.8)
-      const room = { limit: 100, has: new Set(random.some(runs, 0.1)), ...(random.chance(0.2) && { most: 0 }) }
+      const room = {
+        limit: 100,
+        has: new Set(random.some(runs, 0.1)),
+        ...(random.chance(0.2) && { most: 0 }),
+        ...(random.chance(0.3) && { only: run }),
+      }
       const sorted = async (store: Store): Promise<Lease[]> =>
         (await store.claim(owner, ttlMs, of, room)).toSorted((a, b) => (a.run < b.run ? -1 : 1))
       const claimed = await both(sorted)
@@ -115,10 +120,16 @@ async function compare(stores: readonly [Store, Store], random: Random, now: num
       await store.inbox(run),
       await store.holder(run),
       await store.tries(run),
-      await store.ready(lanes, 100),
+      byRun(await store.ready(lanes, 100)),
+      // those that are ready since the same moment come in any order
+      (await store.ready(lanes, 2)).map(({ priority, readyAt }) => [priority, readyAt]),
       await Promise.all(crews.map((crew) => store.findOutput(crew, 't:\0', 'f', now - 50_000))),
     ]
   })
+}
+
+function byRun(ready: readonly ReadyRun[]): ReadyRun[] {
+  return ready.toSorted((a, b) => (a.run < b.run ? -1 : 1))
 }
 
 /** Of both; undefined when both refused with the same code. */

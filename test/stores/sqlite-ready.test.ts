@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { test, type TestContext } from 'node:test'
 import { sqliteStore, thisOwner } from 'reprise/stores'
-import { selectHeld, selectHeldBy, selectNextOwner, selectReady } from '../../src/stores/sqlite/leases.ts'
+import { selectHeld, selectHeldBy, selectNextOwner, selectOnly, selectReady } from '../../src/stores/sqlite/leases.ts'
 import { migrations } from '../../src/stores/sqlite/migrations/sqlite-migrations.ts'
 import {
   batch,
@@ -55,6 +55,7 @@ test('a claim searches an index for each lane and priority, for each crew, and s
     /^SEARCH runs USING INDEX runs_ready \(crew=\? AND version=\? AND format=\? AND priority=\? AND ready_at<\?\)/
   for (const [sql, wanted] of [
     [selectReady, ready],
+    [selectOnly, /^SEARCH runs USING INDEX runs_by_run \(run=\?\)/],
     [selectNextOwner, /^SEARCH runs USING COVERING INDEX runs_held \(owner>\?\)/],
     [selectHeldBy, /^SEARCH runs USING INDEX runs_held \(owner=\?\)/],
     [selectHeld, /^SEARCH runs USING INDEX runs_held_by_crew \(crew=\? AND expires_at>\?\)/],
@@ -75,6 +76,26 @@ test('a claim makes no more statements when thousands of runs are held', async (
   const few = await statementsOf(context, () => claimed(store))
   await hold(10, 2_000)
   assert.deepEqual(await statementsOf(context, () => claimed(store)), few)
+  await store.close()
+})
+
+test('who asks what is ready makes no more statements, and reads no more runs, when thousands are held', async (context) => {
+  await using folder = await temporaryFolder()
+  const store = await sqliteStore(join(folder.path, 'runs.db'))
+  await Promise.all(Array.from({ length: 2_000 }, (_, index) => started(store, `r${index}`, elsewhere('a'))))
+  await store.create(row('ready'), batch(1, 1, { due: 'now' }))
+  const before = await rowsOf(context, () => store.ready([lane], 100))
+  assert.deepEqual(before, { statements: 3, rows: 1 })
+  await store.close()
+})
+
+test('a claim of one run reads that one, however many are ready', async (context) => {
+  await using folder = await temporaryFolder()
+  const store = await sqliteStore(join(folder.path, 'runs.db'))
+  const add = (run: string): Promise<unknown> => store.create(row(run), batch(1, 1, { due: 'now' }))
+  await Promise.all(Array.from({ length: 2_000 }, (_, index) => add(`r${index}`)))
+  const read = await rowsOf(context, () => claimed(store, 10, thisOwner(), [lane], { only: 'r1234' }))
+  assert.deepEqual(read, { statements: 1, rows: 1 })
   await store.close()
 })
 
@@ -149,6 +170,27 @@ function planOf(path: string, sql: string): string[] {
   const plan = db.prepare(`explain query plan ${sql}`).all(...Array.from(sql.matchAll(/\?/g), () => 1))
   db.close()
   return plan.map((step) => String(step['detail']))
+}
+
+/** Of the questions that may have several answers, and the answers that they got. */
+async function rowsOf(
+  context: TestContext,
+  work: () => Promise<unknown>,
+): Promise<{ readonly statements: number; readonly rows: number }> {
+  const found: number[] = []
+  const original = StatementSync.prototype.all as (...values: unknown[]) => Record<string, never>[]
+  const { mock } = context.mock.method(
+    StatementSync.prototype,
+    'all',
+    function (this: StatementSync, ...values: never[]) {
+      const rows = original.apply(this, values)
+      found.push(rows.length)
+      return rows
+    },
+  )
+  await work()
+  mock.restore()
+  return { statements: found.length, rows: found.reduce((sum, rows) => sum + rows, 0) }
 }
 
 /** The first words of the statements that it makes, but for those of the transaction. */

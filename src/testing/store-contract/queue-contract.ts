@@ -103,6 +103,8 @@ export function queueContract(under: StoreUnderTest): void {
       pass(1_000)
       const three = new Set(['due', 'told', 'tried'])
       assert.deepEqual(await claimed(store, 10, thisOwner(), [lane], { has: three }), ['other'])
+      const second = [{ ...lane, version: '2' }]
+      for (const only of three) assert.deepEqual(await claimed(store, 10, thisOwner(), second, { only }), [])
       assert.equal(await store.post('told', message('m')), 'exists')
       for (const run of three) await store.delete(`${run}/a#1`)
       const left = before.filter(({ run }) => run !== 'other')

@@ -55,10 +55,77 @@ test('takes what one shard lacks from the others, up to the limit', async () => 
   const store = await shardedStore(shards)
   await queue(store, await runsAtHomeIn(shards[0], shards, 3))
   await queue(store, await runsAtHomeIn(shards[1], shards, 4))
-  assert.equal(await store.ready([lane], 100), 7)
-  assert.equal(await store.ready([lane], 5), 5)
+  assert.equal((await store.ready([lane], 100)).length, 7)
+  assert.equal((await store.ready([lane], 5)).length, 5)
   assert.equal((await claimed(store, 5)).length, 5)
   assert.equal((await claimed(store, 5)).length, 2)
+})
+
+test('says what is ready in all shards, in one order', async () => {
+  const shards = places('a', 'b')
+  const store = await shardedStore(shards)
+  const now = Date.now()
+  const [first = '', low = '', old = ''] = await runsAtHomeIn(shards[0], shards, 3)
+  const [urgent = '', next = '', last = ''] = await runsAtHomeIn(shards[1], shards, 3)
+  for (const [run, priority, age] of [
+    [last, -1, 1_000],
+    [low, -1, 9_000],
+    [next, 0, 3_000],
+    [old, 0, 2_000],
+    [first, 0, 4_000],
+    [urgent, 1, 500],
+  ] as const)
+    await store.create(row(run, { priority }), batch(1, 1, { due: now - age }))
+  const order = [urgent, first, next, old, low, last]
+  for (const limit of [0, 1, 3, 5, Infinity]) {
+    const found = await store.ready([lane, lane], limit)
+    assert.deepEqual(
+      found.map(({ run }) => run),
+      order.slice(0, limit),
+    )
+  }
+})
+
+test('asks for one run only the shard that has it, also in an older place', async () => {
+  const [a, b, c] = places('a', 'b', 'c')
+  const old = await shardedStore([a, b])
+  const runs = Array.from({ length: 20 }, (_, index) => `run-${index}`)
+  await queue(old, runs)
+  const store = await shardedStore([a, b, c])
+  for (const run of [...runs, 'nobody', `${runs[0]}/a#1`]) {
+    const before = [a, b, c].map(({ calls }) => calls.length)
+    const isThere = runs.includes(run)
+    const claims = claimed(store, 10, thisOwner(), [lane], { only: run })
+    assert.deepEqual(await claims, isThere ? [run] : [])
+    const asked = [a, b, c].filter(({ calls }, index) => calls.slice(before[index]).includes('claim'))
+    assert.equal(asked.length, 1)
+    if (isThere)
+      assert.deepEqual(
+        asked.map(({ url }) => url),
+        await holdersOf([a, b, c], run),
+      )
+  }
+})
+
+test('finds the one run that is asked for where somebody else has made it again', async () => {
+  const [a, b, c] = places('a', 'b', 'c')
+  const runs = Array.from({ length: 20 }, (_, index) => `run-${index}`)
+  await queue(await shardedStore([a, b]), runs)
+  const [store, other] = [await shardedStore([a, b, c]), await shardedStore([a, b, c])]
+  for (const lease of await store.claim(thisOwner(), ttlMs, [lane], { limit: 20 })) await store.release(lease)
+  for (const run of runs) await other.delete(run)
+  await queue(other, runs)
+  for (const run of runs) assert.deepEqual(await claimed(store, 1, thisOwner(), [lane], { only: run }), [run])
+})
+
+test('keeps the part of its shard for the one run that is asked for', async () => {
+  const shards = places('a', 'b')
+  const store = await shardedStore(shards)
+  const [first = '', second = ''] = await runsAtHomeIn(shards[0], shards, 2)
+  const [third = ''] = await runsAtHomeIn(shards[1], shards, 1)
+  await queue(store, [first, second, third])
+  const claimOnly = (only: string): Promise<string[]> => claimed(store, 10, thisOwner(), [lane], { only, most: 2 })
+  assert.deepEqual([await claimOnly(first), await claimOnly(second), await claimOnly(third)], [[first], [], [third]])
 })
 
 test('never goes over the limit of a crew by claims that are made at once, and keeps to its parts', async () => {

@@ -61,7 +61,7 @@ test('goes on claiming from the others, and from it once it answers again', asyn
   for (const run of [here, next, there]) await store.create(row(run), batch(1, 1, { due: 'now' }))
   b.away = true
   assert.deepEqual((await claimed(store)).toSorted(), [here, next].toSorted())
-  assert.equal(await store.ready([lane], 10), 0)
+  assert.deepEqual(await store.ready([lane], 10), [])
   b.away = false
   const found: string[] = []
   for (let tries = 0; tries < 10 && found.length === 0; tries++) found.push(...(await claimed(store)))
@@ -69,6 +69,21 @@ test('goes on claiming from the others, and from it once it answers again', asyn
   a.away = b.away = true
   await refused(claimed(store), 'STORE_UNAVAILABLE')
   await refused(claimed(store), 'STORE_UNAVAILABLE', /no shard answers: memory:\w and memory:\w/)
+})
+
+test('claims one run of the others, and says of one of its own that it is away, until it answers again', async () => {
+  const { store, b, here, next, there } = await scene()
+  for (const run of [here, next, there]) await store.create(row(run), batch(1, 1, { due: 'now' }))
+  const claimOnly = (only: string): Promise<string[]> => claimed(store, 10, thisOwner(), [lane], { only })
+  b.away = true
+  await refused(claimOnly(there), 'STORE_UNAVAILABLE')
+  assert.deepEqual(await claimOnly(here), [here])
+  assert.deepEqual(
+    (await store.ready([lane], 10)).map(({ run }) => run),
+    [next],
+  )
+  b.away = false
+  assert.deepEqual(await claimOnly(there), [there])
 })
 
 test('does not ask a shard again that hangs while the others have runs', async () => {

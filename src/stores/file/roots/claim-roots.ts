@@ -41,7 +41,7 @@ export async function claimRoots(
 
   const { only } = room
   if (only !== undefined) {
-    if (places > 0 && !has.has(only) && roots.isReady(only)) await takeIfWanted(only)
+    if (places > 0 && !has.has(only) && roots.isReady(lanes, only)) await takeIfWanted(only)
     return claimed
   }
   for (const priority of highestFirst) {

@@ -81,8 +81,8 @@ export interface Roots {
   ready(lanes: readonly Lane[], limit: number): ReadyRun[]
   /** The oldest that is ready, as far as is known here, and not one of these. */
   firstReady(lanes: readonly Lane[], priority: Priority, but: ReadonlySet<RunId>): RunId | undefined
-  /** Whether this one is ready, as far as is known here. */
-  isReady(run: RunId): boolean
+  /** Whether this one is ready, and in one of the lanes, as far as is known here. */
+  isReady(lanes: readonly Lane[], run: RunId): boolean
   /** The stores over which runs are spread, when the folder is one of several. */
   shards(): Shards | undefined
   putShards(shards: Shards): void
@@ -214,7 +214,12 @@ export function rootTable(db: DatabaseSync, now: () => number): Roots {
         .toSorted((a, b) => Number(a['ready_at']) - Number(b['ready_at']))
       return oldest && String(oldest['run'])
     },
-    isReady: (run) => sql('select 1 from roots where run = ? and ready_at <= ?').get(run, now()) !== undefined,
+    isReady(lanes, run) {
+      const select = sql('select 1 from roots where run = ? and ready_at <= ?')
+      const { lane } = this.get(run)
+      const isOffered = lane !== undefined && lanes.some((each) => isSameLane(each, lane))
+      return isOffered && select.get(run, now()) !== undefined
+    },
     shards: () => readShards(sql),
     putShards: (shards) => writeShards(sql, shards),
   }
