@@ -29,7 +29,8 @@ export async function callRestate(addresses: readonly string[], call: RestateCal
       failures.push(`${address} cannot be reached: ${messageOf(causeOf(error))}`)
     }
   }
-  throw new RepriseError('DISPATCHER_FAILED', `Restate at ${failures.join('; at ')}`)
+  const words = `Restate at ${failures.join('; at ')}; start it, or say where it is: RESTATE_INGRESS_URL, RESTATE_ADMIN_URL`
+  throw new RepriseError('DISPATCHER_FAILED', words)
 }
 
 async function saidIn(response: Response): Promise<string> {

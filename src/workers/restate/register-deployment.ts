@@ -25,7 +25,7 @@ export async function registerDeployment({ admin, token, url, services, signal, 
       tell(`registered ${services.join(', ')} at ${url}`)
       return
     }
-    if (problem !== said) tell(`not registered yet: ${problem}`)
+    if (problem !== said) tell(`not registered yet, and tried again: ${problem}`)
     said = problem
     await wait(pause, undefined, { signal }).catch(() => undefined)
   }

@@ -8,14 +8,18 @@ export interface DispatcherOptions {
   readonly dispatcher?: 'restate' | 'http'
   readonly listen?: string
   readonly url?: string
+  readonly once?: boolean
 }
 
 /** Undefined: the store. OPTION_INVALID. */
-export async function openDispatcher({ dispatcher, listen, url }: DispatcherOptions): Promise<Dispatcher | undefined> {
+export async function openDispatcher(options: DispatcherOptions): Promise<Dispatcher | undefined> {
+  const { dispatcher, listen, url, once } = options
   if (listen !== undefined && dispatcher !== 'restate')
     throw invalid(`--listen ${listen} is for --dispatcher restate; add that, or leave it out`)
   if (url !== undefined && dispatcher === undefined)
     throw invalid(`--url ${url} is for --dispatcher restate or http; add one of them, or leave it out`)
+  if (dispatcher === 'restate' && once)
+    throw invalid('--once is for workers that ask; Restate calls this one for as long as it lives: leave --once out')
   if (dispatcher === 'restate') {
     const { restateDispatcher } = await import('../../../workers/restate/restate-dispatcher.ts')
     return restateDispatcher(defined({ ...(listen === undefined ? {} : readListen(listen)), url }))
