@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Installs the servers that tests need and npm has not, where they are missing: Redis, and PgBouncer, through which some tests reach
-# PostgreSQL. On Debian and its relatives, by root or whoever may become root without a password. Their services aren't started: the
+# Installs the programs that tests need and npm has not, where they are missing: Redis; PgBouncer, through which some tests reach
+# PostgreSQL; and Chromium, in which a page is tested. On Debian and its relatives, by root or whoever may become root without a password. Their services aren't started: the
 # tests start their own.
 set -euo pipefail
 export PATH="$PATH:/usr/sbin"
 missing=()
 command -v redis-server >/dev/null || missing+=(redis-server)
 command -v pgbouncer >/dev/null || missing+=(pgbouncer)
+command -v chromium >/dev/null || missing+=(chromium)
 if [ ${#missing[@]} -eq 0 ]; then exit; fi
 command -v apt-get >/dev/null || { echo "${missing[*]} not installed, and this system has no apt-get to install it with" >&2; exit 1; }
 root=()
@@ -18,5 +19,10 @@ if [ ! -e $policy ]; then
   "${root[@]}" chmod 755 $policy
   trap '"${root[@]}" rm -f $policy' EXIT
 fi
-install() { "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends "${missing[@]}" >/dev/null; }
-install || { "${root[@]}" apt-get update -qq && install; }
+install() { "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends "$@" >/dev/null; }
+# one by one where they cannot be had together: a system that lacks one may have the others
+install "${missing[@]}" || { "${root[@]}" apt-get update -qq && install "${missing[@]}"; } || {
+  failed=0
+  for package in "${missing[@]}"; do install "$package" || failed=1; done
+  exit $failed
+}

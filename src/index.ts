@@ -29,7 +29,7 @@ export { file, type FileOptions, type InputFile } from './crew/file.ts'
 export type { PriorityName } from './crew/queue/priority.ts'
 export type { Schedule, ScheduleOptions } from './crew/queue/read-schedule.ts'
 export type { Guardrail, Verdict } from './crew/guardrails.ts'
-export type { EventsOptions, EventsRequest, ResponseOptions } from './crew/result/event-stream.ts'
+export type { EventsOptions, EventsRequest, ResponseOptions, RunEvents } from './crew/result/event-stream.ts'
 export type { ForEachResult } from './crew/verbs/for-each.ts'
 export type { OnPlan, Plan, PlanEstimate } from './crew/result/plan.ts'
 export type { CompletedResult, RunResult, SuspendedResult, TaskOutput } from './crew/result/result.ts'
@@ -50,7 +50,7 @@ export type {
   OnQuestion,
   ConditionContext,
 } from './engine/definition.ts'
-export type { Delta, RunEvent } from './engine/follow/listeners.ts'
+export type { CaughtUp, Delta, RunEvent } from './engine/follow/listeners.ts'
 export type { EffectsPolicy, StalePolicy } from './engine/plan/plan-fork.ts'
 export type { StaleTask } from './engine/plan/stale-tasks.ts'
 export { errorCodes, RepriseError, type ErrorCode } from './errors.ts'

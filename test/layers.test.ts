@@ -17,6 +17,7 @@ const order = [
   'engine',
   'runs',
   'crew',
+  'ui',
   'workers',
   'testing',
   'cli',

@@ -18,18 +18,19 @@ for (const entry of ['reprise', 'reprise/stores', 'reprise/testing', 'reprise/ya
   })
 }
 
-test('importing reprise loads neither the AI SDK nor a database', () => {
-  const code =
-    "await import('reprise'); console.log(JSON.stringify(process.moduleLoadList.filter((name) => name.includes('sqlite'))))"
-  const { stdout } = run('--input-type=module', '-e', code)
-  assert.equal(stdout, '[]\n')
-  const traced = run(
-    '--input-type=module',
-    '-e',
-    "import { registerHooks } from 'node:module'; const seen = []; registerHooks({ resolve(name, context, next) { seen.push(name); return next(name, context) } }); await import('reprise'); console.log(seen.filter((name) => !/^(\\.|node:|reprise)/.test(name)).join())",
-  )
-  assert.equal(traced.stdout, '\n', traced.stderr)
-})
+for (const entry of ['reprise', 'reprise/ui']) {
+  test(`importing ${entry} loads neither the AI SDK nor a database`, () => {
+    const code = `await import('${entry}'); console.log(JSON.stringify(process.moduleLoadList.filter((name) => name.includes('sqlite'))))`
+    const { stdout } = run('--input-type=module', '-e', code)
+    assert.equal(stdout, '[]\n')
+    const traced = run(
+      '--input-type=module',
+      '-e',
+      `import { registerHooks } from 'node:module'; const seen = []; registerHooks({ resolve(name, context, next) { seen.push(name); return next(name, context) } }); await import('${entry}'); console.log(seen.filter((name) => !/^(\\.|node:|reprise)/.test(name)).join())`,
+    )
+    assert.equal(traced.stdout, '\n', traced.stderr)
+  })
+}
 
 test('importing reprise/testing loads no test runner, so that every runner can have the scripted model', () => {
   const code =

@@ -1,8 +1,8 @@
 // One run, in whatever process it is executed, or in none: everything that can be asked of it or done to it. Making a
 // handle looks at nothing; what is wrong with its id shows when it is used.
 import type { CrewDefinition, Engine } from '../engine/definition.ts'
-import { follow, followLive, type Followed } from '../engine/follow/follow.ts'
-import type { RunEvent } from '../engine/follow/listeners.ts'
+import { follow, followLive, type Rest } from '../engine/follow/follow.ts'
+import type { CaughtUp, RunEvent } from '../engine/follow/listeners.ts'
 import { backtestName } from '../engine/history/backtest-name.ts'
 import { exportRunToFile } from '../engine/history/export-run.ts'
 import { deleteRun } from '../engine/history/delete-run.ts'
@@ -13,6 +13,7 @@ import { readRun } from '../engine/read/read-run.ts'
 import { summaryOf } from '../engine/read/row-summary.ts'
 import { checkRunId } from '../engine/read/run-id.ts'
 import { ofOtherCrew, runNotFound } from '../engine/read/run-not-found.ts'
+import { askedWithin, readOnce } from '../engine/task/children.ts'
 import { isEnded, type RunState } from '../journal/state/state.ts'
 import { text, wrong } from '../checks.ts'
 import type { KnownSide, RunDiff } from '../runs/diff/diff-runs.ts'
@@ -21,6 +22,7 @@ import { rowStatus } from '../runs/summary.ts'
 import { unitOf, type Unit } from '../runs/unit.ts'
 import type { RunRow } from '../stores/store.ts'
 import { execute } from './advance/execute.ts'
+import { unrecorded } from './advance/unrecorded.ts'
 import type { Begun, Elsewhere, OpenCrew, UnderWay } from './open-crew.ts'
 import type {
   Decision,
@@ -35,10 +37,12 @@ import type {
 } from './options/verb-options.ts'
 import {
   eventResponse,
-  readAfter,
+  readEventsOptions,
   type EventsOptions,
   type EventsRequest,
   type ResponseOptions,
+  type RunEvents,
+  type ServedRun,
 } from './result/event-stream.ts'
 import { lazily } from './result/lazily.ts'
 import type { Plan } from './result/plan.ts'
@@ -116,10 +120,13 @@ export class Run<T extends Tasks = Tasks> {
    * The journal from its first entry on (or after entry `after`), as it grows, in whatever process it is written, until
    * the run rests: completed, failed, cancelled or suspended. Where the crew of this handle executes it, also what
    * models say while they say it: they are streamed to whoever has called this. How fast the events are taken never
-   * holds the run up. Rejects when the run went wrong in a way that the journal could not record. RUN_NOT_FOUND.
+   * holds the run up. With `caughtUp`, it is said when history is over. Rejects when the run went wrong in a way that
+   * the journal could not record. RUN_NOT_FOUND.
    */
-  events(options: EventsOptions = {}): AsyncIterable<RunEvent> {
-    return this.#follow(readAfter(options))
+  events(options: EventsOptions & { readonly caughtUp: true }): RunEvents<RunEvent | CaughtUp>
+  events(options?: EventsOptions): RunEvents
+  events(options: EventsOptions = {}): RunEvents<RunEvent | CaughtUp> {
+    return this.#follow(readEventsOptions(options))
   }
 
   /**
@@ -128,14 +135,19 @@ export class Run<T extends Tasks = Tasks> {
    * RUN_NOT_FOUND.
    */
   async toResponse(request?: EventsRequest, options: ResponseOptions = {}): Promise<Response> {
-    const { world } = this.#here?.engine ?? (await this.#atRest()).engine
-    const served = {
+    return eventResponse(await this['~served'](), request, options)
+  }
+
+  /** For whatever serves the run in a protocol of its own. RUN_NOT_FOUND. */
+  async '~served'(): Promise<ServedRun> {
+    const { world, store } = this.#here?.engine ?? (await this.#atRest()).engine
+    return {
       id: this.id,
       world,
-      follow: (after: number) => this.#follow(after),
-      isOver: (after: number) => this.#isOver(after),
+      follow: (after) => this.#follow({ after, marked: true }),
+      isOver: (after) => this.#isOver(after),
+      asked: async () => askedWithin((await readRun(store, this.id)).state, readOnce(store)),
     }
-    return eventResponse(served, request, options)
   }
 
   /**
@@ -298,14 +310,14 @@ export class Run<T extends Tasks = Tasks> {
     return begun ? underWay(this.#open, begun).result() : storedResult(await this.#own(), this.#crew, this.id)
   }
 
-  #follow(after: number): Followed<RunEvent> {
+  #follow(given: { readonly after: number; readonly marked: boolean }): RunEvents<RunEvent | CaughtUp> {
     const here = this.#here
-    if (here) return followLive(here.engine, this.id, { after, until: unrecorded(here) })
-    return lazily(async () => {
+    if (here) return followLive(here.engine, this.id, { ...given, until: unrecorded(here) })
+    return lazily<RunEvent | CaughtUp, Rest | undefined>(async () => {
       const left = await this.#left()
-      if (left) return followLive(left.engine, this.id, { after, until: unrecorded(left) })
+      if (left) return followLive(left.engine, this.id, { ...given, until: unrecorded(left) })
       const { engine } = await this.#atRest()
-      return follow(engine, this.id, { after })
+      return follow(engine, this.id, given)
     })
   }
 
@@ -380,15 +392,4 @@ function underWay<T extends Tasks>(open: OpenCrew, begun: Begun | Elsewhere): Ru
   if ('is' in begun) return new Run<T>(open, begun.run, begun)
   const life = execute(open, begun)
   return new Run<T>(open, life.state.run, life)
-}
-
-/** Rejects when the run went wrong in a way that its journal does not say. */
-async function unrecorded({ engine, state, end }: UnderWay): Promise<void> {
-  try {
-    await end
-  } catch (error) {
-    // the state may be ahead of the journal
-    if (state.status !== 'running') for await (const _ of engine.store.read(state.run, state.seq - 1)) return
-    throw error
-  }
 }

@@ -17,7 +17,7 @@ const fixtures: { readonly [example: string]: string } = {
 }
 
 /** Those that do not end by themselves: a test of their own drives them. */
-const driven = ['service/crew.ts']
+const driven = ['chat/crew.ts', 'service/crew.ts']
 
 for (const [example, file] of Object.entries(fixtures)) {
   test(`${example} prints its output`, async () => {

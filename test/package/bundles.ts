@@ -37,6 +37,24 @@ export function testBundles(installed: () => InstalledPackage): void {
     })
   }
 
+  test('a page gets what it needs of reprise/ui in less than 1500 bytes, without anything of Node', async () => {
+    const { outputFiles } = await build({
+      stdin: {
+        contents: `import { answersIn, lastEntry } from 'reprise/ui'; console.log(answersIn, lastEntry)`,
+        resolveDir: installed().app,
+      },
+      bundle: true,
+      platform: 'browser',
+      external: ['node:*'],
+      format: 'esm',
+      minify: true,
+      write: false,
+    })
+    const { text = '' } = outputFiles[0] ?? {}
+    assert.ok(text.length > 100 && text.length < 1500, `${text.length} bytes`)
+    assert.doesNotMatch(text, /node:/)
+  })
+
   for (const { store, left, minify } of [
     { store: undefined, left: '.reprise', minify: false },
     { store: 'file:./state', left: 'state', minify: true },

@@ -1,10 +1,11 @@
 // A run's entries as they come, in whatever process they are written: first those that exist, then those that a hint
 // announces. In the process that executes the run, what its models say comes in between, in an order that never depends
 // on timing: after all entries before the call, and complete before the entry that records the reply. A suspension or
-// a failure among the entries may be history; that the run rests now is what the iterator returns.
+// a failure among the entries may be history; that the run rests now is what the iterator returns, and whoever wants it
+// is told when history is over.
 import type { Entry, RunStatus } from '../../journal/entries.ts'
 import type { Engine } from '../definition.ts'
-import type { Listener, RunEvent } from './listeners.ts'
+import type { CaughtUp, Listener, RunEvent } from './listeners.ts'
 import { createBell, type Bell } from './bell.ts'
 import { readEntries } from '../read/read-run.ts'
 
@@ -16,6 +17,8 @@ export interface FollowOptions {
    * it.
    */
   readonly until?: Promise<unknown> | undefined
+  /** Also say, once, that everything so far has been given and the run is under way: a `CaughtUp` among the events. */
+  readonly marked?: boolean | undefined
 }
 
 /** How the run rests: nothing comes before somebody resumes it, if that can be done. */
@@ -38,15 +41,15 @@ export function follow(engine: Engine, run: string, options?: FollowOptions): Fo
  * requested.
  */
 export function followLive(engine: Engine, run: string, options?: FollowOptions): Followed<RunEvent> {
-  return followed(engine, run, options)
+  return followed(engine, run, options) as Followed<RunEvent>
 }
 
-function followed(engine: Engine, run: string, options: FollowOptions = {}): Followed<RunEvent> {
-  const { after = 0, until } = options
+function followed(engine: Engine, run: string, options: FollowOptions = {}): Followed<RunEvent | CaughtUp> {
+  const { after = 0, until, marked = false } = options
   const stop = new AbortController()
   const bell = createBell()
   const listener = engine.listeners?.listen(bell.ring, after > 0)
-  const events = eventsOf(engine, run, { after, until, listener, bell, signal: stop.signal })
+  const events = eventsOf(engine, run, { after, until, marked, listener, bell, signal: stop.signal })
   return {
     next: () => events.next(),
     async return() {
@@ -65,6 +68,7 @@ function followed(engine: Engine, run: string, options: FollowOptions = {}): Fol
 interface Following {
   readonly after: number
   readonly until: Promise<unknown> | undefined
+  readonly marked: boolean
   readonly listener: Listener | undefined
   readonly bell: Bell
   readonly signal: AbortSignal
@@ -74,10 +78,11 @@ async function* eventsOf(
   engine: Engine,
   run: string,
   following: Following,
-): AsyncGenerator<RunEvent, Rest | undefined> {
+): AsyncGenerator<RunEvent | CaughtUp, Rest | undefined> {
   const { store } = engine
   const { after, listener, bell, signal } = following
   using news = watchFor(engine, run, following)
+  let { marked } = following
   let seq = after
   let status: RunStatus | undefined
   try {
@@ -96,6 +101,8 @@ async function* eventsOf(
       const now = status ?? known
       if (signal.aborted) return undefined
       if (now !== 'running' && now !== 'queued') return now
+      if (marked) yield { type: 'caught-up', entry: seq }
+      marked = false
       do {
         if (listener) yield* listener.deltas(seq)
         if (ended) throw ended.error

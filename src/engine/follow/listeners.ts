@@ -15,6 +15,13 @@ export type Delta =
   /** Forget all deltas of this path: that try failed, and none of it will be in the journal. */
   | { readonly type: 'text.reset'; readonly path: string }
 
+/** What there was when following began has been given. What comes from here on is new. */
+export interface CaughtUp {
+  readonly type: 'caught-up'
+  /** The last entry that was given. */
+  readonly entry: number
+}
+
 export type RunEvent = Entry | Delta
 
 /** The listeners of one run. */

@@ -4,7 +4,8 @@ import { askingTask, openQuestions, type AskedQuestion, type OpenQuestion } from
 import { isEnded, type RunState } from '../../journal/state/state.ts'
 import { unfinishedCrews } from '../../journal/state/tally.ts'
 import type { Store } from '../../stores/store.ts'
-import { childRun } from '../../journal/paths.ts'
+import type { Answer } from '../../journal/entries.ts'
+import { childRun, taskOf } from '../../journal/paths.ts'
 import { isAwake } from '../read/due.ts'
 import { readIfThere } from '../read/read-run.ts'
 import { summaryOf } from '../read/row-summary.ts'
@@ -66,9 +67,44 @@ export async function questionsOf(state: RunState, read: ReadChild): Promise<Ope
   return open
 }
 
+/** A question of a run of one of its tasks, and what has become of it. */
+export type AskedWithin = OpenQuestion & {
+  /** The attempt at the task which is a crew. */
+  readonly attempt: string
+  readonly answer?: Answer | undefined
+  /** Nobody needs an answer any more. */
+  readonly withdrawn?: boolean | undefined
+}
+
+/** Every question that the runs of its tasks have asked. Of equal ids, which are those of two attempts, the newest. */
+export async function askedWithin(state: RunState, read: ReadChild): Promise<AskedWithin[]> {
+  const asked = new Map<string, AskedWithin>()
+  for (const { path, child: run, status } of state.attempts.values()) {
+    const found = run === undefined ? undefined : await read(run)
+    if (!found || run === undefined) continue
+    const over = status !== 'open' || isEnded(found.status)
+    const own = [...found.questions.values()].map(({ question, askedAt, answer, withdrawn }) => {
+      // it is shown as it was asked, whatever has been done since
+      const asking = [askingTask(found, question.path, askedAt)]
+      return { ...question, askedAt, answer, withdrawn, asking, attempt: path }
+    })
+    for (const question of [...own, ...(await askedWithin(found, read))]) {
+      const seen = fromChild(state, { task: taskOf(path), path, run }, question, question.askedAt)
+      const withdrawn = question.answer === undefined && (over || question.withdrawn)
+      asked.set(seen.id, { ...seen, attempt: path, ...(withdrawn ? { withdrawn } : {}) })
+    }
+  }
+  return [...asked.values()]
+}
+
 /** As the run that the child works for asks it. */
-export function fromChild<Q extends AskedQuestion>(state: RunState, { task, path }: Child, question: Q): Q {
-  const asking = [askingTask(state, path), ...question.asking]
+export function fromChild<Q extends AskedQuestion>(
+  state: RunState,
+  { task, path }: Child,
+  question: Q,
+  at?: string,
+): Q {
+  const asking = [askingTask(state, path, at), ...question.asking]
   return { ...question, id: `${task}/${question.id}`, path: `${path}/${question.path}`, asking }
 }
 

@@ -34,13 +34,14 @@ export function openQuestions(state: RunState): OpenQuestion[] {
   }))
 }
 
-/** `path`: anything within the task. */
-export function askingTask(state: RunState, path: string): AskingTask {
+/** `path`: anything within the task. `at`: with the outputs that there were by then, and not with those of now. */
+export function askingTask(state: RunState, path: string, at?: string): AskingTask {
   const name = taskOf(path)
   const { description = '', agent } = state.tasks.get(name) ?? {}
-  const outputs = [...state.tasks.values()].flatMap(({ name: task, output, status, removed }) =>
-    output && status === 'completed' && !removed && task !== name ? [{ task, raw: output.raw }] : [],
-  )
+  const outputs = [...state.tasks.values()].flatMap(({ name: task, output, status, removed }) => {
+    if (!output || status !== 'completed' || removed || task === name) return []
+    return at !== undefined && output.completedAt > at ? [] : [{ task, raw: output.raw }]
+  })
   return {
     runId: state.run,
     crew: state.crew,

@@ -21,6 +21,7 @@ const page = {
   show: (delta: { text: string }) => tell(delta.text),
   forget: () => tell('(reset)'),
   replace: () => tell('model.replied'),
+  caughtUp: () => tell('(caught up)'),
   ended: (status: string) => tell({ ended: status }),
 }
 runInNewContext(script, page)

@@ -25,12 +25,13 @@ describe('the page of the guide', { timeout: 60_000 }, () => {
     )
     await crew.kickoff({ id: 'r', through: 'one' })
     await crew.resume('r').started
-    const heard = await visit(crew.run('r'), (event) => event === 'run.resumed' && go.open())
+    const heard = await visit(crew.run('r'), (event) => event === '(caught up)' && go.open())
     assert.deepEqual(heard.events, [
       'run.created',
       'model.replied',
       'run.suspended',
       'run.resumed',
+      '(caught up)',
       'Two.',
       'model.replied',
       'run.completed',
@@ -69,7 +70,7 @@ describe('the page of the guide', { timeout: 60_000 }, () => {
     await crew.with({ store }).resume('r').started
     // the server still has the handle of the first life
     const { events, ended } = await visit(here, (event) => event === 'run.resumed' && go.open())
-    assert.deepEqual(events.slice(-2), ['model.replied', 'run.completed'])
+    assert.deepEqual(events.filter(isNoMark).slice(-2), ['model.replied', 'run.completed'])
     assert.equal(ended, 'completed')
   })
 
@@ -84,7 +85,7 @@ describe('the page of the guide', { timeout: 60_000 }, () => {
     const second = await crew.resume('r').started
     second.events()
     const { events, ended } = await visit(first, (event) => event === 'run.resumed' && go.open())
-    assert.deepEqual(events.slice(-3), ['Two.', 'model.replied', 'run.completed'])
+    assert.deepEqual(events.filter(isNoMark).slice(-3), ['Two.', 'model.replied', 'run.completed'])
     assert.equal(ended, 'completed')
   })
 
@@ -125,6 +126,11 @@ describe('the page of the guide', { timeout: 60_000 }, () => {
     assert.equal(ended, 'completed')
   })
 })
+
+/** Where that comes depends on how quick the page is, unless the run waits for it. */
+function isNoMark(event: string): boolean {
+  return event !== '(caught up)'
+}
 
 interface Visit {
   /** What the page heard, in order. */

@@ -53,6 +53,43 @@ describe('a response', () => {
     assert.deepEqual(events.at(-1), { id: undefined, type: 'end', data: { status: 'suspended' } })
   })
 
+  test('says once that history is over, after what was there and before what is new', async () => {
+    const [asked, go] = [gate(), gate()]
+    const crew = speakingCrew(
+      speakingModel((call) => (call === 2 ? (asked.open(), [go.wait, 'Two.']) : ['One.'])),
+      { tasks: ['one', 'two'] },
+    )
+    await crew.kickoff({ id: 'r', through: 'one' })
+    const run = await crew.resume('r').started
+    run.events()
+    await asked.wait
+    const heard: Received[] = []
+    for await (const event of eventsIn(await run.toResponse())) {
+      heard.push(event)
+      if (event.type === 'caught-up') go.open()
+    }
+    const marks = heard.filter(({ type }) => type === 'caught-up')
+    assert.deepEqual(marks, [{ id: undefined, type: 'caught-up', data: { type: 'caught-up', entry: 7 } }])
+    const types = heard.map(({ type }) => type)
+    assert.ok(types.indexOf('run.suspended') < types.indexOf('caught-up'))
+    assert.deepEqual(types.slice(types.indexOf('caught-up') + 1), [
+      'text.delta',
+      'model.replied',
+      'task.completed',
+      'run.completed',
+      'end',
+    ])
+  })
+
+  test('does not say that history is over when the run rests by then: its end says more', async () => {
+    const crew = speakingCrew(speakingModel(() => ['Done.']))
+    await crew.kickoff({ id: 'r' })
+    const types: string[] = []
+    for await (const { type } of eventsIn(await crew.run('r').toResponse())) types.push(type)
+    assert.deepEqual(types.slice(-2), ['run.completed', 'end'])
+    assert.ok(!types.includes('caught-up'))
+  })
+
   test('says that the run rests to a client that has everything of one that may be resumed', async () => {
     const crew = speakingCrew(
       speakingModel(() => ['Done.']),
@@ -291,7 +328,7 @@ test('another process follows the run with the same entries, and hears no model'
   })
   const there: Received[] = []
   for await (const event of parse(child.stdout)) {
-    there.push(event)
+    if (event.type !== 'caught-up') there.push(event)
     if (event.type === 'task.started') go.open()
   }
   const unspoken = (await here).filter(({ type }) => !type.endsWith('.delta'))
@@ -305,9 +342,11 @@ interface Received {
   readonly data: unknown
 }
 
+/** Without the mark that history is over: where it comes depends on how quick the client is. */
 async function read(response: Response, hear?: (event: Received) => unknown): Promise<Received[]> {
   const events: Received[] = []
   for await (const event of eventsIn(response)) {
+    if (event.type === 'caught-up') continue
     events.push(event)
     hear?.(event)
   }

@@ -1,0 +1,101 @@
+// The events and messages of the AG-UI protocol (version 1.0) that runs are told in. They are written down here, and
+// not imported, so that nobody needs a package of that protocol to serve it; tests hold them against its own schemas.
+import type { Json } from '../../journal/json.ts'
+
+export type AgUiEvent =
+  | {
+      readonly type: 'RUN_STARTED'
+      readonly threadId: string
+      readonly runId: string
+      readonly protocolVersion: '1.0'
+    }
+  | { readonly type: 'MESSAGES_SNAPSHOT'; readonly messages: readonly (AgUiMessage | GivenMessage)[] }
+  | { readonly type: 'STEP_STARTED' | 'STEP_FINISHED'; readonly stepName: string }
+  | {
+      readonly type: 'TEXT_MESSAGE_START'
+      readonly messageId: string
+      readonly role: 'assistant'
+      readonly name?: string
+    }
+  | { readonly type: 'TEXT_MESSAGE_CONTENT'; readonly messageId: string; readonly delta: string }
+  | { readonly type: 'TEXT_MESSAGE_END'; readonly messageId: string }
+  | { readonly type: 'REASONING_START' | 'REASONING_END'; readonly messageId: string }
+  | { readonly type: 'REASONING_MESSAGE_START'; readonly messageId: string; readonly role: 'reasoning' }
+  | { readonly type: 'REASONING_MESSAGE_CONTENT'; readonly messageId: string; readonly delta: string }
+  | { readonly type: 'REASONING_MESSAGE_END'; readonly messageId: string }
+  | {
+      readonly type: 'TOOL_CALL_START'
+      readonly toolCallId: string
+      readonly toolCallName: string
+      readonly parentMessageId: string
+    }
+  | { readonly type: 'TOOL_CALL_ARGS'; readonly toolCallId: string; readonly delta: string }
+  | { readonly type: 'TOOL_CALL_END'; readonly toolCallId: string }
+  | {
+      readonly type: 'TOOL_CALL_RESULT'
+      readonly messageId: string
+      readonly toolCallId: string
+      readonly content: string
+      readonly role: 'tool'
+    }
+  | {
+      readonly type: 'ACTIVITY_SNAPSHOT'
+      readonly messageId: string
+      readonly activityType: ActivityType
+      readonly content: object
+    }
+  | {
+      readonly type: 'RUN_FINISHED'
+      readonly threadId: string
+      readonly runId: string
+      readonly result?: Json
+      readonly outcome:
+        | { readonly type: 'success' | 'cancelled' }
+        | { readonly type: 'interrupt'; readonly interrupts: readonly AgUiInterrupt[] }
+    }
+  | { readonly type: 'RUN_ERROR'; readonly message: string; readonly code: string }
+
+/** Tasks and questions: their content is `TaskData` and `QuestionData`. */
+export type ActivityType = 'reprise.task' | 'reprise.question'
+
+/** What a run waits for: an open question by its id, or, with the id `resume`, that somebody resumes it. */
+export interface AgUiInterrupt {
+  readonly id: string
+  readonly reason: string
+  readonly message: string
+  readonly toolCallId?: string
+  /** Of the answer, which is what `run.answer` takes. */
+  readonly responseSchema?: object
+}
+
+export type AgUiMessage =
+  | AssistantMessage
+  | { readonly id: string; readonly role: 'reasoning'; readonly content: string }
+  | { readonly id: string; readonly role: 'tool'; readonly toolCallId: string; readonly content: string }
+  | { readonly id: string; readonly role: 'activity'; readonly activityType: ActivityType; readonly content: object }
+
+export interface AssistantMessage {
+  readonly id: string
+  readonly role: 'assistant'
+  readonly name?: string
+  readonly content?: string
+  readonly toolCalls?: {
+    readonly id: string
+    readonly type: 'function'
+    readonly function: { readonly name: string; readonly arguments: string }
+  }[]
+}
+
+/** Any message of the client's own. */
+export interface GivenMessage {
+  readonly id: string
+  readonly role: string
+}
+
+/** Of the `RunAgentInput` that a client posts, what is needed to tell it a run. */
+export interface AgUiInput {
+  readonly threadId: string
+  readonly runId: string
+  /** All that the client has: those that are not of the run stay as they are. */
+  readonly messages: readonly GivenMessage[]
+}

@@ -1,0 +1,85 @@
+// The messages that a narration is in AG-UI: what a client is given to begin with, and whenever it has heard something
+// that will never be on record.
+import { defined } from '../../defined.ts'
+import type { ToolOutcome } from '../../journal/entries.ts'
+import type { AgUiEvent, AgUiMessage, AssistantMessage } from './ag-ui-events.ts'
+import type { Item, QuestionItem, SpokenItem, TaskItem, ToolItem } from '../items.ts'
+
+export type Activity = Extract<AgUiMessage, { readonly role: 'activity' }>
+export type ToolMessage = Extract<AgUiMessage, { readonly role: 'tool' }>
+
+/** Sources and files have no place in the protocol. */
+export function messagesOf(run: string, items: readonly Item[]): AgUiMessage[] {
+  const messages: AgUiMessage[] = []
+  const byId = new Map<string, AssistantMessage>()
+  const holders = holdersOf(run)
+  for (const item of items) {
+    if (item.type === 'task' || item.type === 'question') messages.push(activityOf(run, item))
+    if (item.type === 'reasoning') messages.push({ id: spokenId(run, item), role: 'reasoning', content: item.text })
+    if (item.type === 'text') {
+      const { agent: name } = item.origin
+      const message: AssistantMessage = {
+        id: holders.text(item),
+        role: 'assistant',
+        content: item.text,
+        ...defined({ name }),
+      }
+      byId.set(message.id, message)
+      messages.push(message)
+    }
+    if (item.type !== 'tool') continue
+    const id = holders.call(item)
+    const holder: AssistantMessage = byId.get(id) ?? { id, role: 'assistant' }
+    const toolCall = {
+      id: callId(run, item),
+      type: 'function' as const,
+      function: { name: item.tool, arguments: JSON.stringify(item.input) },
+    }
+    if (!byId.has(id)) messages.push(holder)
+    byId.set(id, Object.assign(holder, { toolCalls: [...(holder.toolCalls ?? []), toolCall] }))
+    if (item.outcome) messages.push(resultOf(run, item, item.outcome))
+  }
+  return messages
+}
+
+/** A call is part of the text that came before it in its reply; or, where there was none, of a message without text. */
+export function holdersOf(run: string): { text(item: SpokenItem): string; call(item: ToolItem): string } {
+  const latest = new Map<string, string>()
+  return {
+    text(item) {
+      latest.set(item.origin.path, spokenId(run, item))
+      return spokenId(run, item)
+    },
+    call: ({ origin }) => latest.get(origin.path) ?? `${run}/${origin.path}`,
+  }
+}
+
+export function spokenId(run: string, { key }: Pick<SpokenItem, 'key'>): string {
+  return `${run}/${key}`
+}
+
+export function activityOf(run: string, { type, key, data }: TaskItem | QuestionItem): Activity {
+  return { id: `${run}/${type}/${key}`, role: 'activity', activityType: `reprise.${type}`, content: data }
+}
+
+export function callId(run: string, { key }: Pick<ToolItem, 'key'>): string {
+  return `${run}/${key}`
+}
+
+export function resultOf(run: string, item: ToolItem, outcome: ToolOutcome): ToolMessage {
+  const toolCallId = callId(run, item)
+  return { id: `${toolCallId}/result`, role: 'tool', toolCallId, content: wordsOf(outcome) }
+}
+
+function wordsOf(outcome: ToolOutcome): string {
+  if (!('result' in outcome)) return Object.values(outcome)[0] as string
+  return typeof outcome.result === 'string' ? outcome.result : JSON.stringify(outcome.result)
+}
+
+/** What is said of a message that is there whole. */
+export function* callEvents(run: string, item: ToolItem, parentMessageId: string): Generator<AgUiEvent> {
+  const toolCallId = callId(run, item)
+  yield { type: 'TOOL_CALL_START', toolCallId, toolCallName: item.tool, parentMessageId }
+  yield { type: 'TOOL_CALL_ARGS', toolCallId, delta: JSON.stringify(item.input) }
+  yield { type: 'TOOL_CALL_END', toolCallId }
+}

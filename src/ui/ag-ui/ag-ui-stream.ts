@@ -1,0 +1,52 @@
+// A run for clients of the AG-UI protocol: CopilotKit and others.
+import type { Run } from '../../crew/run.ts'
+import { readHeaders, type ResponseOptions } from '../../crew/result/event-stream.ts'
+import { anyText, wrong } from '../../checks.ts'
+import { checkKeys } from '../../options.ts'
+import type { AgUiEvent, AgUiInput } from './ag-ui-events.ts'
+import { agUiWriter } from './ag-ui-writer.ts'
+import { createNarration } from '../narration.ts'
+import { piecesResponse } from '../chat/ui-stream.ts'
+import { streamOf, writeRun, type FollowedRun } from '../write-run.ts'
+
+/**
+ * The run as events, until it rests: first all messages as they are, then what is new. So a client that comes back is
+ * told nothing twice. `input` is what the client posted. Listening begins with the call. OPTION_INVALID.
+ */
+export function toAgUiStream(run: Run, input: AgUiInput): ReadableStream<AgUiEvent> {
+  const read = readInput(input)
+  const events = run.events({ caughtUp: true })
+  return streamOf(piecesOf(run.id, { events, asked: async () => (await run['~served']()).asked() }, read))
+}
+
+/** The same as a Response with server-sent events. RUN_NOT_FOUND, OPTION_INVALID, OPTION_UNKNOWN. */
+export async function toAgUiResponse(
+  run: Run,
+  input: AgUiInput,
+  options: Pick<ResponseOptions, 'headers'> = {},
+): Promise<Response> {
+  const read = readInput(input)
+  checkKeys('toAgUiResponse', options, ['headers'])
+  const headers = readHeaders('toAgUiResponse', options.headers)
+  const served = await run['~served']()
+  const pieces = piecesOf(run.id, { events: served.follow(0), asked: () => served.asked() }, read)
+  return piecesResponse(served, pieces, { headers, last: '' })
+}
+
+function piecesOf(run: string, followed: FollowedRun, input: AgUiInput): ReturnType<typeof writeRun<AgUiEvent>> {
+  const narration = createNarration(run)
+  return writeRun(followed, narration, agUiWriter(narration, input), 'all')
+}
+
+/** What a client posts is not to be trusted: only what is used of it is looked at. */
+function readInput(input: AgUiInput): AgUiInput {
+  const { threadId, runId, messages } = (input ?? {}) as Partial<AgUiInput>
+  const isMessage = (message: unknown): boolean => typeof (message as { id?: unknown } | null)?.id === 'string'
+  if (!Array.isArray(messages) || !messages.every(isMessage))
+    throw wrong('messages of the input', messages, 'a list of messages, each with an id')
+  return {
+    threadId: anyText.read('threadId of the input', threadId),
+    runId: anyText.read('runId of the input', runId),
+    messages,
+  }
+}

@@ -1,0 +1,160 @@
+// A narration in the events of AG-UI. A client is first given all messages as they are; then what is new. Each text,
+// call and result is a message with an id of its own, so what tasks say in parallel may come in any order. Where the
+// client has heard something that will never be on record, it is given all messages again.
+import type { Rest } from '../../engine/follow/follow.ts'
+import { defined } from '../../defined.ts'
+import { readJson, type Json } from '../../journal/json.ts'
+import type { AgUiEvent, AgUiInput } from './ag-ui-events.ts'
+import { activityOf, callEvents, holdersOf, messagesOf, resultOf, spokenId } from './ag-ui-messages.ts'
+import { interruptsOf } from './ag-ui-interrupts.ts'
+import type { Item, SpokenItem, ToolItem } from '../items.ts'
+import type { Narration } from '../narration.ts'
+import type { RunWriter } from '../write-run.ts'
+
+export function agUiWriter(narration: Narration, { threadId, runId, messages }: AgUiInput): RunWriter<AgUiEvent> {
+  const { state, items } = narration
+  const { run } = state
+  const others = messages.filter(({ id }) => !id.startsWith(`${run}/`))
+  /** How much the client knows of texts that are not on record yet. */
+  const told = new Map<SpokenItem, number>()
+  const calls = new Map<ToolItem, Pick<ToolItem, 'input' | 'outcome'>>()
+  const open = new Set<SpokenItem>()
+  const steps = new Set<string>()
+  const holders = holdersOf(run)
+  /** Thoughts that were taken back. A client keeps those that a snapshot has not, so they are emptied. */
+  const emptied = new Set<string>()
+
+  function* snapshot(): Generator<AgUiEvent> {
+    const all = [...items, ...narration.speaking()]
+    const own = messagesOf(run, all)
+    const empty = [...emptied].filter((id) => !own.some((message) => message.id === id))
+    const thoughts = empty.map((id) => ({ id, role: 'reasoning', content: '' }) as const)
+    yield { type: 'MESSAGES_SNAPSHOT', messages: [...others, ...own, ...thoughts] }
+    for (const item of all) {
+      if (item.type === 'text') holders.text(item)
+      if (item.type === 'tool') calls.set(item, { ...item })
+    }
+    // they are opened when more of them comes
+    for (const item of narration.speaking()) told.set(item, item.text.length)
+  }
+
+  function* update(changed: ReadonlySet<Item>): Generator<AgUiEvent> {
+    yield* stepEvents()
+    const speaking = new Set(narration.speaking())
+    const taken = [...told.keys()].filter((item) => !item.done && !speaking.has(item))
+    if (taken.length > 0 || [...changed].some(isOtherInput)) {
+      for (const item of taken) if (item.type === 'reasoning') emptied.add(spokenId(run, item))
+      for (const item of told.keys()) if (!speaking.has(item)) yield* close(item)
+      return yield* snapshot()
+    }
+    for (const item of [...changed, ...speaking]) yield* itemEvents(item)
+  }
+
+  /** The arguments of a call cannot be changed by an event. */
+  function isOtherInput(item: Item): boolean {
+    return item.type === 'tool' && calls.has(item) && calls.get(item)?.input !== item.input
+  }
+
+  function* itemEvents(item: Item): Generator<AgUiEvent> {
+    if (item.type === 'task' || item.type === 'question') {
+      const { id: messageId, activityType, content } = activityOf(run, item)
+      yield { type: 'ACTIVITY_SNAPSHOT', messageId, activityType, content }
+    }
+    if (item.type === 'text' || item.type === 'reasoning') yield* speech(item)
+    if (item.type !== 'tool') return
+    if (!calls.has(item)) yield* callEvents(run, item, holders.call(item))
+    const { outcome } = item
+    if (outcome && calls.get(item)?.outcome !== outcome) {
+      const { id: messageId, toolCallId, content } = resultOf(run, item, outcome)
+      yield { type: 'TOOL_CALL_RESULT', messageId, toolCallId, content, role: 'tool' }
+    }
+    calls.set(item, { ...item })
+  }
+
+  function* speech(item: SpokenItem): Generator<AgUiEvent> {
+    const messageId = spokenId(run, item)
+    const { agent: name } = item.origin
+    const delta = item.text.slice(told.get(item) ?? 0)
+    if (!open.has(item) && (delta !== '' || !told.has(item))) {
+      open.add(item)
+      if (item.type === 'text') {
+        holders.text(item)
+        yield { type: 'TEXT_MESSAGE_START', messageId, role: 'assistant', ...defined({ name }) }
+      } else {
+        yield { type: 'REASONING_START', messageId }
+        yield { type: 'REASONING_MESSAGE_START', messageId, role: 'reasoning' }
+      }
+    }
+    told.set(item, item.text.length)
+    const type = item.type === 'text' ? 'TEXT_MESSAGE_CONTENT' : 'REASONING_MESSAGE_CONTENT'
+    if (delta !== '') yield { type, messageId, delta }
+    if (item.done) yield* close(item)
+  }
+
+  function* close(item: SpokenItem): Generator<AgUiEvent> {
+    told.delete(item)
+    if (!open.delete(item)) return
+    const messageId = spokenId(run, item)
+    if (item.type === 'text') return yield { type: 'TEXT_MESSAGE_END', messageId }
+    yield { type: 'REASONING_MESSAGE_END', messageId }
+    yield { type: 'REASONING_END', messageId }
+  }
+
+  /** Of the tasks that are under way. */
+  function* stepEvents(isOver = false): Generator<AgUiEvent> {
+    for (const { name, status } of state.tasks.values()) {
+      const isActive = status === 'running' && !isOver
+      if (isActive === steps.has(name)) continue
+      if (isActive) steps.add(name)
+      else steps.delete(name)
+      yield { type: isActive ? 'STEP_STARTED' : 'STEP_FINISHED', stepName: name }
+    }
+  }
+
+  return {
+    *begin() {
+      yield { type: 'RUN_STARTED', threadId, runId, protocolVersion: '1.0' }
+      yield* snapshot()
+      yield* stepEvents()
+    },
+    heard: update,
+    *end(rest) {
+      narration.silence()
+      yield* update(new Set())
+      yield* stepEvents(true)
+      yield* ending(rest)
+    },
+    *fail({ code, message }) {
+      yield { type: 'RUN_ERROR', code, message }
+    },
+  }
+
+  function* ending(rest: Rest | undefined): Generator<AgUiEvent> {
+    const finished = { type: 'RUN_FINISHED', threadId, runId } as const
+    switch (rest) {
+      case 'completed':
+        return yield { ...finished, outcome: { type: 'success' }, ...defined({ result: resultOfRun() }) }
+      case 'suspended':
+        return yield { ...finished, outcome: { type: 'interrupt', interrupts: interruptsOf(narration) } }
+      case 'cancelled':
+        return yield { ...finished, outcome: { type: 'cancelled' } }
+      case 'failed':
+        return yield {
+          type: 'RUN_ERROR',
+          message: state.error?.message ?? 'the run failed',
+          code: state.error?.code ?? 'TASK_FAILED',
+        }
+      case undefined:
+        return yield {
+          type: 'RUN_ERROR',
+          message: `run ${run} goes on, but its events stop here; ask again`,
+          code: 'STORE_FAILED',
+        }
+    }
+  }
+
+  function resultOfRun(): Json | undefined {
+    const output = [...state.tasks.values()].findLast(({ removed }) => !removed)?.output
+    return output?.structured ? readJson(output.raw) : output?.raw
+  }
+}

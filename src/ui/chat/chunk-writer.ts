@@ -1,0 +1,150 @@
+// A narration in the AI SDK's UI message stream protocol. The writer keeps what the client has of the current step, and
+// sends what is missing. Where the client has something that doesn't belong there (a text that will never be recorded,
+// or what one task says before what is recorded of another), the protocol's `reset-step` has it forget the step, and
+// the step is sent again. So the message as of an entry is the same, whoever was listening to what.
+import type { UIMessageChunk } from 'ai'
+import type { Rest } from '../../engine/follow/follow.ts'
+import type { Item, SpokenItem } from '../items.ts'
+import type { RunDataParts, RunMetadata } from '../message.ts'
+import { itemChunks, toolChunks, type SentTool } from './item-chunks.ts'
+import type { Narration } from '../narration.ts'
+import type { RunWriter } from '../write-run.ts'
+
+export type RunChunk = UIMessageChunk<RunMetadata, RunDataParts>
+
+interface Shown {
+  readonly item: Item
+  /** Of a text: how much of it was sent. */
+  length: number
+  done: boolean
+}
+
+export function chunkWriter(narration: Narration, messageId: string): RunWriter<RunChunk> {
+  const { state, items } = narration
+  const tools = new Map<Item, SentTool>()
+  /** What is in steps that are over. */
+  const past = new Set<Item>()
+  /** What the client has after its last `step-start`, in its order. */
+  let shown: Shown[] = []
+  let steps = 0
+  let begins = 0
+
+  function metadata(): RunMetadata {
+    const tasks = [...state.tasks.values()].filter(({ removed }) => !removed)
+    return {
+      runId: state.run,
+      status: state.status,
+      entry: state.seq,
+      steps: narration.steps,
+      done: tasks.filter(({ status }) => status === 'completed' || status === 'skipped').length,
+      total: tasks.length,
+    }
+  }
+
+  /** Has the client's current step hold these items. */
+  function* show(wanted: readonly Item[], changed: ReadonlySet<Item>): Generator<RunChunk> {
+    if (shown.length > wanted.length || shown.some(({ item }, index) => wanted[index] !== item)) {
+      yield { type: 'reset-step' }
+      for (const { item } of shown) tools.delete(item)
+      shown = []
+    }
+    for (const [index, item] of wanted.entries()) {
+      const known = shown[index]
+      if (!known) {
+        shown.push({ item, length: 0, done: false })
+        yield* pushed(item)
+      } else if (changed.has(item)) yield* changes(item)
+      if (item.type === 'text' || item.type === 'reasoning') yield* said(item, shown[index]!)
+    }
+  }
+
+  function* pushed(item: Item): Generator<RunChunk> {
+    if (item.type === 'tool') yield* changes(item)
+    else yield* itemChunks(item)
+  }
+
+  /** Where the client has it, in whatever step. */
+  function* changes(item: Item): Generator<RunChunk> {
+    if (item.type === 'task' || item.type === 'question') yield* itemChunks(item)
+    if (item.type !== 'tool') return
+    yield* toolChunks(item, tools.get(item))
+    tools.set(item, { ...item })
+  }
+
+  function* said(item: SpokenItem, known: Shown): Generator<RunChunk> {
+    const { type, key: id, text, done } = item
+    if (text.length > known.length) yield { type: `${type}-delta`, id, delta: text.slice(known.length) }
+    known.length = text.length
+    if (done && !known.done) yield { type: `${type}-end`, id }
+    known.done = done
+  }
+
+  function close(): void {
+    for (const item of items.slice(begins, narration.begins)) past.add(item)
+    ;({ steps, begins } = narration)
+  }
+
+  function* update(changed: ReadonlySet<Item>): Generator<RunChunk> {
+    for (const item of changed) if (past.has(item)) yield* changes(item)
+    if (narration.steps > steps) {
+      yield* show(items.slice(begins, narration.begins), changed)
+      // first: until its mark comes, the step isn't over, and `lastEntry` knows
+      yield { type: 'message-metadata', messageMetadata: metadata() }
+      yield { type: 'start-step' }
+      shown = []
+      close()
+    }
+    yield* show([...items.slice(begins), ...narration.speaking()], changed)
+  }
+
+  return {
+    *begin() {
+      yield { type: 'start', messageId, messageMetadata: metadata() }
+      // the client may have heard more than what is on record
+      yield { type: 'reset-step' }
+      close()
+      for (const item of past) if (item.type === 'tool') tools.set(item, { ...item })
+      yield* update(new Set())
+    },
+    *heard(changed, isEntry) {
+      const chunks = [...update(changed)]
+      yield* chunks
+      // readers show what they have at such a chunk, and not at the mark of a step
+      if (isEntry && chunks.length > 0) yield { type: 'message-metadata', messageMetadata: metadata() }
+    },
+    *end(rest) {
+      narration.silence()
+      yield* update(new Set())
+      yield* ending(rest)
+    },
+    *fail({ message }) {
+      yield { type: 'error', errorText: message }
+    },
+  }
+
+  function* ending(rest: Rest | undefined): Generator<RunChunk> {
+    const messageMetadata = metadata()
+    switch (rest) {
+      case 'completed':
+        return yield { type: 'finish', finishReason: 'stop', messageMetadata }
+      case 'suspended': {
+        const finishReason = items.some((item) => item.type === 'tool' && isAsked(item)) ? 'tool-calls' : 'other'
+        return yield { type: 'finish', finishReason, messageMetadata }
+      }
+      case 'cancelled':
+        yield { type: 'message-metadata', messageMetadata }
+        return yield { type: 'abort', reason: 'the run was cancelled' }
+      case 'failed':
+        // last: a reader stops at an error
+        yield { type: 'message-metadata', messageMetadata }
+        return yield { type: 'error', errorText: state.error?.message ?? 'the run failed' }
+      case undefined:
+        // more may come: whoever wants it asks again
+        return yield { type: 'finish', finishReason: 'interrupted', messageMetadata }
+    }
+  }
+}
+
+function isAsked({ approval, outcome }: SentTool): boolean {
+  return approval !== undefined && approval.answer === undefined && outcome === undefined
+}

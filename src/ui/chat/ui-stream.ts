@@ -1,0 +1,103 @@
+// A run for `useChat` of the AI SDK, and for everything else that reads UI messages: one assistant message that grows.
+import type { Run } from '../../crew/run.ts'
+import { eventBody, eventFrame } from '../../crew/result/event-body.ts'
+import {
+  eventHeaders,
+  lastEventId,
+  readHeaders,
+  type EventsRequest,
+  type ResponseOptions,
+  type ServedRun,
+} from '../../crew/result/event-stream.ts'
+import { anyText, number, optional } from '../../checks.ts'
+import { checkKeys } from '../../options.ts'
+import { chunkWriter, type RunChunk } from './chunk-writer.ts'
+import { createNarration } from '../narration.ts'
+import { streamOf, writeRun, type FollowedRun } from '../write-run.ts'
+
+export interface UIStreamOptions {
+  /**
+   * The entry up to which the reader's message has everything: `lastEntry(message)`. What follows continues that
+   * message. Without it, the message is told from its beginning.
+   */
+  readonly after?: number | undefined
+  /** `run-` and the id of the run, unless given. */
+  readonly messageId?: string | undefined
+}
+
+export type UIResponseOptions = UIStreamOptions & Pick<ResponseOptions, 'headers'>
+
+/**
+ * The run as chunks of one assistant message, until it rests. Listening begins with the call. OPTION_INVALID,
+ * OPTION_UNKNOWN.
+ */
+export function toUIMessageStream(run: Run, options: UIStreamOptions = {}): ReadableStream<RunChunk> {
+  const read = readOptions('toUIMessageStream', options, ['after', 'messageId'])
+  const events = run.events({ caughtUp: true })
+  return streamOf(piecesOf(run.id, { events, asked: async () => (await run['~served']()).asked() }, read))
+}
+
+/**
+ * The same as a Response, for `DefaultChatTransport`. With the request, a client that says what it has
+ * (`Last-Event-ID`) gets the rest. One that has everything of a run that has ended gets 204. RUN_NOT_FOUND,
+ * OPTION_INVALID, OPTION_UNKNOWN.
+ */
+export async function toUIMessageResponse(
+  run: Run,
+  request?: EventsRequest,
+  options: UIResponseOptions = {},
+): Promise<Response> {
+  const read = readOptions('toUIMessageResponse', options, ['after', 'messageId', 'headers'])
+  const headers = readHeaders('toUIMessageResponse', options.headers)
+  const after = options.after === undefined ? (lastEventId(request) ?? 0) : read.after
+  const served = await run['~served']()
+  // listening begins with the call
+  const events = served.follow(0)
+  if (after > 0 && (await served.isOver(after))) {
+    await events.return?.()
+    return new Response(null, { status: 204, headers })
+  }
+  headers.set('x-vercel-ai-ui-message-stream', 'v1')
+  const pieces = piecesOf(run.id, { events, asked: () => served.asked() }, { ...read, after })
+  return piecesResponse(served, pieces, { headers, last: eventFrame({ data: '[DONE]' }) })
+}
+
+function piecesOf(
+  run: string,
+  followed: FollowedRun,
+  { after, messageId = `run-${run}` }: { readonly after: number; readonly messageId: string | undefined },
+): ReturnType<typeof writeRun<RunChunk>> {
+  const narration = createNarration(run)
+  return writeRun(followed, narration, chunkWriter(narration, messageId), after)
+}
+
+/** What belongs together is sent together: a page that draws in between would flicker. */
+export function piecesResponse(
+  { id, world }: Pick<ServedRun, 'id' | 'world'>,
+  events: AsyncIterableIterator<readonly object[], undefined>,
+  { headers, last }: { readonly headers: Headers; readonly last: string },
+): Response {
+  eventHeaders(headers)
+  const body = eventBody({
+    events,
+    opening: `run ${id}`,
+    text: (pieces) => pieces.map((piece) => eventFrame({ data: JSON.stringify(piece) })).join(''),
+    endText: () => last,
+    // writers say themselves what went wrong
+    errorText: () => '',
+    sleep: (ms, signal) => world.sleep(ms, signal),
+  })
+  return new Response(body, { headers })
+}
+
+function readOptions(
+  of: string,
+  options: UIResponseOptions,
+  keys: readonly string[],
+): { readonly after: number; readonly messageId: string | undefined } {
+  checkKeys(of, options, keys)
+  return {
+    after: optional('after', options.after, number(0)) ?? 0,
+    messageId: optional('messageId', options.messageId, anyText),
+  }
+}

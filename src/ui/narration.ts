@@ -1,0 +1,201 @@
+// The events of a run, folded into what a person sees of it. What is on record is in the order of its entries, whoever
+// reads it, whenever, and from wherever. What was only heard while it was said comes after that, and is replaced by
+// what is recorded. The items are cut into steps, so that a reader can forget everything since the last cut: a step is
+// over when all calls that were made in it are.
+import type { AskedWithin } from '../engine/task/children.ts'
+import type { RunEvent } from '../engine/follow/listeners.ts'
+import type { Entry, EntryOf } from '../journal/entries.ts'
+import { taskOf } from '../journal/paths.ts'
+import { applyEntry, emptyState } from '../journal/state/fold.ts'
+import { askingTask } from '../journal/state/open-questions.ts'
+import type { RunState } from '../journal/state/state.ts'
+import {
+  isOpenCall,
+  isTalk,
+  type Item,
+  type QuestionItem,
+  type SpokenItem,
+  type TaskItem,
+  type ToolItem,
+} from './items.ts'
+import { isGivenUp, isInternal, originOf } from './origins.ts'
+import { replyItems } from './reply-items.ts'
+import { questionData, taskData } from './told-data.ts'
+
+export interface Narration {
+  readonly state: RunState
+  /** All that is on record. */
+  readonly items: readonly Item[]
+  /** How many steps are over, and where the current one begins. */
+  readonly steps: number
+  readonly begins: number
+  /** What is being said and is not on record. */
+  speaking(): SpokenItem[]
+  /** Gives the items that it changed. */
+  hear(event: RunEvent): ReadonlySet<Item>
+  /** What the runs of its tasks have asked: that is in their journals, not in this one. */
+  learn(asked: readonly AskedWithin[]): ReadonlySet<Item>
+  /** Forgets what is being said: nobody will say the rest. */
+  silence(): void
+}
+
+export function createNarration(run: string): Narration {
+  const state = emptyState(run)
+  const items: Item[] = []
+  const byKey = new Map<string, Item>()
+  const questions: QuestionItem[] = []
+  const spoken = new Map<string, SpokenItem[]>()
+  let changed = new Set<Item>()
+  let steps = 0
+  let begins = 0
+
+  function add(item: Item): void {
+    items.push(item)
+    if (item.type === 'question') questions.push(item)
+    byKey.set(keyOf(item), item)
+    changed.add(item)
+  }
+
+  function tell(item: TaskItem | QuestionItem): void {
+    const known = byKey.get(keyOf(item)) as typeof item | undefined
+    if (!known) return add(item)
+    if (JSON.stringify(known.data) === JSON.stringify(item.data)) return
+    Object.assign(known, { data: item.data })
+    changed.add(known)
+  }
+
+  function callAt(path: string | undefined): ToolItem | undefined {
+    return byKey.get(`tool ${path}`) as ToolItem | undefined
+  }
+
+  /** Tasks of which something may have changed: the one that an entry is about, or all of them. */
+  function tellTasks(entry?: Entry): void {
+    const about = entry?.path === undefined || /^(run|question)\./.test(entry.type) ? undefined : taskOf(entry.path)
+    const open = questions.filter(({ data }) => data.status === 'open').map(({ data }) => data)
+    for (const task of state.tasks.values()) {
+      if (about !== undefined && task.name !== about) continue
+      const isKnown = byKey.has(`task ${task.name}`)
+      if (isKnown || task.status !== 'pending')
+        tell({ type: 'task', key: task.name, data: taskData(state, task, open) })
+    }
+  }
+
+  function* openCalls(): Generator<ToolItem> {
+    for (const item of items.slice(begins)) if (isOpenCall(item)) yield item
+  }
+
+  function ask({ question, at }: EntryOf<'question.asked'>): void {
+    const asking = [askingTask(state, question.path)]
+    tell({ type: 'question', key: question.id, data: questionData({ question, askedAt: at, asking }) })
+    const call = question.kind === 'call' ? callAt(question.path) : undefined
+    if (!call) return
+    call.approval = { id: question.id, text: question.text }
+    changed.add(call)
+  }
+
+  /** Answers, and questions that nobody needs an answer to any more. */
+  function settleQuestions(): void {
+    for (const { key, data } of questions) {
+      const asked = state.questions.get(key)
+      if (!asked || data.status !== 'open' || (!asked.answer && !asked.withdrawn)) continue
+      tell({ type: 'question', key, data: questionData({ ...asked, asking: data.asking }) })
+      const call = callAt(asked.question.path)
+      if (!asked.answer || call?.approval?.id !== key) continue
+      call.approval = { ...call.approval, answer: asked.answer }
+      changed.add(call)
+    }
+  }
+
+  function addReply(entry: EntryOf<'model.replied'>): void {
+    const path = entry.path ?? ''
+    const heard = spoken.get(path) ?? []
+    spoken.delete(path)
+    if (isInternal(path)) return
+    const reply = replyItems(entry, originOf(state, path), heard)
+    for (const item of reply.items) add(item)
+    for (const [key, outcome] of reply.outcomes) {
+      const call = callAt(key)
+      if (!call) continue
+      call.outcome = outcome
+      changed.add(call)
+    }
+  }
+
+  function hearEntry(entry: Entry): void {
+    applyEntry(state, entry)
+    const call = callAt(entry.path)
+    if (entry.type === 'model.replied') addReply(entry)
+    if (entry.type === 'question.asked') ask(entry)
+    if (call && entry.type === 'tool.called' && entry.input !== undefined) {
+      call.input = entry.input
+      changed.add(call)
+    }
+    if (call && entry.type === 'tool.returned') {
+      call.outcome = entry.outcome
+      changed.add(call)
+    }
+    settleQuestions()
+    tellTasks(entry)
+    for (const open of openCalls()) {
+      if (!isGivenUp(state, open.key)) continue
+      open.outcome = { error: 'It was given up.' }
+      changed.add(open)
+    }
+    if (!items.slice(begins).some(isTalk) || !openCalls().next().done) return
+    begins = items.length
+    steps += 1
+  }
+
+  function hearDelta(event: Exclude<RunEvent, Entry>): void {
+    const { path } = event
+    if (event.type === 'text.reset') return void spoken.delete(path)
+    if (isInternal(path)) return
+    const said = spoken.get(path) ?? []
+    spoken.set(path, said)
+    const type = event.type === 'text.delta' ? 'text' : 'reasoning'
+    const last = said.at(-1)
+    if (last?.type === type) last.text += event.text
+    else
+      said.push({
+        type,
+        key: `${path}:${said.length}`,
+        origin: originOf(state, path),
+        text: event.text,
+        done: false,
+      })
+  }
+
+  return {
+    state,
+    items,
+    get steps() {
+      return steps
+    },
+    get begins() {
+      return begins
+    },
+    speaking: () => [...spoken.values()].flat(),
+    hear(event) {
+      changed = new Set()
+      if ('seq' in event) hearEntry(event)
+      else hearDelta(event)
+      return changed
+    },
+    learn(asked) {
+      changed = new Set()
+      for (const { askedAt, asking, answer, withdrawn, attempt: _, ...question } of asked)
+        tell({
+          type: 'question',
+          key: question.id,
+          data: questionData({ question, askedAt, asking, answer, withdrawn }),
+        })
+      tellTasks()
+      return changed
+    },
+    silence: () => spoken.clear(),
+  }
+}
+
+function keyOf({ type, key }: Item): string {
+  return `${type} ${key}`
+}

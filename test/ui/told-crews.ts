@@ -1,0 +1,154 @@
+// Runs with everything that a front-end has to show, each recorded as it was streamed to somebody who listened from the start.
+import { Agent, Crew, Task, tool, type Run } from 'reprise'
+import { scriptedModel } from 'reprise/testing'
+import { toUIMessageStream, type RunChunk } from 'reprise/ui'
+import { z } from 'zod'
+import { newStore } from '../engine/support.ts'
+import { busy, speakingModel } from '../crew/runs/speaking-model.ts'
+import { chunksOf } from './read-message.ts'
+
+const lookup = tool({
+  name: 'lookup',
+  description: 'Look a policy up',
+  effect: 'read',
+  input: z.object({ policy: z.string() }),
+  run: ({ policy }) => {
+    if (policy === 'P-0') throw new Error('there is no policy P-0')
+    return { policy, holder: 'Ada' }
+  },
+})
+const fileClaim = tool({
+  name: 'file_claim',
+  description: 'File a claim',
+  effect: 'once',
+  approval: true,
+  input: z.object({ policy: z.string() }),
+  run: ({ policy }) => ({ claim: `CL-${policy}` }),
+})
+
+export interface Told {
+  readonly crew: Crew
+  /** In the order in which they were sent, over all lives. */
+  readonly chunks: readonly RunChunk[]
+}
+
+type Answer = Parameters<Run['answer']>[1]
+
+/** Listens to the run from the start, and answers what it asks, until it rests for good. */
+async function told(crew: Crew, answers: { readonly [question: string]: Answer } = {}): Promise<Told> {
+  let run = await crew.kickoff({ id: 'r' }).started
+  const chunks = await chunksOf(toUIMessageStream(run))
+  for (;;) {
+    await run.result().catch(() => undefined)
+    const { questions, status } = await run.view()
+    const known = questions.filter(({ id }) => id in answers)
+    if (status !== 'waiting' || known.length === 0) return { crew, chunks }
+    for (const { id } of known) await run.answer(id, answers[id] as Answer)
+    run = await crew.resume('r').started
+    // one message: what continues it leaves out what was there
+    chunks.push(...(await chunksOf(toUIMessageStream(run, { after: entryOf(chunks) }))))
+  }
+}
+
+function entryOf(chunks: readonly RunChunk[]): number {
+  const last = chunks.findLast((chunk) => 'messageMetadata' in chunk && chunk.messageMetadata)
+  return last && 'messageMetadata' in last ? (last.messageMetadata?.entry ?? 0) : 0
+}
+
+const script = [
+  {
+    when: 'the facts',
+    reply: 'I look it up.',
+    calls: [
+      { tool: 'lookup', input: { policy: 'P-77' } },
+      { tool: 'lookup', input: { policy: 'P-0' } },
+    ],
+  },
+  { when: 'the facts', after: 2, reply: 'Ada has P-77.' },
+  { when: 'the claim', reply: 'I file it.', calls: [{ tool: 'file_claim', input: { policy: 'P-77' } }] },
+  { when: 'the claim', reply: 'That is done.' },
+  { when: 'the note', after: /not short/, reply: 'Dear Ada: done.' },
+  { when: 'the note', reply: 'Dear Ada, this is a long note.' },
+]
+
+function claims(tasks: readonly ('facts' | 'claim' | 'note')[], parallel = false): Crew {
+  const agent = new Agent({
+    role: 'Clerk',
+    goal: 'Handle claims',
+    model: scriptedModel(script),
+    tools: [lookup, fileClaim],
+  })
+  const short = (output: { readonly raw: string }) => output.raw.length < 20 || 'it is not short'
+  const beside = parallel ? { context: [] } : {}
+  const all = {
+    facts: new Task({ name: 'facts', description: 'Collect the facts', agent, ...beside }),
+    claim: new Task({ name: 'claim', description: 'File the claim', agent, ...beside }),
+    note: new Task({ name: 'note', description: 'Write the note', agent, guardrails: short, ...beside }),
+  }
+  return new Crew({
+    name: 'claims',
+    tasks: tasks.map((name) => all[name]),
+    store: newStore(),
+    ...(parallel ? { process: 'parallel' } : {}),
+  })
+}
+
+export const plays: { readonly [what: string]: () => Promise<Told> } = {
+  'tools, one of which fails': () => told(claims(['facts'])),
+  'an approval': () => told(claims(['facts', 'claim', 'note']), { q1: { decision: 'approve' } }),
+  'an approval with another input': () =>
+    told(claims(['claim']), { q1: { decision: 'approve', input: { policy: 'P-78' } } }),
+  'an approval that cannot be used, and a second one': () =>
+    told(claims(['claim']), { q1: { decision: 'approve', input: { policy: 7 } }, q2: { decision: 'approve' } }),
+  'a denial': () => told(claims(['claim', 'note']), { q1: { decision: 'deny', reason: 'too early' } }),
+  'a result that a person gives': () => told(claims(['claim']), { q1: { decision: 'use', result: 'CL-1' } }),
+  'a task that a person has fail': () => told(claims(['claim']), { q1: { decision: 'fail', reason: 'no' } }),
+  'an open question': () => told(claims(['facts', 'claim'])),
+  'an answer that a guardrail refuses': () => told(claims(['note'])),
+  'tasks in parallel': () => told(claims(['facts', 'claim', 'note'], true), { q1: { decision: 'approve' } }),
+  'a reply that breaks off, and thoughts': async () => {
+    const model = speakingModel((call) =>
+      call === 2 ? ['Twi', busy()] : [{ thought: 'Hm.' }, `Reply `, `${call}.`, { thought: 'Or?' }],
+    )
+    const agent = new Agent({ role: 'Clerk', goal: 'Speak', model })
+    const tasks = ['one', 'two'].map((name) => new Task({ name, description: `Say ${name}`, agent }))
+    return told(new Crew({ name: 'speaking', tasks, store: newStore() }))
+  },
+  'a crew as a task': async () => {
+    const store = newStore()
+    const inner = new Task({ name: 'inner', crew: claims(['claim']).with({ store }) })
+    const after = new Task({ name: 'after', effect: 'read', run: () => 'over' })
+    return told(new Crew({ name: 'outer', tasks: [inner, after], store }), { 'inner/q1': { decision: 'approve' } })
+  },
+  'work for a coworker': async () => {
+    const model = scriptedModel([
+      {
+        when: 'You are Lead',
+        reply: 'I ask.',
+        calls: [{ tool: 'delegate_work', input: { coworker: 'Expert', task: 'Dig', context: '' } }],
+      },
+      { when: 'You are Lead', reply: 'So it is.' },
+      { when: 'Dig', reply: 'I look.', calls: [{ tool: 'lookup', input: { policy: 'P-77' } }] },
+      { when: 'Dig', reply: 'It is Ada.' },
+    ])
+    const lead = new Agent({ role: 'Lead', goal: 'Lead', model, allowDelegation: true })
+    const expert = new Agent({ role: 'Expert', goal: 'Know', model, tools: [lookup] })
+    const tasks = [new Task({ name: 'who', description: 'Find out who it is', agent: lead })]
+    return told(new Crew({ name: 'handing', agents: [lead, expert], tasks, store: newStore() }))
+  },
+  'a person who reads the result': async () => {
+    const agent = new Agent({
+      role: 'Clerk',
+      goal: 'Write',
+      model: scriptedModel([
+        { when: 'letter', after: /shorter/, reply: 'Dear Ada.' },
+        { when: 'letter', reply: 'My dear Ada.' },
+      ]),
+    })
+    const task = new Task({ name: 'letter', description: 'Write a letter', agent, humanInput: true })
+    return told(new Crew({ name: 'letters', tasks: [task], store: newStore() }), {
+      q1: { decision: 'revise', feedback: 'shorter' },
+      q2: { decision: 'approve' },
+    })
+  },
+}
