@@ -5,6 +5,9 @@ import { join } from 'node:path'
 import { benchClaim } from './claim.ts'
 import { benchCli } from './cli.ts'
 import { benchConcurrent } from './concurrent.ts'
+import { benchDispatchLatency } from './dispatch/dispatch-latency.ts'
+import { benchDispatchTakeover } from './dispatch/dispatch-takeover.ts'
+import { benchDispatchThroughput } from './dispatch/dispatch-throughput.ts'
 import { benchGrowth } from './growth.ts'
 import { benchHistory } from './history.ts'
 import { benchImport } from './import.ts'
@@ -47,6 +50,9 @@ const benches: { readonly [name: string]: (folder: string) => Promise<Figure[]> 
   'redis-step': benchRedisStep,
   'redis-concurrent': benchRedisConcurrent,
   shards: benchShards,
+  'dispatch-throughput': benchDispatchThroughput,
+  'dispatch-latency': benchDispatchLatency,
+  'dispatch-takeover': benchDispatchTakeover,
 }
 
 const chosen = process.argv.slice(2)

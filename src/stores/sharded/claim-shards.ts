@@ -72,14 +72,14 @@ export function shardClaims(
     async claim(owner, ttlMs, lanes, room) {
       checkMost(room, shards.length)
       const claimed: Lease[] = []
-      if (room.limit <= 0) return claimed
       const claimFrom = async (shard: OpenShard): Promise<boolean> => {
         const own = partOf(room, shards.length, shards.indexOf(shard))
         const part = { ...own, limit: room.limit - claimed.length }
         const leases = await shard.store.claim(owner, ttlMs, lanes, part)
         for (const lease of leases) remember(lease.run, shard)
         claimed.push(...leases)
-        return claimed.length >= room.limit
+        // without any room it only frees what processes that are gone have left, on all of them
+        return claimed.length >= Math.max(1, room.limit)
       }
       if (room.only !== undefined) {
         await claimFrom(await find(room.only))

@@ -130,6 +130,18 @@ export function queueContract(under: StoreUnderTest): void {
     'clock',
   )
 
+  claim(
+    'frees what a process that is gone has left, by a claim without room, which takes nothing',
+    under,
+    async ({ store }) => {
+      await started(store, 'gone', deadOwner())
+      await started(store, 'released', elsewhere('a')).then((lease) => store.release(lease))
+      assert.deepEqual(await store.claim(thisOwner(), ttlMs, [lane], { limit: 0 }), [])
+      assert.deepEqual((await readyIn(store)).toSorted(), ['gone', 'released'])
+    },
+    'takeover',
+  )
+
   claim('claims only the run that is asked for, whatever comes before it', under, async ({ store }) => {
     for (const run of ['first', 'asked', 'last']) await add(store, run, {}, 'now')
     await add(store, 'urgent', { priority: 1 }, 'now')

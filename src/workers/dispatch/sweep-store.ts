@@ -26,25 +26,54 @@ interface Told {
 }
 
 export async function sweepStore(served: ServedStore, work: SweepWork): Promise<void> {
-  const { store, crews } = served
-  const { dispatcher, progress, clock, hear, resendMs, once } = work
+  const { store, crews, owner, leaseMs } = served
+  const { dispatcher, progress, clock, hear, resendMs, pollMs, once } = work
   const lanes = crews.flatMap((crew) => crew.lanes)
   const telling = new Set<RunId>()
   const told = new Map<RunId, Told>()
+  /** To be told of when there is room: where much waits, a list is long, and not to be read anew for each of them. */
+  let listed: ReadyRun[] = []
+  let freedAt = -Infinity
   let away: { readonly error: unknown; readonly until: number; readonly times: number } | undefined
 
   await askStore(served, work, async (_, alarm) => {
     if (away && once) throw away.error
     if (away && clock.monotonic() < away.until) return false
-    const ready = await store.ready(lanes, most)
-    forgetOthers(ready)
-    for (const run of ready) {
-      if (telling.has(run.run) || !isDue(run)) continue
-      if ((dispatcher.serve ? atOnce - telling.size : progress.room()) <= 0) break
-      tell(run, alarm.ring)
+    // asked again when there is some
+    if (room() <= 0) return false
+    if (listed.length === 0) await list()
+    while (room() > 0) {
+      const next = listed.shift()
+      if (!next) break
+      tell(next, alarm.ring)
     }
-    return telling.size === 0
+    const isDone = telling.size === 0 && listed.length === 0
+    // where telling takes as long as the work, what has come meanwhile may be more urgent
+    if (!dispatcher.serve) listed = []
+    return isDone
   })
+
+  function room(): number {
+    return dispatcher.serve ? atOnce - telling.size : progress.room()
+  }
+
+  async function list(): Promise<void> {
+    await freeGone()
+    const limit = dispatcher.serve ? most : Math.min(most, room() + telling.size + told.size)
+    const ready = await store.ready(lanes, limit)
+    forgetOthers(ready)
+    listed = ready.filter((run) => !telling.has(run.run) && isDue(run))
+  }
+
+  /**
+   * What processes of this machine had that are gone is ready only when a claim has freed it. This one takes nothing,
+   * and is made as often as a worker asks without a hint.
+   */
+  async function freeGone(): Promise<void> {
+    if (clock.monotonic() - freedAt < pollMs / 2) return
+    freedAt = clock.monotonic()
+    await store.claim(owner, leaseMs, lanes, { limit: 0 })
+  }
 
   function forgetOthers(ready: readonly ReadyRun[]): void {
     const still = new Map(ready.map(({ run, readyAt }) => [run, readyAt]))
@@ -67,7 +96,7 @@ export async function sweepStore(served: ServedStore, work: SweepWork): Promise<
     )
     const done = over.finally(() => telling.delete(runId))
     // where telling is having it advanced, it takes the place of a run
-    if (dispatcher.serve) void done.then(ring)
+    if (dispatcher.serve) void done.then(() => (listed.length > 0 || telling.size === 0) && ring())
     else progress.begin({ run: runId, crew: undefined }, done)
   }
 
@@ -79,6 +108,7 @@ export async function sweepStore(served: ServedStore, work: SweepWork): Promise<
   }
 
   function isAway(error: unknown): void {
+    listed = []
     if (!away) hear({ event: 'dispatcher-away', dispatcher: dispatcher.name, error })
     const times = away?.times ?? 0
     away = { error, until: clock.monotonic() + Math.min(1_000 * 2 ** times, longestPause), times: times + 1 }

@@ -35,7 +35,7 @@ export function advanceHandler(options: AdvanceHandlerOptions): (request: Reques
       const read = await readCall(request)
       if (read.is === 'refused') return read.answer
       const { signed } = read
-      const advancing = advance(read.runId)
+      const advancing = advance(read.runId, signed.id)
       if (!waitUntil) {
         const said = await advancing
         if (said.ok) spent.add(signed.id, signed.at + maxAgeMs)
@@ -63,7 +63,8 @@ export function advanceHandler(options: AdvanceHandlerOptions): (request: Reques
     return refused(400, 'its body is not { "runId": "…" }; give the id of a run')
   }
 
-  async function advance(runId: string): Promise<Response> {
+  /** `via`: the call, as its signature names it. */
+  async function advance(runId: string, via: string): Promise<Response> {
     try {
       const { stores, work } = await open()
       const found = await findRun(stores, runId)
@@ -75,7 +76,7 @@ export function advanceHandler(options: AdvanceHandlerOptions): (request: Reques
             crews.map((crew) => crew.name),
           ),
         )
-      const advanced = await work.advance(found.run)
+      const advanced = await work.advance(found.run, { via })
       return await answer({ runId: found.run, ...found.lane }, advanced)
     } catch (error) {
       return failure(error)

@@ -5,6 +5,7 @@ import { Agent, Crew, Task, tool } from 'reprise'
 import { memoryStore } from 'reprise/stores'
 import { againAt, startWorker, type DispatchedWork, type Dispatcher, type Wake } from 'reprise/workers'
 import { z } from 'zod'
+import { deadOwner } from '../../../src/testing/store-contract/harness.ts'
 import { entriesOf } from '../../engine/support.ts'
 import { claimed, claims, hearing, model, slow, workOnce } from '../worker-crews.ts'
 
@@ -85,6 +86,17 @@ test('a wake that is lost is told again, with another key, and no other is', asy
   assert.equal(new Set(lost.map(({ key }) => key)).size, lost.length)
   const keysOfA = told.flatMap(({ wake }) => (wake.runId === 'a' && wake.key !== undefined ? [wake.key] : []))
   assert.equal(new Set(keysOfA).size, keysOfA.length, 'what was heard is not told again')
+})
+
+test('a run of a process of this machine that is gone is told of long before its lease expires', async () => {
+  const store = memoryStore()
+  const crew = claims(store)
+  await crew.enqueue({ id: 'a', inputs: { notes: 'a' } })
+  await store.claim(deadOwner(), 3_600_000, [{ crew: 'claims', version: '', format: 1 }], { limit: 1 })
+  const { dispatcher } = queue()
+  const ear = hearing()
+  await using _ = await startWorker([crew], { dispatcher, pollSeconds: 0.05, onEvent: ear.onEvent })
+  await ear.until((event) => event.event === 'left' && event.outcome === 'completed')
 })
 
 test('a dispatcher that is away is told when it is back, and nothing else suffers', async () => {
@@ -211,6 +223,41 @@ test('a worker that stops hands back what a dispatcher gave it, and takes nothin
   assert.deepEqual(await first, { is: 'more' })
   await stopped
   assert.deepEqual(claimed(await workOnce([crew])).toSorted(), ['a', 'b'])
+})
+
+test('once ends when everything in every store was told of, however little room there is', async () => {
+  const crews = [claims(memoryStore()), claims(memoryStore(), { name: 'letters' })]
+  for (const crew of crews)
+    for (const id of ['1', '2']) await crew.enqueue({ id: `${crew.name}-${id}`, inputs: { notes: id } })
+  const told: string[] = []
+  const dispatcher: Dispatcher = {
+    name: 'caller',
+    async wake({ runId, crew }) {
+      await new Promise((resolve) => setImmediate(resolve))
+      told.push(runId)
+      await crews.find(({ name }) => name === crew)?.advance(runId)
+    },
+  }
+  await workOnce(crews, { dispatcher, concurrency: 1, pollSeconds: 0.01 })
+  assert.deepEqual(told.toSorted(), ['claims-1', 'claims-2', 'letters-1', 'letters-2'])
+})
+
+test('a backlog is told of without a list of all of it for each', async () => {
+  const store = memoryStore()
+  let rows = 0
+  const counting = {
+    ...store,
+    ready: async (...given: Parameters<typeof store.ready>) => counted(await store.ready(...given)),
+  }
+  const counted = <Row>(found: Row[]): Row[] => ((rows += found.length), found)
+  const { dispatcher, told } = queue({ loses: () => true })
+  const crew = claims(counting)
+  for (let run = 0; run < 200; run++) await crew.enqueue({ id: `r${run}`, inputs: { notes: 'x' } })
+  const ear = hearing()
+  await using _ = await startWorker([crew], { dispatcher, pollSeconds: 3_600, onEvent: ear.onEvent })
+  await ear.until(() => told.length === 200)
+  assert.equal(told.length, 200)
+  assert.ok(rows <= 600, `${rows} rows`)
 })
 
 test('once with a dispatcher that calls the worker is refused, with both named', async () => {

@@ -70,6 +70,15 @@ test('a call advances a run by a slice, and says when to call again', async () =
   assert.deepEqual(done, ['a', 'b', 'c'])
 })
 
+test('a run says which call took it up, by the id in the signature', async () => {
+  const { crew, handler } = sliced()
+  await crew.enqueue({ id: 'r' })
+  for (const id of ['call-1', 'call-2']) {
+    await handler(await request('r', { id }))
+    assert.deepEqual((await crew.run('r').view()).via, { dispatcher: 'http', id })
+  }
+})
+
 test('with a dispatcher, what comes next is asked of that, and the call is done with', async () => {
   const told: string[] = []
   const dispatcher = { name: 'queue', wake: async ({ runId }: { runId: string }) => void told.push(runId) }

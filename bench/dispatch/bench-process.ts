@@ -1,0 +1,75 @@
+// A process that executes runs in one of the ways, or has functions called for them. It says when it is ready, when a model is asked, when a
+// task waits to be let go on, and of each run that it has completed it; and it ends when its parent lets go of it.
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
+/** As many model calls as a run has. */
+export const steps = 10
+
+export interface ProcessPlan {
+  readonly role: 'in process' | 'worker' | 'restate' | 'function' | 'caller'
+  readonly url: string
+  readonly concurrency: number
+  /** Where it is called, by Restate or by the caller: the processes of a way share it. */
+  readonly port: number
+  readonly ingress: readonly string[]
+  readonly admin: readonly string[]
+  readonly secret: string
+  /** It says when its model is asked. */
+  readonly tells?: boolean
+  /** Its crew waits in the middle of its first task. */
+  readonly holds?: boolean
+}
+
+/** `at`: in ms since 1970, with fractions. */
+export type Said =
+  | { readonly is: 'ready' }
+  | { readonly is: 'asked'; readonly at: number }
+  | { readonly is: 'held'; readonly at: number }
+  | { readonly is: 'completed' }
+
+/** go on: with what is held. */
+export type Told = { readonly is: 'kick off'; readonly runs: number } | { readonly is: 'go on' }
+
+export interface BenchProcess extends AsyncDisposable {
+  hear(listener: (said: Said) => void): void
+  tell(told: Told): void
+  signal(name: 'SIGKILL' | 'SIGSTOP'): void
+}
+
+/** Resolves when it is ready. Rejects when it ends before. */
+export async function forkBench(
+  plan: ProcessPlan,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<BenchProcess> {
+  const program = fileURLToPath(new URL('./executing.ts', import.meta.url))
+  const child = fork(program, [JSON.stringify(plan)], { env: { ...process.env, ...variables } })
+  const gone = once(child, 'exit')
+  const listeners: ((said: Said) => void)[] = []
+  const ready = new Promise<true>((resolve) => {
+    child.on('message', (said: Said) => {
+      if (said.is === 'ready') resolve(true)
+      for (const listener of listeners) listener(said)
+    })
+  })
+  if ((await Promise.race([ready, gone])) !== true)
+    throw new Error(`a process (${plan.role}) ended before it was ready`)
+  return {
+    hear: (listener) => void listeners.push(listener),
+    tell: (told) => void child.send(told),
+    signal: (name) => void child.kill(name),
+    async [Symbol.asyncDispose]() {
+      if (child.connected) child.disconnect()
+      // one that cannot end, since it was stopped, is ended
+      const timer = setTimeout(() => child.kill('SIGKILL'), 10_000)
+      await gone
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** Of every process of this machine the same. */
+export function now(): number {
+  return performance.timeOrigin + performance.now()
+}

@@ -1,0 +1,166 @@
+// The four ways to have one crew file executed, each told as it happens. Whoever has the run in the last three is killed in the middle of a
+// tool call, when the claim is filed, so that the next one has something to lose: a second filing, or a model call paid twice.
+import { randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Entry } from 'reprise'
+import { openStore } from 'reprise/stores'
+import { crew, inputs, runId } from '../../examples/claims-triage/crew.ts'
+import { openModelServer, type ModelServer } from '../../examples/model-server.ts'
+import type { RestateCluster } from '../../test/support/restate/restate-cluster.ts'
+import { freePort } from '../../test/support/servers/free-port.ts'
+import { crewFile, root, start, startWorker, type Program, type Variables } from './processes.ts'
+import { aside, say, sayResult, typed } from './tell.ts'
+import { entriesOf, livesIn, secondsOf, type Life } from './watch-run.ts'
+
+export interface Outcome {
+  readonly way: string
+  readonly result: string
+  /** As the model server counts. */
+  readonly modelCalls: number
+  /** Lines in the ledger. */
+  readonly filed: number
+  /** Of the journal: from the entry that made the run to the one that ended it. */
+  readonly seconds: number
+  readonly lives: readonly Life[]
+  /** The processes that were killed. */
+  readonly killed: readonly number[]
+}
+
+/** What one way has to itself. */
+interface Stage {
+  readonly way: string
+  readonly url: string
+  readonly server: ModelServer
+  readonly ledger: string
+  /** All that a process is told. */
+  readonly variables: Variables
+}
+
+/** No way takes longer, unless something is broken. */
+const limitMs = 30_000
+
+export async function inProcess(folder: string): Promise<Outcome> {
+  return onStage('in process', folder, `sqlite:${join(folder, 'runs.db')}`, async (stage) => {
+    typed(`node ${crewFile}`, 'which ends with: await crew.kickoff({ id, inputs })')
+    const program = start(crewFile, [], stage.variables)
+    const result = await program.completed()
+    return outcomeOf(stage, await journalOf(stage), result, [])
+  })
+}
+
+export async function byWorkers(folder: string, url: string): Promise<Outcome> {
+  return onStage('workers', folder, url, async (stage) => {
+    typed(`reprise worker ${crewFile}`, 'two of them, with REPRISE_STORE=postgres://… and nothing else')
+    const workers = [1, 2].map(() => startWorker([], stage.variables))
+    return disturbed(stage, workers, /serving/, ({ pid }) => workers.find((worker) => worker.pid === pid)?.kill())
+  })
+}
+
+export async function byRestate(folder: string, url: string, restate: RestateCluster): Promise<Outcome> {
+  return onStage('Restate', folder, url, async (stage) => {
+    typed(`reprise worker ${crewFile} --dispatcher restate`, 'two of them, and a Restate server')
+    const variables = {
+      ...stage.variables,
+      RESTATE_INGRESS_URL: restate.ingress.join(),
+      RESTATE_ADMIN_URL: restate.admin.join(),
+    }
+    const listen = String(await freePort())
+    const workers = [1, 2].map(() => startWorker(['--dispatcher', 'restate', '--listen', listen], variables))
+    return disturbed(stage, workers, /registered/, ({ pid }) => workers.find((worker) => worker.pid === pid)?.kill())
+  })
+}
+
+export async function byFunctions(folder: string, url: string): Promise<Outcome> {
+  return onStage('HTTP functions', folder, url, async (stage) => {
+    typed('node examples/claims-triage/function.ts', 'which serves: advanceHandler({ crews: [crew], secret })')
+    typed(`reprise worker ${crewFile} --dispatcher http --url …`, 'which only calls it')
+    const port = String(await freePort())
+    const variables = { ...stage.variables, PORT: port, REPRISE_ADVANCE_SECRET: randomBytes(16).toString('hex') }
+    const serve = (): Program => start('examples/claims-triage/function.ts', [], variables)
+    await using functions = new AsyncDisposableStack()
+    const first = functions.use(serve())
+    await first.says(/listening/)
+    const caller = startWorker(['--dispatcher', 'http', '--url', `http://127.0.0.1:${port}/advance`], variables)
+    return await disturbed(stage, [caller], /serving/, async () => {
+      await first.kill()
+      const next = functions.use(serve())
+      await next.says(/listening/)
+      say(`process ${next.pid} answers now, on the same port`)
+    })
+  })
+}
+
+/** Queues a run, has its first process killed in the middle of the look-up, and waits for the end of the run. */
+async function disturbed(
+  stage: Stage,
+  programs: readonly Program[],
+  ready: RegExp,
+  kill: (life: Life) => Promise<void> | undefined,
+): Promise<Outcome> {
+  await using stack = new AsyncDisposableStack()
+  programs.forEach((program) => stack.use(program))
+  await Promise.all(programs.map((program) => program.says(ready)))
+  await using queue = crew.with({ store: stage.url })
+  await queue.enqueue({ id: runId, inputs })
+  await using store = closing(await openStore(stage.url))
+  const entries: Entry[] = []
+  let killed: number | undefined
+  try {
+    for await (const entry of entriesOf(store, runId, limitMs)) {
+      entries.push(entry)
+      const life = livesIn(entries).at(-1)
+      if (entry.type === 'run.resumed' && life) tellTaken(life, killed !== undefined)
+      if (killed !== undefined || !life || entry.type !== 'tool.called' || entry.tool !== 'lookup_policy') continue
+      killed = life.pid
+      say(`kill -9 ${killed}: the claim is filed, the policy is being looked up`)
+      await kill(life)
+    }
+  } catch (error) {
+    const logs = programs.map(({ pid, said }) => `process ${pid} said:\n${said()}`)
+    throw new Error([(error as Error).message, ...logs].join('\n'), { cause: error })
+  }
+  const result = String(await queue.run(runId).result())
+  return outcomeOf(stage, entries, result, killed === undefined ? [] : [killed])
+}
+
+function tellTaken({ pid, via }: Life, again: boolean): void {
+  say(`process ${pid} ${again ? 'goes on with it' : 'takes the run up'}`)
+  if (via) aside(`for call ${via.id} of ${via.dispatcher}`)
+}
+
+/** A model server and a ledger of its own, so that what is counted is what this way did. */
+async function onStage(
+  way: string,
+  folder: string,
+  url: string,
+  go: (stage: Stage) => Promise<Outcome>,
+): Promise<Outcome> {
+  await using server = await openModelServer(join(root, 'examples/claims-triage/fixtures.json'))
+  const ledger = join(folder, `${way.replaceAll(' ', '-')}.txt`)
+  const variables = { ...server.environment, REPRISE_STORE: url, CLAIMS_LEDGER: ledger }
+  return await go({ way, url, server, ledger, variables })
+}
+
+async function outcomeOf(
+  { way, server, ledger }: Stage,
+  entries: readonly Entry[],
+  result: string,
+  killed: readonly number[],
+): Promise<Outcome> {
+  const filed = (await readFile(ledger, 'utf8').catch(() => '')).split('\n').filter((line) => line !== '').length
+  sayResult(result)
+  const lives = livesIn(entries)
+  return { way, result, modelCalls: server.requests().length, filed, seconds: secondsOf(entries), lives, killed }
+}
+
+async function journalOf({ url }: Stage): Promise<Entry[]> {
+  await using store = closing(await openStore(url))
+  return await Array.fromAsync(entriesOf(store, runId, limitMs))
+}
+
+type OpenStore = Awaited<ReturnType<typeof openStore>>
+
+function closing(store: OpenStore): OpenStore & AsyncDisposable {
+  return { ...store, [Symbol.asyncDispose]: () => store.close() }
+}

@@ -1,0 +1,39 @@
+// What became of a run, from its journal alone: who took it up, how long it took and what it gave.
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Entry } from 'reprise'
+import type { Store } from 'reprise/stores'
+
+export type Resumed = Extract<Entry, { type: 'run.resumed' }>
+
+/** One process that had the run, and the call that told it to, where there was one. */
+export interface Life {
+  readonly pid: number
+  readonly via: Resumed['via']
+}
+
+/** The entries of a run as they are written, up to its end. Rejects when that takes too long. */
+export async function* entriesOf(store: Store, run: string, limitMs: number): AsyncGenerator<Entry> {
+  const limit = performance.now() + limitMs
+  for (let last = 0; ; await wait(10)) {
+    for await (const { seq, bytes } of store.read(run, last)) {
+      const entry = JSON.parse(Buffer.from(bytes).toString('utf8')) as Entry
+      last = seq
+      yield entry
+      if (entry.type === 'run.completed' || entry.type === 'run.failed' || entry.type === 'run.cancelled') return
+    }
+    if (performance.now() > limit) throw new Error(`run ${run} is not over after ${limitMs / 1_000} seconds`)
+  }
+}
+
+/** A run that was queued is in nobody's hands until somebody takes it up. */
+export function livesIn(entries: readonly Entry[]): Life[] {
+  return entries.flatMap((entry): Life[] => {
+    if (entry.type === 'run.resumed') return [{ pid: entry.owner.pid, via: entry.via }]
+    return entry.type === 'run.created' && !entry.queued ? [{ pid: entry.owner.pid, via: undefined }] : []
+  })
+}
+
+export function secondsOf(entries: readonly Entry[]): number {
+  const [first, last] = [entries[0], entries.at(-1)]
+  return first && last ? (Date.parse(last.at) - Date.parse(first.at)) / 1_000 : Number.NaN
+}
