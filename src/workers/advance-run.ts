@@ -1,19 +1,21 @@
 // One claimed run, until it leaves this process. What cannot be advanced stays due, and the store offers it again,
 // later each time.
 import type { Advanced } from '../crew/advance/advance.ts'
+import type { DispatchedOptions } from '../crew/queue/dispatcher.ts'
 import { defined } from '../defined.ts'
 import type { World } from '../engine/definition.ts'
 import type { RepriseError } from '../errors.ts'
 import type { Via } from '../journal/entries.ts'
 import type { Lease } from '../stores/store.ts'
 import type { Hear, Outcome } from './report/events.ts'
-import { crewOf, type ServedCrew, type ServedStore, type Time } from './served.ts'
+import { crewOf, type ServedCrew, type ServedStore } from './served.ts'
+import type { Time } from './time.ts'
 
 export interface AdvanceWork {
   readonly clock: Pick<World, 'monotonic'>
   readonly hear: Hear
-  /** How long a run that is claimed now may be held. */
-  time(): Time
+  /** How long a run that is claimed now may be held, beside what whoever asked for it says. */
+  time(asked?: Pick<DispatchedOptions, 'until' | 'sliceSeconds'>): Time
 }
 
 /** Everything is told to `hear`. Rejects when the run could not be advanced, for a reason that isn't its own. */
@@ -32,7 +34,8 @@ export async function advanceRun(
     const its = known ?? (await crewOfRun(served, runId))
     crew = its.name
     hear({ event: 'claimed', runId, crew })
-    const advanced = await its.advance(lease, time(), via)
+    using given = time()
+    const advanced = await its.advance(lease, given, via)
     const seconds = Math.round(clock.monotonic() - began) / 1_000
     hear({ event: 'left', runId, crew, seconds, ...outcomeOf(advanced) })
     return advanced

@@ -9,6 +9,7 @@ import type { Via } from '../journal/entries.ts'
 import { impatientStore } from '../stores/patient/patient-store.ts'
 import { isSameLane } from '../stores/rules/claim-order.ts'
 import type { Lane, Lease, Owner, RunRow, Store } from '../stores/store.ts'
+import type { Time } from './time.ts'
 import type { ReadWorkerOptions } from './worker-options.ts'
 
 export interface ServedCrew {
@@ -20,12 +21,6 @@ export interface ServedCrew {
   advance(lease: Lease, time: Time, via?: Via): Promise<Advanced>
   cancel(runId: string, by: string): Promise<void>
   enqueueNext(schedule: string, after: Date): Promise<NextRun | undefined>
-}
-
-/** `until`: the run is handed back between two steps. `signal`: at once. */
-export interface Time {
-  readonly until: AbortSignal
-  readonly signal: AbortSignal
 }
 
 export interface ServedStore {
@@ -51,7 +46,8 @@ export async function serve(
       lanes,
       maxRuns,
       schedules: await crew.schedules(),
-      advance: (lease, time, via) => crew.advance(lease.run, { lease, ...time, changed, owner: name, via }),
+      advance: (lease, { until, signal }, via) =>
+        crew.advance(lease.run, { lease, until, signal, changed, owner: name, via }),
       cancel: (runId, by) => crew.run(runId).cancel({ by }),
       enqueueNext: (schedule, after) => crew['~enqueueNext'](schedule, after),
     }

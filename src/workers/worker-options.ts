@@ -35,7 +35,8 @@ export interface WorkerOptions {
    */
   readonly dispatcher?: Dispatcher
   /**
-   * With a dispatcher: a run that is still ready after this time is told of again, and later each time. Default 30.
+   * With a dispatcher: a run of which it was told, and which is still ready after this time, is taken by the worker
+   * itself, or told of again where it has no room; later each time. Default 10.
    */
   readonly resendSeconds?: number
   /** Do what is ready, and end. */
@@ -91,7 +92,7 @@ export function readWorkerOptions(crews: readonly Crew[], options: WorkerOptions
     graceSeconds: optional('graceSeconds', graceSeconds, number(0, 86_400)) ?? 30,
     pollSeconds: optional('pollSeconds', pollSeconds, seconds) ?? 1,
     dispatcher,
-    resendSeconds: optional('resendSeconds', resendSeconds, seconds) ?? 30,
+    resendSeconds: optional('resendSeconds', resendSeconds, seconds) ?? 10,
     once: optional('once', once, flag) ?? false,
     port: optional('port', port, whole(0, 65_535)),
     host: optional('host', host, text) ?? '127.0.0.1',

@@ -1,5 +1,6 @@
 // A worker: takes ready runs of its crews out of their stores and advances them, many at a time, until it is told to
 // stop. It keeps nothing of its own: killed at any moment, it leaves runs that another worker continues.
+import type { AdvanceWork } from './advance-run.ts'
 import type { Crew } from '../crew/crew.ts'
 import type { World } from '../engine/definition.ts'
 import { realWorld } from '../engine/world.ts'
@@ -14,7 +15,8 @@ import { createMetrics } from './report/metrics.ts'
 import { readWorkerOptions, type WorkerOptions } from './worker-options.ts'
 import { serveHttp } from './report/serve-http.ts'
 import { serveStore } from './serve-store.ts'
-import { serve, type ServedCrew, type ServedStore, type Time } from './served.ts'
+import { serve, type ServedCrew, type ServedStore } from './served.ts'
+import { startTime } from './time.ts'
 
 export interface Worker extends AsyncDisposable {
   /** Where `/health` and `/metrics` are served, with a `port`. */
@@ -64,10 +66,12 @@ export async function workOn(stores: readonly ServedStore[], settings: Settings,
     keeper.hear(heard)
     if (heard.event !== 'asked') onEvent?.(heard)
   }
-  function time(): Time {
-    const slice = sliceSeconds === undefined ? [] : [AbortSignal.timeout(sliceSeconds * 1_000)]
-    return { until: AbortSignal.any([stopping.signal, ...slice]), signal: hard.signal }
-  }
+  const time: AdvanceWork['time'] = (asked = {}) =>
+    startTime({
+      until: [stopping.signal, asked.until],
+      sliceSeconds: [sliceSeconds, asked.sliceSeconds],
+      signal: hard.signal,
+    })
 
   const shown = { health: () => keeper.health(progress.runs().length), metrics: () => metrics.text() }
   const http = port === undefined ? undefined : await serveHttp(shown, host, port)
@@ -106,9 +110,16 @@ export async function workOn(stores: readonly ServedStore[], settings: Settings,
       await Promise.all(stores.map((one) => serveStore(one, each)))
       return
     }
-    const sweeping = { ...each, dispatcher, resendMs: settings.resendSeconds * 1_000 }
-    const serving = dispatcher.serve?.(dispatchedWork(dispatcher, stores, { ...each, concurrency }))
-    const sweeps = stores.map((one) => sweepStore(one, sweeping))
+    const dispatched = dispatchedWork(dispatcher, stores, { ...each, concurrency })
+    const serving = dispatcher.serve?.(dispatched)
+    // what goes wrong with it is heard
+    const take = (runId: string): Promise<void> =>
+      dispatched.advance(runId).then(
+        () => undefined,
+        () => undefined,
+      )
+    const resendMs = settings.resendSeconds * 1_000
+    const sweeps = stores.map((one) => sweepStore(one, { ...each, dispatcher, resendMs, ...(serving && { take }) }))
     // one that cannot be served at all ends the worker
     serving?.catch(() => stopping.abort())
     await Promise.all([serving, ...sweeps])

@@ -49,7 +49,9 @@ export interface DispatchedWork {
 }
 
 export interface DispatchedOptions {
-  readonly until?: AbortSignal
+  readonly until?: AbortSignal | undefined
+  /** How long it is held, from when it begins. */
+  readonly sliceSeconds?: number | undefined
   /** What the dispatcher calls this call. */
   readonly via?: Via['id']
 }

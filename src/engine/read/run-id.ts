@@ -23,12 +23,14 @@ export function checkRunId(id: unknown): string {
 
 /**
  * The id of a new run: any text of up to 200 characters, except one in the form of the run of a task that is a crew,
- * and the word that commands take for the latest run. OPTION_INVALID.
+ * the word that commands take for the latest run, and what means a folder in an address. OPTION_INVALID.
  */
 export function checkNewRunId(id: unknown): string {
   const fine = checkRunId(id)
   if (fine === 'latest')
     throw new RepriseError('OPTION_INVALID', 'the run id is "latest", which means the latest run; give another one')
+  if (fine === '.' || fine === '..')
+    throw new RepriseError('OPTION_INVALID', `the run id is "${fine}", which addresses leave out; give another one`)
   const caller = callerOf(fine)
   if (caller === undefined) return fine
   throw new RepriseError(

@@ -3,11 +3,12 @@
 import type { Advanced } from '../../crew/advance/advance.ts'
 import type { Dispatcher, DispatchedOptions, DispatchedWork } from '../../crew/queue/dispatcher.ts'
 import type { World } from '../../engine/definition.ts'
-import { seriallyByName } from '../../serially.ts'
+import { seriallyByName, type Queues } from '../../serially.ts'
 import type { RunId, Store } from '../../stores/store.ts'
 import { advanceRun, type AdvanceWork } from '../advance-run.ts'
 import type { InProgress } from '../in-progress.ts'
 import type { ServedStore } from '../served.ts'
+import type { Time } from '../time.ts'
 import { claimOne, findRun, isKeptBack, notReady, type FoundRun } from './advance-one.ts'
 
 export interface ServeWork extends AdvanceWork {
@@ -31,21 +32,23 @@ export function dispatchedWork(
 ): DispatchedWork {
   const { progress, clock, hear, concurrency, stopping, pollMs } = work
   const mine = new Map<Store, Set<RunId>>(stores.map(({ store }) => [store, new Set()]))
-  const lines = seriallyByName()
+  /** In each store, those of a name have their own limit. */
+  const lines = new Map<Store, Queues>(stores.map(({ store }) => [store, seriallyByName()]))
   const room = roomIn(progress, stopping)
 
   async function advance(runId: string, options: DispatchedOptions = {}): Promise<Advanced> {
     const found = await findRun(stores, runId)
     if ('is' in found) return found
-    const { crew } = found
+    const { served, crew } = found
+    const line = lines.get(served.store) as Queues
     const taken =
       crew.maxRuns === undefined || pollMs === undefined
         ? await take(found, options)
-        : await lines(crew.name, () => takeWhenAllowed(found, options, pollMs))
+        : await line(crew.name, () => takeWhenAllowed(found, options, pollMs))
     return taken.is === 'begun' ? taken.advancing : taken.outcome
   }
 
-  async function take(found: FoundRun, { until, via }: DispatchedOptions): Promise<Taken> {
+  async function take(found: FoundRun, { until, sliceSeconds, via }: DispatchedOptions): Promise<Taken> {
     const { served, run, crew } = found
     const here = mine.get(served.store) as Set<RunId>
     using _ = await room()
@@ -53,10 +56,7 @@ export function dispatchedWork(
     const lease = here.has(run) ? undefined : await claimOne(found, here)
     if (!lease) return { is: 'not', outcome: await notReady(found, clock.now().getTime()) }
     here.add(run)
-    const time = (): ReturnType<AdvanceWork['time']> => {
-      const given = work.time()
-      return until ? { ...given, until: AbortSignal.any([given.until, until]) } : given
-    }
+    const time = (): Time => work.time({ until, sliceSeconds })
     const named = via === undefined ? undefined : { dispatcher, id: via }
     const advancing = advanceRun(served, lease, crew, { ...work, time }, named).finally(() => here.delete(run))
     const over = (): void => undefined

@@ -1,55 +1,60 @@
 // The sweep: what is ready in a store is an outbox, from which a dispatcher is told, at once and again where that seems
-// to be lost: a run that nobody took up is told of once more after a while, later each time. Any number of workers may
-// sweep a store: what they tell has the same key.
-import type { Dispatcher, Wake } from '../../crew/queue/dispatcher.ts'
+// to be lost. Any number of workers may sweep a store: what they tell at the same time has the same key. A run of which
+// it was told in vain is taken by the worker itself, if it can: no run waits for ever for a dispatcher that is stuck.
+import type { Dispatcher } from '../../crew/queue/dispatcher.ts'
 import type { ReadyRun, RunId } from '../../stores/store.ts'
 import { askStore, type AskWork } from '../ask-store.ts'
 import type { ServedStore } from '../served.ts'
+import { toldRuns } from './told-runs.ts'
 
 export interface SweepWork extends AskWork {
   readonly dispatcher: Dispatcher
-  /** Told of a run that is still ready after this time, it is told again. */
+  /** When a run that is still ready is told of again. */
   readonly resendMs: number
+  /** Has a run advanced in this process. Never rejects. Left out where nothing is executed. */
+  take?(runId: RunId): Promise<void>
 }
 
 /** How many runs are looked at in one go. */
 const most = 1_000
 /** How many are told of at once, where telling is all there is to do. */
 const atOnce = 16
-const longestPause = 30_000
-
-interface Told {
-  readonly readyAt: number
-  /** On the clock of this process. */
-  readonly since: number
-  readonly times: number
-}
+/** What is told of a run within this time is one and the same: less than any dispatcher needs to lose it. */
+const sameMs = 2_000
+/** When it could not be told of a run, it is left alone for so long. */
+const pauseMs = 1_000
 
 export async function sweepStore(served: ServedStore, work: SweepWork): Promise<void> {
   const { store, crews, owner, leaseMs } = served
-  const { dispatcher, progress, clock, hear, resendMs, pollMs, once } = work
-  const lanes = crews.flatMap((crew) => crew.lanes)
+  const { dispatcher, progress, clock, hear, resendMs, pollMs, once, take } = work
+  const told = toldRuns(resendMs, clock.monotonic)
   const telling = new Set<RunId>()
-  const told = new Map<RunId, Told>()
+  const taking = new Set<RunId>()
   /** To be told of when there is room: where much waits, a list is long, and not to be read anew for each of them. */
   let listed: ReadyRun[] = []
   let freedAt = -Infinity
-  let away: { readonly error: unknown; readonly until: number; readonly times: number } | undefined
+  let awayUntil: number | undefined
+  // what waits for the limit of a crew stays ready, and must not hide what others have
+  const looks = [
+    crews.filter(({ maxRuns }) => maxRuns === undefined).flatMap(({ lanes }) => lanes),
+    ...crews.filter(({ maxRuns }) => maxRuns !== undefined).map(({ lanes }) => lanes),
+  ].filter((lanes) => lanes.length > 0)
 
   await askStore(served, work, async (_, alarm) => {
-    if (away && once) throw away.error
-    if (away && clock.monotonic() < away.until) return false
+    if (!once && awayUntil !== undefined && clock.monotonic() < awayUntil) return false
     // asked again when there is some
     if (room() <= 0) return false
     if (listed.length === 0) await list()
     while (room() > 0) {
       const next = listed.shift()
       if (!next) break
-      tell(next, alarm.ring)
+      begin(next, alarm.ring)
     }
     const isDone = telling.size === 0 && listed.length === 0
     // where telling takes as long as the work, what has come meanwhile may be more urgent
     if (!dispatcher.serve) listed = []
+    const failure = once && isDone ? told.failure() : undefined
+    if (failure) throw failure.error
     return isDone
   })
 
@@ -59,10 +64,9 @@ export async function sweepStore(served: ServedStore, work: SweepWork): Promise<
 
   async function list(): Promise<void> {
     await freeGone()
-    const limit = dispatcher.serve ? most : Math.min(most, room() + telling.size + told.size)
-    const ready = await store.ready(lanes, limit)
-    forgetOthers(ready)
-    listed = ready.filter((run) => !telling.has(run.run) && isDue(run))
+    const ready = (await Promise.all(looks.map((lanes) => store.ready(lanes, most)))).flat()
+    told.keep(ready)
+    listed = ready.filter((run) => !telling.has(run.run) && !taking.has(run.run) && told.isDue(run))
   }
 
   /**
@@ -72,45 +76,42 @@ export async function sweepStore(served: ServedStore, work: SweepWork): Promise<
   async function freeGone(): Promise<void> {
     if (clock.monotonic() - freedAt < pollMs / 2) return
     freedAt = clock.monotonic()
-    await store.claim(owner, leaseMs, lanes, { limit: 0 })
+    await store.claim(owner, leaseMs, looks.flat(), { limit: 0 })
   }
 
-  function forgetOthers(ready: readonly ReadyRun[]): void {
-    const still = new Map(ready.map(({ run, readyAt }) => [run, readyAt]))
-    for (const [run, { readyAt }] of told) if (still.get(run) !== readyAt) told.delete(run)
-  }
-
-  /** After a time, after twice that, and so on. */
-  function isDue({ run }: ReadyRun): boolean {
-    const before = told.get(run)
-    return !before || clock.monotonic() - before.since >= resendMs * (2 ** before.times - 1)
-  }
-
-  function tell({ run: runId, crew, version, format, readyAt }: ReadyRun, ring: () => void): void {
-    const before = told.get(runId) ?? { readyAt, since: clock.monotonic(), times: 0 }
-    const wake: Wake = { runId, crew, version, format, key: `${runId}@${readyAt}.${before.times}` }
+  function begin(run: ReadyRun, ring: () => void): void {
+    const { run: runId } = run
+    if (take && told.times(run) > 0 && progress.room() > 0) {
+      told.told(run)
+      taking.add(runId)
+      void take(runId).finally(() => taking.delete(runId))
+      return
+    }
     telling.add(runId)
-    const over = dispatcher.wake(wake).then(
-      () => wasTold(runId, before, crew),
-      (error: unknown) => isAway(error),
-    )
-    const done = over.finally(() => telling.delete(runId))
+    const over = tell(run).finally(() => telling.delete(runId))
     // where telling is having it advanced, it takes the place of a run
-    if (dispatcher.serve) void done.then(() => (listed.length > 0 || telling.size === 0) && ring())
-    else progress.begin({ run: runId, crew: undefined }, done)
+    if (dispatcher.serve) void over.then(() => (listed.length > 0 || telling.size === 0) && ring())
+    else progress.begin({ run: runId, crew: undefined }, over)
   }
 
-  function wasTold(runId: RunId, before: Told, crew: string): void {
-    told.set(runId, { ...before, times: before.times + 1 })
-    if (away) hear({ event: 'dispatcher-back', dispatcher: dispatcher.name })
-    away = undefined
-    hear({ event: 'woken', runId, crew })
+  async function tell(run: ReadyRun): Promise<void> {
+    const { run: runId, crew, version, format, readyAt } = run
+    try {
+      await dispatcher.wake({ runId, crew, version, format, key: `${runId}@${readyAt}.${slot()}` })
+      told.told(run)
+      if (awayUntil !== undefined) hear({ event: 'dispatcher-back', dispatcher: dispatcher.name })
+      awayUntil = undefined
+      hear({ event: 'woken', runId, crew })
+    } catch (error) {
+      listed = []
+      told.failed(run, error)
+      if (awayUntil === undefined) hear({ event: 'dispatcher-away', dispatcher: dispatcher.name, error })
+      awayUntil = clock.monotonic() + pauseMs
+    }
   }
 
-  function isAway(error: unknown): void {
-    listed = []
-    if (!away) hear({ event: 'dispatcher-away', dispatcher: dispatcher.name, error })
-    const times = away?.times ?? 0
-    away = { error, until: clock.monotonic() + Math.min(1_000 * 2 ** times, longestPause), times: times + 1 }
+  /** A worker that has just begun tells something new, whatever those before it told. */
+  function slot(): number {
+    return Math.floor(clock.now().getTime() / Math.min(sameMs, resendMs))
   }
 }

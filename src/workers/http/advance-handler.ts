@@ -11,6 +11,7 @@ import { findRun } from '../dispatch/advance-one.ts'
 import { dispatchedWork } from '../dispatch/dispatched-work.ts'
 import { newInProgress } from '../in-progress.ts'
 import { serve, type ServedStore } from '../served.ts'
+import { startTime } from '../time.ts'
 import { readHandlerOptions, type AdvanceHandlerOptions } from './handler-options.ts'
 import type { AdvanceCall } from './http-dispatcher.ts'
 import { checkSignature, signatureHeader, type Signed } from './signature.ts'
@@ -19,7 +20,7 @@ import { spentCalls } from './spent-calls.ts'
 /** OPTION_INVALID, OPTION_UNKNOWN. Stores are opened by the first call. */
 export function advanceHandler(options: AdvanceHandlerOptions): (request: Request) => Promise<Response> {
   const settings = readHandlerOptions(options)
-  const { crews, secrets, maxAgeMs, dispatcher, waitUntil } = settings
+  const { crews, secrets, maxAgeMs, sliceSeconds, dispatcher, waitUntil } = settings
   const spent = spentCalls()
   let opening: Promise<Opened> | undefined
 
@@ -76,7 +77,7 @@ export function advanceHandler(options: AdvanceHandlerOptions): (request: Reques
             crews.map((crew) => crew.name),
           ),
         )
-      const advanced = await work.advance(found.run, { via })
+      const advanced = await work.advance(found.run, { sliceSeconds, via })
       return await answer({ runId: found.run, ...found.lane }, advanced)
     } catch (error) {
       return failure(error)
@@ -102,14 +103,14 @@ interface Opened {
   readonly work: DispatchedWork
 }
 
-async function openServed({ crews, changed, sliceMs, dispatcher, name, onEvent }: Settings): Promise<Opened> {
+async function openServed({ crews, changed, dispatcher, name, onEvent }: Settings): Promise<Opened> {
   const stores = await serve(crews, { name, changed, once: false })
   const never = new AbortController().signal
   const work = dispatchedWork(dispatcher ?? { name: 'http' }, stores, {
     progress: newInProgress(Infinity),
     clock: realWorld(),
     hear: (heard) => heard.event !== 'asked' && onEvent?.(heard),
-    time: () => ({ until: AbortSignal.timeout(sliceMs), signal: never }),
+    time: (asked = {}) => startTime({ until: [asked.until], sliceSeconds: [asked.sliceSeconds], signal: never }),
     concurrency: Infinity,
     stopping: never,
   })

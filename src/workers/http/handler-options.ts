@@ -4,6 +4,7 @@ import { Crew } from '../../crew/crew.ts'
 import { dispatcherCheck, type Dispatcher } from '../../crew/queue/dispatcher.ts'
 import { changedPolicies, type ChangedPolicy } from '../../engine/definition.ts'
 import { checkKeys } from '../../options.ts'
+import { remember } from '../../secrets/known.ts'
 import type { WorkerEvent } from '../report/events.ts'
 import { secretCheck } from './signature.ts'
 
@@ -21,7 +22,8 @@ export interface AdvanceHandlerOptions {
   readonly maxAgeSeconds?: number
   /**
    * Told when a run wants another slice: the function answers that it is done, and is called again. Left out, it
-   * answers 503, and whoever called tries again.
+   * answers 503, and whoever called tries again. With `httpDispatcher` give `waitUntil`, too: otherwise each call waits
+   * for the answer of the next.
    */
   readonly dispatcher?: Dispatcher
   /**
@@ -40,7 +42,7 @@ export interface AdvanceHandlerOptions {
 export interface ReadHandlerOptions {
   readonly crews: readonly Crew[]
   readonly secrets: readonly string[]
-  readonly sliceMs: number
+  readonly sliceSeconds: number
   readonly maxAgeMs: number
   readonly dispatcher: Dispatcher | undefined
   readonly waitUntil: AdvanceHandlerOptions['waitUntil']
@@ -69,10 +71,12 @@ export function readHandlerOptions(options: AdvanceHandlerOptions): ReadHandlerO
     throw wrong('crews of advanceHandler', crews, 'a list of crews: [claims, letters]')
   const secrets =
     typeof secret === 'string' ? [secret] : Array.isArray(secret) && secret.length > 0 ? secret : [undefined]
+  const read = secrets.map((one) => secretCheck.read('secret of advanceHandler', one))
+  remember(read)
   return {
     crews,
-    secrets: secrets.map((one) => secretCheck.read('secret of advanceHandler', one)),
-    sliceMs: (optional('sliceSeconds', sliceSeconds, seconds) ?? 25) * 1_000,
+    secrets: read,
+    sliceSeconds: optional('sliceSeconds', sliceSeconds, seconds) ?? 25,
     maxAgeMs: (optional('maxAgeSeconds', maxAgeSeconds, seconds) ?? 300) * 1_000,
     dispatcher: optional('dispatcher', dispatcher, dispatcherCheck),
     waitUntil: optional('waitUntil', waitUntil, func),

@@ -1,10 +1,12 @@
 // Functions that are called by HTTP as the dispatcher: a run is advanced by whoever answers at an address, one slice
 // for each call. There are no timers: what is due later is called for by the sweep of a worker, or of a cron job.
-import { check, optional, seconds, type Check } from '../../checks.ts'
+import { number, optional } from '../../checks.ts'
 import type { Dispatcher, Wake } from '../../crew/queue/dispatcher.ts'
 import { messageOf, RepriseError } from '../../errors.ts'
 import { checkKeys } from '../../options.ts'
+import { remember, secretsInAddress } from '../../secrets/known.ts'
 import { causeOf, wasUnanswered } from './call-failure.ts'
+import { readAddress } from './read-address.ts'
 import { secretCheck, sign, signatureHeader } from './signature.ts'
 
 export interface HttpDispatcherOptions {
@@ -12,7 +14,10 @@ export interface HttpDispatcherOptions {
   readonly url: string
   /** The one that it has, too. At least 16 characters. */
   readonly secret: string
-  /** How long an answer is waited for: longer than the platform lets a function live. Default 900. */
+  /**
+   * How long an answer is waited for: longer than a function takes, up to 300, which is as long as fetch waits. Then it
+   * counts as told. Default 300.
+   */
   readonly timeoutSeconds?: number
 }
 
@@ -21,17 +26,13 @@ export interface AdvanceCall {
   readonly runId: string
 }
 
-const address: Check<string> = check('a URL such as https://example.com/api/advance', (value) => {
-  const url = typeof value === 'string' ? URL.parse(value) : null
-  return url?.protocol === 'http:' || url?.protocol === 'https:'
-})
-
 /** OPTION_INVALID, OPTION_UNKNOWN. */
 export function httpDispatcher(options: HttpDispatcherOptions): Dispatcher {
   checkKeys('httpDispatcher', options, ['url', 'secret', 'timeoutSeconds'])
-  const url = address.read('url of httpDispatcher', options.url)
+  const url = readAddress('url of httpDispatcher', options.url, 'https://example.com/api/advance')
   const secret = secretCheck.read('secret of httpDispatcher', options.secret)
-  const timeoutMs = (optional('timeoutSeconds', options.timeoutSeconds, seconds) ?? 900) * 1_000
+  remember([secret, ...secretsInAddress(url)])
+  const timeoutMs = Math.ceil((optional('timeoutSeconds', options.timeoutSeconds, number(0.001, 300)) ?? 300) * 1_000)
   return {
     name: 'http',
     async wake({ runId }: Wake, at?: number) {

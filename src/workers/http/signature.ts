@@ -49,7 +49,8 @@ export async function checkSignature(
   }
   const ageMs = Math.abs(now - at)
   if (ageMs > maxAgeMs) {
-    const words = `the call was signed ${Math.round(ageMs / 1_000)} seconds ago, which is more than the ${maxAgeMs / 1_000} that are allowed; sign it when it is sent, or give the handler a longer maxAgeSeconds`
+    const off = `${Math.round(ageMs / 1_000)} seconds ${at > now ? 'from now' : 'ago'}`
+    const words = `the call was signed ${off} by the clock here, which is more than the ${maxAgeMs / 1_000} that are allowed; sign it when it is sent, set the clocks, or give the handler a longer maxAgeSeconds`
     throw new RepriseError('CALL_REFUSED', words)
   }
   return { id, at }

@@ -1,5 +1,6 @@
 // One request to Restate, over HTTP: to the first of its addresses that answers.
 import { messageOf, RepriseError } from '../../errors.ts'
+import { redact } from '../../secrets/redact.ts'
 import { causeOf } from '../http/call-failure.ts'
 
 export interface RestateCall {
@@ -7,6 +8,8 @@ export interface RestateCall {
   readonly body: unknown
   readonly headers?: { readonly [name: string]: string } | undefined
   readonly token: string | undefined
+  /** Called when it answers that it does not know what is called. */
+  readonly unknown?: () => void
 }
 
 const timeoutMs = 10_000
@@ -24,9 +27,10 @@ export async function callRestate(addresses: readonly string[], call: RestateCal
       const signal = AbortSignal.timeout(timeoutMs)
       const response = await fetch(`${address}${path}`, { method: 'POST', headers, body: JSON.stringify(body), signal })
       if (response.ok) return await response.json()
+      if (response.status === 404) call.unknown?.()
       failures.push(`${address} answers ${response.status}: ${await saidIn(response)}`)
     } catch (error) {
-      failures.push(`${address} cannot be reached: ${messageOf(causeOf(error))}`)
+      failures.push(`${address} cannot be reached: ${redact(messageOf(causeOf(error)))}`)
     }
   }
   const words = `Restate at ${failures.join('; at ')}; start it, or say where it is: RESTATE_INGRESS_URL, RESTATE_ADMIN_URL`

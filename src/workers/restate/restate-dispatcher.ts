@@ -15,16 +15,20 @@ export function restateDispatcher(options: RestateOptions = {}): Dispatcher {
 
   /** Of the worker that serves in this process: Restate knows nobody to push a run to before. */
   let registered: Promise<void> | undefined
+  /** After Restate has lost what it knew. */
+  let registerAgain: ((service: string) => void) | undefined
 
   async function wake(run: Wake, at?: number): Promise<void> {
     await registered
     const delay = at === undefined ? 0 : Math.max(0, Math.ceil(at - Date.now()))
-    const path = `/${serviceName(run)}/${encodeURIComponent(run.runId)}/advance/send`
+    const service = serviceName(run)
+    const path = `/${service}/${encodeURIComponent(run.runId)}/advance/send`
     await callRestate(ingress, {
       path: delay > 0 ? `${path}?delay=${delay}ms` : path,
       body: {} satisfies AdvanceMessage,
       token,
-      ...(run.key !== undefined && { headers: { 'idempotency-key': run.key } }),
+      ...(run.key !== undefined && { headers: { 'idempotency-key': encodeURIComponent(run.key) } }),
+      unknown: () => registerAgain?.(service),
     })
   }
 
@@ -44,7 +48,12 @@ export function restateDispatcher(options: RestateOptions = {}): Dispatcher {
     const { promise: stopped, resolve } = Promise.withResolvers<void>()
     signal.addEventListener('abort', () => resolve())
     if (signal.aborted) resolve()
-    if (admin.length > 0) await registerDeployment({ admin, token, url: url ?? served.url, services, signal, tell })
+    const register = async (): Promise<void> => {
+      registerAgain = undefined
+      if (admin.length > 0) await registerDeployment({ admin, token, url: url ?? served.url, services, signal, tell })
+      registerAgain = (service) => services.includes(service) && (registered = register())
+    }
+    await register()
     registering.resolve()
     await stopped
     await served.close()

@@ -1,7 +1,9 @@
 // Where Restate is, and where it finds this worker.
-import { check, listOf, optional, seconds, text, whole, type Check } from '../../checks.ts'
+import { listOf, optional, seconds, text, whole, type Check } from '../../checks.ts'
 import { environment } from '../../environment.ts'
 import { checkKeys } from '../../options.ts'
+import { remember } from '../../secrets/known.ts'
+import { readAddress } from '../http/read-address.ts'
 
 export interface RestateOptions {
   /** Where runs are handed over: the ingress, or several of a cluster. RESTATE_INGRESS_URL, else port 8080 here. */
@@ -56,20 +58,20 @@ const keys: readonly (keyof RestateOptions)[] = [
   'abortSeconds',
 ]
 
-const address: Check<string> = check('a URL such as http://127.0.0.1:8080', isAddress)
-
 /** OPTION_INVALID, OPTION_UNKNOWN. */
 export function readRestateOptions(options: RestateOptions): ReadRestateOptions {
   checkKeys('restateDispatcher', options, keys)
   const { restate } = environment()
-  const { token, port, host, url, identityKeys, sliceSeconds, abortSeconds } = options
+  const { port, host, url, identityKeys, sliceSeconds, abortSeconds } = options
+  const token = optional('token', options.token, text) ?? restate.token
+  if (token !== undefined) remember([token])
   return {
     ingress: addresses('ingress', options.ingress ?? restate.ingress ?? 'http://127.0.0.1:8080'),
     admin: options.admin === false ? [] : addresses('admin', options.admin ?? restate.admin ?? 'http://127.0.0.1:9070'),
-    token: optional('token', token, text) ?? restate.token,
+    token,
     port: optional('port', port, whole(0, 65_535)) ?? 9_080,
     host: optional('host', host, text) ?? '127.0.0.1',
-    url: optional('url', url, address),
+    url: url === undefined ? undefined : readAddress('url of restateDispatcher', url, 'http://claims-workers:9080'),
     identityKeys: optional('identityKeys', identityKeys, keyList) ?? [],
     sliceSeconds: optional('sliceSeconds', sliceSeconds, seconds) ?? 60,
     abortSeconds: optional('abortSeconds', abortSeconds, seconds) ?? 3_600,
@@ -85,10 +87,7 @@ const keyList: Check<readonly string[]> = listOf(
 /** In the environment, several are separated by commas. */
 function addresses(name: string, given: string | readonly string[]): readonly string[] {
   const list = typeof given === 'string' ? given.split(',').map((one) => one.trim()) : given
-  return list.map((one) => address.read(`${name} of restateDispatcher`, one).replace(/\/+$/, ''))
-}
-
-function isAddress(value: unknown): boolean {
-  const url = typeof value === 'string' ? URL.parse(value) : null
-  return url?.protocol === 'http:' || url?.protocol === 'https:'
+  return list.map((one) =>
+    readAddress(`${name} of restateDispatcher`, one, 'http://127.0.0.1:8080').replace(/\/+$/, ''),
+  )
 }

@@ -6,12 +6,12 @@
 // A call ends soon after its slice, and never by an error of ours: Restate would repeat it, keep everything else for
 // the run waiting meanwhile, and stop after a number of failures until a person looks.
 import type { ObjectContext, VirtualObjectDefinition } from '@restatedev/restate-sdk'
-import { againAt, type DispatchedWork } from '../../crew/queue/dispatcher.ts'
+import { againAt, type DispatchedOptions, type DispatchedWork } from '../../crew/queue/dispatcher.ts'
 import { RepriseError } from '../../errors.ts'
 
 export type Sdk = typeof import('@restatedev/restate-sdk')
 
-/** What a call is told. `next`: it is the message that an earlier call left for itself. */
+/** What a call is told. `next`: the message that an earlier call left, unless another call was quicker. */
 export interface AdvanceMessage {
   readonly next?: string
 }
@@ -40,10 +40,6 @@ export interface RunObjectOptions {
   readonly abortSeconds: number
 }
 
-/** A message that is later than this was lost with a call that Restate gave up. */
-const lostMs = 60_000
-/** As long as the sweeps of several workers may tell the same of a run. */
-const retentionMs = 600_000
 /** Of a call whose worker is gone. Given up soon: the sweep of the first worker that is there again asks anew. */
 const retryPolicy = {
   initialInterval: 100,
@@ -59,26 +55,29 @@ export function runObject(
   work: DispatchedWork,
   { name, sliceSeconds, abortSeconds }: RunObjectOptions,
 ): VirtualObjectDefinition<string, RunHandlers> {
-  const sliceMs = sliceSeconds * 1_000
-  const abortMs = abortSeconds * 1_000
+  const abortMs = Math.ceil(abortSeconds * 1_000)
   const options = {
-    idempotencyRetention: retentionMs,
     // a slice is not to be asked to end, and what runs over it for a minute is nothing to worry about
-    inactivityTimeout: sliceMs + Math.min(60_000, abortMs),
+    inactivityTimeout: Math.ceil(sliceSeconds * 1_000) + Math.min(60_000, abortMs),
     abortTimeout: abortMs,
     retryPolicy,
   }
 
   async function advance(context: ObjectContext, message: AdvanceMessage): Promise<string> {
     const request = context.request()
-    const pending = await context.get<Pending>('pending')
-    if (message.next !== undefined && message.next === pending?.id) context.clear('pending')
+    let pending = await context.get<Pending>('pending')
+    if (message.next !== undefined) {
+      if (message.next !== pending?.id) return 'another call came in its place'
+      context.clear('pending')
+      pending = null
+    }
     const over = new AbortController()
     // another call may have begun for the run, when Restate has given this one up
-    const until = AbortSignal.any([AbortSignal.timeout(sliceMs), request.attemptCompletedSignal, over.signal])
+    request.attemptCompletedSignal.addEventListener('abort', () => over.abort())
+    const given = { until: over.signal, sliceSeconds, via: request.id }
     let slice: Slice
     try {
-      slice = await context.run('advance', () => takeSlice(context.key, message, pending, until, request.id))
+      slice = await context.run('advance', () => takeSlice(context.key, given, pending?.at))
     } catch (error) {
       // somebody has cancelled the invocation where Restate shows it: they mean the run
       over.abort()
@@ -94,20 +93,13 @@ export function runObject(
     return slice.error === undefined ? slice.outcome : `${slice.outcome}: ${slice.error}`
   }
 
-  async function takeSlice(
-    runId: string,
-    message: AdvanceMessage,
-    pending: Pending | null,
-    until: AbortSignal,
-    via: string,
-  ): Promise<Slice> {
-    if (isCovered(message, pending)) return { outcome: 'another call is on its way' }
+  /** `known`: the time of a message that is on its way. */
+  async function takeSlice(runId: string, given: DispatchedOptions, known: number | undefined): Promise<Slice> {
     try {
-      const advanced = await work.advance(runId, { until, via })
+      const advanced = await work.advance(runId, given)
       const now = Date.now()
       const at = againAt(advanced, now)
-      // the same time is in its message already
-      const isKnown = at !== undefined && at > now && pending?.at === at && message.next !== pending.id
+      const isKnown = at !== undefined && at > now && at === known
       return {
         outcome: advanced.is === 'ended' ? advanced.status : advanced.is,
         ...(at !== undefined && !isKnown && { again: { at, delay: Math.max(0, at - now) } }),
@@ -126,12 +118,4 @@ export function runObject(
   }
 
   return sdk.object({ name, handlers: { advance }, options })
-}
-
-/** Whether what this call is to do is done by one that comes right after it. */
-function isCovered(message: AdvanceMessage, pending: Pending | null): boolean {
-  if (!pending) return message.next !== undefined
-  if (message.next !== undefined) return message.next !== pending.id
-  const late = Date.now() - pending.at
-  return late >= 0 && late < lostMs
 }

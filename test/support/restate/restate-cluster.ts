@@ -1,4 +1,6 @@
 // Restate on loopback: one node, or a cluster of several that can be killed and started again one by one. Gone with this process.
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { freePort } from '../servers/free-port.ts'
 import { startServer, type TestServer } from '../servers/server.ts'
@@ -9,6 +11,8 @@ export interface RestateNode {
   /** The end of what it has said. */
   log(): Promise<string>
   kill(): Promise<void>
+  /** Kills it, and takes away all that it knows. */
+  wipe(): Promise<void>
   /** Again. Resolves when it answers. */
   start(): Promise<void>
 }
@@ -41,6 +45,11 @@ export async function startRestate(nodes = 1): Promise<RestateCluster> {
       admin: `http://127.0.0.1:${admin}`,
       log: async () => (await server.look()).log,
       kill: () => server.kill(),
+      async wipe() {
+        await server.kill()
+        const data = join(server.folder, 'data')
+        for (const name of await readdir(data)) await rm(join(data, name), { recursive: true })
+      },
       async start() {
         await server.start()
         await answers(admin)

@@ -1,5 +1,6 @@
 // Dispatchers: who is told that a run is ready, and what a worker does for whoever asks it to advance one.
 import assert from 'node:assert/strict'
+import { setTimeout as wait } from 'node:timers/promises'
 import { test } from 'node:test'
 import { Agent, Crew, Task, tool } from 'reprise'
 import { memoryStore } from 'reprise/stores'
@@ -72,10 +73,9 @@ test('a crew that has a dispatcher tells it at once, with the time of a delay, a
   assert.match(warnings.join(), /run untold: queue could not be told .* the queue is down/)
 })
 
-test('a wake that is lost is told again, with another key, and no other is', async () => {
+test('a run of which a dispatcher was told in vain is taken by the worker itself', async () => {
   const store = memoryStore()
-  const lost: Wake[] = []
-  const { dispatcher, told } = queue({ loses: (wake) => wake.runId === 'b' && lost.push(wake) <= 2 })
+  const { dispatcher, told } = queue({ loses: ({ runId }) => runId === 'b' })
   const ear = hearing()
   const crew = claims(store)
   for (const id of ['a', 'b']) await crew.enqueue({ id, inputs: { notes: id } })
@@ -83,9 +83,29 @@ test('a wake that is lost is told again, with another key, and no other is', asy
   await using _ = await startWorker([crew], options)
   for (const id of ['a', 'b'])
     await ear.until((event) => event.event === 'left' && event.runId === id && event.outcome === 'completed')
-  assert.equal(new Set(lost.map(({ key }) => key)).size, lost.length)
-  const keysOfA = told.flatMap(({ wake }) => (wake.runId === 'a' && wake.key !== undefined ? [wake.key] : []))
-  assert.equal(new Set(keysOfA).size, keysOfA.length, 'what was heard is not told again')
+  assert.equal(told.filter(({ wake }) => wake.runId === 'b').length, 1)
+  assert.equal((await crew.run('b').view()).via, undefined)
+})
+
+test('where nothing is executed, a wake that is lost is told again, with another key', async () => {
+  const store = memoryStore()
+  const keys: (string | undefined)[] = []
+  const crew = claims(store)
+  await crew.enqueue({ id: 'a', inputs: { notes: 'a' } })
+  const heard = Promise.withResolvers<void>()
+  const dispatcher: Dispatcher = {
+    name: 'functions',
+    async wake({ runId, key }) {
+      keys.push(key)
+      if (keys.length < 3) return
+      await crew.advance(runId)
+      heard.resolve()
+    },
+  }
+  await using _ = await startWorker([crew], { dispatcher, pollSeconds: 0.01, resendSeconds: 0.02 })
+  await heard.promise
+  assert.equal(new Set(keys).size, keys.length)
+  assert.equal((await crew.run('a').view()).status, 'completed')
 })
 
 test('a run of a process of this machine that is gone is told of long before its lease expires', async () => {
@@ -182,6 +202,65 @@ test('no more runs than the worker has room for, or than maxRuns allows, are in 
     for (const id of ids) await ear.until((event) => event.event === 'left' && event.runId === id)
     assert.ok(most <= 2, `${most} at once`)
   }
+})
+
+test('a run that waits for the limit of its crew keeps none waiting that has the same name in another store', async () => {
+  const { dispatcher, work } = queue({ loses: () => true })
+  const full = slow(memoryStore(), { maxRuns: 1 })
+  const other = slow(memoryStore(), { maxRuns: 1 })
+  await using _ = await startWorker([full.crew, other.crew], { dispatcher, pollSeconds: 0.01 })
+  for (const id of ['a', 'b']) await full.crew.enqueue({ id, inputs: { notes: id } })
+  await other.crew.enqueue({ id: 'c', inputs: { notes: 'c' } })
+  const { advance } = await work
+  const all = [advance('a')]
+  await full.hasBegun
+  all.push(advance('b'), advance('c'))
+  await other.hasBegun
+  full.go()
+  other.go()
+  for (const outcome of await Promise.all(all)) assert.equal(outcome.is, 'ended')
+})
+
+test('the time of a slice begins with its work, however long it waited for room, and may be any number', async () => {
+  const store = memoryStore()
+  const { dispatcher, work } = queue({ loses: () => true })
+  const { crew, hasBegun, go } = slow(store)
+  await using _ = await startWorker([crew], { dispatcher, concurrency: 1, sliceSeconds: 1.005 })
+  for (const id of ['a', 'b']) await crew.enqueue({ id, inputs: { notes: id } })
+  const { advance } = await work
+  const first = advance('a', { sliceSeconds: 1.005 })
+  await hasBegun
+  const second = advance('b', { sliceSeconds: 0.2005 })
+  await wait(250)
+  go()
+  assert.deepEqual(await first, { is: 'ended', status: 'completed' })
+  assert.deepEqual(await second, { is: 'ended', status: 'completed' })
+})
+
+test('a slice ends in time, also when memory was cleaned up meanwhile', async () => {
+  const store = memoryStore()
+  const { dispatcher, work } = queue({ loses: () => true })
+  const begun: string[] = []
+  const take = async (name: string): Promise<void> => {
+    begun.push(name)
+    // enough that memory is cleaned up a few times
+    for (let time = 0; time < 20; time++)
+      await wait(
+        1,
+        Array.from({ length: 300_000 }, (_, index) => ({ index })),
+      )
+    await wait(200)
+  }
+  const tasks = ['a', 'b'].map((name) => new Task({ name, effect: 'read', run: () => take(name) }))
+  const crew = new Crew({ name: 'cleaned', store, tasks })
+  await using worker = await startWorker([crew], { dispatcher })
+  await crew.enqueue({ id: 'given' })
+  assert.deepEqual(await (await work).advance('given', { sliceSeconds: 0.2 }), { is: 'more' })
+  await worker.stop()
+  await crew.enqueue({ id: 'own' })
+  const events = await workOnce([crew], { sliceSeconds: 0.2 })
+  assert.equal(claimed(events).filter((id) => id === 'own').length, 2)
+  assert.deepEqual(begun.toSorted(), ['a', 'a', 'b', 'b'])
 })
 
 test('an answer from a process that knows no dispatcher has the run continued', async () => {

@@ -4,13 +4,14 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { test } from 'node:test'
 import { Crew, Task } from 'reprise'
 import { restateDispatcher } from 'reprise/restate'
-import { startRestate, withoutRestate } from '../../support/restate/restate-cluster.ts'
+import { startWorker } from 'reprise/workers'
+import { startRestate, withoutRestate, type RestateCluster } from '../../support/restate/restate-cluster.ts'
 import { serviceName } from '../../../src/workers/restate/service-name.ts'
 import { entriesOf } from '../../engine/support.ts'
 import { temporaryFolder } from '../../stores/temporary-folder.ts'
 import { openStore } from 'reprise/stores'
 import { join } from 'node:path'
-import { claims, slow } from '../worker-crews.ts'
+import { claims, hearing, slow } from '../worker-crews.ts'
 import { callsOf, leftAs, payingCrew, startRestateWorker } from './restate-crew.ts'
 
 const skip = await withoutRestate()
@@ -149,6 +150,69 @@ test('versions of a crew stand side by side, and each run reaches code that take
     assert.ok(!ear.heard.some((event) => 'runId' in event && event.runId === other))
 })
 
+test('runs are told of by ids of any letters', { skip }, async () => {
+  await using on = await stage()
+  const crew = on.use(claims(on.url as never, { name: 'spelled' }))
+  const { ear } = on.use(await startRestateWorker(on.restate, [crew], {}, { pollSeconds: 0.05 }))
+  const ids = ['Ärger', '日'.repeat(200), '😀', 'a b/c?d=e&f#g', '100%', '%2F', `"'\\`, ' x ']
+  for (const id of ids) await crew.enqueue({ id, inputs: { notes: 'a' } })
+  for (const id of ids) await ear.until(leftAs(id, 'completed'))
+})
+
+test('a run whose next call was given up is continued by the first worker that comes', { skip }, async () => {
+  await using on = await stage()
+  const { crew, hasBegun, go } = slow(on.url as never, { name: 'given-up' })
+  on.use(crew)
+  {
+    await using first = await startRestateWorker(on.restate, [crew])
+    await crew.enqueue({ id: 'g-1', inputs: { notes: 'x' } })
+    await hasBegun
+    const stopped = first.worker.stop()
+    go()
+    await stopped
+    assert.ok(first.ear.heard.some(leftAs('g-1', 'more')))
+  }
+  await untilGivenUp(on.restate, 'g-1')
+  const { ear } = on.use(await startRestateWorker(on.restate, [crew], {}, { resendSeconds: 3_600 }))
+  await ear.until(leftAs('g-1', 'completed'))
+})
+
+test('what a worker told is told again by the one after it, if the calls are lost', { skip }, async () => {
+  await using on = await stage()
+  const { ingress } = on.restate
+  const crew = on.use(claims(on.url as never, { name: 'told-before' }))
+  await (await startRestateWorker(on.restate, [crew])).worker.stop()
+  await crew.enqueue({ id: 'k-1', inputs: { notes: 'x' } })
+  const first = hearing()
+  {
+    // Restate calls where the one before it was
+    const dispatcher = restateDispatcher({ ingress, admin: false, port: 0 })
+    await using _ = await startWorker([crew], { dispatcher, onEvent: first.onEvent })
+    await first.until(({ event }) => event === 'woken')
+  }
+  await untilGivenUp(on.restate, 'k-1')
+  const { ear } = on.use(await startRestateWorker(on.restate, [crew], {}, { resendSeconds: 3_600 }))
+  await ear.until(leftAs('k-1', 'completed'))
+})
+
+test('a Restate that has lost everything is told again where the worker is', { skip }, async () => {
+  await using on = await stage()
+  const restate = on.use(await startRestate())
+  const crew = on.use(claims(on.url as never, { name: 'forgotten' }))
+  const { ear } = on.use(await startRestateWorker(restate, [crew], {}, { pollSeconds: 0.05 }))
+  await restate.nodes[0]?.wipe()
+  await restate.nodes[0]?.start()
+  await crew.enqueue({ id: 'f-1', inputs: { notes: 'x' } })
+  await ear.until(leftAs('f-1', 'completed'))
+})
+
+/** No call for the run is left. */
+async function untilGivenUp(restate: RestateCluster, runId: string): Promise<void> {
+  const isOpen = async (): Promise<boolean> =>
+    (await callsOf(restate, runId)).some(({ status }) => status !== 'completed')
+  while (await isOpen()) await wait(100)
+}
+
 test('crews of any name and version have a service of their own, in letters that Restate takes', () => {
   const lane = (crew: string, version = '', format = 1) => serviceName({ crew, version, format })
   assert.equal(lane('claims'), 'reprise.claims')
@@ -165,4 +229,18 @@ test('options that cannot be are refused with their value', () => {
   wrong({ port: 70_000 }, /port is 70000/)
   wrong({ identityKeys: ['x'] }, /item 1 of identityKeys is "x"/)
   wrong({ ingres: 'x' }, /ingres/)
+})
+
+test('neither a password in an address nor a token is in an error', async () => {
+  for (const option of ['ingress', 'admin', 'url'])
+    assert.throws(() => restateDispatcher({ [option]: 'http://me:hunter-two@127.0.0.1:8080' }), {
+      code: 'OPTION_INVALID',
+      message: new RegExp(`^${option} of restateDispatcher has a name or a password before 127`),
+    })
+  const { wake } = restateDispatcher({ ingress: 'http://127.0.0.1:9', token: 'hunter\ntwo-of-them' })
+  await assert.rejects(wake({ runId: 'r', crew: 'c', version: '', format: 1 }), (error: Error) => {
+    assert.match(error.message, /cannot be reached/)
+    assert.doesNotMatch(`${error.message} ${String(error.cause)}`, /hunter|two-of/)
+    return true
+  })
 })
