@@ -58,6 +58,16 @@ test('the guide to PostgreSQL has the compose file of the examples', () => {
   assert.ok(textOf('docs/guides/postgres.md').includes(`\`\`\`yaml\n${file}\`\`\``))
 })
 
+test('the guide to queues has the recipes of the examples', () => {
+  const guide = textOf('docs/guides/queues.md')
+  const recipes = globSync('examples/recipes/*.ts')
+  assert.ok(recipes.length > 0)
+  assert.deepEqual(
+    recipes.filter((file) => !guide.includes(`\`\`\`ts\n${textOf(file)}\`\`\``)),
+    [],
+  )
+})
+
 test('every code of an error is used', () => {
   const source = globSync('src/**/*.ts')
     .filter((file) => file !== 'src/errors.ts')

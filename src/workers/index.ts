@@ -8,6 +8,7 @@ export {
   type Dispatcher,
   type Wake,
 } from '../crew/queue/dispatcher.ts'
+export { laneName } from './dispatch/lane-name.ts'
 export type { Outcome, WorkerEvent } from './report/events.ts'
 export type { WorkerHealth } from './report/health.ts'
 export { startWorker, type Worker } from './worker.ts'

@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { RepriseError, type Run } from 'reprise'
 import { openStore, type Store } from 'reprise/stores'
+import type { Dispatcher } from 'reprise/workers'
 import { readRun } from '../../src/engine/read/read-run.ts'
 import { isStep } from '../../src/journal/entries.ts'
 import { entriesOf } from '../engine/support.ts'
@@ -17,8 +18,10 @@ import { startFleet, type Fleet, type FleetOptions } from './fleet.ts'
 import { claims, killedCrew, stepsOfRun } from './killed-crew.ts'
 import { fullDisk, killedServer, type Troubled } from './outages.ts'
 
-export interface Disturbance extends Pick<FleetOptions, 'processes' | 'concurrency' | 'between'> {
+export interface Disturbance extends Pick<FleetOptions, 'processes' | 'concurrency' | 'program' | 'between'> {
   readonly store: StoreKind
+  /** Whom every second run is told of when it is queued. */
+  readonly dispatcher?: Dispatcher
   readonly runs: number
   /** What happens to the server; left out, nothing. */
   readonly server?: 'killed' | 'disk full' | undefined
@@ -49,6 +52,7 @@ export async function disturbedWorkers({
   runs,
   server,
   restateNodes,
+  dispatcher,
   ...fleetOptions
 }: Disturbance): Promise<Disturbed> {
   await using folder = await temporaryFolder()
@@ -58,7 +62,9 @@ export async function disturbedWorkers({
   const ledger = join(folder.path, 'ledger')
   await using crew = killedCrew(place.url, ledger)
   const ids = claims.slice(0, runs)
-  for (const id of ids) await crew.enqueue({ id, inputs: { claim: id } })
+  await using telling = dispatcher ? crew.with({ dispatcher }) : crew
+  for (const [index, id] of ids.entries())
+    await (index % 2 === 0 ? crew : telling).enqueue({ id, inputs: { claim: id } })
 
   const begun = performance.now()
   const store = await openStore(place.url)

@@ -14,6 +14,8 @@ export interface FleetOptions {
   readonly concurrency: number
   /** By which they are told what to do, instead of their store. */
   readonly restate?: Pick<RestateCluster, 'ingress' | 'admin'> | undefined
+  /** The program of a worker, and what it is told beside the rest; left out, worker-process.ts. */
+  readonly program?: { readonly file: string; readonly args: readonly string[] } | undefined
   /** How many steps all workers take between two kills; left out, nobody is killed. */
   readonly between?: { readonly least: number; readonly most: number } | undefined
 }
@@ -28,14 +30,17 @@ export interface Fleet {
   untilDone(isDone: () => Promise<boolean>): Promise<void>
 }
 
+const ownProgram = { file: join(import.meta.dirname, 'worker-process.ts'), args: [] }
+
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
-  const { place, ledger, processes, concurrency, between, restate } = options
-  const parameters = [place, ledger, String(concurrency), ...(restate ? [String(await freePort())] : [])]
+  const { place, ledger, processes, concurrency, between, restate, program = ownProgram } = options
+  const port = restate ? [String(await freePort())] : []
+  const parameters = [place, ledger, String(concurrency), ...port, ...program.args]
   const addresses = restate && {
     RESTATE_INGRESS_URL: restate.ingress.join(','),
     RESTATE_ADMIN_URL: restate.admin.join(','),
   }
-  const { file, variables } = await bundle(join(import.meta.dirname, 'worker-process.ts'))
+  const { file, variables } = await bundle(program.file)
   const living = new Set<ChildProcess>()
   const over = new AbortController()
   let steps = 0

@@ -7,7 +7,7 @@ import { registerDeployment } from './register-deployment.ts'
 import { readRestateOptions, type RestateOptions } from './restate-options.ts'
 import { runObject, type AdvanceMessage, type Sdk } from './run-object.ts'
 import { serveEndpoint } from './serve-endpoint.ts'
-import { serviceName } from './service-name.ts'
+import { laneName } from '../dispatch/lane-name.ts'
 
 /** OPTION_INVALID, OPTION_UNKNOWN. The package @restatedev/restate-sdk is needed only where a worker serves. */
 export function restateDispatcher(options: RestateOptions = {}): Dispatcher {
@@ -21,7 +21,7 @@ export function restateDispatcher(options: RestateOptions = {}): Dispatcher {
   async function wake(run: Wake, at?: number): Promise<void> {
     await registered
     const delay = at === undefined ? 0 : Math.max(0, Math.ceil(at - Date.now()))
-    const service = serviceName(run)
+    const service = laneName(run)
     const path = `/${service}/${encodeURIComponent(run.runId)}/advance/send`
     await callRestate(ingress, {
       path: delay > 0 ? `${path}?delay=${delay}ms` : path,
@@ -37,7 +37,7 @@ export function restateDispatcher(options: RestateOptions = {}): Dispatcher {
     const registering = Promise.withResolvers<void>()
     registered = registering.promise
     const sdk = await loadSdk()
-    const services = [...new Set(lanes.map(serviceName))]
+    const services = [...new Set(lanes.map(laneName))]
     const endpoint = sdk.endpoint().setLogger(({ level }, message, ...more) => {
       // that requests need not be signed is what the options say
       if ((level as string) === 'error') tell([message, ...more].map(String).join(' '))

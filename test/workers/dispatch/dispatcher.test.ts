@@ -140,6 +140,31 @@ test('a dispatcher that is away is told when it is back, and nothing else suffer
   assert.match(worker.metrics(), /reprise_worker_dispatcher_failures_total\{dispatcher="queue"\} 1/)
 })
 
+test('many wakes that fail at once count as one failure: the dispatcher is asked again after a second', async () => {
+  const store = memoryStore()
+  const { dispatcher: inner } = queue()
+  const ids = Array.from({ length: 10 }, (_, index) => `r${index}`)
+  let down = true
+  const dispatcher: Dispatcher = {
+    ...inner,
+    async wake(...args) {
+      if (down) throw new Error('connection refused')
+      await inner.wake(...args)
+    },
+  }
+  const ear = hearing()
+  const crew = claims(store)
+  for (const id of ids) await crew.enqueue({ id, inputs: { notes: id } })
+  const began = performance.now()
+  await using _ = await startWorker([crew], { dispatcher, pollSeconds: 0.05, onEvent: ear.onEvent })
+  await ear.until((event) => event.event === 'dispatcher-away')
+  down = false
+  await ear.until((event) => event.event === 'dispatcher-back')
+  const seconds = (performance.now() - began) / 1_000
+  for (const id of ids) await ear.until((event) => event.event === 'left' && event.runId === id)
+  assert.ok(seconds < 5, `${seconds} seconds`)
+})
+
 test('whoever is asked for a run that wants nobody leaves it as it is, and says how it stands', async () => {
   const store = memoryStore()
   const { dispatcher, work } = queue({ loses: () => true })

@@ -6,7 +6,7 @@ import { Crew, Task } from 'reprise'
 import { restateDispatcher } from 'reprise/restate'
 import { startWorker } from 'reprise/workers'
 import { startRestate, withoutRestate, type RestateCluster } from '../../support/restate/restate-cluster.ts'
-import { serviceName } from '../../../src/workers/restate/service-name.ts'
+import { laneName } from '../../../src/workers/dispatch/lane-name.ts'
 import { entriesOf } from '../../engine/support.ts'
 import { temporaryFolder } from '../../stores/temporary-folder.ts'
 import { openStore } from 'reprise/stores'
@@ -214,7 +214,7 @@ async function untilGivenUp(restate: RestateCluster, runId: string): Promise<voi
 }
 
 test('crews of any name and version have a service of their own, in letters that Restate takes', () => {
-  const lane = (crew: string, version = '', format = 1) => serviceName({ crew, version, format })
+  const lane = (crew: string, version = '', format = 1) => laneName({ crew, version, format })
   assert.equal(lane('claims'), 'reprise.claims')
   assert.equal(lane('claims', '2'), 'reprise.claims.v2')
   const names = [lane('claims.v2'), lane('claims v2'), lane('Ärger'), lane('a/b'), lane('a b'), lane('claims', '', 2)]

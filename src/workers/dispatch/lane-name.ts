@@ -1,10 +1,13 @@
-// What the virtual object of a lane is called: a crew and its version, so that several versions stand side by side and
-// each run reaches code that takes it up.
+// What a dispatcher calls a lane, a queue or a service for each: a crew and its version, so that several versions stand
+// side by side and each run reaches code that takes it up.
 import { digest } from '../../journal/hash.ts'
 import type { Lane } from '../../stores/store.ts'
 
-/** `reprise.claims`, `reprise.claims.v2`. Other names are spelled as Restate allows, and told apart by a digest. */
-export function serviceName({ crew, version, format }: Lane): string {
+/**
+ * `reprise.claims`, `reprise.claims.v2`: letters, digits, `.`, `_` and `-`, as nearly every queue allows. Other names
+ * are spelled with these, and told apart by a digest.
+ */
+export function laneName({ crew, version, format }: Lane): string {
   const parts = [crew, ...(version === '' ? [] : [`v${version}`]), ...(format === 1 ? [] : [`format${format}`])]
   const spelled = parts.map((part) => part.replaceAll(/[^A-Za-z0-9_-]/g, '_'))
   const isExact = spelled.every((part, index) => part === parts[index])

@@ -1,0 +1,43 @@
+// BullMQ decides who advances a run. One queue for each version of a crew, so that a run reaches code that knows it.
+import { once } from 'node:events'
+import { Queue, Worker, type ConnectionOptions, type Job } from 'bullmq'
+import { againAt, laneName, type Dispatcher, type Wake } from 'reprise/workers'
+
+/** `connection` is a client of Redis, which stays yours to close. */
+export function bullmqDispatcher(connection: ConnectionOptions, prefix = 'bull'): Dispatcher {
+  const queues = new Map<string, Queue<Wake>>()
+
+  function queueOf(name: string): Queue<Wake> {
+    const queue = queues.get(name) ?? new Queue<Wake>(name, { connection, prefix })
+    queues.set(name, queue)
+    return queue
+  }
+
+  // the key is for this wake alone: a job that carried it on would not be added beside itself
+  async function wake({ key, ...run }: Wake, at = 0): Promise<void> {
+    await queueOf(laneName(run)).add('advance', run, {
+      // a job of the same id that waits or is under way does for both; ids must not have a colon
+      ...(key !== undefined && { jobId: encodeURIComponent(key) }),
+      delay: Math.max(0, at - Date.now()),
+      removeOnComplete: true,
+      removeOnFail: true,
+    })
+  }
+
+  return {
+    name: 'bullmq',
+    wake,
+    async serve(work) {
+      const advance = async ({ data, id }: Job<Wake>): Promise<void> => {
+        const next = againAt(await work.advance(data.runId, { via: String(id) }))
+        if (next !== undefined) await wake(data, next)
+      }
+      const names = [...new Set(work.lanes.map(laneName))]
+      const options = { connection, prefix, concurrency: work.concurrency }
+      const workers = names.map((name) => new Worker(name, advance, options))
+      for (const worker of workers) worker.on('error', (error) => work.tell(error.message))
+      if (!work.signal.aborted) await once(work.signal, 'abort')
+      await Promise.all(workers.map((worker) => worker.close()))
+    },
+  }
+}

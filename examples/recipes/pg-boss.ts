@@ -1,0 +1,45 @@
+// pg-boss decides who advances a run. One queue for each version of a crew, so that a run reaches code that knows it.
+import { once } from 'node:events'
+import type { Job, PgBoss } from 'pg-boss'
+import { againAt, laneName, type Dispatcher, type Wake } from 'reprise/workers'
+
+/** `boss` is started, and has a listener for its `error`s. With `useListenNotify`, a job is begun at once. */
+export function pgBossDispatcher(boss: PgBoss): Dispatcher {
+  const queues = new Set<string>()
+
+  async function queueOf(name: string): Promise<string> {
+    // no retries: what is still ready is asked for again. `short`: a key counts until its job is begun
+    const options = { policy: 'short', notify: true, retryLimit: 0, expireInSeconds: 86_400, deleteAfterSeconds: 600 }
+    if (!queues.has(name)) await boss.createQueue(name, options)
+    queues.add(name)
+    return name
+  }
+
+  async function wake(run: Wake, at = 0): Promise<void> {
+    const isLater = at > Date.now()
+    // a job that waits for now does for all who ask; one that waits for later must not
+    const singletonKey = isLater ? `${run.runId}@${at}` : run.runId
+    await boss.send(await queueOf(laneName(run)), run, { singletonKey, ...(isLater && { startAfter: new Date(at) }) })
+  }
+
+  return {
+    name: 'pg-boss',
+    wake,
+    async serve(work) {
+      const advance = async ({ id, data }: Job<Wake>): Promise<void> => {
+        const next = againAt(await work.advance(data.runId, { via: id }))
+        if (next !== undefined) await wake(data, next)
+      }
+      const consume = async (name: string): Promise<void> => {
+        const consumer: string = await boss.work<Wake>(await queueOf(name), async ([job]) => {
+          // the next one without a pause, which pg-boss would make
+          if (job) await advance(job).finally(() => boss.notifyWorker(consumer))
+        })
+      }
+      const names = [...new Set(work.lanes.map(laneName))]
+      for (const name of names) for (let count = 0; count < work.concurrency; count++) await consume(name)
+      if (!work.signal.aborted) await once(work.signal, 'abort')
+      await Promise.all(names.map((name) => boss.offWork(name)))
+    },
+  }
+}

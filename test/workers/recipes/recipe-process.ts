@@ -1,0 +1,15 @@
+// A worker that takes its runs from the queue of a recipe, in a process of its own, which says what it has just done.
+import { startWorker } from 'reprise/workers'
+import { killedCrew } from '../killed-crew.ts'
+import { openRecipe, type RecipePlace } from './recipe-queue.ts'
+
+const [store = '', ledger = '', concurrency = '', place = ''] = process.argv.slice(2)
+const queue = await openRecipe(JSON.parse(place) as RecipePlace)
+const crew = killedCrew(store, ledger, (what) => process.stdout.write(`${what}\n`))
+// what is lost with a process that had a job and not yet the run is asked for again soon
+const options = { dispatcher: queue.dispatcher, concurrency: Number(concurrency), resendSeconds: 2 }
+const worker = await startWorker([crew], options)
+process.once('SIGTERM', () => void worker.stop())
+await worker.done
+await queue[Symbol.asyncDispose]()
+await crew.close()
