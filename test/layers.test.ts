@@ -20,6 +20,7 @@ const order = [
   'ui',
   'workers',
   'testing',
+  'studio',
   'cli',
 ]
 const strangers = new Set(['stores', 'models', 'tools'])

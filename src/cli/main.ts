@@ -11,8 +11,8 @@ try {
 const [, , first, ...rest] = process.argv
 if ((first === '--version' || first === '-V') && rest.length === 0) {
   // asked by scripts and prompts, again and again: nothing else is loaded for it
-  const { version } = await import('./version.ts')
-  process.stdout.write(`${version()}\n`)
+  const { packageVersion } = await import('../studio/package-version.ts')
+  process.stdout.write(`${packageVersion()}\n`)
 } else {
   const { quickStart } = await import('./quick-start.ts')
   quickStart()

@@ -9,7 +9,7 @@ import { runnerOf } from './runner.ts'
 import { example, type Lazily } from './table/shared-options.ts'
 import { plain } from '../text/plain-text.ts'
 import { endWithReader, flush, openTerminal } from './terminal/terminal.ts'
-import { version } from './version.ts'
+import { packageVersion as version } from '../studio/package-version.ts'
 import { takesFile, writeCommands, type Place } from './write-command.ts'
 
 interface Group {
@@ -37,7 +37,19 @@ export const groups: readonly Group[] = [
   },
   {
     title: 'Look:',
-    names: ['runs', 'show', 'questions', 'tasks', 'log-tasks-outputs', 'diff', 'lineage', 'tail', 'verify', 'doctor'],
+    names: [
+      'studio',
+      'runs',
+      'show',
+      'questions',
+      'tasks',
+      'log-tasks-outputs',
+      'diff',
+      'lineage',
+      'tail',
+      'verify',
+      'doctor',
+    ],
     load: async () => (await import('./table/looking.ts')).addLooking,
   },
   {

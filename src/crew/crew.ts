@@ -5,7 +5,6 @@ import { backtestName } from '../engine/history/backtest-name.ts'
 import { importRunFromFile, type ImportedRun, type ImportOptions } from '../engine/history/import-run.ts'
 import { prune, type Pruned, type PruneLimits } from '../runs/prune.ts'
 import { checkNewRunId, checkRunId } from '../engine/read/run-id.ts'
-import type { CrewModule } from '../journal/entries.ts'
 import type { Prices } from '../models/prices.ts'
 import { checkModelKind, type LanguageModel } from '../models/resolve/resolve-model.ts'
 import { abortSignal, optional, text, whole } from '../checks.ts'
@@ -338,9 +337,9 @@ export class Crew<const T extends Tasks = Tasks> {
     await this.close()
   }
 
-  /** For the command line: the runs that this crew makes say where they found it. */
-  '~loadedFrom'(module: CrewModule): void {
-    this.#open.module = module
+  /** For the command line and the studio: the store of its runs, and those that it executes now. */
+  get '~open'(): OpenCrew {
+    return this.#open
   }
 
   /** For the command line. */

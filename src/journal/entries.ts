@@ -107,6 +107,8 @@ export interface EntryBodies {
   }
   /** The time of the process was up between two steps, and the run waits for a worker. */
   'run.yielded': object
+  /** A person has a worker continue it, which only a resume would. */
+  'run.requeued': { readonly by?: string }
   /** It was copied from another store, where it may go on: nobody takes it up by itself. */
   'run.imported': object
   /** Something was recorded in a run that works for this one, which waited for it. */

@@ -68,6 +68,13 @@ const calls: { readonly [command: string]: readonly (readonly string[])[] } = {
   fork: [[...file, ...reads, '--run', id, '--output', `again=${evil}`]],
   refresh: [[...file, ...reads, '--run', id, ...notes, '--dry-run']],
   backtest: [[...file, ...reads, '-t', 'again', '--run', id]],
+  // one that is served would not end
+  studio: [
+    [`crew${evil}.ts`],
+    ['--no-crews', '--host', `x${evil}`],
+    ['crew.ts', '--token', evil],
+    ['crew.ts', '--base', evil],
+  ],
   runs: [[], ['--since', evil], ['--status', evil]],
   show: [
     [id],

@@ -209,6 +209,7 @@ const every: NewEntry[] = [
   { type: 'run.suspended', reason: 'child', through: 'a', children: ['x'] },
   { type: 'run.woken', child: 'r/x#1' },
   { type: 'run.yielded' },
+  { type: 'run.requeued', by: 'ada' },
   { type: 'run.imported' },
   { type: 'run.cancelled', by: 'me', reason: 'r' },
   { type: 'run.completed' },
@@ -255,7 +256,7 @@ function put(target: unknown, names: readonly string[], value: unknown): void {
 }
 
 test('every type of entry is taken as it is written', () => {
-  assert.equal(new Set(every.map((entry) => entry.type)).size, 29)
+  assert.equal(new Set(every.map((entry) => entry.type)).size, 30)
   use(whole)
 })
 

@@ -5,7 +5,7 @@ import { environment, firstSet } from '../../environment.ts'
 import { messageOf } from '../../errors.ts'
 import { providers } from '../../models/resolve/providers.ts'
 import { plural } from '../terminal/entries-word.ts'
-import { version } from '../version.ts'
+import { packageVersion as version } from '../../studio/package-version.ts'
 import { ok, warn, fail, type Check } from './check.ts'
 
 export function checkSurroundings(): Check[] {

@@ -77,7 +77,7 @@ function noteWhere(path: string, module: { readonly [name: string]: unknown }): 
   const file = relative(projectOf(process.cwd()), resolve(path)).replaceAll(sep, '/')
   const crews = Object.entries(module).filter((entry): entry is [string, Crew] => Crew.isInstance(entry[1]))
   const several = new Set(crews.map(([, crew]) => crew)).size > 1
-  for (const [name, crew] of crews) crew['~loadedFrom']({ file, ...(several ? { export: name } : {}) })
+  for (const [name, crew] of crews) crew['~open'].module = { file, ...(several ? { export: name } : {}) }
 }
 
 /**

@@ -54,6 +54,13 @@ export async function storeUrlOf(call: Call): Promise<string> {
   throw new UsageError(`the crew has opened its store ${place.url} by itself; name the store with --store`)
 }
 
+/** For commands that open it themselves, and look at runs. RUN_NOT_FOUND where there was never a run. */
+export async function storeOfRuns(call: Call): Promise<string | Store | undefined> {
+  const place = await storeOf(call)
+  checkRuns(place)
+  return place
+}
+
 /** Undefined where the environment or the default decides. What is printed from here on names the same store. */
 async function storeOf({ options, commands }: Call): Promise<string | Store | undefined> {
   if (options.store !== undefined) return options.store

@@ -2,6 +2,7 @@
 import { Option, type Command as Program } from 'commander'
 import { runViewStatuses } from '../../runs/status.ts'
 import {
+  collect,
   example,
   runArgument,
   wholeNumber,
@@ -12,6 +13,34 @@ import {
 } from './shared-options.ts'
 
 export function addLooking(program: Program, lazily: Lazily): void {
+  const studio = program
+    .command('studio')
+    .description('show all runs on a page in the browser, and act on them there, until it is stopped')
+  studio
+    .argument(
+      '[file...]',
+      'the modules that export the crews, to start, replay and fork runs (else as for run, if there)',
+    )
+    .option('--no-crews', 'use no code: look, answer, cancel, and leave the rest to workers')
+    .option('--port <number>', 'where to serve it; 0 takes a free port (default: 4400)', wholeNumberOrZero)
+    .option('--host <address>', 'where to serve it (default: 127.0.0.1, which is only this machine)')
+    .option(
+      '--token <[role=]token>',
+      'whoever has it may look, answer or act (the default); once for each (else REPRISE_STUDIO_TOKEN)',
+      collect,
+    )
+    .option(
+      '--allow-host <name>',
+      'a name that it is reached by, beside localhost and addresses; once for each',
+      collect,
+    )
+    .option('--base <path>', 'the path that it is reached under: /studio')
+    .option('--by <name>', 'who acts where the page says nothing (default: your login name)')
+    .option('--open', 'open it in the browser')
+    .action(lazily(async () => (await import('../commands/looking/studio.ts')).studio))
+  example(studio, 'reprise studio claims.ts --open')
+  example(studio, 'reprise studio --store postgres://me@db/claims --host 0.0.0.0 --token "answer=$TOKEN"')
+
   const runs = program.command('runs').description('list runs, newest first')
   withStoreOf(runs)
     .addOption(new Option('--status <status>', 'only runs of this status').choices(Object.keys(runViewStatuses)))

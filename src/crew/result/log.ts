@@ -74,6 +74,8 @@ export function describeEntry(entry: Entry): string | undefined {
       return `suspended: ${entry.reason}${entry.through === undefined ? '' : ` ${entry.through}`}`
     case 'run.yielded':
       return 'handed back between two steps'
+    case 'run.requeued':
+      return `left to a worker${entry.by === undefined ? '' : ` by ${entry.by}`}`
     case 'run.imported':
       return 'imported'
     case 'run.woken':

@@ -140,7 +140,7 @@ async function sideOf(
   return { raw: stored.raw, output: await outputOf(stored, task), usage: stored.usage, cost }
 }
 
-function sameOutput(a: StoredOutput, b: StoredOutput): boolean {
+export function sameOutput(a: StoredOutput, b: StoredOutput): boolean {
   if (a.raw === b.raw) return true
   if (!a.structured || !b.structured) return false
   return canonicalJson(JSON.parse(a.raw) as Json) === canonicalJson(JSON.parse(b.raw) as Json)

@@ -165,6 +165,7 @@ function statusAfter({ type }: Entry): RunStatus | undefined {
     case 'run.resumed':
       return 'running'
     case 'run.yielded':
+    case 'run.requeued':
       return 'queued'
     case 'run.suspended':
       return 'suspended'

@@ -1,4 +1,4 @@
-// What people leave for a run that another process may be executing: answers, edits, invalidations, cancellation. The
+// What people leave for a run that another process may be executing: answers, edits, cancellation, to be continued. The
 // holder records each message in the journal and takes it out of the inbox in one append, so that none is lost or used
 // twice.
 import { messageOf, RepriseError } from '../../errors.ts'
@@ -11,6 +11,7 @@ import type { Message } from '../../stores/store.ts'
 import type { Engine } from '../definition.ts'
 import type { Hold } from '../lease/hold.ts'
 import { alreadyAnswered, checkAnswer } from './questions.ts'
+import { isParked } from '../read/due.ts'
 import { runNotFound } from '../read/run-not-found.ts'
 
 export type InboxMessage =
@@ -27,6 +28,8 @@ export type InboxMessage =
     }
   | { readonly kind: 'invalidate'; readonly task: string; readonly by?: string; readonly reason?: string }
   | { readonly kind: 'cancel'; readonly by?: string; readonly reason?: string }
+  /** To be continued by a worker, although nothing else asks for that. */
+  | { readonly kind: 'requeue'; readonly by?: string }
 
 /**
  * Returns the message's id. RUN_ENDED when the run takes no more messages; QUESTION_ANSWERED when its question has an
@@ -174,6 +177,11 @@ function toEntry(state: RunState, id: string, message: InboxMessage | undefined)
     case 'cancel': {
       const { kind: _, ...rest } = message
       return { ...rest, type: 'run.cancelled' }
+    }
+    case 'requeue': {
+      if (!isParked(state)) return refused(id, 'the run has been continued meanwhile')
+      const { kind: _, ...rest } = message
+      return { ...rest, type: 'run.requeued' }
     }
     default:
       return refused(id, 'this version of Reprise does not know this kind of message')

@@ -69,9 +69,10 @@ export async function costOfRun(state: RunState, prices: Prices | undefined): Pr
 }
 
 /** `at` is left out for what it would cost now. */
-type Call = Omit<ModelCalls, 'at'> & { readonly at?: string }
+export type Call = Omit<ModelCalls, 'at'> & { readonly at?: string }
 
-async function costOfCalls(calls: readonly Call[], prices: Prices | undefined): Promise<number | undefined> {
+/** What calls cost together; undefined when the price of a model is not known. */
+export async function costOfCalls(calls: readonly Call[], prices: Prices | undefined): Promise<number | undefined> {
   const costs = await Promise.all(
     calls.map(({ model, usage, at }) =>
       costOf(model, usage, { prices, at: at === undefined ? undefined : new Date(at) }),

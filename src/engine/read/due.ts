@@ -22,6 +22,12 @@ export function dueOf(state: RunState): Batch['due'] {
   }
 }
 
+/** Whether only a person continues it, or has it tried again before its time. */
+export function isParked({ status, suspended, imported }: RunState): boolean {
+  if (status === 'completed' || status === 'cancelled' || suspended?.reason === 'copying') return false
+  return status === 'suspended' || status === 'failed' || imported === true
+}
+
 /** The time that it waits for, if it does, in ISO 8601. */
 export function dueTime(state: RunState): string | undefined {
   const due = dueOf(state)

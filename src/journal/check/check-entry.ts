@@ -176,6 +176,7 @@ const bodies: { [T in EntryType]: { [K in keyof EntryBodies[T]]-?: Shape } & { p
   },
   'run.suspended': { reason: text, through: optional(text), children: optional(texts) },
   'run.yielded': {},
+  'run.requeued': { by },
   'run.imported': {},
   'run.woken': { child: text },
   'run.completed': {},

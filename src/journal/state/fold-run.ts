@@ -69,6 +69,17 @@ export const runHandlers: { [T in RunEntryType]: (state: RunState, entry: EntryO
     state.status = 'queued'
     delete state.notBefore
   },
+  'run.requeued': (state) => {
+    state.status = 'queued'
+    // as a resume that is told nothing: all that kept it from being continued is over
+    delete state.notBefore
+    delete state.suspended
+    delete state.error
+    delete state.retryAt
+    delete state.woken
+    delete state.imported
+    delete state.through
+  },
   'run.imported': (state) => {
     state.imported = true
   },

@@ -1,7 +1,7 @@
 // The version of this package.
 import { readFileSync } from 'node:fs'
 
-export function version(): string {
+export function packageVersion(): string {
   const file = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
   return (JSON.parse(file) as { version: string }).version
 }

@@ -1,0 +1,105 @@
+// Crews, the queue and backtests, as the API gives them.
+import type { Failure, Limit, Usage } from '../../journal/entries.ts'
+import type { Json } from '../../journal/json.ts'
+import type { Holder, RunViewStatus } from '../../runs/status.ts'
+
+export interface CrewView {
+  readonly name: string
+  readonly version: string
+  readonly process: 'sequential' | 'parallel' | 'hierarchical'
+  /** Names of the inputs that its texts use. */
+  readonly inputs: readonly string[]
+  readonly tasks: readonly CrewTask[]
+  readonly agents: readonly CrewAgent[]
+  readonly schedules: readonly {
+    readonly name: string
+    readonly cron: string
+    readonly timezone: string
+    readonly next: string | undefined
+  }[]
+  readonly budget: Limit | undefined
+}
+
+export interface CrewTask {
+  readonly name: string
+  readonly kind: 'agent' | 'function' | 'crew'
+  /** As declared, with its placeholders. */
+  readonly description: string
+  readonly expectedOutput: string | undefined
+  readonly agent: string | undefined
+  /** Names of the tasks whose outputs it is given. */
+  readonly context: readonly string[]
+  readonly inputs: readonly string[]
+  readonly tools: readonly {
+    readonly name: string
+    readonly description: string
+    readonly effect: 'read' | 'idempotent' | 'once'
+    readonly approval: 'always' | 'sometimes' | undefined
+    readonly schema: Json
+  }[]
+  /** JSON Schema of its output. */
+  readonly schema: Json | undefined
+  readonly guardrails: readonly string[]
+  readonly humanInput: boolean
+  readonly async: boolean
+  /** It may be skipped. */
+  readonly conditional: boolean
+  /** Of a task that is a crew. */
+  readonly crew: string | undefined
+}
+
+export interface CrewAgent {
+  readonly role: string
+  readonly goal: string
+  readonly backstory: string | undefined
+  readonly model: string
+}
+
+export interface QueueView {
+  /** Of runs that work for no other. */
+  readonly crews: readonly {
+    readonly crew: string
+    /** Wait for a worker; `due` of them now, the others for their time. */
+    readonly queued: number
+    readonly due: number
+    readonly running: number
+    readonly abandoned: number
+    readonly suspended: number
+    readonly failed: number
+  }[]
+  /** Processes that execute runs now, with those runs. An idle worker holds nothing and is not seen. */
+  readonly workers: readonly (Holder & { readonly runs: readonly string[] })[]
+  /** There are more runs than were counted. */
+  readonly cut: boolean
+}
+
+export interface BacktestSummary {
+  /** As it was given or made when it was started. */
+  readonly id: string
+  readonly crew: string
+  readonly task: string
+  readonly createdAt: string
+  readonly trials: number
+}
+
+/** As it is stored: the outputs of earlier runs beside those of its trials. */
+export interface BacktestView extends BacktestSummary {
+  readonly cases: readonly {
+    /** The earlier run, and the one that tried the task on it. */
+    readonly runId: string
+    readonly trial: string
+    readonly status: RunViewStatus
+    readonly inputs: { readonly [name: string]: Json }
+    /** Undefined when the earlier run is gone, or the trial gave nothing. */
+    readonly old: BacktestSide | undefined
+    readonly new: BacktestSide | undefined
+    readonly equal: boolean
+    readonly error: Failure | undefined
+  }[]
+}
+
+export interface BacktestSide {
+  readonly raw: string
+  readonly usage: Usage
+  readonly cost: number | undefined
+}

@@ -1,0 +1,95 @@
+// What goes wrong, as a response: a code, a message without credentials, and what can be done next.
+import { RepriseError, type ErrorCode } from '../../errors.ts'
+import { defined } from '../../defined.ts'
+import { redact } from '../../secrets/redact.ts'
+import type { Problem } from './contract.ts'
+
+/** The studio's own codes, each with its status. Those of Reprise are beside them. */
+export const studioCodes = {
+  /** The body isn't JSON, or not an object. */
+  BODY_INVALID: 400,
+  /** A token is asked for, and none was given, or an unknown one. */
+  TOKEN_MISSING: 401,
+  /** The role of the caller may not do this. */
+  ROLE_MISSING: 403,
+  /** The request comes from another page. */
+  ORIGIN_REFUSED: 403,
+  /** The request is for a name that is not this studio's. */
+  HOST_REFUSED: 403,
+  NOT_FOUND: 404,
+  METHOD_REFUSED: 405,
+  /** The crew's code is not at hand. */
+  NO_CODE: 409,
+  BODY_TOO_LARGE: 413,
+  /** The body isn't said to be JSON. */
+  TYPE_REFUSED: 415,
+  /** Something that nobody thought of. */
+  INTERNAL: 500,
+} as const
+
+export type StudioCode = keyof typeof studioCodes
+
+/** Thrown where a request is answered with it. It never leaves the studio: its codes are not those of the library. */
+export class StudioProblem extends Error {
+  readonly code: StudioCode
+  readonly headers: { readonly [name: string]: string }
+
+  constructor(code: StudioCode, message: string, headers: { readonly [name: string]: string } = {}) {
+    super(message)
+    this.code = code
+    this.headers = headers
+  }
+}
+
+export function notFound(message: string): StudioProblem {
+  return new StudioProblem('NOT_FOUND', message)
+}
+
+/** Errors that are not ours may quote addresses and queries, so they are only said to have happened. */
+export function problemResponse(error: unknown): Response {
+  if (error instanceof StudioProblem)
+    return answer({ code: error.code, message: redact(error.message) }, studioCodes[error.code], error.headers)
+  if (!RepriseError.isInstance(error))
+    return answer({ code: 'INTERNAL', message: 'the studio could not answer this; try again' }, studioCodes.INTERNAL)
+  const { code, facts, next } = error
+  return answer({ code, message: redact(facts), ...defined({ next }) }, statusOf(code))
+}
+
+function answer(problem: Problem, status: number, headers: { readonly [name: string]: string } = {}): Response {
+  return Response.json(problem, { status, headers })
+}
+
+export function statusOf(code: ErrorCode): number {
+  if (code.endsWith('_NOT_FOUND')) return 404
+  if (wrong.has(code)) return 400
+  if (conflicts.has(code)) return 409
+  if (away.has(code)) return 503
+  return 500
+}
+
+const wrong: ReadonlySet<ErrorCode> = new Set([
+  'ANSWER_INVALID',
+  'INPUT_INVALID',
+  'INPUT_MISSING',
+  'OPTION_INVALID',
+  'OPTION_UNKNOWN',
+])
+const conflicts: ReadonlySet<ErrorCode> = new Set([
+  'DEFINITION_CHANGED',
+  'INBOX_WAITING',
+  'INPUTS_DIFFER',
+  'LEASE_LOST',
+  'MODEL_INVALID',
+  'MODEL_KEY_MISSING',
+  'OUTPUT_STALE',
+  'PLAN_REFUSED',
+  'QUESTION_ANSWERED',
+  'RUN_ABANDONED',
+  'RUN_CANCELLED',
+  'RUN_ENDED',
+  'RUN_EXISTS',
+  'RUN_HELD',
+  'RUN_NEEDED',
+  'SEQ_CONFLICT',
+])
+const away: ReadonlySet<ErrorCode> = new Set(['DISPATCHER_FAILED', 'OUTCOME_UNKNOWN', 'STORE_UNAVAILABLE'])

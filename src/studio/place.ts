@@ -1,0 +1,103 @@
+// What a studio works on: one store, and the crews whose code is at hand. Opened with the first request.
+import type { Crew } from '../crew/crew.ts'
+import type { OpenCrew } from '../crew/open-crew.ts'
+import { openCrewStore } from '../crew/verbs/default-store.ts'
+import type { CrewDefinition, Engine } from '../engine/definition.ts'
+import { realWorld } from '../engine/world.ts'
+import { RepriseError } from '../errors.ts'
+import { briefMs, patientStore } from '../stores/patient/patient-store.ts'
+import type { RunRow, Store } from '../stores/store.ts'
+import { runNotFound } from '../engine/read/run-not-found.ts'
+import { checkRunId } from '../engine/read/run-id.ts'
+
+export interface Place {
+  readonly engine: Engine
+  readonly store: Store
+  /** By name. */
+  readonly crews: ReadonlyMap<string, KnownCrew>
+  /** Stops what this studio executes: runs are suspended, and can be resumed. */
+  readonly signal: AbortSignal
+  close(): Promise<void>
+}
+
+export interface KnownCrew {
+  readonly crew: Crew
+  readonly open: OpenCrew
+  readonly definition: CrewDefinition
+}
+
+/** OPTION_INVALID for two crews of one name, or of two stores; what opening a store gives. */
+export async function openPlace(crews: readonly Crew[], given: string | Store | undefined): Promise<Place> {
+  // a store that is given is opened once, for all of them
+  const opened = given === undefined && crews.length > 0 ? undefined : await openCrewStore(given)
+  try {
+    const used = opened ? crews.map((crew) => moved(crew, opened)) : crews
+    const stop = new AbortController()
+    const engine = opened ? engineOf(opened) : await sharedEngine(used)
+    return {
+      engine,
+      store: engine.store,
+      crews: byName(used),
+      signal: stop.signal,
+      async close() {
+        stop.abort()
+        await Promise.all(used.map(leftBy))
+        // crews that were given with their stores are their owner's to close
+        if (opened) await opened.close()
+      },
+    }
+  } catch (error) {
+    await opened?.close()
+    throw error
+  }
+}
+
+/** RUN_NOT_FOUND, OPTION_INVALID for what cannot be an id. */
+export async function rowOf({ store }: Place, runId: string): Promise<RunRow> {
+  const row = await store.row(checkRunId(runId))
+  if (!row) throw runNotFound(store, runId)
+  return row
+}
+
+/** Whether this process executes it, by one of these crews. */
+export function isHere({ crews }: Place, runId: string): boolean {
+  return [...crews.values()].some(({ open }) => open.underWay.has(runId))
+}
+
+function moved(crew: Crew, store: Store): Crew {
+  const copy: Crew = crew.with({ store })
+  return copy
+}
+
+function engineOf(opened: Store): Engine {
+  return { store: patientStore(opened, { limitMs: briefMs, tell: () => {} }), world: realWorld() }
+}
+
+/** That of the first crew: all of them keep their runs in one place. */
+async function sharedEngine(crews: readonly Crew[]): Promise<Engine> {
+  const engines = await Promise.all(crews.map((crew) => crew['~open'].engine()))
+  const urls = [...new Set(engines.map(({ store }) => store.url))]
+  const apart = urls.length > 1 || (urls[0] === 'memory:' && new Set(crews.map(({ store }) => store)).size > 1)
+  if (apart || !engines[0]) {
+    const words = `the crews ${crews.map(({ name }) => name).join(', ')} keep their runs in ${urls.join(' and ')}${urls.length > 1 ? '' : ' stores of their own'}; a studio shows one store: say which`
+    throw new RepriseError('OPTION_INVALID', words)
+  }
+  return engines[0]
+}
+
+function byName(crews: readonly Crew[]): Map<string, KnownCrew> {
+  const known = new Map<string, KnownCrew>()
+  for (const crew of crews) {
+    if (known.has(crew.name)) {
+      const words = `two of the crews are called ${crew.name}; give one of them another name, or leave one of them out`
+      throw new RepriseError('OPTION_INVALID', words)
+    }
+    known.set(crew.name, { crew, open: crew['~open'], definition: crew['~definition']({}) })
+  }
+  return known
+}
+
+/** Waits until it executes nothing any more. */
+async function leftBy(crew: Crew): Promise<void> {
+  await Promise.allSettled([...crew['~open'].underWay.values()].map(({ end }) => end))
+}

@@ -1,0 +1,93 @@
+// A page of runs: what the store finds by its filter, and of that what a search and a status as it is shown leave.
+import { isBacktest } from '../../engine/history/backtest-name.ts'
+import { time } from '../../checks.ts'
+import { defined } from '../../defined.ts'
+import { RepriseError } from '../../errors.ts'
+import { runViewStatuses, storedStatus, type RunViewStatus } from '../../runs/status.ts'
+import { summarise, type RunSummary } from '../../runs/summary.ts'
+import { decodeCursor, encodeCursor } from '../../stores/rules/cursor.ts'
+import type { Cursor, RunFilter, RunRow, Store } from '../../stores/store.ts'
+import type { RunPage, RunsQuery } from '../api/contract.ts'
+
+/** A search looks at so many rows, and then gives what it has: the next page looks further. */
+const rowsLimit = 2_000
+const rowsAtOnce = 200
+
+/** OPTION_INVALID. */
+export async function runPage(store: Store, query: RunsQuery): Promise<RunPage> {
+  const { limit = 50 } = query
+  const statuses = readStatuses(query.status)
+  const filter = readFilter(query, statuses)
+  const fits = readSearch(query)
+  const runs: RunSummary[] = []
+  let cursor: Cursor | undefined = query.cursor === undefined ? undefined : checkedCursor(query.cursor)
+  for (let looked = 0; looked < rowsLimit;) {
+    // one more than is wanted, so that the last page is known to be the last
+    const size: number = isNarrow(query) ? rowsAtOnce : Math.min(rowsAtOnce, limit - runs.length + 1)
+    const page: { rows: RunRow[]; next?: Cursor } = await store.list(filter, {
+      limit: size,
+      ...defined({ before: cursor }),
+    })
+    for (const row of page.rows) {
+      if (runs.length === limit) return { runs, ...defined({ next: cursor }) }
+      cursor = encodeCursor(row)
+      looked++
+      if (!fits(row)) continue
+      const summary = await summarise(store, row)
+      if (!statuses || statuses.includes(summary.status)) runs.push(summary)
+    }
+    if (page.next === undefined) return { runs }
+  }
+  return { runs, ...defined({ next: cursor }) }
+}
+
+/** Whether few of the rows that the store finds may fit. */
+function isNarrow({ search, status }: RunsQuery): boolean {
+  return search !== undefined || status !== undefined
+}
+
+function readStatuses(given: string | undefined): readonly RunViewStatus[] | undefined {
+  if (given === undefined || given === '') return undefined
+  const known = Object.keys(runViewStatuses)
+  const asked = given.split(',')
+  const unknown = asked.find((status) => !known.includes(status))
+  if (unknown === undefined) return asked as RunViewStatus[]
+  throw new RepriseError('OPTION_INVALID', `status has ${JSON.stringify(unknown)}; give some of ${known.join(', ')}`)
+}
+
+function readFilter(query: RunsQuery, statuses: readonly RunViewStatus[] | undefined): RunFilter {
+  const { crew, parent, createdFrom, createdTo, children } = query
+  return {
+    ...(children === 'true' ? {} : { roots: true as const }),
+    ...defined({
+      crew,
+      parent,
+      status: statuses && [...new Set(statuses.map(storedStatus))],
+      createdFrom: createdFrom === undefined ? undefined : time.read('createdFrom', createdFrom),
+      createdTo: createdTo === undefined ? undefined : time.read('createdTo', createdTo),
+    }),
+  }
+}
+
+function readSearch({ search, backtests, crew }: RunsQuery): (row: RunRow) => boolean {
+  const wanted = search?.trim().toLowerCase() ?? ''
+  const trials = backtests === 'true' || (crew !== undefined && isBacktest(crew))
+  return (row) => {
+    if (!trials && isBacktest(row.crew)) return false
+    if (wanted === '') return true
+    return row.run.toLowerCase().startsWith(wanted) || unescaped(row.inputs).toLowerCase().includes(wanted)
+  }
+}
+
+/** A text within JSON as people write it: quotation marks and line breaks are escaped there. */
+function unescaped(json: string): string {
+  return json
+    .replaceAll(String.raw`\"`, '"')
+    .replaceAll(String.raw`\n`, '\n')
+    .replaceAll('\\\\', '\\')
+}
+
+function checkedCursor(cursor: string): Cursor {
+  decodeCursor(cursor)
+  return cursor
+}

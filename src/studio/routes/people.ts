@@ -1,0 +1,56 @@
+// What waits for people, and their answers.
+import { answerQuestion } from '../../engine/people/tell.ts'
+import type { Answer } from '../../journal/entries.ts'
+import { isEnded } from '../../journal/state/state.ts'
+import { readUnit } from '../../runs/unit.ts'
+import { anything, text, type Routes } from '../api/route.ts'
+import { isHere, rowOf, type Place } from '../place.ts'
+import { questionViews } from '../read/question-views.ts'
+
+export const peopleRoutes: Routes<'GET /questions' | 'POST /runs/{run}/questions/{question}'> = {
+  'GET /questions': {
+    summary: 'Everything that waits for a person, with all that is needed to decide',
+    role: 'look',
+    query: { crew: text('only of runs of this crew') },
+    answers: 'Questions',
+    handle: ({ place, query }) => questionViews(place, query.crew),
+  },
+  'POST /runs/{run}/questions/{question}': {
+    summary: 'Answer an open question',
+    role: 'answer',
+    body: {
+      fields: {
+        decision: text('one of those that the question takes'),
+        reason: text('why, for deny and fail'),
+        feedback: text('what to do better, for revise'),
+        output: anything('what to use instead, for replace'),
+        input: anything('what to call the tool with instead, for approve'),
+        result: anything('what the tool gave, for use and happened'),
+        to: anything('the new limit, for raise'),
+        note: text('kept with the answer'),
+        by: text('who answers'),
+      },
+      required: ['decision'],
+    },
+    answers: 'Answered',
+    async handle({ place, at, body, by }) {
+      const [runId, question] = [at('run'), at('question')]
+      await answer(place, runId, question, { ...body, ...(by === undefined ? {} : { by }) })
+      const { state, questions } = await readUnit(place.store, runId)
+      // an answer to a run that another process executes is recorded by that process, in its own time
+      const open = questions.filter(({ id }) => id !== question)
+      const rests = open.length > 0 || isEnded(state.status)
+      const continues = rests ? undefined : isHere(place, runId) ? 'here' : 'worker'
+      return { runId, question, questions: open, continues }
+    },
+  },
+}
+
+/** With the code, whoever else decides who advances runs is told, too. */
+async function answer(place: Place, runId: string, question: string, given: Answer): Promise<void> {
+  const row = await rowOf(place, runId)
+  const known = place.crews.get(row.crew)
+  if (!known) return answerQuestion(place.engine, runId, question, given)
+  const { by, ...decision } = given
+  return known.crew.run(runId).answer(question, decision, by === undefined ? {} : { by })
+}

@@ -1,0 +1,48 @@
+// The options of a studio, read and checked.
+import { check, func, optional, text, type Check } from '../checks.ts'
+import { Crew } from '../crew/crew.ts'
+import { RepriseError } from '../errors.ts'
+import { checkKeys } from '../options.ts'
+import type { StudioOptions } from './studio.ts'
+
+export interface ReadStudioOptions extends Omit<StudioOptions, 'crews' | 'base' | 'hosts'> {
+  readonly crews: readonly Crew[]
+  /** Without a slash at the end; empty for the whole server. */
+  readonly base: string
+  /** Undefined: any. */
+  readonly hosts: readonly string[] | undefined
+}
+
+const crewList: Check<readonly Crew[]> = check(
+  'a list of crews',
+  (value) => Array.isArray(value) && value.every((item) => Crew.isInstance(item)),
+)
+const pathCheck: Check<string> = check(
+  'a path such as /studio',
+  (value) => typeof value === 'string' && /^(\/[\w.~-]+)*\/?$/.test(value) && !value.includes('..'),
+)
+const names: Check<readonly string[]> = check(
+  'a list of host names, without ports',
+  (value) => Array.isArray(value) && value.every((name) => typeof name === 'string' && /^[\w.-]+$/.test(name)),
+)
+
+/** OPTION_INVALID, OPTION_UNKNOWN. */
+export function readStudioOptions(options: StudioOptions): ReadStudioOptions {
+  checkKeys('studio', options, ['crews', 'store', 'base', 'authorize', 'tokens', 'hosts', 'by', 'page'])
+  const { authorize, tokens } = options
+  optional('authorize', authorize, func)
+  if (authorize && tokens)
+    throw new RepriseError(
+      'OPTION_INVALID',
+      'authorize and tokens are both given; give the one that says who is asking',
+    )
+  const hosts = optional('hosts', options.hosts, names)
+  optional('by', options.by, text)
+  optional('page', options.page, text)
+  return {
+    ...options,
+    crews: optional('crews', options.crews, crewList) ?? [],
+    base: (optional('base', options.base, pathCheck) ?? '').replace(/\/$/, ''),
+    hosts: hosts ?? (authorize ? undefined : []),
+  }
+}

@@ -1,0 +1,54 @@
+// A run that somebody has a worker continue, without the code: whatever is killed when, it is continued, and once.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { memoryStore, type Store } from 'reprise/stores'
+import { requeue } from '../../src/engine/people/requeue.ts'
+import { realWorld } from '../../src/engine/world.ts'
+import { claimed, claims, workOnce } from '../workers/worker-crews.ts'
+import { entriesOf } from './support.ts'
+
+const inputs = { notes: 'x' }
+
+test('a request whose sender is killed before it is recorded is recorded by the worker that it wakes', async () => {
+  const store = memoryStore()
+  const crew = claims(store)
+  await crew.kickoff({ id: 'r', inputs, through: 'one' })
+  // the message is there, and nobody takes the lease to record it
+  const killed: Store = {
+    ...store,
+    acquire: () => Promise.reject(new Error('killed')),
+  }
+  await assert.rejects(requeue({ store: killed, world: realWorld() }, 'r', { by: 'Ada' }), /killed/)
+  assert.equal((await store.inbox('r')).length, 1)
+  assert.ok(claimed(await workOnce([crew])).length > 0)
+  assert.equal((await crew.run('r').view()).status, 'completed')
+  const types = (await entriesOf(store, 'r')).map(({ type }) => type)
+  assert.equal(types.filter((type) => type === 'run.requeued').length, 1)
+})
+
+test('two requests continue a run once, and the second says why it had no effect', async () => {
+  const store = memoryStore()
+  const crew = claims(store)
+  await crew.kickoff({ id: 'r', inputs, through: 'one' })
+  const engine = { store, world: realWorld() }
+  await requeue(engine, 'r', { by: 'Grace' })
+  const at = new Date().toISOString()
+  await store.post('r', { id: 'requeue:1', at, body: '{"kind":"requeue","by":"Ada"}' })
+  await workOnce([crew])
+  const refused = (await entriesOf(store, 'r')).flatMap((entry) =>
+    entry.type === 'message.refused' ? [entry.reason] : [],
+  )
+  assert.deepEqual(refused, ['the run has been continued meanwhile'])
+  assert.equal((await crew.run('r').view()).status, 'completed')
+})
+
+test('a run that is queued, ended or not there is not put into the queue again', async () => {
+  const store = memoryStore()
+  const crew = claims(store)
+  await crew.enqueue({ id: 'queued', inputs })
+  await crew.kickoff({ id: 'done', inputs })
+  const engine = { store, world: realWorld() }
+  await assert.rejects(requeue(engine, 'queued', {}), { code: 'RUN_HELD' })
+  await assert.rejects(requeue(engine, 'done', {}), { code: 'RUN_ENDED' })
+  await assert.rejects(requeue(engine, 'none', {}), { code: 'RUN_NOT_FOUND' })
+})

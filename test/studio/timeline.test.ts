@@ -1,0 +1,150 @@
+// A run over time: what a page draws, made from the journal, and kept up to date by the same function.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Agent, Crew, Task } from 'reprise'
+import { memoryStore, type Store } from 'reprise/stores'
+import { scriptedModel } from 'reprise/testing'
+import { addEntry, emptyTimeline } from '../../src/studio/timeline/add-entry.ts'
+import type { Timeline } from '../../src/studio/timeline/timeline.ts'
+import { readEntries } from '../../src/engine/read/read-run.ts'
+import type { Entry } from 'reprise/journal'
+import { claims } from './support.ts'
+
+async function entriesOf(store: Store, run: string): Promise<Entry[]> {
+  return Array.fromAsync(readEntries(store, run), ({ entry }) => entry)
+}
+
+async function timelineOf(store: Store, run: string): Promise<Timeline> {
+  const timeline = emptyTimeline(run)
+  for (const entry of await entriesOf(store, run)) addEntry(timeline, entry)
+  return timeline
+}
+
+test('a run that waited for a person has two lives, the wait between them, and its steps with their times', async () => {
+  const store = memoryStore()
+  const crew = claims(store)
+  await crew.kickoff({ id: 'r', inputs: { notes: 'P-77' } })
+  await crew.run('r').answer('q1', { decision: 'approve' }, { by: 'Ada' })
+  await crew.resume('r')
+  const { lives, attempts, questions } = await timelineOf(store, 'r')
+  assert.deepEqual(
+    lives.map(({ end, holder }) => [end, holder?.pid]),
+    [
+      ['suspended', process.pid],
+      ['completed', process.pid],
+    ],
+  )
+  assert.deepEqual(
+    attempts.map(({ path, status, agent, model, steps }) => [
+      path,
+      status,
+      agent,
+      model,
+      steps.map((step) => [step.path, step.kind, step.status, step.words]),
+    ]),
+    [
+      [
+        'facts#1',
+        'completed',
+        'Reader',
+        'scripted/script',
+        [['facts#1/1', 'model', 'done', '{"policy":"P-77","issue":"water"}']],
+      ],
+      [
+        'settle#1',
+        'completed',
+        'Clerk',
+        'scripted/script',
+        [
+          ['settle#1/1', 'model', 'done', 'pay'],
+          ['settle#1/1.0', 'tool', 'done', '{"paid":5}'],
+          ['settle#1/2', 'model', 'done', 'Paid for P-77'],
+        ],
+      ],
+    ],
+  )
+  for (const { from, to, steps } of attempts) {
+    assert.ok(to !== undefined && from <= to)
+    for (const step of steps) assert.ok(step.to !== undefined && step.from <= step.to && from <= step.from)
+  }
+  assert.deepEqual(
+    questions.map(({ id, kind, decision, by }) => [id, kind, decision, by]),
+    [['q1', 'call', 'approve', 'Ada']],
+  )
+})
+
+test('a page that adds what comes shows what the server makes of the whole, also when it is told things twice', async () => {
+  const store = memoryStore()
+  const crew = claims(store)
+  await crew.kickoff({ id: 'r', inputs: { notes: 'P-77' } })
+  await crew.run('r').answer('q1', { decision: 'deny', reason: 'no' })
+  await crew.resume('r')
+  const entries = await entriesOf(store, 'r')
+  const whole = await timelineOf(store, 'r')
+  for (let cut = 0; cut <= entries.length; cut++) {
+    const begun = emptyTimeline('r')
+    for (const entry of entries.slice(0, cut)) addEntry(begun, entry)
+    // as it comes over the wire
+    const page = JSON.parse(JSON.stringify(begun)) as Timeline
+    for (const entry of entries.slice(Math.max(0, cut - 2))) addEntry(page, entry)
+    assert.deepEqual(JSON.parse(JSON.stringify(page)), JSON.parse(JSON.stringify(whole)), `from entry ${cut} on`)
+  }
+})
+
+test('an answer that is sent back, a task that fails and a process that is gone are told apart', async () => {
+  const store = memoryStore()
+  let tries = 0
+  const model = scriptedModel([{ when: 'Say', reply: () => `try ${++tries}` }])
+  const agent = new Agent({ role: 'A', goal: 'Help', model })
+  const better = ({ raw }: { raw: string }) => (raw === 'try 1' ? 'do it again' : true)
+  const tasks = [
+    new Task({ name: 'say', description: 'Say it', agent, guardrails: [better] }),
+    new Task({
+      name: 'work',
+      effect: 'read',
+      run: () => {
+        throw new Error('broken')
+      },
+    }),
+  ]
+  const crew: Crew = new Crew({ name: 'odd', store, tasks })
+  await crew.kickoff({ id: 'r' }).catch(() => {})
+  const { attempts, lives } = await timelineOf(store, 'r')
+  assert.deepEqual(
+    attempts.map(({ path, status }) => [path, status]),
+    [
+      ['say#1', 'refused'],
+      ['say#2', 'completed'],
+      ['work#1', 'failed'],
+    ],
+  )
+  assert.equal(lives.at(-1)?.end, 'failed')
+  const entries = await entriesOf(store, 'r')
+  const killed = emptyTimeline('r')
+  for (const entry of entries.slice(0, 3)) addEntry(killed, entry)
+  const { owner } = entries[0] as Extract<Entry, { type: 'run.created' }>
+  addEntry(killed, { v: 1, seq: 4, at: '2099-01-01T00:00:00.000Z', token: 2, prev: '', type: 'run.resumed', owner })
+  assert.deepEqual(
+    killed.lives.map(({ to, end }) => [to, end]),
+    [
+      [entries[2]?.at, 'gone'],
+      [undefined, undefined],
+    ],
+  )
+})
+
+test('what is inherited and edited has no attempts, and says where it comes from', async () => {
+  const store = memoryStore()
+  const crew = claims(store)
+  await crew.kickoff({ id: 'r', inputs: { notes: 'P-77' } })
+  await crew.replay('settle', { runId: 'r', id: 'p' })
+  const { given, attempts } = await timelineOf(store, 'p')
+  assert.deepEqual(
+    given.map(({ task, as, from }) => [task, as, from]),
+    [['facts', 'inherited', 'r']],
+  )
+  assert.deepEqual(
+    attempts.map(({ task }) => task),
+    ['settle'],
+  )
+})
