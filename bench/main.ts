@@ -25,6 +25,7 @@ import { benchShards } from './shards.ts'
 import { benchSize } from './size.ts'
 import { benchStep } from './step.ts'
 import { benchStreaming } from './streaming.ts'
+import { benchStudio } from './studio.ts'
 import { benchWholeRun } from './whole-run.ts'
 
 const benches: { readonly [name: string]: (folder: string) => Promise<Figure[]> } = {
@@ -50,6 +51,7 @@ const benches: { readonly [name: string]: (folder: string) => Promise<Figure[]> 
   'redis-step': benchRedisStep,
   'redis-concurrent': benchRedisConcurrent,
   shards: benchShards,
+  studio: benchStudio,
   'dispatch-throughput': benchDispatchThroughput,
   'dispatch-latency': benchDispatchLatency,
   'dispatch-takeover': benchDispatchTakeover,

@@ -22,7 +22,8 @@ if (process.argv.includes('--check')) {
   process.exitCode = missing.length > 0 ? 1 : 0
 } else {
   for (const { name, version, dev } of missing) {
-    const [, os = '', cpu = '', abi = ''] = /(?:binding-|extract-|\/)([a-z0-9]+)-([a-z0-9]+)(?:-([a-z]+))?$/.exec(name) ?? []
+    const [, os = '', cpu = '', abi = ''] =
+      /(?:binding-|extract-|\/)([a-z0-9]+)-([a-z0-9]+)(?:-([a-z]+))?$/.exec(name) ?? []
     const libc = abi.startsWith('gnu') ? ['glibc'] : abi.startsWith('musl') ? ['musl'] : undefined
     lock.packages[`node_modules/${name}`] = {
       version,

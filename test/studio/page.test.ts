@@ -31,7 +31,7 @@ describe('the page', () => {
   test('is given for every path that names no file, and knows where it is mounted', async () => {
     await using web = await built()
     await using studio = await served({ store: memoryStore(), page: web.page, base: '/studio' })
-    for (const path of ['', 'runs', `runs/${encodeURIComponent('a/b#1')}/steps/1`, 'crews/claims']) {
+    for (const path of ['', 'runs', `runs/${encodeURIComponent('a/b#1')}/steps/1`, 'crews/claims', 'runs/claim.v2']) {
       const response = await fetch(studio.url + path)
       assert.equal(response.headers.get('content-type'), 'text/html; charset=utf-8', path)
       assert.match(await response.text(), /<base href="\/studio\/"><script type="module" src="\.\/assets/, path)

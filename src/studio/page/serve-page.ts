@@ -46,7 +46,8 @@ export function openPage(base: string, folder: string = built): Page {
         throw new StudioProblem('METHOD_REFUSED', `${method} is not for pages`, { allow: 'GET, HEAD' })
       const name = path.slice(1)
       const [, ending] = /\.(\w+)$/.exec(name) ?? []
-      if (!name.includes('.')) return { response: await index(), cached: false }
+      // ids of runs have dots in them, too
+      if (!name.includes('.') || /^(runs|crews)\//.test(name)) return { response: await index(), cached: false }
       const type = ending === undefined || name === 'index.html' ? undefined : types[ending]
       if (type === undefined || !(await names()).has(name)) throw notFound(`there is no file ${name}`)
       const headers = { 'content-type': type, 'cache-control': 'public, max-age=31536000, immutable' }

@@ -172,7 +172,18 @@ function refuseOptions(options: object): void {
 
 /** Answers when the run is on disk. How it goes is in its journal. */
 async function here(started: { readonly started: Promise<Run> }): Promise<StartedRun> {
-  return { runId: (await started.started).id, how: 'here' }
+  const run = await started.started
+  void heard(run)
+  return { runId: run.id, how: 'here' }
+}
+
+/** A model is only asked to speak while somebody listens: whoever opens the page later hears it from the beginning. */
+async function heard(run: Run): Promise<void> {
+  try {
+    for await (const _ of run.events());
+  } catch {
+    // what goes wrong is in the journal, or with whoever reads it
+  }
 }
 
 /** Of which tasks and inputs it has, only its code knows. */

@@ -1,0 +1,71 @@
+// Calls of the studio's API, typed by its contract. A response that isn't a success is thrown as an `ApiError`, with
+// the server's own words; a server that can't be reached is one with the code `UNREACHABLE`.
+import type { Endpoint, Endpoints, Problem } from '../../api/contract.ts'
+
+export class ApiError extends Error {
+  readonly code: string
+  readonly status: number
+
+  constructor(status: number, { code, message }: Pick<Problem, 'code' | 'message'>) {
+    super(message)
+    this.code = code
+    this.status = status
+  }
+}
+
+type Part<E extends Endpoint, K extends string> = Endpoints[E] extends { readonly [P in K]: infer Value }
+  ? Value
+  : undefined
+
+interface Call<E extends Endpoint> {
+  /** What stands in braces in the path. */
+  readonly params?: { readonly [name: string]: string }
+  readonly query?: Part<E, 'query'>
+  readonly body?: Part<E, 'body'>
+  readonly signal?: AbortSignal
+}
+
+export async function call<E extends Endpoint>(endpoint: E, options: Call<E> = {}): Promise<Part<E, 'response'>> {
+  const [method, path] = endpoint.split(' ') as [string, string]
+  const { body, signal } = options
+  const request: RequestInit = {
+    method,
+    headers: { accept: 'application/json', ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(signal ? { signal } : {}),
+  }
+  const response = await reach(apiUrl(path, options), request)
+  if (!response.ok) throw new ApiError(response.status, await problemOf(response))
+  return (await response.json()) as Part<E, 'response'>
+}
+
+export async function reach(url: URL, request: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, request)
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error
+    const message = 'the studio’s server can’t be reached; see whether it is still running'
+    throw new ApiError(0, { code: 'UNREACHABLE', message })
+  }
+}
+
+export function apiUrl(
+  path: string,
+  { params = {}, query = {} }: { readonly params?: { readonly [name: string]: string }; readonly query?: unknown },
+): URL {
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
+  const url = new URL(`api${filled}`, document.baseURI)
+  for (const [name, value] of Object.entries(query as { [name: string]: string | number | undefined }))
+    if (value !== undefined && value !== '') url.searchParams.set(name, String(value))
+  return url
+}
+
+async function problemOf(response: Response): Promise<Pick<Problem, 'code' | 'message'>> {
+  try {
+    const { code, message } = (await response.json()) as Partial<Problem>
+    if (typeof code === 'string' && typeof message === 'string') return { code, message }
+  } catch {
+    // a proxy in between may answer with anything
+  }
+  return { code: 'UNEXPECTED', message: `the server answered with ${response.status} ${response.statusText}` }
+}

@@ -1,0 +1,118 @@
+// Two runs side by side, or a backtest as a table; without either, what can be compared.
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { call } from '../api/client.ts'
+import { useResource } from '../api/resource.ts'
+import { Empty, Failed, Loading } from '../parts/states.tsx'
+import { Ago } from '../parts/time.tsx'
+import { Link } from '../routing/link.tsx'
+import { navigate, place } from '../routing/router.ts'
+import { BacktestTable } from './backtest-table.tsx'
+import { DiffView } from './diff-view.tsx'
+import '../styles/compare.css'
+
+export function ComparePage(): JSX.Element {
+  const { query } = place.value
+  const [a, b, backtest] = ['a', 'b', 'backtest'].map((name) => query.get(name) ?? '') as [string, string, string]
+  if (backtest !== '') return <BacktestTable key={backtest} id={backtest} />
+  return (
+    <div class="page compare">
+      <div class="page-head">
+        <h1>Compare</h1>
+      </div>
+      <Chooser key={`${a} ${b}`} a={a} b={b} />
+      {a !== '' && b !== '' ? <Diff a={a} b={b} /> : <Backtests />}
+    </div>
+  )
+}
+
+function Chooser({ a, b }: { readonly a: string; readonly b: string }): JSX.Element {
+  const [left, setLeft] = useState(a)
+  const [right, setRight] = useState(b)
+  return (
+    <form
+      class="chooser"
+      onSubmit={(event) => {
+        event.preventDefault()
+        navigate(`/compare?a=${encodeURIComponent(left.trim())}&b=${encodeURIComponent(right.trim())}`)
+      }}
+    >
+      <div class="field">
+        <label for="run-a">One run</label>
+        <input
+          id="run-a"
+          type="text"
+          class="mono"
+          value={left}
+          onInput={(event) => setLeft(event.currentTarget.value)}
+        />
+      </div>
+      <div class="field">
+        <label for="run-b">Another one</label>
+        <input
+          id="run-b"
+          type="text"
+          class="mono"
+          value={right}
+          onInput={(event) => setRight(event.currentTarget.value)}
+        />
+      </div>
+      <button type="submit" class="primary" disabled={left.trim() === '' || right.trim() === ''}>
+        Compare
+      </button>
+    </form>
+  )
+}
+
+function Diff({ a, b }: { readonly a: string; readonly b: string }): JSX.Element {
+  const { value, error, again } = useResource(`diff ${a} ${b}`, (signal) =>
+    call('GET /diff', { query: { a, b }, signal }),
+  )
+  if (!value) return error === undefined ? <Loading what="what differs" /> : <Failed error={error} again={again} />
+  return <DiffView diff={value} />
+}
+
+function Backtests(): JSX.Element {
+  const { value, error, again } = useResource('backtests', (signal) => call('GET /backtests', { signal }))
+  if (!value) return error === undefined ? <Loading what="backtests" /> : <Failed error={error} again={again} />
+  if (value.backtests.length === 0)
+    return (
+      <Empty title="Choose two runs">
+        Mark two in <Link to="/runs">the list</Link> with the boxes or <kbd>x</kbd>, or come from a run’s lineage.
+        Backtests (<code>reprise backtest</code>) are listed here, too.
+      </Empty>
+    )
+  return (
+    <section>
+      <h2>Backtests</h2>
+      <div class="table-scroll" tabIndex={0} role="group" aria-label="Backtests">
+        <table class="wide-table">
+          <thead>
+            <tr>
+              <th>Backtest</th>
+              <th>Crew</th>
+              <th>Task</th>
+              <th class="number">Trials</th>
+              <th>Begun</th>
+            </tr>
+          </thead>
+          <tbody>
+            {value.backtests.map(({ id, crew, task, trials, createdAt }) => (
+              <tr key={id}>
+                <td>
+                  <Link to={`/compare?backtest=${encodeURIComponent(id)}`}>{id}</Link>
+                </td>
+                <td>{crew}</td>
+                <td>{task}</td>
+                <td class="number">{trials}</td>
+                <td>
+                  <Ago at={createdAt} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  )
+}

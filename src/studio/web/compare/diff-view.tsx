@@ -1,0 +1,137 @@
+// What differs between two runs: their numbers, inputs, and task by task what was sent, done and given.
+import type { ComponentChildren, JSX } from 'preact'
+import type { RunDiff, RunSide } from '../../../runs/diff/diff-runs.ts'
+import type { TaskDiff } from '../../../runs/diff/task-diff.ts'
+import { amount, dollars, duration } from '../../../text/words.ts'
+import { Status } from '../parts/status.tsx'
+import { Ago } from '../parts/time.tsx'
+import { Link } from '../routing/link.tsx'
+import { runPath } from '../routing/router.ts'
+import { shortId } from '../waiting/question-detail.tsx'
+import { JsonChanges } from './json-changes.tsx'
+import { PromptChanges, StepChanges } from './task-changes.tsx'
+import { TextChanges } from './text-changes.tsx'
+
+type Diff = Omit<RunDiff, 'toString'>
+
+export function DiffView({ diff }: { readonly diff: Diff }): JSX.Element {
+  const { a, b, same, inputs, tasks, order } = diff
+  const differing = tasks.filter((task) => task.differences.length > 0)
+  return (
+    <div class="diff">
+      <div class="sides">
+        <Side side={a} name="A" />
+        <Side side={b} name="B" />
+      </div>
+      <p class="diff-sum">
+        {same
+          ? 'Nothing differs that counts: the same tasks with the same prompts, steps and outputs.'
+          : `${differing.length} of ${tasks.length} tasks differ${diff.first === undefined ? '' : `, first ${diff.first}`}.`}
+      </p>
+      {inputs.length > 0 && (
+        <section class="panel diff-part">
+          <h2>Inputs</h2>
+          <JsonChanges changes={inputs} />
+        </section>
+      )}
+      {order && (
+        <section class="panel diff-part">
+          <h2>Order of the tasks</h2>
+          <p>A: {order.a.join(', ')}</p>
+          <p>B: {order.b.join(', ')}</p>
+        </section>
+      )}
+      {tasks.map((task) => (
+        <Task key={task.name} task={task} a={a} b={b} />
+      ))}
+    </div>
+  )
+}
+
+function Side({ side, name }: { readonly side: RunSide; readonly name: string }): JSX.Element {
+  const { id, status, createdAt, durationMs, usage, cost, error } = side
+  return (
+    <section class="panel side-card" aria-label={`Run ${name}`}>
+      <header>
+        <span class="side-name">{name}</span>
+        <Link to={runPath(id)} class="mono clip">
+          {shortId(id)}
+        </Link>
+        <Status status={status} />
+      </header>
+      <dl class="facts">
+        <Fact name="Begun">
+          <Ago at={createdAt} />
+        </Fact>
+        <Fact name="Time">{duration(durationMs)}</Fact>
+        <Fact name="Tokens">{amount(usage.input + usage.output)}</Fact>
+        <Fact name="Cost">{dollars(cost)}</Fact>
+      </dl>
+      {error && <p class="problem">{error.message}</p>}
+    </section>
+  )
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }): JSX.Element {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd class="number">{children}</dd>
+    </div>
+  )
+}
+
+function Task({ task, a, b }: { readonly task: TaskDiff; readonly a: RunSide; readonly b: RunSide }): JSX.Element {
+  const { name, differences, output, fields } = task
+  const differs = differences.length > 0
+  return (
+    <details class="panel diff-part" open={differs}>
+      <summary>
+        <h2>{name}</h2>
+        {differs ? (
+          differences.map((difference) => (
+            <span key={difference} class="status tone-asks">
+              {difference}
+            </span>
+          ))
+        ) : (
+          <span class="faint">the same</span>
+        )}
+        <span class="faint diff-links">
+          {sideWords(task.a)} → {sideWords(task.b)}
+        </span>
+      </summary>
+      {fields.length > 0 && <p class="soft">{fields.join('; ')}</p>}
+      {output && (
+        <section>
+          <h3>Output</h3>
+          {output.changes && output.changes.length > 0 ? (
+            <JsonChanges changes={output.changes} />
+          ) : (
+            <TextChanges diff={output.text} />
+          )}
+        </section>
+      )}
+      {task.definition.description && (
+        <section>
+          <h3>Description</h3>
+          <TextChanges diff={task.definition.description} />
+        </section>
+      )}
+      <PromptChanges prompt={task.prompt} />
+      <StepChanges steps={task.steps} />
+      <p class="diff-open">
+        {task.a && <Link to={runPath(a.id, name)}>open in A</Link>}{' '}
+        {task.b && <Link to={runPath(b.id, name)}>open in B</Link>}
+      </p>
+    </details>
+  )
+}
+
+function sideWords(side: TaskDiff['a']): string {
+  if (!side) return 'not there'
+  const words = side.source ?? side.status
+  return side.usage.calls > 0 && side.source !== 'inherited'
+    ? `${words}, ${amount(side.usage.input + side.usage.output)} tokens`
+    : words
+}

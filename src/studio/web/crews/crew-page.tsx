@@ -1,0 +1,149 @@
+// One crew: its graph, its prompts as they are declared, and a form to start a run.
+import type { JSX } from 'preact'
+import type { CrewTask, CrewView } from '../../api/contract.ts'
+import { call } from '../api/client.ts'
+import { useResource } from '../api/resource.ts'
+import { mayAct } from '../api/studio-session.ts'
+import { Graph } from '../parts/graph.tsx'
+import { JsonTree } from '../parts/json-tree.tsx'
+import { Markdown } from '../parts/markdown.tsx'
+import { Failed, Loading } from '../parts/states.tsx'
+import { longTime } from '../../../text/words.ts'
+import { Link } from '../routing/link.tsx'
+import { place, withQuery } from '../routing/router.ts'
+import { StartForm } from './start-form.tsx'
+import '../styles/run.css'
+import '../styles/crews.css'
+
+export function CrewPage(): JSX.Element {
+  const name = place.value.parts[1] ?? ''
+  const { value, error, again } = useResource(
+    `crew ${name}`,
+    (signal) => call('GET /crews/{crew}', { params: { crew: name }, signal }),
+    { live: false },
+  )
+  if (!value) return error === undefined ? <Loading what={`crew ${name}`} /> : <Failed error={error} again={again} />
+  return <Crew key={name} crew={value} />
+}
+
+function Crew({ crew }: { readonly crew: CrewView }): JSX.Element {
+  const chosen = place.value.query.get('task') ?? crew.tasks[0]?.name
+  const task = crew.tasks.find(({ name }) => name === chosen)
+  const byName = new Map(crew.tasks.map((each) => [each.name, each]))
+  return (
+    <div class="page crew">
+      <nav class="crumbs" aria-label="Where this is">
+        <Link to="/crews">Crews</Link>
+      </nav>
+      <div class="page-head">
+        <h1>{crew.name}</h1>
+        <span class="soft">
+          {crew.process}
+          {crew.version !== '' && `, version ${crew.version}`}
+          {crew.budget &&
+            `, limit ${Object.entries(crew.budget)
+              .map(([name, value]) => `${value} ${name}`)
+              .join(', ')}`}
+        </span>
+        <div class="end">
+          <Link to={`/runs?crew=${encodeURIComponent(crew.name)}`}>Its runs</Link>
+        </div>
+      </div>
+      <Graph tasks={crew.tasks} to={(name) => withQuery({ task: name })} current={chosen}>
+        {(name) => {
+          const own = byName.get(name)
+          return (
+            <>
+              <strong class="clip">{name}</strong>
+              <span class="graph-line faint">
+                <span class="clip">
+                  {own?.kind === 'agent' ? own.agent : own?.kind === 'crew' ? `crew ${own.crew}` : 'function'}
+                </span>
+              </span>
+            </>
+          )
+        }}
+      </Graph>
+      <div class="crew-columns">
+        {task && <TaskCard task={task} crew={crew} />}
+        <div class="crew-side">
+          {mayAct() && <StartForm crew={crew} />}
+          {crew.schedules.length > 0 && (
+            <section class="panel crew-part">
+              <h2>Schedules</h2>
+              {crew.schedules.map((schedule) => (
+                <p key={schedule.name}>
+                  <strong>{schedule.name}</strong> <code>{schedule.cron}</code> {schedule.timezone}
+                  {schedule.next !== undefined && <span class="soft"> next {longTime(schedule.next)}</span>}
+                </p>
+              ))}
+            </section>
+          )}
+        </div>
+      </div>
+    </div>
+  )
+}
+
+function TaskCard({ task, crew }: { readonly task: CrewTask; readonly crew: CrewView }): JSX.Element {
+  const agent = crew.agents.find(({ role }) => role === task.agent)
+  const marks = [
+    task.humanInput && 'a person reviews its result',
+    task.conditional && 'may be skipped',
+    task.async && 'runs beside those after it',
+    task.kind === 'function' && 'a function',
+  ].filter((mark) => typeof mark === 'string')
+  return (
+    <section class="panel crew-part">
+      <h2>{task.name}</h2>
+      {marks.length > 0 && <p class="soft">{marks.join(' · ')}</p>}
+      {task.description !== '' && <Markdown text={task.description} />}
+      {task.expectedOutput !== undefined && <p class="soft">Expected: {task.expectedOutput}</p>}
+      {task.crew !== undefined && (
+        <p>
+          It is the crew <Link to={`/crews/${encodeURIComponent(task.crew)}`}>{task.crew}</Link>.
+        </p>
+      )}
+      {agent && (
+        <>
+          <h3>{agent.role}</h3>
+          <p>{agent.goal}</p>
+          {agent.backstory !== undefined && <p class="soft">{agent.backstory}</p>}
+          <p class="mono faint">{agent.model}</p>
+        </>
+      )}
+      {task.tools.length > 0 && (
+        <>
+          <h3>Tools</h3>
+          <ul class="tool-list">
+            {task.tools.map((tool) => (
+              <li key={tool.name}>
+                <code>{tool.name}</code> <span class="status tone-quiet">{tool.effect}</span>{' '}
+                {tool.approval !== undefined && (
+                  <span class="status tone-asks">{tool.approval === 'always' ? 'asks first' : 'may ask first'}</span>
+                )}
+                <p class="soft">{tool.description}</p>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {task.guardrails.length > 0 && (
+        <>
+          <h3>Guardrails</h3>
+          <ul>
+            {task.guardrails.map((guardrail) => (
+              <li key={guardrail}>{guardrail}</li>
+            ))}
+          </ul>
+        </>
+      )}
+      {task.schema !== undefined && (
+        <details class="foldable">
+          <summary>Schema of its output</summary>
+          <JsonTree value={task.schema} />
+        </details>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,133 @@
+// The crews whose code is at hand, and what waits and works in the store at a glance.
+import type { JSX } from 'preact'
+import type { CrewView, QueueView } from '../../api/contract.ts'
+import { call } from '../api/client.ts'
+import { useResource } from '../api/resource.ts'
+import { Empty, Failed, Loading } from '../parts/states.tsx'
+import { Link } from '../routing/link.tsx'
+import { runPath } from '../routing/router.ts'
+import { shortId } from '../waiting/question-detail.tsx'
+import '../styles/crews.css'
+
+export function CrewsPage(): JSX.Element {
+  const crews = useResource('crews', (signal) => call('GET /crews', { signal }), { live: false })
+  const queue = useResource('queue', (signal) => call('GET /queue', { signal }))
+  return (
+    <div class="page crews">
+      <div class="page-head">
+        <h1>Crews</h1>
+      </div>
+      {crews.value ? (
+        <CrewList crews={crews.value.crews} />
+      ) : crews.error === undefined ? (
+        <Loading what="crews" />
+      ) : (
+        <Failed error={crews.error} again={crews.again} />
+      )}
+      <h2 class="section-title">Queue and workers</h2>
+      {queue.value ? (
+        <Queue queue={queue.value} />
+      ) : queue.error === undefined ? (
+        <Loading what="the queue" />
+      ) : (
+        <Failed error={queue.error} again={queue.again} />
+      )}
+    </div>
+  )
+}
+
+function CrewList({ crews }: { readonly crews: readonly CrewView[] }): JSX.Element {
+  if (crews.length === 0)
+    return (
+      <Empty title="No crew’s code is at hand">
+        Runs can be seen, answered and cancelled, and workers continue them. To start, replay and fork from here, name
+        the files of the crews: <code>reprise studio --file crew.ts</code>
+      </Empty>
+    )
+  return (
+    <ul class="crew-list">
+      {crews.map((crew) => (
+        <li key={crew.name}>
+          <Link to={`/crews/${encodeURIComponent(crew.name)}`} class="panel card crew-card">
+            <strong>{crew.name}</strong>
+            <span class="soft">
+              {crew.tasks.length} tasks, {crew.process}
+            </span>
+            <span class="crew-tasks faint clip">{crew.tasks.map(({ name }) => name).join(' → ')}</span>
+          </Link>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Queue({ queue }: { readonly queue: QueueView }): JSX.Element {
+  const { crews, workers, cut } = queue
+  const columns = ['queued', 'running', 'suspended', 'failed', 'abandoned'] as const
+  return (
+    <div class="queue">
+      {crews.length === 0 ? (
+        <p class="soft">Nothing waits, and nothing is under way.</p>
+      ) : (
+        <div class="table-scroll" tabIndex={0} role="group" aria-label="Queue by crew">
+          <table class="wide-table">
+            <thead>
+              <tr>
+                <th>Crew</th>
+                {columns.map((name) => (
+                  <th key={name} class="number">
+                    {name}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {crews.map((row) => (
+                <tr key={row.crew}>
+                  <td>{row.crew}</td>
+                  {columns.map((name) => (
+                    <td key={name} class="number">
+                      {row[name] === 0 ? (
+                        <span class="faint">0</span>
+                      ) : (
+                        <Link to={`/runs?crew=${encodeURIComponent(row.crew)}&status=${statusOf(name)}`}>
+                          {row[name]}
+                        </Link>
+                      )}
+                      {name === 'queued' && row.queued > row.due && <span class="faint"> ({row.due} due)</span>}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {cut && <p class="hint">There are more runs than were counted.</p>}
+      <h3>Processes that execute runs now</h3>
+      {workers.length === 0 ? (
+        <p class="soft">None. A worker is started by reprise worker; one that has nothing to do isn’t seen here.</p>
+      ) : (
+        <ul class="workers">
+          {workers.map((worker) => (
+            <li key={`${worker.host} ${worker.pid}`} class="panel">
+              <strong>{worker.name ?? `process ${worker.pid}`}</strong> <span class="soft">on {worker.host}</span>
+              <p>
+                {worker.runs.slice(0, 8).map((run) => (
+                  <Link key={run} to={runPath(run)} class="mono worker-run">
+                    {shortId(run)}
+                  </Link>
+                ))}
+                {worker.runs.length > 8 && <span class="faint">and {worker.runs.length - 8} more</span>}
+              </p>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  )
+}
+
+function statusOf(column: 'queued' | 'running' | 'suspended' | 'failed' | 'abandoned'): string {
+  return column === 'suspended' ? 'waiting,stopped' : column
+}

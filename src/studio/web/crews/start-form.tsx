@@ -1,0 +1,116 @@
+// Starts a run of a crew, here or by a worker, now or later. The plan is shown first, where somebody asks for it.
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import type { Json } from '../../../journal/json.ts'
+import type { CrewView, PlanView, StartBody } from '../../api/contract.ts'
+import { call } from '../api/client.ts'
+import { ValueField } from '../form/value-field.tsx'
+import { wordsOf } from '../parts/states.tsx'
+import { navigate, runPath } from '../routing/router.ts'
+import { PlanTable } from '../take/plan-table.tsx'
+
+export function StartForm({ crew }: { readonly crew: CrewView }): JSX.Element {
+  const [inputs, setInputs] = useState<{ readonly [name: string]: Json }>({})
+  const [id, setId] = useState('')
+  const [how, setHow] = useState<'here' | 'queue'>('here')
+  const [later, setLater] = useState('')
+  const [plan, setPlan] = useState<PlanView>()
+  const [problem, setProblem] = useState('')
+  const [busy, setBusy] = useState(false)
+  const params = { crew: crew.name }
+
+  const attempt = async (act: () => Promise<void>): Promise<void> => {
+    setBusy(true)
+    setProblem('')
+    try {
+      await act()
+    } catch (error) {
+      setProblem(wordsOf(error))
+    }
+    setBusy(false)
+  }
+  const preview = (): Promise<void> =>
+    attempt(async () => setPlan(await call('POST /crews/{crew}/plan', { params, body: { inputs } })))
+  const start = (): Promise<void> =>
+    attempt(async () => {
+      const delay = later === '' ? 0 : Math.max(0, Math.round((Date.parse(later) - Date.now()) / 1_000))
+      const body: StartBody = {
+        inputs,
+        how,
+        ...(id.trim() === '' ? {} : { id: id.trim() }),
+        ...(how === 'queue' && delay > 0 ? { delay } : {}),
+      }
+      const { runId } = await call('POST /crews/{crew}/runs', { params, body })
+      navigate(runPath(runId))
+    })
+  return (
+    <form
+      class="panel crew-part form"
+      aria-label={`Start a run of ${crew.name}`}
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (!busy) void start()
+      }}
+    >
+      <h2>Start a run</h2>
+      {crew.inputs.map((name) => (
+        <ValueField
+          key={name}
+          shape={{ is: 'text', long: true }}
+          label={name}
+          value={inputs[name]}
+          onChange={(value) => {
+            setInputs({ ...inputs, [name]: value ?? '' })
+            setPlan(undefined)
+          }}
+        />
+      ))}
+      {crew.inputs.length === 0 && <p class="soft">It takes no inputs.</p>}
+      <ValueField
+        shape={{ is: 'text', long: false }}
+        label="Id"
+        description="Left out, one is made. The same id again means the same run."
+        value={id}
+        onChange={(value) => setId(typeof value === 'string' ? value : '')}
+      />
+      <div class="field">
+        <label for="how">Executed</label>
+        <select id="how" value={how} onChange={(event) => setHow(event.currentTarget.value as 'here' | 'queue')}>
+          <option value="here">here, at once</option>
+          <option value="queue">by a worker</option>
+        </select>
+      </div>
+      {how === 'queue' && (
+        <div class="field">
+          <label for="later">
+            Not before <span class="faint">optional</span>
+          </label>
+          <input
+            id="later"
+            type="datetime-local"
+            value={later}
+            onInput={(event) => setLater(event.currentTarget.value)}
+          />
+        </div>
+      )}
+      {plan && (
+        <div class="plan">
+          <PlanTable plan={plan} />
+        </div>
+      )}
+      {problem !== '' && (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      <div class="send">
+        <button type="submit" class="primary" disabled={busy}>
+          Start
+        </button>
+        <button type="button" disabled={busy} onClick={() => void preview()}>
+          Show the plan
+        </button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,165 @@
+// One value of a form, by its shape. It gives every change on, and undefined while what is typed can't be read.
+import type { JSX } from 'preact'
+import { useId, useState } from 'preact/hooks'
+import type { Json } from '../../../journal/json.ts'
+import type { Field, Shape } from './schema-shape.ts'
+
+interface ValueProps {
+  readonly shape: Shape
+  readonly value: Json | undefined
+  readonly label: string
+  readonly description?: string | undefined
+  readonly required?: boolean
+  onChange(value: Json | undefined): void
+}
+
+export function ValueField(props: ValueProps): JSX.Element {
+  const { shape, label, description, required = false } = props
+  const id = useId()
+  if (shape.is === 'object') return <ObjectField {...props} fields={shape.fields} />
+  if (shape.is === 'flag')
+    return (
+      <div class="field is-flag">
+        <Input {...props} id={id} />
+        <label for={id}>{label}</label>
+        {description !== undefined && <p class="hint">{description}</p>}
+      </div>
+    )
+  return (
+    <div class="field">
+      <label for={id}>
+        {label}
+        {required && <span class="faint"> required</span>}
+        {shape.is === 'json' && <span class="faint"> JSON</span>}
+      </label>
+      {description !== undefined && <p class="hint">{description}</p>}
+      <Input {...props} id={id} />
+    </div>
+  )
+}
+
+function ObjectField({
+  label,
+  fields,
+  value,
+  onChange,
+}: ValueProps & { readonly fields: readonly Field[] }): JSX.Element {
+  const own = typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}
+  return (
+    <fieldset>
+      <legend>{label}</legend>
+      {fields.map(({ name, title, description, required, shape }) => (
+        <ValueField
+          key={name}
+          shape={shape}
+          label={title}
+          description={description}
+          required={required}
+          value={(own as { [key: string]: Json })[name]}
+          onChange={(member) => onChange(withMember(own as { [key: string]: Json }, name, member))}
+        />
+      ))}
+    </fieldset>
+  )
+}
+
+function Input(props: ValueProps & { readonly id: string }): JSX.Element {
+  const { shape, value, id, onChange } = props
+  switch (shape.is) {
+    case 'flag':
+      return (
+        <input
+          id={id}
+          type="checkbox"
+          checked={value === true}
+          onChange={(event) => onChange(event.currentTarget.checked)}
+        />
+      )
+    case 'choice':
+      return (
+        <select
+          id={id}
+          value={JSON.stringify(value ?? null)}
+          onChange={(event) => onChange(JSON.parse(event.currentTarget.value) as Json)}
+        >
+          {value === undefined && <option value="null">Choose …</option>}
+          {shape.options.map((option) => (
+            <option key={JSON.stringify(option)} value={JSON.stringify(option)}>
+              {typeof option === 'string' ? option : JSON.stringify(option)}
+            </option>
+          ))}
+        </select>
+      )
+    case 'number':
+      return (
+        <input
+          id={id}
+          type="number"
+          step={shape.whole ? 1 : 'any'}
+          value={typeof value === 'number' ? value : ''}
+          onInput={(event) => onChange(readNumber(event.currentTarget.value))}
+        />
+      )
+    case 'text':
+      return <TextInput {...props} long={shape.long} />
+    case 'object':
+    case 'json':
+      return <JsonInput {...props} />
+  }
+}
+
+function TextInput({
+  id,
+  value,
+  long,
+  onChange,
+}: ValueProps & { readonly id: string; readonly long: boolean }): JSX.Element {
+  const text = typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)
+  if (!long) return <input id={id} type="text" value={text} onInput={(event) => onChange(event.currentTarget.value)} />
+  const rows = Math.min(14, Math.max(3, Math.ceil(text.length / 90), text.split('\n').length + 1))
+  return <textarea id={id} rows={rows} value={text} onInput={(event) => onChange(event.currentTarget.value)} />
+}
+
+function JsonInput({ id, value, onChange }: ValueProps & { readonly id: string }): JSX.Element {
+  const [text, setText] = useState(() => (value === undefined ? '' : JSON.stringify(value, null, 2)))
+  const [problem, setProblem] = useState('')
+  const read = (typed: string): void => {
+    setText(typed)
+    try {
+      onChange(typed.trim() === '' ? undefined : (JSON.parse(typed) as Json))
+      setProblem('')
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error))
+    }
+  }
+  const rows = Math.min(16, Math.max(3, text.split('\n').length + 1))
+  return (
+    <>
+      <textarea
+        id={id}
+        class="mono"
+        rows={rows}
+        spellcheck={false}
+        aria-invalid={problem !== ''}
+        aria-describedby={problem === '' ? undefined : `${id}-problem`}
+        value={text}
+        onInput={(event) => read(event.currentTarget.value)}
+      />
+      {problem !== '' && (
+        <p id={`${id}-problem`} class="problem" role="alert">
+          This is not JSON yet: {problem}
+        </p>
+      )}
+    </>
+  )
+}
+
+function readNumber(text: string): number | undefined {
+  const value = text.trim() === '' ? Number.NaN : Number(text)
+  return Number.isFinite(value) ? value : undefined
+}
+
+function withMember(own: { readonly [key: string]: Json }, name: string, value: Json | undefined): Json {
+  const { [name]: _, ...rest } = own
+  return value === undefined ? rest : { ...own, [name]: value }
+}

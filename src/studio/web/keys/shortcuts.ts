@@ -1,0 +1,97 @@
+// What the keyboard does: each view registers its keys while it is shown, and the help lists those that hold now. A key
+// is one character, a named key, or two after one another: `j`, `Enter`, `g r`.
+import { signal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+
+export interface Shortcut {
+  readonly keys: string
+  /** What it does, for the help. */
+  readonly does: string
+  run(event: KeyboardEvent): void
+  /** Also while something is being typed. */
+  readonly whileTyping?: boolean
+}
+
+interface Group {
+  readonly title: string
+  readonly shortcuts: readonly Shortcut[]
+}
+
+/** In the order in which they were registered: of two for the same key, the newer one holds. */
+export const groups = signal<readonly Group[]>([])
+
+const pauseMs = 1_200
+let prefix = ''
+let prefixAt = 0
+
+export function useShortcuts(title: string, shortcuts: readonly Shortcut[], active = true): void {
+  const newest = useRef(shortcuts)
+  newest.current = shortcuts
+  const shape = shortcuts.map(({ keys }) => keys).join()
+  useEffect(() => {
+    if (!active) return
+    const group: Group = {
+      title,
+      // always the functions of the newest rendering
+      shortcuts: newest.current.map((shortcut, index) => ({
+        ...shortcut,
+        run: (event) => newest.current[index]?.run(event),
+      })),
+    }
+    groups.value = [...groups.peek(), group]
+    return () => {
+      groups.value = groups.peek().filter((other) => other !== group)
+    }
+  }, [title, shape, active])
+}
+
+/** To be called once, for the whole window. */
+export function listenToKeys(): void {
+  addEventListener('keydown', (event) => {
+    if (event.defaultPrevented || event.isComposing) return
+    const typing = isTyping(event.target)
+    const modified = event.metaKey || event.ctrlKey || event.altKey
+    const name = `${event.metaKey || event.ctrlKey ? 'Ctrl+' : ''}${event.key}`
+    if (actsItself(event)) return
+    const found = matching(name, { typing, modified, now: event.timeStamp })
+    if (!found) return
+    event.preventDefault()
+    found.run(event)
+  })
+}
+
+function matching(
+  name: string,
+  { typing, modified, now }: { readonly typing: boolean; readonly modified: boolean; readonly now: number },
+): Shortcut | undefined {
+  // an open dialog keeps the keys to itself, but for those that it registered
+  const dialog = document.querySelector('dialog[open]') !== null
+  const known = groups.peek().filter((group) => !dialog || group.title === 'Dialog')
+  const all = known.flatMap((group) => group.shortcuts).filter((shortcut) => !typing || shortcut.whileTyping)
+  const sequence = prefix !== '' && now - prefixAt < pauseMs ? `${prefix} ${name}` : undefined
+  prefix = ''
+  const found =
+    (sequence === undefined ? undefined : all.findLast(({ keys }) => keys === sequence)) ??
+    all.findLast(({ keys }) => keys === name)
+  if (found) return found
+  if (!modified && !typing && all.some(({ keys }) => keys.startsWith(`${name} `))) {
+    prefix = name
+    prefixAt = now
+  }
+  return undefined
+}
+
+/** Enter and space on a button or a link do what they always do. */
+function actsItself({ key, target }: KeyboardEvent): boolean {
+  const pressed = key === 'Enter' || key === ' '
+  return pressed && target instanceof Element && target.closest('a, button, summary, [role=button]') !== null
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false
+  return target.isContentEditable || ['TEXTAREA', 'SELECT'].includes(target.tagName) || isTextField(target)
+}
+
+function isTextField(target: HTMLElement): boolean {
+  return target instanceof HTMLInputElement && !['checkbox', 'radio', 'button', 'submit'].includes(target.type)
+}

@@ -1,0 +1,21 @@
+// The page begins here.
+import { render } from 'preact'
+import { App } from './app.tsx'
+import { followChanges } from './api/changes.ts'
+import { openSession } from './api/studio-session.ts'
+import { listenToKeys } from './keys/shortcuts.ts'
+import { startClock } from './parts/time.tsx'
+import { startRouter } from './routing/router.ts'
+import './styles/tokens.css'
+import './styles/base.css'
+import './styles/shell.css'
+import './styles/parts.css'
+import './styles/waiting.css'
+import './styles/runs.css'
+
+startRouter()
+startClock()
+listenToKeys()
+const app = document.getElementById('app')
+if (app) render(<App />, app)
+void openSession().then(followChanges)

@@ -1,0 +1,79 @@
+// Where the tasks of a crew stand when they are drawn as a graph: in columns by what they wait for, with as few lines
+// as say the same. A line that passes a column has a place of its own there, so that it runs beside the boxes and not
+// below them. Pure.
+
+export interface GraphTask {
+  readonly name: string
+  /** The tasks whose outputs it is given. */
+  readonly context: readonly string[]
+}
+
+/** A box, or where a line passes. */
+export interface Spot {
+  readonly column: number
+  readonly row: number
+}
+
+export interface GraphLayout {
+  readonly nodes: ReadonlyMap<string, Spot>
+  /** From spot to spot: the first and the last are boxes. */
+  readonly edges: readonly { readonly from: string; readonly to: string; readonly spots: readonly Spot[] }[]
+  readonly columns: number
+  readonly rows: number
+}
+
+interface Item extends Spot {
+  row: number
+  readonly before: Item[]
+}
+
+export function layoutGraph(tasks: readonly GraphTask[]): GraphLayout {
+  const columns: Item[][] = []
+  const nodes = new Map<string, Item>()
+  const add = (column: number, before: Item[]): Item => {
+    const item = { column, row: 0, before }
+    ;(columns[column] ??= []).push(item)
+    return item
+  }
+  for (const { name, context } of tasks) {
+    const before = context.flatMap((from) => nodes.get(from)?.column ?? [])
+    nodes.set(name, add(before.length === 0 ? 0 : Math.max(...before) + 1, []))
+  }
+  const edges = edgesOf(tasks).map(({ from, to }) => {
+    const [begin, end] = [nodes.get(from) as Item, nodes.get(to) as Item]
+    const spots = [begin]
+    for (let column = begin.column + 1; column < end.column; column++) spots.push(add(column, [spots.at(-1) as Item]))
+    end.before.push(spots.at(-1) as Item)
+    return { from, to, spots: [...spots, end] }
+  })
+  for (const column of columns) place(column)
+  const rows = Math.max(1, ...columns.flat().map(({ row }) => row + 1))
+  return { nodes, edges, columns: columns.length, rows }
+}
+
+/** Each as near as it can be to what it comes from, in the order of that. */
+function place(column: Item[]): void {
+  const wanted = new Map(column.map((item, index) => [item, item.before.length === 0 ? index : middle(item.before)]))
+  let next = 0
+  for (const item of column.toSorted((a, b) => (wanted.get(a) ?? 0) - (wanted.get(b) ?? 0))) {
+    item.row = Math.max(next, Math.round(wanted.get(item) ?? 0))
+    next = item.row + 1
+  }
+}
+
+function middle(items: readonly Item[]): number {
+  return items.reduce((sum, { row }) => sum + row, 0) / items.length
+}
+
+/** What a task is given by way of another one needs no line of its own. */
+function edgesOf(tasks: readonly GraphTask[]): { readonly from: string; readonly to: string }[] {
+  const reach = new Map<string, Set<string>>()
+  return tasks.flatMap(({ name, context }) => {
+    const direct = context.filter((from) => reach.has(from))
+    const all = new Set(direct.flatMap((from) => [from, ...(reach.get(from) ?? [])]))
+    reach.set(name, all)
+    return direct
+      .filter((from) => !direct.some((other) => other !== from && reach.get(other)?.has(from)))
+      .map((from) => ({ from, to: name }))
+  })
+}

@@ -1,0 +1,76 @@
+// Tasks as a graph: boxes that can be focused and followed, and lines between them.
+import type { ComponentChildren, JSX } from 'preact'
+import { Link } from '../routing/link.tsx'
+import { layoutGraph, type GraphTask, type Spot } from './graph-layout.ts'
+
+const width = 160
+const height = 68
+const gapX = 36
+const gapY = 18
+
+interface GraphProps {
+  readonly tasks: readonly GraphTask[]
+  readonly to: (name: string) => string
+  readonly tone?: (name: string) => string
+  readonly current?: string | undefined
+  readonly children: (name: string) => ComponentChildren
+}
+
+export function Graph({ tasks, to, tone, current, children }: GraphProps): JSX.Element {
+  const { nodes, edges, columns, rows } = layoutGraph(tasks)
+  const size = { width: columns * (width + gapX) - gapX, height: rows * (height + gapY) - gapY }
+  return (
+    <div class="graph-scroll" tabIndex={0} role="group" aria-label="Tasks and what they are given">
+      <div class="graph" style={{ width: `${size.width}px`, height: `${size.height}px` }}>
+        <svg width={size.width} height={size.height} aria-hidden="true">
+          {edges.map(({ from, to: target, spots }) => (
+            <Edge key={`${from} ${target}`} spots={spots} />
+          ))}
+        </svg>
+        {[...nodes].map(([name, spot]) => (
+          <Link
+            key={name}
+            to={to(name)}
+            replace
+            class={`graph-node ${tone?.(name) ?? ''}`}
+            aria-current={current === name ? 'true' : undefined}
+            style={{ left: `${leftOf(spot)}px`, top: `${topOf(spot)}px`, width: `${width}px`, height: `${height}px` }}
+          >
+            {children(name)}
+          </Link>
+        ))}
+      </div>
+    </div>
+  )
+}
+
+function Edge({ spots }: { readonly spots: readonly Spot[] }): JSX.Element {
+  const last = spots.length - 1
+  let path = ''
+  let [x, y] = [0, 0]
+  for (const [index, spot] of spots.entries()) {
+    const middle = topOf(spot) + height / 2
+    if (index === 0) [x, y, path] = [leftOf(spot) + width, middle, `M${leftOf(spot) + width} ${middle}`]
+    else {
+      const end = leftOf(spot) - (index === last ? 5 : 0)
+      path += `C${x + gapX / 2} ${y} ${end - gapX / 2} ${middle} ${end} ${middle}`
+      // past a column in which it has no box
+      if (index < last) path += `H${leftOf(spot) + width}`
+      ;[x, y] = [index < last ? leftOf(spot) + width : end, middle]
+    }
+  }
+  return (
+    <>
+      <path class="edge" d={path} />
+      <path class="edge-head" d={`M${x - 4} ${y - 4}l5 4-5 4z`} />
+    </>
+  )
+}
+
+function leftOf({ column }: Spot): number {
+  return column * (width + gapX)
+}
+
+function topOf({ row }: Spot): number {
+  return row * (height + gapY)
+}

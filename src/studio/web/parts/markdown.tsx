@@ -1,0 +1,105 @@
+// What models write, as markdown: parsed into elements of our own and never into HTML, so nothing in it can run, load or
+// look like the page itself. A link shows where it goes and is followed only over http(s); a picture stays its text.
+import type { ComponentChildren, JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { blocksOf, spansOf, type Block, type Span } from './markdown-blocks.ts'
+
+/** Characters that are rendered before somebody asks for the rest. */
+const limit = 20_000
+
+export function Markdown({ text }: { readonly text: string }): JSX.Element {
+  const [whole, setWhole] = useState(false)
+  const cut = !whole && text.length > limit
+  return (
+    <div class="markdown">
+      {blocksOf(cut ? text.slice(0, limit) : text).map(blockElement)}
+      {cut && (
+        <button type="button" class="quiet" onClick={() => setWhole(true)}>
+          Show {text.length - limit} more characters
+        </button>
+      )}
+    </div>
+  )
+}
+
+function blockElement(block: Block, index: number): JSX.Element {
+  switch (block.is) {
+    case 'heading':
+      // headings of the page come before those of a text
+      return (
+        <p key={index} class={`heading level-${Math.min(block.level, 4)}`}>
+          {spans(block.text)}
+        </p>
+      )
+    case 'code':
+      return (
+        <pre key={index} tabIndex={0}>
+          <code>{block.text}</code>
+        </pre>
+      )
+    case 'quote':
+      return <blockquote key={index}>{block.blocks.map(blockElement)}</blockquote>
+    case 'list': {
+      const items = block.items.map((item, at) => <li key={at}>{item.map(blockElement)}</li>)
+      return block.ordered ? (
+        <ol key={index} start={block.start}>
+          {items}
+        </ol>
+      ) : (
+        <ul key={index}>{items}</ul>
+      )
+    }
+    case 'table':
+      return (
+        <div key={index} class="table-scroll" tabIndex={0} role="group" aria-label="Table">
+          <table>
+            <thead>
+              <tr>
+                {block.head.map((cell, at) => (
+                  <th key={at}>{spans(cell)}</th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {block.rows.map((row, at) => (
+                <tr key={at}>
+                  {row.map((cell, column) => (
+                    <td key={column}>{spans(cell)}</td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )
+    case 'rule':
+      return <hr key={index} />
+    case 'paragraph':
+      return <p key={index}>{spans(block.text)}</p>
+  }
+}
+
+function spans(text: string): ComponentChildren {
+  return spansOf(text).map(spanElement)
+}
+
+function spanElement(span: Span, index: number): ComponentChildren {
+  switch (span.is) {
+    case 'text':
+      return span.text
+    case 'code':
+      return <code key={index}>{span.text}</code>
+    case 'strong':
+      return <strong key={index}>{span.spans.map(spanElement)}</strong>
+    case 'emphasis':
+      return <em key={index}>{span.spans.map(spanElement)}</em>
+    case 'break':
+      return <br key={index} />
+    case 'link':
+      return (
+        <a key={index} href={span.url} title={span.url} target="_blank" rel="noopener noreferrer nofollow">
+          {span.text}
+        </a>
+      )
+  }
+}

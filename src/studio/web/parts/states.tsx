@@ -1,0 +1,54 @@
+// What is shown instead of data: nothing yet, nothing at all, or what went wrong and what to do about it.
+import type { ComponentChildren, JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+
+/** Only after a moment: most answers come before anybody could read it. */
+export function Loading({ what }: { readonly what: string }): JSX.Element {
+  const [late, setLate] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), 250)
+    return () => clearTimeout(timer)
+  }, [])
+  return (
+    <div class="state" role="status">
+      {late && <p class="soft">Loading {what} …</p>}
+    </div>
+  )
+}
+
+export function Empty({
+  title,
+  whole = false,
+  children,
+}: {
+  readonly title: string
+  /** It is all there is: then its title is the heading of the page. */
+  readonly whole?: boolean
+  readonly children?: ComponentChildren
+}): JSX.Element {
+  return (
+    <div class="state">
+      {whole ? <h1 class="state-title">{title}</h1> : <p class="state-title">{title}</p>}
+      <div class="soft">{children}</div>
+    </div>
+  )
+}
+
+export function Failed({ error, again }: { readonly error: unknown; again?(): void }): JSX.Element {
+  return (
+    <div class="state is-error" role="alert">
+      <p class="state-title">That didn’t work</p>
+      <p>{wordsOf(error)}</p>
+      {again && (
+        <button type="button" onClick={again}>
+          Try again
+        </button>
+      )}
+    </div>
+  )
+}
+
+export function wordsOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error)
+  return message === '' ? 'Nobody said why.' : message.charAt(0).toUpperCase() + message.slice(1)
+}

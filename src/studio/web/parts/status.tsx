@@ -1,0 +1,36 @@
+// How a run or a task stands: a word with a mark, never a colour alone.
+import type { JSX } from 'preact'
+import { runViewStatuses, taskViewStatuses, type RunViewStatus, type TaskViewStatus } from '../../../runs/status.ts'
+
+type Tone = 'good' | 'bad' | 'busy' | 'asks' | 'quiet'
+
+const tones: { readonly [status in RunViewStatus | TaskViewStatus]: Tone } = {
+  queued: 'quiet',
+  running: 'busy',
+  abandoned: 'bad',
+  waiting: 'asks',
+  stopped: 'quiet',
+  completed: 'good',
+  failed: 'bad',
+  cancelled: 'quiet',
+  pending: 'quiet',
+  started: 'quiet',
+  skipped: 'quiet',
+  executed: 'good',
+  inherited: 'quiet',
+  edited: 'asks',
+}
+
+export function toneOf(status: RunViewStatus | TaskViewStatus): Tone {
+  return tones[status]
+}
+
+export function Status({ status }: { readonly status: RunViewStatus | TaskViewStatus }): JSX.Element {
+  const meaning = { ...taskViewStatuses, ...runViewStatuses }[status]
+  return (
+    <span class={`status tone-${tones[status]} is-${status}`} title={meaning}>
+      <i class="mark" aria-hidden="true" />
+      {status}
+    </span>
+  )
+}

@@ -1,0 +1,46 @@
+// Times as people say them: `3 min ago`, with the exact one at hand. One clock moves all of them.
+import { signal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { duration, longTime } from '../../../text/words.ts'
+
+/** Now, in steps of a second: only what is shown and reads it is rendered again. */
+export const now = signal(Date.now())
+
+export function startClock(): void {
+  setInterval(() => {
+    if (!document.hidden) now.value = Date.now()
+  }, 1_000)
+  document.addEventListener('visibilitychange', () => {
+    if (!document.hidden) now.value = Date.now()
+  })
+}
+
+export function Ago({ at }: { readonly at: string }): JSX.Element {
+  return (
+    <time dateTime={at} title={longTime(at)}>
+      {agoWords(now.value - Date.parse(at))}
+    </time>
+  )
+}
+
+/** For how long something has been under way, counting while it is. */
+export function Lasting({ from, until }: { readonly from: string; readonly until?: string | undefined }): JSX.Element {
+  const end = until === undefined ? now.value : Date.parse(until)
+  const ms = Math.max(0, end - Date.parse(from))
+  return <span class="number">{until === undefined ? wholeSeconds(ms) : duration(ms)}</span>
+}
+
+export function agoWords(ms: number): string {
+  const seconds = Math.floor(ms / 1_000)
+  if (seconds < 5) return 'just now'
+  if (seconds < 60) return `${seconds} s ago`
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ago`
+  if (seconds < 86_400) return `${Math.floor(seconds / 3_600)} h ago`
+  const days = Math.floor(seconds / 86_400)
+  return days === 1 ? 'yesterday' : days < 60 ? `${days} days ago` : `${Math.floor(days / 30)} months ago`
+}
+
+/** Tenths that jump by ten every second are noise. */
+function wholeSeconds(ms: number): string {
+  return ms < 60_000 ? `${Math.floor(ms / 1_000)}s` : duration(ms)
+}

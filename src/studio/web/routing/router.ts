@@ -1,0 +1,68 @@
+// Where the page is: the address, as a signal. Addresses are below the path that the studio is mounted at, which the
+// document's base says; the rest of the page only knows paths like `/runs/claim-1`.
+import { computed, signal, type ReadonlySignal } from '@preact/signals'
+
+export interface Place {
+  /** Decoded parts of the path: `/runs/a%2Fb` is `['runs', 'a/b']`. */
+  readonly parts: readonly string[]
+  readonly query: URLSearchParams
+}
+
+const base = (): string => new URL('.', document.baseURI).pathname.replace(/\/$/, '')
+
+const address = signal('')
+
+export const place: ReadonlySignal<Place> = computed(() => placeOf(address.value))
+
+export function placeOf(path: string): Place {
+  const url = new URL(path === '' ? '/' : path, 'http://page')
+  const parts = url.pathname.split('/').filter((part) => part !== '')
+  return { parts: parts.map(decoded), query: url.searchParams }
+}
+
+/** Follows the address of the window from now on. */
+export function startRouter(): void {
+  const read = (): void => {
+    address.value = location.pathname.slice(base().length) + location.search
+  }
+  read()
+  addEventListener('popstate', read)
+}
+
+/** What a link to a path has as its address. */
+export function href(path: string): string {
+  return `${base()}${path}`
+}
+
+export function navigate(path: string, { replace = false }: { readonly replace?: boolean } = {}): void {
+  if (path === address.peek()) return
+  const before = placeOf(address.peek())
+  if (replace) history.replaceState(null, '', href(path))
+  else history.pushState(null, '', href(path))
+  address.value = path
+  // another view begins at its top; another step of the same run leaves the page where it is
+  if (before.parts.join('/') !== placeOf(path).parts.join('/')) scrollTo(0, 0)
+}
+
+/** The same place with other parameters; undefined takes one away. */
+export function withQuery(changes: { readonly [name: string]: string | undefined }): string {
+  const url = new URL(address.peek() === '' ? '/' : address.peek(), 'http://page')
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === undefined || value === '') url.searchParams.delete(name)
+    else url.searchParams.set(name, value)
+  }
+  return url.pathname + url.search
+}
+
+/** The id of a child run has slashes and hashes in it. */
+export function runPath(runId: string, at?: string): string {
+  return `/runs/${encodeURIComponent(runId)}${at === undefined ? '' : `?at=${encodeURIComponent(at)}`}`
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}

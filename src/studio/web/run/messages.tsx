@@ -1,0 +1,133 @@
+// What was said to a model and by it, as a conversation.
+import type { ComponentChildren, JSX } from 'preact'
+import type { ChatMessage, ReplyPart, ToolOutcome } from '../../../journal/entries.ts'
+import { Icon } from '../parts/icons.tsx'
+import { JsonTree } from '../parts/json-tree.tsx'
+import { OutputView, ValueView } from '../parts/output-view.tsx'
+
+/** The newest of a long conversation are shown at first. */
+const shown = 30
+
+export function Messages({ messages }: { readonly messages: readonly ChatMessage[] }): JSX.Element {
+  const first = messages.slice(0, 1)
+  const rest = messages.slice(1)
+  const hidden = Math.max(0, rest.length - shown)
+  return (
+    <ol class="messages">
+      {first.map((message) => (
+        <Message key="first" message={message} />
+      ))}
+      {hidden > 0 && <li class="faint">… {hidden} messages …</li>}
+      {rest.slice(hidden).map((message, index) => (
+        <Message key={index} message={message} />
+      ))}
+    </ol>
+  )
+}
+
+function Message({ message }: { readonly message: ChatMessage }): JSX.Element {
+  switch (message.role) {
+    case 'user':
+      return (
+        <Said by="Given" tone="user">
+          <OutputView raw={message.text} />
+          {message.files?.map((file) => (
+            <p key={file.hash} class="soft">
+              {file.name} ({file.mediaType}, {file.bytes} bytes)
+            </p>
+          ))}
+        </Said>
+      )
+    case 'assistant':
+      return (
+        <Said by="Model" tone="model">
+          <Parts parts={message.parts} />
+        </Said>
+      )
+    case 'tool':
+      return (
+        <>
+          {message.results.map((result) => (
+            <Said key={result.id} by={result.tool} tone="tool">
+              <Outcome outcome={result.outcome} />
+            </Said>
+          ))}
+        </>
+      )
+  }
+}
+
+function Said({
+  by,
+  tone,
+  children,
+}: {
+  readonly by: string
+  readonly tone: string
+  readonly children: ComponentChildren
+}): JSX.Element {
+  return (
+    <li class={`said is-${tone}`}>
+      <p class="said-by">{by}</p>
+      {children}
+    </li>
+  )
+}
+
+export function Parts({ parts }: { readonly parts: readonly ReplyPart[] }): JSX.Element {
+  return (
+    <div class="parts">
+      {parts.map((part, index) => (
+        <Part key={index} part={part} />
+      ))}
+      {parts.length === 0 && <p class="faint">It said nothing.</p>}
+    </div>
+  )
+}
+
+function Part({ part }: { readonly part: ReplyPart }): JSX.Element | null {
+  switch (part.type) {
+    case 'text':
+      return part.text === '' ? null : <OutputView raw={part.text} />
+    case 'reasoning':
+      return part.text === '' ? null : (
+        <details class="foldable">
+          <summary>Reasoning</summary>
+          <p class="soft prose">{part.text}</p>
+        </details>
+      )
+    case 'call':
+    case 'provider-call':
+      return (
+        <div class="part-call">
+          <p>
+            <Icon name="tool" size={14} /> <code>{part.tool}</code>
+            {part.type === 'call' && part.invalid !== undefined && <span class="problem"> {part.invalid}</span>}
+          </p>
+          <JsonTree value={part.input} />
+        </div>
+      )
+    case 'provider-result':
+      return (
+        <div class="part-call">
+          <p>
+            result of <code>{part.tool}</code>
+          </p>
+          <ValueView value={part.result} />
+        </div>
+      )
+    case 'source':
+      return <p class="faint">{part.title ?? part.url ?? part.filename}</p>
+    case 'file':
+      return <p class="faint">a file, {part.mediaType}</p>
+    case 'custom':
+      return null
+  }
+}
+
+export function Outcome({ outcome }: { readonly outcome: ToolOutcome }): JSX.Element {
+  if ('result' in outcome) return <ValueView value={outcome.result} />
+  if ('error' in outcome) return <p class="problem">Failed: {outcome.error}</p>
+  if ('denied' in outcome) return <p class="problem">Denied: {outcome.denied}</p>
+  return <p class="soft">It happened, and its result can’t be read: {outcome.unreadable}</p>
+}

@@ -1,0 +1,186 @@
+// A step of a run, readable: what the model was sent and said, or what a tool was called with and returned.
+import type { JSX } from 'preact'
+import { attemptsIn, taskOf } from '../../../journal/paths.ts'
+import { dollars, duration, longTime } from '../../../text/words.ts'
+import type { ModelStep, RunDetail, StepView, ToolStep } from '../../api/contract.ts'
+import { call } from '../api/client.ts'
+import { useResource } from '../api/resource.ts'
+import { JsonTree } from '../parts/json-tree.tsx'
+import { Markdown } from '../parts/markdown.tsx'
+import { ValueView } from '../parts/output-view.tsx'
+import { Failed, Loading } from '../parts/states.tsx'
+import { Link } from '../routing/link.tsx'
+import { withQuery } from '../routing/router.ts'
+import type { LiveRun } from './live-run.ts'
+import { Messages, Outcome, Parts } from './messages.tsx'
+import { ErrorBox } from './task-panel.tsx'
+import { StepQuestions } from './step-questions.tsx'
+
+interface StepPanelProps {
+  readonly run: LiveRun
+  readonly detail: RunDetail
+  readonly path: string
+}
+
+export function StepPanel({ run, detail, path }: StepPanelProps): JSX.Element {
+  const said = run.said.value.get(path)
+  const version = run.version.value
+  const recorded = run.timeline.value?.attempts
+    .findLast((attempt) => attempt.path === attemptsIn(path).at(-1))
+    ?.steps.findLast((step) => step.path === path)
+  const key = `${detail.runId} ${path} ${recorded?.status ?? version}`
+  const step = useResource<StepView>(
+    key,
+    (signal) => call('GET /runs/{run}/steps/{path}', { params: { run: detail.runId, path }, signal }),
+    { live: false },
+  )
+  return (
+    <div class="detail-body">
+      <header>
+        <h2 class={step.value?.kind === 'tool' ? 'mono' : ''}>{titleOf(step.value)}</h2>
+      </header>
+      <p class="soft facts-line">
+        <Link to={withQuery({ at: taskOf(path) })} replace>
+          {taskOf(path)}
+        </Link>
+        {' · '}
+        <span class="mono">{path}</span>
+        {step.value && ` · ${factsOf(step.value)}`}
+      </p>
+      {said !== undefined ? (
+        <section>
+          <h3>Now</h3>
+          {said.reasoning !== '' && <p class="faint">{said.reasoning}</p>}
+          <Markdown text={said.text} />
+        </section>
+      ) : step.value ? (
+        step.value.kind === 'model' ? (
+          <ModelParts step={step.value} />
+        ) : (
+          <ToolParts step={step.value} />
+        )
+      ) : step.error === undefined ? (
+        <Loading what="the step" />
+      ) : (
+        <Failed error={step.error} again={step.again} />
+      )}
+    </div>
+  )
+}
+
+function ModelParts({ step }: { readonly step: ModelStep }): JSX.Element {
+  const { request, reply, tries } = step
+  return (
+    <>
+      <section>
+        <h3>Reply</h3>
+        <Parts parts={reply.parts} />
+      </section>
+      {tries.length > 0 && (
+        <section>
+          <h3>Failed tries before</h3>
+          <ul>
+            {tries.map(({ at, error }) => (
+              <li key={at}>
+                <span class="faint">{longTime(at)}</span> {error}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <section>
+        <h3>Request</h3>
+        <details class="foldable">
+          <summary>Instructions</summary>
+          <Markdown text={request.instructions} />
+        </details>
+        <Messages messages={request.messages} />
+        {request.tools.length > 0 && (
+          <details class="foldable">
+            <summary>Tools ({request.tools.length})</summary>
+            {request.tools.map((tool) => (
+              <div key={tool.name} class="tool-definition">
+                <p>
+                  <code>{tool.name}</code> <span class="soft">{tool.description}</span>
+                </p>
+                <JsonTree value={tool.schema} open={0} />
+              </div>
+            ))}
+          </details>
+        )}
+        {Object.keys(request.settings).length > 0 && (
+          <details class="foldable">
+            <summary>Settings</summary>
+            <JsonTree value={request.settings} />
+          </details>
+        )}
+        {request.output !== undefined && (
+          <details class="foldable">
+            <summary>Schema of the answer</summary>
+            <JsonTree value={request.output} />
+          </details>
+        )}
+      </section>
+    </>
+  )
+}
+
+function ToolParts({ step }: { readonly step: ToolStep }): JSX.Element {
+  const { input, asked, outcome, abandoned, questions, effect, times, source, idempotencyKey, stack } = step
+  const changed = JSON.stringify(input) !== JSON.stringify(asked)
+  return (
+    <>
+      <section>
+        <h3>Arguments</h3>
+        <ValueView value={input} />
+        {changed && (
+          <details class="foldable">
+            <summary>The model asked for others, and a person changed them</summary>
+            <ValueView value={asked} />
+          </details>
+        )}
+      </section>
+      <section>
+        <h3>Result{source === undefined ? '' : ` (${source})`}</h3>
+        {outcome ? (
+          <Outcome outcome={outcome} />
+        ) : (
+          <p class="soft">{abandoned === undefined ? 'Not yet.' : `It isn’t known how it ended: ${abandoned}`}</p>
+        )}
+        {stack !== undefined && <ErrorBox message="Thrown" stack={stack} />}
+      </section>
+      <StepQuestions questions={questions} />
+      <p class="hint">
+        {[
+          effect !== undefined && `effect ${effect}`,
+          times > 1 && `started ${times} times`,
+          idempotencyKey !== undefined && `idempotency key ${idempotencyKey}`,
+        ]
+          .filter(Boolean)
+          .join(' · ')}
+      </p>
+    </>
+  )
+}
+
+function titleOf(step: StepView | undefined): string {
+  if (!step) return 'Step'
+  return step.kind === 'tool' ? step.tool : 'Model reply'
+}
+
+function factsOf(step: StepView): string {
+  const time =
+    step.startedAt !== undefined &&
+    step.endedAt !== undefined &&
+    duration(Date.parse(step.endedAt) - Date.parse(step.startedAt))
+  if (step.kind === 'tool') return [time].filter(Boolean).join(' · ')
+  const { usage, cost, reply, request } = step
+  return [
+    time,
+    reply.model ?? request.model,
+    usage.calls > 0 && `${usage.input} in, ${usage.output} out`,
+    cost !== undefined && usage.calls > 0 && dollars(cost),
+  ]
+    .filter(Boolean)
+    .join(' · ')
+}

@@ -1,0 +1,165 @@
+// A task of a run: what it was told to do, what it gave, what that took, and what can be done from here.
+import type { JSX } from 'preact'
+import { amount, dollars, duration, plural } from '../../../text/words.ts'
+import type { RunDetail } from '../../api/contract.ts'
+import { call } from '../api/client.ts'
+import { useResource } from '../api/resource.ts'
+import { Markdown } from '../parts/markdown.tsx'
+import { OutputView } from '../parts/output-view.tsx'
+import { Status } from '../parts/status.tsx'
+import { Link } from '../routing/link.tsx'
+import { navigate, runPath, withQuery } from '../routing/router.ts'
+import type { LiveRun } from './live-run.ts'
+import { Messages } from './messages.tsx'
+
+interface TaskPanelProps {
+  readonly run: LiveRun
+  readonly detail: RunDetail
+  readonly name: string
+  readonly attempt: string | undefined
+}
+
+export function TaskPanel({ run, detail, name, attempt }: TaskPanelProps): JSX.Element {
+  const task = detail.tasks.find((each) => each.name === name)
+  const whole = useResource(
+    `task ${name} ${task?.status} ${detail.seq}`,
+    (signal) => call('GET /runs/{run}/tasks/{task}', { params: { run: detail.runId, task: name }, signal }),
+    { live: false },
+  )
+  if (!task) return <p class="soft">The run has no task {name}.</p>
+  const span = run.timeline.value?.attempts.find(({ path }) => path === attempt)
+  const { usage } = task
+  return (
+    <div class="detail-body">
+      <header>
+        <h2>{name}</h2>
+        <Status status={task.status} />
+      </header>
+      <p class="soft facts-line">
+        {[
+          task.agent,
+          usage.calls > 0 && `${amount(usage.input + usage.output)} tokens in ${plural(usage.calls, 'call')}`,
+          task.cost !== undefined && usage.calls > 0 && dollars(task.cost),
+          task.startedAt !== undefined &&
+            task.completedAt !== undefined &&
+            duration(Date.parse(task.completedAt) - Date.parse(task.startedAt)),
+        ]
+          .filter(Boolean)
+          .join(' · ')}
+      </p>
+      {detail.can.includes('fork') && (
+        <div class="detail-acts">
+          <button type="button" onClick={() => navigate(withQuery({ take: 'replay', from: name }))}>
+            Replay from here
+          </button>
+          {task.raw !== '' && (
+            <button type="button" onClick={() => navigate(withQuery({ take: 'fork', edit: name }))}>
+              Edit its output
+            </button>
+          )}
+        </div>
+      )}
+      {task.child !== undefined && (
+        <p>
+          It is a crew: <Link to={runPath(task.child)}>see its run</Link>
+        </p>
+      )}
+      {task.from !== undefined && (
+        <p>
+          Its output was made in run <Link to={runPath(task.from, name)}>{task.from}</Link>.
+        </p>
+      )}
+      {task.stale !== undefined && task.stale.length > 0 && (
+        <p class="problem">Inherited although {task.stale.join('; ')}.</p>
+      )}
+      {detail.stale
+        .filter((stale) => stale.task === name)
+        .map((stale) => (
+          <p key={stale.task} class="note">
+            Stale: {stale.reasons.join('; ')}.
+          </p>
+        ))}
+      {task.error && <ErrorBox message={task.error.message} stack={task.error.stack} />}
+      {span && span.because.length > 0 && <p class="note">This attempt: {span.because.join('; ')}.</p>}
+      <SayingNow run={run} task={name} />
+      {task.raw !== '' && (
+        <section>
+          <h3>Output</h3>
+          <OutputView raw={task.raw} />
+        </section>
+      )}
+      <section>
+        <h3>Description</h3>
+        <Markdown text={task.description} />
+        {task.expectedOutput !== undefined && <p class="soft">Expected: {task.expectedOutput}</p>}
+        {task.context !== undefined && task.context.length > 0 && (
+          <p class="soft">
+            Given the outputs of{' '}
+            {task.context.map((from, index) => (
+              <span key={from}>
+                {index > 0 && ', '}
+                <Link to={withQuery({ at: from })} replace>
+                  {from}
+                </Link>
+              </span>
+            ))}
+          </p>
+        )}
+      </section>
+      {whole.value && whole.value.messages.length > 0 && (
+        <details class="foldable">
+          <summary>All that was said ({whole.value.messages.length} messages)</summary>
+          <Messages messages={whole.value.messages} />
+        </details>
+      )}
+      {task.sources.length > 0 && (
+        <section>
+          <h3>Sources</h3>
+          <ul class="sources">
+            {task.sources.map((source) => (
+              <li key={source.id}>
+                {source.title ?? source.filename ?? ''} <span class="faint">{source.url}</span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </div>
+  )
+}
+
+function SayingNow({ run, task }: { readonly run: LiveRun; readonly task: string }): JSX.Element | null {
+  const own = [...run.said.value].filter(([path]) => path.startsWith(`${task}#`))
+  if (own.length === 0) return null
+  return (
+    <section aria-live="off">
+      <h3>Now</h3>
+      {own.map(([path, { text, reasoning }]) => (
+        <div key={path} class="saying">
+          {text === '' && reasoning !== '' && <p class="faint">{reasoning.slice(-600)}</p>}
+          <Markdown text={text} />
+        </div>
+      ))}
+    </section>
+  )
+}
+
+export function ErrorBox({
+  message,
+  stack,
+}: {
+  readonly message: string
+  readonly stack?: string | undefined
+}): JSX.Element {
+  return (
+    <div class="error-box">
+      <p>{message}</p>
+      {stack !== undefined && stack !== '' && (
+        <details>
+          <summary>Where</summary>
+          <pre>{stack}</pre>
+        </details>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,141 @@
+// One row of the timeline: what it is, and its bars.
+import type { JSX } from 'preact'
+import { amount, duration } from '../../../text/words.ts'
+import { Icon } from '../parts/icons.tsx'
+import { Status } from '../parts/status.tsx'
+import { Link } from '../routing/link.tsx'
+import { withQuery } from '../routing/router.ts'
+import type { LiveRun } from './live-run.ts'
+import type { TimeScale } from './time-scale.ts'
+import type { Bar, TimelineRow } from './timeline-rows.ts'
+
+interface LineProps {
+  readonly row: TimelineRow
+  readonly scale: TimeScale
+  readonly chosen: boolean
+  readonly run: LiveRun
+  choose(at: string): void
+  toggle(task: string): void
+}
+
+export function TimelineLine({ row, scale, chosen, toggle, run }: LineProps): JSX.Element {
+  return (
+    <div class={`line is-${row.is} ${chosen ? 'is-chosen' : ''}`}>
+      <div class={`line-label depth-${Math.min(row.depth, 6)}`}>
+        {row.is === 'task' && (
+          <button
+            type="button"
+            class={`fold ${row.steps === 0 ? 'is-empty' : ''}`}
+            aria-label={`Steps of ${row.task.name}`}
+            aria-expanded={row.open}
+            disabled={row.steps === 0}
+            onClick={() => toggle(row.task.name)}
+          >
+            <Icon name="chevron" size={14} />
+          </button>
+        )}
+        <Link to={withQuery({ at: row.at })} replace class="line-link" aria-current={chosen ? 'true' : undefined}>
+          <Label row={row} run={run} />
+        </Link>
+      </div>
+      <div class="lane" aria-hidden="true">
+        {row.bars.map((bar, index) => (
+          <BarMark key={index} bar={bar} scale={scale} />
+        ))}
+      </div>
+    </div>
+  )
+}
+
+function Label({ row, run }: { readonly row: TimelineRow; readonly run: LiveRun }): JSX.Element {
+  switch (row.is) {
+    case 'task': {
+      const { task, given, steps } = row
+      const from = given?.as === 'inherited' && given.from !== undefined ? ` from ${given.from}` : ''
+      return (
+        <>
+          <strong class="clip">{task.name}</strong>
+          <Status status={task.status} />
+          <span class="faint clip">
+            {from === '' ? (task.agent ?? '') : from}
+            {steps > 0 && !row.open ? ` · ${steps} steps` : ''}
+            {task.attempts > 1 ? ` · ${task.attempts} attempts` : ''}
+          </span>
+        </>
+      )
+    }
+    case 'attempt': {
+      const { attempt, number } = row
+      const what =
+        attempt.within === undefined ? `attempt ${number}` : (attempt.agent ?? attempt.path.split('/').at(-1))
+      return (
+        <>
+          <Icon name={attempt.child === undefined ? 'repeat' : 'crew'} size={14} />
+          <span>{attempt.child === undefined ? what : 'crew'}</span>
+          <span class="faint clip">
+            {attempt.status === 'open' ? '' : attempt.status}
+            {attempt.because.length > 0 ? ` · ${attempt.because.join('; ')}` : ''}
+          </span>
+        </>
+      )
+    }
+    case 'step': {
+      const { step } = row
+      return (
+        <>
+          <Icon name={step.kind} size={14} />
+          <span class={step.kind === 'tool' ? 'mono' : ''}>
+            {step.kind === 'tool' ? (step.name ?? 'tool') : 'reply'}
+          </span>
+          {step.status !== 'done' && <span class={`step-state is-${step.status}`}>{stateWords(step.status)}</span>}
+          {step.source !== undefined && <span class="step-state">{step.source}</span>}
+          {step.tries > 0 && (
+            <span class="step-state is-failed">{step.tries === 1 ? '1 retry' : `${step.tries} retries`}</span>
+          )}
+          <span class="faint clip">{step.words}</span>
+          <span class="line-end number faint">
+            {step.usage ? `${amount(step.usage.input + step.usage.output)} tok · ` : ''}
+            {step.to === undefined ? '' : duration(Date.parse(step.to) - Date.parse(step.from))}
+          </span>
+        </>
+      )
+    }
+    case 'question': {
+      const { question } = row
+      return (
+        <>
+          <Icon name="hand" size={14} />
+          <span>{question.id}</span>
+          <span class="faint clip">
+            {question.decision === undefined
+              ? 'waits for a person'
+              : `${question.decision}${question.by === undefined ? '' : ` by ${question.by}`}`}
+          </span>
+        </>
+      )
+    }
+    case 'saying':
+      return (
+        <>
+          <Icon name="model" size={14} />
+          <span>says</span>
+          <span class="faint clip">{run.said.value.get(row.path)?.text.slice(-160) ?? ''}</span>
+        </>
+      )
+  }
+}
+
+function stateWords(status: 'open' | 'failed' | 'denied' | 'done'): string {
+  return status === 'open' ? 'under way' : status
+}
+
+function BarMark({ bar, scale }: { readonly bar: Bar; readonly scale: TimeScale }): JSX.Element {
+  const left = scale.at(Date.parse(bar.from))
+  const right = bar.to === undefined ? 1 : scale.at(Date.parse(bar.to))
+  return (
+    <i
+      class={`mark-${bar.tone} ${bar.to === undefined ? 'is-open' : ''}`}
+      style={{ left: `${left * 100}%`, width: `${Math.max(0, right - left) * 100}%` }}
+    />
+  )
+}

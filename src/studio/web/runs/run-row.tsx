@@ -1,0 +1,82 @@
+// A run in a list, in one line; in three on a phone.
+import type { JSX } from 'preact'
+import type { RunSummary } from '../../../runs/summary.ts'
+import { amount } from '../../../text/words.ts'
+import { Icon } from '../parts/icons.tsx'
+import { Status } from '../parts/status.tsx'
+import { Ago, Lasting } from '../parts/time.tsx'
+import { Link } from '../routing/link.tsx'
+import { runPath } from '../routing/router.ts'
+import { shortId } from '../waiting/question-detail.tsx'
+
+interface RunRowProps {
+  readonly run: RunSummary
+  readonly current: boolean
+  readonly marked: boolean
+  onMark(runId: string): void
+}
+
+export function RunRow({ run, current, marked, onMark }: RunRowProps): JSX.Element {
+  const { runId, crew, status, why, inputs, parent, usage, createdAt, updatedAt, done, total } = run
+  const under = status === 'running'
+  return (
+    <div class={`run-row row ${current ? 'is-current' : ''}`}>
+      <input
+        type="checkbox"
+        checked={marked}
+        aria-label={`Mark ${runId} for comparison`}
+        onChange={() => onMark(runId)}
+      />
+      <span class="run-status">
+        <Status status={status} />
+      </span>
+      <span class="run-name">
+        <Link to={runPath(runId)} class="run-id clip mono">
+          {shortId(runId)}
+        </Link>
+        <span class="faint clip">
+          {crew}
+          {parent && (
+            <span
+              class="lineage"
+              title={`made from ${parent.runId}${parent.from === undefined ? '' : ` at ${parent.from}`}`}
+            >
+              <Icon name="fork" size={13} />
+              {parent.from ?? 'fork'}
+            </span>
+          )}
+        </span>
+      </span>
+      <span class="run-inputs" title={why}>
+        <span class="clip soft">{inputWords(inputs)}</span>
+        {why !== undefined && <span class={`clip why ${status === 'failed' ? 'is-bad' : ''}`}>{why}</span>}
+      </span>
+      <span class="run-progress">
+        <span class="bar" aria-hidden="true">
+          <i style={{ width: `${total === 0 ? 0 : (done / total) * 100}%` }} />
+        </span>
+        <span class="number faint">
+          {done}/{total}
+          <span class="hidden-text"> tasks done</span>
+        </span>
+      </span>
+      <span class="run-tokens number">
+        {amount(usage.input + usage.output)}
+        <span class="unit"> tokens</span>
+      </span>
+      <span class="run-time number">
+        <Lasting from={createdAt} until={under ? undefined : updatedAt} />
+      </span>
+      <span class="run-begun number faint">
+        <Ago at={createdAt} />
+      </span>
+    </div>
+  )
+}
+
+export function inputWords(inputs: RunSummary['inputs']): string {
+  return Object.entries(inputs)
+    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(' · ')
+    .slice(0, 300)
+}

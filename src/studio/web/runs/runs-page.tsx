@@ -1,0 +1,122 @@
+// All runs, newest first: live, searched, filtered, and never more of them in the document than fit the window.
+import type { JSX } from 'preact'
+import { useRef, useState } from 'preact/hooks'
+import type { RunSummary } from '../../../runs/summary.ts'
+import type { RunsQuery } from '../../api/contract.ts'
+import { useShortcuts } from '../keys/shortcuts.ts'
+import { Empty, Failed, Loading } from '../parts/states.tsx'
+import { useNarrow } from '../parts/use-narrow.ts'
+import { WindowList } from '../parts/window-list.tsx'
+import { navigate, place, runPath } from '../routing/router.ts'
+import { Filters } from './filters.tsx'
+import { RunRow } from './run-row.tsx'
+import { useRunPages } from './run-pages.ts'
+
+export function RunsPage(): JSX.Element {
+  const query = queryOf(place.value.query)
+  const { runs, more, error, next, again } = useRunPages(query)
+  const [current, setCurrent] = useState<string>()
+  const [marked, setMarked] = useState<readonly string[]>([])
+  const list = runs ?? []
+  const index = list.findIndex(({ runId }) => runId === current)
+  const narrow = useNarrow()
+  const search = useRef<HTMLInputElement>(null)
+
+  const move = (by: number): void => {
+    const to = list[Math.max(0, Math.min(list.length - 1, index < 0 ? 0 : index + by))]
+    if (to) setCurrent(to.runId)
+  }
+  const mark = (runId: string): void =>
+    setMarked(marked.includes(runId) ? marked.filter((id) => id !== runId) : [...marked, runId].slice(-2))
+  const compare = (): void =>
+    navigate(`/compare?a=${encodeURIComponent(marked[0] ?? '')}&b=${encodeURIComponent(marked[1] ?? '')}`)
+  useShortcuts('Runs', [
+    { keys: 'j', does: 'Next run', run: () => move(1) },
+    { keys: 'k', does: 'Previous run', run: () => move(-1) },
+    { keys: 'Enter', does: 'Open the run', run: () => current !== undefined && navigate(runPath(current)) },
+    { keys: '/', does: 'Search', run: () => search.current?.focus() },
+    { keys: 'x', does: 'Mark for comparison', run: () => current !== undefined && mark(current) },
+    { keys: 'c', does: 'Compare the two that are marked', run: () => marked.length === 2 && compare() },
+  ])
+
+  return (
+    <div class="page runs">
+      <div class="page-head">
+        <h1>Runs</h1>
+        {marked.length > 0 && (
+          <div class="end">
+            {marked.length === 2 ? (
+              <button type="button" class="primary" onClick={compare}>
+                Compare the two
+              </button>
+            ) : (
+              <span class="soft">Mark another one to compare</span>
+            )}
+            <button type="button" onClick={() => setMarked([])}>
+              Clear
+            </button>
+          </div>
+        )}
+      </div>
+      <Filters query={query} searchRef={search} seen={list} />
+      {error !== undefined && list.length === 0 ? (
+        <Failed error={error} again={again} />
+      ) : runs === undefined ? (
+        <Loading what="runs" />
+      ) : list.length === 0 && !more ? (
+        <NoRuns filtered={Object.keys(query).length > 0} />
+      ) : (
+        <>
+          {!narrow && <Head />}
+          <WindowList
+            rows={list}
+            rowHeight={narrow ? 92 : 56}
+            keyOf={idOf}
+            label="Runs"
+            current={index < 0 ? undefined : index}
+            onEnd={more ? next : undefined}
+            render={(run) => (
+              <RunRow run={run} current={run.runId === current} marked={marked.includes(run.runId)} onMark={mark} />
+            )}
+          />
+          <p class="list-end faint" role="status">
+            {more ? 'Reading older runs …' : `${list.length} ${list.length === 1 ? 'run' : 'runs'}`}
+          </p>
+        </>
+      )}
+    </div>
+  )
+}
+
+function Head(): JSX.Element {
+  return (
+    <div class="run-row run-head" aria-hidden="true">
+      <span />
+      <span>Status</span>
+      <span>Run</span>
+      <span>Inputs</span>
+      <span>Tasks</span>
+      <span class="number">Tokens</span>
+      <span class="number">Time</span>
+      <span class="number">Begun</span>
+    </div>
+  )
+}
+
+function NoRuns({ filtered }: { readonly filtered: boolean }): JSX.Element {
+  if (filtered) return <Empty title="No run fits">Take a filter away, or search for the beginning of an id.</Empty>
+  return (
+    <Empty title="No runs yet">
+      Start one: <code>npx reprise run</code>, <code>crew.kickoff()</code>, or from the page Crews.
+    </Empty>
+  )
+}
+
+function queryOf(query: URLSearchParams): RunsQuery {
+  const names = ['crew', 'status', 'search', 'parent', 'children', 'backtests'] as const
+  return Object.fromEntries(names.flatMap((name) => (query.get(name) ? [[name, query.get(name)]] : [])))
+}
+
+function idOf({ runId }: RunSummary): string {
+  return runId
+}

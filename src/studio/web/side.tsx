@@ -1,0 +1,88 @@
+// The navigation: where one is, how much waits, whether the page is connected.
+import type { JSX } from 'preact'
+import { connected } from './api/changes.ts'
+import { session } from './api/studio-session.ts'
+import { Icon, type IconName } from './parts/icons.tsx'
+import { Link } from './routing/link.tsx'
+import { place } from './routing/router.ts'
+
+const views: readonly {
+  readonly to: string
+  readonly name: string
+  readonly icon: IconName
+  readonly first: string
+}[] = [
+  { to: '/', name: 'Waiting', icon: 'hand', first: '' },
+  { to: '/runs', name: 'Runs', icon: 'list', first: 'runs' },
+  { to: '/compare', name: 'Compare', icon: 'compare', first: 'compare' },
+  { to: '/crews', name: 'Crews', icon: 'crew', first: 'crews' },
+]
+
+export function Side({ waiting, showHelp }: { readonly waiting: number | undefined; showHelp(): void }): JSX.Element {
+  const here = place.value.parts[0] ?? ''
+  const studio = session.value
+  return (
+    <nav class="side" aria-label="Studio">
+      <Link to="/" class="brand">
+        <svg viewBox="0 0 32 32" aria-hidden="true">
+          <rect width="32" height="32" rx="8" />
+          <path d="M10 23V9h7a4.500 4.500 0 0 1 0 9h-7m7 0 5 5" />
+        </svg>
+        Reprise
+      </Link>
+      <ul class="nav">
+        {views.map(({ to, name, icon, first }) => (
+          <li key={to}>
+            <Link to={to} aria-current={here === first ? 'page' : undefined}>
+              <Icon name={icon} />
+              {name}
+              {first === '' && waiting !== undefined && waiting > 0 && (
+                <span class="count">
+                  {waiting}
+                  <span class="hidden-text"> open questions</span>
+                </span>
+              )}
+            </Link>
+          </li>
+        ))}
+      </ul>
+      <div class="side-end">
+        <div class="side-tools">
+          <button
+            type="button"
+            class="icon-button"
+            aria-label="Light or dark"
+            title="Light or dark (t)"
+            onClick={toggleTheme}
+          >
+            <Icon name="sun" />
+          </button>
+          <button type="button" class="icon-button for-keys" aria-label="Keys" title="Keys (?)" onClick={showHelp}>
+            <Icon name="help" />
+          </button>
+        </div>
+        <p class={`connection ${connected.value === false ? 'is-lost' : ''}`}>
+          <i aria-hidden="true" />
+          <span>{connected.value === false ? 'Reconnecting …' : connected.value ? 'Live' : 'Connecting …'}</span>
+        </p>
+        {typeof studio === 'object' && (
+          <p class="store clip" title={studio.store.url}>
+            {studio.store.url}
+          </p>
+        )}
+      </div>
+    </nav>
+  )
+}
+
+export function toggleTheme(): void {
+  const { dataset } = document.documentElement
+  const dark =
+    dataset['theme'] === undefined ? matchMedia('(prefers-color-scheme: dark)').matches : dataset['theme'] === 'dark'
+  dataset['theme'] = dark ? 'light' : 'dark'
+  try {
+    localStorage.setItem('reprise.theme', dataset['theme'])
+  } catch {
+    // it holds until the page is closed
+  }
+}

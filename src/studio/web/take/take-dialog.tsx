@@ -1,0 +1,214 @@
+// Taking a run from where it stands: resume, replay from a task, fork with other inputs or outputs, refresh what is
+// stale. The plan is made anew with every change, and nothing is spent before somebody has seen it.
+import type { JSX } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { ForkBody, PlanBody, PlanView, RunDetail, StartedRun } from '../../api/contract.ts'
+import { changes } from '../api/changes.ts'
+import { call } from '../api/client.ts'
+import { signature } from '../api/studio-session.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { notify } from '../parts/notices.tsx'
+import { wordsOf } from '../parts/states.tsx'
+import { navigate, place, runPath } from '../routing/router.ts'
+import { PlanTable } from './plan-table.tsx'
+import { Edits, type Edited } from './edits.tsx'
+
+export type Take = 'resume' | 'replay' | 'fork' | 'refresh'
+
+interface TakeProps {
+  readonly take: Take
+  readonly detail: RunDetail
+  onClose(): void
+  refresh(): void
+}
+
+const titles: { readonly [take in Take]: string } = {
+  resume: 'Resume this run',
+  replay: 'Replay from a task',
+  fork: 'Fork with changes',
+  refresh: 'Refresh what is stale',
+}
+const means: { readonly [take in Take]: string } = {
+  resume: 'The same run continues after its last recorded step.',
+  replay: 'A new run: what comes before the task is inherited, the task and all after it are executed.',
+  fork: 'A new run with your changes: only what depends on them is executed.',
+  refresh: 'A new run: only what today’s code would make from something else is executed.',
+}
+const pauseMs = 350
+
+export function TakeDialog({ take, detail, onClose, refresh }: TakeProps): JSX.Element {
+  const { query } = place.value
+  const [from, setFrom] = useState(query.get('from') ?? detail.tasks.at(-1)?.name ?? '')
+  const [edited, setEdited] = useState<Edited>({ inputs: {}, outputs: {}, effects: 'reuse' })
+  const body = bodyOf(take, from, edited)
+  const { plan, problem, busy } = usePlan(detail.runId, body)
+  const [starting, setStarting] = useState(false)
+  const [failure, setFailure] = useState('')
+  const first = query.get('edit')
+  const nothing = take === 'fork' && Object.keys(edited.inputs).length === 0 && Object.keys(edited.outputs).length === 0
+
+  const start = async (): Promise<void> => {
+    setStarting(true)
+    setFailure('')
+    try {
+      const { runId } = await begin(detail.runId, body)
+      notify(take === 'resume' ? 'The run continues.' : 'A new run has begun.')
+      changes.value++
+      if (runId !== detail.runId) return navigate(runPath(runId))
+      onClose()
+      refresh()
+    } catch (error) {
+      setFailure(wordsOf(error))
+      setStarting(false)
+    }
+  }
+  return (
+    <Dialog title={titles[take]} onClose={onClose} wide>
+      <p class="soft">{means[take]}</p>
+      <div class={take === 'resume' ? 'take is-plain' : 'take'}>
+        {take !== 'resume' && (
+          <div class="form">
+            {take === 'replay' && (
+              <div class="field">
+                <label for="replay-from">From task</label>
+                <select id="replay-from" value={from} onChange={(event) => setFrom(event.currentTarget.value)}>
+                  {detail.tasks.map(({ name }) => (
+                    <option key={name} value={name}>
+                      {name}
+                    </option>
+                  ))}
+                </select>
+              </div>
+            )}
+            <Edits
+              detail={detail}
+              edited={edited}
+              onChange={setEdited}
+              outputs={take === 'fork'}
+              first={first ?? undefined}
+            />
+          </div>
+        )}
+        <section class="plan" aria-label="Plan" aria-busy={busy}>
+          <h3>What will happen</h3>
+          {nothing ? (
+            <p class="soft">Change an input or an output, and the plan is shown here.</p>
+          ) : problem === undefined ? (
+            plan ? (
+              <PlanTable plan={plan} />
+            ) : (
+              <p class="soft">Planning …</p>
+            )
+          ) : (
+            <p class="problem" role="alert">
+              {wordsOf(problem)}
+            </p>
+          )}
+        </section>
+      </div>
+      {failure !== '' && (
+        <p class="problem" role="alert">
+          {failure}
+        </p>
+      )}
+      <div class="dialog-end">
+        <button type="button" onClick={onClose}>
+          Not now
+        </button>
+        <button
+          type="button"
+          class="primary"
+          disabled={!plan || busy || starting || nothing || problem !== undefined}
+          onClick={() => void start()}
+        >
+          {starting ? 'Starting …' : take === 'resume' ? 'Resume' : 'Start the new run'}
+        </button>
+      </div>
+    </Dialog>
+  )
+}
+
+function bodyOf(take: Take, task: string, { inputs, outputs, effects }: Edited): PlanBody {
+  const by = signature.peek()
+  const signed = by === '' ? {} : { by }
+  const changed = {
+    ...(Object.keys(inputs).length === 0 ? {} : { inputs }),
+    ...(effects === 'reuse' ? {} : { effects }),
+  }
+  switch (take) {
+    case 'resume':
+      return { of: 'resume', ...signed }
+    case 'replay':
+      return { of: 'replay', task, ...changed }
+    case 'fork': {
+      const body: ForkBody = { ...changed, ...(Object.keys(outputs).length === 0 ? {} : { outputs, ...signed }) }
+      return { of: 'fork', ...body }
+    }
+    case 'refresh':
+      return { of: 'refresh', ...changed }
+  }
+}
+
+function begin(run: string, body: PlanBody): Promise<StartedRun> {
+  const params = { run }
+  switch (body.of) {
+    case 'resume': {
+      const { of: _, ...rest } = body
+      return call('POST /runs/{run}/resume', { params, body: rest })
+    }
+    case 'replay': {
+      const { of: _, ...rest } = body
+      return call('POST /runs/{run}/replay', { params, body: rest })
+    }
+    case 'fork': {
+      const { of: _, ...rest } = body
+      return call('POST /runs/{run}/fork', { params, body: rest })
+    }
+    case 'refresh': {
+      const { of: _, ...rest } = body
+      return call('POST /runs/{run}/refresh', { params, body: rest })
+    }
+  }
+}
+
+interface Planned {
+  readonly plan: PlanView | undefined
+  readonly problem: unknown
+  /** It isn't the plan of what is asked for now. */
+  readonly busy: boolean
+}
+
+/** The plan of a body, a moment after it was last changed. */
+function usePlan(runId: string, body: PlanBody): Planned {
+  const key = JSON.stringify(body)
+  const [state, setState] = useState<{ of: string; plan: PlanView | undefined; problem: unknown }>({
+    of: '',
+    plan: undefined,
+    problem: undefined,
+  })
+  const begun = useRef(false)
+  useEffect(() => {
+    const stop = new AbortController()
+    const timer = setTimeout(
+      () => {
+        begun.current = true
+        call('POST /runs/{run}/plan', {
+          params: { run: runId },
+          body: JSON.parse(key) as PlanBody,
+          signal: stop.signal,
+        }).then(
+          (plan) => setState({ of: key, plan, problem: undefined }),
+          (problem: unknown) => {
+            if (!stop.signal.aborted) setState({ of: key, plan: undefined, problem })
+          },
+        )
+      },
+      begun.current ? pauseMs : 0,
+    )
+    return () => {
+      clearTimeout(timer)
+      stop.abort()
+    }
+  }, [runId, key])
+  return { plan: state.plan, problem: state.problem, busy: state.of !== key }
+}

@@ -1,0 +1,139 @@
+// Everything that waits for a person, over all runs: those that have waited longest first, and the chosen one beside
+// them, ready to be answered. On a phone, one after the other.
+import type { JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import type { QuestionView, Questions } from '../../api/contract.ts'
+import type { Resource } from '../api/resource.ts'
+import { useShortcuts } from '../keys/shortcuts.ts'
+import { Empty, Failed, Loading } from '../parts/states.tsx'
+import { Ago } from '../parts/time.tsx'
+import { Link } from '../routing/link.tsx'
+import { navigate, place, runPath } from '../routing/router.ts'
+import { kindTags } from './decision-words.ts'
+import { QuestionDetail } from './question-detail.tsx'
+
+export function WaitingPage({ questions }: { readonly questions: Resource<Questions> }): JSX.Element {
+  const { value, error, again } = questions
+  if (!value) return error === undefined ? <Loading what="questions" /> : <Failed error={error} again={again} />
+  return <Waiting {...value} />
+}
+
+function Waiting({ questions, unreadable }: Questions): JSX.Element {
+  const named = place.value.query.get('question')
+  const chosen = questions.findIndex((question) => idOf(question) === named)
+  const current = Math.max(0, chosen)
+  const list = useRef<HTMLUListElement>(null)
+  const position = useRef(current)
+  if (chosen >= 0) position.current = chosen
+
+  const choose = (index: number, replace = true): void => {
+    const question = questions[Math.max(0, Math.min(questions.length - 1, index))]
+    if (question) navigate(pathOf(question), { replace })
+  }
+  useShortcuts('Waiting for you', [
+    { keys: 'j', does: 'Next question', run: () => choose(current + 1) },
+    { keys: 'k', does: 'Previous question', run: () => choose(current - 1) },
+    {
+      keys: 'o',
+      does: 'Open the run',
+      run: () => questions[current] && navigate(runPath(questions[current].runId, questions[current].task)),
+    },
+  ])
+  useEffect(() => {
+    list.current?.querySelector('[aria-current=true]')?.scrollIntoView({ block: 'nearest' })
+  }, [current])
+  // one that was answered, here or elsewhere, leaves its place to the one after it
+  useEffect(() => {
+    if (named !== null && chosen < 0 && questions.length > 0) choose(Math.min(position.current, questions.length - 1))
+    else if (named !== null && questions.length === 0) navigate('/', { replace: true })
+  }, [named, chosen, questions.length])
+
+  const question = questions[current]
+  return (
+    <div class={`page waiting ${named === null ? '' : 'has-chosen'}`}>
+      <div class="page-head">
+        <h1>Waiting for you</h1>
+        {questions.length > 0 && <span class="soft">{questions.length} open</span>}
+      </div>
+      {unreadable.length > 0 && (
+        <p class="problem">
+          Runs with questions that cannot be read: {unreadable.join(', ')}. See what reprise doctor says.
+        </p>
+      )}
+      {question ? (
+        <div class="waiting-columns">
+          <ul ref={list} class="question-list" aria-label="Open questions">
+            {questions.map((each) => (
+              <li key={idOf(each)}>
+                <QuestionCard question={each} current={each === question} />
+              </li>
+            ))}
+          </ul>
+          <div class="question-place">
+            <Link to="/" class="back">
+              ‹ All questions
+            </Link>
+            <QuestionDetail key={idOf(question)} question={question} onAnswered={() => {}} />
+          </div>
+        </div>
+      ) : (
+        <Empty title="Nothing waits for you">
+          Approvals, reviews, doubts and used-up limits of all runs appear here. <Link to="/runs">See the runs</Link>
+        </Empty>
+      )}
+    </div>
+  )
+}
+
+function QuestionCard({
+  question,
+  current,
+}: {
+  readonly question: QuestionView
+  readonly current: boolean
+}): JSX.Element {
+  const { kind, crew, task, askedAt } = question
+  return (
+    <Link to={pathOf(question)} class="card question-card" aria-current={current ? 'true' : undefined}>
+      <span class="card-top">
+        <span class="status tone-asks">{kindTags[kind]}</span>
+        <span class="faint">
+          <Ago at={askedAt} />
+        </span>
+      </span>
+      <span class="card-title">{cardTitle(question)}</span>
+      <span class="faint clip">
+        {crew} · {task}
+      </span>
+    </Link>
+  )
+}
+
+function cardTitle(question: QuestionView): string {
+  switch (question.kind) {
+    case 'call':
+      return `${question.tool}(${oneLine(question.input)})`
+    case 'doubt':
+      return `${question.tool}(${oneLine(question.input)})`
+    case 'result':
+      return typeof question.output === 'string' ? question.output : oneLine(question.output)
+    case 'limit':
+      return `limit of ${oneLine(question.limit)}`
+  }
+}
+
+export function oneLine(value: unknown): string {
+  if (typeof value === 'object' && value !== null)
+    return Object.entries(value)
+      .map(([key, member]) => `${key}: ${typeof member === 'object' ? JSON.stringify(member) : String(member)}`)
+      .join(', ')
+  return String(value)
+}
+
+function idOf({ runId, id }: QuestionView): string {
+  return `${runId} ${id}`
+}
+
+function pathOf(question: QuestionView): string {
+  return `/?question=${encodeURIComponent(idOf(question))}`
+}

@@ -1,0 +1,143 @@
+// A run on the page while it happens: from its start to its end, over the death of the process that executes it, over a connection that is cut,
+// and in two browsers at once.
+import assert from 'node:assert/strict'
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { memoryStore } from 'reprise/stores'
+import { gate, speakingCrew, speakingModel } from '../../crew/runs/speaking-model.ts'
+import { entriesOf } from '../../engine/support.ts'
+import { temporaryFolder } from '../../stores/temporary-folder.ts'
+import { noChromium } from '../../support/chromium.ts'
+import { clientOf } from '../support.ts'
+import { lineTo } from './line.ts'
+import { browserOf, builtPage, openStudio } from './support.ts'
+
+const skip = await noChromium()
+
+describe('a run that is seen live', { skip, timeout: 240_000 }, () => {
+  const browser = browserOf()
+
+  test('is followed from its start, over a SIGKILL of its process and a resume, to its end on the page that was open', async () => {
+    await using folder = await temporaryFolder()
+    const store = `sqlite:${join(folder.path, 'runs.db')}`
+    await using first = await studioProcess(store, '0', 0)
+    await using window = await browser.open(first.url)
+    const { page } = window
+    await window.go('/crews/speaking')
+    await page.getByLabel('Id').fill('r')
+    await page.getByRole('button', { name: 'Start', exact: true }).click()
+
+    await window.until('.line.is-saying', /Noted: the cellar/)
+    await window.until('h1', /^r$/)
+    first.process.send('go')
+    await window.until('.line.is-saying', /Dear Ada, we are/)
+    await page.getByRole('link', { name: /^letter/ }).click()
+    await window.until('.detail .saying', /Dear Ada, we are/)
+    await window.until('.line.is-task', /note.*executed/)
+    assert.deepEqual(window.problems, [])
+
+    first.process.kill('SIGKILL')
+    await window.until('.lost-bar', /connection is lost/)
+    await using second = await studioProcess(store, new URL(first.url).port, 1)
+    await page.locator('.lost-bar').waitFor({ state: 'detached' })
+    await window.until('.run-title', /abandoned/)
+    // nobody says anything any more
+    await page.locator('.line.is-saying').waitFor({ state: 'detached' })
+
+    await page.getByRole('button', { name: 'Resume' }).click()
+    const dialog = page.getByRole('dialog')
+    assert.match(await window.until('dialog .plan-tasks li', /letter/), /executed/)
+    assert.deepEqual(second.calls, [])
+    await dialog.getByRole('button', { name: 'Resume' }).click()
+    await window.until('.line.is-saying', /Dear Ada, we are/)
+    assert.doesNotMatch(await page.locator('.line.is-saying').innerText(), /Dear Ada.*Dear Ada/)
+    second.process.send('go')
+    await window.until('.run-title', /completed/)
+    assert.match(await window.until('.detail', /Output/), /Dear Ada, we are sorry for your loss\./)
+    await page.locator('.line.is-step').nth(1).waitFor()
+    assert.equal(await page.locator('.line.is-step').count(), 2)
+    await window.until('.facts', /2 of 2/)
+    assert.deepEqual([first.calls, second.calls], [[1, 2], [1]])
+  })
+
+  test('catches up without loss after the connection was cut, and two browsers see the same', async () => {
+    const [half, cut, rest] = [gate(), gate(), gate()]
+    const texts = [
+      ['Facts first: ', half.wait, 'water, ', cut.wait, 'mud, ', rest.wait, 'and no boiler.'],
+      ['A second task.'],
+      ['The third ', 'is the last.'],
+    ]
+    const model = speakingModel((call) => texts[call - 1] ?? [])
+    const store = memoryStore()
+    const crew = speakingCrew(model, { tasks: ['facts', 'second', 'third'], store })
+    await using studio = await openStudio({ crews: [crew] })
+    await using line = await lineTo(studio.url)
+    await using one = await browser.open(line.url)
+    await using two = await browser.open(studio.url, { viewport: { width: 360, height: 700 } })
+    await clientOf(studio.url).post('POST /crews/{crew}/runs', '/crews/speaking/runs', { id: 'r', how: 'here' })
+    for (const { go } of [one, two]) await go('/runs/r?at=facts')
+    half.open()
+    for (const { until } of [one, two]) await until('.detail .saying', /Facts first: water,\s*$/)
+    assert.deepEqual([one.problems, two.problems], [[], []])
+
+    line.cut()
+    await one.until('.lost-bar', /connection is lost/)
+    cut.open()
+    await two.until('.detail .saying', /Facts first: water, mud,\s*$/)
+    line.mend()
+    await one.until('.detail .saying', /^\s*Facts first: water, mud,\s*$/)
+    await one.page.locator('.lost-bar').waitFor({ state: 'detached' })
+
+    line.cut()
+    await one.until('.lost-bar', /connection is lost/)
+    rest.open()
+    await two.until('.run-title', /completed/)
+    line.mend()
+    await one.until('.run-title', /completed/)
+    await using fresh = await browser.open(studio.url)
+    await fresh.go('/runs/r?at=facts')
+    await fresh.until('.detail', /Facts first: water, mud, and no boiler\./)
+    const shown = await fresh.page.locator('.timeline .window-list').innerText()
+    await one.until('.detail', /Facts first: water, mud, and no boiler\./)
+    await one.holds(`document.querySelector('.timeline .window-list').innerText === ${JSON.stringify(shown)}`)
+    await two.page.locator('.line.is-step').nth(2).waitFor()
+    assert.equal(await two.page.locator('.line.is-step').count(), 3)
+    assert.equal((await entriesOf(store, 'r')).filter(({ type }) => type === 'model.replied').length, 3)
+    assert.deepEqual([two.problems, fresh.problems], [[], []])
+  })
+})
+
+interface StudioProcess extends AsyncDisposable {
+  readonly process: ChildProcess
+  readonly url: string
+  /** Of its model, by their number. */
+  readonly calls: readonly number[]
+}
+
+async function studioProcess(store: string, port: string, begun: number): Promise<StudioProcess> {
+  const program = join(import.meta.dirname, 'studio-process.ts')
+  const child = fork(program, [store, port, await builtPage(), String(begun)], {
+    execArgv: ['--conditions=reprise-source'],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  const calls: number[] = []
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  child.once('exit', () => reject(new Error('the process of the studio has ended')))
+  promise.catch(() => {})
+  child.on('message', (message: { readonly url?: string; readonly call?: number }) => {
+    if (message.url !== undefined) resolve(message.url)
+    if (message.call !== undefined) calls.push(message.call)
+  })
+  return {
+    process: child,
+    url: await promise,
+    calls,
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+    },
+  }
+}

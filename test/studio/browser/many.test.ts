@@ -1,0 +1,68 @@
+// Long lists: of them, the document has what is in sight, and all can be reached by scrolling. How long that takes is measured by
+// `npm run bench -- studio`.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { memoryStore } from 'reprise/stores'
+import { noChromium } from '../../support/chromium.ts'
+import { isFull } from '../../support/full.ts'
+import { addLongRun, addManyRuns } from '../sample-store.ts'
+import { browserOf, openStudio, type Window } from './support.ts'
+
+const skip = await noChromium()
+/** More than fit any window, and far fewer than there are. */
+const most = 2_000
+
+describe('a long list', { skip, timeout: 600_000 }, () => {
+  const browser = browserOf()
+
+  test('of the steps of a run keeps the document small, and every step is reached', async () => {
+    const store = memoryStore()
+    const steps = isFull ? 5_000 : 400
+    await addLongRun(store, steps)
+    await using studio = await openStudio({ store })
+    await using window = await browser.open(studio.url)
+    await window.go('/runs/library-long')
+    const rows = await everyRow(window, '.timeline .window-list')
+    assert.ok(rows > steps, `${rows} rows for ${steps} steps`)
+    await window.page.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
+    await window.page.locator('.line').last().getByText('Read.').waitFor()
+    assert.deepEqual(window.problems, [])
+  })
+
+  test('of runs is read page by page down to the first one', async () => {
+    const store = memoryStore()
+    const count = isFull ? 10_000 : 250
+    await addManyRuns(store, count)
+    await using studio = await openStudio({ store })
+    await using window = await browser.open(studio.url)
+    await window.go('/runs')
+    assert.equal(await everyRow(window, '.window-list'), count)
+    await window.until('.list-end', new RegExp(`^${count} runs$`))
+    assert.deepEqual(window.problems, [])
+  })
+})
+
+/** Scrolls a window at a time until nothing more comes: how many rows there were, each seen once in its place. */
+async function everyRow({ page, holds }: Window, list: string): Promise<number> {
+  await page.locator(`${list} [aria-posinset]`).first().waitFor()
+  const rowsOf = JSON.stringify(`${list} [aria-posinset]`)
+  const seen = new Set<number>()
+  for (;;) {
+    const { rows, size, nodes, reading } = (await page.evaluate(`({
+      rows: [...document.querySelectorAll(${rowsOf})].map((row) => Number(row.ariaPosInSet)),
+      size: Number(document.querySelector(${rowsOf}).ariaSetSize),
+      nodes: document.querySelectorAll('*').length,
+      reading: document.body.innerText.includes('Reading older runs'),
+    })`)) as { rows: number[]; size: number; nodes: number; reading: boolean }
+    assert.ok(nodes < most, `${nodes} elements in the document`)
+    for (const row of rows) seen.add(row)
+    if (seen.size === size && !reading) return size
+    const last = Math.max(...rows)
+    await page.evaluate('scrollBy(0, innerHeight)')
+    // what comes into sight by that, or the next page of what there is
+    await holds(
+      `[...document.querySelectorAll(${rowsOf})].some((row) => Number(row.ariaPosInSet) > ${last}) ||
+        (${reading} && !document.body.innerText.includes('Reading older runs'))`,
+    )
+  }
+}

@@ -1,0 +1,62 @@
+// A store with something for every view of the studio, and where these views are.
+import { Crew } from 'reprise'
+import { checksCrew, claimsCrew, tightCrew } from '../sample-crews.ts'
+
+const inputs = { notes: 'Policy P-77. Water in the cellar.', tone: 'a calm style' }
+
+export async function sampleRuns(store: string): Promise<readonly Crew[]> {
+  const [claims, checks, tight] = [claimsCrew({ store }), checksCrew({ store }), tightCrew({ store })]
+  const good = { decision: 'approve', by: 'Grace' } as const
+  const answer = (question: { readonly kind: string }) =>
+    question.kind === 'doubt' ? { decision: 'happened', result: { posted: true }, by: 'Grace' } : good
+  await claims.kickoff({ id: 'whole', inputs, onQuestion: answer as never })
+  await claims.replay('letter', {
+    runId: 'whole',
+    id: 'replay',
+    inputs: { tone: 'a warm one' },
+    onQuestion: answer as never,
+  })
+  await claims.kickoff({ id: 'approval', inputs })
+  await claims.kickoff({
+    id: 'doubt',
+    inputs,
+    onQuestion: ((question: { kind: string }) => (question.kind === 'doubt' ? undefined : answer(question))) as never,
+  })
+  await claims.kickoff({
+    id: 'review',
+    inputs,
+    onQuestion: (question: { kind: string }) => (question.kind === 'call' ? good : undefined),
+  })
+  await claims.kickoff({ id: 'failed', inputs: { ...inputs, notes: 'unreadable' } }).catch(() => {})
+  await checks.kickoff({ id: 'parallel', inputs: { company: 'North Mill' } })
+  await checks.enqueue({ id: 'queued', inputs: { company: 'South Quay' } })
+  await tight.kickoff({ id: 'limit', inputs: { text: 'a long text' } })
+  return [claims, checks, tight]
+}
+
+/** By name: the address, and what is there when it is whole. */
+export const views: { readonly [name: string]: readonly [path: string, shows: string] } = {
+  'what waits': ['/', '.question-place form'],
+  'a question in doubt': ['/?question=doubt%20q3', '.question-place form'],
+  'a limit': ['/?question=limit%20q1', '.question-place form'],
+  runs: ['/runs', '.run-row .run-id'],
+  'no runs': ['/runs?search=nothing', '.state-title'],
+  'a timeline': ['/runs/whole', '.line.is-step'],
+  'a task': ['/runs/whole?at=assessment', '.detail h2'],
+  'a reply': ['/runs/whole?at=facts%231%2F2', '.detail h3'],
+  'a call': ['/runs/whole?at=assessment%231%2F1.0', '.detail h3'],
+  'a run that waits': ['/runs/approval', '.line.is-question'],
+  'a failed run': ['/runs/failed', '.run-why'],
+  'a graph': ['/runs/parallel?tab=graph', '.graph strong'],
+  'inputs and output': ['/runs/whole?tab=io', '.run-main h2, .run-main h3'],
+  spending: ['/runs/whole?tab=spending', '.run-main table'],
+  lineage: ['/runs/whole?tab=lineage', '.run-main a'],
+  resume: ['/runs/approval?take=resume', 'dialog .plan-sum'],
+  replay: ['/runs/whole?take=replay', 'dialog .plan-sum'],
+  fork: ['/runs/whole?take=fork&edit=facts', 'dialog fieldset'],
+  'a comparison': ['/compare?a=whole&b=replay', '.main h2'],
+  'what to compare': ['/compare', '.main h1'],
+  crews: ['/crews', '.main h2, .main h3'],
+  'a crew': ['/crews/claims', 'form'],
+  'no such run': ['/runs/none', '.state-title'],
+}
