@@ -261,5 +261,7 @@ function isMissing(value: Json | undefined): boolean {
 
 function continuesWords(continues: 'here' | 'worker' | undefined): string {
   if (continues === 'here') return 'The run continues.'
-  return continues === 'worker' ? 'A worker continues the run.' : 'The run has more questions, or waits for a resume.'
+  return continues === 'worker'
+    ? 'A worker, or a resume, continues the run.'
+    : 'The run has more questions, or waits for a resume.'
 }
