@@ -2,7 +2,9 @@
 // `npm run bench -- studio`.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { Crew, Task } from 'reprise'
 import { memoryStore } from 'reprise/stores'
+import { gate } from '../../crew/runs/speaking-model.ts'
 import { noChromium } from '../../support/chromium.ts'
 import { isFull } from '../../support/full.ts'
 import { addLongRun, addManyRuns } from '../sample-store.ts'
@@ -39,6 +41,35 @@ describe('a long list', { skip, timeout: 600_000 }, () => {
     assert.equal(await everyRow(window, '.window-list'), count)
     await window.until('.list-end', new RegExp(`^${count} runs$`))
     assert.deepEqual(window.problems, [])
+  })
+
+  test('of runs comes to its end when its beginning is being read again', async () => {
+    const store = memoryStore()
+    await addManyRuns(store, 150)
+    const crew = new Crew({
+      name: 'late',
+      store,
+      tasks: [new Task({ name: 'wait', effect: 'read', run: () => 'done' })],
+    })
+    const run = await crew.enqueue()
+    await using studio = await openStudio({ store })
+    await using window = await browser.open(studio.url)
+    const { page } = window
+    const [asked, go] = [gate(), gate()]
+    await window.go('/runs')
+    await window.until('.list-end', /Reading older runs/)
+    await page.route(/\/api\/runs\?(?!.*cursor)/, async (route) => {
+      asked.open()
+      await go.wait
+      await route.continue()
+    })
+    // a change that makes the list no longer
+    await run.cancel()
+    await asked.wait
+    await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
+    await page.locator('[aria-posinset="100"]').waitFor()
+    go.open()
+    await window.until('.list-end', /^151 runs$/)
   })
 })
 

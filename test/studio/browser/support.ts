@@ -9,7 +9,7 @@ import { buildPage } from '../../../scripts/build-page.ts'
 import { openChromium } from '../../support/chromium.ts'
 
 /** A machine under load is slow, not broken. */
-export const patienceMs = Number(process.env['PATIENCE'] ?? 60_000)
+export const patienceMs = 60_000
 
 let folder: Promise<string> | undefined
 

@@ -31,7 +31,7 @@ export function useRunPages(query: RunsQuery): RunPages {
   const key = JSON.stringify(query)
   const [loaded, setLoaded] = useState<Loaded>(nothing(key))
   const [error, setError] = useState<unknown>()
-  const state = useRef({ key, loaded, busy: false, readAt: 0 })
+  const state = useRef({ key, loaded, busy: false, wanted: false, readAt: 0 })
   state.current.key = key
 
   const update = (next: Loaded): void => {
@@ -40,7 +40,10 @@ export function useRunPages(query: RunsQuery): RunPages {
   }
   const read = useCallback(async (how: 'next' | 'fresh'): Promise<void> => {
     const { current } = state
-    if (current.busy) return
+    if (current.busy) {
+      current.wanted ||= how === 'next'
+      return
+    }
     const asked = current.key
     const before = current.loaded.key === asked ? current.loaded : nothing(asked)
     const cursor = how === 'next' ? before.cursor : undefined
@@ -63,8 +66,11 @@ export function useRunPages(query: RunsQuery): RunPages {
     } finally {
       current.busy = false
     }
-    // the filter was changed meanwhile
-    if (state.current.key !== asked) void read('next')
+    // the filter was changed meanwhile, or the end came into sight: nobody asks for that again
+    if (state.current.key !== asked || current.wanted) {
+      current.wanted = false
+      void read('next')
+    }
   }, [])
 
   useEffect(() => void read('next'), [key, read])
