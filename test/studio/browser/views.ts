@@ -36,7 +36,7 @@ export async function sampleRuns(store: string): Promise<readonly Crew[]> {
 
 /** By name: the address, and what is there when it is whole. */
 export const views: { readonly [name: string]: readonly [path: string, shows: string] } = {
-  'what waits': ['/', '.question-place form'],
+  'what waits': ['/', '.question-card'],
   'a question in doubt': ['/?question=doubt%20q3', '.question-place form'],
   'a limit': ['/?question=limit%20q1', '.question-place form'],
   runs: ['/runs', '.run-row .run-id'],
