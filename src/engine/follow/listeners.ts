@@ -125,6 +125,8 @@ function createListener(
   { again, stop }: { readonly again: boolean; readonly stop: () => void },
 ): Listener {
   const { places } = member
+  /** Those whose entry this listener has, although whoever appended it may not know yet that it is on disk. */
+  const recorded = new WeakSet<Speech>()
 
   function* resets(): Generator<Delta> {
     for (const [path, place] of places) {
@@ -146,7 +148,7 @@ function createListener(
     *deltas(seq) {
       yield* resets()
       for (const [path, speech] of speeches) {
-        if (speech.after > seq || speech.said.length === 0) continue
+        if (speech.after > seq || speech.said.length === 0 || recorded.has(speech)) continue
         const known = places.get(path)
         const place = known?.speech === speech ? known : yield* begin(path, speech)
         // only what is there by now: a model that speaks without a pause must not keep the entries and the others
@@ -167,7 +169,10 @@ function createListener(
       yield* resets()
       const { type, path, seq } = entry
       if (type !== 'model.replied' || path === undefined) return
-      const lives = member.since !== undefined && seq >= member.since
+      const speech = speeches.get(path)
+      const isItsRecord = speech !== undefined && seq > speech.after
+      if (isItsRecord) recorded.add(speech)
+      const lives = isItsRecord || (member.since !== undefined && seq >= member.since)
       const place = places.get(path) ?? (lives ? yield* begin(path) : undefined)
       places.delete(path)
       if (!place) return

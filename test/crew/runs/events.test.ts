@@ -356,16 +356,50 @@ test('what was said is kept no longer than until it is recorded, however slow a 
   const listener = listeners.listen(() => {}, false)
   using speaker = listeners.speaker('note#1/1', 2)
   speaker.said('text', 'Once ')
-  const reply = {
-    type: 'model.replied',
-    seq: 3,
-    path: 'note#1/1',
-    parts: [{ type: 'text', text: 'Once more.' }],
-  } as unknown as EntryOf<'model.replied'>
+  const reply = replyOf('Once more.')
   listeners.appended([reply])
   assert.deepEqual([...listener.deltas(2)], [])
   assert.deepEqual([...listener.before(reply)], [{ type: 'text.delta', path: 'note#1/1', text: 'Once more.' }])
 })
+
+// a server has committed before whoever appends hears of it
+describe('a reply that is read from the store before its append is answered', () => {
+  test('is heard once, by who has heard its beginning', () => {
+    const listeners = createListeners()
+    const listener = listeners.listen(() => {}, false)
+    using speaker = listeners.speaker('note#1/1', 2)
+    speaker.said('text', 'Once ')
+    const heard = [...listener.deltas(2)].map(shown)
+    speaker.said('text', 'more.')
+    heard.push(...[...listener.before(replyOf('Once more.'))].map(shown))
+    heard.push(...[...listener.deltas(3)].map(shown))
+    assert.deepEqual(heard, ['Once ', 'more.'])
+  })
+
+  test('is heard once, and before its entry, by who has heard nothing of it', () => {
+    const listeners = createListeners()
+    const listener = listeners.listen(() => {}, false)
+    using speaker = listeners.speaker('note#1/1', 2)
+    speaker.said('text', 'Once more.')
+    assert.deepEqual([...listener.before(replyOf('Once more.'))].map(shown), ['Once more.'])
+    assert.deepEqual([...listener.deltas(3)].map(shown), [])
+  })
+
+  test('leaves what the same call says when it is made anew to be heard', () => {
+    const listeners = createListeners()
+    const listener = listeners.listen(() => {}, false)
+    using speaker = listeners.speaker('note#1/1', 4)
+    speaker.said('text', 'Anew.')
+    // an entry of before, whose task somebody undid by hand
+    assert.deepEqual([...listener.before(replyOf('Once more.'))].map(shown), [])
+    assert.deepEqual([...listener.deltas(4)].map(shown), ['Anew.'])
+  })
+})
+
+function replyOf(text: string): EntryOf<'model.replied'> {
+  const reply = { type: 'model.replied', seq: 3, path: 'note#1/1', parts: [{ type: 'text', text }] }
+  return reply as unknown as EntryOf<'model.replied'>
+}
 
 async function eventsOf(run: Run, hear?: (event: RunEvent) => unknown): Promise<RunEvent[]> {
   const events: RunEvent[] = []
