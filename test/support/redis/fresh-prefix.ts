@@ -1,6 +1,6 @@
 // A store per test in one server: each has a prefix of its own for its keys, which are deleted when the test is over.
 import { randomBytes } from 'node:crypto'
-import { createClient } from 'redis'
+import { RedisClient } from 'redis'
 import { sharedServer } from '../servers/shared-server.ts'
 
 export interface FreshPrefix extends AsyncDisposable {
@@ -25,8 +25,11 @@ export async function freshPrefix(): Promise<FreshPrefix> {
   }
 }
 
+/** One for all: `createClient` makes a class for each set of options, which takes longer than most tests. */
+const newClient = RedisClient.factory()
+
 async function keysOf(server: string, prefix: string, then?: 'delete'): Promise<string[]> {
-  const client = createClient({ url: server })
+  const client = newClient({ url: server })
   await client.connect()
   try {
     const found: string[] = []

@@ -2,7 +2,7 @@
 // It is made when it is needed and made again when it was lost; a command that cannot be sent is refused at once, and
 // whoever waits for a store that is away tries again (patient/).
 import { createHash } from 'node:crypto'
-import type { createClient } from 'redis'
+import type { RedisClient } from 'redis'
 import { RepriseError } from '../../../errors.ts'
 import { whenMissing } from '../../../optional-package.ts'
 import type { Sent } from '../../patient/away-error.ts'
@@ -13,7 +13,8 @@ import { isAnswer, redisError, replyCode } from './redis-errors.ts'
 import type { RedisAddress, RedisPlace } from './redis-url.ts'
 
 export type Argument = string | Buffer
-export type Client = ReturnType<typeof createClient>
+type MakeClient = ReturnType<typeof RedisClient.factory>
+export type Client = ReturnType<MakeClient>
 
 export interface RedisConnection {
   /** Without the password. */
@@ -42,6 +43,9 @@ const forEver = 2 ** 31 - 1
 /** By the sign of texts in the protocol. */
 const asBytes = { typeMapping: { [0x24]: Buffer } } as const
 
+/** One for all connections: `createClient` makes a class for each set of options, which takes 50 ms. */
+let makeClient: MakeClient | undefined
+
 /** `greet`: called once with a connection before anything else is done. What it rejects with, every call does. */
 export async function openConnection(
   place: RedisPlace,
@@ -49,6 +53,7 @@ export async function openConnection(
 ): Promise<RedisConnection> {
   const { shown: url, prefix, timeoutMs } = place
   const { default: redis } = await import('redis').catch(whenMissing('redis', 'a redis: store'))
+  const newClient = (makeClient ??= redis.RedisClient.factory())
   const underWay = new Set<Promise<unknown>>()
   let awake: NodeJS.Timeout | undefined
   let current: Promise<Client> | undefined
@@ -64,7 +69,7 @@ export async function openConnection(
   }
 
   function made({ host, port }: RedisAddress, more: { readonly password?: string | undefined } = place): Client {
-    const client: Client = redis.createClient({
+    const client = newClient({
       socket: {
         host,
         port,
