@@ -1,6 +1,5 @@
 // From a URL to a store. Within one process the same place is opened once and shared: two connections to one file would
 // wait for each other's locks, and a change made through one would reach the watchers of the other only by polling.
-import { existsSync } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,7 +8,7 @@ import type { Check } from '../checks.ts'
 import { describe } from '../options.ts'
 import { redact } from '../secrets/redact.ts'
 import { makePrivateFolder } from './private-folder.ts'
-import { isShardedUrl, readShardedUrl, writeShardedUrl } from './sharded/sharded-url.ts'
+import { readShardedUrl, writeShardedUrl } from './sharded/sharded-url.ts'
 import type { Store } from './store.ts'
 
 interface Shared {
@@ -75,13 +74,6 @@ export const storeCheck: Check<string | Store> = {
 export function storePath(url: string): string | undefined {
   const [, scheme = '', rest = ''] = /^([a-z][a-z+.-]*):(.*)$/is.exec(url) ?? []
   return ['sqlite', 'file'].includes(scheme.toLowerCase()) ? pathOf(url, rest) : undefined
-}
-
-/** Whether nothing is there yet, where that can be seen without opening it. STORE_INVALID. */
-export function isNothingThere(url: string): boolean {
-  if (isShardedUrl(url)) return readShardedUrl(url).every(isNothingThere)
-  const path = storePath(url)
-  return path !== undefined && !existsSync(path)
 }
 
 /** Each caller gets a handle of its own, so that closing twice does not close the store under somebody else. */

@@ -33,6 +33,29 @@ describe('the command line over PostgreSQL', { skip: await without('postgres') }
     assert.ok(!printed.join('\n').includes(password), printed.join('\n'))
   })
 
+  test('who looks for runs in a schema that is not there makes none', async () => {
+    await using own = await freshSchema()
+    const misspelt = new URL(own.url)
+    misspelt.searchParams.set('schema', `${misspelt.searchParams.get('schema')}_misspelt`)
+    await using folder = await project(asking)
+    const printed: string[] = []
+    for (const command of [
+      'runs',
+      'questions',
+      'show r',
+      'prune --keep 1 --yes',
+      'resume r',
+      'replay r -t file --dry-run',
+    ]) {
+      const { stdout, stderr } = await folder.reprise(...command.split(' '), '--store', misspelt.href)
+      printed.push(stdout, stderr)
+      const { stdout: checked } = await folder.reprise('doctor', '--store', misspelt.href)
+      assert.match(checked, /layout +not there yet/, command)
+    }
+    assert.match(printed.join('\n'), /there are no runs in postgres:.*_misspelt yet/)
+    assert.ok(!printed.join('\n').includes(misspelt.password), printed.join('\n'))
+  })
+
   test('that a server is away is told at once, and what could not be done when it has been waited for', async () => {
     await using folder = await project(asking)
     const ended = await folder.reprise('runs', '--store', 'postgres://me:s3cret@127.0.0.1:1/x')

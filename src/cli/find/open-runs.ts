@@ -6,7 +6,8 @@ import type { Engine } from '../../engine/definition.ts'
 import { realWorld } from '../../engine/world.ts'
 import { environment } from '../../environment.ts'
 import { RepriseError } from '../../errors.ts'
-import { isNothingThere, storePath } from '../../stores/open-store.ts'
+import { missingPlace } from '../../stores/missing-place.ts'
+import { storePath } from '../../stores/open-store.ts'
 import { briefMs, patientStore } from '../../stores/patient/patient-store.ts'
 import type { Store } from '../../stores/store.ts'
 import { UsageError } from '../exit-codes.ts'
@@ -32,14 +33,14 @@ interface Call {
 /** For commands that look at runs. RUN_NOT_FOUND where there was never a run. */
 export async function openRuns(call: Call): Promise<OpenEngine> {
   const place = await storeOf(call)
-  checkRuns(place)
+  await checkRuns(place)
   return openEngine(place, call)
 }
 
 /** Undefined where there was never a run: looking must not leave an empty store behind in every folder. */
 export async function openExistingRuns(call: Call): Promise<OpenEngine | undefined> {
   const place = await storeOf(call)
-  return typeof place === 'object' || storeExists(place) ? openEngine(place, call) : undefined
+  return (await missingStore(place)) === undefined ? openEngine(place, call) : undefined
 }
 
 /** For commands that put a run there: the store is made when it is not there yet. */
@@ -57,7 +58,7 @@ export async function storeUrlOf(call: Call): Promise<string> {
 /** For commands that open it themselves, and look at runs. RUN_NOT_FOUND where there was never a run. */
 export async function storeOfRuns(call: Call): Promise<string | Store | undefined> {
   const place = await storeOf(call)
-  checkRuns(place)
+  await checkRuns(place)
   return place
 }
 
@@ -75,14 +76,14 @@ async function openEngine(place: string | Store | undefined, { terminal }: Call)
   return { store: opened, world: realWorld(), [Symbol.asyncDispose]: () => opened.close() }
 }
 
-export function noRunsYet(store?: string): RepriseError {
-  const place = storeUrl(store)
+export function noRunsYet(place: string): RepriseError {
   return new RepriseError('RUN_NOT_FOUND', `there are no runs in ${place} yet`, { next: { act: 'kickoff' } })
 }
 
 /** For commands that go on from a run: RUN_NOT_FOUND where there was never one, before a store is made. */
-export function checkRuns(given: string | Store | undefined): void {
-  if (typeof given !== 'object' && !storeExists(given)) throw noRunsYet(given)
+export async function checkRuns(given: string | Store | undefined): Promise<void> {
+  const missing = await missingStore(given)
+  if (missing !== undefined) throw noRunsYet(missing)
 }
 
 function storeUrl(store: string | undefined): string {
@@ -105,7 +106,7 @@ export function storeOutside(store: string | Store | undefined, file: string | u
   return sameByDefault && (file === undefined || !anotherNamesStore(file)) ? undefined : { store: url }
 }
 
-/** False where a run would be the first: nothing is made by asking. STORE_INVALID. */
-export function storeExists(store: string | undefined): boolean {
-  return !isNothingThere(storeUrl(store))
+/** What a store is called in which a run would be the first: nothing is made by asking. STORE_INVALID. */
+export async function missingStore(store: string | Store | undefined): Promise<string | undefined> {
+  return missingPlace(typeof store === 'object' ? store : storeUrl(store))
 }

@@ -15,8 +15,8 @@ import { rootRun } from '../../journal/paths.ts'
 import { checkKeys } from '../../options.ts'
 import { runViewStatuses, storedStatus, type RunViewStatus } from '../../runs/status.ts'
 import { rowStatus } from '../../runs/summary.ts'
-import { isNothingThere, openStore } from '../../stores/open-store.ts'
-import { isShardedUrl, readShardedUrl } from '../../stores/sharded/sharded-url.ts'
+import { missingPlace } from '../../stores/missing-place.ts'
+import { openStore } from '../../stores/open-store.ts'
 import { impatientStore, patientStore } from '../../stores/patient/patient-store.ts'
 import { oldestFirst } from '../../stores/rules/cursor.ts'
 import type { RunFilter, RunRow, Store } from '../../stores/store.ts'
@@ -208,19 +208,6 @@ function readOptions(options: CopyOptions) {
     onRun,
     signal: optional('signal', signal, abortSignal),
   }
-}
-
-/** What a place is called where nothing is yet, as far as that can be seen without making it. */
-async function missingPlace(place: string | Store): Promise<string | undefined> {
-  if (typeof place !== 'string') return undefined
-  if (isShardedUrl(place)) {
-    const missing = await Promise.all(readShardedUrl(place).map(missingPlace))
-    return missing.includes(undefined) ? undefined : missing.join(' and ')
-  }
-  if (/^postgres(ql)?:/i.test(place))
-    return (await import('../../stores/postgres/inspect-postgres.ts')).unmadeStore(place)
-  if (/^rediss?:/i.test(place)) return (await import('../../stores/redis/inspect-redis.ts')).unmadeRedis(place)
-  return isNothingThere(place) ? place : undefined
 }
 
 /** RUN_NOT_FOUND. Nothing is made by asking. */

@@ -16,7 +16,7 @@ import { signedBy } from '../../input/login-name.ts'
 import { observe } from '../../show/observe.ts'
 import { openProgress, type Progress } from '../../show/progress.ts'
 import { sayWaiting } from '../../show/print-question.ts'
-import { noRunsYet, storeExists, storeOutside } from '../../find/open-runs.ts'
+import { missingStore, noRunsYet, storeOutside } from '../../find/open-runs.ts'
 import { canAsk, thePerson } from '../../terminal/ask-line.ts'
 import type { Channel, Terminal } from '../../terminal/terminal.ts'
 import { usageWords } from '../../terminal/entries-word.ts'
@@ -40,13 +40,13 @@ export async function withCrewStore(
 ): Promise<ExitCode> {
   commands.keptIn(storeOutside(crew.store, commands.file))
   const given = options.store ?? crew.store
-  const named = typeof given === 'object' ? given.url : given
-  const fresh = typeof given !== 'object' && !storeExists(given)
-  const store = await openCrewStore(fresh ? 'memory:' : given)
+  const missing = await missingStore(given)
+  const store = await openCrewStore(missing === undefined ? given : 'memory:')
   try {
     return await work({ crew: crew.with({ store }), store })
   } catch (error) {
-    throw fresh && RepriseError.isInstance(error) && error.code === 'RUN_NOT_FOUND' ? noRunsYet(named) : error
+    const isLookedFor = RepriseError.isInstance(error) && error.code === 'RUN_NOT_FOUND'
+    throw missing !== undefined && isLookedFor ? noRunsYet(missing) : error
   } finally {
     await store.close()
   }

@@ -64,7 +64,7 @@ export async function make(
       return exitCodes.done
     })
 
-  checkRuns(options.store ?? found.store)
+  await checkRuns(options.store ?? found.store)
   return execute(invocation, found, async ({ crew, store, signal, asking }) => {
     const { used, ...asked } = await request(crew, store)
     let planned = false

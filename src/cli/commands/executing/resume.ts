@@ -20,7 +20,7 @@ export async function resume(invocation: Invocation<ResumeOptions>): Promise<num
   const { args, options } = invocation
   const budget = options.budget === undefined ? undefined : readLimit('--budget', options.budget)
   const found = await loadCrew(options.file, options.crew)
-  checkRuns(options.store ?? found.store)
+  await checkRuns(options.store ?? found.store)
   return execute(invocation, found, async ({ crew, store, signal, asking }) => {
     const [name] = args
     const { changed } = options
