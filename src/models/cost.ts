@@ -2,6 +2,7 @@
 // needed and never uses the network. An unknown price is undefined and never 0: a budget must not mistake a model
 // without a price for a free one. A price that might belong to something else counts as unknown.
 import type { Usage } from '../journal/entries.ts'
+import { isPriceable, nextStep, type Spending } from '../journal/state/spend.ts'
 import { givenPrice, type Price, type Prices } from './prices.ts'
 import { isElsewhere } from './resolve/provider-access.ts'
 import { findProvider } from './resolve/providers.ts'
@@ -11,12 +12,18 @@ export interface CostOptions {
   readonly prices?: Prices | undefined
   /** When the tokens were used, since prices change. Now, when left out. A user's own price has no date. */
   readonly at?: Date | undefined
+  /**
+   * The usage is that of calls of one class of length, above this many tokens of input (0: below the first step).
+   * Without it, the sum of several calls that may be of different classes has no known cost.
+   */
+  readonly over?: number | undefined
 }
 
 /**
  * The dollars for what one model used; undefined when its price is not known, or the counts can't be priced. Give the
- * usage of one call and add costs up with `addCost`: some models cost more per token in long calls, so a sum of several
- * calls above such a limit has no known cost. Rejects only when the package of prices cannot be loaded.
+ * usage of one call and add costs up with `addCost`, or say that all calls are alike (`over`): some models cost more
+ * per token in long calls, so a sum of several calls above such a limit has no known cost. Rejects only when the
+ * package of prices cannot be loaded.
  */
 export async function costOf(model: string, usage: Usage, options: CostOptions = {}): Promise<number | undefined> {
   const given = givenPrice(model, options.prices)
@@ -27,7 +34,20 @@ export async function costOf(model: string, usage: Usage, options: CostOptions =
   const provider = findProvider(model.slice(0, Math.max(slash, 0)))
   const prices = provider?.prices
   if (prices === undefined || prices.only?.test(id) === false || isElsewhere(provider!)) return undefined
-  return isPriceable(usage) ? builtInCost(prices.id, id, usage, options.at) : undefined
+  return isPriceable(usage) ? builtInCost(prices.id, id, usage, options) : undefined
+}
+
+/** What a run has spent, in dollars; undefined when the price of a part is not known. */
+export async function costOfSpending(
+  spending: Iterable<Spending>,
+  prices: Prices | undefined,
+): Promise<number | undefined> {
+  let sum: number | undefined = 0
+  for (const { day, time, model, over = 0, mixed, usage } of spending) {
+    const at = new Date(`${day}T${time}:00Z`)
+    sum = addCost(sum, await costOf(model, usage, { prices, at, over: mixed ? undefined : over }))
+  }
+  return sum
 }
 
 /** The sum, which is unknown when one part of it is. */
@@ -45,32 +65,31 @@ function costAt(price: Price, usage: Usage): number | undefined {
   return (millionths + usage.output * output) / 1_000_000
 }
 
-// A call without any token is one that the server did not count. More cached tokens than input come from model objects
-// of old interface versions, some of which leave cached tokens out of their input.
-function isPriceable({ calls, input, output, cacheRead = 0, cacheWrite = 0 }: Usage): boolean {
-  if (![input, output, cacheRead, cacheWrite].every((count) => Number.isFinite(count) && count >= 0)) return false
-  return cacheRead + cacheWrite <= input && (calls === 0 || input + output > 0)
-}
-
 async function builtInCost(
   providerId: string,
   id: string,
   usage: Usage,
-  timestamp: Date | undefined,
+  { at, over }: CostOptions,
 ): Promise<number | undefined> {
   const { calcPrice } = await import('@pydantic/genai-prices')
+  // within one class of length, all of them cost what so many of their average would
+  const times = over === undefined ? 1 : Math.max(1, usage.calls)
   try {
     const found = calcPrice(
-      toPackageUsage(usage),
+      toPackageUsage(usage, times),
       id,
-      timestamp === undefined ? { providerId } : { providerId, timestamp },
+      at === undefined ? { providerId } : { providerId, timestamp: at },
     )
     if (found === null || isOtherVersion(id, found.model.id)) return undefined
     const price = found.model_price
     // Entries without a price per token are for what is billed in other ways or not published; they would cost 0.
     if (price['input_mtok'] === undefined || price['output_mtok'] === undefined) return undefined
-    const firstTier = Math.min(...Object.values(price).flatMap(tiersOf))
-    return usage.calls > 1 && usage.input > firstTier ? undefined : found.total_price
+    const tiers = Object.values(price).flatMap(tiersOf)
+    const divided =
+      over === undefined
+        ? usage.calls > 1 && tiers.some((start) => usage.input > start)
+        : usage.calls > 1 && tiers.some((start) => start > over && start < nextStep(over))
+    return divided ? undefined : found.total_price * times
   } catch {
     // It throws on counts and data that it cannot interpret.
     return undefined
@@ -78,13 +97,14 @@ async function builtInCost(
 }
 
 /** Both sides count cached tokens within the input, and reasoning within the output. */
-function toPackageUsage({ input, output, cacheRead, cacheWrite, reasoning }: Usage): Record<string, number> {
+function toPackageUsage(usage: Usage, times: number): Record<string, number> {
+  const { input, output, cacheRead, cacheWrite, reasoning } = usage
   return {
-    input_tokens: input,
-    output_tokens: output,
-    ...(cacheRead !== undefined && { cache_read_tokens: cacheRead }),
-    ...(cacheWrite !== undefined && { cache_write_tokens: cacheWrite }),
-    ...(reasoning !== undefined && { output_reasoning_tokens: reasoning }),
+    input_tokens: input / times,
+    output_tokens: output / times,
+    ...(cacheRead !== undefined && { cache_read_tokens: cacheRead / times }),
+    ...(cacheWrite !== undefined && { cache_write_tokens: cacheWrite / times }),
+    ...(reasoning !== undefined && { output_reasoning_tokens: reasoning / times }),
   }
 }
 

@@ -2,6 +2,7 @@
 import { defined } from '../defined.ts'
 import type { Engine } from '../engine/definition.ts'
 import { runNotFound } from '../engine/read/run-not-found.ts'
+import type { Prices } from '../models/prices.ts'
 import { encodeCursor, type Position } from '../stores/rules/cursor.ts'
 import type { RunFilter, Store } from '../stores/store.ts'
 import { storedStatus, type RunViewStatus } from './status.ts'
@@ -24,14 +25,17 @@ export interface Page {
   readonly before?: RunPosition | undefined
 }
 
+export interface Listed extends Pick<Engine, 'store'> {
+  /** Those of the crew whose runs are listed, where its code is at hand. */
+  readonly prices?: Prices | undefined
+  /** Leaves every `cost` undefined, for who shows none: loading prices takes longer than a whole list. */
+  readonly unpriced?: boolean
+}
+
 const pageSize = 100
 
 /** RUN_NOT_FOUND when `before` is the id of a run that is gone. */
-export async function listRuns(
-  engine: Pick<Engine, 'store'>,
-  filter: RunsFilter,
-  { limit, before }: Page,
-): Promise<RunSummary[]> {
+export async function listRuns(engine: Listed, filter: RunsFilter, { limit, before }: Page): Promise<RunSummary[]> {
   const found: RunSummary[] = []
   // of rows that a store cannot choose by their status, few may fit
   for await (const summary of allRuns(engine, filter, { limit: filter.status ? pageSize : limit, before })) {
@@ -46,7 +50,7 @@ export async function listRuns(
  * skipped.
  */
 export async function* allRuns(
-  { store }: Pick<Engine, 'store'>,
+  { store, prices, unpriced = false }: Listed,
   { status, ...filter }: RunsFilter,
   { limit = pageSize, before }: Partial<Page> = {},
 ): AsyncGenerator<RunSummary> {
@@ -55,7 +59,7 @@ export async function* allRuns(
   do {
     const page = await store.list(rows, { limit, ...defined({ before: next }) })
     for (const row of page.rows) {
-      const summary = await summarise(store, row)
+      const summary = await summarise(store, row, { prices, unpriced })
       if (!status || status.includes(summary.status)) yield summary
     }
     next = page.next

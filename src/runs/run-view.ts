@@ -17,8 +17,6 @@ import { whyOf } from './why.ts'
 export interface RunView extends RunSummary {
   /** The call of a queue or an engine by which a process last took it up: an invocation of Restate, for example. */
   readonly via: Via | undefined
-  /** In dollars, with what the runs of its tasks have cost so far; undefined when the price of a model is not known. */
-  readonly cost: number | undefined
   /** Text and output of the last task, once the run is completed. */
   readonly raw: string | undefined
   readonly output: unknown

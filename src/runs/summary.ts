@@ -1,11 +1,13 @@
 // A run as a list shows it, from its row: no journal is read, but for the newest entries of a run that is running.
-import { summaryOf, type RowSummary } from '../engine/read/row-summary.ts'
+import { spendingIn, summaryOf, type RowSummary } from '../engine/read/row-summary.ts'
 import { RepriseError } from '../errors.ts'
-import type { Usage } from '../journal/entries.ts'
+import type { EntryOf, PinnedRequest, Usage } from '../journal/entries.ts'
 import { plainInputs } from '../journal/files.ts'
 import { parseObject, type Json } from '../journal/json.ts'
-import { callerOf, childRun } from '../journal/paths.ts'
-import { addTo, addUsage, isEnded, type RunState } from '../journal/state/state.ts'
+import { callerOf, childRun, parentPath } from '../journal/paths.ts'
+import { spend, spendingFrom, type Spending } from '../journal/state/spend.ts'
+import { addUsage, isEnded, type RunState } from '../journal/state/state.ts'
+import type { Prices } from '../models/prices.ts'
 import type { RunRow, Store } from '../stores/store.ts'
 import { executionOf, runViewStatus, type Holder, type RunViewStatus } from './status.ts'
 import { whyOf } from './why.ts'
@@ -35,6 +37,8 @@ export interface RunSummary {
   readonly total: number
   /** With what the runs of its tasks have taken so far. */
   readonly usage: Usage
+  /** In dollars, of the same; undefined when the price of a model is not known, or the row is one of older code. */
+  readonly cost: number | undefined
   /** How many there are, also those of the runs of its tasks. */
   readonly openQuestions: number
   readonly error: RunState['error']
@@ -42,13 +46,21 @@ export interface RunSummary {
   readonly dueAt: string | undefined
 }
 
-export async function summarise(store: Store, row: RunRow): Promise<RunSummary> {
+export interface Pricing {
+  /** Those of its crew, where the code is at hand. */
+  readonly prices?: Prices | undefined
+  /** Leaves its `cost` undefined. */
+  readonly unpriced?: boolean
+}
+
+export async function summarise(store: Store, row: RunRow, pricing: Pricing = {}): Promise<RunSummary> {
   const { run: runId, crew, version, parent, createdAt } = row
   const said = summaryOf(row)
   const { lives, done, total, suspended, woken, error, dueAt, imported } = said
   const openQuestions = await countQuestions(store, row, said)
   const { held, holder } = await executionOf(store, runId, row.status)
   const status = runViewStatus(row.status, openQuestions, held)
+  const { usage, spending, updatedAt } = await takenBy(store, row, said)
   return {
     runId,
     crew,
@@ -60,10 +72,12 @@ export async function summarise(store: Store, row: RunRow): Promise<RunSummary> 
     caller: callerOf(runId),
     holder,
     createdAt,
+    updatedAt,
     lives,
     done,
     total,
-    ...(await countUsage(store, row, said)),
+    usage,
+    cost: await costOfParts(spending, pricing),
     openQuestions,
     error,
     dueAt,
@@ -88,17 +102,34 @@ async function countQuestions(store: Store, { run, status }: RunRow, said: RowSu
   return count
 }
 
+interface Taken {
+  readonly usage: Usage
+  /** Undefined when its row does not say it. */
+  readonly spending: readonly Spending[] | undefined
+  readonly updatedAt: string
+}
+
 /** A run takes what its crews have taken as its own only when they are done. */
-async function countUsage(
-  store: Store,
-  row: RunRow,
-  said: RowSummary,
-): Promise<Pick<RunSummary, 'usage' | 'updatedAt'>> {
+async function takenBy(store: Store, row: RunRow, said: RowSummary): Promise<Taken> {
   const own = await upToNow(store, row, said)
-  let { usage } = own
-  for await (const child of rowsOf(store, row.run, said.children))
-    usage = addUsage(usage, (await countUsage(store, child, summaryOf(child))).usage)
-  return { usage, updatedAt: own.updatedAt }
+  let { usage, spending } = own
+  for await (const child of rowsOf(store, row.run, said.children)) {
+    const under = await takenBy(store, child, summaryOf(child))
+    usage = addUsage(usage, under.usage)
+    spending = spending && under.spending && [...spending, ...under.spending]
+  }
+  return { usage, spending, updatedAt: own.updatedAt }
+}
+
+/** Prices are loaded for a run that asked a model. */
+async function costOfParts(
+  spending: readonly Spending[] | undefined,
+  { prices, unpriced = false }: Pricing,
+): Promise<number | undefined> {
+  if (!spending || unpriced) return undefined
+  if (spending.length === 0) return 0
+  const { costOfSpending } = await import('../models/cost.ts')
+  return costOfSpending(spending, prices)
 }
 
 /** Those that are there: one that was never made, or was deleted, has taken nothing and asks nothing. */
@@ -110,19 +141,38 @@ async function* rowsOf(store: Store, run: string, attempts: readonly string[] = 
 }
 
 /** Steps are not written into the row. When a run comes to rest, all of them are in it. */
-async function upToNow(store: Store, { run, status, updatedAt }: RunRow, { usage, seq }: RowSummary) {
-  const now = { usage: { ...usage }, updatedAt }
-  if (status !== 'running' || seq === undefined) return now
-  const { readEntries } = await import('../engine/read/read-run.ts')
-  await unlessDamaged(async () => {
-    for await (const { entry } of readEntries(store, run, seq)) {
-      now.updatedAt = entry.at
-      if (entry.type === 'model.replied') addTo(now.usage, entry.usage)
-      if (entry.type === 'model.replied' || entry.type === 'model.failed')
-        for (const { usage: lost } of entry.tries ?? []) if (lost) addTo(now.usage, lost)
+async function upToNow(store: Store, row: RunRow, said: RowSummary): Promise<Taken> {
+  const { run, status, updatedAt } = row
+  const { usage, seq } = said
+  const spending = spendingIn(said)
+  if (status !== 'running' || seq === undefined) return { usage: { ...usage }, spending, updatedAt }
+  const read = await unlessDamaged(() => sinceRow(store, run, seq, { usage, spending, updatedAt }))
+  return read ?? { usage: { ...usage }, spending, updatedAt }
+}
+
+async function sinceRow(store: Store, run: string, seq: number, before: Taken): Promise<Taken> {
+  const { readEntries, readRun } = await import('../engine/read/read-run.ts')
+  const now = { spent: { ...before.usage }, spending: spendingFrom(before.spending ?? []) }
+  const models = new Map<string, string>()
+  let { updatedAt } = before
+  for await (const { entry } of readEntries(store, run, seq)) {
+    updatedAt = entry.at
+    if (entry.type === 'task.started') models.set(entry.path ?? '', modelIn(entry))
+    if (entry.type !== 'model.replied' && entry.type !== 'model.failed') continue
+    const model = models.get(parentPath(entry.path ?? ''))
+    if (model === undefined) {
+      // the attempt began before the row was written
+      const { state } = await readRun(store, run)
+      return { usage: state.spent, spending: [...state.spending.values()], updatedAt: state.updatedAt }
     }
-  })
-  return now
+    if (entry.type === 'model.replied') spend(now, entry.at, model, entry.usage)
+    for (const { usage: lost } of entry.tries ?? []) if (lost) spend(now, entry.at, model, lost)
+  }
+  return { usage: now.spent, spending: before.spending && [...now.spending.values()], updatedAt }
+}
+
+function modelIn({ request }: EntryOf<'task.started'>): string {
+  return (request as unknown as PinnedRequest | undefined)?.model ?? ''
 }
 
 /** Those that are too large for a row are in the journal. */

@@ -41,12 +41,14 @@ export async function unitOf(store: Store, state: RunState, known?: ReadonlyMap<
 async function withChildren(state: RunState, read: ReadChild): Promise<RunState> {
   const attempts = new Map(state.attempts)
   const spent = { ...state.spent }
+  const spending = new Map(state.spending)
   for (const attempt of unfinishedCrews(state)) {
     const child = await read(attempt.child)
     if (!child) continue
-    const byModel = spentByModel(await withChildren(child, read))
-    attempts.set(attempt.path, { ...attempt, spent: byModel })
-    for (const usage of Object.values(byModel)) addTo(spent, usage)
+    const whole = await withChildren(child, read)
+    attempts.set(attempt.path, { ...attempt, spent: spentByModel(whole) })
+    addTo(spent, whole.spent)
+    for (const [key, part] of whole.spending) spending.set(`${attempt.path} ${key}`, part)
   }
-  return { ...state, attempts, spent }
+  return { ...state, attempts, spent, spending }
 }

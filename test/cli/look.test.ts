@@ -18,6 +18,17 @@ describe('looking at runs', { concurrency: 4 }, () => {
     assert.match(rows[1] ?? '', /^first +claims +stopped +1\/2 +\d+ +1 +\S+ \S+$/)
   })
 
+  test('runs shows what each has cost when asked to, and as data in any case', async () => {
+    await using folder = await project(claims)
+    await folder.reprise('run', '--id', 'first', '--through', 'facts', ...inputs)
+    const [head, row] = (await folder.reprise('runs', '--cost')).stdout.trimEnd().split('\n')
+    assert.match(head ?? '', /^run +crew +status +tasks +tokens +cost +lives +created$/)
+    // nobody knows the price of a script
+    assert.match(row ?? '', /^first +claims +stopped +1\/2 +\d+ +unknown +1 /)
+    const [run] = records(await folder.reprise('runs', '--json'))
+    assert.ok(run && !('cost' in run))
+  })
+
   test('runs keeps to a status, a crew and a number', async () => {
     await using folder = await project(claims)
     await folder.reprise('run', '--id', 'open', '--through', 'facts', ...inputs)

@@ -2,18 +2,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { costOfRun } from '../../src/engine/plan/estimate.ts'
 import { summaryOf } from '../../src/engine/read/row-summary.ts'
 import { addUsage, isEnded, noUsage } from '../../src/journal/state/state.ts'
 import { callerOf } from '../../src/journal/paths.ts'
 import { allRuns, listRuns } from '../../src/runs/list.ts'
 import { waitingQuestions } from '../../src/runs/waiting-questions.ts'
-import { viewRun, type RunView } from '../../src/runs/run-view.ts'
+import { viewOf, viewRun, type RunView } from '../../src/runs/run-view.ts'
 import { runViewStatuses, type RunViewStatus } from '../../src/runs/status.ts'
+import { readUnit } from '../../src/runs/unit.ts'
 import type { RunRow } from '../../src/stores/store.ts'
 import { newStore } from '../engine/support.ts'
 import { deeds, history } from './histories.ts'
 
 const seen = new Set<RunViewStatus>()
+const prices = { 'scripted/script': { input: 3, output: 7.7 } }
 
 test('whatever happened to a run, every field of its summary equals that of its view', async () => {
   await fc.assert(
@@ -22,9 +25,11 @@ test('whatever happened to a run, every field of its summary equals that of its 
       const past = history(store)
       for (const deed of done) {
         await past.perform(deed)
-        for await (const summary of allRuns({ store }, {})) {
-          const view = await viewRun({ store }, summary.runId)
+        for await (const summary of allRuns({ store, prices }, {})) {
+          const unit = await readUnit(store, summary.runId)
+          const view = { ...(await viewOf(unit)), cost: await costOfRun(unit.state, prices) }
           seen.add(view.status)
+          assert.ok((view.cost ?? 0) > 0 === view.usage.calls > 0)
           const common = Object.keys(summary).map((field) => [field, view[field as keyof RunView]])
           assert.deepEqual(summary, Object.fromEntries(common), JSON.stringify(deed))
         }
@@ -78,9 +83,10 @@ test('whatever happened, what the tasks of a run have taken adds up to what the 
         assert.deepEqual(own.reduce(addUsage, noUsage), usage)
         const row = await store.row(runId)
         const { usage: listed, spent = [] } = summaryOf(row as RunRow)
-        const days = spent.map(({ day, model, ...used }) => ({ day, model, used }))
+        const days = spent.map(({ day, time, model, ...used }) => ({ day, time, model, used }))
         assert.deepEqual(days.map(({ used }) => used).reduce(addUsage, noUsage), listed)
         assert.ok(days.every(({ day, model }) => /^\d{4}-\d\d-\d\d$/.test(day) && model === 'scripted/script'))
+        assert.ok(days.every(({ time = '' }) => /^\d\d:[03]0$/.test(time)))
       }
     }),
     { numRuns: 50, seed: 5 },

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task } from 'reprise'
+import { costOfRun } from '../../src/engine/plan/estimate.ts'
+import type { RowSummary } from '../../src/engine/read/row-summary.ts'
 import { listRuns } from '../../src/runs/list.ts'
 import { waitingQuestions } from '../../src/runs/waiting-questions.ts'
+import { summarise } from '../../src/runs/summary.ts'
+import { readUnit } from '../../src/runs/unit.ts'
 import { viewRun } from '../../src/runs/run-view.ts'
 import { whyOf } from '../../src/runs/why.ts'
 import type { Store } from '../../src/stores/store.ts'
@@ -123,6 +127,26 @@ test('what a run has cost is known although some of its tasks are functions, als
   await crew.kickoff({ id: 'r' })
   const { cost, status } = await crew.run('r').view()
   assert.deepEqual([cost, status], [0.003, 'completed'])
+})
+
+test('what a run has cost is not known in a list when its row was written by older code, and 0 when it asked no model', async () => {
+  const store = newStore()
+  const { crew } = crewOn(store)
+  const prices = { 'scripted/script': { input: 2, output: 10 } }
+  await crew.kickoff({ id: 'r', onQuestion: () => ({ decision: 'approve' }) })
+  const row = (await store.row('r'))!
+  const costOf = async (change: (summary: RowSummary) => object): Promise<number | undefined> => {
+    const summary = JSON.stringify(change(JSON.parse(row.summary) as RowSummary))
+    return (await summarise(store, { ...row, summary }, { prices })).cost
+  }
+  const { state } = await readUnit(store, 'r')
+  assert.equal(await costOf((said) => said), await costOfRun(state, prices))
+  const [part] = (JSON.parse(row.summary) as RowSummary).spent ?? []
+  assert.ok(part?.time !== undefined)
+  assert.equal(await costOf((said) => ({ ...said, spent: [{ ...part, time: undefined }] })), undefined)
+  assert.equal(await costOf((said) => ({ ...said, spent: undefined })), undefined)
+  const none = { calls: 0, input: 0, output: 0 }
+  assert.equal(await costOf((said) => ({ ...said, usage: none, spent: undefined })), 0)
 })
 
 test('a list does not count questions of an attempt that was given up for another one', async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task } from 'reprise'
-import { memoryStore } from 'reprise/stores'
+import { memoryStore, type Store } from 'reprise/stores'
 import { scriptedModel } from 'reprise/testing'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
 import { claims, problemOf, served } from './support.ts'
@@ -15,7 +15,8 @@ for (const kind of ['memory', 'sqlite'] as const)
   describe(`over ${kind}, a studio`, () => {
     const withStudio = async (use: (crew: Crew, studio: Awaited<ReturnType<typeof served>>) => Promise<void>) => {
       await using folder = await temporaryFolder()
-      await using crew = claims(kind === 'memory' ? memoryStore() : `sqlite:${join(folder.path, 'runs.db')}`)
+      const store = kind === 'memory' ? memoryStore() : `sqlite:${join(folder.path, 'runs.db')}`
+      await using crew = claims(store, { prices: { script: { input: 1, output: 10 } } })
       await using studio = await served({ crews: [crew] })
       await use(crew, studio)
     }
@@ -81,6 +82,20 @@ for (const kind of ['memory', 'sqlite'] as const)
         })
         for (const bad of ['limit=0', 'limit=201', 'limit=x', 'cursor=x', 'colour=red', 'createdFrom=soon'])
           assert.equal((await studio.send(`/runs?${bad}`)).status, 400, bad)
+      }))
+
+    test('lists what each run has cost as its page does, by the prices of its crew', () =>
+      withStudio(async (crew, studio) => {
+        await crew.kickoff({ id: 'r', inputs: notes })
+        const { cost } = await studio.get('GET /runs/{run}', '/runs/r')
+        assert.ok(cost !== undefined && cost > 0)
+        const listed = async (from: typeof studio) => (await from.get('GET /runs', '/runs')).runs[0]
+        assert.equal((await listed(studio))?.cost, cost)
+        assert.equal((await crew.runs().page(1))[0]?.cost, cost)
+        // without its code, nobody knows the price of such a model
+        await using bare = await served({ store: crew.store as Store })
+        assert.deepEqual({ ...(await listed(bare)), cost }, await listed(studio))
+        assert.equal((await listed(bare))?.cost, undefined)
       }))
 
     test('shows a step as the model saw it, and a call with what came of it and who allowed it', () =>

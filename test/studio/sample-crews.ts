@@ -6,6 +6,10 @@ import type { Store } from 'reprise/stores'
 import { scriptedModel, type ScriptEntry, type ScriptedModel } from 'reprise/testing'
 import { z } from 'zod'
 
+/** Of models that have none: pages that show money have some to show. */
+const price = { input: 1.25, output: 10 }
+const prices = { 'gpt-5-mini': price, script: price }
+
 /** The same model, with a pause before it answers and between the words that it says. */
 export function slowly(model: ScriptedModel, pauseMs: () => number): ScriptedModel {
   return {
@@ -157,7 +161,7 @@ export interface SampleOptions {
 
 export function claimsCrew({ store, pauseMs = () => 0 }: SampleOptions): Crew {
   const model = slowly(scriptedModel(claimsScript, { name: 'gpt-5-mini' }), pauseMs)
-  return new Crew({ name: 'claims', tasks: [facts, assessment, letter, post], store }).with({ model })
+  return new Crew({ name: 'claims', tasks: [facts, assessment, letter, post], store, prices }).with({ model })
 }
 
 /** Its tasks run at the same time where they can. */
@@ -201,6 +205,7 @@ export function checksCrew({ store, pauseMs = () => 0 }: SampleOptions): Crew {
     process: 'parallel',
     tasks: [registry, sanctions, press, owners, report],
     store,
+    prices,
   }).with({ model })
 }
 
@@ -238,7 +243,7 @@ export function briefingCrew({ store, pauseMs = () => 0 }: SampleOptions): Crew 
     ]),
     pauseMs,
   )
-  return new Crew({ name: 'briefings', tasks: [research, briefing], store }).with({ model })
+  return new Crew({ name: 'briefings', tasks: [research, briefing], store, prices }).with({ model })
 }
 
 /** It uses up its budget before its second task. */

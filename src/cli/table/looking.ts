@@ -50,6 +50,7 @@ export function addLooking(program: Program, lazily: Lazily): void {
     .option('--until <time>', 'created before then')
     .option('--backtests', 'the runs of backtests instead of the others')
     .option('--within', 'also the runs of tasks that are crews')
+    .option('--cost', 'also what each has cost, in dollars')
     .option('--limit <number>', 'how many', wholeNumber, 20)
     .action(lazily(async () => (await import('../commands/looking/runs.ts')).runs))
   example(runs, 'reprise runs --status waiting')

@@ -16,16 +16,17 @@ export interface RunList extends AsyncIterable<RunSummary> {
 
 /** OPTION_INVALID, OPTION_UNKNOWN, at once. */
 export function runList(open: OpenCrew, options: RunsOptions): RunList {
-  const { name } = open.definition
+  const { name, prices } = open.definition
   const read = readFilter(options)
   const { backtests, before } = options
   const filter = { crew: backtests ? backtestName(name) : name, ...read }
   return {
     async page(limit = 20) {
-      return listRuns(await open.engine(), filter, { limit: whole(1, 10_000).read('limit', limit), before })
+      const page = { limit: whole(1, 10_000).read('limit', limit), before }
+      return listRuns({ ...(await open.engine()), prices }, filter, page)
     },
     async *[Symbol.asyncIterator]() {
-      yield* allRuns(await open.engine(), filter, { before })
+      yield* allRuns({ ...(await open.engine()), prices }, filter, { before })
     },
   }
 }

@@ -3,7 +3,7 @@
 import { defined } from '../../defined.ts'
 import type { Estimate, PlannedTask, Usage } from '../../journal/entries.ts'
 import { addUsage, modelCalls, noUsage, type ModelCalls, type RunState } from '../../journal/state/state.ts'
-import { addCost, costOf } from '../../models/cost.ts'
+import { addCost, costOf, costOfSpending } from '../../models/cost.ts'
 import type { Prices } from '../../models/prices.ts'
 import { modelName } from '../../models/resolve/resolve-model.ts'
 import type { CrewDefinition, Engine, TaskDefinition } from '../definition.ts'
@@ -63,9 +63,8 @@ export async function costOfTask(
 }
 
 /** What a whole run has spent, in dollars; undefined when a model's price is not known. */
-export async function costOfRun(state: RunState, prices: Prices | undefined): Promise<number | undefined> {
-  const costs = await Promise.all([...state.tasks.keys()].map((task) => costOfTask(state, task, prices)))
-  return costs.reduce(addCost, 0)
+export async function costOfRun({ spending }: RunState, prices: Prices | undefined): Promise<number | undefined> {
+  return costOfSpending(spending.values(), prices)
 }
 
 /** `at` is left out for what it would cost now. */

@@ -1,17 +1,22 @@
 // What the row of a run says besides its columns, for lists. Separate from the code that writes it, since the command
 // line loads this at every start.
+import { defined } from '../../defined.ts'
 import type { Usage } from '../../journal/entries.ts'
 import { parseObject } from '../../journal/json.ts'
+import type { Spending } from '../../journal/state/spend.ts'
 import { noUsage, type RunState } from '../../journal/state/state.ts'
 import type { RunRow } from '../../stores/store.ts'
+
+/** `time` is missing in rows of older code. */
+export type SpentPart = Usage & Omit<Spending, 'usage' | 'time'> & Partial<Pick<Spending, 'time'>>
 
 export interface RowSummary {
   readonly done: number
   readonly total: number
   readonly lives: number
   readonly usage: Usage
-  /** The same by day (in UTC) and model: those who add it up over many runs read no journals. */
-  readonly spent?: readonly (Usage & { readonly day: string; readonly model: string })[]
+  /** The same in parts that can be priced: those who add it up over many runs read no journals. */
+  readonly spent?: readonly SpentPart[]
   readonly questions: number
   /** The last entry that it covers. */
   readonly seq?: number
@@ -45,4 +50,20 @@ export function summaryOf({ run, summary }: RunRow): RowSummary {
   const message = `what a list shows about run ${run} is damaged; resume the run to write it again, or restore the store from a copy`
   const error = { code: 'JOURNAL_DAMAGED', message }
   return { done: 0, total: 0, lives: 0, usage: noUsage, questions: 0, error }
+}
+
+export function spentPart({ usage, ...part }: Spending): SpentPart {
+  return { ...part, ...usage }
+}
+
+/** What a row says that its run has spent; undefined when it does not say when. */
+export function spendingIn({ usage, spent = [] }: RowSummary): Spending[] | undefined {
+  // of a run that is there in part, or by code that did not write it
+  if (spent.length === 0 && usage.calls > 0) return undefined
+  const parts: Spending[] = []
+  for (const { day, time, model, over, mixed, ...used } of spent) {
+    if (time === undefined) return undefined
+    parts.push({ day, time, model, ...defined({ over, mixed }), usage: used })
+  }
+  return parts
 }

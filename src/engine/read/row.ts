@@ -9,7 +9,7 @@ import { unfinishedCrews } from '../../journal/state/tally.ts'
 import type { OutputKey, RunRow } from '../../stores/store.ts'
 import { childOf } from '../task/children.ts'
 import { dueTime } from './due.ts'
-import type { RowSummary } from './row-summary.ts'
+import { spentPart, type RowSummary } from './row-summary.ts'
 
 /** Larger inputs are left out of the row, and a listing that shows them reads the journal instead. */
 const inputsLimit = 2_048
@@ -24,7 +24,7 @@ export function rowOf(state: RunState): RunRow {
     total: state.tasks.size - removed,
     lives: state.lives,
     usage: { ...state.spent },
-    ...(state.spending.size === 0 ? {} : { spent: spentBy(state) }),
+    ...(state.spending.size === 0 ? {} : { spent: [...state.spending.values()].map(spentPart) }),
     questions: state.unanswered.size,
     seq: state.seq,
     ...(children.length === 0 ? {} : { children: children.map((attempt) => attempt.path), open }),
@@ -44,10 +44,6 @@ export function rowOf(state: RunState): RunRow {
     inputs: inputs.length <= inputsLimit ? inputs : '',
     summary: JSON.stringify(summary),
   }
-}
-
-function spentBy({ spending }: RunState): NonNullable<RowSummary['spent']> {
-  return [...spending.values()].map(({ day, model, usage }) => ({ day, model, ...usage }))
 }
 
 /**

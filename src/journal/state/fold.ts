@@ -324,7 +324,7 @@ function loseTries(
   for (const { usage } of tries) {
     if (!usage) continue
     spend(state, at, attempt.request.model, usage)
-    attempt.lost.push(usage)
+    attempt.lost.push({ usage, at })
   }
 }
 

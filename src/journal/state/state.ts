@@ -77,7 +77,7 @@ export interface RunState {
   imported?: boolean
   /** What the run has spent so far, and how long it was worked on. */
   readonly spent: MutableUsage
-  /** The same by day and model. */
+  /** The same in parts that can be priced. */
   readonly spending: Map<string, Spending>
   activeMs: number
   /** `updatedAt` as a number. */
@@ -208,8 +208,8 @@ export interface AttemptState {
   /** The newest summary, which replaces the older part of its conversation. */
   summary?: SummaryState
   readonly turns: TurnState[]
-  /** What failed tries of its model calls took, as far as their provider said. */
-  readonly lost: Usage[]
+  /** What failed tries of its model calls took, as far as their provider said, and when that was recorded. */
+  readonly lost: { readonly usage: Usage; readonly at: string }[]
 }
 
 export type SentRequest = Omit<PinnedRequest, 'message'> & { readonly message: string }
@@ -305,13 +305,13 @@ export function modelCalls(state: RunState, { attempts, nested }: TaskState): Mo
   return [...attempts, ...nested].flatMap((path) => {
     const attempt = state.attempts.get(path)
     if (!attempt) return []
-    const { request, startedAt: at, turns, lost, spent = {} } = attempt
+    const { request, startedAt, turns, lost, spent = {} } = attempt
     const own = !isNested(path)
     // what a function did isn't a call of a model: nobody would know its price
-    const asked = turns.map(({ reply }) => reply.usage).filter(({ calls }) => calls > 0)
+    const asked = turns.map(({ reply }) => reply).filter(({ usage }) => usage.calls > 0)
     return [
-      ...[...asked, ...lost].map((usage) => ({ model: request.model, usage, at, own })),
-      ...Object.entries(spent).map(([model, usage]) => ({ model, usage, at, own: false })),
+      ...[...asked, ...lost].map(({ usage, at }) => ({ model: request.model, usage, at, own })),
+      ...Object.entries(spent).map(([model, usage]) => ({ model, usage, at: startedAt, own: false })),
     ]
   })
 }

@@ -6,15 +6,16 @@ import { RepriseError } from '../../errors.ts'
 import { runViewStatuses, storedStatus, type RunViewStatus } from '../../runs/status.ts'
 import { summarise, type RunSummary } from '../../runs/summary.ts'
 import { decodeCursor, encodeCursor } from '../../stores/rules/cursor.ts'
-import type { Cursor, RunFilter, RunRow, Store } from '../../stores/store.ts'
+import type { Cursor, RunFilter, RunRow } from '../../stores/store.ts'
 import type { RunPage, RunsQuery } from '../api/contract.ts'
+import type { Place } from '../place.ts'
 
 /** A search looks at so many rows, and then gives what it has: the next page looks further. */
 const rowsLimit = 2_000
 const rowsAtOnce = 200
 
 /** OPTION_INVALID. */
-export async function runPage(store: Store, query: RunsQuery): Promise<RunPage> {
+export async function runPage({ store, crews }: Place, query: RunsQuery): Promise<RunPage> {
   const { limit = 50 } = query
   const statuses = readStatuses(query.status)
   const filter = readFilter(query, statuses)
@@ -33,7 +34,7 @@ export async function runPage(store: Store, query: RunsQuery): Promise<RunPage> 
       cursor = encodeCursor(row)
       looked++
       if (!fits(row)) continue
-      const summary = await summarise(store, row)
+      const summary = await summarise(store, row, { prices: crews.get(row.crew)?.definition.prices })
       if (!statuses || statuses.includes(summary.status)) runs.push(summary)
     }
     if (page.next === undefined) return { runs }

@@ -47,7 +47,7 @@ export const runRoutes: Routes<
       cursor: text('next of the page before'),
     },
     answers: 'RunPage',
-    handle: ({ place, query }) => runPage(place.store, query),
+    handle: ({ place, query }) => runPage(place, query),
   },
   'GET /runs/{run}': {
     summary: 'One run as it stands, without what was said in it',
@@ -107,8 +107,11 @@ export const runRoutes: Routes<
     async handle({ place, at }) {
       const { run } = await rowOf(place, at('run'))
       const runs: RunSummary[] = []
-      for await (const row of allRows(place.store, { root: rootRun(run) }))
-        if (row.run !== run && worksFor(row.run, run)) runs.push(await summarise(place.store, row))
+      for await (const row of allRows(place.store, { root: rootRun(run) })) {
+        if (row.run === run || !worksFor(row.run, run)) continue
+        const prices = place.crews.get(row.crew)?.definition.prices
+        runs.push(await summarise(place.store, row, { prices }))
+      }
       return { runs: runs.toReversed() }
     },
   },

@@ -2,7 +2,7 @@
 import type { Engine } from '../../../engine/definition.ts'
 import { backtestName, isBacktest } from '../../../engine/history/backtest-name.ts'
 import { RepriseError } from '../../../errors.ts'
-import { allRuns, type RunsFilter } from '../../../runs/list.ts'
+import { allRuns, type Listed, type RunsFilter } from '../../../runs/list.ts'
 import type { RunViewStatus } from '../../../runs/status.ts'
 import type { RunSummary } from '../../../runs/summary.ts'
 import { exitCodes } from '../../exit-codes.ts'
@@ -12,7 +12,7 @@ import { formatOf } from '../../show/run-words.ts'
 import { openExistingRuns } from '../../find/open-runs.ts'
 import { printTable, tableWidth, type Column } from '../../terminal/print-table.ts'
 import type { Channel } from '../../terminal/terminal.ts'
-import { amount, longTime, shortTime } from '../../terminal/entries-word.ts'
+import { amount, dollars, longTime, shortTime } from '../../terminal/entries-word.ts'
 
 export interface RunsOptions {
   readonly status?: RunViewStatus
@@ -22,17 +22,20 @@ export interface RunsOptions {
   readonly until?: string
   readonly backtests?: boolean
   readonly within?: boolean
+  readonly cost?: boolean
   readonly limit: number
 }
 
 export async function runs(invocation: Invocation<RunsOptions>): Promise<number> {
   const { terminal, options, commands } = invocation
   await using engine = await openExistingRuns(invocation)
+  // data always has it; a table is for people who want it at once, and prices take longer to load than all runs
+  const unpriced = !terminal.json && !options.cost
   const { found, more } = engine
-    ? await matching(engine, await filterOf(engine, options), options)
+    ? await matching({ ...engine, unpriced }, await filterOf(engine, options), options)
     : { found: [], more: false }
   if (terminal.json) for (const summary of found) terminal.record(summary)
-  else if (engine && found.length > 0) await print(terminal.out, engine, found)
+  else if (engine && found.length > 0) await print(terminal.out, engine, found, !unpriced)
   else {
     const { status, crew, parent, since, until, backtests } = options
     const narrowed = [status, crew, parent, since, until, backtests].some((given) => given !== undefined)
@@ -50,14 +53,20 @@ export async function runs(invocation: Invocation<RunsOptions>): Promise<number>
 /** The largest number that an option takes. */
 const mostListed = 999_999
 
-async function print(channel: Channel, { store }: Engine, found: readonly RunSummary[]): Promise<void> {
+async function print(
+  channel: Channel,
+  { store }: Engine,
+  found: readonly RunSummary[],
+  withCost: boolean,
+): Promise<void> {
   const withParent = found.some((summary) => summary.parent !== undefined)
   const withWorker = found.some((summary) => summary.holder?.name !== undefined)
   const now = new Date()
   const time = (at: string): string => shortTime(at, now)
   // a shorter time is a smaller loss than an id that is cut
-  const whole = [longTime, time].map((shown) => table({ id: (run) => run, time: shown, withParent, withWorker }))
-  const fitting = whole.find((columns) => tableWidth(columns, found) <= channel.width)
+  const columns = { withCost, withParent, withWorker }
+  const whole = [longTime, time].map((shown) => table({ id: (run) => run, time: shown, ...columns }))
+  const fitting = whole.find((shown) => tableWidth(shown, found) <= channel.width)
   if (fitting) {
     printTable(channel, fitting, found)
     return
@@ -65,24 +74,26 @@ async function print(channel: Channel, { store }: Engine, found: readonly RunSum
   const shown = new Set(found.flatMap(({ runId, parent }) => (parent ? [runId, parent.runId] : [runId])))
   const { prefixLength } = await import('../../../runs/find.ts')
   const length = await prefixLength(store, shown)
-  printTable(channel, table({ id: (run) => run.slice(0, length), time, withParent, withWorker }), found)
+  printTable(channel, table({ id: (run) => run.slice(0, length), time, ...columns }), found)
 }
 
 interface Shapes {
   readonly id: (run: string) => string
   readonly time: (at: string) => string
+  readonly withCost: boolean
   readonly withParent: boolean
   /** Whether a run is in progress in a worker that has a name. */
   readonly withWorker: boolean
 }
 
-function table({ id, time, withParent, withWorker }: Shapes): Column<RunSummary>[] {
+function table({ id, time, withCost, withParent, withWorker }: Shapes): Column<RunSummary>[] {
   return [
     { title: 'run', value: (run) => id(run.runId) },
     { title: 'crew', value: (run) => run.crew, shrinkTo: 8 },
     { title: 'status', value: (run) => run.status, format: (run) => formatOf(run.status) },
     { title: 'tasks', value: (run) => `${run.done}/${run.total}`, align: 'right' },
     { title: 'tokens', value: (run) => amount(run.usage.input + run.usage.output), align: 'right' },
+    ...(withCost ? [{ title: 'cost', value: (run: RunSummary) => dollars(run.cost), align: 'right' as const }] : []),
     { title: 'lives', value: (run) => String(run.lives), align: 'right' },
     ...(withWorker ? [{ title: 'worker', value: (run: RunSummary) => run.holder?.name ?? '', shrinkTo: 8 }] : []),
     { title: 'created', value: (run) => time(run.createdAt) },
@@ -120,7 +131,7 @@ interface Found {
 }
 
 /** Being a backtest isn't a column of a store: so runs are read until there are enough. */
-async function matching(engine: Engine, filter: RunsFilter, options: RunsOptions): Promise<Found> {
+async function matching(engine: Listed, filter: RunsFilter, options: RunsOptions): Promise<Found> {
   const { crew, backtests = false, limit } = options
   const found: RunSummary[] = []
   for await (const summary of allRuns(engine, filter)) {

@@ -1,6 +1,7 @@
 // A run that is written to another store in several batches is there in part until the last of them. Whatever is killed
 // meanwhile, nobody may take that part for the run: its row has a format that no code serves, so that no worker is
 // offered it, and a resume refuses it. The last batch brings the row that the run has where it comes from.
+import { defined } from '../../../defined.ts'
 import { RepriseError } from '../../../errors.ts'
 import type { RunRow, Store } from '../../../stores/store.ts'
 import { summaryOf, type RowSummary } from '../../read/row-summary.ts'
@@ -10,8 +11,9 @@ const halfFormat = 0
 
 /** The row of a run of which more is to come. It takes entries and messages, whatever has become of the run. */
 export function halfCopied(row: RunRow): RunRow {
-  const { done, total, lives, usage } = summaryOf(row)
-  const summary: RowSummary = { done, total, lives, usage, questions: 0, suspended: { reason: 'copying' } }
+  const { done, total, lives, usage, spent } = summaryOf(row)
+  const counts = { done, total, lives, usage, ...defined({ spent }) }
+  const summary: RowSummary = { ...counts, questions: 0, suspended: { reason: 'copying' } }
   return { ...row, format: halfFormat, status: 'suspended', summary: JSON.stringify(summary) }
 }
 

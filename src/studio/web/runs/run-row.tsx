@@ -1,7 +1,7 @@
 // A run in a list, in one line; in three on a phone.
 import type { JSX } from 'preact'
 import type { RunSummary } from '../../../runs/summary.ts'
-import { amount } from '../../../text/words.ts'
+import { amount, dollars } from '../../../text/words.ts'
 import { Icon } from '../parts/icons.tsx'
 import { Status } from '../parts/status.tsx'
 import { Ago, Lasting } from '../parts/time.tsx'
@@ -17,7 +17,7 @@ interface RunRowProps {
 }
 
 export function RunRow({ run, current, marked, onMark }: RunRowProps): JSX.Element {
-  const { runId, crew, status, why, inputs, parent, usage, createdAt, updatedAt, done, total } = run
+  const { runId, crew, status, why, inputs, parent, usage, cost, createdAt, updatedAt, done, total } = run
   const under = status === 'running'
   return (
     <div class={`run-row row ${current ? 'is-current' : ''}`}>
@@ -63,6 +63,14 @@ export function RunRow({ run, current, marked, onMark }: RunRowProps): JSX.Eleme
       <span class="run-tokens number">
         {amount(usage.input + usage.output)}
         <span class="unit"> tokens</span>
+      </span>
+      <span class={`run-cost number ${cost === undefined ? 'is-unknown' : ''}`}>
+        {usage.calls > 0 && (
+          <>
+            <span class="hidden-text">cost </span>
+            {dollars(cost)}
+          </>
+        )}
       </span>
       <span class="run-time number">
         <Lasting from={createdAt} until={under ? undefined : updatedAt} />

@@ -97,7 +97,8 @@ function Head(): JSX.Element {
       <span>Inputs</span>
       <span>Tasks</span>
       <span class="number">Tokens</span>
-      <span class="number">Time</span>
+      <span class="number">Cost</span>
+      <span class="run-time number">Time</span>
       <span class="number">Begun</span>
     </div>
   )
