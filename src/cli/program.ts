@@ -54,7 +54,7 @@ export const groups: readonly Group[] = [
   },
   {
     title: 'Decide:',
-    names: ['answer', 'edit', 'invalidate', 'cancel'],
+    names: ['answer', 'edit', 'invalidate', 'requeue', 'cancel'],
     load: async () => (await import('./table/changing.ts')).addChanging,
   },
   {

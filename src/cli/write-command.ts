@@ -24,9 +24,10 @@ interface Typed {
   /** What it is called on. */
   readonly values?: readonly string[]
   /**
-   * Which of this call's options it takes: those of its crew and its store, of its store alone (the default), or none.
+   * Which of this call's options it takes: those of its crew and its store, of its file with all crews and its store,
+   * of its store alone (the default), or none.
    */
-  readonly takes?: 'crew' | 'store' | 'nothing'
+  readonly takes?: 'crew' | 'file' | 'store' | 'nothing'
 }
 
 /** The options that say where a crew and its store are, as they were given. */
@@ -75,8 +76,9 @@ export function writeCommands(typedCall: Call): Commands {
   function whole({ words, values = [], takes = 'store' }: Typed): string {
     const [name = '', ...rest] = words
     const { file, crew: named } = crewPlace()
-    const crew = takes === 'crew' ? [...fileWords(name, file), ...flag('--crew', named)] : []
-    const options = [...rest.map(shellWord), ...crew, ...storeWords(name, takes)]
+    const module = takes === 'crew' || takes === 'file' ? fileWords(name, file) : []
+    const crew = takes === 'crew' ? flag('--crew', named) : []
+    const options = [...rest.map(shellWord), ...module, ...crew, ...storeWords(name, takes)]
     const given = values.map(shellWord)
     // a name that begins with a dash is no option
     const after = values.some((value) => value.startsWith('-')) ? [...options, '--', ...given] : [...given, ...options]
@@ -95,7 +97,8 @@ export function writeCommands(typedCall: Call): Commands {
   function storeWords(name: string, takes: Typed['takes']): string[] {
     if (takes === 'nothing') return []
     // the crew's own file says where its runs are
-    if (call.store !== undefined || takes === 'crew' || kept === undefined) return flag('--store', call.store)
+    const hasFile = takes === 'crew' || takes === 'file'
+    if (call.store !== undefined || hasFile || kept === undefined) return flag('--store', call.store)
     return kept === 'file' ? fileWords(name, call.file) : flag('--store', kept.store)
   }
 

@@ -7,6 +7,7 @@ import { backtestName } from '../engine/history/backtest-name.ts'
 import { exportRunToFile } from '../engine/history/export-run.ts'
 import { deleteRun } from '../engine/history/delete-run.ts'
 import type { InboxMessage } from '../engine/people/inbox.ts'
+import { requeue } from '../engine/people/requeue.ts'
 import { answerQuestion, tell } from '../engine/people/tell.ts'
 import { costOfRun } from '../engine/plan/estimate.ts'
 import { readRun } from '../engine/read/read-run.ts'
@@ -30,9 +31,9 @@ import type {
   NamesOf,
   NewRunOptions,
   OutputsFor,
-  PlanOptions,
   ReplayOptions,
   ResumeOptions,
+  RunPlanOptions,
   Signature,
 } from './options/verb-options.ts'
 import {
@@ -69,13 +70,6 @@ export interface Started<T extends Tasks = Tasks> extends Promise<RunResult<T>> 
 
 /** For the options of a verb that is called on a run. */
 type OfThisRun<Options> = Omit<Options, 'runId'>
-
-type RunPlanOptions<Reference, T extends Tasks> = Omit<
-  PlanOptions<Reference, NamesOf<T>, OutputsFor<T>>,
-  'runId' | 'of' | 'reuse'
-> & {
-  readonly of?: 'fork' | 'resume'
-}
 
 export class Run<T extends Tasks = Tasks> {
   readonly id: string
@@ -190,6 +184,16 @@ export class Run<T extends Tasks = Tasks> {
     const here = this.#here
     await this.#tell({ kind: 'cancel', ...signed })
     await here?.result.catch(() => {})
+  }
+
+  /**
+   * Has a worker continue a run that otherwise only a resume would: one that was stopped, was imported or has failed.
+   * One that works for another is continued with that. RUN_ENDED when it is over; RUN_HELD when somebody executes it,
+   * or a worker will by itself.
+   */
+  async requeue(options: Signature = {}): Promise<void> {
+    const signed = readSignature('requeue', options)
+    await wakeRun(this.#open, await requeue(await this.#own(), this.id, signed))
   }
 
   /** Continues the run after its last recorded step. */

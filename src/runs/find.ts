@@ -3,9 +3,12 @@
 import { defined } from '../defined.ts'
 import { allRows } from '../engine/history/all-rows.ts'
 import { isBacktest } from '../engine/history/backtest-name.ts'
+import { isReady } from '../engine/read/due.ts'
+import { summaryOf } from '../engine/read/row-summary.ts'
 import { runNotFound } from '../engine/read/run-not-found.ts'
 import { RepriseError } from '../errors.ts'
 import { callerOf } from '../journal/paths.ts'
+import { isEnded } from '../journal/state/state.ts'
 import type { RunRow, Store } from '../stores/store.ts'
 
 const shortest = 4
@@ -39,6 +42,13 @@ export async function latestRun(store: Store, crew?: string): Promise<RunRow | u
 /** Of the runs that a resume continues. */
 export function isUnfinished({ status }: RunRow): boolean {
   return status === 'running' || status === 'suspended' || status === 'failed'
+}
+
+/** Of the runs that a worker continues only when it is asked to. */
+export function canRequeue(row: RunRow): boolean {
+  const said = summaryOf(row)
+  if (said.imported) return !isEnded(row.status)
+  return row.status === 'failed' || (row.status === 'suspended' && !isReady(said))
 }
 
 /** Whether it is the run of a task that is a crew: whoever continues the run of that task continues it. */

@@ -5,13 +5,13 @@ import { runNotFound } from '../engine/read/run-not-found.ts'
 import type { Prices } from '../models/prices.ts'
 import { encodeCursor, type Position } from '../stores/rules/cursor.ts'
 import type { RunFilter, Store } from '../stores/store.ts'
-import { storedStatus, type RunViewStatus } from './status.ts'
+import { storedStatuses, type RunViewStatus } from './status.ts'
 import { summarise, type RunSummary } from './summary.ts'
 
 export interface RunsFilter extends Omit<RunFilter, 'status'> {
   /**
-   * As it is shown: a store cannot tell a run that waits from one that was stopped, nor an abandoned one from one that
-   * is running.
+   * As it is shown: a store cannot tell a run that waits from one that was stopped or has its answers, nor an
+   * abandoned one from one that is running.
    */
   readonly status?: readonly RunViewStatus[] | undefined
 }
@@ -54,7 +54,7 @@ export async function* allRuns(
   { status, ...filter }: RunsFilter,
   { limit = pageSize, before }: Partial<Page> = {},
 ): AsyncGenerator<RunSummary> {
-  const rows = { ...filter, ...defined({ status: status && [...new Set(status.map(storedStatus))] }) }
+  const rows = { ...filter, ...defined({ status: status && storedStatuses(status) }) }
   let next = before === undefined ? undefined : encodeCursor(await positionOf(store, before))
   do {
     const page = await store.list(rows, { limit, ...defined({ before: next }) })

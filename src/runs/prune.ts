@@ -8,7 +8,7 @@ import { rootRun } from '../journal/paths.ts'
 import { checkKeys } from '../options.ts'
 import { newestFirst, type Position } from '../stores/rules/cursor.ts'
 import type { RunFilter, RunRow, Store } from '../stores/store.ts'
-import { runViewStatuses, storedStatus, type RunViewStatus } from './status.ts'
+import { runViewStatuses, storedStatuses, type RunViewStatus } from './status.ts'
 import { rowStatus } from './summary.ts'
 
 /** Runs that nobody continues unless told so. */
@@ -53,7 +53,7 @@ export async function prune(engine: Engine, filter: Omit<RunFilter, 'status'>, l
     (olderThan === undefined || (row.updatedAt < olderThan && (await lastTouched(store, row)) < olderThan)) &&
     !(await goesWithAnother(store, row)) &&
     !(await spares(row))
-  const stored = [...new Set(status.map(storedStatus))]
+  const stored = storedStatuses(status)
   const runs: PrunedRun[] = []
   const held: string[] = []
   for await (const listed of allRows(store, { ...filter, ...createdBefore(filter, olderThan), status: stored })) {

@@ -1,6 +1,6 @@
 // One run as it stands: the shape that library, command line and page show. Data alone, made from what was read.
 import type { CrewDefinition, Engine } from '../engine/definition.ts'
-import { dueTime } from '../engine/read/due.ts'
+import { dueTime, isReady } from '../engine/read/due.ts'
 import { costOfRun } from '../engine/plan/estimate.ts'
 import { staleTasks, type StaleTask } from '../engine/plan/stale-tasks.ts'
 import type { Via } from '../journal/entries.ts'
@@ -47,7 +47,7 @@ export async function viewOf(unit: Unit, crew?: CrewDefinition): Promise<RunView
   const { run: runId, parent, suspended, woken, error, imported } = state
   const dueAt = dueTime(state)
   const openQuestions = questions.length
-  const status = runViewStatus(state.status, openQuestions, held)
+  const status = runViewStatus(state.status, { questions: openQuestions, held, awake: isReady(state) })
   const tasks = await taskViews(unit, crew)
   const last = status === 'completed' ? tasks.at(-1) : undefined
   const own = tasksOf(state)

@@ -9,12 +9,12 @@ import type { Store } from '../stores/store.ts'
 
 /** The status of a run as it is shown. */
 export const runViewStatuses = {
-  queued: 'It waits for a worker: nobody has begun it, or whoever did has left it between two steps.',
+  queued:
+    'It waits for a worker: nobody has begun it, whoever did has left it between two steps, or what it waited for is there.',
   running: 'A process is executing it.',
   abandoned: 'It was being executed, and its process is gone; a resume continues it.',
   waiting: 'It is suspended until a person answers a question or raises a limit, its own or one of a run of its tasks.',
-  stopped:
-    'It is suspended for any other reason, as `why` says; a resume continues it, or a worker where `why` says that.',
+  stopped: 'It is suspended for any other reason, as `why` says; a resume continues it.',
   completed: 'All of its tasks are done.',
   failed: 'It ended with an error; a resume tries again, or a worker at `dueAt`.',
   cancelled: 'A person ended it for good.',
@@ -37,20 +37,39 @@ export const taskViewStatuses = {
 
 export type TaskViewStatus = keyof typeof taskViewStatuses
 
-/**
- * `questions`: how many are open, also of the runs of its tasks. `held`: whether a process has it, of a run that is
- * running.
- */
-export function runViewStatus(status: RunStatus, questions: number, held: boolean): RunViewStatus {
-  if (status === 'running') return held ? 'running' : 'abandoned'
-  if (status === 'suspended') return questions > 0 ? 'waiting' : 'stopped'
-  return status
+interface Standing {
+  /** How many are open, also of the runs of its tasks. */
+  readonly questions: number
+  /** Of a run that is running: whether a process has it. */
+  readonly held: boolean
+  /** Of a run that is suspended: whether what it waited for is there. */
+  readonly awake: boolean
 }
 
-/** The statuses that a run may have in a store whose status as it is shown is this one. */
-export function storedStatus(shown: RunViewStatus): RunStatus {
-  if (shown === 'abandoned') return 'running'
-  return shown === 'waiting' || shown === 'stopped' ? 'suspended' : shown
+export function runViewStatus(status: RunStatus, { questions, held, awake }: Standing): RunViewStatus {
+  if (status === 'running') return held ? 'running' : 'abandoned'
+  if (status !== 'suspended') return status
+  if (questions > 0) return 'waiting'
+  return awake ? 'queued' : 'stopped'
+}
+
+/** The statuses that a run may have in a store whose status as it is shown is one of these. */
+export function storedStatuses(shown: readonly RunViewStatus[]): RunStatus[] {
+  return [...new Set(shown.flatMap(storedStatus))]
+}
+
+function storedStatus(shown: RunViewStatus): RunStatus | RunStatus[] {
+  switch (shown) {
+    case 'abandoned':
+      return 'running'
+    case 'waiting':
+    case 'stopped':
+      return 'suspended'
+    case 'queued':
+      return ['queued', 'suspended']
+    default:
+      return shown
+  }
 }
 
 /** `held`: whether somebody is executing the run now. */

@@ -1,4 +1,5 @@
 // A run as a list shows it, from its row: no journal is read, but for the newest entries of a run that is running.
+import { isReady } from '../engine/read/due.ts'
 import { spendingIn, summaryOf, type RowSummary } from '../engine/read/row-summary.ts'
 import { RepriseError } from '../errors.ts'
 import type { EntryOf, PinnedRequest, Usage } from '../journal/entries.ts'
@@ -59,7 +60,7 @@ export async function summarise(store: Store, row: RunRow, pricing: Pricing = {}
   const { lives, done, total, suspended, woken, error, dueAt, imported } = said
   const openQuestions = await countQuestions(store, row, said)
   const { held, holder } = await executionOf(store, runId, row.status)
-  const status = runViewStatus(row.status, openQuestions, held)
+  const status = runViewStatus(row.status, { questions: openQuestions, held, awake: isReady(said) })
   const { usage, spending, updatedAt } = await takenBy(store, row, said)
   return {
     runId,
@@ -87,7 +88,8 @@ export async function summarise(store: Store, row: RunRow, pricing: Pricing = {}
 /** The status of a run as it is shown. */
 export async function rowStatus(store: Store, row: RunRow): Promise<RunViewStatus> {
   const { held } = await executionOf(store, row.run, row.status)
-  return runViewStatus(row.status, row.status === 'suspended' ? await openQuestionsOf(store, row) : 0, held)
+  const questions = row.status === 'suspended' ? await openQuestionsOf(store, row) : 0
+  return runViewStatus(row.status, { questions, held, awake: isReady(summaryOf(row)) })
 }
 
 /** How many are open, also those of the runs of its tasks. */

@@ -1,16 +1,12 @@
 // Why a run stands as it does, in facts: what to do about it is for those who show it.
-import { isAwake } from '../engine/read/due.ts'
+import { isReady, type Wakeable } from '../engine/read/due.ts'
 import { callerOf, childRun, rootRun } from '../journal/paths.ts'
 import type { RunState } from '../journal/state/state.ts'
 import { plural } from '../text/words.ts'
 import type { RunViewStatus } from './status.ts'
 
-interface Suspended {
+interface Suspended extends Wakeable {
   readonly runId: string
-  readonly suspended: RunState['suspended']
-  /** Something was recorded since that it may have waited for. */
-  readonly woken?: RunState['woken']
-  readonly imported?: boolean | undefined
 }
 
 interface Standing extends Suspended {
@@ -26,6 +22,7 @@ export function whyOf(standing: Standing): string | undefined {
   const { status, openQuestions, error, dueAt, imported } = standing
   switch (status) {
     case 'queued':
+      if (standing.suspended) return `it ${stoppedWords(standing)}`
       if (imported) return importedWords
       return dueAt === undefined ? 'it waits for a worker' : `no worker starts it before ${dueAt}`
     case 'abandoned':
@@ -46,7 +43,7 @@ const importedWords = 'it was imported, and no worker takes it up by itself'
 /** Of a run that is suspended and waits for no answer: `was stopped`. */
 export function stoppedWords(run: Suspended): string {
   const words = reasonWords(run)
-  if (run.imported || !isAwake(run) || run.suspended?.reason === 'parent') return words
+  if (!isReady(run) || run.suspended?.reason === 'parent') return words
   if (callerOf(run.runId) !== undefined) return `${words}, and continues with run ${rootRun(run.runId)}`
   return `${words}, and now waits for a worker or a resume`
 }

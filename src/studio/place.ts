@@ -7,6 +7,7 @@ import { realWorld } from '../engine/world.ts'
 import { RepriseError } from '../errors.ts'
 import { briefMs, patientStore } from '../stores/patient/patient-store.ts'
 import type { RunRow, Store } from '../stores/store.ts'
+import { ownRuns, type OwnRuns } from './own-runs.ts'
 import { runNotFound } from '../engine/read/run-not-found.ts'
 import { checkRunId } from '../engine/read/run-id.ts'
 
@@ -15,6 +16,8 @@ export interface Place {
   readonly store: Store
   /** By name. */
   readonly crews: ReadonlyMap<string, KnownCrew>
+  /** Those that this studio executes. */
+  readonly own: OwnRuns
   /** Stops what this studio executes: runs are suspended, and can be resumed. */
   readonly signal: AbortSignal
   close(): Promise<void>
@@ -34,13 +37,16 @@ export async function openPlace(crews: readonly Crew[], given: string | Store | 
     const used = opened ? crews.map((crew) => moved(crew, opened)) : crews
     const stop = new AbortController()
     const engine = opened ? engineOf(opened) : await sharedEngine(used)
+    const own = ownRuns(engine, stop.signal)
     return {
       engine,
       store: engine.store,
       crews: byName(used),
+      own,
       signal: stop.signal,
       async close() {
         stop.abort()
+        await own.idle()
         await Promise.all(used.map(leftBy))
         // crews that were given with their stores are their owner's to close
         if (opened) await opened.close()

@@ -80,6 +80,7 @@ describe('completion', { concurrency: 3, skip: has('bash') ? false : 'there is n
       'reprise replay --run claim': ['claim-2', 'claim-1'],
       // claim-1 is completed, and none has a question
       'reprise resume cl': ['claim-2'],
+      'reprise requeue cl': ['claim-2'],
       'reprise answer ': [],
       'reprise replay -t ': ['facts', 'note'],
       'reprise show claim-1 --task n': ['note'],

@@ -107,6 +107,7 @@ const calls: { readonly [command: string]: readonly (readonly string[])[] } = {
   ],
   edit: [['open', 'read\u009b', ...file, ...reads, '--output', evil, '--by', evil]],
   invalidate: [['open', 'read\u009b', '--by', evil]],
+  requeue: [['open', '--by', evil], [evil]],
   cancel: [['open', '--by', evil]],
   export: [
     [id, `out\u009b.jsonl`],

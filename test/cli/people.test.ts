@@ -193,21 +193,25 @@ describe('people and runs', { concurrency: 4 }, () => {
     )
   })
 
-  test('runs tells a run that waits for a person from one that was stopped', async () => {
+  test('runs tells a run that waits for a person from one that has its answer', async () => {
     await using folder = await project(within)
     await folder.reprise('run', '--id', 'asking')
     await folder.reprise('run', '--id', 'answered')
     await folder.reprise('answer', 'answered', 'the research/q1', '--decision', 'approve')
     const { stdout } = await folder.reprise('runs')
-    assert.match(stdout, /^answered +outer +stopped .*\nasking +outer +waiting /m)
-    for (const [status, run] of [['waiting', 'asking'] as const, ['stopped', 'answered'] as const])
+    assert.match(stdout, /^answered +outer +queued .*\nasking +outer +waiting /m)
+    for (const [status, run] of [
+      ['waiting', 'asking'],
+      ['queued', 'answered'],
+    ] as const)
       assert.deepEqual(
         records(await folder.reprise('runs', '--json', '--status', status)).map(({ runId }) => runId),
         [run],
       )
-    const [stopped] = records(await folder.reprise('show', 'answered', '--json'))
+    const [queued] = records(await folder.reprise('show', 'answered', '--json'))
     const why = 'it waited for answered/the research#1, and now waits for a worker or a resume'
-    assert.deepEqual([stopped?.['status'], stopped?.['why']], ['stopped', why])
+    assert.deepEqual([queued?.['status'], queued?.['why']], ['queued', why])
+    assert.match((await folder.reprise('show', 'answered')).stderr, /continue with: npx reprise resume answered\n$/)
   })
 
   test('a run that works for another is nobody’s latest, and who answers it is told to go on with the other', async () => {

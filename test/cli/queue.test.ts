@@ -222,3 +222,31 @@ await crew.schedule({ cron: '@daily', priority: 'high', inputs: (time) => ({ not
 `
   return { crew, times: 2 }
 }
+
+test('requeue has a worker continue a run that was stopped, says how to start one, and refuses what needs none', async () => {
+  await using folder = await project(claims)
+  await folder.reprise('run', '--id', 'left', '--through', 'facts', ...inputs)
+  assert.doesNotMatch((await folder.reprise('worker', '--once')).stderr, /left/)
+  const asked = await folder.reprise('requeue', 'left', '--by', 'Ada', '--json')
+  assert.deepEqual(records(asked), [{ runId: 'left', requeued: true, by: 'Ada' }])
+  const words = 'run left waits for a worker, which continues it by itself; where none serves it, '
+  assert.deepEqual([asked.code, asked.stderr], [0, `${words}start one with: npx reprise worker\n`])
+  const twice = await folder.reprise('requeue', 'left')
+  assert.equal(twice.code, 4)
+  assert.match(
+    twice.stderr,
+    /^error: run left is queued: a worker takes it up by itself, if none has it already; look at/,
+  )
+  assert.match((await folder.reprise('worker', '--once')).stderr, /run left of crew claims: completed/)
+  const over = await folder.reprise('requeue', 'left')
+  assert.equal(over.code, 1)
+  assert.match(over.stderr, /^error: run left is completed/)
+  assert.equal((await folder.reprise('requeue', 'none-such')).code, 5)
+})
+
+test('requeue names the file of the crew where it is not the usual one', async () => {
+  await using folder = await project(claims)
+  await folder.write('other.ts', claims)
+  await folder.reprise('run', 'other.ts', '--id', 'left', '--through', 'facts', ...inputs)
+  assert.match((await folder.reprise('requeue', 'left')).stderr, /start one with: npx reprise worker other\.ts\n$/)
+})

@@ -52,3 +52,22 @@ test('a run that is queued, ended or not there is not put into the queue again',
   await assert.rejects(requeue(engine, 'done', {}), { code: 'RUN_ENDED' })
   await assert.rejects(requeue(engine, 'none', {}), { code: 'RUN_NOT_FOUND' })
 })
+
+test('the handle of a run puts it into the queue, tells the dispatcher, and refuses what a worker takes by itself', async () => {
+  const store = memoryStore()
+  const told: string[] = []
+  const wake = async ({ runId }: { readonly runId: string }): Promise<void> => void told.push(runId)
+  const dispatcher = { name: 'test', wake }
+  const crew = claims(store, { dispatcher })
+  await crew.kickoff({ id: 'r', inputs, through: 'one' })
+  await crew.run('r').requeue({ by: 'Ada' })
+  assert.deepEqual([(await crew.run('r').view()).status, told], ['queued', ['r']])
+  await assert.rejects(crew.run('r').requeue(), { code: 'RUN_HELD' })
+  await assert.rejects(crew.run('r').requeue({ who: 'Ada' } as never), { code: 'OPTION_UNKNOWN' })
+  await assert.rejects(crew.run('none').requeue(), { code: 'RUN_NOT_FOUND' })
+  await assert.rejects(claims(store, { name: 'other' }).run('r').requeue(), { code: 'RUN_NOT_FOUND' })
+  await workOnce([claims(store)])
+  await assert.rejects(crew.run('r').requeue(), { code: 'RUN_ENDED' })
+  const entry = (await entriesOf(store, 'r')).find(({ type }) => type === 'run.requeued')
+  assert.equal(entry?.type === 'run.requeued' && entry.by, 'Ada')
+})

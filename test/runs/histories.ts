@@ -53,8 +53,11 @@ export function history(store: Store, begun = { version: 1, runs: ['r0'] }): His
     const run = runs[choice % runs.length] as string
     await using crew = claims(version, mortal(store, dies, written))
     switch (what) {
-      case 'go on':
-        return void (await ((await store.row(run)) ? crew.resume(run) : crew.kickoff({ id: run })))
+      case 'go on': {
+        const through = choice % 7 === 6 ? { through: 'plan' } : {}
+        const isThere = await store.row(run)
+        return void (await (isThere ? crew.resume(run, through) : crew.kickoff({ id: run, ...through })))
+      }
       case 'answer': {
         const { questions } = await readUnit(store, run)
         const question = questions[choice % questions.length]

@@ -38,7 +38,7 @@ test('whatever happened to a run, every field of its summary equals that of its 
     { numRuns: 80, seed: 12 },
   )
   // or the histories would prove little
-  for (const status of ['completed', 'waiting', 'stopped', 'abandoned', 'failed', 'cancelled'] as const)
+  for (const status of ['completed', 'waiting', 'queued', 'stopped', 'abandoned', 'failed', 'cancelled'] as const)
     assert.ok(seen.has(status), `no history has a run that is ${status}`)
 })
 

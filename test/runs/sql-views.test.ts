@@ -85,6 +85,8 @@ const asking = ['go on', 'answer', 'go on', 'answer', 'go on'] as const
 const edited = [...asking.map((what) => deed(what)), deed('edit', { choice: 2 })]
 /** A call of which nobody knows how it ended. */
 const doubted = [deed('go on'), deed('answer'), deed('go on', { dies: 3 })]
+/** Stopped after its first task, as asked. */
+const stopped = [deed('go on', { choice: 6 })]
 const replayed = [...asking.map((what) => deed(what)), deed('answer'), deed('go on'), deed('replay', { choice: 2 })]
 
 test(
@@ -100,10 +102,24 @@ test(
         for (const { status, tasks } of await compare(place))
           for (const word of [status, ...tasks.map((task) => `task ${task.status}`)]) seen.add(word)
       }),
-      { numRuns: isFull ? 100 : 9, seed: 8, endOnFailure: true, examples: [[edited], [doubted], [replayed]] },
+      {
+        numRuns: isFull ? 100 : 9,
+        seed: 8,
+        endOnFailure: true,
+        examples: [[edited], [doubted], [stopped], [replayed]],
+      },
     )
     // or the histories would prove little
-    const wanted = ['waiting', 'stopped', 'abandoned', 'cancelled', 'task inherited', 'task edited', 'task started']
+    const wanted = [
+      'waiting',
+      'queued',
+      'stopped',
+      'abandoned',
+      'cancelled',
+      'task inherited',
+      'task edited',
+      'task started',
+    ]
     assert.deepEqual(
       wanted.filter((word) => !seen.has(word)),
       [],

@@ -81,10 +81,10 @@ describe('a view of a run', () => {
     const view = await viewRun({ store }, 'r')
     assert.deepEqual(
       [view.status, view.why],
-      ['stopped', 'it waited for r/research#1, and now waits for a worker or a resume'],
+      ['queued', 'it waited for r/research#1, and now waits for a worker or a resume'],
     )
     const child = await within.run('r/research#1').view()
-    assert.deepEqual([child.status, child.why], ['stopped', 'it has its answers, and continues with run r'])
+    assert.deepEqual([child.status, child.why], ['queued', 'it has its answers, and continues with run r'])
     assert.equal(child.task('find').status, 'started')
   })
 

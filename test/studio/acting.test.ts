@@ -23,10 +23,9 @@ describe('with the code of a crew, a studio', () => {
     await rested(studio, 'r')
     const at = '/runs/r/questions/q1'
     const answered = await studio.post('POST /runs/{run}/questions/{question}', at, { decision: 'approve', note: 'ok' })
-    assert.deepEqual(answered, { runId: 'r', question: 'q1', questions: [], continues: 'worker' })
+    assert.deepEqual(answered, { runId: 'r', question: 'q1', questions: [], continues: 'here' })
     const late = await problemOf(await studio.send(at, posted({ decision: 'approve' })))
     assert.deepEqual([late.status, late.code], [409, 'QUESTION_ANSWERED'])
-    await studio.post('POST /runs/{run}/resume', '/runs/r/resume', {})
     await rested(studio, 'r')
     const run = await studio.get('GET /runs/{run}', '/runs/r')
     assert.deepEqual([run.status, run.raw], ['completed', 'Paid for P-77'])

@@ -4,7 +4,7 @@ import { defined } from '../../defined.ts'
 import { isBacktest } from '../../engine/history/backtest-name.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
 import { decisions } from '../../engine/people/questions.ts'
-import { isUnfinished, latestRun, runsNamed } from '../../runs/find.ts'
+import { canRequeue, isUnfinished, latestRun, runsNamed } from '../../runs/find.ts'
 import { asksPeople } from '../../runs/waiting-questions.ts'
 import { runViewStatuses } from '../../runs/status.ts'
 import { rowStatus } from '../../runs/summary.ts'
@@ -48,11 +48,16 @@ const fitting: { readonly [command: string]: (store: Store, row: RunRow) => bool
   cancel: canGoOn,
   edit: canGoOn,
   invalidate: canGoOn,
+  requeue: waitsForResume,
   resume: canGoOn,
 }
 
 function canGoOn(_: Store, row: RunRow): boolean {
   return isUnfinished(row)
+}
+
+function waitsForResume(_: Store, row: RunRow): boolean {
+  return canRequeue(row)
 }
 
 async function runs(store: Store, { command }: Typed): Promise<readonly Candidate[]> {

@@ -51,6 +51,13 @@ export function addChanging(program: Program, lazily: Lazily): void {
     .action(lazily(async () => (await import('../commands/changing/invalidate.ts')).invalidate))
   example(invalidate, 'reprise invalidate latest facts')
 
+  const requeue = program.command('requeue').description('have a worker continue a run that was stopped or has failed')
+  withStoreOf(requeue)
+    .argument('[run]', runArgument)
+    .option('--by <name>', signed)
+    .action(lazily(async () => (await import('../commands/changing/requeue.ts')).requeueRun))
+  example(requeue, 'reprise requeue latest')
+
   const cancel = program.command('cancel').description('end a run for good, in whatever process it is executed')
   withStoreOf(cancel)
     .argument('[run]', runArgument)

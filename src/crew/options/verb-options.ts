@@ -217,6 +217,14 @@ export interface PlanOptions<
   readonly reuse?: Reuse
 }
 
+/** As called on a run. */
+export type RunPlanOptions<Reference, T extends Tasks> = Omit<
+  PlanOptions<Reference, NamesOf<T>, OutputsFor<T>>,
+  'runId' | 'of' | 'reuse'
+> & {
+  readonly of?: 'fork' | 'resume'
+}
+
 export const executeKeys: readonly string[] = ['through', 'onQuestion', 'signal']
 const newRunKeys: readonly string[] = ['runId', 'id', 'inputs', 'effects', 'onPlan', ...executeKeys]
 

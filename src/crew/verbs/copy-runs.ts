@@ -13,7 +13,7 @@ import { RepriseError } from '../../errors.ts'
 import type { RunStatus } from '../../journal/entries.ts'
 import { rootRun } from '../../journal/paths.ts'
 import { checkKeys } from '../../options.ts'
-import { runViewStatuses, storedStatus, type RunViewStatus } from '../../runs/status.ts'
+import { runViewStatuses, storedStatuses, type RunViewStatus } from '../../runs/status.ts'
 import { rowStatus } from '../../runs/summary.ts'
 import { missingPlace } from '../../stores/missing-place.ts'
 import { openStore } from '../../stores/open-store.ts'
@@ -177,7 +177,7 @@ async function chooseRuns(from: Store, choice: Choice): Promise<Chosen[]> {
   }
   const crews = crew === undefined ? [undefined] : [crew, backtestName(crew)]
   for (const one of runs ? [] : crews) {
-    const stored = status && [...new Set(status.map(storedStatus))]
+    const stored = status && storedStatuses(status)
     const filter: RunFilter = { roots: true, ...defined({ crew: one, status: stored, createdFrom, createdTo }) }
     for await (const row of allRows(from, filter)) if (!status || status.includes(await rowStatus(from, row))) take(row)
   }

@@ -5,7 +5,7 @@ import { RepriseError } from '../../errors.ts'
 import { rootRun } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import type { Engine } from '../definition.ts'
-import { isParked } from '../read/due.ts'
+import { isParked, isReady } from '../read/due.ts'
 import { readRun } from '../read/read-run.ts'
 import { runEnded } from './inbox.ts'
 import { tell } from './tell.ts'
@@ -18,7 +18,7 @@ export async function requeue(engine: Engine, runId: string, signed: { readonly 
   const run = rootRun(runId)
   const { state } = await readRun(engine.store, run)
   if (isEnded(state.status)) throw await runEnded(engine, run)
-  if (!isParked(state)) {
+  if (!isParked(state) || isReady(state)) {
     const words = `run ${run} is ${state.status}: a worker takes it up by itself, if none has it already`
     throw new RepriseError('RUN_HELD', words, { runId: run, next: { act: 'show', runId: run } })
   }

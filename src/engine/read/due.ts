@@ -39,7 +39,20 @@ export function dueTime(state: RunState): string | undefined {
  * only by a resume.
  */
 export function isAwake(run: Pick<RowSummary, 'suspended' | 'woken'>): boolean {
-  const reason = run.suspended?.reason
-  if (!run.woken) return false
+  return run.woken === true && canWake(run)
+}
+
+export interface Wakeable extends Pick<RowSummary, 'suspended' | 'woken'> {
+  readonly imported?: boolean | undefined
+}
+
+/** Whether a suspended run has what it waited for, and a worker continues it, or the run that it works for. */
+export function isReady(run: Wakeable): boolean {
+  return !run.imported && isAwake(run)
+}
+
+/** Whether a suspended run waits for something that wakes it by itself when it comes. */
+export function canWake({ suspended }: Pick<RowSummary, 'suspended'>): boolean {
+  const reason = suspended?.reason
   return reason === 'questions' || reason === 'limit' || reason === 'child' || reason === 'parent'
 }

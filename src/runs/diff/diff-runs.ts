@@ -7,6 +7,7 @@ import { diffTasks, type TaskDiff } from './task-diff.ts'
 import { withFileWords } from '../../journal/files.ts'
 import { openQuestions } from '../../journal/state/open-questions.ts'
 import type { RunState, TaskState } from '../../journal/state/state.ts'
+import { isReady } from '../../engine/read/due.ts'
 import { runViewStatus, type RunViewStatus } from '../status.ts'
 
 /** Plain data: JSON carries all of it. `String(diff)` is the text that `diffText` makes. */
@@ -88,7 +89,8 @@ function tasksOf(state: RunState): Map<string, TaskState> {
 
 function sideOf(state: RunState, known: KnownSide | undefined): RunSide {
   const { run: id, crew, createdAt, error } = state
-  const { cost, status = runViewStatus(state.status, openQuestions(state).length, true) } = known ?? {}
+  const standing = { questions: openQuestions(state).length, held: true, awake: isReady(state) }
+  const { cost, status = runViewStatus(state.status, standing) } = known ?? {}
   return {
     id,
     crew,

@@ -152,7 +152,11 @@ export interface Answered {
   readonly question: string
   /** Those of the run that are still open. */
   readonly questions: readonly OpenQuestion[]
-  /** A resume or a worker continues it now; `here` when this studio does. */
+  /**
+   * Of the run that it works for, if it works for one. here: this studio executes it, since it has before. worker:
+   * another process executes it, or it is ready for one; a resume is as good. Undefined: not before more answers, or
+   * a resume, or never since it has ended.
+   */
   readonly continues: 'here' | 'worker' | undefined
 }
 
@@ -185,6 +189,8 @@ export interface RunPage {
 export interface RunDetail extends Omit<RunView, 'tasks'> {
   /** Without what was said: that is at `/runs/{run}/tasks/{task}` and at the steps. */
   readonly tasks: readonly TaskDetail[]
+  /** The task after which it stops, as asked when it was started or last continued. */
+  readonly through: string | undefined
   /** The last entry that this shows: events after it are news. */
   readonly seq: number
   /** Whether the crew's code is at hand: only then are `stale`, `context` and `schema` known. */

@@ -3,6 +3,7 @@ import { allRows } from '../../engine/history/all-rows.ts'
 import { isBacktest } from '../../engine/history/backtest-name.ts'
 import { summaryOf } from '../../engine/read/row-summary.ts'
 import { executionOf, type Holder } from '../../runs/status.ts'
+import { rowStatus } from '../../runs/summary.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import type { QueueView } from '../api/contract.ts'
 
@@ -55,8 +56,14 @@ async function count(store: Store, row: RunRow, { counts, workers, now }: Counti
       return
     }
     case 'suspended':
+      if ((await rowStatus(store, row)) !== 'queued') counts.suspended++
+      else {
+        counts.queued++
+        counts.due++
+      }
+      return
     case 'failed':
-      counts[row.status]++
+      counts.failed++
       return
     case 'completed':
     case 'cancelled':

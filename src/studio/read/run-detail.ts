@@ -2,7 +2,7 @@
 import { costOfRun, costOfTask } from '../../engine/plan/estimate.ts'
 import { staleTasks } from '../../engine/plan/stale-tasks.ts'
 import { isBacktest } from '../../engine/history/backtest-name.ts'
-import { isParked } from '../../engine/read/due.ts'
+import { isParked, isReady } from '../../engine/read/due.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { viewOf, type RunView } from '../../runs/run-view.ts'
 import { readUnit, type Unit } from '../../runs/unit.ts'
@@ -22,6 +22,7 @@ export async function runDetail(place: Place, runId: string, role: Role): Promis
     cost: await costOfRun(state, known?.definition.prices),
     stale: known ? staleTasks(known.definition, state) : [],
     tasks: await Promise.all(view.tasks.map((task) => taskDetail(unit, task, known))),
+    through: state.through,
     seq: state.seq,
     code: known !== undefined,
     here: isHere(place, runId),
@@ -52,7 +53,7 @@ function actsOn({ status, caller, crew }: RunView, { state, questions }: Unit, r
   if (!allows(role, 'act') || caller !== undefined || isBacktest(crew)) return acts
   const ended = isEnded(state.status)
   if (code && !ended && status !== 'running') acts.push('resume')
-  if (status !== 'waiting' && isParked(state)) acts.push('requeue')
+  if (status !== 'waiting' && isParked(state) && !isReady(state)) acts.push('requeue')
   if (!ended) acts.push('cancel')
   if (code) acts.push('replay', 'fork', 'refresh')
   return acts

@@ -3,7 +3,7 @@ import { isBacktest } from '../../engine/history/backtest-name.ts'
 import { time } from '../../checks.ts'
 import { defined } from '../../defined.ts'
 import { RepriseError } from '../../errors.ts'
-import { runViewStatuses, storedStatus, type RunViewStatus } from '../../runs/status.ts'
+import { runViewStatuses, storedStatuses, type RunViewStatus } from '../../runs/status.ts'
 import { summarise, type RunSummary } from '../../runs/summary.ts'
 import { decodeCursor, encodeCursor } from '../../stores/rules/cursor.ts'
 import type { Cursor, RunFilter, RunRow } from '../../stores/store.ts'
@@ -63,7 +63,7 @@ function readFilter(query: RunsQuery, statuses: readonly RunViewStatus[] | undef
     ...defined({
       crew,
       parent,
-      status: statuses && [...new Set(statuses.map(storedStatus))],
+      status: statuses && storedStatuses(statuses),
       createdFrom: createdFrom === undefined ? undefined : time.read('createdFrom', createdFrom),
       createdTo: createdTo === undefined ? undefined : time.read('createdTo', createdTo),
     }),

@@ -2,7 +2,7 @@
 // puts them into the queue; without it, a run can be ended, or left to a worker again.
 import type { Crew } from '../../crew/crew.ts'
 import type { Plan } from '../../crew/result/plan.ts'
-import type { Run } from '../../crew/run.ts'
+import type { Started } from '../../crew/run.ts'
 import { wakeRun } from '../../crew/queue/wake-run.ts'
 import { defined } from '../../defined.ts'
 import { requeue } from '../../engine/people/requeue.ts'
@@ -75,8 +75,8 @@ export const actingRoutes: Routes<
     },
     answers: 'PlanView',
     async handle({ place, at, body }) {
-      const { crew } = await crewOfRun(place, at('run'))
-      return planView(await anyCrew(crew).run(at('run')).plan(plannedBy(body)))
+      const crew = await crewAt(place, at('run'))
+      return planView(await crew.run(at('run')).plan(plannedBy(body)))
     },
   },
   'POST /crews/{crew}/runs': {
@@ -97,7 +97,7 @@ export const actingRoutes: Routes<
       const crew = anyCrew(knownCrew(place, at('crew')).crew)
       const { how, ...options } = body
       if (how === 'queue') return { runId: (await crew.enqueue(options)).id, how }
-      return here(crew.kickoff({ ...options, signal: place.signal }))
+      return here(place, crew, crew.kickoff({ ...options, signal: place.signal }))
     },
   },
   'POST /runs/{run}/resume': {
@@ -110,8 +110,8 @@ export const actingRoutes: Routes<
       const { how, by: _, ...options } = body
       const known = place.crews.get(name)
       if (how !== 'queue' && known) {
-        const run = anyCrew(known.crew).run(at('run'))
-        return here(run.resume({ ...options, signal: place.signal }))
+        const crew = anyCrew(known.crew)
+        return here(place, crew, crew.run(at('run')).resume({ ...options, signal: place.signal }))
       }
       if (how === 'here') knownCrew(place, name)
       refuseOptions(options)
@@ -127,7 +127,8 @@ export const actingRoutes: Routes<
     answers: 'StartedRun',
     async handle({ place, at, body }) {
       const { task, ...options } = body
-      return here((await runAt(place, at('run'))).replay(task, { ...options, signal: place.signal }))
+      const crew = await crewAt(place, at('run'))
+      return here(place, crew, crew.run(at('run')).replay(task, { ...options, signal: place.signal }))
     },
   },
   'POST /runs/{run}/fork': {
@@ -137,7 +138,8 @@ export const actingRoutes: Routes<
     answers: 'StartedRun',
     async handle({ place, at, body, by }) {
       const options = { ...body, ...(body.outputs ? defined({ by }) : {}), signal: place.signal }
-      return here((await runAt(place, at('run'))).fork(options))
+      const crew = await crewAt(place, at('run'))
+      return here(place, crew, crew.run(at('run')).fork(options))
     },
   },
   'POST /runs/{run}/refresh': {
@@ -145,8 +147,10 @@ export const actingRoutes: Routes<
     role: 'act',
     body: { fields: made },
     answers: 'StartedRun',
-    handle: async ({ place, at, body }) =>
-      here((await runAt(place, at('run'))).refresh({ ...body, signal: place.signal })),
+    async handle({ place, at, body }) {
+      const crew = await crewAt(place, at('run'))
+      return here(place, crew, crew.run(at('run')).refresh({ ...body, signal: place.signal }))
+    },
   },
   'POST /runs/{run}/cancel': {
     summary: 'End a run for good, wherever it is executed',
@@ -170,20 +174,9 @@ function refuseOptions(options: object): void {
   throw new StudioProblem('NO_CODE', `a worker continues the run as it is; ${first} is only for a resume here`)
 }
 
-/** Answers when the run is on disk. How it goes is in its journal. */
-async function here(started: { readonly started: Promise<Run> }): Promise<StartedRun> {
-  const run = await started.started
-  void heard(run)
-  return { runId: run.id, how: 'here' }
-}
-
-/** A model is only asked to speak while somebody listens: whoever opens the page later hears it from the beginning. */
-async function heard(run: Run): Promise<void> {
-  try {
-    for await (const _ of run.events());
-  } catch {
-    // what goes wrong is in the journal, or with whoever reads it
-  }
+/** Answers when the run is on disk. */
+async function here({ own }: Place, crew: Crew, started: Started): Promise<StartedRun> {
+  return { runId: await own.begin(crew, started), how: 'here' }
 }
 
 /** Of which tasks and inputs it has, only its code knows. */
@@ -191,8 +184,8 @@ function anyCrew(crew: Crew): Crew {
   return crew
 }
 
-async function runAt(place: Place, runId: string): Promise<Run> {
-  return anyCrew((await crewOfRun(place, runId)).crew).run(runId)
+async function crewAt(place: Place, runId: string): Promise<Crew> {
+  return anyCrew((await crewOfRun(place, runId)).crew)
 }
 
 /** As the plan of a run takes it: a replay and a refresh are forks. */

@@ -1,8 +1,11 @@
 // What waits for people, and their answers.
 import { answerQuestion } from '../../engine/people/tell.ts'
+import { dueOf } from '../../engine/read/due.ts'
+import { readIfThere } from '../../engine/read/read-run.ts'
 import type { Answer } from '../../journal/entries.ts'
-import { isEnded } from '../../journal/state/state.ts'
+import { rootRun } from '../../journal/paths.ts'
 import { readUnit } from '../../runs/unit.ts'
+import type { Answered } from '../api/contract.ts'
 import { anything, text, type Routes } from '../api/route.ts'
 import { isHere, rowOf, type Place } from '../place.ts'
 import { questionViews } from '../read/question-views.ts'
@@ -36,11 +39,10 @@ export const peopleRoutes: Routes<'GET /questions' | 'POST /runs/{run}/questions
     async handle({ place, at, body, by }) {
       const [runId, question] = [at('run'), at('question')]
       await answer(place, runId, question, { ...body, ...(by === undefined ? {} : { by }) })
-      const { state, questions } = await readUnit(place.store, runId)
+      const { questions } = await readUnit(place.store, runId)
       // an answer to a run that another process executes is recorded by that process, in its own time
       const open = questions.filter(({ id }) => id !== question)
-      const rests = open.length > 0 || isEnded(state.status)
-      const continues = rests ? undefined : isHere(place, runId) ? 'here' : 'worker'
+      const continues = await whoContinues(place, rootRun(runId))
       return { runId, question, questions: open, continues }
     },
   },
@@ -53,4 +55,11 @@ async function answer(place: Place, runId: string, question: string, given: Answ
   if (!known) return answerQuestion(place.engine, runId, question, given)
   const { by, ...decision } = given
   return known.crew.run(runId).answer(question, decision, by === undefined ? {} : { by })
+}
+
+/** What works for another run is continued with that. */
+async function whoContinues(place: Place, root: string): Promise<Answered['continues']> {
+  if ((await place.own.answered(root)) || isHere(place, root)) return 'here'
+  const state = await readIfThere(place.store, root)
+  return state && dueOf(state) !== undefined ? 'worker' : undefined
 }

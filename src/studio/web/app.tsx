@@ -3,7 +3,7 @@
 import type { ComponentType, JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { call } from './api/client.ts'
-import { connected } from './api/changes.ts'
+import { connected, followChanges } from './api/changes.ts'
 import { openSession, session, sessionError } from './api/studio-session.ts'
 import { useResource, type Resource } from './api/resource.ts'
 import type { Questions } from '../api/contract.ts'
@@ -16,6 +16,7 @@ import { navigate, place } from './routing/router.ts'
 import { RunsPage } from './runs/runs-page.tsx'
 import { Side, toggleTheme } from './side.tsx'
 import { Unlock } from './unlock.tsx'
+import { LeftToWorkers } from './waiting/left-to-workers.tsx'
 import { WaitingPage } from './waiting/waiting-page.tsx'
 
 const lazyPages = {
@@ -44,6 +45,8 @@ function Shell(): JSX.Element {
   const view = parts.join('/')
   const main = useRef<HTMLElement>(null)
   const first = useRef(true)
+  // not before: without a token it would be refused, and not tried again
+  useEffect(followChanges, [])
 
   useShortcuts('Everywhere', [
     { keys: '?', does: 'Show the keys', run: () => setHelp(true) },
@@ -83,7 +86,9 @@ function Shell(): JSX.Element {
           <View questions={questions} />
         </main>
       </div>
-      <Notices />
+      <Notices>
+        <LeftToWorkers />
+      </Notices>
       {help && <Help onClose={() => setHelp(false)} />}
     </div>
   )

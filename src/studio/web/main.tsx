@@ -1,7 +1,6 @@
 // The page begins here.
 import { render } from 'preact'
 import { App } from './app.tsx'
-import { followChanges } from './api/changes.ts'
 import { openSession } from './api/studio-session.ts'
 import { listenToKeys } from './keys/shortcuts.ts'
 import { startClock } from './parts/time.tsx'
@@ -18,4 +17,4 @@ startClock()
 listenToKeys()
 const app = document.getElementById('app')
 if (app) render(<App />, app)
-void openSession().then(followChanges)
+void openSession()

@@ -1,5 +1,5 @@
 // What answer, edit and invalidate say when their message is left for a run.
-import { isAwake } from '../../../engine/read/due.ts'
+import { isReady } from '../../../engine/read/due.ts'
 import { summaryOf } from '../../../engine/read/row-summary.ts'
 import type { Store } from '../../../stores/store.ts'
 import { outermost } from '../../find/outermost.ts'
@@ -16,7 +16,5 @@ export async function whatNext(commands: Commands, store: Store, runId: string):
 
 async function waitsForWorker(store: Store, runId: string): Promise<boolean> {
   const row = await store.row(runId)
-  if (!row) return false
-  const summary = summaryOf(row)
-  return row.status === 'suspended' && !summary.imported && isAwake(summary)
+  return row?.status === 'suspended' && isReady(summaryOf(row))
 }

@@ -90,10 +90,13 @@ function printPrompts({ out, err }: Terminal, prompts: Iterable<SentPrompt>): vo
 }
 
 /** Of a run that is over: from the task that is looked at, or from the last one, on which the least is spent. */
-function nextOf({ runId, status, tasks }: RunView, root: string, task = tasks.at(-1)?.name): Next | undefined {
+function nextOf({ runId, status, lives, tasks }: RunView, root: string, task = tasks.at(-1)?.name): Next | undefined {
   switch (status) {
     case 'completed':
       return task === undefined ? undefined : { act: 'replay', runId, task }
+    case 'queued':
+      // one that nobody has begun was left to workers on purpose
+      return lives > 0 ? { act: 'resume', runId: root } : undefined
     case 'abandoned':
     case 'stopped':
     case 'failed':

@@ -2,6 +2,7 @@
 import { outermost } from '../../find/outermost.ts'
 import { describeEntry } from '../../../crew/result/log.ts'
 import { follow } from '../../../engine/follow/follow.ts'
+import { isReady } from '../../../engine/read/due.ts'
 import { applyEntry, emptyState } from '../../../journal/state/fold.ts'
 import { closeFold } from '../../../journal/state/hand-edits.ts'
 import type { RunState } from '../../../journal/state/state.ts'
@@ -91,6 +92,7 @@ async function sayEnd({ terminal, commands }: Invocation, store: Store, state: R
     case 'suspended': {
       const { questions } = await unitOf(store, state)
       if (questions.length > 0) sayWaiting(terminal.err, commands, run, questions)
+      else if (isReady(state)) say('queued', `: it has what it waited for; without a worker, ${resume}`)
       else say('stopped', `; ${resume}`)
       return exitCodes.suspended
     }

@@ -10,7 +10,7 @@ import { Status } from '../parts/status.tsx'
 import { Link } from '../routing/link.tsx'
 import { runPath } from '../routing/router.ts'
 import { inputWords } from '../runs/run-row.tsx'
-import { shortId } from '../waiting/question-detail.tsx'
+import { shortId } from '../waiting/short-id.ts'
 
 export function BacktestTable({ id }: { readonly id: string }): JSX.Element {
   const { value, error, again } = useResource(`backtest ${id}`, (signal) =>

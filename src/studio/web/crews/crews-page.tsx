@@ -6,7 +6,7 @@ import { useResource } from '../api/resource.ts'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
 import { Link } from '../routing/link.tsx'
 import { runPath } from '../routing/router.ts'
-import { shortId } from '../waiting/question-detail.tsx'
+import { shortId } from '../waiting/short-id.ts'
 import '../styles/crews.css'
 
 export function CrewsPage(): JSX.Element {

@@ -1,6 +1,6 @@
 // What was done, said for a moment at the edge of the page, and to screen readers.
 import { signal } from '@preact/signals'
-import type { JSX } from 'preact'
+import type { ComponentChildren, JSX } from 'preact'
 
 interface Notice {
   readonly id: number
@@ -21,7 +21,8 @@ function dismiss(id: number): void {
   notices.value = notices.peek().filter((notice) => notice.id !== id)
 }
 
-export function Notices(): JSX.Element {
+/** `children`: what stays until it is over. */
+export function Notices({ children }: { readonly children?: ComponentChildren }): JSX.Element {
   return (
     <div class="notices" role="status" aria-live="polite">
       {notices.value.map(({ id, text, bad }) => (
@@ -29,6 +30,7 @@ export function Notices(): JSX.Element {
           {text}
         </button>
       ))}
+      {children}
     </div>
   )
 }

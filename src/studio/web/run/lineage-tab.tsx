@@ -8,7 +8,7 @@ import { Status } from '../parts/status.tsx'
 import { Ago } from '../parts/time.tsx'
 import { Link } from '../routing/link.tsx'
 import { runPath } from '../routing/router.ts'
-import { shortId } from '../waiting/question-detail.tsx'
+import { shortId } from '../waiting/short-id.ts'
 
 export function LineageTab({ runId }: { readonly runId: string }): JSX.Element {
   const { value, error, again } = useResource(`lineage of ${runId}`, (signal) =>

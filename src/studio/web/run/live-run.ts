@@ -39,6 +39,8 @@ export function followRun(runId: string): LiveRun {
   let unlisten: (() => void) | undefined
   /** Whether the stream has what models say: one that began while nobody executed the run here has only its entries. */
   let speaks = false
+  /** Up to which entry a stream has said that the run rests. */
+  let restsAt = -1
   let reading = false
   let due = false
   let queue: Entry[] = []
@@ -87,6 +89,7 @@ export function followRun(runId: string): LiveRun {
         return
       case 'end':
         unlisten = undefined
+        restsAt = lastSeq()
         said.value = new Map()
         refresh()
         return 'stop'
@@ -132,7 +135,8 @@ export function followRun(runId: string): LiveRun {
       // whoever was speaking is gone, unless this was read before they began
       if (known.status !== 'running' && known.seq >= lastSeq() && said.peek().size > 0) said.value = new Map()
       // it goes on, or has gone on since its stream ended
-      if (known.seq > spans.seq || known.status === 'running' || known.status === 'queued') begin(known.here)
+      const goesOn = known.status === 'running' || (known.status === 'queued' && restsAt < lastSeq())
+      if (known.seq > spans.seq || goesOn) begin(known.here)
       else speaks = false
     } catch (problem) {
       if (!ended.signal.aborted) error.value = problem

@@ -10,7 +10,7 @@ import { Ago, Lasting } from '../parts/time.tsx'
 import { Link } from '../routing/link.tsx'
 import { runPath } from '../routing/router.ts'
 import { RunActs } from '../take/run-acts.tsx'
-import { shortId } from '../waiting/question-detail.tsx'
+import { shortId } from '../waiting/short-id.ts'
 import type { LiveRun } from './live-run.ts'
 
 export function RunHead({ run, detail }: { readonly run: LiveRun; readonly detail: RunDetail }): JSX.Element {

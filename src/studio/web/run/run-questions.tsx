@@ -18,13 +18,16 @@ export function RunQuestions({ detail }: { readonly detail: RunDetail }): JSX.El
           {open ? 'Not now' : 'Answer here'}
         </button>
       </div>
-      {open && <Questions runId={detail.runId} crew={detail.crew} />}
+      {open && <Questions detail={detail} />}
     </section>
   )
 }
 
-function Questions({ runId, crew }: { readonly runId: string; readonly crew: string }): JSX.Element | null {
-  const { value } = useResource(`questions of ${crew}`, (signal) => call('GET /questions', { query: { crew }, signal }))
-  const [question] = value?.questions.filter((each) => each.runId === runId) ?? []
+function Questions({ detail }: { readonly detail: RunDetail }): JSX.Element | null {
+  const { runId, caller } = detail
+  // what it asks that works for another run is asked by that one, which may be of any crew
+  const query = caller === undefined ? { crew: detail.crew } : {}
+  const { value } = useResource(`questions of ${runId}`, (signal) => call('GET /questions', { query, signal }))
+  const [question] = value?.questions.filter(({ asking }) => asking.some((each) => each.runId === runId)) ?? []
   return question ? <QuestionDetail key={question.id} question={question} onAnswered={() => {}} /> : null
 }

@@ -7,7 +7,7 @@ import { Status } from '../parts/status.tsx'
 import { Ago, Lasting } from '../parts/time.tsx'
 import { Link } from '../routing/link.tsx'
 import { runPath } from '../routing/router.ts'
-import { shortId } from '../waiting/question-detail.tsx'
+import { shortId } from '../waiting/short-id.ts'
 
 interface RunRowProps {
   readonly run: RunSummary

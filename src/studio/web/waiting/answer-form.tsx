@@ -4,7 +4,9 @@ import type { JSX } from 'preact'
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Answer } from '../../../journal/entries.ts'
 import type { Json } from '../../../journal/json.ts'
-import type { QuestionView } from '../../api/contract.ts'
+import { rootRun } from '../../../journal/paths.ts'
+import { plural } from '../../../text/words.ts'
+import type { Answered, QuestionView } from '../../api/contract.ts'
 import { call } from '../api/client.ts'
 import { changes } from '../api/changes.ts'
 import { mayAnswer, sign, signature } from '../api/studio-session.ts'
@@ -13,6 +15,7 @@ import { ValueField } from '../form/value-field.tsx'
 import { useShortcuts } from '../keys/shortcuts.ts'
 import { notify } from '../parts/notices.tsx'
 import { wordsOf } from '../parts/states.tsx'
+import { leaveToWorker } from './left-to-workers.tsx'
 import { decisionWords, fieldWords, startingValue } from './decision-words.ts'
 
 interface AnswerFormProps {
@@ -77,7 +80,7 @@ export function AnswerForm({ question, onAnswered }: AnswerFormProps): JSX.Eleme
         params: { run: question.runId, question: question.id },
         body: answer as unknown as Answer,
       })
-      notify(`Answered. ${continuesWords(taken.continues)}`)
+      tell(taken)
       changes.value++
       onAnswered()
     } catch (error) {
@@ -259,9 +262,10 @@ function isMissing(value: Json | undefined): boolean {
   return value === undefined || (typeof value === 'string' && value.trim() === '')
 }
 
-function continuesWords(continues: 'here' | 'worker' | undefined): string {
-  if (continues === 'here') return 'The run continues.'
-  return continues === 'worker'
-    ? 'A worker, or a resume, continues the run.'
-    : 'The run has more questions, or waits for a resume.'
+/** What happens next. */
+function tell({ runId, continues, questions }: Answered): void {
+  if (continues === 'here') notify('Answered. The run continues here.')
+  else if (questions.length > 0) notify(`Answered. The run has ${plural(questions.length, 'more question')}.`)
+  else if (continues === 'worker') leaveToWorker(rootRun(runId))
+  else notify('Answered. The run waits for a resume.')
 }

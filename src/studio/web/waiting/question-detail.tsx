@@ -11,6 +11,7 @@ import { runPath } from '../routing/router.ts'
 import { AnswerForm } from './answer-form.tsx'
 import { kindTags, kindWords } from './decision-words.ts'
 import { Subject } from './question-subject.tsx'
+import { shortId } from './short-id.ts'
 
 export function QuestionDetail({
   question,
@@ -80,8 +81,4 @@ function Context({ asking, outer }: { readonly asking: AskingTask; readonly oute
       ))}
     </div>
   )
-}
-
-export function shortId(runId: string): string {
-  return runId.length > 14 && /^[0-9a-f]{8}-/.test(runId) ? `${runId.slice(0, 13)}…${runId.slice(36)}` : runId
 }

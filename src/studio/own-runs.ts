@@ -1,0 +1,134 @@
+// The runs that this studio executes. One that waits for people is continued here as soon as it has all of its answers,
+// wherever they were given: whoever started it here need not have a worker. Once another process has executed it, it
+// is left to workers, as any other. Nothing of this is kept anywhere: when the studio is gone, the run is ready for
+// whoever comes next.
+import type { Crew } from '../crew/crew.ts'
+import { waitForRun } from '../crew/result/wait-for-run.ts'
+import type { Run, Started } from '../crew/run.ts'
+import { defined } from '../defined.ts'
+import type { Engine } from '../engine/definition.ts'
+import { canWake, isAwake } from '../engine/read/due.ts'
+import { readRun } from '../engine/read/read-run.ts'
+import { summaryOf } from '../engine/read/row-summary.ts'
+import { messageOf, RepriseError } from '../errors.ts'
+import { openQuestionsOf } from '../runs/summary.ts'
+import { redact } from '../secrets/redact.ts'
+import { seriallyByName } from '../serially.ts'
+import type { RunRow } from '../stores/store.ts'
+
+export interface OwnRuns {
+  /** Gives the id when the run is on disk. How it goes is in its journal. Rejects when the call is refused. */
+  begin(crew: Crew, started: Started): Promise<string>
+  /** After something was recorded in a run, or in one that works for it: whether this studio executes it. */
+  answered(root: string): Promise<boolean>
+  /** Resolves when nothing is begun any more. The signal has to be aborted first. */
+  idle(): Promise<void>
+}
+
+interface Own {
+  readonly crew: Crew
+  readonly run: string
+  /** How many it has had when this studio left it; undefined while the studio executes it. */
+  lives?: number
+}
+
+/** How long it is left alone when the store is away. */
+const pauseMs = 1_000
+
+export function ownRuns(engine: Engine, signal: AbortSignal): OwnRuns {
+  const { store, world } = engine
+  const runs = new Map<string, Own>()
+  const inTurn = seriallyByName()
+  const underWay = new Set<Promise<unknown>>()
+
+  async function begin(crew: Crew, started: Started): Promise<string> {
+    const run = await started.started
+    const own: Own = { crew, run: run.id }
+    runs.set(run.id, own)
+    void hear(run)
+    const kept = keep(own, run).finally(() => underWay.delete(kept))
+    underWay.add(kept)
+    return run.id
+  }
+
+  /** Until it is continued here, or by others, or has nothing to wait for. Never rejects. */
+  async function keep(own: Own, run: Run): Promise<void> {
+    const unit = await run['~unit']().catch(() => undefined)
+    if (unit?.state.status !== 'suspended' || !canWake(unit.state)) return forget(own)
+    own.lives = unit.state.lives
+    while (runs.get(own.run) === own && !signal.aborted)
+      await waitForRun(engine, own.run, () => inTurn(own.run, () => look(own)), signal).catch((error: unknown) =>
+        isAway(error) ? world.sleep(pauseMs, signal).catch(() => undefined) : forget(own),
+      )
+  }
+
+  /** Undefined: it is to be looked at again. */
+  async function look(own: Own): Promise<'here' | 'left' | undefined> {
+    if (signal.aborted || runs.get(own.run) !== own) return 'left'
+    if (own.lives === undefined) return undefined
+    const row = await store.row(own.run)
+    if (!row || !isLeftAsItWas(row, own)) {
+      forget(own)
+      return 'left'
+    }
+    if (!isAwake(summaryOf(row)) || (await openQuestionsOf(store, row)) > 0) return undefined
+    return continued(own)
+  }
+
+  async function continued(own: Own): Promise<'here' | 'left' | undefined> {
+    const { crew, run } = own
+    try {
+      // as far as whoever started it wanted it to go
+      const { through } = (await readRun(store, run)).state
+      await begin(crew, crew.run(run).resume({ ...defined({ through }), signal }))
+      return 'here'
+    } catch (error) {
+      // whoever recorded the answer still has it, or a worker was first: the next look tells
+      if (RepriseError.isInstance(error) && error.code === 'RUN_HELD') return undefined
+      if (isAway(error)) throw error
+      forget(own)
+      const why = redact(messageOf(error))
+      crew['~open'].definition.logger.warn(`run ${run} has its answers, but the studio cannot continue it: ${why}`)
+      return 'left'
+    }
+  }
+
+  function forget(own: Own): void {
+    if (runs.get(own.run) === own) runs.delete(own.run)
+  }
+
+  return {
+    begin,
+    async answered(root) {
+      const own = runs.get(root)
+      if (!own) return false
+      const looked = inTurn(root, () => look(own)).catch(() => undefined)
+      underWay.add(looked)
+      const said = await looked.finally(() => underWay.delete(looked))
+      const now = runs.get(root)
+      return said === 'here' || (now !== undefined && now.lives === undefined)
+    },
+    async idle() {
+      while (underWay.size > 0) await Promise.allSettled(underWay)
+    },
+  }
+}
+
+/** Whether nobody has taken it up since. */
+function isLeftAsItWas(row: RunRow, { lives }: Own): boolean {
+  const said = summaryOf(row)
+  return row.status === 'suspended' && said.lives === lives && !said.imported
+}
+
+function isAway(error: unknown): boolean {
+  return RepriseError.isInstance(error) && (error.code === 'STORE_UNAVAILABLE' || error.code === 'OUTCOME_UNKNOWN')
+}
+
+/** A model is only asked to speak while somebody listens: whoever opens the page later hears it from the beginning. */
+async function hear(run: Run): Promise<void> {
+  try {
+    for await (const _ of run.events());
+  } catch {
+    // what goes wrong is in the journal, or with whoever reads it
+  }
+}

@@ -1,0 +1,84 @@
+// What the page says and does when the last question of a run is answered.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { memoryStore } from 'reprise/stores'
+import { noChromium } from '../../support/chromium.ts'
+import { workOnce } from '../../workers/worker-crews.ts'
+import { claims } from '../support.ts'
+import { browserOf, openStudio, type Window } from './support.ts'
+
+const skip = await noChromium()
+const inputs = { notes: 'P-77' }
+
+describe('an answer on the page', { skip, timeout: 240_000 }, () => {
+  const browser = browserOf()
+
+  test('continues a run that was started there, before the eyes of whoever answered', async () => {
+    await using studio = await openStudio({ crews: [claims()] })
+    await using window = await browser.open(studio.url)
+    const { page } = window
+    await window.go('/crews/claims')
+    await page.getByLabel('notes').fill('P-77')
+    await page.getByRole('button', { name: 'Start', exact: true }).click()
+    await window.until('.run-title', /waiting/)
+    await page.getByRole('button', { name: 'Answer here' }).click()
+    await approve(window)
+    await window.until('.notice', /Answered\. The run continues here\./)
+    await window.until('.run-title', /completed/)
+    assert.equal(await page.locator('.left-run').count(), 0)
+    assert.deepEqual(window.problems, [])
+  })
+
+  test('leaves a run of others to a worker, says so, and offers to continue it here', async () => {
+    const crew = claims()
+    for (const id of ['here', 'there']) await crew.kickoff({ id, inputs })
+    await using studio = await openStudio({ crews: [crew] })
+    await using window = await browser.open(studio.url)
+    const { page } = window
+    await window.go('/')
+    await window.until('.page-head', /2 open/)
+    await approve(window)
+    await window.until('.left-run', /A worker will continue it: here/)
+    await window.until('.page-head', /1 open/)
+    await approve(window)
+    const there = page.locator('.left-run').filter({ hasText: /continue it: there/ })
+    await there.getByRole('button', { name: 'Continue here' }).waitFor()
+
+    await page
+      .locator('.left-run')
+      .filter({ hasText: /continue it: here/ })
+      .getByRole('button', { name: 'Continue here' })
+      .click()
+    await window.until('.notice', /The run continues here\./)
+    await window.go('/runs/here')
+    await window.until('.run-title', /completed/)
+    await window.go('/runs/there')
+    await window.until('.run-title', /queued/)
+    await window.until('.run-why', /It has its answers, and now waits for a worker or a resume/)
+    assert.deepEqual(window.problems, [])
+  })
+
+  test('is followed by no offer where the role may only answer, and what is said goes when a worker is there', async () => {
+    const store = memoryStore()
+    const crew = claims(store)
+    await crew.kickoff({ id: 'r', inputs })
+    await using studio = await openStudio({ crews: [crew], tokens: { answer: 'a'.repeat(16) } })
+    await using window = await browser.open(studio.url, { viewport: { width: 360, height: 700 } })
+    const { page } = window
+    await page.goto(studio.url)
+    await page.getByLabel('Token').fill('a'.repeat(16))
+    await page.keyboard.press('Enter')
+    await page.locator('.question-card').click()
+    await approve(window)
+    await window.until('.left-run', /A worker will continue it/)
+    await page.locator('.left-run').getByRole('button', { name: 'Dismiss' }).waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Continue here' }).count(), 0)
+    await workOnce([crew])
+    await window.until('.notice', /the run is continued/)
+    await page.locator('.left-run').waitFor({ state: 'detached' })
+  })
+})
+
+async function approve({ page }: Window): Promise<void> {
+  await page.getByRole('form', { name: 'Your answer' }).getByRole('button', { name: 'Approve the call' }).click()
+}
