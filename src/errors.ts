@@ -64,7 +64,7 @@ export const errorCodes = {
   QUESTION_ANSWERED: { retry: false },
   /** A run has no such open question. */
   QUESTION_NOT_FOUND: { retry: false },
-  /** The run has not ended, and nobody executes it; resume it. */
+  /** The run has not ended, nobody executes it, and it was not left to workers; resume it. */
   RUN_ABANDONED: { retry: false },
   /** The run was cancelled. */
   RUN_CANCELLED: { retry: false },

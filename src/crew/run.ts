@@ -101,8 +101,8 @@ export class Run<T extends Tasks = Tasks> {
   /**
    * Resolves when the run is completed or suspended; rejects when it failed or was cancelled. While somebody executes
    * it, in whatever process, or it waits for a worker, which may be to try it again, it is waited for; but of the
-   * kickoff or resume that gave this handle, a failure is its result. RUN_ABANDONED when it has not ended and nobody
-   * executes it.
+   * kickoff or resume that gave this handle, a failure is its result. RUN_ABANDONED when it has not ended, nobody
+   * executes it, and it was not left to workers.
    */
   async result(): Promise<RunResult<T>> {
     const result = this.#followed ?? this.#here?.result ?? this.#resultLeft(await this.#left())

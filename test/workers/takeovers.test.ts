@@ -38,7 +38,7 @@ for (const { kind, skip } of await kindsHere('sqlite', 'postgres', 'redis')) {
   )
 
   test(
-    `what a killed worker on ${kind} had is continued on the same machine although its lease would last an hour`,
+    `what a killed worker on ${kind} had is continued, and its result given, on the same machine although its lease would last an hour`,
     { skip },
     async () => {
       await using stage = await openStage(kind)
@@ -46,11 +46,14 @@ for (const { kind, skip } of await kindsHere('sqlite', 'postgres', 'redis')) {
       await killed.says('begun')
       killed.process.kill('SIGKILL')
       await once(killed.process, 'close')
+      // whoever asks for it meanwhile waits for the next one
+      const asked = stage.run.result()
       const next = stage.start({ leaseSeconds: 3_600 })
-      await next.says('begun')
+      await Promise.race([asked, next.says('begun')])
       next.process.stdin?.write('go on\n')
       await next.says('left completed')
       assert.match((await stage.lines()).at(-1) ?? '', /"type":"run.completed"/)
+      assert.equal((await asked).status, 'completed')
     },
   )
 }
@@ -61,8 +64,9 @@ async function openStage(kind: StoreKind) {
   const folder = stack.use(await temporaryFolder())
   const place = stack.use(await storePlace(kind, folder.path))
   const crew = stack.use(holdingCrew(place.url))
-  await crew.enqueue({ id: 'r' })
+  const run = await crew.enqueue({ id: 'r' })
   return {
+    run,
     start({ leaseSeconds }: { readonly leaseSeconds: number }) {
       const started = startWorker(program, place.url, leaseSeconds)
       stack.defer(() => started.end())

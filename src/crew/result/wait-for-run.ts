@@ -54,11 +54,13 @@ export async function whenAtRest(engine: Engine, run: string): Promise<void> {
   })
 }
 
-/** Whether workers begin it, or try it again. */
+/** Whether workers begin it, try it again, or continue it when one of them is gone. */
 function isForWorker(row: RunRow): boolean {
-  const { imported, dueAt } = summaryOf(row)
+  const { imported, dueAt, forWorkers } = summaryOf(row)
   // nobody takes up one that was imported
-  return !imported && (row.status === 'queued' || (row.status === 'failed' && dueAt !== undefined))
+  if (imported) return false
+  if (row.status === 'running') return forWorkers === true
+  return row.status === 'queued' || (row.status === 'failed' && dueAt !== undefined)
 }
 
 /**

@@ -31,6 +31,8 @@ export interface RowSummary {
   /** Of a run that waits for a time: when a worker begins it, or tries it again. ISO 8601. */
   readonly dueAt?: string
   readonly imported?: boolean
+  /** It was put into the queue, or back into it: workers are expected to execute it. */
+  readonly forWorkers?: boolean
   readonly suspended?: RunState['suspended']
   readonly woken?: RunState['woken']
   readonly error?: RunState['error']

@@ -20,6 +20,7 @@ export const runHandlers: { [T in RunEntryType]: (state: RunState, entry: EntryO
     })
     Object.assign(state, { createdAt: entry.at, inheritedCalls: entry.calls ?? [], priority: entry.priority ?? 0 })
     Object.assign(state, entry.queued ? { status: 'queued', lives: 0 } : { status: 'running', lives: 1 })
+    if (entry.queued) state.forWorkers = true
     if (entry.notBefore !== undefined) state.notBefore = entry.notBefore
     if (entry.through !== undefined) state.through = entry.through
     if (entry.parent) state.parent = entry.parent
@@ -71,6 +72,7 @@ export const runHandlers: { [T in RunEntryType]: (state: RunState, entry: EntryO
   },
   'run.requeued': (state) => {
     state.status = 'queued'
+    state.forWorkers = true
     // as a resume that is told nothing: all that kept it from being continued is over
     delete state.notBefore
     delete state.suspended
@@ -82,6 +84,7 @@ export const runHandlers: { [T in RunEntryType]: (state: RunState, entry: EntryO
   },
   'run.imported': (state) => {
     state.imported = true
+    delete state.forWorkers
   },
   'run.woken': (state) => wake(state),
   'run.completed': (state) => {

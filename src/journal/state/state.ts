@@ -46,6 +46,8 @@ export interface RunState {
   plan?: readonly PlannedTask[]
   reuse?: { readonly maxAgeSeconds?: number }
   priority: Priority
+  /** It was put into the queue, or back into it: workers are expected to execute it. */
+  forWorkers?: boolean
   /** Of a run that waits for a worker: not before this time. */
   notBefore?: string
   /** The task after which it stops, as whoever executed it last wanted. */
