@@ -107,6 +107,7 @@ function whatNext(): void {
   say('  npm run reprise -- runs')
   say(`  npm run reprise -- show ${runId} --steps`)
   say(`  cat ${shown}/runs/${runId}.jsonl ${shown}/ledger.txt`)
+  say('  npm run build && npm run reprise -- studio   # in the browser')
   say('With a key of yours (and OPENAI_BASE_URL, if it is not for OpenAI itself):')
   say('  unset REPRISE_STORE; export OPENAI_API_KEY=sk-…')
   say('  npx node --conditions=reprise-source examples/claims-triage/crew.ts')
