@@ -2,9 +2,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { emptyTimeline } from '../../src/studio/timeline/add-entry.ts'
+import type { AttemptSpan } from '../../src/studio/timeline/timeline.ts'
 import { fieldsOf, shapeOf } from '../../src/studio/web/form/schema-shape.ts'
 import { layoutGraph } from '../../src/studio/web/parts/graph-layout.ts'
 import { blocksOf, spansOf } from '../../src/studio/web/parts/markdown-blocks.ts'
+import { familyRows, type KnownRun } from '../../src/studio/web/run/family-rows.ts'
 import { timeScale } from '../../src/studio/web/run/time-scale.ts'
 
 describe('markdown', () => {
@@ -146,5 +149,48 @@ describe('a form from a schema', () => {
       ],
     )
     assert.deepEqual(shapeOf(undefined, 'a\nb'), { is: 'text', long: true })
+  })
+})
+
+describe('runs of crews, in the timeline of the run that they work for,', () => {
+  /** A run of ten tasks that are crews, each in this state. */
+  const familyOf = (status: AttemptSpan['status'], folds = new Map<string, boolean>(), chosen = 'r') => {
+    const timeline = emptyTimeline('r')
+    const tasks = Array.from({ length: 10 }, (_, index) => `t${index}`)
+    const attempts = tasks.map((task) => ({
+      path: `${task}#1`,
+      task,
+      child: `r/${task}#1`,
+      status,
+      from: at,
+      steps: [],
+    }))
+    const detail = { runId: 'r', status: 'running', tasks: tasks.map((name) => ({ name, status: 'pending' })) }
+    const root = { detail, timeline: { ...timeline, attempts }, saying: [] }
+    return (children: ReadonlyMap<string, KnownRun>) =>
+      familyRows({ root, children, folds, chosen } as unknown as Parameters<typeof familyRows>[0])
+  }
+  const at = '2026-10-01T09:00:00.000Z'
+  const none = new Map<string, KnownRun>()
+
+  test('are open by themselves when they are under way or failed, but never more than a few', () => {
+    for (const status of ['open', 'failed'] as const) {
+      const { wanted } = familyOf(status)(none)
+      assert.deepEqual(wanted, ['r/t0#1', 'r/t1#1', 'r/t2#1', 'r/t3#1', 'r/t4#1'])
+      // those that are followed by then count
+      const known = new Map(wanted.map((id) => [id, { detail: undefined, timeline: undefined, error: undefined }]))
+      assert.deepEqual(familyOf(status)(known).wanted, [])
+    }
+    assert.deepEqual(familyOf('completed')(none).wanted, [])
+  })
+
+  test('are open when something in them is chosen, or somebody opened them, and closed when somebody closed them', () => {
+    assert.deepEqual(familyOf('completed', new Map(), 'r/t7#1/deeper#2')(none).wanted, ['r/t7#1'])
+    const byHand = new Map([
+      ['r/t0#1', false],
+      ['r/t9#1', true],
+    ])
+    assert.deepEqual(familyOf('completed', byHand)(none).wanted, ['r/t9#1'])
+    assert.ok(!familyOf('open', byHand)(none).wanted.includes('r/t0#1'))
   })
 })

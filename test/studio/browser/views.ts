@@ -1,11 +1,12 @@
 // A store with something for every view of the studio, and where these views are.
 import { Crew } from 'reprise'
-import { checksCrew, claimsCrew, tightCrew } from '../sample-crews.ts'
+import { briefingCrew, checksCrew, claimsCrew, tightCrew } from '../sample-crews.ts'
 
 const inputs = { notes: 'Policy P-77. Water in the cellar.', tone: 'a calm style' }
 
 export async function sampleRuns(store: string): Promise<readonly Crew[]> {
-  const [claims, checks, tight] = [claimsCrew({ store }), checksCrew({ store }), tightCrew({ store })]
+  const [claims, checks] = [claimsCrew({ store }), checksCrew({ store })]
+  const [tight, briefings] = [tightCrew({ store }), briefingCrew({ store })]
   const good = { decision: 'approve', by: 'Grace' } as const
   const answer = (question: { readonly kind: string }) =>
     question.kind === 'doubt' ? { decision: 'happened', result: { posted: true }, by: 'Grace' } : good
@@ -31,7 +32,8 @@ export async function sampleRuns(store: string): Promise<readonly Crew[]> {
   await checks.kickoff({ id: 'parallel', inputs: { company: 'North Mill' } })
   await checks.enqueue({ id: 'queued', inputs: { company: 'South Quay' } })
   await tight.kickoff({ id: 'limit', inputs: { text: 'a long text' } })
-  return [claims, checks, tight]
+  await briefings.kickoff({ id: 'within', inputs: { topic: 'tides' } })
+  return [claims, checks, tight, briefings]
 }
 
 /** By name: the address, and what is there when it is whole. */
@@ -46,6 +48,7 @@ export const views: { readonly [name: string]: readonly [path: string, shows: st
   'a reply': ['/runs/whole?at=facts%231%2F2', '.detail h3'],
   'a call': ['/runs/whole?at=assessment%231%2F1.0', '.detail h3'],
   'a run that waits': ['/runs/approval', '.line.is-question'],
+  'a crew within a run': ['/runs/within?in=research%231&at=digest', '.line.is-question'],
   'a failed run': ['/runs/failed', '.run-why'],
   'a graph': ['/runs/parallel?tab=graph', '.graph strong'],
   'inputs and output': ['/runs/whole?tab=io', '.run-main h2, .run-main h3'],

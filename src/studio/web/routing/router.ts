@@ -54,9 +54,13 @@ export function withQuery(changes: { readonly [name: string]: string | undefined
   return url.pathname + url.search
 }
 
-/** The id of a child run has slashes and hashes in it. */
-export function runPath(runId: string, at?: string): string {
-  return `/runs/${encodeURIComponent(runId)}${at === undefined ? '' : `?at=${encodeURIComponent(at)}`}`
+/** The page of a run. `at` is chosen in it, or in the run `of` a crew that works for it. */
+export function runPath(runId: string, at?: string, of: string = runId): string {
+  // ids of such runs have slashes and hashes in them
+  const path = `/runs/${encodeURIComponent(runId)}`
+  if (at === undefined) return path
+  const within = of === runId ? '' : `in=${encodeURIComponent(of.slice(runId.length + 1))}&`
+  return `${path}?${within}at=${encodeURIComponent(at)}`
 }
 
 function decoded(part: string): string {

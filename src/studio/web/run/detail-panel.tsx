@@ -2,23 +2,22 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { attemptsIn, taskOf } from '../../../journal/paths.ts'
-import type { RunDetail } from '../../api/contract.ts'
 import { Icon } from '../parts/icons.tsx'
+import { Failed, Loading } from '../parts/states.tsx'
 import type { LiveRun } from './live-run.ts'
 import { StepPanel } from './step-panel.tsx'
 import { TaskPanel } from './task-panel.tsx'
 
 interface DetailProps {
-  readonly run: LiveRun
-  readonly detail: RunDetail
+  /** Undefined until it is followed. */
+  readonly run: LiveRun | undefined
   readonly at: string
   close(): void
 }
 
-export function DetailPanel({ run, detail, at, close }: DetailProps): JSX.Element {
+export function DetailPanel({ run, at, close }: DetailProps): JSX.Element {
   const panel = useRef<HTMLElement>(null)
   useEffect(() => panel.current?.scrollTo(0, 0), [at])
-  const step = attemptsIn(at).at(-1) !== at && at.includes('#')
   return (
     <aside ref={panel} class="detail panel" tabIndex={-1} aria-label={`Details of ${at}`}>
       <div class="detail-close">
@@ -26,11 +25,16 @@ export function DetailPanel({ run, detail, at, close }: DetailProps): JSX.Elemen
           <Icon name="close" />
         </button>
       </div>
-      {step ? (
-        <StepPanel run={run} detail={detail} path={at} />
-      ) : (
-        <TaskPanel run={run} detail={detail} name={taskOf(at)} attempt={at.includes('#') ? at : undefined} />
-      )}
+      <Details run={run} at={at} />
     </aside>
   )
+}
+
+function Details({ run, at }: Pick<DetailProps, 'run' | 'at'>): JSX.Element {
+  const detail = run?.detail.value
+  const error = run?.error.value
+  if (!run || !detail)
+    return error === undefined ? <Loading what="its run" /> : <Failed error={error} again={() => run?.refresh()} />
+  if (attemptsIn(at).at(-1) !== at && at.includes('#')) return <StepPanel run={run} detail={detail} path={at} />
+  return <TaskPanel run={run} detail={detail} name={taskOf(at)} attempt={at.includes('#') ? at : undefined} />
 }

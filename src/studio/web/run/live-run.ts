@@ -1,6 +1,8 @@
 // One run as it happens: its detail and timeline as they were read, and then every entry as it comes, with what models
 // are saying. The stream begins after the last entry that the timeline has, and comes back after a break where it was;
-// when the run rests it ends, and begins anew when somebody has continued the run.
+// when the run rests it ends, and begins anew when somebody has continued the run. A run that is shown within another
+// has no stream, since browsers open six connections to a server, over all windows: its new entries are read with each
+// refresh.
 import { signal, type Signal } from '@preact/signals'
 import type { Entry } from '../../../journal/entries.ts'
 import type { RunDetail, RunStream } from '../../api/contract.ts'
@@ -29,7 +31,7 @@ export interface LiveRun {
 
 const apartMs = 300
 
-export function followRun(runId: string): LiveRun {
+export function followRun(runId: string, { stream = true }: { readonly stream?: boolean } = {}): LiveRun {
   const detail = signal<RunDetail | undefined>(undefined)
   const timeline = signal<Timeline | undefined>(undefined)
   const version = signal(0)
@@ -54,14 +56,16 @@ export function followRun(runId: string): LiveRun {
     queue = []
     version.value++
   }
-  const add = (entry: Entry): void => {
+  const take = (entry: Entry): void => {
     queue.push(entry)
     // many entries of a busy run are one painting
-    if (!painting) {
-      painting = true
-      if (document.hidden) setTimeout(paint, apartMs)
-      else requestAnimationFrame(paint)
-    }
+    if (painting) return
+    painting = true
+    if (document.hidden) setTimeout(paint, apartMs)
+    else requestAnimationFrame(paint)
+  }
+  const add = (entry: Entry): void => {
+    take(entry)
     if (entry.type === 'model.replied' && entry.path !== undefined) forget(entry.path)
     if (!isQuietEntry(entry)) refresh()
   }
@@ -102,6 +106,8 @@ export function followRun(runId: string): LiveRun {
     }
   }
   const lastSeq = (): number => Math.max(timeline.peek()?.seq ?? 0, queue.at(-1)?.seq ?? 0)
+  const goesOn = (status: RunDetail['status']): boolean =>
+    status === 'running' || (status === 'queued' && restsAt < lastSeq())
   const begin = (here: boolean): void => {
     if (ended.signal.aborted || !timeline.value) return
     const enough = speaks || !here
@@ -119,6 +125,14 @@ export function followRun(runId: string): LiveRun {
     })
     unlisten = stop
   }
+  const catchUp = async (seq: number): Promise<void> => {
+    for (let more = true; more && lastSeq() < seq;) {
+      const options = { params: { run: runId }, query: { after: lastSeq() }, signal: ended.signal }
+      const page = await call('GET /runs/{run}/entries', options)
+      for (const entry of page.entries) take(entry)
+      more = page.more
+    }
+  }
 
   const read = async (): Promise<void> => {
     reading = true
@@ -134,9 +148,9 @@ export function followRun(runId: string): LiveRun {
       error.value = undefined
       // whoever was speaking is gone, unless this was read before they began
       if (known.status !== 'running' && known.seq >= lastSeq() && said.peek().size > 0) said.value = new Map()
+      if (!stream) await catchUp(known.seq)
       // it goes on, or has gone on since its stream ended
-      const goesOn = known.status === 'running' || (known.status === 'queued' && restsAt < lastSeq())
-      if (known.seq > spans.seq || goesOn) begin(known.here)
+      else if (known.seq > spans.seq || goesOn(known.status)) begin(known.here)
       else speaks = false
     } catch (problem) {
       if (!ended.signal.aborted) error.value = problem

@@ -12,6 +12,8 @@ import { Empty, Failed, Loading } from '../parts/states.tsx'
 import { Status, toneOf } from '../parts/status.tsx'
 import { Link } from '../routing/link.tsx'
 import { navigate, place, withQuery } from '../routing/router.ts'
+import { childRuns, type ChildRuns } from './child-runs.ts'
+import { chosenOf, chosenPath, type Chosen } from './chosen.ts'
 import { RunQuestions } from './run-questions.tsx'
 import { DetailPanel } from './detail-panel.tsx'
 import { followRun, type LiveRun } from './live-run.ts'
@@ -28,16 +30,24 @@ type Tab = keyof typeof tabs
 export function RunPage(): JSX.Element {
   const runId = place.value.parts[1] ?? ''
   const run = useMemo(() => followRun(runId), [runId])
-  useEffect(() => () => run.stop(), [run])
+  const inner = useMemo(() => childRuns(), [runId])
+  useEffect(
+    () => () => {
+      run.stop()
+      inner.drop(runId)
+    },
+    [run],
+  )
   const seen = useRef(changes.peek())
   useSignalEffect(() => {
     if (changes.value === seen.current) return
     seen.current = changes.value
     run.refresh()
+    inner.refresh()
   })
   const detail = run.detail.value
   const error = run.error.value
-  if (detail) return <Run key={runId} run={run} detail={detail} />
+  if (detail) return <Run key={runId} run={run} detail={detail} inner={inner} />
   if (error === undefined) return <Loading what={`run ${runId}`} />
   if (error instanceof ApiError && error.status === 404)
     return (
@@ -48,11 +58,22 @@ export function RunPage(): JSX.Element {
   return <Failed error={error} again={() => run.refresh()} />
 }
 
-function Run({ run, detail }: { readonly run: LiveRun; readonly detail: RunDetail }): JSX.Element {
+interface RunProps {
+  readonly run: LiveRun
+  readonly detail: RunDetail
+  /** The runs of its crews that are shown, too. */
+  readonly inner: ChildRuns
+}
+
+function Run({ run, detail, inner }: RunProps): JSX.Element {
   const { query } = place.value
   const tab = tabOf(query.get('tab'))
-  const at = query.get('at') ?? undefined
-  const choose = (next: string | undefined): void => navigate(withQuery({ at: next }), { replace: true })
+  const chosen = chosenOf(detail.runId, query)
+  const within = chosen && chosen.run !== detail.runId ? chosen.run : undefined
+  useEffect(() => {
+    if (within !== undefined) inner.follow([within])
+  }, [inner, within])
+  const choose = (next: Chosen | undefined): void => navigate(chosenPath(next), { replace: true })
   const names = Object.keys(tabs) as Tab[]
   useShortcuts('This run', [
     ...names.map((name, index) => ({
@@ -84,24 +105,36 @@ function Run({ run, detail }: { readonly run: LiveRun; readonly detail: RunDetai
           </Link>
         ))}
       </nav>
-      <div class={`run-columns ${beside && at !== undefined ? 'has-detail' : ''}`}>
+      <div class={`run-columns ${beside && chosen ? 'has-detail' : ''}`}>
         <div class="run-main">
-          {tab === 'timeline' && <TimelineView run={run} detail={detail} at={at} choose={choose} />}
-          {tab === 'graph' && <TaskGraph detail={detail} at={at} />}
+          {tab === 'timeline' && (
+            <TimelineView run={run} detail={detail} inner={inner} chosen={chosen} choose={choose} />
+          )}
+          {tab === 'graph' && <TaskGraph detail={detail} chosen={chosen} />}
           {tab === 'spending' && <SpendingTab detail={detail} />}
           {tab === 'io' && <RunIo detail={detail} />}
           {tab === 'lineage' && <LineageTab runId={detail.runId} />}
         </div>
-        {beside && at !== undefined && (
-          <DetailPanel key={at} run={run} detail={detail} at={at} close={() => choose(undefined)} />
+        {beside && chosen && (
+          <DetailPanel
+            key={`${chosen.run} ${chosen.at}`}
+            run={within === undefined ? run : inner.followed.value.get(within)}
+            at={chosen.at}
+            close={() => choose(undefined)}
+          />
         )}
       </div>
     </div>
   )
 }
 
-function TaskGraph({ detail, at }: { readonly detail: RunDetail; readonly at: string | undefined }): JSX.Element {
-  const { tasks } = detail
+interface GraphProps {
+  readonly detail: RunDetail
+  readonly chosen: Chosen | undefined
+}
+
+function TaskGraph({ detail, chosen }: GraphProps): JSX.Element {
+  const { runId: run, tasks } = detail
   const byName = new Map(tasks.map((task) => [task.name, task]))
   // without the code, only their order is known
   const nodes = tasks.map((task, index) => ({
@@ -117,9 +150,9 @@ function TaskGraph({ detail, at }: { readonly detail: RunDetail; readonly at: st
       )}
       <Graph
         tasks={nodes}
-        to={(name) => withQuery({ at: name })}
+        to={(name) => chosenPath({ run, at: name })}
         tone={(name) => `edge-${toneOf(byName.get(name)?.status ?? 'pending')}`}
-        current={at === undefined ? undefined : taskOf(at)}
+        current={chosen?.run === run ? taskOf(chosen.at) : undefined}
       >
         {(name) => {
           const task = byName.get(name)

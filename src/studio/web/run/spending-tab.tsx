@@ -59,7 +59,7 @@ function Table({
         {rows.map(({ name, usage, cost }) => (
           <tr key={name}>
             <td>
-              {link ? <Link to={withQuery({ tab: undefined, at: name })}>{name}</Link> : name}
+              {link ? <Link to={withQuery({ tab: undefined, in: undefined, at: name })}>{name}</Link> : name}
               <span class="bar" aria-hidden="true">
                 <i style={{ width: `${((usage.input + usage.output) / most) * 100}%` }} />
               </span>

@@ -4,39 +4,49 @@ import { amount, duration } from '../../../text/words.ts'
 import { Icon } from '../parts/icons.tsx'
 import { Status } from '../parts/status.tsx'
 import { Link } from '../routing/link.tsx'
-import { withQuery } from '../routing/router.ts'
+import { chosenPath } from './chosen.ts'
 import type { LiveRun } from './live-run.ts'
 import type { TimeScale } from './time-scale.ts'
-import type { Bar, TimelineRow } from './timeline-rows.ts'
+import type { Bar, Fold, TimelineRow } from './timeline-rows.ts'
+
+/** Deeper ones are no further in, or nothing would fit beside their bars. */
+const mostLevels = 6
 
 interface LineProps {
   readonly row: TimelineRow
   readonly scale: TimeScale
   readonly chosen: boolean
   readonly run: LiveRun
-  choose(at: string): void
-  toggle(task: string): void
+  toggle(row: TimelineRow, fold: Fold): void
 }
 
 export function TimelineLine({ row, scale, chosen, toggle, run }: LineProps): JSX.Element {
+  const { fold } = row
   return (
     <div class={`line is-${row.is} ${chosen ? 'is-chosen' : ''}`}>
-      <div class={`line-label depth-${Math.min(row.depth, 6)}`}>
-        {row.is === 'task' && (
+      <div class={`line-label depth-${Math.min(row.depth, 6)}`} style={{ '--level': Math.min(row.level, mostLevels) }}>
+        {fold ? (
           <button
             type="button"
-            class={`fold ${row.steps === 0 ? 'is-empty' : ''}`}
-            aria-label={`Steps of ${row.task.name}`}
-            aria-expanded={row.open}
-            disabled={row.steps === 0}
-            onClick={() => toggle(row.task.name)}
+            class="fold"
+            aria-label={fold.label}
+            aria-expanded={fold.open}
+            onClick={() => toggle(row, fold)}
           >
             <Icon name="chevron" size={14} />
           </button>
+        ) : (
+          row.is === 'task' && <span class="fold" />
         )}
-        <Link to={withQuery({ at: row.at })} replace class="line-link" aria-current={chosen ? 'true' : undefined}>
-          <Label row={row} run={run} />
-        </Link>
+        {row.is === 'missing' ? (
+          <span class="line-link faint clip" role="status">
+            {row.words}
+          </span>
+        ) : (
+          <Link to={chosenPath(row)} replace class="line-link" aria-current={chosen ? 'true' : undefined}>
+            <Label row={row} run={run} />
+          </Link>
+        )}
       </div>
       <div class="lane" aria-hidden="true">
         {row.bars.map((bar, index) => (
@@ -56,9 +66,10 @@ function Label({ row, run }: { readonly row: TimelineRow; readonly run: LiveRun 
         <>
           <strong class="clip">{task.name}</strong>
           <Status status={task.status} />
+          {task.child !== undefined && <Icon name="crew" size={14} />}
           <span class="faint clip">
-            {from === '' ? (task.agent ?? '') : from}
-            {steps > 0 && !row.open ? ` · ${steps} steps` : ''}
+            {from === '' ? (task.agent ?? (task.child === undefined ? '' : 'a crew')) : from}
+            {steps > 0 && row.fold?.open === false ? ` · ${steps} steps` : ''}
             {task.attempts > 1 ? ` · ${task.attempts} attempts` : ''}
           </span>
         </>
@@ -71,7 +82,7 @@ function Label({ row, run }: { readonly row: TimelineRow; readonly run: LiveRun 
       return (
         <>
           <Icon name={attempt.child === undefined ? 'repeat' : 'crew'} size={14} />
-          <span>{attempt.child === undefined ? what : 'crew'}</span>
+          <span>{what}</span>
           <span class="faint clip">
             {attempt.status === 'open' ? '' : attempt.status}
             {attempt.because.length > 0 ? ` · ${attempt.because.join('; ')}` : ''}
@@ -114,6 +125,8 @@ function Label({ row, run }: { readonly row: TimelineRow; readonly run: LiveRun 
         </>
       )
     }
+    case 'missing':
+      return <>{row.words}</>
     case 'saying':
       return (
         <>

@@ -1,6 +1,6 @@
 // A timeline as the rows that are shown: a row for each task, below it its attempts where there are several, its steps,
-// what is handed to coworkers within them, and what people were asked. Pure, and fast enough for every painting of a
-// run with thousands of steps.
+// what is handed to coworkers within them, and what people were asked; below a task that is a crew, the rows of its
+// run. Pure, and fast enough for every painting of a run with thousands of steps.
 import type { TaskDetail } from '../../api/contract.ts'
 import type { AttemptSpan, GivenTask, QuestionSpan, StepSpan, Timeline } from '../../timeline/timeline.ts'
 
@@ -13,12 +13,26 @@ export interface Bar {
   readonly tone: BarTone
 }
 
-interface RowBase {
+/** What is below a row, and can be shown or not. */
+export interface Fold {
+  /** Of a task with steps; of a task or an attempt that is a crew, the id of its run. */
   readonly key: string
+  readonly label: string
+  readonly open: boolean
+}
+
+interface RowBase {
+  /** The run that it is of. */
+  readonly run: string
+  readonly key: string
+  /** How far in it is, within its run. */
   readonly depth: number
+  /** How far in its run is: 0 for that of the page. */
+  readonly level: number
   /** What the address calls it: a task's name, or the path of an attempt or a step. */
   readonly at: string
   readonly bars: readonly Bar[]
+  readonly fold?: Fold | undefined
 }
 
 export type TimelineRow = RowBase &
@@ -28,26 +42,32 @@ export type TimelineRow = RowBase &
         readonly task: TaskDetail
         readonly given: GivenTask | undefined
         readonly steps: number
-        readonly open: boolean
       }
     | { readonly is: 'attempt'; readonly attempt: AttemptSpan; readonly number: number }
     | { readonly is: 'step'; readonly step: StepSpan }
     | { readonly is: 'question'; readonly question: QuestionSpan }
     | { readonly is: 'saying'; readonly path: string }
+    /** In place of the rows of a run that aren't there yet, or never will be. */
+    | { readonly is: 'missing'; readonly words: string }
   )
 
-interface RowsOf {
+export interface RowsOf {
   readonly tasks: readonly TaskDetail[]
   readonly timeline: Timeline
-  /** Tasks whose steps are not shown. */
-  readonly closed: ReadonlySet<string>
+  readonly level: number
   /** Whether somebody is at it: what is open then is under way, and else only not done. */
   readonly under: boolean
   /** Turns that a model is at now. */
   readonly saying: Iterable<string>
+  /** Whether the steps of a task are shown. */
+  isOpen(key: string): boolean
+  /** The rows of the run of a crew; undefined while it is closed. */
+  within(attempt: AttemptSpan, level: number): readonly TimelineRow[] | undefined
 }
 
-export function timelineRows({ tasks, timeline, closed, under, saying }: RowsOf): TimelineRow[] {
+export function timelineRows(of: RowsOf): TimelineRow[] {
+  const { tasks, timeline, level, under, saying, isOpen, within } = of
+  const { runId: run } = timeline
   const own = new Map<string, AttemptSpan[]>()
   const nested = new Map<string, AttemptSpan[]>()
   for (const attempt of timeline.attempts) {
@@ -60,32 +80,56 @@ export function timelineRows({ tasks, timeline, closed, under, saying }: RowsOf)
   const spoken = Map.groupBy(saying, (path) => path.slice(0, path.lastIndexOf('/')))
   const given = new Map(timeline.given.map((each) => [each.task, each]))
   const rows: TimelineRow[] = []
-  const parts = { nested, asked, spoken, under, rows }
+  const parts = { run, level, nested, asked, spoken, under, rows }
   for (const task of tasks) {
     const attempts = own.get(task.name) ?? []
-    const open = !closed.has(task.name)
+    const [first] = attempts
+    const crew = attempts.length === 1 && first?.child !== undefined ? first : undefined
+    const steps = attempts.reduce((sum, attempt) => sum + attempt.steps.length, 0)
+    const key = `${run} ${task.name}`
+    const inner = crew && within(crew, level + 1)
+    const fold = crew ? crewFold(crew, task.name, inner) : { key, label: `Steps of ${task.name}`, open: isOpen(key) }
     rows.push({
       is: 'task',
-      key: `task ${task.name}`,
+      run,
+      key: `task ${key}`,
       depth: 0,
+      level,
       at: task.name,
       task,
       given: given.get(task.name),
-      steps: attempts.reduce((sum, attempt) => sum + attempt.steps.length, 0),
-      open,
+      steps,
+      fold: crew || steps > 0 || attempts.length > 1 ? fold : undefined,
       bars: taskBars(attempts, timeline.questions, task, under),
     })
-    if (!open) continue
-    for (const [index, attempt] of attempts.entries()) {
-      const several = attempts.length > 1 || attempt.child !== undefined
-      if (several) rows.push(attemptRow(attempt, index + 1, 1, under))
-      addSteps(parts, attempt, several ? 2 : 1)
-    }
+    if (!fold.open) continue
+    if (crew) addCrew(parts, crew, 1, inner)
+    else
+      for (const [index, attempt] of attempts.entries()) {
+        const several = attempts.length > 1
+        const below = attempt.child === undefined ? undefined : within(attempt, level + 2)
+        if (several) rows.push(attemptRow(parts, attempt, index + 1, 1, below))
+        if (attempt.child === undefined) addSteps(parts, attempt, several ? 2 : 1)
+        else addCrew(parts, attempt, 2, below)
+      }
   }
   return rows
 }
 
+function crewFold({ child = '' }: AttemptSpan, label: string, inner: readonly TimelineRow[] | undefined): Fold {
+  return { key: child, label: `Tasks of the crew of ${label}`, open: inner !== undefined }
+}
+
+/** What people were asked about the crew as a whole, such as its limit, is of the run that has the task. */
+function addCrew(parts: Parts, crew: AttemptSpan, depth: number, inner: readonly TimelineRow[] = []): void {
+  // one by one: as arguments of one call, those of a long run would be too many
+  for (const row of inner) parts.rows.push(row)
+  addSteps(parts, crew, depth)
+}
+
 interface Parts {
+  readonly run: string
+  readonly level: number
   readonly nested: ReadonlyMap<string, readonly AttemptSpan[]>
   readonly asked: ReadonlyMap<string, readonly QuestionSpan[]>
   readonly spoken: ReadonlyMap<string, readonly string[]>
@@ -94,23 +138,26 @@ interface Parts {
 }
 
 function addSteps(parts: Parts, attempt: AttemptSpan, depth: number): void {
-  const { rows, nested, asked, spoken } = parts
+  const { run, level, rows, nested, asked, spoken } = parts
   const within = (path: string): void => {
     for (const inner of nested.get(path) ?? []) {
-      rows.push(attemptRow(inner, 1, depth + 1, parts.under))
+      rows.push(attemptRow(parts, inner, 1, depth + 1))
       if (depth < 12) addSteps(parts, inner, depth + 2)
     }
   }
   const questions = (path: string): void => {
-    for (const question of asked.get(path) ?? []) rows.push(questionRow(question, depth))
+    for (const question of asked.get(path) ?? []) rows.push(questionRow(parts, question, depth))
   }
   const seen = new Set<string>()
   for (const step of attempt.steps) {
     seen.add(step.path)
     rows.push({
       is: 'step',
-      key: step.path,
+      run,
+      // a turn that failed and was taken again is there twice
+      key: `${run} ${step.seq}`,
       depth: step.kind === 'tool' ? depth + 1 : depth,
+      level,
       at: step.path,
       step,
       bars: [stepBar(step)],
@@ -129,8 +176,10 @@ function addSteps(parts: Parts, attempt: AttemptSpan, depth: number): void {
     const from = attempt.steps.at(-1)?.to ?? attempt.from
     rows.push({
       is: 'saying',
-      key: `saying ${path}`,
+      run,
+      key: `saying ${run} ${path}`,
       depth,
+      level,
       at: path,
       path,
       bars: [{ from, to: undefined, tone: 'busy' }],
@@ -138,14 +187,23 @@ function addSteps(parts: Parts, attempt: AttemptSpan, depth: number): void {
   }
 }
 
-function attemptRow(attempt: AttemptSpan, number: number, depth: number, under: boolean): TimelineRow {
-  const bars = [{ from: attempt.from, to: attempt.to, tone: attemptTone(attempt, under) }]
-  return { is: 'attempt', key: attempt.path, depth, at: attempt.path, attempt, number, bars }
+function attemptRow(
+  { run, level, under }: Parts,
+  attempt: AttemptSpan,
+  number: number,
+  depth: number,
+  inner?: readonly TimelineRow[],
+): TimelineRow {
+  const { path, from, to, child } = attempt
+  const bars = [{ from, to, tone: attemptTone(attempt, under) }]
+  const fold = child === undefined ? undefined : crewFold(attempt, path, inner)
+  return { is: 'attempt', run, key: `${run} ${path}`, depth, level, at: path, attempt, number, bars, fold }
 }
 
-function questionRow(question: QuestionSpan, depth: number): TimelineRow {
+function questionRow({ run, level }: Parts, question: QuestionSpan, depth: number): TimelineRow {
   const bars = [{ from: question.from, to: question.to, tone: 'asks' as const }]
-  return { is: 'question', key: `question ${question.id}`, depth: depth + 1, at: question.path, question, bars }
+  const key = `question ${run} ${question.id}`
+  return { is: 'question', run, key, depth: depth + 1, level, at: question.path, question, bars }
 }
 
 function taskBars(

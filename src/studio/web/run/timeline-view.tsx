@@ -1,7 +1,8 @@
 // The timeline: rows of tasks and steps with bars over time, of which only those in sight are in the document. Keys move
 // through the rows, and the chosen one is in the address.
 import type { JSX } from 'preact'
-import { useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { worksFor } from '../../../journal/paths.ts'
 import { clock, duration } from '../../../text/words.ts'
 import type { RunDetail } from '../../api/contract.ts'
 import type { Timeline } from '../../timeline/timeline.ts'
@@ -10,65 +11,85 @@ import { Empty, Loading } from '../parts/states.tsx'
 import { now } from '../parts/time.tsx'
 import { useNarrow } from '../parts/use-narrow.ts'
 import { WindowList } from '../parts/window-list.tsx'
+import type { ChildRuns } from './child-runs.ts'
+import type { Chosen } from './chosen.ts'
+import { familyRows, type KnownRun } from './family-rows.ts'
 import type { LiveRun } from './live-run.ts'
 import { timeScale, type Stretch, type TimeScale } from './time-scale.ts'
-import { timelineRows, type TimelineRow } from './timeline-rows.ts'
+import type { Fold, TimelineRow } from './timeline-rows.ts'
 import { TimelineLine } from './timeline-line.tsx'
 
 interface TimelineProps {
   readonly run: LiveRun
   readonly detail: RunDetail
-  readonly at: string | undefined
-  choose(at: string | undefined): void
+  readonly inner: ChildRuns
+  readonly chosen: Chosen | undefined
+  choose(next: Chosen): void
 }
 
-export function TimelineView({ run, detail, at, choose }: TimelineProps): JSX.Element {
+export function TimelineView({ run, detail, inner, chosen, choose }: TimelineProps): JSX.Element {
   const timeline = run.timeline.value
   const narrow = useNarrow()
   const version = run.version.value
-  const [closed, setClosed] = useState<ReadonlySet<string>>(new Set())
+  const [folds, setFolds] = useState<ReadonlyMap<string, boolean>>(new Map())
   const under = detail.status === 'running'
   const speaking = [...run.said.value.keys()].join('\n')
-  const rows = useMemo(
+  const { followed } = inner
+  const children: ReadonlyMap<string, KnownRun> = new Map(
+    [...followed.value].map(([id, child]) => [
+      id,
+      { detail: child.detail.value, timeline: child.timeline.value, error: child.error.value },
+    ]),
+  )
+  // a timeline grows in place: this moves when one of them has
+  const grown = [...followed.value.values()].map((child) => child.version.value).join()
+  const known = useSame([...children.values()].flatMap((child) => Object.values(child)))
+  const chosenRun = chosen?.run ?? detail.runId
+  const { rows, wanted } = useMemo(
     () =>
       timeline
-        ? timelineRows({
-            tasks: detail.tasks,
-            timeline,
-            closed,
-            under,
-            saying: speaking === '' ? [] : speaking.split('\n'),
+        ? familyRows({
+            root: { detail, timeline, saying: speaking === '' ? [] : speaking.split('\n') },
+            children,
+            folds,
+            chosen: chosenRun,
           })
-        : [],
-    [timeline, version, detail, closed, speaking],
+        : { rows: [], wanted: [] },
+    [timeline, version, detail, folds, speaking, grown, known, chosenRun],
   )
+  useEffect(() => inner.follow(wanted), [inner, wanted])
   // a second that passes moves the bars of what is under way, and nothing else
   const end = under ? now.value : 0
-  const scale = useMemo(() => timeline && scaleOf(timeline, end), [timeline, version, end])
-  const index = at === undefined ? -1 : rows.findIndex((row) => row.at === at)
+  const scale = useMemo(() => timeline && scaleOf(timeline, children, end), [timeline, version, grown, known, end])
+  const index = rows.findIndex((row) => row.run === chosen?.run && row.at === chosen.at)
 
-  const move = (by: number): void => {
-    const next = rows[Math.max(0, Math.min(rows.length - 1, index < 0 ? 0 : index + by))]
-    if (next) choose(next.at)
+  const move = (by: 1 | -1, fits: (row: TimelineRow) => boolean): void => {
+    for (let next = index < 0 && by < 0 ? 0 : index + by; next >= 0 && next < rows.length; next += by) {
+      const row = rows[next]
+      // what several rows are about is chosen once
+      if (row && fits(row) && row.is !== 'missing' && !(row.run === chosen?.run && row.at === chosen.at))
+        return choose(row)
+    }
   }
-  const toggle = (task: string): void => {
-    const next = new Set(closed)
-    if (!next.delete(task)) next.add(task)
-    setClosed(next)
+  const toggle = (row: TimelineRow, { key, open }: Fold): void => {
+    setFolds(new Map(folds).set(key, !open))
+    if (!open) return
+    // what is chosen is not left where nobody sees it
+    if (chosen && worksFor(chosen.run, key)) choose(row)
+    inner.drop(key)
   }
   const current = rows[index]
-  const task = current?.is === 'task' ? current.task.name : undefined
   useShortcuts('Timeline', [
-    { keys: 'j', does: 'Next row', run: () => move(1) },
-    { keys: 'k', does: 'Previous row', run: () => move(-1) },
-    { keys: 'J', does: 'Next task', run: () => moveToTask(rows, index, 1, choose) },
-    { keys: 'K', does: 'Previous task', run: () => moveToTask(rows, index, -1, choose) },
+    { keys: 'j', does: 'Next row', run: () => move(1, () => true) },
+    { keys: 'k', does: 'Previous row', run: () => move(-1, () => true) },
+    { keys: 'J', does: 'Next task', run: () => move(1, ({ is }) => is === 'task') },
+    { keys: 'K', does: 'Previous task', run: () => move(-1, ({ is }) => is === 'task') },
     {
       keys: 'Enter',
       does: 'Go to what is open beside it',
       run: () => document.querySelector<HTMLElement>('.detail')?.focus(),
     },
-    { keys: 'l', does: 'Open or close the task', run: () => task !== undefined && toggle(task) },
+    { keys: 'l', does: 'Open or close the task', run: () => current?.fold && toggle(current, current.fold) },
   ])
 
   if (!timeline || !scale) return <Loading what="the timeline" />
@@ -82,19 +103,18 @@ export function TimelineView({ run, detail, at, choose }: TimelineProps): JSX.El
         keyOf={keyOf}
         label="Tasks and steps"
         current={index < 0 ? undefined : index}
-        render={(row) => (
-          <TimelineLine row={row} scale={scale} chosen={row === current} choose={choose} toggle={toggle} run={run} />
-        )}
+        render={(row) => <TimelineLine row={row} scale={scale} chosen={row === current} toggle={toggle} run={run} />}
       />
     </div>
   )
 }
 
-function moveToTask(rows: readonly TimelineRow[], index: number, by: 1 | -1, choose: (at: string) => void): void {
-  for (let next = index + by; next >= 0 && next < rows.length; next += by) {
-    const row = rows[next]
-    if (row?.is === 'task') return choose(row.at)
-  }
+/** The list as it was while its members are the same. */
+function useSame(list: readonly unknown[]): readonly unknown[] {
+  const before = useRef(list)
+  const same = before.current.length === list.length && list.every((each, index) => each === before.current[index])
+  if (!same) before.current = list
+  return before.current
 }
 
 function Axis({ scale }: { readonly scale: TimeScale }): JSX.Element {
@@ -141,17 +161,27 @@ function timeAt(scale: TimeScale, share: number): number {
   return low
 }
 
-function scaleOf(timeline: Timeline, until: number): TimeScale {
+function scaleOf(timeline: Timeline, inner: ReadonlyMap<string, KnownRun>, until: number): TimeScale {
   const from = Date.parse(timeline.createdAt ?? '') || 0
-  const to = Math.max(Date.parse(timeline.updatedAt ?? '') || from, until)
+  // after a crash, that of a crew has more than that of the run
+  const last = [timeline, ...[...inner.values()].map((run) => run.timeline)].map((run) => run?.updatedAt ?? '')
+  const to = Math.max(from, until, ...last.map((at) => Date.parse(at) || from))
   const busy: Stretch[] = []
   const add = (begun: string, ended: string | undefined): void => {
     busy.push({ from: Date.parse(begun), to: ended === undefined ? to : Date.parse(ended) })
   }
-  for (const attempt of timeline.attempts) {
-    busy.push({ from: Date.parse(attempt.from), to: Date.parse(attempt.from) })
-    for (const step of attempt.steps) if (step.to !== undefined || until > 0) add(step.from, step.to)
+  const addRun = ({ attempts }: Timeline): void => {
+    for (const attempt of attempts) {
+      busy.push({ from: Date.parse(attempt.from), to: Date.parse(attempt.from) })
+      for (const step of attempt.steps) if (step.to !== undefined || until > 0) add(step.from, step.to)
+      if (attempt.child === undefined) continue
+      const child = inner.get(attempt.child)?.timeline
+      // when its crew worked is known once that is open
+      if (child) addRun(child)
+      else if (attempt.to !== undefined) add(attempt.from, attempt.to)
+    }
   }
+  addRun(timeline)
   if (until > 0) add(timeline.lives.at(-1)?.from ?? timeline.createdAt ?? '', undefined)
   return timeScale(busy, from, to)
 }

@@ -28,7 +28,10 @@ export function QuestionDetail({
         <span class="status tone-asks">{kindTags[kind]}</span>
         <h2>{kindWords[kind]}</h2>
         <p class="soft">
-          {crew} · <Link to={runPath(runId, asker?.task ?? task)}>{asking.map((each) => each.task).join(' / ')}</Link>
+          {crew} ·{' '}
+          <Link to={runPath(runId, asker?.task ?? task, asker?.runId)}>
+            {asking.map((each) => each.task).join(' / ')}
+          </Link>
           {asker?.agent !== undefined && <> · {asker.agent}</>} · asked <Ago at={askedAt} />
         </p>
       </header>
