@@ -3,11 +3,12 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { emptyTimeline } from '../../src/studio/timeline/add-entry.ts'
-import type { AttemptSpan } from '../../src/studio/timeline/timeline.ts'
+import type { AttemptSpan, Life } from '../../src/studio/timeline/timeline.ts'
 import { fieldsOf, shapeOf } from '../../src/studio/web/form/schema-shape.ts'
 import { layoutGraph } from '../../src/studio/web/parts/graph-layout.ts'
 import { blocksOf, spansOf } from '../../src/studio/web/parts/markdown-blocks.ts'
 import { familyRows, type KnownRun } from '../../src/studio/web/run/family-rows.ts'
+import { takeoversOf } from '../../src/studio/web/run/takeovers.ts'
 import { timeScale } from '../../src/studio/web/run/time-scale.ts'
 
 describe('markdown', () => {
@@ -193,4 +194,23 @@ describe('runs of crews, in the timeline of the run that they work for,', () => 
     assert.deepEqual(familyOf('completed', byHand)(none).wanted, ['r/t9#1'])
     assert.ok(!familyOf('open', byHand)(none).wanted.includes('r/t0#1'))
   })
+})
+
+test('marks where a process took over, and what had become of the one before, but no slices', () => {
+  const ends = ['gone', 'suspended', 'yielded', 'failed', undefined] as const
+  const lives = ends.map((end, index): Life => ({
+    from: `2026-01-01T00:00:0${index}.000Z`,
+    to: undefined,
+    end,
+    holder: { name: index === 2 ? 'worker-a' : undefined, pid: 10 + index, host: 'here' },
+    via: undefined,
+  }))
+  assert.deepEqual(
+    takeoversOf(lives).map(({ gone, words }) => [gone, words]),
+    [
+      [true, 'process 11 continued: process 10 was gone'],
+      [false, 'process 12 (worker-a) continued: the run was suspended'],
+      [false, 'process 14 continued: the run had failed'],
+    ],
+  )
 })

@@ -59,6 +59,8 @@ describe('a run that is seen live', { skip, timeout: 240_000 }, () => {
     await page.locator('.line.is-step').nth(1).waitFor()
     assert.equal(await page.locator('.line.is-step').count(), 2)
     await window.until('.facts', /2 of 2/)
+    const title = await page.locator('.takeover.is-gone').getAttribute('title')
+    assert.equal(title, `process ${second.process.pid} continued: process ${first.process.pid} was gone`)
     assert.deepEqual([first.calls, second.calls], [[1, 2], [1]])
   })
 

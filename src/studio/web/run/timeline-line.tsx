@@ -6,6 +6,7 @@ import { Status } from '../parts/status.tsx'
 import { Link } from '../routing/link.tsx'
 import { chosenPath } from './chosen.ts'
 import type { LiveRun } from './live-run.ts'
+import type { Takeover } from './takeovers.ts'
 import type { TimeScale } from './time-scale.ts'
 import type { Bar, Fold, TimelineRow } from './timeline-rows.ts'
 
@@ -15,12 +16,13 @@ const mostLevels = 6
 interface LineProps {
   readonly row: TimelineRow
   readonly scale: TimeScale
+  readonly takeovers: readonly Takeover[]
   readonly chosen: boolean
   readonly run: LiveRun
   toggle(row: TimelineRow, fold: Fold): void
 }
 
-export function TimelineLine({ row, scale, chosen, toggle, run }: LineProps): JSX.Element {
+export function TimelineLine({ row, scale, takeovers, chosen, toggle, run }: LineProps): JSX.Element {
   const { fold } = row
   return (
     <div class={`line is-${row.is} ${chosen ? 'is-chosen' : ''}`}>
@@ -49,6 +51,9 @@ export function TimelineLine({ row, scale, chosen, toggle, run }: LineProps): JS
         )}
       </div>
       <div class="lane" aria-hidden="true">
+        {takeovers.map(({ at, gone }) => (
+          <b key={at} class={gone ? 'is-gone' : ''} style={{ left: `${scale.at(at) * 100}%` }} />
+        ))}
         {row.bars.map((bar, index) => (
           <BarMark key={index} bar={bar} scale={scale} />
         ))}

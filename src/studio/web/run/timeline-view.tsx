@@ -15,6 +15,7 @@ import type { ChildRuns } from './child-runs.ts'
 import type { Chosen } from './chosen.ts'
 import { familyRows, type KnownRun } from './family-rows.ts'
 import type { LiveRun } from './live-run.ts'
+import { takeoversOf, type Takeover } from './takeovers.ts'
 import { timeScale, type Stretch, type TimeScale } from './time-scale.ts'
 import type { Fold, TimelineRow } from './timeline-rows.ts'
 import { TimelineLine } from './timeline-line.tsx'
@@ -61,6 +62,7 @@ export function TimelineView({ run, detail, inner, chosen, choose }: TimelinePro
   // a second that passes moves the bars of what is under way, and nothing else
   const end = under ? now.value : 0
   const scale = useMemo(() => timeline && scaleOf(timeline, children, end), [timeline, version, grown, known, end])
+  const takeovers = useMemo(() => takeoversOf(timeline?.lives ?? []), [timeline, version])
   const index = rows.findIndex((row) => row.run === chosen?.run && row.at === chosen.at)
 
   const move = (by: 1 | -1, fits: (row: TimelineRow) => boolean): void => {
@@ -96,14 +98,23 @@ export function TimelineView({ run, detail, inner, chosen, choose }: TimelinePro
   if (rows.length === 0) return <Empty title="Nothing has happened yet">A worker or a resume begins the run.</Empty>
   return (
     <div class="timeline">
-      <Axis scale={scale} />
+      <Axis scale={scale} takeovers={takeovers} />
       <WindowList
         rows={rows}
         rowHeight={narrow ? 42 : 32}
         keyOf={keyOf}
         label="Tasks and steps"
         current={index < 0 ? undefined : index}
-        render={(row) => <TimelineLine row={row} scale={scale} chosen={row === current} toggle={toggle} run={run} />}
+        render={(row) => (
+          <TimelineLine
+            row={row}
+            scale={scale}
+            takeovers={takeovers}
+            chosen={row === current}
+            toggle={toggle}
+            run={run}
+          />
+        )}
       />
     </div>
   )
@@ -117,7 +128,12 @@ function useSame(list: readonly unknown[]): readonly unknown[] {
   return before.current
 }
 
-function Axis({ scale }: { readonly scale: TimeScale }): JSX.Element {
+interface AxisProps {
+  readonly scale: TimeScale
+  readonly takeovers: readonly Takeover[]
+}
+
+function Axis({ scale, takeovers }: AxisProps): JSX.Element {
   const ticks = ticksOf(scale)
   return (
     <div class="axis" aria-hidden="true">
@@ -127,6 +143,14 @@ function Axis({ scale }: { readonly scale: TimeScale }): JSX.Element {
           <span key={place} class="tick" style={{ left: `${place * 100}%` }}>
             {words}
           </span>
+        ))}
+        {takeovers.map(({ at, gone, words }) => (
+          <span
+            key={at}
+            class={gone ? 'takeover is-gone' : 'takeover'}
+            title={words}
+            style={{ left: `${scale.at(at) * 100}%` }}
+          />
         ))}
         {scale.gaps.map((gap) => (
           <span
