@@ -95,9 +95,16 @@ export async function taskView(unit: Unit, task: TaskState, code?: TaskDefinitio
     outputFile: stored && task.written?.of === task.seq ? task.written?.file : undefined,
     from: task.from?.run,
     stale: task.stale,
-    error: task.error ?? (state.error?.task === name ? state.error : undefined),
+    error: task.error ?? failureOf(state, name),
     child: task.attempts.map((path) => state.attempts.get(path)?.child).at(-1),
   }
+}
+
+/** Of the run, if it failed at this task. */
+function failureOf({ error }: RunState, name: string): Failure | undefined {
+  if (error?.task !== name) return undefined
+  const { task: _, ...failure } = error
+  return failure
 }
 
 /** A page that is cited in several places is one source. */

@@ -186,7 +186,7 @@ export interface RunPage {
   readonly next?: string
 }
 
-export interface RunDetail extends Omit<RunView, 'tasks'> {
+export interface RunDetail extends RunSummary, Omit<RunView, keyof RunSummary | 'tasks'> {
   /** Without what was said: that is at `/runs/{run}/tasks/{task}` and at the steps. */
   readonly tasks: readonly TaskDetail[]
   /** The task after which it stops, as asked when it was started or last continued. */

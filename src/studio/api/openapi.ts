@@ -1,50 +1,41 @@
-// The OpenAPI 3.1 description of the API, made from the table that requests are answered by. What comes back is named
-// after its type in contract.ts, and is not described field by field.
+// The OpenAPI 3.1 description of the API, made from the table that requests are answered by. What comes back is
+// described by schemas that are made from the types in contract.ts.
 import type { Json } from '../../journal/json.ts'
 import { ownHeader } from '../guard/origin.ts'
 import type { Endpoint } from './contract.ts'
-import { studioCodes } from './problem.ts'
+import { responseSchemas } from './response-schemas.ts'
 import { partsOf, type AnyRoute, type Mount } from './route.ts'
 
+interface Schemas {
+  readonly responses: { readonly [E in Endpoint]: Json }
+  /** Those that the responses refer to. */
+  readonly schemas: { readonly [name: string]: Json }
+}
+
 export function openApi(table: ReadonlyMap<Endpoint, AnyRoute>, { base, version, tokens }: Mount): Json {
+  const { responses, schemas } = JSON.parse(responseSchemas) as Schemas
   const paths: { [path: string]: { [method: string]: Json } } = {}
   for (const [endpoint, route] of table) {
     const { method, path } = partsOf(endpoint)
-    paths[path] = { ...paths[path], [method.toLowerCase()]: operation(endpoint, route) }
+    paths[path] = { ...paths[path], [method.toLowerCase()]: operation(endpoint, route, responses[endpoint]) }
   }
-  const answers = [...new Set([...table.values()].map((route) => route.answers))]
   return {
     openapi: '3.1.0',
     info: { title: 'Reprise studio', version },
     servers: [{ url: `${base}/api` }],
     paths,
     components: {
-      schemas: {
-        Problem: {
-          type: 'object',
-          required: ['code', 'message'],
-          properties: {
-            code: { type: 'string', description: `of the table of errors, or ${Object.keys(studioCodes).join(', ')}` },
-            message: { type: 'string' },
-            next: { type: 'object', description: 'what can be done about it' },
-          },
-        },
-        ...Object.fromEntries(answers.map((name) => [name, { type: 'object', description: typeWords(name) }])),
-      },
+      schemas,
       ...(tokens ? { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } } : {}),
     },
     ...(tokens ? { security: [{ token: [] }] } : {}),
   }
 }
 
-function typeWords(name: string): string {
-  return `${name}, as src/studio/api/contract.ts declares it`
-}
-
-function operation(endpoint: Endpoint, route: AnyRoute): Json {
+function operation(endpoint: Endpoint, route: AnyRoute, response: Json): Json {
   const { method, names } = partsOf(endpoint)
-  const { summary, role, query = {}, body, answers, streams } = route
-  const content = { [streams ? 'text/event-stream' : 'application/json']: { schema: reference(answers) } }
+  const { summary, role, query = {}, body, streams } = route
+  const content = { [streams ? 'text/event-stream' : 'application/json']: { schema: response } }
   return {
     summary,
     description: role === undefined ? 'Anybody may.' : `For the role ${role}, and those that may more.`,
@@ -86,11 +77,9 @@ function operation(endpoint: Endpoint, route: AnyRoute): Json {
       : {}),
     responses: {
       200: { description: 'done', content },
-      default: { description: 'what went wrong', content: { 'application/json': { schema: reference('Problem') } } },
+      default: { description: 'what went wrong', content: { 'application/json': { schema: problem } } },
     },
   }
 }
 
-function reference(name: string): Json {
-  return { $ref: `#/components/schemas/${name}` }
-}
+const problem: Json = { $ref: '#/components/schemas/Problem' }

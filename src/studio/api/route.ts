@@ -51,8 +51,6 @@ export interface Route<E extends Endpoint> {
   readonly query?: Fields
   /** Of the JSON that it takes. Names that it does not have are refused. */
   readonly body?: { readonly fields: Fields; readonly required?: readonly string[]; readonly open?: true }
-  /** The name of what comes back, in contract.ts. */
-  readonly answers: string
   /** Server-sent events. */
   readonly streams?: true
   handle(call: Call<E>): Promise<Endpoints[E]['response'] | Response>

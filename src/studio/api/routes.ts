@@ -12,7 +12,6 @@ import type { AnyRoute, Route, Routes } from './route.ts'
 const described: Route<'GET /openapi.json'> = {
   summary: 'This description',
   role: 'look',
-  answers: 'OpenApi',
   handle: async ({ mount }) => openApi(table, mount),
 }
 

@@ -57,7 +57,6 @@ export const actingRoutes: Routes<
     summary: 'What a kickoff would execute and may cost; nothing is written or spent',
     role: 'act',
     body: { fields: kickoff },
-    answers: 'PlanView',
     handle: async ({ place, at, body }) =>
       planView(await anyCrew(knownCrew(place, at('crew')).crew).plan({ of: 'kickoff', ...body })),
   },
@@ -73,7 +72,6 @@ export const actingRoutes: Routes<
       },
       required: ['of'],
     },
-    answers: 'PlanView',
     async handle({ place, at, body }) {
       const crew = await crewAt(place, at('run'))
       return planView(await crew.run(at('run')).plan(plannedBy(body)))
@@ -92,7 +90,6 @@ export const actingRoutes: Routes<
       },
       required: ['how'],
     },
-    answers: 'StartedRun',
     async handle({ place, at, body }) {
       const crew = anyCrew(knownCrew(place, at('crew')).crew)
       const { how, ...options } = body
@@ -104,7 +101,6 @@ export const actingRoutes: Routes<
     summary: 'Continue a run after its last recorded step, here or by a worker',
     role: 'act',
     body: { fields: resumed },
-    answers: 'StartedRun',
     async handle({ place, at, body, by }) {
       const { crew: name } = await rowOf(place, at('run'))
       const { how, by: _, ...options } = body
@@ -124,7 +120,6 @@ export const actingRoutes: Routes<
     summary: 'A new run: what comes before a task is restored, the task and all after it is executed',
     role: 'act',
     body: { fields: replayed, required: ['task'] },
-    answers: 'StartedRun',
     async handle({ place, at, body }) {
       const { task, ...options } = body
       const crew = await crewAt(place, at('run'))
@@ -135,7 +130,6 @@ export const actingRoutes: Routes<
     summary: 'A new run, with other inputs or with outputs of your own',
     role: 'act',
     body: { fields: forked },
-    answers: 'StartedRun',
     async handle({ place, at, body, by }) {
       const options = { ...body, ...(body.outputs ? defined({ by }) : {}), signal: place.signal }
       const crew = await crewAt(place, at('run'))
@@ -146,7 +140,6 @@ export const actingRoutes: Routes<
     summary: 'A new run in which only what is stale is executed',
     role: 'act',
     body: { fields: made },
-    answers: 'StartedRun',
     async handle({ place, at, body }) {
       const crew = await crewAt(place, at('run'))
       return here(place, crew, crew.run(at('run')).refresh({ ...body, signal: place.signal }))
@@ -156,7 +149,6 @@ export const actingRoutes: Routes<
     summary: 'End a run for good, wherever it is executed',
     role: 'act',
     body: { fields: { by: text('who does it') } },
-    answers: 'Cancelled',
     async handle({ place, at, by }) {
       const row = await rowOf(place, at('run'))
       const known = place.crews.get(row.crew)

@@ -11,32 +11,27 @@ export const crewRoutes: Routes<
   'GET /crews': {
     summary: 'The crews whose code is at hand, as it declares them',
     role: 'look',
-    answers: 'Crews',
     handle: async ({ place }) => ({ crews: await Promise.all([...place.crews.values()].map(crewView)) }),
   },
   'GET /crews/{crew}': {
     summary: 'One of them',
     role: 'look',
-    answers: 'CrewView',
     handle: async ({ place, at }) => crewView(knownCrew(place, at('crew'))),
   },
   'GET /queue': {
     summary: 'How many runs wait, are executed and rest, and by whom they are executed',
     role: 'look',
-    answers: 'QueueView',
     handle: ({ place }) => queueView(place.store),
   },
   'GET /backtests': {
     summary: 'Backtests that are stored, newest first',
     role: 'look',
     query: { crew: text('only of this crew') },
-    answers: 'Backtests',
     handle: async ({ place, query }) => ({ backtests: await backtests(place.store, query.crew) }),
   },
   'GET /backtests/{backtest}': {
     summary: 'One of them, case by case',
     role: 'look',
-    answers: 'BacktestView',
     handle: ({ place, at }) => backtestView(place, at('backtest')),
   },
 }

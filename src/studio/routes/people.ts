@@ -15,7 +15,6 @@ export const peopleRoutes: Routes<'GET /questions' | 'POST /runs/{run}/questions
     summary: 'Everything that waits for a person, with all that is needed to decide',
     role: 'look',
     query: { crew: text('only of runs of this crew') },
-    answers: 'Questions',
     handle: ({ place, query }) => questionViews(place, query.crew),
   },
   'POST /runs/{run}/questions/{question}': {
@@ -35,7 +34,6 @@ export const peopleRoutes: Routes<'GET /questions' | 'POST /runs/{run}/questions
       },
       required: ['decision'],
     },
-    answers: 'Answered',
     async handle({ place, at, body, by }) {
       const [runId, question] = [at('run'), at('question')]
       await answer(place, runId, question, { ...body, ...(by === undefined ? {} : { by }) })

@@ -46,19 +46,16 @@ export const runRoutes: Routes<
       limit: whole('how many at most', 1, 200),
       cursor: text('next of the page before'),
     },
-    answers: 'RunPage',
     handle: ({ place, query }) => runPage(place, query),
   },
   'GET /runs/{run}': {
     summary: 'One run as it stands, without what was said in it',
     role: 'look',
-    answers: 'RunDetail',
     handle: ({ place, at, role }) => runDetail(place, at('run'), role),
   },
   'GET /runs/{run}/timeline': {
     summary: 'Its lives, attempts and steps over time',
     role: 'look',
-    answers: 'Timeline',
     async handle({ place, at }) {
       const { run } = await rowOf(place, at('run'))
       return readTimeline(place.store, run)
@@ -68,7 +65,6 @@ export const runRoutes: Routes<
     summary: 'Its journal',
     role: 'look',
     query: { after: whole('only entries after this one', 0), limit: whole('how many at most', 1, 1_000) },
-    answers: 'Entries',
     async handle({ place, at, query }) {
       const { run } = await rowOf(place, at('run'))
       const { after = 0, limit = 1_000 } = query
@@ -83,7 +79,6 @@ export const runRoutes: Routes<
   'GET /runs/{run}/tasks/{task}': {
     summary: 'One task of it, with all that was said',
     role: 'look',
-    answers: 'TaskView',
     async handle({ place, at }) {
       const unit = await readUnit(place.store, at('run'))
       const task = unit.state.tasks.get(at('task'))
@@ -94,7 +89,6 @@ export const runRoutes: Routes<
   'GET /runs/{run}/steps/{path}': {
     summary: 'One step: the request and the reply of a model, or a call and what came of it',
     role: 'look',
-    answers: 'StepView',
     async handle({ place, at }) {
       const { run } = await rowOf(place, at('run'))
       return stepView(place, run, at('path'))
@@ -103,7 +97,6 @@ export const runRoutes: Routes<
   'GET /runs/{run}/children': {
     summary: 'The runs that work for it',
     role: 'look',
-    answers: 'Children',
     async handle({ place, at }) {
       const { run } = await rowOf(place, at('run'))
       const runs: RunSummary[] = []
@@ -118,13 +111,11 @@ export const runRoutes: Routes<
   'GET /runs/{run}/lineage': {
     summary: 'The runs that it comes from, and those that were made from it',
     role: 'look',
-    answers: 'Lineage',
     handle: ({ place, at }) => lineageOf(place.store, at('run')),
   },
   'GET /runs/{run}/spending': {
     summary: 'Tokens and cost by task, by model and call by call',
     role: 'look',
-    answers: 'SpendingView',
     async handle({ place, at }) {
       const { run } = await rowOf(place, at('run'))
       return spendingView(place, run)
@@ -134,7 +125,6 @@ export const runRoutes: Routes<
     summary: 'What differs between two runs',
     role: 'look',
     query: { a: text('the id of the first run'), b: text('the id of the second run') },
-    answers: 'RunDiff',
     async handle({ place, query }) {
       const [a, b] = await Promise.all([sideOf(place, query.a), sideOf(place, query.b)])
       return diffRuns(a.state, b.state, { a, b })

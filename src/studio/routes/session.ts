@@ -8,7 +8,6 @@ export const sessionRoutes: Routes<'POST /session' | 'DELETE /session' | 'GET /s
     summary: 'Exchange a token for a cookie',
     role: undefined,
     body: { fields: { token: text('one of those that the studio was started with') }, required: ['token'] },
-    answers: 'Session',
     async handle({ body, mount, request }) {
       const role = mount.tokens?.roleOf(body.token)
       if (!mount.tokens || role === undefined)
@@ -21,13 +20,11 @@ export const sessionRoutes: Routes<'POST /session' | 'DELETE /session' | 'GET /s
   'DELETE /session': {
     summary: 'Have the browser forget the cookie',
     role: undefined,
-    answers: 'Session',
     handle: async ({ mount }) => Response.json({}, { headers: { 'set-cookie': noCookie(`${mount.base}/`) } }),
   },
   'GET /studio': {
     summary: 'What this studio is, and what the caller may do',
     role: 'look',
-    answers: 'Studio',
     async handle({ place, role, mount, by }) {
       const { url, caution } = place.store
       return {

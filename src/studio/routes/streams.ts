@@ -15,7 +15,6 @@ export const streamRoutes: Routes<'GET /runs/{run}/events' | 'GET /changes'> = {
     summary: 'Its journal as it grows, the number of each entry as the id of its event',
     role: 'look',
     query: { after: whole('only entries after this one', 0) },
-    answers: 'RunStream',
     streams: true,
     async handle({ place, at, query, request }) {
       const { run, crew } = await rowOf(place, at('run'))
@@ -34,7 +33,6 @@ export const streamRoutes: Routes<'GET /runs/{run}/events' | 'GET /changes'> = {
   'GET /changes': {
     summary: 'A hint whenever runs may have changed',
     role: 'look',
-    answers: 'ChangeStream',
     streams: true,
     async handle({ place }) {
       const headers = new Headers()

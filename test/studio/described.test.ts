@@ -1,0 +1,134 @@
+// What the API answers is what its description says, field by field.
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { responseSchemasText } from '../../scripts/response-schemas.ts'
+import { table } from '../../src/studio/api/routes.ts'
+import { temporaryFolder } from '../stores/temporary-folder.ts'
+import { misfits, type JsonSchema } from './fits-schema.ts'
+import { briefingCrew } from './sample-crews.ts'
+import { fillStore } from './sample-store.ts'
+import { claims, eventsOf, posted, served, type Client } from './support.ts'
+
+interface Description {
+  readonly paths: { readonly [path: string]: { readonly [method: string]: Operation } }
+  readonly components: { readonly schemas: { readonly [name: string]: JsonSchema } }
+}
+
+interface Operation {
+  readonly responses: { readonly [status: string]: { readonly content: Content } }
+}
+type Content = { readonly [type: string]: { readonly schema: JsonSchema } }
+
+test('the schemas of the responses are made from the types of the contract', async () => {
+  const text = await readFile(new URL('../../src/studio/api/response-schemas.ts', import.meta.url), 'utf8')
+  assert.equal(text, responseSchemasText(), 'run node scripts/response-schemas.ts')
+})
+
+describe('the description of the API', () => {
+  test('describes what every endpoint that only looks answers', async () => {
+    await using folder = await temporaryFolder()
+    const store = `sqlite:${join(folder.path, 'runs.db')}`
+    await fillStore(store)
+    await using crew = claims(store, { name: 'trials' })
+    const once = { onQuestion: () => ({ decision: 'approve' as const }) }
+    await crew.kickoff({ id: 'old', inputs: { notes: 'P-77' }, ...once })
+    await crew.backtest('facts', { id: 'trial' })
+    await crew.run('old').fork({ id: 'gone', inputs: { notes: 'P-1' }, ...once })
+    await crew.run('gone').fork({ id: 'left', inputs: { notes: 'P-2' }, ...once })
+    await crew.run('gone').delete()
+    await using briefings = briefingCrew({ store })
+    await using studio = await served({ crews: [crew, briefings], store, by: 'Grace' })
+    const description = await described(studio)
+    const one = async (run: string): Promise<string[]> => {
+      const { attempts } = await studio.get('GET /runs/{run}/timeline', `/runs/${run}/timeline`)
+      const tasks = [...new Set(attempts.map(({ path }) => path.slice(0, path.indexOf('#'))))]
+      return [
+        ...parts,
+        ...tasks.map((task) => `/tasks/${encodeURIComponent(task)}`),
+        ...attempts
+          .flatMap(({ steps }) => steps.map(({ path }) => path))
+          .map((path) => `/steps/${encodeURIComponent(path)}`),
+      ].map((part) => `/runs/${run}${part}`)
+    }
+    const { runs } = await studio.get('GET /runs', '/runs?children=true&backtests=true&limit=200')
+    const paths = [
+      ...alone,
+      '/backtests/trial',
+      '/crews/trials',
+      '/crews/briefings',
+      '/diff?a=old&b=left',
+      '/diff?a=claim-4711&b=claim-4711-not-covered',
+      ...(await Promise.all(runs.map(({ runId }) => one(encodeURIComponent(runId))))).flat(),
+    ]
+    const seen = new Set<string>()
+    for (const path of paths) seen.add(await checked(studio, description, path))
+    // it never ends
+    seen.add('GET /changes')
+    const looks = [...table.keys()].filter((endpoint) => endpoint.startsWith('GET '))
+    assert.deepEqual([...seen].toSorted(), looks.toSorted())
+  })
+
+  test('describes what acts answer, and what goes wrong', async () => {
+    await using studio = await served({ crews: [claims()], by: 'Grace' })
+    const description = await described(studio)
+    const inputs = { notes: 'P-77' }
+    for (const [path, body] of [
+      ['/crews/claims/plan', { inputs }],
+      ['/crews/claims/runs', { how: 'here', id: 'r', inputs }],
+      ['/runs/r/plan', { of: 'fork', inputs: { notes: 'P-1' } }],
+      ['/runs/r/questions/q1', { decision: 'approve' }],
+      ['/runs/r/fork', { id: 'f', inputs: { notes: 'P-1' } }],
+      ['/runs/f/cancel', {}],
+      ['/runs/f/cancel', {}],
+      ['/runs/none/cancel', {}],
+    ] as const) {
+      await checked(studio, description, path, body)
+      if (path.endsWith('/runs') || path.endsWith('/fork'))
+        await eventsOf(
+          await studio.send(`/runs/${path.endsWith('/runs') ? 'r' : 'f'}/events`),
+          ({ type }) => type === 'end',
+        )
+    }
+  })
+})
+
+/** Of a run. */
+const parts = ['', '/timeline', '/entries', '/children', '/lineage', '/spending', '/events']
+
+/** Paths without anything in braces. */
+const alone = ['/studio', '/openapi.json', '/questions', '/runs', '/backtests', '/crews', '/queue']
+
+async function described(studio: Client): Promise<Description> {
+  return (await studio.get('GET /openapi.json', '/openapi.json')) as unknown as Description
+}
+
+/** The endpoint that a path is of, after holding what it answers against the description. */
+async function checked(studio: Client, description: Description, path: string, body?: object): Promise<string> {
+  const method = body ? 'POST' : 'GET'
+  const [bare = ''] = path.split('?')
+  const [pattern, methods] =
+    Object.entries(description.paths).find(([each]) => fits(each, bare)) ?? assert.fail(`${path} is not described`)
+  const response = await studio.send(path, body && posted(body))
+  const { content } = methods[method.toLowerCase()]?.responses[response.ok ? '200' : 'default'] ?? assert.fail(path)
+  const [type = '', { schema } = {} as never] = Object.entries(content)[0] ?? []
+  assert.ok(
+    response.headers.get('content-type')?.startsWith(type),
+    `${path} is ${response.headers.get('content-type')}`,
+  )
+  const values =
+    type === 'text/event-stream'
+      ? (await eventsOf(response, ({ type: name }) => name === 'caught-up')).map(({ type: name, data }) => ({
+          ...(data as object),
+          type: name,
+        }))
+      : [await response.json()]
+  assert.ok(values.length > 0)
+  for (const value of values) assert.deepEqual(misfits(value, schema, description.components.schemas, path), [])
+  return `${method} ${pattern}`
+}
+
+function fits(pattern: string, path: string): boolean {
+  return new RegExp(`^${pattern.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path)
+}
