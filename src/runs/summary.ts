@@ -1,7 +1,7 @@
 // A run as a list shows it, from its row: no journal is read, but for the newest entries of a run that is running.
 import { summaryOf, type RowSummary } from '../engine/read/row-summary.ts'
 import { RepriseError } from '../errors.ts'
-import type { Usage } from '../journal/entries.ts'
+import type { RunSchedule, Usage } from '../journal/entries.ts'
 import { plainInputs } from '../journal/files.ts'
 import { parseObject, type Json } from '../journal/json.ts'
 import { callerOf, childRun } from '../journal/paths.ts'
@@ -40,6 +40,8 @@ export interface RunSummary {
   readonly error: RunState['error']
   /** Of a run that waits for a time: when a worker begins it, or tries it again. */
   readonly dueAt: string | undefined
+  /** The schedule that it is a run of, where its runs hand that on: cancelling one that waits ends it. */
+  readonly schedule: RunSchedule | undefined
 }
 
 export async function summarise(store: Store, row: RunRow): Promise<RunSummary> {
@@ -67,6 +69,7 @@ export async function summarise(store: Store, row: RunRow): Promise<RunSummary> 
     openQuestions,
     error,
     dueAt,
+    schedule: said.schedule,
   }
 }
 

@@ -1,6 +1,6 @@
 // What the row of a run says besides its columns, for lists. Separate from the code that writes it, since the command
 // line loads this at every start.
-import type { Usage } from '../../journal/entries.ts'
+import type { RunSchedule, Usage } from '../../journal/entries.ts'
 import { parseObject } from '../../journal/json.ts'
 import { noUsage, type RunState } from '../../journal/state/state.ts'
 import type { RunRow } from '../../stores/store.ts'
@@ -26,6 +26,7 @@ export interface RowSummary {
   /** Of a run that waits for a time: when a worker begins it, or tries it again. ISO 8601. */
   readonly dueAt?: string
   readonly imported?: boolean
+  readonly schedule?: RunSchedule
   readonly suspended?: RunState['suspended']
   readonly woken?: RunState['woken']
   readonly error?: RunState['error']

@@ -28,7 +28,7 @@ export function rowOf(state: RunState): RunRow {
     questions: state.unanswered.size,
     seq: state.seq,
     ...(children.length === 0 ? {} : { children: children.map((attempt) => attempt.path), open }),
-    ...defined({ from: state.parent?.from, dueAt: dueTime(state), imported: state.imported }),
+    ...defined({ from: state.parent?.from, dueAt: dueTime(state), imported: state.imported, schedule: state.schedule }),
     ...defined({ suspended: state.suspended, woken: state.woken, error: state.error, module: state.module }),
   }
   return {

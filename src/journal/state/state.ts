@@ -18,6 +18,7 @@ import type {
   PlannedTask,
   Priority,
   Question,
+  RunSchedule,
   RunStatus,
   StoredOutput,
   ToolOutcome,
@@ -48,6 +49,8 @@ export interface RunState {
   priority: Priority
   /** Of a run that waits for a worker: not before this time. */
   notBefore?: string
+  /** The schedule that it is a run of. */
+  schedule?: RunSchedule
   /** The task after which it stops, as whoever executed it last wanted. */
   through?: string
   /** Where the command line found the crew that made it. */
