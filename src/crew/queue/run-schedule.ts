@@ -74,7 +74,7 @@ export function declaredSchedule(crew: string, name: string): RepriseError {
   return new RepriseError('OPTION_INVALID', words)
 }
 
-export function whoseOf(crew: CrewDefinition, name: string): string {
+function whoseOf(crew: CrewDefinition, name: string): string {
   return `schedule ${describe(name)} of crew ${crew.name}`
 }
 
@@ -83,12 +83,18 @@ export function scheduleTaken(name: string): RepriseError {
   return new RepriseError('OPTION_INVALID', words)
 }
 
-/** OPTION_INVALID when a run of such a schedule waits, of whatever crew. */
+/** The name. OPTION_INVALID when a run of such a schedule waits, of whatever crew. */
+export async function checkFree(store: Store, name: string): Promise<string> {
+  for await (const _ of scheduledRows(store, { name })) throw scheduleTaken(name)
+  return name
+}
+
+/** OPTION_INVALID when there is such a schedule. */
 export async function firstRun(
   { store, world }: Engine,
   schedule: RunSchedule,
 ): Promise<{ readonly runId: string; readonly time: Date }> {
-  for await (const _ of scheduledRows(store, { name: schedule.name })) throw scheduleTaken(schedule.name)
+  await checkFree(store, schedule.name)
   const times = await readCron(describe(schedule.name), schedule.cron, schedule.timezone)
   for await (const time of freeTimes(store, schedule.name, times, world.now()))
     return { runId: runIdAt(schedule.name, time), time }

@@ -11,12 +11,6 @@ export interface CrewView {
   readonly inputs: readonly string[]
   readonly tasks: readonly CrewTask[]
   readonly agents: readonly CrewAgent[]
-  readonly schedules: readonly {
-    readonly name: string
-    readonly cron: string
-    readonly timezone: string
-    readonly next: string | undefined
-  }[]
   readonly budget: Limit | undefined
 }
 

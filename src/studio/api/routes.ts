@@ -3,6 +3,7 @@ import { actingRoutes } from '../routes/acting.ts'
 import { crewRoutes } from '../routes/crews.ts'
 import { peopleRoutes } from '../routes/people.ts'
 import { runRoutes } from '../routes/runs.ts'
+import { scheduleRoutes } from '../routes/schedules.ts'
 import { sessionRoutes } from '../routes/session.ts'
 import { streamRoutes } from '../routes/streams.ts'
 import type { Endpoint } from './contract.ts'
@@ -24,6 +25,7 @@ const routes: Routes<Endpoint> = {
   ...streamRoutes,
   ...crewRoutes,
   ...actingRoutes,
+  ...scheduleRoutes,
 }
 
 export const table: ReadonlyMap<Endpoint, AnyRoute> = new Map(Object.entries(routes) as [Endpoint, AnyRoute][])

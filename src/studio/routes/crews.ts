@@ -12,7 +12,7 @@ export const crewRoutes: Routes<
     summary: 'The crews whose code is at hand, as it declares them',
     role: 'look',
     answers: 'Crews',
-    handle: async ({ place }) => ({ crews: await Promise.all([...place.crews.values()].map(crewView)) }),
+    handle: async ({ place }) => ({ crews: [...place.crews.values()].map(crewView) }),
   },
   'GET /crews/{crew}': {
     summary: 'One of them',

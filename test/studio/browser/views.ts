@@ -30,6 +30,8 @@ export async function sampleRuns(store: string): Promise<readonly Crew[]> {
   await claims.kickoff({ id: 'failed', inputs: { ...inputs, notes: 'unreadable' } }).catch(() => {})
   await checks.kickoff({ id: 'parallel', inputs: { company: 'North Mill' } })
   await checks.enqueue({ id: 'queued', inputs: { company: 'South Quay' } })
+  const nightly = { name: 'nightly', cron: '0 2 * * *', timezone: 'Europe/Berlin' }
+  await checks.enqueue({ inputs: { company: 'West Gate' }, schedule: nightly })
   await tight.kickoff({ id: 'limit', inputs: { text: 'a long text' } })
   return [claims, checks, tight]
 }
@@ -58,5 +60,6 @@ export const views: { readonly [name: string]: readonly [path: string, shows: st
   'what to compare': ['/compare', '.main h1'],
   crews: ['/crews', '.main h2, .main h3'],
   'a crew': ['/crews/claims', 'form'],
+  'a schedule': ['/crews/company-checks?how=schedule', '.schedule'],
   'no such run': ['/runs/none', '.state-title'],
 }

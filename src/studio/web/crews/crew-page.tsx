@@ -8,9 +8,9 @@ import { Graph } from '../parts/graph.tsx'
 import { JsonTree } from '../parts/json-tree.tsx'
 import { Markdown } from '../parts/markdown.tsx'
 import { Failed, Loading } from '../parts/states.tsx'
-import { longTime } from '../../../text/words.ts'
 import { Link } from '../routing/link.tsx'
 import { place, withQuery } from '../routing/router.ts'
+import { ScheduleList, useSchedules } from './schedule-list.tsx'
 import { StartForm } from './start-form.tsx'
 import '../styles/run.css'
 import '../styles/crews.css'
@@ -29,6 +29,7 @@ export function CrewPage(): JSX.Element {
 function Crew({ crew }: { readonly crew: CrewView }): JSX.Element {
   const chosen = place.value.query.get('task') ?? crew.tasks[0]?.name
   const task = crew.tasks.find(({ name }) => name === chosen)
+  const schedules = useSchedules(crew.name)
   const byName = new Map(crew.tasks.map((each) => [each.name, each]))
   return (
     <div class="page crew">
@@ -68,17 +69,10 @@ function Crew({ crew }: { readonly crew: CrewView }): JSX.Element {
         {task && <TaskCard task={task} crew={crew} />}
         <div class="crew-side">
           {mayAct() && <StartForm crew={crew} />}
-          {crew.schedules.length > 0 && (
-            <section class="panel crew-part">
-              <h2>Schedules</h2>
-              {crew.schedules.map((schedule) => (
-                <p key={schedule.name}>
-                  <strong>{schedule.name}</strong> <code>{schedule.cron}</code> {schedule.timezone}
-                  {schedule.next !== undefined && <span class="soft"> next {longTime(schedule.next)}</span>}
-                </p>
-              ))}
-            </section>
-          )}
+          <section class="panel crew-part">
+            <h2>Schedules</h2>
+            <ScheduleList resource={schedules} />
+          </section>
         </div>
       </div>
     </div>
