@@ -65,6 +65,8 @@ export interface EntryBodies {
      * called, as in a backtest.
      */
     readonly effects?: 'ask' | 'again' | 'never'
+    /** Of a trial of a backtest: how many the backtest was to have. */
+    readonly trials?: number
     /** Nobody executes it yet: it waits for a worker. */
     readonly queued?: true
     /** Of a run that waits: not before this time, in ISO 8601. */

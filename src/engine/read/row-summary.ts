@@ -27,6 +27,8 @@ export interface RowSummary {
   readonly dueAt?: string
   readonly imported?: boolean
   readonly schedule?: RunSchedule
+  /** Of a trial of a backtest: how many the backtest was to have. */
+  readonly trials?: number
   readonly suspended?: RunState['suspended']
   readonly woken?: RunState['woken']
   readonly error?: RunState['error']

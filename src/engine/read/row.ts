@@ -28,7 +28,13 @@ export function rowOf(state: RunState): RunRow {
     questions: state.unanswered.size,
     seq: state.seq,
     ...(children.length === 0 ? {} : { children: children.map((attempt) => attempt.path), open }),
-    ...defined({ from: state.parent?.from, dueAt: dueTime(state), imported: state.imported, schedule: state.schedule }),
+    ...defined({
+      from: state.parent?.from,
+      dueAt: dueTime(state),
+      imported: state.imported,
+      schedule: state.schedule,
+      trials: state.trials,
+    }),
     ...defined({ suspended: state.suspended, woken: state.woken, error: state.error, module: state.module }),
   }
   return {

@@ -157,6 +157,7 @@ const bodies: { [T in EntryType]: { [K in keyof EntryBodies[T]]-?: Shape } & { p
     calls: optional(onceCalls),
     lost: optional(list(object({ task: text, run: text, entries: list(amount) }))),
     effects: optional(one('ask', 'again', 'never')),
+    trials: optional(amount),
     queued: optional(yes),
     notBefore: optional(time),
     schedule: optional(object({ name: text, cron: text, timezone: text })),

@@ -21,6 +21,7 @@ export const runHandlers: { [T in RunEntryType]: (state: RunState, entry: EntryO
     Object.assign(state, { createdAt: entry.at, inheritedCalls: entry.calls ?? [], priority: entry.priority ?? 0 })
     Object.assign(state, entry.queued ? { status: 'queued', lives: 0 } : { status: 'running', lives: 1 })
     if (entry.notBefore !== undefined) state.notBefore = entry.notBefore
+    if (entry.trials !== undefined) state.trials = entry.trials
     if (entry.schedule) state.schedule = entry.schedule
     if (entry.through !== undefined) state.through = entry.through
     if (entry.parent) state.parent = entry.parent

@@ -49,6 +49,8 @@ export interface RunState {
   priority: Priority
   /** Of a run that waits for a worker: not before this time. */
   notBefore?: string
+  /** Of a trial of a backtest: how many the backtest was to have. */
+  trials?: number
   /** The schedule that it is a run of. */
   schedule?: RunSchedule
   /** The task after which it stops, as whoever executed it last wanted. */

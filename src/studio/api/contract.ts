@@ -34,11 +34,13 @@ import type {
   StartBody,
   StartedRun,
 } from './acts.ts'
-import type { BacktestSummary, BacktestView, CrewView, QueueView } from './crews-and-queue.ts'
+import type { BacktestBody, BacktestPlan, BacktestSummary, BacktestView } from './backtests.ts'
+import type { CrewView, QueueView } from './crews-and-queue.ts'
 import type { ScheduleBody, SchedulePlan, ScheduleView } from './schedule-views.ts'
 import type { SpendingView, StepView } from './steps.ts'
 
 export type * from './acts.ts'
+export type * from './backtests.ts'
 export type * from './crews-and-queue.ts'
 export type * from './schedule-views.ts'
 export type * from './steps.ts'
@@ -112,6 +114,11 @@ export interface Endpoints {
     body: { readonly by?: string }
     response: { readonly runs: readonly string[] }
   }
+  /** Role act; 409 NO_CODE. Executed here; it answers when it is about to begin, and its cases grow in its view. */
+  'POST /crews/{crew}/backtests/plan': { body: BacktestBody; response: BacktestPlan }
+  'POST /crews/{crew}/backtests': { body: BacktestBody; response: { readonly id: string; readonly total: number } }
+  /** Of one that this studio executes. What is done stays; 404 where it executes none of that id. */
+  'POST /backtests/{backtest}/stop': { body: object; response: { readonly id: string } }
   /** Ends it for good, wherever it is executed. */
   'POST /runs/{run}/cancel': { body: { readonly by?: string }; response: { readonly runId: string } }
 }

@@ -1,5 +1,6 @@
 // Every endpoint, in one table: requests are answered by it, and the OpenAPI description is made from it.
 import { actingRoutes } from '../routes/acting.ts'
+import { backtestRoutes } from '../routes/backtesting.ts'
 import { crewRoutes } from '../routes/crews.ts'
 import { peopleRoutes } from '../routes/people.ts'
 import { runRoutes } from '../routes/runs.ts'
@@ -26,6 +27,7 @@ const routes: Routes<Endpoint> = {
   ...crewRoutes,
   ...actingRoutes,
   ...scheduleRoutes,
+  ...backtestRoutes,
 }
 
 export const table: ReadonlyMap<Endpoint, AnyRoute> = new Map(Object.entries(routes) as [Endpoint, AnyRoute][])

@@ -9,7 +9,8 @@ import { JsonTree } from '../parts/json-tree.tsx'
 import { Markdown } from '../parts/markdown.tsx'
 import { Failed, Loading } from '../parts/states.tsx'
 import { Link } from '../routing/link.tsx'
-import { place, withQuery } from '../routing/router.ts'
+import { navigate, place, withQuery } from '../routing/router.ts'
+import { BacktestDialog } from '../take/backtest-dialog.tsx'
 import { ScheduleList, useSchedules } from './schedule-list.tsx'
 import { StartForm } from './start-form.tsx'
 import '../styles/run.css'
@@ -27,7 +28,9 @@ export function CrewPage(): JSX.Element {
 }
 
 function Crew({ crew }: { readonly crew: CrewView }): JSX.Element {
-  const chosen = place.value.query.get('task') ?? crew.tasks[0]?.name
+  const { query } = place.value
+  const testing = query.get('backtest') ?? undefined
+  const chosen = query.get('task') ?? crew.tasks[0]?.name
   const task = crew.tasks.find(({ name }) => name === chosen)
   const schedules = useSchedules(crew.name)
   const byName = new Map(crew.tasks.map((each) => [each.name, each]))
@@ -65,6 +68,22 @@ function Crew({ crew }: { readonly crew: CrewView }): JSX.Element {
           )
         }}
       </Graph>
+      {mayAct() && testing !== undefined && (
+        <BacktestDialog
+          key={testing}
+          crew={crew.name}
+          tasks={crew.tasks.map(({ name }) => name)}
+          task={testing}
+          run={query.get('run') ?? undefined}
+          id={query.get('id') ?? undefined}
+          count={Number(query.get('last')) || undefined}
+          onClose={() =>
+            navigate(withQuery({ backtest: undefined, run: undefined, id: undefined, last: undefined }), {
+              replace: true,
+            })
+          }
+        />
+      )}
       <div class="crew-columns">
         {task && <TaskCard task={task} crew={crew} />}
         <div class="crew-side">
@@ -89,7 +108,19 @@ function TaskCard({ task, crew }: { readonly task: CrewTask; readonly crew: Crew
   ].filter((mark) => typeof mark === 'string')
   return (
     <section class="panel crew-part">
-      <h2>{task.name}</h2>
+      <header class="card-head">
+        <h2>{task.name}</h2>
+        {mayAct() && (
+          <button
+            type="button"
+            class="small"
+            title="Try it as it is now on what it was given in earlier runs"
+            onClick={() => navigate(withQuery({ backtest: task.name }))}
+          >
+            Backtest
+          </button>
+        )}
+      </header>
       {marks.length > 0 && <p class="soft">{marks.join(' · ')}</p>}
       {task.description !== '' && <Markdown text={task.description} />}
       {task.expectedOutput !== undefined && <p class="soft">Expected: {task.expectedOutput}</p>}
