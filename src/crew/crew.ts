@@ -154,7 +154,7 @@ export class Crew<const T extends Tasks = Tasks> {
   enqueue(...[options]: Enqueue<NamesOf<T>>): Promise<Run<T>>
   enqueue<Given extends readonly unknown[]>(...none: NoArguments<Given, NamesOf<T>>): Promise<Run<T>>
   async enqueue(options?: EnqueueOptions): Promise<Run<T>> {
-    const request = await readEnqueue(options)
+    const request = await readEnqueue(this.#definition, options, this.#schedules.names)
     const { runId, notBefore } = await enqueue(this.#open, request)
     await wakeRun(this.#open, runId, notBefore?.getTime())
     return new Run<T>(this.#open, runId)

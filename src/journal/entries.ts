@@ -21,6 +21,7 @@ import type {
   Priority,
   Question,
   ReplyPart,
+  RunSchedule,
   StoredOutput,
   ToolOutcome,
   Usage,
@@ -64,10 +65,14 @@ export interface EntryBodies {
      * called, as in a backtest.
      */
     readonly effects?: 'ask' | 'again' | 'never'
+    /** Of a trial of a backtest: how many the backtest was to have. */
+    readonly trials?: number
     /** Nobody executes it yet: it waits for a worker. */
     readonly queued?: true
     /** Of a run that waits: not before this time, in ISO 8601. */
     readonly notBefore?: string
+    /** The schedule that it is a run of: before anything of it is executed, the next one is put into the queue. */
+    readonly schedule?: RunSchedule
     /** Which of the runs that wait for a worker come first: 1 before 0 before -1. */
     readonly priority?: Priority
     /** The task after which it stops; other lives keep to it. */

@@ -72,6 +72,7 @@ export async function viewOf(unit: Unit, crew?: CrewDefinition): Promise<RunView
     openQuestions,
     error,
     dueAt,
+    schedule: state.schedule,
     raw: last?.raw,
     output: last?.output,
     questions,

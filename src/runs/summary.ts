@@ -2,7 +2,7 @@
 import { isReady } from '../engine/read/due.ts'
 import { spendingIn, summaryOf, type RowSummary } from '../engine/read/row-summary.ts'
 import { RepriseError } from '../errors.ts'
-import type { EntryOf, PinnedRequest, Usage } from '../journal/entries.ts'
+import type { EntryOf, PinnedRequest, RunSchedule, Usage } from '../journal/entries.ts'
 import { plainInputs } from '../journal/files.ts'
 import { parseObject, type Json } from '../journal/json.ts'
 import { callerOf, childRun, parentPath } from '../journal/paths.ts'
@@ -45,6 +45,8 @@ export interface RunSummary {
   readonly error: RunState['error']
   /** Of a run that waits for a time: when a worker begins it, or tries it again. */
   readonly dueAt: string | undefined
+  /** The schedule that it is a run of, where its runs hand that on: cancelling one that waits ends it. */
+  readonly schedule: RunSchedule | undefined
 }
 
 export interface Pricing {
@@ -82,6 +84,7 @@ export async function summarise(store: Store, row: RunRow, pricing: Pricing = {}
     openQuestions,
     error,
     dueAt,
+    schedule: said.schedule,
   }
 }
 

@@ -20,7 +20,21 @@ export interface Place {
   readonly own: OwnRuns
   /** Stops what this studio executes: runs are suspended, and can be resumed. */
   readonly signal: AbortSignal
+  /** Backtests that this studio executes, by their ids. */
+  readonly backtests: Map<string, RunningBacktest>
   close(): Promise<void>
+}
+
+export interface RunningBacktest {
+  readonly crew: string
+  readonly task: string
+  readonly createdAt: string
+  /** How many cases it has. */
+  readonly total: number
+  /** Between and within trials; the same id continues them. */
+  stop(): void
+  /** Never rejects. */
+  readonly end: Promise<void>
 }
 
 export interface KnownCrew {
@@ -36,6 +50,7 @@ export async function openPlace(crews: readonly Crew[], given: string | Store | 
   try {
     const used = opened ? crews.map((crew) => moved(crew, opened)) : crews
     const stop = new AbortController()
+    const backtests: Place['backtests'] = new Map()
     const engine = opened ? engineOf(opened) : await sharedEngine(used)
     const own = ownRuns(engine, stop.signal)
     return {
@@ -44,10 +59,11 @@ export async function openPlace(crews: readonly Crew[], given: string | Store | 
       crews: byName(used),
       own,
       signal: stop.signal,
+      backtests,
       async close() {
         stop.abort()
         await own.idle()
-        await Promise.all(used.map(leftBy))
+        await Promise.all([...used.map(leftBy), ...[...backtests.values()].map(({ end }) => end)])
         // crews that were given with their stores are their owner's to close
         if (opened) await opened.close()
       },

@@ -17,6 +17,7 @@ import type { OnPlan } from '../result/plan.ts'
 import type { InputsOf } from '../task.ts'
 import type { Unknowable } from '../define/placeholders.ts'
 import type { PriorityName } from '../queue/priority.ts'
+import type { RunScheduleOptions } from '../queue/run-schedule.ts'
 
 export interface ExecuteChoices<Reference = TaskReference> {
   /** Stop after this task; a resume continues after it. */
@@ -86,6 +87,8 @@ export type EnqueueOptions<Names extends string = string> = {
   readonly priority?: PriorityName
   /** Seconds before which no worker begins it. */
   readonly delay?: number
+  /** Instead of `id` and `delay`: a run at its next time, and, whenever one begins, another for the time after it. */
+  readonly schedule?: RunScheduleOptions
   readonly reuse?: Reuse
 } & InputsOption<Names>
 

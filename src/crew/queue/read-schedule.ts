@@ -74,7 +74,7 @@ export async function readSchedule(
     timezone,
     priority,
     next: (after = new Date()) => times.after(after),
-    runId: (time) => `${name}@${time.toISOString().replace('.000Z', 'Z')}`,
+    runId: (time) => runIdAt(name, time),
     inputs: (time) => (typeof given === 'function' ? (given as (time: Date) => unknown)(time) : (given ?? {})),
   }
   const first = schedule.next() as Date
@@ -83,13 +83,18 @@ export async function readSchedule(
   return schedule
 }
 
+/** In UTC, to the second: in autumn, one local time comes twice. */
+export function runIdAt(name: string, time: Date): string {
+  return `${name}@${time.toISOString().replace('.000Z', 'Z')}`
+}
+
 /** What `beforeKickoff` makes of them is known only when it has been called. */
-function checkScheduled({ tasks, callbacks }: CrewDefinition, given: unknown): void {
+export function checkScheduled({ tasks, callbacks }: CrewDefinition, given: unknown): void {
   const inputs = unreadInputs(given, 'inputs')
   if (!callbacks?.before) checkGiven(tasks, inputs)
 }
 
-function named(whose: string, check: () => void): void {
+export function named(whose: string, check: () => void): void {
   try {
     check()
   } catch (error) {

@@ -81,7 +81,7 @@ export async function backtest(engine: Engine, crew: CrewDefinition, request: Ba
   const tried = await pooled(
     runs,
     request.concurrency,
-    (run) => tryCase(engine, crew, task, run, id, signal),
+    (run) => tryCase(engine, crew, task, run, { id, trials: runs.length, signal }),
     () => signal?.aborted ?? false,
   )
   const cases = tried.filter((one) => one !== undefined)
@@ -94,8 +94,7 @@ async function tryCase(
   crew: CrewDefinition,
   task: TaskDefinition,
   run: string,
-  id: string,
-  signal: AbortSignal | undefined,
+  { id, trials, signal }: { readonly id: string; readonly trials: number; readonly signal: AbortSignal | undefined },
 ): Promise<BacktestCase | undefined> {
   const stored = await readCase(engine.store, run, crew, task)
   // a moment ago it was there
@@ -111,7 +110,7 @@ async function tryCase(
   }
   try {
     const next = { act: 'backtest', task: task.name, id } as const
-    const state = await backtestCase(engine, crew, task, stored, trial, { signal, next })
+    const state = await backtestCase(engine, crew, task, stored, { id: trial, trials, signal, next })
     const made = state.tasks.get(task.name)?.output
     if (!made) return undefined
     const equal = sameOutput(stored.output, made)
@@ -147,7 +146,7 @@ export function sameOutput(a: StoredOutput, b: StoredOutput): boolean {
 }
 
 /** Also by the runs that worked for it. */
-async function withheldIn(store: Store, state: RunState): Promise<string[]> {
+export async function withheldIn(store: Store, state: RunState): Promise<string[]> {
   const attempts = [...state.attempts.values()]
   const calls = attempts.flatMap((attempt) => attempt.turns.flatMap((turn) => turn.calls))
   const own = calls.filter((call) => call.source === 'withheld').map((call) => call.request.tool)

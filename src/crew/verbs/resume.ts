@@ -12,6 +12,7 @@ import { announce } from '../result/log.ts'
 import type { OnPlan } from '../result/plan.ts'
 import { whenOthersAreDone } from '../result/wait-for-run.ts'
 import { checkBefore, checkBudgetPrices, isOpen } from '../given/check-before.ts'
+import { queueFollowing } from '../queue/run-schedule.ts'
 import { latestUnfinished } from './latest-run.ts'
 import { confirm, planOfResume } from './make-plan.ts'
 
@@ -51,6 +52,7 @@ export async function takeUp(
     const done = state.status === 'completed'
     if (!done) checkBefore(crew, state.inputs, isOpen(state))
     if (onPlan) await confirm(onPlan, await planOfResume(engine, crew, state, choices))
+    await queueFollowing(engine, crew, state)
     announce(crew, run, done ? 'completed before' : state.lives === 0 ? 'begun' : `resume, life ${state.lives + 1}`)
   }
   try {

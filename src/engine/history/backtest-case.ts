@@ -23,6 +23,9 @@ export interface StoredCases {
   readonly passed: readonly { readonly runId: string; readonly reason: string }[]
 }
 
+/** The reason of a trial of which nothing else is to be said. */
+export const unchanged = 'nothing has changed'
+
 /** How many runs are examined for each case that is requested. */
 const lookedAt = 10
 
@@ -101,8 +104,7 @@ export async function backtestCase(
   crew: CrewDefinition,
   task: TaskDefinition,
   { state: parent, changes }: StoredCase,
-  run: string,
-  options: ExecuteOptions,
+  { id: run, trials, ...options }: ExecuteOptions & { readonly id: string; readonly trials: number },
 ): Promise<RunState> {
   const given = task.context.flatMap((name) => crew.tasks.find((other) => other.name === name) ?? [])
   // it was executed then, so it is executed now, whatever its condition says
@@ -121,10 +123,11 @@ export async function backtestCase(
       parent: { run: parent.run, from: task.name },
       plan: [
         ...given.map(({ name }) => ({ task: name, action: 'inherit', reasons: ['its output is there'] }) as const),
-        { task: task.name, action: 'execute', reasons: changes.length > 0 ? changes : ['nothing has changed'] },
+        { task: task.name, action: 'execute', reasons: changes.length > 0 ? changes : [unchanged] },
       ],
       calls: recordedCalls(parent, task.name),
       effects: 'never',
+      trials,
     },
   })
   if (hold) return executeRun(hold, trial, options)

@@ -47,7 +47,7 @@ export interface NewRun {
 
 export type Origin = Pick<
   EntryBodies['run.created'],
-  'parent' | 'plan' | 'calls' | 'lost' | 'effects' | 'reuse' | 'caller' | 'module'
+  'parent' | 'plan' | 'calls' | 'lost' | 'effects' | 'reuse' | 'caller' | 'module' | 'schedule' | 'trials'
 >
 
 /**

@@ -22,6 +22,8 @@ export const runHandlers: { [T in RunEntryType]: (state: RunState, entry: EntryO
     Object.assign(state, entry.queued ? { status: 'queued', lives: 0 } : { status: 'running', lives: 1 })
     if (entry.queued) state.forWorkers = true
     if (entry.notBefore !== undefined) state.notBefore = entry.notBefore
+    if (entry.trials !== undefined) state.trials = entry.trials
+    if (entry.schedule) state.schedule = entry.schedule
     if (entry.through !== undefined) state.through = entry.through
     if (entry.parent) state.parent = entry.parent
     if (entry.caller) state.caller = entry.caller

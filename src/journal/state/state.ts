@@ -18,6 +18,7 @@ import type {
   PlannedTask,
   Priority,
   Question,
+  RunSchedule,
   RunStatus,
   StoredOutput,
   ToolOutcome,
@@ -50,6 +51,10 @@ export interface RunState {
   forWorkers?: boolean
   /** Of a run that waits for a worker: not before this time. */
   notBefore?: string
+  /** Of a trial of a backtest: how many the backtest was to have. */
+  trials?: number
+  /** The schedule that it is a run of. */
+  schedule?: RunSchedule
   /** The task after which it stops, as whoever executed it last wanted. */
   through?: string
   /** Where the command line found the crew that made it. */

@@ -147,7 +147,8 @@ function isDeclared(field: string): boolean {
   return !/^(?:input|context)(?::|$)/.test(field)
 }
 
-function diffOutputs(a: TaskState | undefined, b: TaskState | undefined): OutputDiff | undefined {
+/** Undefined when both gave the same text, or none. */
+export function diffOutputs(a: TaskState | undefined, b: TaskState | undefined): OutputDiff | undefined {
   const [before, after] = [a?.output, b?.output]
   if (!before && !after) return undefined
   // an empty text and none are not the same

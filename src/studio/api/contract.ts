@@ -34,11 +34,15 @@ import type {
   StartBody,
   StartedRun,
 } from './acts.ts'
-import type { BacktestSummary, BacktestView, CrewView, QueueView } from './crews-and-queue.ts'
+import type { BacktestBody, BacktestPlan, BacktestSummary, BacktestView } from './backtests.ts'
+import type { CrewView, QueueView } from './crews-and-queue.ts'
+import type { ScheduleBody, SchedulePlan, ScheduleView } from './schedule-views.ts'
 import type { SpendingView, StepView } from './steps.ts'
 
 export type * from './acts.ts'
+export type * from './backtests.ts'
 export type * from './crews-and-queue.ts'
+export type * from './schedule-views.ts'
 export type * from './steps.ts'
 
 /**
@@ -88,6 +92,8 @@ export interface Endpoints {
   'GET /crews': { response: { readonly crews: readonly CrewView[] } }
   'GET /crews/{crew}': { response: CrewView }
   'GET /queue': { response: QueueView }
+  /** Those that are handed on by runs, and those that the code at hand declares; the next to come first. */
+  'GET /schedules': { query: { readonly crew?: string }; response: { readonly schedules: readonly ScheduleView[] } }
 
   /** Plans spend nothing and write nothing. Role act; 409 NO_CODE where the crew's code is not at hand. */
   'POST /crews/{crew}/plan': { body: KickoffBody; response: PlanView }
@@ -100,6 +106,19 @@ export interface Endpoints {
   'POST /runs/{run}/replay': { body: ReplayBody; response: StartedRun }
   'POST /runs/{run}/fork': { body: ForkBody; response: StartedRun }
   'POST /runs/{run}/refresh': { body: NewRunBody; response: StartedRun }
+  /** Plans and sets: 409 NO_CODE where the crew's code is not at hand. The end needs none, but for a declared one. */
+  'POST /crews/{crew}/schedules/plan': { body: ScheduleBody; response: SchedulePlan }
+  'POST /crews/{crew}/schedules': { body: ScheduleBody; response: ScheduleView }
+  /** The runs that were cancelled by that. */
+  'POST /crews/{crew}/schedules/{schedule}/end': {
+    body: { readonly by?: string }
+    response: { readonly runs: readonly string[] }
+  }
+  /** Role act; 409 NO_CODE. Executed here; it answers when it is about to begin, and its cases grow in its view. */
+  'POST /crews/{crew}/backtests/plan': { body: BacktestBody; response: BacktestPlan }
+  'POST /crews/{crew}/backtests': { body: BacktestBody; response: { readonly id: string; readonly total: number } }
+  /** Of one that this studio executes. What is done stays; 404 where it executes none of that id. */
+  'POST /backtests/{backtest}/stop': { body: object; response: { readonly id: string } }
   /** Ends it for good, wherever it is executed. */
   'POST /runs/{run}/cancel': { body: { readonly by?: string }; response: { readonly runId: string } }
 }

@@ -1,7 +1,7 @@
-// Crews, the queue and backtests, as the API gives them.
-import type { Failure, Limit, Usage } from '../../journal/entries.ts'
+// Crews and the queue, as the API gives them.
+import type { Limit } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
-import type { Holder, RunViewStatus } from '../../runs/status.ts'
+import type { Holder } from '../../runs/status.ts'
 
 export interface CrewView {
   readonly name: string
@@ -11,12 +11,6 @@ export interface CrewView {
   readonly inputs: readonly string[]
   readonly tasks: readonly CrewTask[]
   readonly agents: readonly CrewAgent[]
-  readonly schedules: readonly {
-    readonly name: string
-    readonly cron: string
-    readonly timezone: string
-    readonly next: string | undefined
-  }[]
   readonly budget: Limit | undefined
 }
 
@@ -71,35 +65,4 @@ export interface QueueView {
   readonly workers: readonly (Holder & { readonly runs: readonly string[] })[]
   /** There are more runs than were counted. */
   readonly cut: boolean
-}
-
-export interface BacktestSummary {
-  /** As it was given or made when it was started. */
-  readonly id: string
-  readonly crew: string
-  readonly task: string
-  readonly createdAt: string
-  readonly trials: number
-}
-
-/** As it is stored: the outputs of earlier runs beside those of its trials. */
-export interface BacktestView extends BacktestSummary {
-  readonly cases: readonly {
-    /** The earlier run, and the one that tried the task on it. */
-    readonly runId: string
-    readonly trial: string
-    readonly status: RunViewStatus
-    readonly inputs: { readonly [name: string]: Json }
-    /** Undefined when the earlier run is gone, or the trial gave nothing. */
-    readonly old: BacktestSide | undefined
-    readonly new: BacktestSide | undefined
-    readonly equal: boolean
-    readonly error: Failure | undefined
-  }[]
-}
-
-export interface BacktestSide {
-  readonly raw: string
-  readonly usage: Usage
-  readonly cost: number | undefined
 }

@@ -1,8 +1,10 @@
 // Every endpoint, in one table: requests are answered by it, and the OpenAPI description is made from it.
 import { actingRoutes } from '../routes/acting.ts'
+import { backtestRoutes } from '../routes/backtesting.ts'
 import { crewRoutes } from '../routes/crews.ts'
 import { peopleRoutes } from '../routes/people.ts'
 import { runRoutes } from '../routes/runs.ts'
+import { scheduleRoutes } from '../routes/schedules.ts'
 import { sessionRoutes } from '../routes/session.ts'
 import { streamRoutes } from '../routes/streams.ts'
 import type { Endpoint } from './contract.ts'
@@ -23,6 +25,8 @@ const routes: Routes<Endpoint> = {
   ...streamRoutes,
   ...crewRoutes,
   ...actingRoutes,
+  ...scheduleRoutes,
+  ...backtestRoutes,
 }
 
 export const table: ReadonlyMap<Endpoint, AnyRoute> = new Map(Object.entries(routes) as [Endpoint, AnyRoute][])

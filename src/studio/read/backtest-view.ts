@@ -5,13 +5,15 @@ import { backtestName, isBacktest } from '../../engine/history/backtest-name.ts'
 import { costOfTask } from '../../engine/plan/estimate.ts'
 import { readIfThere } from '../../engine/read/read-run.ts'
 import { summaryOf } from '../../engine/read/row-summary.ts'
-import { sameOutput } from '../../crew/verbs/backtest-task.ts'
+import { unchanged } from '../../engine/history/backtest-case.ts'
+import { sameOutput, withheldIn } from '../../crew/verbs/backtest-task.ts'
 import type { Failure } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'
 import type { RunState } from '../../journal/state/state.ts'
+import { diffOutputs } from '../../runs/diff/task-diff.ts'
 import { rowStatus } from '../../runs/summary.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
-import type { BacktestSide, BacktestSummary, BacktestView } from '../api/contract.ts'
+import type { BacktestCaseView, BacktestSide, BacktestSummary, BacktestView } from '../api/contract.ts'
 import { notFound } from '../api/problem.ts'
 import type { Place } from '../place.ts'
 
@@ -23,22 +25,45 @@ export async function backtests(store: Store, crew: string | undefined): Promise
   for await (const row of trials(store, crew)) {
     const summary = summaryFrom(row)
     const known = found.get(summary.id)
-    found.set(summary.id, known ? { ...summary, trials: known.trials + 1 } : summary)
+    found.set(
+      summary.id,
+      known ? { ...summary, trials: known.trials + 1, total: known.total ?? summary.total } : summary,
+    )
   }
   return [...found.values()]
 }
 
 /** NOT_FOUND. */
 export async function backtestView(place: Place, id: string): Promise<BacktestView> {
-  const { store } = place
-  const rows: RunRow[] = []
-  for await (const row of trials(store, undefined)) if (summaryFrom(row).id === id) rows.push(row)
-  const [last] = rows.toReversed()
-  if (!last) throw notFound(`there is no backtest ${id}`)
-  const cases: BacktestView['cases'][number][] = []
+  const rows = await trialsOf(place.store, id)
+  const running = place.backtests.get(id)
+  const first = rows.at(-1)
+  // its first trial may not be there yet
+  const summary = first ? summaryFrom(first) : running && { id, ...running }
+  if (!summary) throw notFound(`there is no backtest ${id}`)
+  const cases: BacktestCaseView[] = []
   // one after another: two journals each
   for (const row of rows) cases.push(await caseOf(place, row))
-  return { ...summaryFrom(last), trials: rows.length, cases }
+  const { crew, task, createdAt } = summary
+  return {
+    id,
+    crew,
+    task,
+    createdAt,
+    trials: rows.length,
+    // the newest one knows best: it may have been continued on more runs
+    total: running?.total ?? rows.map((row) => summaryOf(row).trials).find((total) => total !== undefined),
+    here: running !== undefined,
+    code: place.crews.has(crew),
+    cases,
+  }
+}
+
+/** Newest first. */
+export async function trialsOf(store: Store, id: string): Promise<RunRow[]> {
+  const rows: RunRow[] = []
+  for await (const row of trials(store, undefined)) if (summaryFrom(row).id === id) rows.push(row)
+  return rows
 }
 
 async function* trials(store: Store, crew: string | undefined): AsyncGenerator<RunRow> {
@@ -54,23 +79,30 @@ async function* trials(store: Store, crew: string | undefined): AsyncGenerator<R
 function summaryFrom(row: RunRow): BacktestSummary {
   const { run, parent = '', crew, createdAt } = row
   const id = run.endsWith(`:${parent}`) ? run.slice(0, -parent.length - 1) : run.slice(0, run.lastIndexOf(':'))
-  return { id, crew: crew.slice(0, -backtestName('').length), task: summaryOf(row).from ?? '', createdAt, trials: 1 }
+  const { from = '', trials: total } = summaryOf(row)
+  return { id, crew: crew.slice(0, -backtestName('').length), task: from, createdAt, trials: 1, total }
 }
 
-async function caseOf({ store, crews }: Place, row: RunRow): Promise<BacktestView['cases'][number]> {
+async function caseOf({ store, crews }: Place, row: RunRow): Promise<BacktestCaseView> {
   const { crew, task } = summaryFrom(row)
   const prices = crews.get(crew)?.definition.prices
   const sideOf = async (state: RunState | undefined): Promise<BacktestSide | undefined> => {
     const known = state?.tasks.get(task)
     if (!state || !known?.output) return undefined
     const { raw, usage } = known.output
-    return { raw, usage, cost: known.source === 'executed' ? await costOfTask(state, task, prices) : undefined }
+    return {
+      raw,
+      edited: known.source === 'edited',
+      usage,
+      cost: known.source === 'executed' ? await costOfTask(state, task, prices) : undefined,
+    }
   }
   const [before, now] = [
     row.parent === undefined ? undefined : await unlessDamaged(store, row.parent),
     await unlessDamaged(store, row.run),
   ]
-  const [old, made] = [before?.tasks.get(task)?.output, now?.tasks.get(task)?.output]
+  const [then, today] = [before?.tasks.get(task), now?.tasks.get(task)]
+  const equal = then?.output !== undefined && today?.output !== undefined && sameOutput(then.output, today.output)
   return {
     runId: row.parent ?? '',
     trial: row.run,
@@ -78,8 +110,11 @@ async function caseOf({ store, crews }: Place, row: RunRow): Promise<BacktestVie
     inputs: plainInputs(now?.inputs ?? {}),
     old: await sideOf(before),
     new: await sideOf(now),
-    equal: old !== undefined && made !== undefined && sameOutput(old, made),
+    equal,
+    difference: equal || !then?.output || !today?.output ? undefined : diffOutputs(then, today),
     error: failureOf(now),
+    changes: now?.plan?.find((planned) => planned.task === task)?.reasons.filter((why) => why !== unchanged) ?? [],
+    withheld: now ? await withheldIn(store, now) : [],
   }
 }
 

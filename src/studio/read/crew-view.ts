@@ -1,12 +1,11 @@
-// A crew as its code declares it: tasks with their prompts, context and schemas, agents, schedules.
+// A crew as its code declares it: tasks with their prompts, context and schemas, agents.
 import type { TaskDefinition } from '../../engine/definition.ts'
 import { modelName } from '../../models/resolve/resolve-model.ts'
 import type { CrewTask, CrewView } from '../api/contract.ts'
 import type { KnownCrew } from '../place.ts'
 
-export async function crewView({ crew, definition }: KnownCrew): Promise<CrewView> {
+export function crewView({ crew, definition }: KnownCrew): CrewView {
   const { name, version, process, budget } = definition
-  const schedules = await crew.schedules()
   return {
     name,
     version,
@@ -14,12 +13,6 @@ export async function crewView({ crew, definition }: KnownCrew): Promise<CrewVie
     inputs: crew.inputs,
     tasks: definition.tasks.map(taskOf),
     agents: crew.agents.map(({ role, goal, backstory, model }) => ({ role, goal, backstory, model: modelName(model) })),
-    schedules: schedules.map((one) => ({
-      name: one.name,
-      cron: one.cron,
-      timezone: one.timezone,
-      next: one.next()?.toISOString(),
-    })),
     budget,
   }
 }

@@ -1,8 +1,11 @@
 // The navigation: where one is, how much waits, whether the page is connected.
 import type { JSX } from 'preact'
 import { connected } from './api/changes.ts'
-import { session } from './api/studio-session.ts'
+import { logOut, session } from './api/studio-session.ts'
+import { Brand } from './parts/brand.tsx'
 import { Icon, type IconName } from './parts/icons.tsx'
+import { notify } from './parts/notices.tsx'
+import { wordsOf } from './parts/states.tsx'
 import { Link } from './routing/link.tsx'
 import { place } from './routing/router.ts'
 
@@ -23,12 +26,8 @@ export function Side({ waiting, showHelp }: { readonly waiting: number | undefin
   const studio = session.value
   return (
     <nav class="side" aria-label="Studio">
-      <Link to="/" class="brand">
-        <svg viewBox="0 0 32 32" aria-hidden="true">
-          <rect width="32" height="32" rx="8" />
-          <path d="M10 23V9h7a4.500 4.500 0 0 1 0 9h-7m7 0 5 5" />
-        </svg>
-        Reprise
+      <Link to="/" class="home">
+        <Brand />
       </Link>
       <ul class="nav">
         {views.map(({ to, name, icon, first }) => (
@@ -60,11 +59,19 @@ export function Side({ waiting, showHelp }: { readonly waiting: number | undefin
           <button type="button" class="icon-button for-keys" aria-label="Keys" title="Keys (?)" onClick={showHelp}>
             <Icon name="help" />
           </button>
+          {typeof studio === 'object' && studio.tokens && (
+            <button type="button" class="icon-button" aria-label="Log out" title="Log out" onClick={leave}>
+              <Icon name="leave" />
+            </button>
+          )}
         </div>
-        <p class={`connection ${connected.value === false ? 'is-lost' : ''}`}>
+        <p class={`connection ${connected.value === false ? 'is-lost' : connected.value ? '' : 'is-waiting'}`}>
           <i aria-hidden="true" />
           <span>{connected.value === false ? 'Reconnecting …' : connected.value ? 'Live' : 'Connecting …'}</span>
         </p>
+        {typeof studio === 'object' && studio.role !== 'act' && (
+          <p class="role">{studio.role === 'look' ? 'You may look' : 'You may look and answer'}</p>
+        )}
         {typeof studio === 'object' && (
           <p class="store clip" title={studio.store.url}>
             {studio.store.url}
@@ -85,4 +92,8 @@ export function toggleTheme(): void {
   } catch {
     // it holds until the page is closed
   }
+}
+
+function leave(): void {
+  logOut().catch((error: unknown) => notify(wordsOf(error), { bad: true }))
 }

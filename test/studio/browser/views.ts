@@ -31,6 +31,9 @@ export async function sampleRuns(store: string): Promise<readonly Crew[]> {
   await claims.kickoff({ id: 'failed', inputs: { ...inputs, notes: 'unreadable' } }).catch(() => {})
   await checks.kickoff({ id: 'parallel', inputs: { company: 'North Mill' } })
   await checks.enqueue({ id: 'queued', inputs: { company: 'South Quay' } })
+  const nightly = { name: 'nightly', cron: '0 2 * * *', timezone: 'Europe/Berlin' }
+  await checks.enqueue({ inputs: { company: 'West Gate' }, schedule: nightly })
+  await claims.backtest('facts', { id: 'backtest', runs: 3 })
   await tight.kickoff({ id: 'limit', inputs: { text: 'a long text' } })
   await briefings.kickoff({ id: 'within', inputs: { topic: 'tides' } })
   return [claims, checks, tight, briefings]
@@ -58,8 +61,11 @@ export const views: { readonly [name: string]: readonly [path: string, shows: st
   replay: ['/runs/whole?take=replay', 'dialog .plan-sum'],
   fork: ['/runs/whole?take=fork&edit=facts', 'dialog fieldset'],
   'a comparison': ['/compare?a=whole&b=replay', '.main h2'],
+  'a backtest': ['/compare?backtest=backtest', '.case'],
+  'a backtest to start': ['/crews/claims?backtest=facts', 'dialog .plan-sum'],
   'what to compare': ['/compare', '.main h1'],
   crews: ['/crews', '.main h2, .main h3'],
   'a crew': ['/crews/claims', 'form'],
+  'a schedule': ['/crews/company-checks?how=schedule', '.schedule'],
   'no such run': ['/runs/none', '.state-title'],
 }

@@ -1,6 +1,6 @@
 // `reprise backtest`: one task, with the code as it is now, on what it was given in earlier runs.
 import { backtestIndents, backtestLines, type Backtest, type BacktestLine } from '../../../crew/verbs/backtest-task.ts'
-import type { Crew } from '../../../crew/crew.ts'
+import { trialEstimate } from '../../../crew/verbs/backtest-estimate.ts'
 import { openCrewStore } from '../../../crew/verbs/default-store.ts'
 import type { Estimate } from '../../../journal/entries.ts'
 import { stopOnInterrupt } from './execute.ts'
@@ -51,7 +51,7 @@ export async function backtest(invocation: Invocation<BacktestCommandOptions>): 
     const named = options.run && (await Promise.all(options.run.map((run) => findRun(store, run, crew.name))))
     const runs = named ? named.map(({ run }) => run) : (options.last ?? 20)
     const count = typeof runs === 'number' ? (await crew.runs().page(runs)).length : runs.length
-    const expected = expectation(task, count, typeof runs === 'number', await estimateOf(crew, task))
+    const expected = expectation(task, count, typeof runs === 'number', await trialEstimate(crew, task))
     for (const row of wrap(expected, terminal.err.width, 2)) terminal.err.line(row)
     const question = `Execute ${task} up to ${plural(count, 'time')}?`
     if (count > 0 && !(await confirm(question, { yes: options.yes ?? false, err: terminal.err }))) {
@@ -74,13 +74,6 @@ export async function backtest(invocation: Invocation<BacktestCommandOptions>): 
     await observed.heard()
     await store.close()
   }
-}
-
-/** What executing the task once may take, from its latest executions. */
-async function estimateOf(crew: Crew, task: string): Promise<Estimate | undefined> {
-  // the backtest itself says what is wrong, if anything is
-  const plan = await crew.plan({ of: 'fork', from: task, through: task }).catch(() => undefined)
-  return plan?.tasks.find((planned) => planned.task === task)?.estimate
 }
 
 function expectation(task: string, count: number, latest: boolean, estimate: Estimate | undefined): string {

@@ -8,8 +8,9 @@ export const changes = signal(0)
 /** undefined: not yet known. */
 export const connected = signal<boolean | undefined>(undefined)
 
+/** Until the function that it returns is called. */
 export function followChanges(): () => void {
-  return listen({
+  const stop = listen({
     path: '/changes',
     hear: ({ name }) => {
       if (name === 'change') changes.value++
@@ -18,4 +19,8 @@ export function followChanges(): () => void {
       connected.value = is
     },
   })
+  return () => {
+    stop()
+    connected.value = undefined
+  }
 }

@@ -13,6 +13,18 @@ export class ApiError extends Error {
   }
 }
 
+let locked = (): void => {}
+
+/** What is done when the server wants a token that this browser does not have, or has no more. */
+export function whenLocked(act: () => void): void {
+  locked = act
+}
+
+/** To be called with every response: 401 of whatever path but that of the token itself. */
+export function checkLocked({ status }: Response): void {
+  if (status === 401) locked()
+}
+
 type Part<E extends Endpoint, K extends string> = Endpoints[E] extends { readonly [P in K]: infer Value }
   ? Value
   : undefined
@@ -35,6 +47,7 @@ export async function call<E extends Endpoint>(endpoint: E, options: Call<E> = {
     ...(signal ? { signal } : {}),
   }
   const response = await reach(apiUrl(path, options), request)
+  if (path !== '/session') checkLocked(response)
   if (!response.ok) throw new ApiError(response.status, await problemOf(response))
   return (await response.json()) as Part<E, 'response'>
 }

@@ -1,6 +1,6 @@
 // Server-sent events, read by `fetch`: unlike the browser's EventSource it gives every event whatever its name, and
 // says why a connection is over. When it breaks, it comes back with the last id it saw, so that nothing is missed.
-import { apiUrl, ApiError } from './client.ts'
+import { apiUrl, ApiError, checkLocked } from './client.ts'
 
 export interface ServerEvent {
   readonly id: string | undefined
@@ -39,6 +39,7 @@ async function follow(listening: Listening, signal: AbortSignal): Promise<void> 
       const headers = { accept: 'text/event-stream', ...(last === undefined ? {} : { 'last-event-id': last }) }
       const response = await fetch(apiUrl(path, { params }), { headers, signal })
       if (response.status === 204) return
+      checkLocked(response)
       if (response.status >= 400 && response.status < 500) {
         refused?.(new ApiError(response.status, { code: 'REFUSED', message: `it was refused (${response.status})` }))
         return

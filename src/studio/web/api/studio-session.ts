@@ -1,11 +1,20 @@
 // Who looks, and what this studio lets them do.
 import { signal } from '@preact/signals'
 import type { Studio } from '../../api/contract.ts'
-import { ApiError, call } from './client.ts'
+import { ApiError, call, whenLocked } from './client.ts'
 
 /** undefined until it is known; `locked` when a token is needed first. */
 export const session = signal<Studio | 'locked' | undefined>(undefined)
 export const sessionError = signal<unknown>(undefined)
+
+/** A token was good until now: the studio was started again with others, or somebody logged out in another tab. */
+export const lockedOut = signal(false)
+
+whenLocked(() => {
+  if (typeof session.peek() !== 'object') return
+  lockedOut.value = true
+  session.value = 'locked'
+})
 
 const nameKey = 'reprise.by'
 
@@ -36,7 +45,14 @@ export async function openSession(): Promise<void> {
 
 export async function unlock(token: string): Promise<void> {
   await call('POST /session', { body: { token } })
+  lockedOut.value = false
   await openSession()
+}
+
+export async function logOut(): Promise<void> {
+  await call('DELETE /session')
+  lockedOut.value = false
+  session.value = 'locked'
 }
 
 export function sign(name: string): void {

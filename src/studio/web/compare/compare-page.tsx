@@ -79,7 +79,7 @@ function Backtests(): JSX.Element {
     return (
       <Empty title="Choose two runs">
         Mark two in <Link to="/runs">the list</Link> with the boxes or <kbd>x</kbd>, or come from a run’s lineage.
-        Backtests (<code>reprise backtest</code>) are listed here, too.
+        Backtests are listed here, too: start one from a task of a crew, or with <code>reprise backtest</code>.
       </Empty>
     )
   return (
@@ -97,14 +97,14 @@ function Backtests(): JSX.Element {
             </tr>
           </thead>
           <tbody>
-            {value.backtests.map(({ id, crew, task, trials, createdAt }) => (
+            {value.backtests.map(({ id, crew, task, trials, total, createdAt }) => (
               <tr key={id}>
                 <td>
                   <Link to={`/compare?backtest=${encodeURIComponent(id)}`}>{id}</Link>
                 </td>
                 <td>{crew}</td>
                 <td>{task}</td>
-                <td class="number">{trials}</td>
+                <td class="number">{total === undefined || total <= trials ? trials : `${trials} of ${total}`}</td>
                 <td>
                   <Ago at={createdAt} />
                 </td>

@@ -8,9 +8,10 @@ import { Graph } from '../parts/graph.tsx'
 import { JsonTree } from '../parts/json-tree.tsx'
 import { Markdown } from '../parts/markdown.tsx'
 import { Failed, Loading } from '../parts/states.tsx'
-import { longTime } from '../../../text/words.ts'
 import { Link } from '../routing/link.tsx'
-import { place, withQuery } from '../routing/router.ts'
+import { navigate, place, withQuery } from '../routing/router.ts'
+import { BacktestDialog } from '../take/backtest-dialog.tsx'
+import { ScheduleList, useSchedules } from './schedule-list.tsx'
 import { StartForm } from './start-form.tsx'
 import '../styles/run.css'
 import '../styles/crews.css'
@@ -27,8 +28,11 @@ export function CrewPage(): JSX.Element {
 }
 
 function Crew({ crew }: { readonly crew: CrewView }): JSX.Element {
-  const chosen = place.value.query.get('task') ?? crew.tasks[0]?.name
+  const { query } = place.value
+  const testing = query.get('backtest') ?? undefined
+  const chosen = query.get('task') ?? crew.tasks[0]?.name
   const task = crew.tasks.find(({ name }) => name === chosen)
+  const schedules = useSchedules(crew.name)
   const byName = new Map(crew.tasks.map((each) => [each.name, each]))
   return (
     <div class="page crew">
@@ -64,21 +68,30 @@ function Crew({ crew }: { readonly crew: CrewView }): JSX.Element {
           )
         }}
       </Graph>
+      {mayAct() && testing !== undefined && (
+        <BacktestDialog
+          key={testing}
+          crew={crew.name}
+          tasks={crew.tasks.map(({ name }) => name)}
+          task={testing}
+          run={query.get('run') ?? undefined}
+          id={query.get('id') ?? undefined}
+          count={Number(query.get('last')) || undefined}
+          onClose={() =>
+            navigate(withQuery({ backtest: undefined, run: undefined, id: undefined, last: undefined }), {
+              replace: true,
+            })
+          }
+        />
+      )}
       <div class="crew-columns">
         {task && <TaskCard task={task} crew={crew} />}
         <div class="crew-side">
           {mayAct() && <StartForm crew={crew} />}
-          {crew.schedules.length > 0 && (
-            <section class="panel crew-part">
-              <h2>Schedules</h2>
-              {crew.schedules.map((schedule) => (
-                <p key={schedule.name}>
-                  <strong>{schedule.name}</strong> <code>{schedule.cron}</code> {schedule.timezone}
-                  {schedule.next !== undefined && <span class="soft"> next {longTime(schedule.next)}</span>}
-                </p>
-              ))}
-            </section>
-          )}
+          <section class="panel crew-part">
+            <h2>Schedules</h2>
+            <ScheduleList resource={schedules} />
+          </section>
         </div>
       </div>
     </div>
@@ -95,7 +108,19 @@ function TaskCard({ task, crew }: { readonly task: CrewTask; readonly crew: Crew
   ].filter((mark) => typeof mark === 'string')
   return (
     <section class="panel crew-part">
-      <h2>{task.name}</h2>
+      <header class="card-head">
+        <h2>{task.name}</h2>
+        {mayAct() && (
+          <button
+            type="button"
+            class="small"
+            title="Try it as it is now on what it was given in earlier runs"
+            onClick={() => navigate(withQuery({ backtest: task.name }))}
+          >
+            Backtest
+          </button>
+        )}
+      </header>
       {marks.length > 0 && <p class="soft">{marks.join(' · ')}</p>}
       {task.description !== '' && <Markdown text={task.description} />}
       {task.expectedOutput !== undefined && <p class="soft">Expected: {task.expectedOutput}</p>}

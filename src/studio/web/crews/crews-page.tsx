@@ -7,10 +7,12 @@ import { Empty, Failed, Loading } from '../parts/states.tsx'
 import { Link } from '../routing/link.tsx'
 import { runPath } from '../routing/router.ts'
 import { shortId } from '../waiting/short-id.ts'
+import { ScheduleList, useSchedules } from './schedule-list.tsx'
 import '../styles/crews.css'
 
 export function CrewsPage(): JSX.Element {
   const crews = useResource('crews', (signal) => call('GET /crews', { signal }), { live: false })
+  const schedules = useSchedules()
   const queue = useResource('queue', (signal) => call('GET /queue', { signal }))
   return (
     <div class="page crews">
@@ -23,6 +25,14 @@ export function CrewsPage(): JSX.Element {
         <Loading what="crews" />
       ) : (
         <Failed error={crews.error} again={crews.again} />
+      )}
+      {(schedules.error !== undefined || (schedules.value?.length ?? 0) > 0) && (
+        <>
+          <h2 class="section-title">Schedules</h2>
+          <div class="panel crew-part">
+            <ScheduleList resource={schedules} crews />
+          </div>
+        </>
       )}
       <h2 class="section-title">Queue and workers</h2>
       {queue.value ? (

@@ -19,13 +19,18 @@ export function OutputView({ raw }: { readonly raw: string }): JSX.Element {
       ) : (
         <JsonTree value={structured} />
       )}
-      {raw !== '' && (
+      {differs(raw) && (
         <button type="button" class="quiet as-is" aria-pressed={plain} onClick={() => setPlain(!plain)}>
           {plain ? 'Rendered' : 'As it is'}
         </button>
       )}
     </div>
   )
+}
+
+/** A plain line is shown as it is anyway. */
+function differs(raw: string): boolean {
+  return /[\n*_`#[\]{}|<>~]|:\/\//.test(raw)
 }
 
 /** A JSON object or list that the text is; a number or a quoted word is shown as text. */

@@ -50,5 +50,9 @@ export function Failed({ error, again }: { readonly error: unknown; again?(): vo
 
 export function wordsOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
-  return message === '' ? 'Nobody said why.' : message.charAt(0).toUpperCase() + message.slice(1)
+  return message === '' ? 'Nobody said why.' : sentence(message)
+}
+
+export function sentence(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1)
 }

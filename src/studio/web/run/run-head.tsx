@@ -5,6 +5,7 @@ import { amount, dollars, longTime } from '../../../text/words.ts'
 import type { RunDetail } from '../../api/contract.ts'
 import { Icon } from '../parts/icons.tsx'
 import { notify } from '../parts/notices.tsx'
+import { sentence } from '../parts/states.tsx'
 import { Status } from '../parts/status.tsx'
 import { Ago, Lasting } from '../parts/time.tsx'
 import { Link } from '../routing/link.tsx'
@@ -14,6 +15,7 @@ import { shortId } from '../waiting/short-id.ts'
 import type { LiveRun } from './live-run.ts'
 
 export function RunHead({ run, detail }: { readonly run: LiveRun; readonly detail: RunDetail }): JSX.Element {
+  const { schedule } = detail
   const { runId, crew, status, why, parent, createdAt, updatedAt, usage, cost, lives, holder, done, total, error } =
     detail
   const caller = callerOf(runId)
@@ -72,6 +74,11 @@ export function RunHead({ run, detail }: { readonly run: LiveRun; readonly detai
             {holder.name ?? `process ${holder.pid}`} on {holder.host}
           </Fact>
         )}
+        {schedule && (
+          <Fact name="Schedule">
+            {schedule.name} (<code>{schedule.cron}</code> {schedule.timezone})
+          </Fact>
+        )}
         {parent && (
           <Fact name="Made from">
             <Link to={runPath(parent.runId)}>{shortId(parent.runId)}</Link>
@@ -91,8 +98,4 @@ function Fact({ name, children }: { readonly name: string; readonly children: Co
       <dd class="number">{children}</dd>
     </div>
   )
-}
-
-function sentence(words: string): string {
-  return words.charAt(0).toUpperCase() + words.slice(1)
 }

@@ -57,6 +57,11 @@ export function TaskPanel({ run, detail, name, attempt }: TaskPanelProps): JSX.E
               Edit its output
             </button>
           )}
+          {task.raw !== '' && (
+            <button type="button" onClick={() => navigate(backtestPath(detail, name))}>
+              Backtest
+            </button>
+          )}
         </div>
       )}
       {task.child !== undefined && (
@@ -162,4 +167,9 @@ export function ErrorBox({
       )}
     </div>
   )
+}
+
+/** Of the task as the crew's code has it now, on this run first. */
+function backtestPath({ crew, runId }: RunDetail, task: string): string {
+  return `/crews/${encodeURIComponent(crew)}?${new URLSearchParams({ task, backtest: task, run: runId })}`
 }

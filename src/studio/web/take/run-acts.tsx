@@ -65,7 +65,7 @@ export function RunActs({ run, detail }: { readonly run: LiveRun; readonly detai
         </button>
       ))}
       {take && <TakeDialog key={take} take={take} detail={detail} onClose={close} refresh={run.refresh} />}
-      {cancelling && <CancelDialog runId={runId} onClose={() => setCancelling(false)} />}
+      {cancelling && <CancelDialog detail={detail} onClose={() => setCancelling(false)} />}
     </div>
   )
 }
@@ -76,7 +76,8 @@ function classOf(act: RunAct, { status }: RunDetail): string {
   return (act === 'resume' || act === 'requeue') && status !== 'waiting' ? 'primary' : ''
 }
 
-function CancelDialog({ runId, onClose }: { readonly runId: string; onClose(): void }): JSX.Element {
+function CancelDialog({ detail, onClose }: { readonly detail: RunDetail; onClose(): void }): JSX.Element {
+  const { runId, schedule, lives } = detail
   const [problem, setProblem] = useState('')
   const cancel = async (): Promise<void> => {
     const by = signature.peek()
@@ -92,6 +93,7 @@ function CancelDialog({ runId, onClose }: { readonly runId: string; onClose(): v
   return (
     <Dialog title="Cancel this run?" onClose={onClose}>
       <p>It ends for good, wherever it is executed. What it has done stays, and a fork can still be made from it.</p>
+      {schedule && lives === 0 && <p class="note">The schedule {schedule.name} ends with it: no other run follows.</p>}
       {problem !== '' && <p class="problem">{problem}</p>}
       <div class="dialog-end">
         <button type="button" onClick={onClose}>

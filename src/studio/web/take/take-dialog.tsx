@@ -1,11 +1,12 @@
 // Taking a run from where it stands: resume, replay from a task, fork with other inputs or outputs, refresh what is
 // stale. The plan is made anew with every change, and nothing is spent before somebody has seen it.
 import type { JSX } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
-import type { ForkBody, PlanBody, PlanView, RunDetail, StartedRun } from '../../api/contract.ts'
+import { useState } from 'preact/hooks'
+import type { ForkBody, PlanBody, RunDetail, StartedRun } from '../../api/contract.ts'
 import { changes } from '../api/changes.ts'
 import { call } from '../api/client.ts'
 import { signature } from '../api/studio-session.ts'
+import { useTypedAnswer } from '../api/typed-answer.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { notify } from '../parts/notices.tsx'
 import { wordsOf } from '../parts/states.tsx'
@@ -34,14 +35,19 @@ const means: { readonly [take in Take]: string } = {
   fork: 'A new run with your changes: only what depends on them is executed.',
   refresh: 'A new run: only what today’s code would make from something else is executed.',
 }
-const pauseMs = 350
 
 export function TakeDialog({ take, detail, onClose, refresh }: TakeProps): JSX.Element {
   const { query } = place.value
   const [from, setFrom] = useState(query.get('from') ?? detail.tasks.at(-1)?.name ?? '')
   const [edited, setEdited] = useState<Edited>({ inputs: {}, outputs: {}, effects: 'reuse' })
   const body = bodyOf(take, from, edited)
-  const { plan, problem, busy } = usePlan(detail.runId, body)
+  const {
+    value: plan,
+    problem,
+    busy,
+  } = useTypedAnswer(`${detail.runId} ${JSON.stringify(body)}`, (signal) =>
+    call('POST /runs/{run}/plan', { params: { run: detail.runId }, body, signal }),
+  )
   const [starting, setStarting] = useState(false)
   const [failure, setFailure] = useState('')
   const first = query.get('edit')
@@ -169,46 +175,4 @@ function begin(run: string, body: PlanBody): Promise<StartedRun> {
       return call('POST /runs/{run}/refresh', { params, body: rest })
     }
   }
-}
-
-interface Planned {
-  readonly plan: PlanView | undefined
-  readonly problem: unknown
-  /** It isn't the plan of what is asked for now. */
-  readonly busy: boolean
-}
-
-/** The plan of a body, a moment after it was last changed. */
-function usePlan(runId: string, body: PlanBody): Planned {
-  const key = JSON.stringify(body)
-  const [state, setState] = useState<{ of: string; plan: PlanView | undefined; problem: unknown }>({
-    of: '',
-    plan: undefined,
-    problem: undefined,
-  })
-  const begun = useRef(false)
-  useEffect(() => {
-    const stop = new AbortController()
-    const timer = setTimeout(
-      () => {
-        begun.current = true
-        call('POST /runs/{run}/plan', {
-          params: { run: runId },
-          body: JSON.parse(key) as PlanBody,
-          signal: stop.signal,
-        }).then(
-          (plan) => setState({ of: key, plan, problem: undefined }),
-          (problem: unknown) => {
-            if (!stop.signal.aborted) setState({ of: key, plan: undefined, problem })
-          },
-        )
-      },
-      begun.current ? pauseMs : 0,
-    )
-    return () => {
-      clearTimeout(timer)
-      stop.abort()
-    }
-  }, [runId, key])
-  return { plan: state.plan, problem: state.problem, busy: state.of !== key }
 }

@@ -1,0 +1,40 @@
+// What a backtest would execute, on which earlier runs, and what that may take. Nothing is written or spent.
+import { trialEstimate } from '../../crew/verbs/backtest-estimate.ts'
+import { findTask } from '../../crew/result/result.ts'
+import { readCase, storedCases } from '../../engine/history/backtest-case.ts'
+import { plainInputs } from '../../journal/files.ts'
+import type { BacktestBody, BacktestPlan } from '../api/contract.ts'
+import type { KnownCrew, Place } from '../place.ts'
+import { trialsOf } from './backtest-view.ts'
+
+const usual = 20
+
+/** TASK_NOT_FOUND; RUN_NOT_FOUND for a run that is named. No case is no error here: why each run is not one is said. */
+export async function backtestPlan(
+  { store, engine }: Place,
+  { crew, definition }: KnownCrew,
+  { task: name, last = usual, runs, id }: BacktestBody,
+): Promise<BacktestPlan> {
+  const task = findTask(definition.tasks, name, `crew ${definition.name}`)
+  const tried = new Map<string, boolean>()
+  for (const { parent = '', status } of id === undefined ? [] : await trialsOf(store, id))
+    tried.set(parent, status === 'completed')
+  const found = await storedCases(engine, definition, task, runs ?? last)
+  const cases: BacktestPlan['cases'][number][] = []
+  for (const runId of new Set([...tried.keys(), ...found.runs])) {
+    // one that was tried may be gone since
+    const known = await readCase(store, runId, definition, task).catch(() => 'it is gone')
+    if (typeof known === 'string') continue
+    const { state, changes } = known
+    cases.push({ runId, inputs: plainInputs(state.inputs), changes, done: tried.get(runId) ?? false })
+  }
+  return {
+    task: task.name,
+    cases,
+    passed: found.passed,
+    execute: cases.filter(({ done }) => !done).length,
+    estimate: await trialEstimate(crew, task.name),
+    reviewed: task.humanInput,
+    withheld: task.tools.filter(({ effect }) => effect !== 'read').map(({ name: tool }) => tool),
+  }
+}
