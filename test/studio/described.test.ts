@@ -38,6 +38,7 @@ describe('the description of the API', () => {
     await crew.run('old').fork({ id: 'gone', inputs: { notes: 'P-1' }, ...once })
     await crew.run('gone').fork({ id: 'left', inputs: { notes: 'P-2' }, ...once })
     await crew.run('gone').delete()
+    await crew.enqueue({ inputs: { notes: 'P-3' }, schedule: { cron: '@daily', name: 'nightly' } })
     await using briefings = briefingCrew({ store })
     await using studio = await served({ crews: [crew, briefings], store, by: 'Grace' })
     const description = await described(studio)
@@ -81,8 +82,12 @@ describe('the description of the API', () => {
       ['/runs/r/questions/q1', { decision: 'approve' }],
       ['/runs/r/fork', { id: 'f', inputs: { notes: 'P-1' } }],
       ['/runs/f/cancel', {}],
-      ['/runs/f/cancel', {}],
       ['/runs/none/cancel', {}],
+      ['/crews/claims/schedules/plan', { cron: 'never', inputs }],
+      ['/crews/claims/schedules', { cron: '@daily', inputs }],
+      ['/crews/claims/schedules/claims/end', {}],
+      ['/crews/claims/backtests/plan', { task: 'facts' }],
+      ['/crews/claims/backtests', { task: 'facts', id: 'b' }],
     ] as const) {
       await checked(studio, description, path, body)
       if (path.endsWith('/runs') || path.endsWith('/fork'))
@@ -98,7 +103,7 @@ describe('the description of the API', () => {
 const parts = ['', '/timeline', '/entries', '/children', '/lineage', '/spending', '/events']
 
 /** Paths without anything in braces. */
-const alone = ['/studio', '/openapi.json', '/questions', '/runs', '/backtests', '/crews', '/queue']
+const alone = ['/studio', '/openapi.json', '/questions', '/runs', '/backtests', '/crews', '/schedules', '/queue']
 
 async function described(studio: Client): Promise<Description> {
   return (await studio.get('GET /openapi.json', '/openapi.json')) as unknown as Description
