@@ -77,7 +77,13 @@ test('ending a schedule cancels the run that waits, and nothing follows it', asy
   const { id } = await crew.enqueue({ inputs, schedule: nightly })
   const engine = await crew['~open'].engine()
   const [kept] = await storedSchedules(engine.store)
-  assert.deepEqual(kept, { ...nightly, crew: 'reports', runId: id, time: (await crew.run(id).view()).dueAt })
+  assert.deepEqual(kept, {
+    ...nightly,
+    crew: 'reports',
+    runId: id,
+    time: (await crew.run(id).view()).dueAt,
+    priority: 0,
+  })
   assert.deepEqual(await endSchedule(engine, { crew: 'reports', name: 'nightly', by: 'ada' }), [id])
   assert.deepEqual([await waiting(crew), await storedSchedules(engine.store)], [[], []])
   await assert.rejects(crew.resume(id), { code: 'RUN_CANCELLED' })
