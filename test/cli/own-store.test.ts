@@ -65,7 +65,7 @@ const mine = new Proxy(real, { get: (target, key) => (key === 'url' ? 'acme:kept
       assert.equal(answered.code, 0, answered.stderr)
     }
     const { stdout } = await folder.reprise('show', 'here', '--file', 'plain.ts', '--json')
-    assert.equal((JSON.parse(stdout) as { status: string }).status, 'stopped')
+    assert.equal((JSON.parse(stdout) as { status: string }).status, 'queued')
   })
 
   test('a store that a file beside the crew gives it is found, and completion finds it too', async () => {
