@@ -169,3 +169,18 @@ test('what is made from a run of a schedule is of none', async () => {
   assert.deepEqual(await waiting(crew), [next])
   for (const run of ['early', 'again', 'fresh']) assert.equal((await crew.run(run).view()).schedule, undefined)
 })
+
+test('a resume or a fork that names no run never takes the one that waits for its time', async () => {
+  await using crew = reports(memoryStore(), {
+    tasks: [new Task({ name: 'report', description: 'Report', humanInput: true })],
+  })
+  const { id } = await crew.enqueue({ schedule: hourly })
+  await assert.rejects(crew.resume(), { code: 'RUN_NOT_FOUND' })
+  assert.equal((await crew.resume(id)).status, 'suspended')
+  await crew.run(id).answer('q1', { decision: 'approve' })
+  const resumed = await crew.resume()
+  assert.deepEqual([resumed.runId, resumed.status], [id, 'completed'])
+  const refreshed = await crew.refresh()
+  assert.equal(refreshed.runId, id)
+  assert.deepEqual(await waiting(crew), [at(1)])
+})
