@@ -43,12 +43,23 @@ export async function costOfSpending(
   prices: Prices | undefined,
 ): Promise<number | undefined> {
   let sum: number | undefined = 0
-  for (const { day, time, model, over = 0, mixed, usage } of spending) {
-    const at = new Date(`${day}T${time}:00Z`)
-    sum = addCost(sum, await costOf(model, usage, { prices, at, over: mixed ? undefined : over }))
+  for (const { day, time, allDay, model, over = 0, mixed, usage } of spending) {
+    const costs = new Set<number | undefined>()
+    for (const one of allDay ? halfHours : [time]) {
+      const at = new Date(`${day}T${one}:00Z`)
+      costs.add(await costOf(model, usage, { prices, at, over: mixed ? undefined : over }))
+    }
+    // where it depends on the time of the day, nobody knows which it was
+    const [cost] = costs.size === 1 ? costs : []
+    sum = addCost(sum, cost)
   }
   return sum
 }
+
+const halfHours = Array.from({ length: 24 }, (_, hour) => String(hour).padStart(2, '0')).flatMap((hour) => [
+  `${hour}:00`,
+  `${hour}:30`,
+])
 
 /** The sum, which is unknown when one part of it is. */
 export function addCost(a: number | undefined, b: number | undefined): number | undefined {

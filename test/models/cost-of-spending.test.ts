@@ -46,6 +46,36 @@ test('what a run has spent costs what its calls cost, whatever their model, leng
   assert.ok(priced > 50, `only ${priced} of these have a price`)
 })
 
+test('the parts of a run that lasts for days stay few, and have the price of its calls where that is one all day', async () => {
+  using _ = environmentOf({})
+  const run = emptyState('r')
+  let sum = 0
+  for (let call = 0; call < 10_000; call++) {
+    const moment = new Date(Date.UTC(2026, 9, 1) + call * 60_000 * 4)
+    spend(run, moment.toISOString(), 'openai/gpt-5-mini', one())
+    sum += (await costOf('openai/gpt-5-mini', one(), { at: moment })) ?? Number.NaN
+  }
+  // 28 days
+  assert.ok(run.spending.size <= 96 + 28, `${run.spending.size} parts`)
+  near(await costOfSpending(run.spending.values(), {}), sum)
+  const kept = JSON.parse(JSON.stringify([...run.spending.values()])) as Spending[]
+  assert.deepEqual([...spendingFrom(kept)], [...run.spending])
+  // of a model that costs less at night, nobody knows any more when it was asked
+  const [night = ''] = await namesOf((model) => JSON.stringify(model).includes('time_of_date'))
+  const asked = emptyState('r')
+  for (let hour = 0; hour < 100; hour++) spend(asked, new Date(Date.UTC(2026, 9, 1, hour)).toISOString(), night, one())
+  assert.equal(await costOfSpending(asked.spending.values(), {}), undefined)
+})
+
+test('crews without number within one run make no parts without number', () => {
+  const run = emptyState('r')
+  for (let crew = 0; crew < 1_000; crew++) spend(run, at, long, one({ calls: 3, input: 150_000 }))
+  assert.ok(run.spending.size <= 97, `${run.spending.size} parts`)
+  const kept = JSON.parse(JSON.stringify([...run.spending.values()])) as Spending[]
+  assert.deepEqual([...spendingFrom(kept)], [...run.spending])
+  assert.equal(run.spent.calls, 3_000)
+})
+
 test('every length from which on a known model costs more is one by which calls are told apart', async () => {
   const known = new Set<number>()
   for (let step = nextStep(0); step < Number.POSITIVE_INFINITY; step = nextStep(step)) known.add(step)

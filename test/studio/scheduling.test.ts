@@ -70,6 +70,20 @@ test('schedules are listed with their next runs, whether code declares them or r
   assert.match(message, /declared in the code of crew claims; take it out there/)
 })
 
+test('one that was set is ended also when the code declares another of its name since', async () => {
+  const store = memoryStore()
+  await using studio = await served({ crews: [claims(store)] })
+  await set(studio, nightly)
+  const later = claims(store)
+  await later.schedule({ name: nightly.name, cron: '0 3 1 1 *', inputs })
+  await using other = await served({ crews: [later] })
+  assert.equal((await end(other, nightly.name)).runs.length, 1)
+  assert.deepEqual(
+    (await listed(other)).map(({ declared }) => declared),
+    [true],
+  )
+})
+
 test('one that was set by the library is seen and ended in a studio, and one that was set there is seen by every other', async () => {
   await using folder = await temporaryFolder()
   const store = `sqlite:${join(folder.path, 'runs.db')}`

@@ -122,7 +122,7 @@ async function advanceWith(open: OpenCrew, engine: Engine, request: Request): Pr
     if (!row) throw runNotFound(store, run)
     if (!isServed(crew, row)) return { is: 'other', crew: row.crew, version: row.version }
     if (isEnded(row.status) || signal?.aborted) return outcome((await readRun(store, run)).state)
-    const begun = await takeUp(crew, engine, run, { choices, unasked: { lease, since, row, via, wants } })
+    const begun = await takeUp(open, engine, run, { choices, unasked: { lease, since, row, via, wants } })
     // whoever has taken it up gives it back
     unused = undefined
     if (begun.taken.is === 'held') {

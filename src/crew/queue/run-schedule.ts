@@ -5,15 +5,16 @@
 import { optional, text } from '../../checks.ts'
 import type { CrewDefinition, Engine } from '../../engine/definition.ts'
 import { cancelWaits } from '../../engine/people/inbox.ts'
-import { tell } from '../../engine/people/tell.ts'
-import { scheduledRows } from '../../engine/read/stored-schedules.ts'
+import { cancelFollowing } from '../../engine/people/tell.ts'
+import { summaryOf } from '../../engine/read/row-summary.ts'
+import { handsOn, scheduledRows } from '../../engine/read/stored-schedules.ts'
 import { checkNewRunId } from '../../engine/read/run-id.ts'
 import { RepriseError } from '../../errors.ts'
 import { defined } from '../../defined.ts'
 import type { RunSchedule } from '../../journal/entries.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
 import { checkKeys, describe } from '../../options.ts'
-import type { Store } from '../../stores/store.ts'
+import type { RunRow, Store } from '../../stores/store.ts'
 import type { GivenInputs } from '../given/given-inputs.ts'
 import { readCron, readTimezone, type Times } from './cron.ts'
 import { queueNewRun } from './queue-new-run.ts'
@@ -91,44 +92,69 @@ export async function checkFree(store: Store, name: string): Promise<string> {
 
 /** OPTION_INVALID when there is such a schedule. */
 export async function firstRun(
-  { store, world }: Engine,
+  { store }: Engine,
   schedule: RunSchedule,
 ): Promise<{ readonly runId: string; readonly time: Date }> {
   await checkFree(store, schedule.name)
   const times = await readCron(describe(schedule.name), schedule.cron, schedule.timezone)
-  for await (const time of freeTimes(store, schedule.name, times, world.now()))
-    return { runId: runIdAt(schedule.name, time), time }
+  for await (const time of freeTimes(store, schedule.name, times)) return { runId: runIdAt(schedule.name, time), time }
   throw new RepriseError('OPTION_INVALID', `schedule ${describe(schedule.name)} has no time left; give another cron`)
 }
 
 /** Times whose runs are not there: the run of one that was cancelled stays cancelled. */
-export async function* freeTimes(store: Store, name: string, times: Times, after: Date): AsyncGenerator<Date> {
-  for (let time = times.after(after); time; time = times.after(time))
+export async function* freeTimes(store: Store, name: string, times: Times): AsyncGenerator<Date> {
+  // by the store's clock, which says when a run is due: that of this machine may be another
+  for (let time = times.after(new Date(await store.now())); time; time = times.after(time))
     if (!(await store.row(runIdAt(name, time)))) yield time
+}
+
+/** A run that was put into the queue just now. */
+export interface FollowingRun {
+  readonly runId: string
+  readonly time: Date
 }
 
 /**
  * To be called by whoever holds a run that was never begun, before anything is written to it. Does nothing for others,
- * for runs of no schedule, and for imported ones: their schedule is kept where they come from.
+ * nor for runs of no schedule.
  */
-export async function queueFollowing(engine: Engine, crew: CrewDefinition, state: RunState): Promise<void> {
-  const { schedule, status, lives, notBefore, priority, reuse, module } = state
-  if (!schedule || status !== 'queued' || lives > 0 || state.imported) return
-  const { name, cron, timezone } = schedule
-  const times = await readCron(whoseOf(crew, name), cron, timezone)
-  // a clock that is behind that of the store would find the time of this run again
-  const after = Math.max(engine.world.now().getTime(), notBefore === undefined ? 0 : Date.parse(notBefore))
+export async function queueFollowing(
+  engine: Engine,
+  crew: CrewDefinition,
+  state: RunState,
+): Promise<FollowingRun | undefined> {
+  if (!handsOn(state)) return undefined
+  const isEnding = (): Promise<boolean> => cancelWaits(engine.store, state.run)
+  const made = (await isEnding()) ? undefined : await queueNext(engine, crew, state)
+  // whoever ends the schedule at this moment finds the next run, or else is found here
+  if (await isEnding()) await cancelFollowing(engine, state)
+  return made
+}
+
+/** Undefined when it is there already. */
+async function queueNext(
+  engine: Engine,
+  crew: CrewDefinition,
+  { schedule, notBefore, priority, reuse, module, given, inputs }: RunState & { readonly schedule: RunSchedule },
+): Promise<FollowingRun | undefined> {
+  const { store } = engine
+  const times = await readCron(whoseOf(crew, schedule.name), schedule.cron, schedule.timezone)
+  // a person may begin a run ahead of its time
+  const after = Math.max(await store.now(), notBefore === undefined ? 0 : Date.parse(notBefore))
   for (let time = times.after(new Date(after)); time; time = times.after(time)) {
-    const run = runIdAt(name, time)
-    const row = await engine.store.row(run)
+    const runId = runIdAt(schedule.name, time)
+    const row = await store.row(runId)
     // somebody was killed right after putting it there, or it was begun ahead of its time
-    if (row && !isEnded(row.status)) return
+    if (row && !isEnded(row.status) && isRunOf(row, crew, schedule)) return undefined
+    // one that has ended, or that hands nothing on
     if (row) continue
     const origin = { schedule, ...defined({ reuse, module }) }
-    const given = state.given ?? state.inputs
-    const created = await queueNewRun(engine, crew, { run, given, origin, priority, notBefore: time })
-    // whoever ends the schedule at this moment finds the next run, or else is found here
-    if (created && (await cancelWaits(engine.store, state.run))) await tell(engine, run, { kind: 'cancel' })
-    return
+    const fresh = { run: runId, given: given ?? inputs, origin, priority, notBefore: time }
+    return (await queueNewRun(engine, crew, fresh)) ? { runId, time } : undefined
   }
+  return undefined
+}
+
+function isRunOf(row: RunRow, crew: CrewDefinition, { name }: RunSchedule): boolean {
+  return row.crew === crew.name && summaryOf(row).schedule?.name === name
 }

@@ -1,6 +1,8 @@
 // The run that is meant when none is named: the latest one of the crew.
 import type { Engine } from '../../engine/definition.ts'
 import { executorOf } from '../../engine/lease/held-here.ts'
+import { allRows } from '../../engine/history/all-rows.ts'
+import { summaryOf } from '../../engine/read/row-summary.ts'
 import { RepriseError } from '../../errors.ts'
 import type { RunStatus } from '../../journal/entries.ts'
 import { describeOwner } from '../../stores/owner.ts'
@@ -23,10 +25,17 @@ export async function latestAtRest(open: OpenCrew, engine: Engine): Promise<stri
   throw new RepriseError('RUN_HELD', words, { runId: run, next: { act: 'show', runId: run } })
 }
 
-/** Undefined when the crew has no run of that kind. */
+/**
+ * Undefined when the crew has no run of that kind. The next run of a schedule, which is made ahead of its time, is not
+ * what people mean, nor another one that waits for a time: to have it now, it is named.
+ */
 export async function latestRun({ store }: Engine, crew: string, status?: RunStatus[]): Promise<string | undefined> {
-  const { rows } = await store.list({ crew, roots: true, ...(status ? { status } : {}) }, { limit: 1 })
-  return rows[0]?.run
+  const now = await store.now()
+  for await (const row of allRows(store, { crew, roots: true, ...(status ? { status } : {}) })) {
+    const { dueAt } = summaryOf(row)
+    if (row.status !== 'queued' || dueAt === undefined || Date.parse(dueAt) <= now) return row.run
+  }
+  return undefined
 }
 
 async function latest({ definition, named }: OpenCrew, engine: Engine, status?: RunStatus[]): Promise<string> {

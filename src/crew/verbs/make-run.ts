@@ -32,7 +32,7 @@ export async function makeRun(open: OpenCrew, request: MakeRequest): Promise<Beg
   const run = id ?? opened.world.newRunId()
   const engine = engineFor(opened, run)
   const takeUpSame = (): Promise<Begun> =>
-    takeUp(crew, engine, run, { check: (state) => checkSameOrigin(state, request), onPlan, choices })
+    takeUp(open, engine, run, { check: (state) => checkSameOrigin(state, request), onPlan, choices })
   if (id !== undefined && (await engine.store.row(id))) return takeUpSame()
   const planned = await planReady(open, engine, request)
   if (request.onlyIfStale && id === undefined && isFresh(planned)) {

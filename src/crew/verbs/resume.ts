@@ -1,6 +1,6 @@
 // Going on with a run that is there: one that is named, the latest unfinished one, or the one that the same call has
 // made before.
-import type { CrewDefinition, Engine, ExecuteOptions } from '../../engine/definition.ts'
+import type { Engine, ExecuteOptions } from '../../engine/definition.ts'
 import { recordLate } from '../../engine/people/tell.ts'
 import { readRun } from '../../engine/read/read-run.ts'
 import { checkResumable, resumeRun, type Unasked } from '../../engine/run/lifecycle.ts'
@@ -13,6 +13,7 @@ import type { OnPlan } from '../result/plan.ts'
 import { whenOthersAreDone } from '../result/wait-for-run.ts'
 import { checkBefore, checkBudgetPrices, isOpen } from '../given/check-before.ts'
 import { queueFollowing } from '../queue/run-schedule.ts'
+import { wakeRun } from '../queue/wake-run.ts'
 import { latestUnfinished } from './latest-run.ts'
 import { confirm, planOfResume } from './make-plan.ts'
 
@@ -27,7 +28,7 @@ export interface ResumeRequest {
 export async function resume(open: OpenCrew, { run, ...request }: ResumeRequest): Promise<Begun | Elsewhere> {
   const opened = await open.engine()
   const id = run ?? (await latestUnfinished(open, opened))
-  return takeUpOrFollow(open.definition, engineFor(opened, id), id, request)
+  return takeUpOrFollow(open, engineFor(opened, id), id, request)
 }
 
 export interface TakeUp {
@@ -41,18 +42,20 @@ export interface TakeUp {
 
 /** `onPlan` is asked while the run is held, so that what it says yes to is what happens. */
 export async function takeUp(
-  crew: CrewDefinition,
+  open: OpenCrew,
   engine: Engine,
   run: string,
   { check, onPlan, choices, unasked }: TakeUp,
 ): Promise<Begun> {
+  const { definition: crew } = open
   await checkBudgetPrices(crew, choices.budget)
   const inspect = async (state: RunState): Promise<void> => {
     check?.(state)
     const done = state.status === 'completed'
     if (!done) checkBefore(crew, state.inputs, isOpen(state))
     if (onPlan) await confirm(onPlan, await planOfResume(engine, crew, state, choices))
-    await queueFollowing(engine, crew, state)
+    const following = await queueFollowing(engine, crew, state)
+    if (following) await wakeRun(open, following.runId, following.time.getTime())
     announce(crew, run, done ? 'completed before' : state.lives === 0 ? 'begun' : `resume, life ${state.lives + 1}`)
   }
   try {
@@ -68,14 +71,15 @@ export async function takeUp(
 
 /** As `takeUp`, and, where the caller wants that, a run that is held by somebody else is followed. */
 export async function takeUpOrFollow(
-  crew: CrewDefinition,
+  open: OpenCrew,
   engine: Engine,
   run: string,
   request: TakeUp & { readonly whenHeld?: WhenHeld | undefined },
 ): Promise<Begun | Elsewhere> {
   const { check, choices, whenHeld } = request
+  const { definition: crew } = open
   try {
-    return await takeUp(crew, engine, run, request)
+    return await takeUp(open, engine, run, request)
   } catch (held) {
     const isHeld = RepriseError.isInstance(held) && held.code === 'RUN_HELD' && held.runId === run
     if (!isHeld || whenHeld !== 'follow') throw held
@@ -87,7 +91,7 @@ export async function takeUpOrFollow(
       const done = await whenOthersAreDone(engine, state, choices.signal).catch((error: unknown) => {
         throw choices.signal?.aborted ? held : error
       })
-      return done === 'rest' ? undefined : takeUpOrFollow(crew, engine, run, request)
+      return done === 'rest' ? undefined : takeUpOrFollow(open, engine, run, request)
     }
     return { is: 'elsewhere', run, over }
   }

@@ -50,7 +50,7 @@ export async function start(open: OpenCrew, request: StartRequest): Promise<Begu
     if (hold) return { engine, taken: { is: 'held', hold }, choices }
   }
   const check = (state: RunState): void => given && checkSameInputs(state, given)
-  return takeUpOrFollow(open.definition, engine, run, { check, choices, onPlan, whenHeld })
+  return takeUpOrFollow(open, engine, run, { check, choices, onPlan, whenHeld })
 }
 
 const creating = seriallyByName()

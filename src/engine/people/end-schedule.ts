@@ -4,7 +4,7 @@ import { RepriseError } from '../../errors.ts'
 import { describe } from '../../options.ts'
 import type { Engine } from '../definition.ts'
 import { scheduledRows } from '../read/stored-schedules.ts'
-import { tell } from './tell.ts'
+import { tell, unlessOver } from './tell.ts'
 
 /** Whoever takes one up at this moment has put the next one into the queue: that one is found by looking again. */
 const looks = 5
@@ -28,9 +28,4 @@ export async function endSchedule(
   if (ended.size > 0) return [...ended]
   const words = `crew ${crew} has no schedule ${describe(name)} of which a run waits; look at those that it has`
   throw new RepriseError('OPTION_INVALID', words)
-}
-
-/** Somebody else was first. */
-function unlessOver(error: unknown): void {
-  if (!RepriseError.isInstance(error) || !['RUN_ENDED', 'RUN_NOT_FOUND'].includes(error.code)) throw error
 }

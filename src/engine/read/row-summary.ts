@@ -66,9 +66,9 @@ export function spendingIn({ usage, spent = [] }: RowSummary): Spending[] | unde
   // of a run that is there in part, or by code that did not write it
   if (spent.length === 0 && usage.calls > 0) return undefined
   const parts: Spending[] = []
-  for (const { day, time, model, over, mixed, ...used } of spent) {
+  for (const { day, time, allDay, model, over, mixed, ...used } of spent) {
     if (time === undefined) return undefined
-    parts.push({ day, time, model, ...defined({ over, mixed }), usage: used })
+    parts.push({ day, time, model, ...defined({ allDay, over, mixed }), usage: used })
   }
   return parts
 }

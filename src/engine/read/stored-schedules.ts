@@ -1,5 +1,6 @@
 // The schedules that are kept by their runs: each has one that waits for its time.
 import type { Priority, RunSchedule } from '../../journal/entries.ts'
+import type { RunState } from '../../journal/state/state.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import { allRows } from '../history/all-rows.ts'
 import { summaryOf } from './row-summary.ts'
@@ -44,8 +45,13 @@ export async function* scheduledRows(store: Store, { crew, name }: ScheduleFilte
     status: ['queued'],
     ...(crew === undefined ? {} : { crew }),
   })) {
-    const { schedule, lives, imported, dueAt } = summaryOf(row)
-    if (!schedule || lives > 0 || imported || (name !== undefined && schedule.name !== name)) continue
+    const { schedule, lives, dueAt } = summaryOf(row)
+    if (!schedule || lives > 0 || (name !== undefined && schedule.name !== name)) continue
     yield { row, schedule, time: dueAt ?? row.createdAt }
   }
+}
+
+/** Whether a run is one of a schedule and was never begun: whoever begins it puts the next one into the queue. */
+export function handsOn(state: RunState): state is RunState & { readonly schedule: RunSchedule } {
+  return state.schedule !== undefined && state.status === 'queued' && state.lives === 0
 }

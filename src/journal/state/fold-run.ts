@@ -87,6 +87,8 @@ export const runHandlers: { [T in RunEntryType]: (state: RunState, entry: EntryO
   'run.imported': (state) => {
     state.imported = true
     delete state.forWorkers
+    // which is kept where the run comes from
+    delete state.schedule
   },
   'run.woken': (state) => wake(state),
   'run.completed': (state) => {

@@ -10,6 +10,8 @@ export interface Spending {
   readonly day: string
   /** The beginning of the half hour: `13:30`. Some providers charge less at night. */
   readonly time: string
+  /** Calls of any half hour of that day, of a run that has many parts: `time` says nothing. */
+  readonly allDay?: true
   readonly model: string
   /** The step that the input of each call is above, and none reaches beyond the next; left out below the first. */
   readonly over?: number
@@ -24,6 +26,9 @@ export interface Spending {
  */
 const steps = [128_000, 199_999, 200_000, 271_999, 272_000, 512_000]
 
+/** The row is written again whenever a task ends: what comes after so many parts is told apart by the day alone. */
+const mostParts = 96
+
 /** `at`: when it was recorded. */
 export function spend(
   { spent, spending }: Pick<RunState, 'spent' | 'spending'>,
@@ -32,18 +37,30 @@ export function spend(
   usage: Usage,
 ): void {
   addTo(spent, usage)
-  const part = { day: at.slice(0, 10), time: `${at.slice(11, 14)}${at.slice(14, 16) < '30' ? '00' : '30'}`, model }
+  const day = at.slice(0, 10)
+  const time = `${at.slice(11, 14)}${at.slice(14, 16) < '30' ? '00' : '30'}`
   const over = steps.findLast((step) => usage.input > step)
-  if (over !== undefined && usage.calls > 1) {
-    // never added to another: a sum of two may have no price where each of them has one
-    spending.set(`${spending.size}`, { ...part, mixed: true, usage: { ...usage } })
-    return
-  }
-  const alike = over === undefined ? part : { ...part, over }
-  const key = keyOf(alike, usage)
-  const known = spending.get(key) ?? { ...alike, usage: { ...noUsage } }
-  spending.set(key, known)
-  addTo(known.usage, usage)
+  const kind = over === undefined ? {} : usage.calls > 1 ? ({ mixed: true } as const) : { over }
+  const part = partFor(spending, usage, { day, time, model, ...kind })
+  addTo(part.usage, usage)
+}
+
+type Described = Omit<Spending, 'usage'>
+
+/** The part that it belongs to, which is made if it is not there. */
+function partFor(spending: Map<string, Spending>, usage: Usage, described: Described): Spending {
+  // never added to another: a sum of two may have no price where each of them has one
+  const known = described.mixed ? undefined : spending.get(keyOf(described, usage))
+  if (known) return known
+  if (spending.size < mostParts) return added(spending, usage, described)
+  const coarse = { ...described, time: '00:00', allDay: true } as const
+  return spending.get(keyOf(coarse, usage)) ?? added(spending, usage, coarse)
+}
+
+function added(spending: Map<string, Spending>, usage: Usage, described: Described): Spending {
+  const part = { ...described, usage: { ...noUsage } }
+  spending.set(keyIn(spending, usage, described), part)
+  return part
 }
 
 /** The step after `over`; 0 is below the first. */
@@ -53,17 +70,21 @@ export function nextStep(over: number): number {
 
 /** For more to be spent on top of the parts that a row has. */
 export function spendingFrom(parts: readonly Spending[]): Map<string, Spending> {
-  return new Map(
-    parts.map((part, index) => {
-      const key = part.mixed ? `${index}` : keyOf(part, part.usage)
-      return [key, { ...part, usage: { ...part.usage } }]
-    }),
-  )
+  const spending = new Map<string, Spending>()
+  for (const part of parts) {
+    const usage = { ...part.usage }
+    spending.set(keyIn(spending, usage, part), { ...part, usage })
+  }
+  return spending
+}
+
+function keyIn(spending: ReadonlyMap<string, Spending>, usage: Usage, described: Described): string {
+  return described.mixed && !described.allDay ? `${spending.size}` : keyOf(described, usage)
 }
 
 /** Calls without a price are a part of their own, or the others would hide them. */
-function keyOf({ day, time, model, over = 0 }: Omit<Spending, 'usage'>, usage: Usage): string {
-  return `${day} ${time} ${over} ${isPriceable(usage)} ${model}`
+function keyOf({ day, time, allDay, model, over = 0, mixed }: Described, usage: Usage): string {
+  return `${day} ${allDay ? 'all day' : time} ${mixed ? 'mixed' : over} ${isPriceable(usage)} ${model}`
 }
 
 /**

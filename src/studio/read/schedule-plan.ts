@@ -11,7 +11,7 @@ import type { KnownCrew, Place } from '../place.ts'
 const shown = 3
 
 export async function schedulePlan(
-  { store, engine }: Place,
+  { store }: Place,
   { crew, definition }: KnownCrew,
   body: ScheduleBody,
 ): Promise<SchedulePlan> {
@@ -33,7 +33,6 @@ export async function schedulePlan(
   await read('inputs', () => checkScheduled(definition, body.inputs ?? {}))
   const found: string[] = []
   if (times && timezone !== undefined)
-    for await (const time of freeTimes(store, name ?? given, times, engine.world.now()))
-      if (found.push(time.toISOString()) === shown) break
+    for await (const time of freeTimes(store, name ?? given, times)) if (found.push(time.toISOString()) === shown) break
   return { name: name ?? given, timezone: timezone ?? String(body.timezone), times: found, wrong }
 }

@@ -3,6 +3,7 @@ import type { EnqueueOptions } from '../../crew/options/verb-options.ts'
 import { declaredSchedule } from '../../crew/queue/run-schedule.ts'
 import { defined } from '../../defined.ts'
 import { endSchedule } from '../../engine/people/end-schedule.ts'
+import { storedSchedules } from '../../engine/read/stored-schedules.ts'
 import { notFound } from '../api/problem.ts'
 import { oneOf, record, text, type Fields, type Routes } from '../api/route.ts'
 import { knownCrew } from '../known-crew.ts'
@@ -57,7 +58,9 @@ export const scheduleRoutes: Routes<
     async handle({ place, at, by }) {
       const [crew, name] = [at('crew'), at('schedule')]
       const declared = (await place.crews.get(crew)?.crew.schedules()) ?? []
-      if (declared.some((one) => one.name === name)) throw declaredSchedule(crew, name)
+      // one that was set before the code declared another of its name can still be ended
+      const isSet = (await storedSchedules(place.store, { crew, name })).length > 0
+      if (!isSet && declared.some((one) => one.name === name)) throw declaredSchedule(crew, name)
       return { runs: await endSchedule(place.engine, { crew, name, by }) }
     },
   },

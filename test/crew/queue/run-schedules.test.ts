@@ -6,7 +6,6 @@ import { scriptedModel } from 'reprise/testing'
 import { memoryStore, type Store } from 'reprise/stores'
 import { endSchedule } from '../../../src/engine/people/end-schedule.ts'
 import { storedSchedules } from '../../../src/engine/read/stored-schedules.ts'
-import { workOnce } from '../../workers/worker-crews.ts'
 
 function reports(options: object = {}) {
   const model = scriptedModel([{ when: 'Report', reply: 'done' }])
@@ -40,7 +39,7 @@ test('a schedule that is set waits as its next run, and each run that begins is 
   assert.equal((await waiting(crew)).length, 1)
 })
 
-test('a run that is continued, or was left by a process that had put the next one there, makes no other', async () => {
+test('a run that is continued makes no other', async () => {
   const store = memoryStore()
   await using crew = reports({
     store,
@@ -52,24 +51,6 @@ test('a run that is continued, or was left by a process that had put the next on
   await crew.run(id).answer('q1', { decision: 'approve' })
   await crew.resume(id)
   assert.deepEqual(await waiting(crew), [next])
-  // the one before is begun again in a store where the next one is there already
-  const other = memoryStore()
-  await using again = reports({ store: other })
-  await again.enqueue({ inputs, schedule: nightly })
-  await again.enqueue({ inputs, id: next })
-  await again.resume(id)
-  assert.deepEqual(await waiting(again), [next])
-})
-
-test('a worker keeps a schedule that no code declares, also by a clock that is behind that of the store', async () => {
-  const day = 86_400_000
-  await using crew = reports({ store: memoryStore({ now: () => Date.now() + day }) })
-  const { id } = await crew.enqueue({ inputs, schedule: nightly })
-  await workOnce([crew])
-  assert.equal((await crew.run(id).view()).status, 'completed')
-  const [next = '', ...others] = await waiting(crew)
-  assert.ok(next > id)
-  assert.deepEqual(others, [])
 })
 
 test('ending a schedule cancels the run that waits, and nothing follows it', async () => {
