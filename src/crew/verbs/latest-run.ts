@@ -26,16 +26,18 @@ export async function latestAtRest(open: OpenCrew, engine: Engine): Promise<stri
 }
 
 /**
- * Undefined when the crew has no run of that kind. The next run of a schedule, which is made ahead of its time, is not
- * what people mean, nor another one that waits for a time: to have it now, it is named.
+ * Undefined when the crew has no run of that kind. One that waits for its time is meant only where there is no other,
+ * and the next run of a schedule, which is newer than the one that began before it, never.
  */
 export async function latestRun({ store }: Engine, crew: string, status?: RunStatus[]): Promise<string | undefined> {
   const now = await store.now()
+  let delayed: string | undefined
   for await (const row of allRows(store, { crew, roots: true, ...(status ? { status } : {}) })) {
-    const { dueAt } = summaryOf(row)
+    const { dueAt, schedule } = summaryOf(row)
     if (row.status !== 'queued' || dueAt === undefined || Date.parse(dueAt) <= now) return row.run
+    if (!schedule) delayed ??= row.run
   }
-  return undefined
+  return delayed
 }
 
 async function latest({ definition, named }: OpenCrew, engine: Engine, status?: RunStatus[]): Promise<string> {

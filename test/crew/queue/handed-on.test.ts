@@ -170,7 +170,7 @@ test('what is made from a run of a schedule is of none', async () => {
   for (const run of ['early', 'again', 'fresh']) assert.equal((await crew.run(run).view()).schedule, undefined)
 })
 
-test('a resume or a fork that names no run never takes the one that waits for its time', async () => {
+test('a resume or a fork that names no run never takes the one of a schedule that waits for its time', async () => {
   await using crew = reports(memoryStore(), {
     tasks: [new Task({ name: 'report', description: 'Report', humanInput: true })],
   })
