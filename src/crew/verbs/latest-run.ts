@@ -32,7 +32,7 @@ export async function latestAtRest(open: OpenCrew, engine: Engine): Promise<stri
 export async function latestRun({ store }: Engine, crew: string, status?: RunStatus[]): Promise<string | undefined> {
   const now = await store.now()
   let delayed: string | undefined
-  for await (const row of allRows(store, { crew, roots: true, ...(status ? { status } : {}) })) {
+  for await (const row of allRows(store, { crew, roots: true, ...(status ? { status } : {}) }, 1)) {
     const { dueAt, schedule } = summaryOf(row)
     if (row.status !== 'queued' || dueAt === undefined || Date.parse(dueAt) <= now) return row.run
     if (!schedule) delayed ??= row.run

@@ -5,11 +5,14 @@ import type { RunFilter, RunRow, Store } from '../../stores/store.ts'
 
 const pageSize = 100
 
-export async function* allRows(store: Store, filter: RunFilter): AsyncGenerator<RunRow> {
+/** `first`: how many are read at first, where they are likely to be enough. */
+export async function* allRows(store: Store, filter: RunFilter, first: number = pageSize): AsyncGenerator<RunRow> {
   let before: string | undefined
+  let limit = first
   do {
-    const page = await store.list(filter, { limit: pageSize, ...defined({ before }) })
+    const page = await store.list(filter, { limit, ...defined({ before }) })
     yield* page.rows
     before = page.next
+    limit = pageSize
   } while (before !== undefined)
 }
