@@ -17,6 +17,10 @@ const skip = await noChromium()
 const axe = await readFile(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 const looks = ['light', 'dark'] as const
 const widths = [1280, 360] as const
+/** Words that are cut off when there is no room, of which nothing is left to read. */
+const squeezed = `[...document.querySelectorAll('.clip')]
+  .filter((one) => one.checkVisibility() && one.clientWidth < 12 && one.scrollWidth > one.clientWidth)
+  .map((one) => one.textContent)`
 
 describe('every view', { skip, timeout: isFull ? 900_000 : 300_000 }, () => {
   const browser = browserOf()
@@ -36,7 +40,7 @@ describe('every view', { skip, timeout: isFull ? 900_000 : 300_000 }, () => {
   const third = Number(process.env['REPRISE_TEST_KILLS'] ?? 1) - 1
   const names = Object.keys(views)
   for (const [place, [look, width]] of looks.flatMap((each) => widths.map((wide) => [each, wide] as const)).entries())
-    test(`has nothing that axe-core objects to, and asks nobody else for anything: ${look}, ${width} wide`, async () => {
+    test(`has nothing that axe-core objects to, has room for its words, and asks nobody else for anything: ${look}, ${width} wide`, async () => {
       const { url } = await open()
       await using window = await browser.open(url, { colorScheme: look, viewport: { width, height: 800 } })
       const found: string[] = []
@@ -47,6 +51,8 @@ describe('every view', { skip, timeout: isFull ? 900_000 : 300_000 }, () => {
         await window.page.locator(shows).first().waitFor()
         const room = (await window.page.evaluate('document.documentElement.scrollWidth')) as number
         if (room > width) found.push(`${name}: it is ${room} wide`)
+        const lost = (await window.page.evaluate(squeezed)) as readonly string[]
+        found.push(...lost.map((words) => `${name}: no room for ${words}`))
         found.push(...(await violations(window.page)).map((words) => `${name}: ${words}`))
       }
       assert.deepEqual(found, [])

@@ -63,7 +63,9 @@ function CrewList({ crews }: { readonly crews: readonly CrewView[] }): JSX.Eleme
             <span class="soft">
               {crew.tasks.length} tasks, {crew.process}
             </span>
-            <span class="crew-tasks faint clip">{crew.tasks.map(({ name }) => name).join(' → ')}</span>
+            <span class="crew-tasks faint clip">
+              {crew.tasks.map(({ name }) => name).join(crew.process === 'sequential' ? ' → ' : ', ')}
+            </span>
           </Link>
         </li>
       ))}

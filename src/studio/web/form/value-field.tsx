@@ -30,7 +30,7 @@ export function ValueField(props: ValueProps): JSX.Element {
       <label for={id}>
         {label}
         {required && <span class="faint"> required</span>}
-        {shape.is === 'json' && <span class="faint"> JSON</span>}
+        {shape.is === 'json' && <span class="faint"> · JSON</span>}
       </label>
       {description !== undefined && <p class="hint">{description}</p>}
       <Input {...props} id={id} />

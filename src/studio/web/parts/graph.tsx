@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from 'preact'
 import { Link } from '../routing/link.tsx'
 import { layoutGraph, type GraphTask, type Spot } from './graph-layout.ts'
 
-const width = 160
+const width = 188
 const height = 68
 const gapX = 36
 const gapY = 18

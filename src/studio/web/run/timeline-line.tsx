@@ -147,13 +147,14 @@ function stateWords(status: 'open' | 'failed' | 'denied' | 'done'): string {
   return status === 'open' ? 'under way' : status
 }
 
+/** The shortest is three pixels wide, also at the end. */
 function BarMark({ bar, scale }: { readonly bar: Bar; readonly scale: TimeScale }): JSX.Element {
   const left = scale.at(Date.parse(bar.from))
   const right = bar.to === undefined ? 1 : scale.at(Date.parse(bar.to))
   return (
     <i
       class={`mark-${bar.tone} ${bar.to === undefined ? 'is-open' : ''}`}
-      style={{ left: `${left * 100}%`, width: `${Math.max(0, right - left) * 100}%` }}
+      style={{ left: `min(${left * 100}%, 100% - 3px)`, width: `${Math.max(0, right - left) * 100}%` }}
     />
   )
 }

@@ -116,10 +116,15 @@ function cardTitle(question: QuestionView): string {
     case 'doubt':
       return `${question.tool}(${oneLine(question.input)})`
     case 'result':
-      return typeof question.output === 'string' ? question.output : oneLine(question.output)
+      return typeof question.output === 'string' ? unmarked(question.output) : oneLine(question.output)
     case 'limit':
       return `limit of ${oneLine(question.limit)}`
   }
+}
+
+/** Without the marks of markdown that nothing reads in a title. */
+function unmarked(text: string): string {
+  return text.replaceAll(/\*\*|`|^#+ /gm, '')
 }
 
 export function oneLine(value: unknown): string {
