@@ -117,7 +117,7 @@ test('the page of the library names every method', () => {
 
 test('every link and every test that the docs name is there', () => {
   const broken = pages.flatMap((page) => {
-    const links = [...textOf(page).matchAll(/\]\((?!https?:)([^)#]+)/g)].map((match) =>
+    const links = [...textOf(page).matchAll(/(?:\]\((?!https?:)|<img src=")([^)#"]+)/g)].map((match) =>
       join(dirname(page), match[1] as string),
     )
     const tests = [...textOf(page).matchAll(/`((?:test|scripts|examples|src\/[\w-]+)\/[\w./-]+)`/g)].map(

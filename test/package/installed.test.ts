@@ -30,7 +30,7 @@ test('installs at most 21 packages and 40 MB', async () => {
 
 test('holds JavaScript with its source maps, declarations, the page, templates and what people read: no sources, no tests', () => {
   const expected =
-    /^(dist\/.+\.(js|js\.map|d\.ts)|dist\/studio\/web\/.+\.(html|css|svg)|docs\/.+\.(md|svg|png)|examples\/.+\.(ts|tsx|html|json|yaml)|package\.json|[A-Z_]+\.md|LICENSE|llms\.txt)$/
+    /^(dist\/.+\.(js|js\.map|d\.ts)|dist\/studio\/web\/.+\.(html|css|svg)|docs\/.+\.(md|svg|webp)|examples\/.+\.(ts|tsx|html|json|yaml)|package\.json|[A-Z_]+\.md|LICENSE|llms\.txt)$/
   assert.deepEqual(
     installed.files
       .filter((file) => !file.startsWith('templates/'))

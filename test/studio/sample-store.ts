@@ -6,32 +6,33 @@ import { briefingCrew, checksCrew, claimsCrew, factsValue, longCrew, tightCrew }
 
 const notes =
   'Policy P-77. The holder reports water in the cellar on 3 May after heavy rain. Boiler and shelves damaged.'
-const inputs = { notes, tone: 'a calm and friendly house style' }
+export const claimInputs = { notes, tone: 'a calm and friendly house style' }
+const inputs = claimInputs
+const pay = { decision: 'approve', by: 'Grace', note: 'within the limit' } as const
+
+/** Grace approves everything, and knows that the letter was posted. */
+export const answer = ({ kind }: { readonly kind: string }) =>
+  kind === 'call'
+    ? pay
+    : kind === 'result'
+      ? ({ decision: 'approve', by: 'Grace' } as const)
+      : ({ decision: 'happened', result: { posted: true }, by: 'Grace' } as const)
 
 /** Runs of every status but running, with every kind of question, a replay and a fork. */
-export async function fillStore(store: string): Promise<void> {
-  const pauseMs = (): number => 30 + Math.random() * 120
+export async function fillStore(store: string, pauseMs = (): number => 30 + Math.random() * 120): Promise<void> {
   const claims = claimsCrew({ store, pauseMs })
-  const pay = { decision: 'approve', by: 'Grace', note: 'within the limit' } as const
-  const good = { decision: 'approve', by: 'Grace' } as const
-  const answer = (question: { readonly kind: string }) =>
-    question.kind === 'call'
-      ? pay
-      : question.kind === 'result'
-        ? good
-        : { decision: 'happened', result: { posted: true }, by: 'Grace' }
-  await claims.kickoff({ id: 'claim-4711', inputs, onQuestion: answer as never })
+  await claims.kickoff({ id: 'claim-4711', inputs, onQuestion: answer })
   await claims.replay('letter', {
     runId: 'claim-4711',
     id: 'claim-4711-friendlier',
     inputs: { tone: 'a warm one' },
-    onQuestion: answer as never,
+    onQuestion: answer,
   })
   await claims.fork({
     runId: 'claim-4711',
     id: 'claim-4711-not-covered',
     outputs: { facts: { ...factsValue, covered: false, damages: [] } },
-    onQuestion: answer as never,
+    onQuestion: answer,
   })
   await claims.kickoff({ id: 'claim-4712', inputs })
   await claims.kickoff({
@@ -42,7 +43,7 @@ export async function fillStore(store: string): Promise<void> {
   await claims.kickoff({
     id: 'claim-4714',
     inputs,
-    onQuestion: ((question: { kind: string }) => (question.kind === 'doubt' ? undefined : answer(question))) as never,
+    onQuestion: (question: { kind: string }) => (question.kind === 'doubt' ? undefined : answer(question)),
   })
   await claims.kickoff({ id: 'claim-4715', inputs: { ...inputs, notes: 'unreadable' } }).catch(() => {})
   const checks = checksCrew({ store, pauseMs })

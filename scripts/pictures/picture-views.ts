@@ -1,0 +1,91 @@
+// Every view of the studio that docs/guides/studio-views.md shows: where it is, when it is whole, and what is done there first.
+import type { Page } from 'playwright-core'
+import type { Look } from './sheet.ts'
+
+export interface PictureView {
+  readonly name: string
+  readonly path: string
+  /** What is there when it is whole. */
+  readonly shows: string
+  /** Which studio has it; by default the one with the samples. */
+  readonly of?: 'empty' | 'locked'
+  /** By default nothing. */
+  prepare?(page: Page): Promise<unknown>
+}
+
+const at = (path: string): string => encodeURIComponent(path)
+
+export const pictureViews: readonly PictureView[] = [
+  { name: 'waiting', path: '/', shows: '.question-card' },
+  { name: 'question-call', path: '/?question=claim-4712%20q1', shows: '.question-place form' },
+  { name: 'question-result', path: '/?question=claim-4713%20q2', shows: '.question-place form' },
+  { name: 'question-doubt', path: '/?question=claim-4714%20q3', shows: '.question-place form' },
+  { name: 'question-limit', path: '/?question=summary-long-text%20q1', shows: '.question-place form' },
+  { name: 'runs', path: '/runs', shows: '.run-row .run-id' },
+  { name: 'run-killed', path: '/runs/claim-4716', shows: '.line.is-step' },
+  { name: 'run', path: `/runs/claim-4716?at=${at('assessment#1/2')}`, shows: '.detail h3' },
+  {
+    name: 'run-crews',
+    path: '/runs/coast-of-yorkshire',
+    shows: '.line.is-step',
+    prepare: async (page) => {
+      for (const task of ['survey', 'tides'])
+        await page.getByRole('button', { name: `Tasks of the crew of ${task}` }).click()
+      await page.locator('.line').filter({ hasText: 'read_gauge' }).last().waitFor()
+    },
+  },
+  { name: 'run-failed', path: '/runs/claim-4715', shows: '.run-why' },
+  { name: 'graph', path: '/runs/check-north-mill?tab=graph', shows: '.graph strong' },
+  { name: 'inputs', path: '/runs/claim-4711?tab=io', shows: '.run-main h2, .run-main h3' },
+  { name: 'spending', path: '/runs/claim-4711?tab=spending', shows: '.run-main table' },
+  { name: 'lineage', path: '/runs/claim-4711?tab=lineage', shows: '.run-main a' },
+  {
+    name: 'fork',
+    path: '/runs/claim-4711?take=fork&edit=facts',
+    shows: 'dialog fieldset',
+    prepare: async (page) => {
+      await page.getByRole('group', { name: 'Output of facts' }).getByLabel('issue').fill('a burst pipe')
+      const plan = page.locator('dialog .plan[aria-busy=false]')
+      await plan.filter({ hasText: 'your value' }).waitFor()
+      await plan.locator('.plan-sum').scrollIntoViewIfNeeded()
+    },
+  },
+  { name: 'compare', path: '/compare?a=claim-4711&b=claim-4711-not-covered', shows: '.diff-part' },
+  { name: 'backtest', path: '/compare?backtest=facts-again', shows: '.case[open]' },
+  { name: 'crews', path: '/crews', shows: '.crew-card' },
+  { name: 'crew', path: '/crews/claims', shows: 'form' },
+  {
+    name: 'schedule',
+    path: '/crews/company-checks?how=schedule',
+    shows: '.schedule',
+    prepare: async (page) => {
+      await page.getByRole('textbox', { name: 'company' }).fill('North Mill')
+      await page.getByRole('button', { name: 'every day at 2:00' }).click()
+      await page.locator('.next-times li').last().waitFor()
+    },
+  },
+  { name: 'token', path: '/', shows: '.unlock', of: 'locked' },
+  { name: 'empty', path: '/', shows: '.state-title', of: 'empty' },
+]
+
+export interface SinglePicture {
+  /** The file below docs/pictures. */
+  readonly name: string
+  /** The name of its view. */
+  readonly of: string
+  readonly look: Look
+}
+
+const page = { width: 1180, height: 690 }
+
+/** Those that stand alone, in the README and in docs/guides/studio.md. */
+export const singles: readonly SinglePicture[] = [
+  { name: 'studio-run.webp', of: 'run', look: { name: 'dark', colorScheme: 'dark', viewport: page } },
+  { name: 'studio-waiting.webp', of: 'waiting', look: { name: 'light', colorScheme: 'light', viewport: page } },
+  { name: 'studio-plan.webp', of: 'fork', look: { name: 'light', colorScheme: 'light', viewport: page } },
+  {
+    name: 'studio-phone.webp',
+    of: 'question-call',
+    look: { name: 'phone', colorScheme: 'light', viewport: { width: 360, height: 740 } },
+  },
+]

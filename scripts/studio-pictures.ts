@@ -1,0 +1,98 @@
+// Takes the pictures of the studio that the docs show, in Debian's Chromium, from real runs in a store of its own:
+//
+//   npx node --conditions=reprise-source scripts/studio-pictures.ts [view …] [--whole <folder>]
+//
+// With names of views (`scripts/pictures/picture-views.ts`), only these are taken. `--whole` leaves each look as a PNG of the whole page as well,
+// for looking at it closely.
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { Browser, Page } from 'playwright-core'
+import { serveStudio, type ServedStudio, type ServeOptions } from 'reprise/studio'
+import { memoryStore } from 'reprise/stores'
+import { openChromium } from '../test/support/chromium.ts'
+import { buildPage } from './build-page.ts'
+import { fillForPictures } from './pictures/picture-store.ts'
+import { pictureViews, singles, type PictureView } from './pictures/picture-views.ts'
+import { looks, sheet, webp, type Look } from './pictures/sheet.ts'
+
+const { positionals, values } = parseArgs({ allowPositionals: true, options: { whole: { type: 'string' } } })
+const unknown = positionals.filter((name) => !pictureViews.some((view) => view.name === name))
+if (unknown.length > 0) {
+  const known = pictureViews.map(({ name }) => name).join(', ')
+  throw new Error(`there is no view ${unknown.join(', ')}; there are ${known}`)
+}
+const chosen = pictureViews.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
+const folder = join(import.meta.dirname, '../docs/pictures')
+const sheets = join(folder, 'views')
+/** So that everything is as long ago in all pictures, and always. */
+const laterMs = 4 * 60_000
+
+await using closing = new AsyncDisposableStack()
+const place = await mkdtemp(join(tmpdir(), 'reprise-pictures-'))
+closing.defer(() => rm(place, { recursive: true, force: true }))
+const page = join(place, 'page')
+await buildPage(page)
+// its folder is what the page names as its store
+const crews = await fillForPictures(`sqlite:${join(place, 'runs.db')}`)
+const time = Date.now() + laterMs
+const serve = async (options: ServeOptions): Promise<ServedStudio> =>
+  closing.use(await serveStudio({ ...options, port: 0, page, by: 'Grace' }))
+const studios = {
+  samples: await serve({ crews }),
+  empty: await serve({ store: memoryStore() }),
+  locked: await serve({ store: memoryStore(), tokens: { act: 'a-token-that-nobody-has' } }),
+}
+const browser = await openChromium()
+closing.defer(() => browser.close())
+const drawing = await browser.newPage()
+
+await mkdir(sheets, { recursive: true })
+if (values.whole !== undefined) await mkdir(values.whole, { recursive: true })
+let bytes = 0
+for (const view of chosen) {
+  const pictures: Buffer[] = []
+  for (const look of looks) pictures.push(await take(browser, view, look))
+  bytes += await keep(join(sheets, `${view.name}.webp`), await sheet(drawing, pictures))
+}
+for (const { name, of, look } of singles) {
+  const view = chosen.find((each) => each.name === of)
+  if (!view) continue
+  const picture = await take(browser, view, look)
+  bytes += await keep(join(folder, name), await webp(drawing, [{ png: picture, left: 0, top: 0 }], look.viewport))
+}
+console.log(`${bytes} bytes`)
+
+async function keep(file: string, content: Buffer): Promise<number> {
+  await writeFile(file, content)
+  console.log(`${content.length} ${file}`)
+  return content.length
+}
+
+async function take(of: Browser, view: PictureView, look: Look): Promise<Buffer> {
+  const { viewport, colorScheme } = look
+  const context = await of.newContext({ viewport, colorScheme, reducedMotion: 'reduce', timezoneId: 'UTC' })
+  try {
+    const tab = await context.newPage()
+    await tab.clock.setFixedTime(time)
+    await tab.goto(new URL(view.path, studios[view.of ?? 'samples'].url).href)
+    await tab.locator(view.shows).first().waitFor()
+    await view.prepare?.(tab)
+    await settled(tab)
+    const picture = await tab.screenshot()
+    // after that: a picture of the whole page changes the size of the window, and the page scrolls with it
+    if (values.whole !== undefined)
+      await tab.screenshot({ path: join(values.whole, `${view.name}-${look.name}.png`), fullPage: true })
+    return picture
+  } finally {
+    await context.close()
+  }
+}
+
+/** Nothing is being read any more, and nothing moves. */
+async function settled(tab: Page): Promise<void> {
+  await tab.locator('.connection:not(.is-waiting), .unlock').first().waitFor()
+  await tab.locator('.state[role=status]').first().waitFor({ state: 'detached' })
+  await tab.evaluate('new Promise((resolve) => requestIdleCallback(resolve, { timeout: 2000 }))')
+}
