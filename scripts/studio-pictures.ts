@@ -80,9 +80,11 @@ async function take(of: Browser, view: PictureView, look: Look): Promise<Buffer>
     await tab.locator(view.shows).first().waitFor()
     await view.prepare?.(tab)
     await settled(tab)
+    const picture = await tab.screenshot()
+    // after that: a picture of the whole page changes the size of the window, and the page scrolls with it
     if (values.whole !== undefined)
       await tab.screenshot({ path: join(values.whole, `${view.name}-${look.name}.png`), fullPage: true })
-    return await tab.screenshot()
+    return picture
   } finally {
     await context.close()
   }
