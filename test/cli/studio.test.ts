@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { freshPrefix } from '../support/redis/fresh-prefix.ts'
+import { without } from '../support/servers/shared-server.ts'
 import { claims, project, type Started } from './support.ts'
+
+const withoutRedis = await without('redis')
 
 async function urlOf(started: Started): Promise<string> {
   await started.says('Ctrl-C stops it')
@@ -42,6 +46,16 @@ describe('reprise studio', () => {
     const response = await fetch(at, { headers: { authorization: `Bearer ${token}` } })
     assert.equal(((await response.json()) as { role: string }).role, 'look')
     started.child.kill('SIGTERM')
+    assert.equal((await started.ended()).code, 0)
+  })
+
+  test('may come before the first run on a server', { skip: withoutRedis }, async () => {
+    await using place = await freshPrefix()
+    await using folder = await project(claims)
+    const started = folder.start(['studio', '--no-crews', '--store', place.url, '--port', '0'])
+    const { runs } = (await (await fetch(`${await urlOf(started)}api/runs`)).json()) as { runs: unknown[] }
+    assert.deepEqual(runs, [])
+    started.child.kill('SIGINT')
     assert.equal((await started.ended()).code, 0)
   })
 

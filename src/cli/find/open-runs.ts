@@ -55,10 +55,13 @@ export async function storeUrlOf(call: Call): Promise<string> {
   throw new UsageError(`the crew has opened its store ${place.url} by itself; name the store with --store`)
 }
 
-/** For commands that open it themselves, and look at runs. RUN_NOT_FOUND where there was never a run. */
-export async function storeOfRuns(call: Call): Promise<string | Store | undefined> {
+/**
+ * For a studio, which opens it itself. RUN_NOT_FOUND where there was never a run in a file or folder; on a server, it
+ * may come before the first worker.
+ */
+export async function storeOfStudio(call: Call): Promise<string | Store | undefined> {
   const place = await storeOf(call)
-  await checkRuns(place)
+  if (typeof place !== 'object' && storePath(storeUrl(place)) !== undefined) await checkRuns(place)
   return place
 }
 

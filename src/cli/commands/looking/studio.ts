@@ -6,7 +6,7 @@ import { serveStudio } from '../../../studio/serve-studio.ts'
 import { plural } from '../../../text/words.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { loadServed } from '../../find/load-served.ts'
-import { storeOfRuns } from '../../find/open-runs.ts'
+import { storeOfStudio } from '../../find/open-runs.ts'
 import { usualFile } from '../../find/usual-file.ts'
 import { signedBy } from '../../input/login-name.ts'
 import type { Invocation } from '../../invocation.ts'
@@ -35,7 +35,7 @@ export async function studio(invocation: Invocation<StudioOptions>): Promise<num
     options.crews ?? true,
   )
   // with code, the store is that of the crews, and is made when it is not there yet
-  const store = crews.length > 0 ? options.store : await storeOfRuns(invocation)
+  const store = crews.length > 0 ? options.store : await storeOfStudio(invocation)
   adviseWith(commands.advice)
   await using closing = new AsyncDisposableStack()
   for (const crew of crews) closing.use(crew)
