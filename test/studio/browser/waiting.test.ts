@@ -71,7 +71,8 @@ describe('questions on the page', { skip, timeout: 240_000 }, () => {
 
     await chosen(/The limit is used up/)
     await form.getByLabel('Tokens').fill('5000')
-    await form.getByRole('button', { name: 'Raise the limit', exact: true }).last().click()
+    await form.getByRole('button', { name: 'Raise the limit', exact: true }).last().focus()
+    await page.keyboard.press('Control+Enter')
 
     // the last one by keyboard alone
     await chosen(/May this call be made\?/)

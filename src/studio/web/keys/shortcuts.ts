@@ -81,9 +81,9 @@ function matching(
   return undefined
 }
 
-/** Enter and space on a button or a link do what they always do. */
-function actsItself({ key, target }: KeyboardEvent): boolean {
-  const pressed = key === 'Enter' || key === ' '
+/** Enter and space on a button or a link do what they always do; with Ctrl, a shortcut comes first. */
+function actsItself({ key, ctrlKey, metaKey, target }: KeyboardEvent): boolean {
+  const pressed = (key === 'Enter' || key === ' ') && !ctrlKey && !metaKey
   return pressed && target instanceof Element && target.closest('a, button, summary, [role=button]') !== null
 }
 
