@@ -2,7 +2,7 @@
 // another; one file reads the environment; only the command line reads argv.
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
-import { basename, dirname, join, relative } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { test } from 'node:test'
 
 const order = [
@@ -67,21 +67,6 @@ test('no file imports itself by way of others, types aside', () => {
   const imports = new Map(files.map((file) => [file, valuesFrom(file)]))
   const circular = files.filter((file) => reaches(imports, file))
   assert.deepEqual(circular, [])
-})
-
-test('no folder holds more than 12 files', () => {
-  const counts = Map.groupBy(files, (file) => dirname(file))
-  const crowded = [...counts].flatMap(([folder, own]) => (own.length > 12 ? [folder] : []))
-  assert.deepEqual(crowded, [])
-})
-
-test('no two files have the same name, but for index.ts and for a command, which is named after what it calls', () => {
-  const named = files.filter((file) => basename(file) !== 'index.ts' && !file.startsWith('src/cli/commands/'))
-  const names = Map.groupBy(named, (file) => basename(file))
-  assert.deepEqual(
-    [...names].flatMap(([name, own]) => (own.length > 1 ? [name] : [])),
-    [],
-  )
 })
 
 test('no comment is wider than 120 columns, but for what a linter reads', () => {
