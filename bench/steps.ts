@@ -69,6 +69,7 @@ function stepEntry(turn: number): NewEntry {
 
 const task: TaskDefinition = {
   named: true,
+  was: [],
   name: 'work',
   id: '6f1c1e0e-8d2c-5d5e-9c3f-1a2b3c4d5e6f',
   description: 'work',

@@ -78,6 +78,19 @@ export function oneOf<Value extends string>(values: readonly Value[]): Check<Val
   return check(expected, (value) => values.includes(value as Value))
 }
 
+/** One value or a list of them, kept as a list. */
+export function oneOrMore<Kept>(one: Check<Kept>): Check<readonly Kept[]> {
+  return {
+    expected: `${one.expected}, or a list of those`,
+    read(what, value) {
+      if (!Array.isArray(value)) return [one.read(what, value)]
+      return Array.from(value as readonly unknown[]).map((item, index) =>
+        one.read(`item ${index + 1} of ${what}`, item),
+      )
+    },
+  }
+}
+
 /** `of` says what each item is: `the task itself`. A list with a hole in it has undefined there. */
 export function listOf<Item>(expected: string, of: string, fits: (item: unknown) => boolean): Check<readonly Item[]> {
   return {

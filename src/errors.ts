@@ -92,6 +92,8 @@ export const errorCodes = {
   STORE_UNAVAILABLE: { retry: true },
   /** A task failed. */
   TASK_FAILED: { retry: true },
+  /** A run has recorded work that its crew has no task for, or other tasks than a resume accepts. */
+  TASKS_CHANGED: { retry: false },
   /** The crew has no such task. */
   TASK_NOT_FOUND: { retry: false },
   /** A task took longer than maxSeconds. */

@@ -24,6 +24,7 @@ export type {
   ResumeOptions,
   RunsOptions,
   Signature,
+  TaskDecisionOptions,
 } from './crew/options/verb-options.ts'
 export { file, type FileOptions, type InputFile } from './crew/file.ts'
 export type { PriorityName } from './crew/queue/priority.ts'
@@ -31,6 +32,7 @@ export type { RunScheduleOptions } from './crew/queue/run-schedule.ts'
 export type { Schedule, ScheduleOptions } from './crew/queue/read-schedule.ts'
 export type { Guardrail, Verdict } from './crew/guardrails.ts'
 export type { EventsOptions, EventsRequest, ResponseOptions, RunEvents } from './crew/result/event-stream.ts'
+export type { CheckOutcome, RunCheck } from './crew/verbs/check-runs.ts'
 export type { ForEachResult } from './crew/verbs/for-each.ts'
 export type { OnPlan, Plan, PlanEstimate } from './crew/result/plan.ts'
 export type { CompletedResult, RunResult, SuspendedResult, TaskOutput } from './crew/result/result.ts'
@@ -56,7 +58,17 @@ export type { EffectsPolicy, StalePolicy } from './engine/plan/plan-fork.ts'
 export type { StaleTask } from './engine/plan/stale-tasks.ts'
 export { errorCodes, RepriseError, type ErrorCode } from './errors.ts'
 export type { Act, Next } from './next.ts'
-export type { Answer, Entry, PlannedTask, Limit, Question, RunStatus, Usage } from './journal/entries.ts'
+export type {
+  Answer,
+  Entry,
+  PlannedTask,
+  Limit,
+  OrphanedTask,
+  Question,
+  RunStatus,
+  TaskChanges,
+  Usage,
+} from './journal/entries.ts'
 export type { RunDiff } from './runs/diff/diff-runs.ts'
 export type { DeletedRun, Descendant, Lineage, RelatedRun } from './runs/lineage.ts'
 export type { PlannedOutcome } from './runs/plan-outcomes.ts'

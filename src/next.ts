@@ -3,8 +3,13 @@
 
 /** Every act, with what it needs. */
 interface Acts {
-  /** `changed`: what the resume must say about a task whose code has changed. */
-  resume: { readonly runId: string; readonly changed?: 'restart' }
+  /** With what the resume must say about tasks that have changed. */
+  resume: {
+    readonly runId: string
+    readonly changed?: 'restart' | 'continue'
+    readonly renamed?: { readonly [task: string]: string }
+    readonly removed?: readonly string[]
+  }
   replay: { readonly runId: string; readonly task: string }
   /** With other inputs. */
   fork: { readonly runId: string }
@@ -50,7 +55,14 @@ export const purposes: { readonly [A in Act]: string } = {
 }
 
 const calls: { readonly [A in Act]: (next: Next<A>) => string } = {
-  resume: ({ runId, changed }) => `${run(runId)}.resume(${changed === undefined ? '' : `{ changed: '${changed}' }`})`,
+  resume: ({ runId, changed, renamed, removed }) => {
+    const options = [
+      ...(changed === undefined ? [] : [`changed: ${quoted(changed)}`]),
+      ...(renamed === undefined ? [] : [`renamed: { ${pairs(renamed)} }`]),
+      ...(removed === undefined ? [] : [`removed: [${removed.map(quoted).join(', ')}]`]),
+    ]
+    return `${run(runId)}.resume(${options.length === 0 ? '' : `{ ${options.join(', ')} }`})`
+  },
   replay: ({ runId, task }) => `${run(runId)}.replay(${quoted(task)})`,
   fork: ({ runId }) => `${run(runId)}.fork({ inputs })`,
   refresh: ({ runId }) => `${run(runId)}.refresh()`,
@@ -79,6 +91,12 @@ function callOf<A extends Act>(next: Next<A>): string {
 
 function run(id: string): string {
   return `crew.run(${quoted(id)})`
+}
+
+function pairs(record: { readonly [name: string]: string }): string {
+  return Object.entries(record)
+    .map(([name, value]) => `${key(name)}: ${quoted(value)}`)
+    .join(', ')
 }
 
 function quoted(text: string): string {

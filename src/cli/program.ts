@@ -48,6 +48,7 @@ export const groups: readonly Group[] = [
       'lineage',
       'tail',
       'verify',
+      'check',
       'doctor',
     ],
     load: async () => (await import('./table/looking.ts')).addLooking,

@@ -144,8 +144,13 @@ function without(words: readonly string[], option: string): string[] {
 type Plain = Exclude<Act, 'give' | 'import' | 'fork'>
 
 const typed: { readonly [A in Plain]: (next: Next<A>) => Typed } = {
-  resume: ({ runId, changed }) => ({
-    words: ['resume', ...(changed === undefined ? [] : ['--changed', changed])],
+  resume: ({ runId, changed, renamed = {}, removed = [] }) => ({
+    words: [
+      'resume',
+      ...(changed === undefined ? [] : ['--changed', changed]),
+      ...Object.entries(renamed).flatMap(([old, now]) => ['--renamed', `${old}=${now}`]),
+      ...removed.flatMap((task) => ['--removed', task]),
+    ],
     values: [runId],
     takes: 'crew',
   }),

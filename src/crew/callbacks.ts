@@ -6,8 +6,8 @@ import { messageOf, RepriseError } from '../errors.ts'
 import type { EntryBodies, Usage } from '../journal/entries.ts'
 import { noFiles, plainInputs, type Files } from '../journal/files.ts'
 import type { Json } from '../journal/json.ts'
-import { parentPath, taskOf } from '../journal/paths.ts'
-import { callAt } from '../journal/state/at-path.ts'
+import { parentPath } from '../journal/paths.ts'
+import { callAt, taskNameAt } from '../journal/state/at-path.ts'
 import { replyText, type RunState, type ToolOutcome } from '../journal/state/state.ts'
 import { redact } from '../secrets/redact.ts'
 import type { ReadFile } from '../tools/tool.ts'
@@ -116,7 +116,7 @@ function toStep(state: RunState, entry: StepEntry): CrewStep | undefined {
   const call = entry.type === 'tool.returned' ? callAt(state, path) : undefined
   const attempt = parentPath(call ? parentPath(path) : path)
   const agent = state.attempts.get(attempt)?.agent
-  const done = { path, task: taskOf(path), agent: agent === '' ? undefined : agent }
+  const done = { path, task: taskNameAt(state, path), agent: agent === '' ? undefined : agent }
   if (entry.type === 'model.replied') {
     const calls = entry.parts.flatMap((part) => (part.type === 'call' ? [{ tool: part.tool, input: part.input }] : []))
     return { ...done, kind: 'model', text: replyText(entry), calls, usage: entry.usage }

@@ -58,6 +58,7 @@ import { runList, type RunList } from './result/run-list.ts'
 import { Run, startedBy, type Started } from './run.ts'
 import type { Task } from './task.ts'
 import { backtest, type Backtest } from './verbs/backtest-task.ts'
+import { checkRuns, type RunCheck } from './verbs/check-runs.ts'
 import { kickoffForEach, type ForEachResult, type ForEachWatch } from './verbs/for-each.ts'
 import type { InputsFor } from './given/inputs.ts'
 import { makeRun } from './verbs/make-run.ts'
@@ -210,10 +211,7 @@ export class Crew<const T extends Tasks = Tasks> {
     return resumeAll(this.#open, options, this.#options)
   }
 
-  /**
-   * A new run: all before the task is restored from an old run, the task and all after it are executed. The old run
-   * stays as it is.
-   */
+  /** A new run: all before the task is restored from an old run; the task and all after it are executed. */
   replay<Given extends string = never>(
     task: ReferenceTo<T, Given>,
     options: ReplayOptions<ReferenceTo<T, Given>, NamesOf<T>> = {},
@@ -247,6 +245,11 @@ export class Crew<const T extends Tasks = Tasks> {
     options: PlanOptions<ReferenceTo<T, Given>, NamesOf<T>, OutputsFor<T>> = {},
   ): Promise<Plan> {
     return plan(this.#open, await readPlan(this.#definition, options))
+  }
+
+  /** What this code would do with each unfinished run of the crew, newest first; nothing is written. */
+  check(): AsyncIterable<RunCheck> {
+    return checkRuns(this.#open)
   }
 
   /**

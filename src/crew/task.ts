@@ -30,6 +30,8 @@ export interface Task<
   readonly name: Name
   /** Whether the name was given; one that was derived changes with the texts. */
   readonly named: boolean
+  /** Its earlier names. */
+  readonly was: readonly string[]
   readonly id: string
   readonly description: string
   readonly expectedOutput: string | undefined

@@ -37,6 +37,8 @@ export interface TaskDefinition {
   readonly name: string
   /** Whether the name was given; one that was derived changes with the texts. */
   readonly named: boolean
+  /** Earlier names: a record under one of them is the record of this task. */
+  readonly was: readonly string[]
   readonly id: string
   readonly description: string
   readonly expectedOutput: string | undefined
@@ -249,8 +251,10 @@ export type OnQuestion = (
 export interface ExecuteOptions {
   /** Stop after this task. The journal says it to whoever executes the run. */
   readonly through?: string | undefined
-  /** What a resume does about a started task whose code has changed. */
+  /** What a resume does about a started task whose code has changed. Default: `continue`. */
   readonly changed?: ChangedPolicy | undefined
+  /** What becomes of recorded work that the crew has no task for. */
+  readonly decisions?: TaskDecisions | undefined
   readonly onQuestion?: OnQuestion | undefined
   /** Stops the run in this process: it is suspended and can be resumed. */
   readonly signal?: AbortSignal | undefined
@@ -265,6 +269,13 @@ export interface ExecuteOptions {
    * says so.
    */
   readonly next?: Next | null | undefined
+}
+
+/** By the names that the run knows. A task of a nested crew is `settle/payout`. */
+export interface TaskDecisions {
+  /** The new name of a task by its old one. */
+  readonly renamed?: { readonly [task: string]: string } | undefined
+  readonly removed?: readonly string[] | undefined
 }
 
 export const changedPolicies = ['restart', 'continue', 'refuse'] as const

@@ -3,6 +3,7 @@
 import type { Question } from '../journal/entries.ts'
 import type { AttemptState, RunState, ToolOutcome } from '../journal/state/state.ts'
 import { serially, seriallyByName, type Queue, type Queues } from '../serially.ts'
+import { earlierCalls, type EarlierCalls } from './calls/earlier-calls.ts'
 import type { CrewDefinition, ExecuteOptions, TaskDefinition } from './definition.ts'
 import type { Hold } from './lease/hold.ts'
 import type { RunTracing } from './tracing.ts'
@@ -34,6 +35,8 @@ export interface Life extends Hold {
   readonly unwritten: Map<string, Promise<ToolOutcome | undefined>>
   /** The runs within, at every depth, by id: as they are executed here, or as they were when they were read. */
   readonly within: Map<string, RunState>
+  /** Calls that other code made before. */
+  readonly earlier: EarlierCalls
   /** Warnings of models that were already logged. */
   readonly warned: Set<string>
   /** The last step that the caller was told about. After one that threw, no more follow: the run fails. */
@@ -54,6 +57,7 @@ export interface Outer {
   readonly crews: readonly CrewDefinition[]
   readonly within: Life['within']
   readonly slice: Slice
+  readonly strays: EarlierCalls['strays']
   /** Rejects with LimitReached when that run, or one that it works for, has used up what it may take. */
   checkBudget(): Promise<void>
 }
@@ -94,6 +98,7 @@ export function newLife(hold: Hold, given: Given): Life {
     failure: undefined,
     waker: newWaker(),
     asked: new Map(),
+    earlier: earlierCalls({ engine: hold.engine, state: hold.state, ...given }),
     warned: new Set(),
     keys: new Map(),
     unwritten: new Map(),

@@ -14,6 +14,7 @@ import type {
   Limit,
   LostEntries,
   OnceCall,
+  OrphanedTask,
   OutputPlace,
   Owner,
   Parent,
@@ -23,6 +24,7 @@ import type {
   ReplyPart,
   RunSchedule,
   StoredOutput,
+  TaskChanges,
   ToolOutcome,
   Usage,
   Via,
@@ -90,6 +92,8 @@ export interface EntryBodies {
     /** The task after which it stops. */
     readonly through?: string
     readonly tasks?: readonly DeclaredTask[]
+    /** How those tasks differ from the ones that the run had. */
+    readonly changes?: TaskChanges
     /**
      * A person's edit of the journal itself: entries that are missing or were changed, and the tasks that are executed
      * again.
@@ -105,8 +109,10 @@ export interface EntryBodies {
   }
   'run.suspended': {
     /** child: a run of one of its tasks waits. parent: the run that it works for has used up its budget. */
-    readonly reason: 'questions' | 'through' | 'stopped' | 'takeovers' | 'limit' | 'child' | 'parent'
+    readonly reason: 'questions' | 'through' | 'stopped' | 'takeovers' | 'limit' | 'child' | 'parent' | 'tasks-changed'
     readonly through?: string
+    /** Where its tasks have changed: the recorded work that the crew has no task for. */
+    readonly orphaned?: readonly OrphanedTask[]
     /** The attempts whose runs it waits for. */
     readonly children?: readonly string[]
   }

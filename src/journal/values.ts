@@ -2,6 +2,8 @@
 // format.
 import type { Json } from './json.ts'
 
+export type * from './questions.ts'
+
 export type Priority = -1 | 0 | 1
 
 /** A schedule that is handed on from each of its runs to the next: when they come, and what their ids begin with. */
@@ -247,6 +249,8 @@ export interface OnceCall {
   readonly outcome: { readonly result: Json; readonly sent?: SentResult } | { readonly error: string } | 'unknown'
   /** It was not called: a person gave the result. */
   readonly given?: true
+  /** Where it is not a `once` call. */
+  readonly effect?: 'idempotent'
   /** The idempotency key that the tool was given. */
   readonly idempotencyKey?: string
 }
@@ -258,48 +262,6 @@ export interface LostEntries {
   readonly entries: readonly number[]
 }
 
-export type Question = { readonly id: string; readonly path: string; readonly text: string } & (
-  | { readonly kind: 'result'; readonly output: Json; readonly round: number }
-  | {
-      readonly kind: 'call'
-      readonly tool: string
-      readonly input: Json
-      readonly key: string
-      readonly earlier: readonly OnceCall[]
-    }
-  | {
-      readonly kind: 'doubt'
-      readonly tool: string
-      readonly input: Json
-      readonly key: string
-      readonly calledAt: string
-      readonly owner: Owner
-    }
-  | { readonly kind: 'limit'; readonly limit: Json; readonly spent: Usage }
-)
-
-type Signed = { readonly by?: string; readonly note?: string }
-export type Fail = { readonly decision: 'fail'; readonly reason: string }
-export interface Answers {
-  result: (
-    | { decision: 'approve' }
-    | { decision: 'revise'; feedback: string }
-    | { decision: 'replace'; output: Json }
-    | Fail
-  ) &
-    Signed
-  call: (
-    | { decision: 'approve'; input?: Json }
-    | { decision: 'deny'; reason: string }
-    | { decision: 'use'; result: Json }
-    | Fail
-  ) &
-    Signed
-  doubt: ({ decision: 'run' } | { decision: 'happened'; result: Json } | Fail) & Signed
-  limit: ({ decision: 'raise'; to: Json } | Fail) & Signed
-}
-export type Answer = Answers[keyof Answers]
-
 /** A task as the crew declared it when the run was made or resumed. */
 export interface DeclaredTask {
   readonly name: string
@@ -307,6 +269,26 @@ export interface DeclaredTask {
   readonly description: string
   readonly expectedOutput?: string
   readonly agent?: string
+}
+
+/** How the tasks of a crew differ from those that its run had. A name both removed and added starts anew. */
+export interface TaskChanges {
+  readonly added?: readonly string[]
+  readonly removed?: readonly string[]
+  /** The new name by the old one. */
+  readonly renamed?: { readonly [task: string]: string }
+}
+
+/** Recorded work of a run that its crew has no task for. */
+export interface OrphanedTask {
+  /** Within nested crews, with the names of their tasks before it: `settle/payout`. */
+  readonly task: string
+  /** In words, what would be lost or repeated: `3 recorded steps`, `an open question`. */
+  readonly holds: readonly string[]
+  /** In words, where the crew has a task of that name that cannot continue the work. */
+  readonly because?: string
+  /** The new task that it may have become. */
+  readonly nearest?: string
 }
 
 /** The file that exports a crew. */

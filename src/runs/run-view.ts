@@ -3,10 +3,12 @@ import type { CrewDefinition, Engine } from '../engine/definition.ts'
 import { dueTime, isReady } from '../engine/read/due.ts'
 import { costOfRun } from '../engine/plan/estimate.ts'
 import { staleTasks, type StaleTask } from '../engine/plan/stale-tasks.ts'
-import type { Via } from '../journal/entries.ts'
+import { compareTasks } from '../engine/run/compare-tasks.ts'
+import type { OrphanedTask, Via } from '../journal/entries.ts'
 import { plainInputs } from '../journal/files.ts'
 import { callerOf } from '../journal/paths.ts'
 import type { OpenQuestion } from '../journal/state/open-questions.ts'
+import { isEnded, type RunState } from '../journal/state/state.ts'
 import { planOutcomes, type PlannedOutcome } from './plan-outcomes.ts'
 import { runViewStatus } from './status.ts'
 import type { RunSummary } from './summary.ts'
@@ -27,6 +29,10 @@ export interface RunView extends RunSummary {
   /** For a run that was made from another: what was planned for each task, and what became of it. */
   readonly plan: readonly PlannedOutcome[] | undefined
   readonly tasks: readonly TaskView[]
+  /** How the crew's tasks have changed, each time that a resume found them changed. */
+  readonly taskChanges: RunState['taskChanges']
+  /** Recorded work that the crew has no task for; without the code, as it was when the run was last taken up. */
+  readonly orphaned: readonly OrphanedTask[]
 }
 
 /**
@@ -47,7 +53,7 @@ export async function viewOf(unit: Unit, crew?: CrewDefinition): Promise<RunView
   const { run: runId, parent, suspended, woken, error, imported } = state
   const dueAt = dueTime(state)
   const openQuestions = questions.length
-  const status = runViewStatus(state.status, { questions: openQuestions, held, awake: isReady(state) })
+  const status = runViewStatus(state.status, { questions: openQuestions, held, awake: isReady(state), suspended })
   const tasks = await taskViews(unit, crew)
   const last = status === 'completed' ? tasks.at(-1) : undefined
   const own = tasksOf(state)
@@ -79,5 +85,14 @@ export async function viewOf(unit: Unit, crew?: CrewDefinition): Promise<RunView
     stale: crew ? staleTasks(crew, state) : [],
     plan: await planOutcomes(state, crew?.prices),
     tasks,
+    taskChanges: state.taskChanges,
+    orphaned: await orphanedIn(unit, crew),
   }
+}
+
+async function orphanedIn({ state, store }: Unit, crew: CrewDefinition | undefined): Promise<readonly OrphanedTask[]> {
+  if (isEnded(state.status)) return []
+  const { suspended } = state
+  if (!crew) return (suspended && 'orphaned' in suspended && suspended.orphaned) || []
+  return (await compareTasks(crew, state, {}, store)).orphaned
 }

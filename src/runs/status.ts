@@ -2,7 +2,7 @@
 // have fewer: whether a process still holds a run, and whether it waits for a person or was stopped, is told apart here
 // and nowhere else.
 import type { RunStatus } from '../journal/entries.ts'
-import { taskOf } from '../journal/paths.ts'
+import { taskNameAt } from '../journal/state/at-path.ts'
 import type { OpenQuestion } from '../journal/state/open-questions.ts'
 import type { RunState, TaskState } from '../journal/state/state.ts'
 import type { Store } from '../stores/store.ts'
@@ -44,11 +44,14 @@ interface Standing {
   readonly held: boolean
   /** Of a run that is suspended: whether what it waited for is there. */
   readonly awake: boolean
+  readonly suspended?: RunState['suspended']
 }
 
-export function runViewStatus(status: RunStatus, { questions, held, awake }: Standing): RunViewStatus {
+export function runViewStatus(status: RunStatus, { questions, held, awake, suspended }: Standing): RunViewStatus {
   if (status === 'running') return held ? 'running' : 'abandoned'
   if (status !== 'suspended') return status
+  // its answers alone do not continue it
+  if (suspended?.reason === 'tasks-changed') return 'stopped'
   if (questions > 0) return 'waiting'
   return awake ? 'queued' : 'stopped'
 }
@@ -74,7 +77,7 @@ function storedStatus(shown: RunViewStatus): RunStatus | RunStatus[] {
 
 /** `held`: whether somebody is executing the run now. */
 export function taskViewStatus(
-  { status, error }: Pick<RunState, 'status' | 'error'>,
+  { status, error, attempts }: Pick<RunState, 'status' | 'error' | 'attempts'>,
   task: TaskState,
   held: boolean,
   questions: readonly Pick<OpenQuestion, 'path'>[],
@@ -82,7 +85,7 @@ export function taskViewStatus(
   if (task.status === 'completed') return task.source ?? 'executed'
   if (task.status !== 'running') return task.status
   if (error?.task === task.name) return 'failed'
-  if (questions.some(({ path }) => taskOf(path) === task.name)) return 'waiting'
+  if (questions.some(({ path }) => taskNameAt({ attempts }, path) === task.name)) return 'waiting'
   return status === 'running' && held ? 'running' : 'started'
 }
 

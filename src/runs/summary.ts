@@ -62,7 +62,7 @@ export async function summarise(store: Store, row: RunRow, pricing: Pricing = {}
   const { lives, done, total, suspended, woken, error, dueAt, imported } = said
   const openQuestions = await countQuestions(store, row, said)
   const { held, holder } = await executionOf(store, runId, row.status)
-  const status = runViewStatus(row.status, { questions: openQuestions, held, awake: isReady(said) })
+  const status = runViewStatus(row.status, { questions: openQuestions, held, awake: isReady(said), suspended })
   const { usage, spending, updatedAt } = await takenBy(store, row, said)
   return {
     runId,
@@ -92,7 +92,8 @@ export async function summarise(store: Store, row: RunRow, pricing: Pricing = {}
 export async function rowStatus(store: Store, row: RunRow): Promise<RunViewStatus> {
   const { held } = await executionOf(store, row.run, row.status)
   const questions = row.status === 'suspended' ? await openQuestionsOf(store, row) : 0
-  return runViewStatus(row.status, { questions, held, awake: isReady(summaryOf(row)) })
+  const said = summaryOf(row)
+  return runViewStatus(row.status, { questions, held, awake: isReady(said), suspended: said.suspended })
 }
 
 /** How many are open, also those of the runs of its tasks. */

@@ -3,7 +3,7 @@ import type { CrewDefinition, TaskDefinition } from '../engine/definition.ts'
 import { messagesOf } from '../engine/talk/conversation.ts'
 import { outputOf } from '../engine/run/so-far.ts'
 import type { ChatMessage, Failure, MadeFile, ReplyPart, Source, Usage } from '../journal/entries.ts'
-import { spentOn, type RunState, type TaskState } from '../journal/state/state.ts'
+import { isEnded, spentOn, type RunState, type TaskState } from '../journal/state/state.ts'
 import { taskViewStatus, type TaskViewStatus } from './status.ts'
 import type { Unit } from './unit.ts'
 
@@ -53,12 +53,31 @@ export interface TaskView<Output = unknown> {
  * In the order of the crew, also of tasks that the run does not have (yet); without the crew's code, in that of the
  * run.
  */
-export function taskViews(unit: Unit, crew?: CrewDefinition): Promise<TaskView[]> {
+export function taskViews(unit: TaskUnit, crew?: CrewDefinition): Promise<TaskView[]> {
   const { state } = unit
   const tasks = crew
-    ? crew.tasks.map((code) => taskView(unit, state.tasks.get(code.name) ?? unknownTask(code), code))
+    ? [
+        ...crew.tasks.map((code) => taskView(unit, recordOf(state, code) ?? unknownTask(code), code)),
+        ...leftOver(state, crew).map((task) => taskView(unit, task)),
+      ]
     : tasksOf(state).map((task) => taskView(unit, task))
   return Promise.all(tasks)
+}
+
+/** What a task is shown by. */
+type TaskUnit = Pick<Unit, 'state' | 'held' | 'questions'>
+
+/** A renamed task is shown with its record, which its next resume moves. */
+function recordOf({ tasks }: RunState, { name, was }: TaskDefinition): TaskState | undefined {
+  const old = tasks.has(name) ? undefined : was.map((one) => tasks.get(one)).find((task) => task && !task.removed)
+  return old ? { ...old, name } : tasks.get(name)
+}
+
+/** Of an unfinished run: recorded work that the crew has no task for. */
+function leftOver(state: RunState, crew: CrewDefinition): TaskState[] {
+  if (isEnded(state.status)) return []
+  const names = new Set(crew.tasks.flatMap(({ name, was }) => [name, ...was]))
+  return tasksOf(state).filter(({ name, attempts, output }) => !names.has(name) && (attempts.length > 0 || output))
 }
 
 /** Those that the crew had when the run was last executed. */
@@ -70,7 +89,7 @@ export function isDone({ status }: TaskState): boolean {
   return status === 'completed' || status === 'skipped'
 }
 
-export async function taskView(unit: Unit, task: TaskState, code?: TaskDefinition): Promise<TaskView> {
+export async function taskView(unit: TaskUnit, task: TaskState, code?: TaskDefinition): Promise<TaskView> {
   const { state, held, questions } = unit
   const { name, id, description, expectedOutput, output: stored } = task
   const messages = messagesOf(state, task)

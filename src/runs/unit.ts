@@ -18,6 +18,8 @@ export interface Unit extends Execution {
   readonly state: RunState
   /** Open ones; those of a task that is a crew under its name: `research/q1`. */
   readonly questions: readonly OpenQuestion[]
+  /** Where it was read. */
+  readonly store: Store
 }
 
 /** RUN_NOT_FOUND. `hear` gets each entry of the run itself. */
@@ -34,6 +36,7 @@ export async function unitOf(store: Store, state: RunState, known?: ReadonlyMap<
   return {
     state: await withChildren(state, read),
     questions: await questionsOf(state, read),
+    store,
     ...(await executionOf(store, state.run, state.status)),
   }
 }

@@ -54,7 +54,12 @@ export async function asksPeople(store: Store, row: RunRow): Promise<boolean> {
 
 async function questionsIn(store: Store, { run: runId, crew }: RunRow): Promise<WaitingQuestion[]> {
   const { questions } = await readUnit(store, runId)
-  return questions.map((question) => ({ runId, crew, task: taskOf(question.path), ...question }))
+  return questions.map((question) => ({
+    runId,
+    crew,
+    task: question.asking[0]?.task ?? taskOf(question.path),
+    ...question,
+  }))
 }
 
 function longestFirst(a: WaitingQuestion, b: WaitingQuestion): number {

@@ -1,4 +1,5 @@
 // Why a run stands as it does, in facts: what to do about it is for those who show it.
+import { orphanWords } from '../journal/state/change-words.ts'
 import { isReady, type Wakeable } from '../engine/read/due.ts'
 import { callerOf, childRun, rootRun } from '../journal/paths.ts'
 import type { RunState } from '../journal/state/state.ts'
@@ -61,6 +62,8 @@ function reasonWords({ runId, suspended }: Suspended): string {
       return `works for run ${rootRun(runId)}, which has used up its budget`
     case 'through':
       return `stopped after task ${suspended.through}, as asked`
+    case 'tasks-changed':
+      return `has recorded work that its crew has no task for: ${(suspended.orphaned ?? []).map(orphanWords).join('; ')}`
     case 'takeovers':
       return 'was taken up five times without a new step, so it is left alone until somebody finds out what ends its processes'
     case 'copying':

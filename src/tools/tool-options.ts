@@ -1,5 +1,5 @@
 // The options of a tool: the interface that editors show, and the table that everything else is made from.
-import { anyText, check, flag, func, oneOf, seconds, text, type Check } from '../checks.ts'
+import { anyText, check, flag, func, oneOf, oneOrMore, seconds, text, type Check } from '../checks.ts'
 import { RepriseError } from '../errors.ts'
 import type { Table } from '../option-table.ts'
 import { asAnswerSchema, type AnswerSchema, type InferOutput, type SchemaInput } from '../schema/answer-schema.ts'
@@ -8,6 +8,8 @@ import type { Effect, Settlement, ToolContext, ToolLabel } from './tool.ts'
 
 export interface ToolOptions<S extends SchemaInput, R> {
   readonly name: string
+  /** Its earlier name or names: calls that a run recorded under one of them are calls of this tool. */
+  readonly was?: string | readonly string[]
   readonly description: string
   readonly effect?: Effect
   /** A Standard Schema that gives JSON Schema. The model's input is checked before `run` sees it. */
@@ -57,7 +59,10 @@ export const approvalCheck: Check<boolean> = check(
   (value) => typeof value === 'boolean' || typeof value === 'function',
 )
 
+const noNames: readonly string[] = Object.freeze([])
+
 interface Kept {
+  readonly was: readonly string[]
   readonly input: AnswerSchema
   readonly effect: Effect
 }
@@ -67,6 +72,11 @@ export const toolTable: Table<ToolOptions<SchemaInput, unknown>, Kept> = {
   called: 'name',
   options: {
     name: { takes: nameCheck, required: true, does: 'what models call it by' },
+    was: {
+      takes: oneOrMore(nameCheck),
+      default: noNames,
+      does: 'its earlier names: calls that a run recorded under one of them are calls of this tool',
+    },
     description: { takes: text, required: true, does: 'what it does, for the model' },
     input: {
       takes: inputCheck,
@@ -103,12 +113,12 @@ export const toolTable: Table<ToolOptions<SchemaInput, unknown>, Kept> = {
   },
 }
 
-const { name, effect, version, cache } = toolTable.options
+const { name, was, effect, version, cache } = toolTable.options
 
 /** Of a plain AI SDK tool, which has the rest. */
 export const labelTable: Table<ToolLabel, Kept> = {
   ...toolTable,
   called: 'name',
   kind: 'of the AI SDK',
-  options: { name, effect, version, cache },
+  options: { name, was, effect, version, cache },
 }

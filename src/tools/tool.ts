@@ -44,6 +44,8 @@ export type Settlement = { readonly happened: true; readonly result: unknown } |
  */
 export interface Tool<Input = never, Result = unknown> {
   readonly name: string
+  /** Earlier names: calls recorded under one of them are calls of this tool. */
+  readonly was?: readonly string[] | undefined
   readonly description: string
   readonly effect: Effect
   readonly schema: AnswerSchema
@@ -67,6 +69,7 @@ export interface Tool<Input = never, Result = unknown> {
 
 export type ToolLabel = {
   readonly name: string
+  readonly was?: string | readonly string[]
   readonly effect?: Effect
   readonly version?: string
   readonly cache?: boolean
@@ -154,7 +157,7 @@ function providerOf(aiTool: AiTool): ProviderTool | undefined {
 
 /** The provider calls it within a reply: the journal has its calls, and nothing here makes them. */
 function executedByProvider(
-  options: Pick<Tool, 'name' | 'effect' | 'version' | 'cache'>,
+  options: Pick<Tool, 'name' | 'was' | 'effect' | 'version' | 'cache'>,
   provider: ProviderTool,
 ): Tool {
   if (options.cache)

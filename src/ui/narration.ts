@@ -5,7 +5,7 @@
 import type { AskedWithin } from '../engine/task/children.ts'
 import type { RunEvent } from '../engine/follow/listeners.ts'
 import type { Entry, EntryOf } from '../journal/entries.ts'
-import { taskOf } from '../journal/paths.ts'
+import { taskNameAt } from '../journal/state/at-path.ts'
 import { applyEntry, emptyState } from '../journal/state/fold.ts'
 import { askingTask } from '../journal/state/open-questions.ts'
 import type { RunState } from '../journal/state/state.ts'
@@ -70,7 +70,8 @@ export function createNarration(run: string): Narration {
 
   /** Tasks of which something may have changed: the one that an entry is about, or all of them. */
   function tellTasks(entry?: Entry): void {
-    const about = entry?.path === undefined || /^(run|question)\./.test(entry.type) ? undefined : taskOf(entry.path)
+    const about =
+      entry?.path === undefined || /^(run|question)\./.test(entry.type) ? undefined : taskNameAt(state, entry.path)
     const open = questions.filter(({ data }) => data.status === 'open').map(({ data }) => data)
     for (const task of state.tasks.values()) {
       if (about !== undefined && task.name !== about) continue

@@ -1,12 +1,13 @@
 // Whose words a path is about: of a task's agent, of a coworker, or of somebody who only works inside a step.
 import { defined } from '../defined.ts'
-import { attemptsIn, taskOf } from '../journal/paths.ts'
+import { attemptsIn } from '../journal/paths.ts'
+import { taskNameAt } from '../journal/state/at-path.ts'
 import type { RunState } from '../journal/state/state.ts'
 import type { PartOrigin } from './message.ts'
 
 export function originOf(state: RunState, path: string): PartOrigin {
   const agent = state.attempts.get(attemptsIn(path).at(-1) ?? '')?.agent
-  return { task: taskOf(path), path, ...defined({ agent: agent === '' ? undefined : agent }) }
+  return { task: taskNameAt(state, path), path, ...defined({ agent: agent === '' ? undefined : agent }) }
 }
 
 /**

@@ -46,7 +46,7 @@ export function questionData({ question, askedAt, asking, answer, withdrawn }: A
   return {
     ...(shown as QuestionData),
     status: answer ? 'answered' : withdrawn ? 'withdrawn' : 'open',
-    task: taskOf(question.path),
+    task: asking[0]?.task ?? taskOf(question.path),
     askedAt,
     decisions: Object.entries(decisions[question.kind]).map(([decision, { must, may = [] }]) => ({
       decision,

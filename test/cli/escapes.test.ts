@@ -94,6 +94,7 @@ const calls: { readonly [command: string]: readonly (readonly string[])[] } = {
   lineage: [[id]],
   tail: [[id], ['broke']],
   verify: [[id], [evil]],
+  check: [['crew.ts']],
   doctor: [
     [...file, ...reads],
     ['--file', 'broken.ts'],

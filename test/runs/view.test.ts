@@ -158,7 +158,7 @@ test('a list does not count questions of an attempt that was given up for anothe
   const [before] = await listRuns({ store }, {}, { limit: 1 })
   assert.deepEqual([before?.openQuestions, before?.status], [1, 'waiting'])
   const dying = dyingStore(store, (types) => types.includes('task.started'))
-  await orDeath(crewOn(dying, 'Check again').within.resume('r'))
+  await orDeath(crewOn(dying, 'Check again').within.resume('r', { changed: 'restart' }))
   const [after] = await listRuns({ store }, {}, { limit: 1 })
   assert.equal(after?.openQuestions, 0)
 })

@@ -11,6 +11,7 @@ import {
   staleOption,
   wholeNumber,
   withCrew,
+  withDecisions,
   withInputs,
   withMaking,
   type Lazily,
@@ -38,7 +39,7 @@ export function addExecuting(program: Program, lazily: Lazily): void {
     '[run]',
     `${runArgument} (else the latest unfinished run of the crew, or picked from several on a terminal)`,
   )
-  withCrew(resume)
+  withDecisions(withCrew(resume))
     .option('--through <task>', 'stop after this task')
     .addOption(changedOption())
     .option('--budget <limits>', 'in place of one that is used up: tokens=50000,cost=2.5,seconds=600')
@@ -54,7 +55,7 @@ export function addExecuting(program: Program, lazily: Lazily): void {
     ]),
   )
   plan.option('--run <run>', `${runArgument} (else the latest run of the crew)`)
-  withInputs(withCrew(plan))
+  withDecisions(withInputs(withCrew(plan)))
     .option('-t, --from <task>', 'name or id of the task to start from')
     .addOption(onlyOption())
     .addOption(staleOption('keep with --from, else rerun'))

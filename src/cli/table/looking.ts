@@ -104,6 +104,14 @@ export function addLooking(program: Program, lazily: Lazily): void {
     .action(lazily(async () => (await import('../commands/looking/verify.ts')).verify))
   example(verify, 'reprise verify latest')
 
+  const check = program
+    .command('check')
+    .description('say what the code at hand would do with every unfinished run; exit code 1 if it would strand one')
+  check
+    .argument('[file...]', 'the modules that export the crews (else as for run)')
+    .action(lazily(async () => (await import('../commands/looking/check.ts')).check))
+  example(check, 'reprise check claims.ts letters.ts')
+
   const doctor = program.command('doctor').description('check what a crew needs to run here; nothing is written')
   withCrew(doctor).action(lazily(async () => (await import('../doctor/doctor.ts')).doctor))
   example(doctor, 'reprise doctor')

@@ -39,7 +39,7 @@ export function addQueueing(program: Program, lazily: Lazily): void {
     .option('--name <name>', 'what it is called where people see who has a run: for containers, with "$HOSTNAME"')
     .option('--concurrency <number>', 'how many runs at once (default: 10)', wholeNumber)
     .option('--once', 'execute what is ready, then exit')
-    .addOption(changedOption('continue'))
+    .addOption(changedOption())
     .option('--slice <time>', 'hand a run back after this time (10s), between two steps, so that others get their turn')
     .option('--grace <time>', 'how long a stop waits for the steps in progress (default: 30s)')
     .addOption(

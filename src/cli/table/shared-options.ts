@@ -35,7 +35,7 @@ export function withInputs(command: Program): Program {
 
 /** Of the commands that make a new run from an old one. */
 export function withMaking(command: Program): Program {
-  withInputs(withCrew(command.option('--run <run>', `${runArgument} (else the latest run of the crew)`)))
+  withDecisions(withInputs(withCrew(command.option('--run <run>', `${runArgument} (else the latest run of the crew)`))))
   return command
     .option('--through <task>', 'stop after this task')
     .addOption(effectsOption())
@@ -58,9 +58,16 @@ export function staleOption(fallback: string): Option {
   return new Option('--stale <policy>', words).choices(['keep', 'rerun', 'refuse'])
 }
 
-export function changedOption(usual = 'restart'): Option {
-  const words = `what to do about a started task whose code has changed (default: ${usual})`
+export function changedOption(): Option {
+  const words = 'what to do about a started task whose code has changed (default: continue)'
   return new Option('--changed <policy>', words).choices(['restart', 'continue', 'refuse'])
+}
+
+/** What becomes of recorded work that the crew has no task for. */
+export function withDecisions(program: Program): Program {
+  return program
+    .option('--renamed <old=new>', 'a task that goes by another name now; once for each', collect)
+    .option('--removed <task>', 'a task that is given up, with its questions and nested runs; once for each', collect)
 }
 
 export function example(command: Program, line: string): void {

@@ -144,6 +144,7 @@ function defineTask(task: Task, doers: Doers, context: readonly string[], overri
   return {
     name: task.name,
     named: task.named,
+    was: task.was,
     id: task.id,
     description: task.description,
     expectedOutput: task.expectedOutput,

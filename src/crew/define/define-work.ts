@@ -23,13 +23,14 @@ type Work = { readonly code: CodeDefinition } | { readonly child: ChildDefinitio
 
 /** `given` are the tasks in its context, in the crew's order. */
 export function defineWork(task: Task, work: Work, given: readonly TaskDefinition[]): TaskDefinition {
-  const { name, named, id, description, async, when } = task
+  const { name, named, was, id, description, async, when } = task
   // what a crew gives is what its last task gives
   const last = 'child' in work ? work.child.crew.tasks.at(-1) : undefined
   const schema = last ? last.schema : task.schema
   return {
     name,
     named,
+    was,
     id,
     description,
     expectedOutput: undefined,

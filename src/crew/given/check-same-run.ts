@@ -44,9 +44,19 @@ export function checkSameOrigin(state: RunState, request: NewRunRequest): void {
 }
 
 /** Of everything that decides what the new run is, but for the run that it is made from. */
-export function requestDigest({ from, only, outputs, stale, effects }: NewRunRequest, inputs: Inputs): string {
+export function requestDigest(request: NewRunRequest, inputs: Inputs): string {
+  const { from, only, outputs, stale, effects, decisions } = request
   const given = [...(outputs ?? [])].map(([task, { raw }]) => [task, raw])
-  return digest([from?.name ?? null, only ?? null, inputs, given, stale, effects ?? 'reuse'])
+  return digest([
+    from?.name ?? null,
+    only ?? null,
+    inputs,
+    given,
+    stale,
+    effects ?? 'reuse',
+    decisions.renamed ?? {},
+    [...(decisions.removed ?? [])],
+  ])
 }
 
 function differences(before: Inputs, now: Inputs, names: readonly string[]): string {

@@ -13,6 +13,7 @@ import { checkKeys, describe } from '../../options.ts'
 import {
   checkPlanOptions,
   limitCheck,
+  readDecisions,
   readReuse,
   verbKeys,
   whenHeldPolicies,
@@ -22,6 +23,7 @@ import {
   type PlanOptions,
   type ResumeOptions,
   type Signature,
+  type TaskDecisionOptions,
 } from '../options/verb-options.ts'
 import type { OnPlan } from '../result/plan.ts'
 import { findTask } from '../result/result.ts'
@@ -58,7 +60,7 @@ export function readResume(crew: CrewDefinition, run: string | undefined, option
     run: run === undefined ? undefined : checkRunId(run),
     onPlan: readOnPlan(options.onPlan),
     whenHeld: optional('whenHeld', options.whenHeld, oneOf(whenHeldPolicies)),
-    choices: { ...readChoices(crew, options), changed, budget },
+    choices: { ...readChoices(crew, options), changed, budget, decisions: readDecisions(options) },
   }
 }
 
@@ -128,6 +130,7 @@ async function readNewRun(crew: CrewDefinition, options: Loose<ForkOptions>): Pr
     outputs: await readOutputs((name) => find(crew, name), outputs, signed(options)),
     stale: optional('stale', stale, oneOf(stalePolicies)) ?? (from === undefined ? 'rerun' : 'keep'),
     effects: optional('effects', effects, oneOf(effectsPolicies)),
+    decisions: readDecisions(options as TaskDecisionOptions),
     choices,
   }
 }

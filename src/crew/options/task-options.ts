@@ -22,6 +22,8 @@ import type { InputValue } from '../given/inputs.ts'
 export interface TaskOptions<Schema extends SchemaInput = SchemaInput, Context extends Tasks = Tasks> {
   /** The task's identity. Left out, it is derived from the texts, and changes with them. */
   readonly name?: string
+  /** Its earlier name or names: an unfinished run continues what it recorded under one of them. */
+  readonly was?: string | readonly string[]
   readonly description: string
   readonly expectedOutput?: string
   /** May be left out where the crew has one agent. */
@@ -76,6 +78,8 @@ export interface CodeTaskOptions<
 > {
   /** The task's identity. */
   readonly name: string
+  /** Its earlier name or names: an unfinished run continues what it recorded under one of them. */
+  readonly was?: string | readonly string[]
   readonly description?: string
   /** Its `outputs` are those of `context`. */
   readonly run: (context: CodeContext<OutputsOf<Context>>) => Result
@@ -114,6 +118,8 @@ export type CodeOutput<Result, Schema> = [Schema] extends [never]
 export interface CrewTaskOptions<Output = unknown, Context extends Tasks = Tasks> {
   /** The task's identity. */
   readonly name: string
+  /** Its earlier name or names: an unfinished run continues what it recorded under one of them. */
+  readonly was?: string | readonly string[]
   readonly description?: string
   readonly crew: Crew
   /** Those of the child run: an object, or a function of what is there by then. Left out, it gets this run's own. */

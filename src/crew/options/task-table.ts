@@ -1,5 +1,5 @@
 // The options of tasks, in one table for the three kinds: each row says which of them have it.
-import { anyText, check, flag, func, seconds, text, whole, type Check } from '../../checks.ts'
+import { anyText, check, flag, func, oneOrMore, seconds, text, whole, type Check } from '../../checks.ts'
 import { nothingFor, type Names } from '../../option-table.ts'
 import { isRecord } from '../../options.ts'
 import { effectCheck } from '../../tools/tool-options.ts'
@@ -29,6 +29,13 @@ export const taskRows: TaskRows = {
     leftOut: 'derived from the texts, and changes with them',
     yaml: 'key',
     does: 'its identity',
+  },
+  was: {
+    takes: oneOrMore(nameCheck),
+    of: all,
+    default: none,
+    yaml: 'sentences',
+    does: 'its earlier names: unfinished runs continue what they recorded under one of them',
   },
   description: { takes: text, of: { agent: 'must', run: 'may', crew: 'may' }, yaml: 'text', does: 'what to do' },
   expectedOutput: {

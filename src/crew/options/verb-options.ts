@@ -1,6 +1,6 @@
 // What may be said to the methods of a crew, and the checks that come before anything else.
-import { flag, number, oneOf, optional, time, wrong, type Check } from '../../checks.ts'
-import type { ChangedPolicy, OnQuestion } from '../../engine/definition.ts'
+import { check, flag, listOf, number, oneOf, optional, text, time, wrong, type Check } from '../../checks.ts'
+import type { ChangedPolicy, OnQuestion, TaskDecisions } from '../../engine/definition.ts'
 import { limitProblem } from '../../engine/people/questions.ts'
 import type { EffectsPolicy, StalePolicy } from '../../engine/plan/plan-fork.ts'
 import { checkRunId } from '../../engine/read/run-id.ts'
@@ -154,9 +154,19 @@ export interface RunsOptions {
   readonly backtests?: boolean
 }
 
-export interface ResumeOptions<Reference = TaskReference> extends ExecuteChoices<Reference>, Confirmable, HeldChoice {
+/** What becomes of recorded work that the crew has no task for. Tasks of nested crews are named `settle/payout`. */
+export interface TaskDecisionOptions {
+  /** The new name of a task by its old one: the task continues what the run recorded under the old name. */
+  readonly renamed?: { readonly [task: string]: string }
+  /** Tasks that are given up: questions are withdrawn, nested runs cancelled, and no recorded call is repeated. */
+  readonly removed?: readonly string[]
+}
+
+export interface ResumeOptions<Reference = TaskReference>
+  extends ExecuteChoices<Reference>, Confirmable, HeldChoice, TaskDecisionOptions {
   /**
-   * What to do about a started task whose code has changed: start it anew (the default), go on as it was, or refuse.
+   * What to do about a started task whose code has changed: continue it as it was started (the default), start it
+   * anew, or refuse.
    */
   readonly changed?: ChangedPolicy
   /** In place of the one that the run has used up. */
@@ -165,7 +175,7 @@ export interface ResumeOptions<Reference = TaskReference> extends ExecuteChoices
 
 /** What a new run that is made from an old one may be told. */
 export interface NewRunOptions<Reference = TaskReference, Names extends string = string>
-  extends ExecuteChoices<Reference>, Confirmable {
+  extends ExecuteChoices<Reference>, Confirmable, TaskDecisionOptions {
   /** The run that it is made from: the latest of the crew if none is named. */
   readonly runId?: string
   /** The caller's own id for the new run. When a run of that id is there, it continues, or its result is given. */
@@ -229,22 +239,23 @@ export type RunPlanOptions<Reference, T extends Tasks> = Omit<
 }
 
 export const executeKeys: readonly string[] = ['through', 'onQuestion', 'signal']
-const newRunKeys: readonly string[] = ['runId', 'id', 'inputs', 'effects', 'onPlan', ...executeKeys]
+const decisionKeys: readonly string[] = ['renamed', 'removed']
+const newRunKeys: readonly string[] = ['runId', 'id', 'inputs', 'effects', 'onPlan', ...decisionKeys, ...executeKeys]
 
 export type Verb = 'kickoff' | 'resume' | 'replay' | 'fork' | 'refresh'
 
 /** What each verb may be told. */
 export const verbKeys: { readonly [verb in Verb]: readonly string[] } = {
   kickoff: ['id', 'inputs', 'reuse', 'onPlan', 'whenHeld', ...executeKeys],
-  resume: ['changed', 'budget', 'onPlan', 'whenHeld', ...executeKeys],
+  resume: ['changed', 'budget', 'onPlan', 'whenHeld', ...decisionKeys, ...executeKeys],
   replay: [...newRunKeys, 'only', 'stale'],
   fork: [...newRunKeys, 'only', 'stale', 'from', 'outputs', 'by'],
   refresh: newRunKeys,
 }
 
 const planKeys = {
-  fork: ['runId', 'inputs', 'effects', 'through', 'only', 'stale', 'from', 'outputs', 'of'],
-  resume: ['runId', 'through', 'changed', 'of'],
+  fork: ['runId', 'inputs', 'effects', 'through', 'only', 'stale', 'from', 'outputs', 'of', ...decisionKeys],
+  resume: ['runId', 'through', 'changed', 'of', ...decisionKeys],
   kickoff: ['inputs', 'through', 'reuse', 'of'],
 }
 
@@ -288,6 +299,20 @@ export function readFilter(options: RunsOptions): RunsFilter {
     ...(createdTo === undefined ? {} : { createdTo: time.read('createdTo', createdTo) }),
   }
 }
+
+/** OPTION_INVALID. */
+export function readDecisions({ renamed, removed }: TaskDecisionOptions): TaskDecisions {
+  optional('renamed', renamed, renamedCheck)
+  optional('removed', removed, listOf('a list of names of tasks', text.expected, isName))
+  return { renamed, removed }
+}
+
+const isName = (value: unknown): boolean => typeof value === 'string' && value.trim() !== ''
+
+const renamedCheck: Check<{ readonly [task: string]: string }> = check(
+  "new names of tasks by their old ones: { book: 'post' }",
+  (value) => isRecord(value) && Object.values(value).every(isName),
+)
 
 /** What a run may take. */
 export const limitCheck: Check<Limit> = {

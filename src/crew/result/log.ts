@@ -1,4 +1,5 @@
 // What a crew says about its work: nothing but warnings, unless it is verbose or has a logger.
+import { changeWords, orphanWords } from '../../journal/state/change-words.ts'
 import type { CrewDefinition, CrewLogger, Logger, Told } from '../../engine/definition.ts'
 import { messageOf } from '../../errors.ts'
 import type { Entry } from '../../journal/entries.ts'
@@ -69,9 +70,9 @@ export function describeEntry(entry: Entry): string | undefined {
   const at = entry.path ?? ''
   switch (entry.type) {
     case 'run.resumed':
-      return `resumed by ${entry.owner.label === undefined ? '' : `${entry.owner.label}, `}process ${entry.owner.pid}${entry.edited ? `; entries of the journal were missing or changed, again: ${entry.edited.tasks.join(', ') || 'nothing'}` : ''}`
+      return `resumed by ${entry.owner.label === undefined ? '' : `${entry.owner.label}, `}process ${entry.owner.pid}${entry.edited ? `; entries of the journal were missing or changed, again: ${entry.edited.tasks.join(', ') || 'nothing'}` : ''}${entry.changes ? `; its tasks have changed: ${changeWords(entry.changes)}` : ''}`
     case 'run.suspended':
-      return `suspended: ${entry.reason}${entry.through === undefined ? '' : ` ${entry.through}`}`
+      return `suspended: ${entry.reason}${entry.through === undefined ? '' : ` ${entry.through}`}${entry.orphaned ? `: ${entry.orphaned.map(orphanWords).join('; ')}` : ''}`
     case 'run.yielded':
       return 'handed back between two steps'
     case 'run.requeued':

@@ -1,6 +1,7 @@
 // A plan as callers see it: what a call would do with each task and why, and what that may take.
 import type { CrewDefinition, Inputs } from '../../engine/definition.ts'
-import type { Estimate, PlannedTask, Usage } from '../../journal/entries.ts'
+import { changeWords, orphanWords } from '../../journal/state/change-words.ts'
+import type { Estimate, OrphanedTask, PlannedTask, TaskChanges, Usage } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'
 import { addUsage, noUsage } from '../../journal/state/state.ts'
 import { dollars } from '../../text/words.ts'
@@ -17,6 +18,10 @@ export interface Plan {
   readonly execute: readonly string[]
   /** What executing all of these may take. */
   readonly estimate: PlanEstimate
+  /** How the tasks of the crew differ from those of the run. */
+  readonly changes: TaskChanges | undefined
+  /** Recorded work that the crew has no task for. A run that has some is not resumed; a new run doesn't use it. */
+  readonly orphaned: readonly OrphanedTask[]
   readonly warnings: readonly string[]
   /** A table for people. */
   toString(): string
@@ -40,10 +45,13 @@ export interface PlanParts {
   readonly tasks: readonly PlannedTask[]
   /** The run stops after this task. */
   readonly through: string | undefined
+  readonly changes?: TaskChanges | undefined
+  readonly orphaned?: readonly OrphanedTask[] | undefined
   readonly warnings: readonly string[]
 }
 
-export function toPlan(crew: CrewDefinition, { of, runId, inputs, tasks, through, warnings }: PlanParts): Plan {
+export function toPlan(crew: CrewDefinition, parts: PlanParts): Plan {
+  const { of, runId, inputs, tasks, through, changes, orphaned = [], warnings } = parts
   const names = tasks.map((planned) => planned.task)
   const end = through === undefined ? names.length : names.indexOf(through) + 1
   const reached = tasks.map((planned, index) => (index < end ? planned : notReached(planned, through)))
@@ -55,6 +63,8 @@ export function toPlan(crew: CrewDefinition, { of, runId, inputs, tasks, through
     tasks: reached,
     execute: executed.map((planned) => planned.task),
     estimate: sumOf(executed),
+    changes,
+    orphaned,
     warnings: [...warnings, ...unnamed(crew), ...unseen(crew, reached)],
   }
   Object.defineProperty(plan, 'toString', { value: () => planText(plan) })
@@ -120,7 +130,7 @@ const planText = (plan: Plan): string =>
     .map(({ is, text }) => (is === 'task' ? `  ${text}` : text))
     .join('\n')
 
-export function planLines({ of, runId, tasks, execute, estimate, warnings }: Plan): PlanLine[] {
+export function planLines({ of, runId, tasks, execute, estimate, changes, orphaned, warnings }: Plan): PlanLine[] {
   const count =
     execute.length === 0
       ? 'nothing is'
@@ -137,8 +147,16 @@ export function planLines({ of, runId, tasks, execute, estimate, warnings }: Pla
     { is: 'title', text: `${headlines[of]}${runId === undefined ? '' : ` ${runId}`}: ${count} executed` },
     ...lines,
     ...(execute.length > 0 ? [{ is: 'expected', text: `Expected: ${expectedWords(estimate)}` } as const] : []),
+    ...(changes ? [{ is: 'warning', text: `Tasks changed: ${changeWords(changes)}` } as const] : []),
+    ...orphaned.map((orphan) => ({ is: 'warning', text: `Orphaned: ${orphanWords(orphan)}; ${fates[of]}` }) as const),
     ...warnings.map((warning) => ({ is: 'warning', text: `Warning: ${warning}` }) as const),
   ]
+}
+
+const fates = {
+  resume: 'the resume is refused until renamed or removed says what becomes of it',
+  fork: 'the new run does not use it, unless renamed says that it is another task now',
+  kickoff: '',
 }
 
 function unlessWords({ unless = [] }: PlannedTask): string {

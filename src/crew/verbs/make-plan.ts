@@ -3,8 +3,10 @@ import type { ChangedPolicy, CrewDefinition, Engine, ExecuteOptions, Inputs } fr
 import { withEstimates } from '../../engine/plan/estimate.ts'
 import { planKickoff, planResume } from '../../engine/plan/plan-run.ts'
 import { readRun } from '../../engine/read/read-run.ts'
+import { compareTasks, type TaskComparison } from '../../engine/run/compare-tasks.ts'
 import { checkResumable } from '../../engine/run/lifecycle.ts'
 import { messageOf, RepriseError } from '../../errors.ts'
+import { withChanges } from '../../journal/state/change-tasks.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { describe } from '../../options.ts'
 import { redact } from '../../secrets/redact.ts'
@@ -25,7 +27,7 @@ export interface PlanRequest extends NewRunRequest {
 export async function plan(open: OpenCrew, request: PlanRequest): Promise<Plan> {
   const { definition: crew } = open
   const engine = await open.engine()
-  const { run, changed, reuse, choices } = request
+  const { run, changed, reuse, choices, decisions } = request
   const { through } = choices
   const forks = run !== undefined || request.from !== undefined || (request.outputs?.size ?? 0) > 0
   const of = request.of ?? (forks || (await latestRun(engine, crew.name)) !== undefined ? 'fork' : 'kickoff')
@@ -38,8 +40,11 @@ export async function plan(open: OpenCrew, request: PlanRequest): Promise<Plan> 
     case 'resume': {
       const { state } = await readRun(engine.store, run ?? (await latestUnfinished(open, engine)))
       checkResumable(crew, state)
-      if (state.status !== 'completed') checkPlanned(crew, state.inputs, isOpen(state))
-      return planOfResume(engine, crew, state, { changed, through })
+      if (state.status === 'completed') return planOfResume(engine, crew, state, { changed, through })
+      const compared = await compareTasks(crew, state, decisions, engine.store)
+      const now = withChanges(state, compared.changes)
+      checkPlanned(crew, state.inputs, isOpen(now))
+      return planOfResume(engine, crew, now, { changed, through }, compared)
     }
     case 'fork':
       return planOfNewRun(open, await planNewRun(open, engine, request), through)
@@ -61,10 +66,11 @@ export async function planOfResume(
   crew: CrewDefinition,
   state: RunState,
   { changed, through }: Pick<ExecuteOptions, 'changed' | 'through'>,
+  compared: Partial<TaskComparison> = {},
 ): Promise<Plan> {
   const { run: runId, inputs } = state
   const tasks = await withEstimates(engine, crew, await planResume(engine, crew, state, changed), state)
-  return toPlan(crew, { of: 'resume', runId, inputs, tasks, through, warnings: [] })
+  return toPlan(crew, { of: 'resume', runId, inputs, tasks, through, ...compared, warnings: [] })
 }
 
 /** PLAN_REFUSED when the caller says no; OPTION_INVALID when it says neither yes nor no; CALLBACK_FAILED. */

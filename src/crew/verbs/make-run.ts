@@ -5,6 +5,7 @@ import { defined } from '../../defined.ts'
 import type { Engine } from '../../engine/definition.ts'
 import { executorOf } from '../../engine/lease/held-here.ts'
 import { inheritedCalls } from '../../engine/plan/plan-fork.ts'
+import { orphanWords } from '../../journal/state/change-words.ts'
 import { createRun } from '../../engine/run/lifecycle.ts'
 import { callsOfOpenChildren } from '../../engine/task/child-calls.ts'
 import { digest } from '../../journal/hash.ts'
@@ -40,10 +41,13 @@ export async function makeRun(open: OpenCrew, request: MakeRequest): Promise<Beg
     announce(crew, state.run, 'nothing is stale')
     return { engine: engineFor(opened, state.run), taken: { is: 'rest', state }, choices }
   }
-  const { parent, over, inputs, given, files, tasks, entries, warnings } = onPlan
+  const { parent, over, inputs, given, files, tasks, entries, compared } = onPlan
     ? await planTogether(open, engine, request, { onPlan, planned })
     : planned
-  for (const warning of warnings) crew.logger.warn(warning)
+  for (const orphan of compared.orphaned) {
+    const words = `run ${parent.run} has recorded work that crew ${crew.name} has no task for: ${orphanWords(orphan)}`
+    crew.logger.warn(`${words}; the new run does not use it, unless renamed says that it is another task now`)
+  }
   const calls = [...inheritedCalls(parent), ...(await callsOfOpenChildren(engine, parent))]
   const lost = lostEntries(parent)
   announce(crew, run, `made from run ${parent.run}${from ? `, from task ${from.name} on` : ''}`)

@@ -1,12 +1,13 @@
 // What a replay, a fork or a refresh comes to: the run that it is made from, its inputs, and what happens to each task.
 // Nothing is written.
-import type { Engine, ExecuteOptions, Inputs, TaskDefinition } from '../../engine/definition.ts'
-import { onceCalls } from '../../engine/calls/once.ts'
+import type { Engine, ExecuteOptions, Inputs, TaskDecisions, TaskDefinition } from '../../engine/definition.ts'
 import { withEstimates } from '../../engine/plan/estimate.ts'
 import { planFork, type ForkPlan, type ForkRequest } from '../../engine/plan/plan-fork.ts'
 import { readRun } from '../../engine/read/read-run.ts'
+import { compareTasks, type TaskComparison } from '../../engine/run/compare-tasks.ts'
 import { checkReadable } from '../../engine/run/lifecycle.ts'
 import type { PlannedTask } from '../../journal/entries.ts'
+import { withChanges } from '../../journal/state/change-tasks.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import type { OpenCrew } from '../open-crew.ts'
 import { toPlan, type Plan } from '../result/plan.ts'
@@ -21,6 +22,8 @@ export interface NewRunRequest extends Omit<ForkRequest, 'inputs'> {
   /** The run that it is made from; the latest one if none is named. */
   readonly run: string | undefined
   readonly id: string | undefined
+  /** What becomes of recorded work that the crew has no task for. */
+  readonly decisions: TaskDecisions
   readonly choices: ExecuteOptions
 }
 
@@ -28,21 +31,23 @@ export interface PlannedRun extends MadeInputs, ForkPlan {
   readonly parent: RunState
   /** What the caller gives over the inputs of the parent. */
   readonly over: Inputs
-  readonly warnings: readonly string[]
+  readonly compared: TaskComparison
 }
 
 /** RUN_NOT_FOUND, RUN_HELD, OUTPUT_STALE and whatever is wrong with the inputs of the tasks that would be executed. */
 export async function planNewRun(open: OpenCrew, engine: Engine, request: NewRunRequest): Promise<PlannedRun> {
   const { definition: crew } = open
-  const { state: parent } = await readRun(engine.store, request.run ?? (await latestAtRest(open, engine)))
-  checkReadable(parent, crew.name)
+  const { state } = await readRun(engine.store, request.run ?? (await latestAtRest(open, engine)))
+  checkReadable(state, crew.name)
+  const compared = await compareTasks(crew, state, request.decisions)
+  const parent = withChanges(state, compared.changes)
   const over = settled(request.given, parent.given ?? parent.inputs)
   const made = await inputsOver(crew, parent, over, request.given.files)
   await checkBudgetPrices(crew)
   const { tasks, entries } = await planFork(crew, parent, { ...request, inputs: made.inputs })
   checkPlanned(crew, made.inputs, isExecutedBy(tasks))
   const estimated = await withEstimates(engine, crew, tasks, parent)
-  return { parent, over, ...made, tasks: estimated, entries, warnings: warningsOf(open, parent) }
+  return { parent, over, ...made, tasks: estimated, entries, compared }
 }
 
 export function isExecutedBy(plan: readonly PlannedTask[]): (task: TaskDefinition) => boolean {
@@ -52,17 +57,6 @@ export function isExecutedBy(plan: readonly PlannedTask[]): (task: TaskDefinitio
 
 /** As its caller sees it. */
 export function planOfNewRun({ definition }: OpenCrew, planned: PlannedRun, through: string | undefined): Plan {
-  const { parent, inputs, tasks, warnings } = planned
-  return toPlan(definition, { of: 'fork', runId: parent.run, inputs, tasks, through, warnings })
-}
-
-/** What a plan cannot see: a task that was renamed is another task, also to its calls. */
-function warningsOf({ definition }: OpenCrew, parent: RunState): string[] {
-  const there = new Set(definition.tasks.map((task) => task.name))
-  // of `settle/payout`, a task of the crew that task settle is, that crew's own plan says what is there
-  const gone = new Set(onceCalls(parent).flatMap(({ task }) => (there.has(task.split('/')[0] ?? '') ? [] : [task])))
-  return [...gone].map(
-    (task) =>
-      `run ${parent.run} made calls that must not be repeated for task ${task}, which the crew does not have; if it goes by another name now, it may make them again`,
-  )
+  const { parent, inputs, tasks, compared } = planned
+  return toPlan(definition, { of: 'fork', runId: parent.run, inputs, tasks, through, ...compared, warnings: [] })
 }

@@ -3,8 +3,10 @@
 import type { Engine, ExecuteOptions } from '../../engine/definition.ts'
 import { recordLate } from '../../engine/people/tell.ts'
 import { readRun } from '../../engine/read/read-run.ts'
+import { changeWords } from '../../journal/state/change-words.ts'
 import { checkResumable, resumeRun, type Unasked } from '../../engine/run/lifecycle.ts'
 import { RepriseError } from '../../errors.ts'
+import type { TaskChanges } from '../../journal/entries.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { engineFor, type Begun, type Elsewhere, type OpenCrew } from '../open-crew.ts'
 import type { WhenHeld } from '../options/verb-options.ts'
@@ -49,18 +51,20 @@ export async function takeUp(
 ): Promise<Begun> {
   const { definition: crew } = open
   await checkBudgetPrices(crew, choices.budget)
-  const inspect = async (state: RunState): Promise<void> => {
+  const inspect = async (state: RunState, changes?: TaskChanges): Promise<void> => {
     check?.(state)
     const done = state.status === 'completed'
     if (!done) checkBefore(crew, state.inputs, isOpen(state))
-    if (onPlan) await confirm(onPlan, await planOfResume(engine, crew, state, choices))
+    if (onPlan) await confirm(onPlan, await planOfResume(engine, crew, state, choices, { changes }))
     const following = await queueFollowing(engine, crew, state)
     if (following) await wakeRun(open, following.runId, following.time.getTime())
+    if (changes) crew.logger.warn(`run ${run}: its tasks have changed: ${changeWords(changes)}`)
     announce(crew, run, done ? 'completed before' : state.lives === 0 ? 'begun' : `resume, life ${state.lives + 1}`)
   }
   try {
-    const { budget, through } = choices
-    const taken = await resumeRun(engine, crew, run, { check: inspect, budget, through, unasked })
+    const { budget, through, changed, decisions } = choices
+    const asked = { check: inspect, budget, through, changed, decisions, unasked }
+    const taken = await resumeRun(engine, crew, run, asked)
     if (taken.is === 'rest' && taken.state.status !== 'completed' && !unasked) await recordLate(engine, run)
     return { engine, taken, choices }
   } catch (error) {

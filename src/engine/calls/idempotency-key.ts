@@ -1,7 +1,8 @@
 // The key that a tool is given, so that a service can distinguish a second try at a call from another call.
 import { digest } from '../../journal/hash.ts'
 import { callAt } from '../../journal/state/at-path.ts'
-import { inheritedKeys, keysBeside, partOf } from './once.ts'
+import { isCallOf } from './earlier-calls.ts'
+import { inheritedKeys, keysBefore, keysBeside, partOf } from './once.ts'
 import { occurrenceIn, type Item } from './prepare-call.ts'
 
 /**
@@ -10,6 +11,7 @@ import { occurrenceIn, type Item } from './prepare-call.ts'
  */
 export function idempotencyKeyOf(item: Item): string {
   const { life, task, attempt, call, key } = item
+  const callee = item.is === 'callable' ? item.tool : undefined
   if (call.idempotencyKey !== undefined) return call.idempotencyKey
   const { state, keys: out } = life
   const { tool } = call.request
@@ -20,7 +22,15 @@ export function idempotencyKeyOf(item: Item): string {
   const used = new Set([...keysBeside(state, task.name, attempt, call), ...beside.map((given) => given.key)])
   const made = (number: number): string => digest([state.run, task.name, tool, key, number])
   const unused = (known: string): string | undefined => (used.has(known) ? undefined : known)
-  let found = inheritedKeys(state, { task: task.name, tool, key, occurrence }).find(unused)
+  const asked = {
+    task: task.name,
+    key,
+    occurrence,
+    isTool: (name: string) => name === tool || isCallOf(task, callee, name),
+  }
+  const isRenamed = callee?.was !== undefined || state.taskChanges.some(({ renamed }) => renamed !== undefined)
+  const recorded = isRenamed ? keysBefore(state, asked) : []
+  let found = [...recorded, ...inheritedKeys(state, asked)].find(unused)
   for (let number = occurrence; found === undefined; number++) found = unused(made(number))
   out.set(call.path, { attempt: attempt.path, key: found })
   return found

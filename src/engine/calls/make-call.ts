@@ -17,6 +17,7 @@ import { checkTime } from '../limits/slice.ts'
 import { callText, lostText } from '../people/questions.ts'
 import { fileReader } from '../read/run-files.ts'
 import { cacheKeyOf } from './cache.ts'
+import { effectOf } from './earlier-calls.ts'
 import { idempotencyKeyOf } from './idempotency-key.ts'
 import { warnOfMistake } from './mistakes.ts'
 import { prepareCall, type Callable, type Item } from './prepare-call.ts'
@@ -40,12 +41,13 @@ export async function makeCall(item: Item, { input, allowedBy }: Allowed): Promi
   checkTime(life)
   // repeated after a crash it does no harm, so nothing waits for its entries; and what it is given is on disk: the
   // reply that asks for it, though not what a function is given of other tasks
-  const isLazy = tool.effect === 'read' && allowedBy === undefined && call.questions.length === 0
+  const effect = effectOf(now)
+  const isLazy = effect === 'read' && allowedBy === undefined && call.questions.length === 0
   await (isLazy && !task.code ? life.held() : life.ready())
   signal.throwIfAborted()
   const idempotencyKey = idempotencyKeyOf(now)
   const cacheKey = tool.cache ? cacheKeyOf(tool, key) : undefined
-  const called = { path: call.path, tool: tool.name, effect: tool.effect, key, idempotencyKey }
+  const called = { path: call.path, tool: tool.name, effect, key, idempotencyKey }
   const entry: NewEntry = { type: 'tool.called', ...called, ...defined({ input, allowedBy, cacheKey }) }
   if (isLazy) life.note([entry])
   else {
@@ -65,14 +67,14 @@ export async function makeCall(item: Item, { input, allowedBy }: Allowed): Promi
     runTool(now, { idempotencyKey, signal, runId: life.state.run, task: task.name, readFile }, threw)
   const ended = await (life.tracing?.tool(now, run) ?? run())
   if (!('abandoned' in ended)) {
-    if (tool.effect === 'once') life.unwritten.set(call.path, Promise.resolve(ended))
+    if (effect === 'once') life.unwritten.set(call.path, Promise.resolve(ended))
     await give(item, ended, { ...defined({ stack }), isLazy })
     life.unwritten.delete(call.path)
     return 'ended'
   }
   const { abandoned: reason } = ended
   if (signal.aborted) return abandon(item, { reason }, signal.reason)
-  if (tool.effect !== 'once') {
+  if (effect !== 'once') {
     await give(item, { error: reason })
     return 'ended'
   }
@@ -110,7 +112,7 @@ async function runTool(
   // a tool that listens to its signal ends now; the others continue, and cannot be stopped
   const over = await Promise.race([running.then(() => true), nextTurn().then(() => false)])
   const late = running.then((end) => ('returned' in end ? toOutcome(end.returned, tool.name) : undefined))
-  if (tool.effect === 'once') life.unwritten.set(call.path, late)
+  if (effectOf(item) === 'once') life.unwritten.set(call.path, late)
   if (!over) linger(callHere(life, call.path), running)
   return { abandoned: time.over ? `it did not end within ${tool.maxSeconds} s` : 'it was stopped while it ran' }
 }

@@ -27,9 +27,13 @@ export type Decision =
 
 export interface Asked {
   readonly task: string
+  /** Whether a call recorded under this name of a tool is one of the tool that is called. */
+  isTool(recorded: string): boolean
   readonly key: string
   readonly occurrence: number
   readonly input: Json
+  /** Calls of tasks and tools that are gone: this may be one of them under another name. */
+  readonly strays: readonly OnceCall[]
   /** Whether the tool itself can find out what happened to a call. */
   readonly settles: boolean
   /** Whether a person must approve it. */
@@ -65,7 +69,7 @@ export function decideOnce(state: RunState, attempt: AttemptState, call: CallSta
   if (call.calledAt !== undefined) return inDoubt(call, asked)
 
   const others = onceCalls(state, asked.task).filter(
-    (other) => other.tool === call.request.tool && !(other.inherited && state.effects === 'again'),
+    (other) => asked.isTool(other.tool) && !(other.inherited && state.effects === 'again'),
   )
   const isHere = partOf(state, attempt)
   const here = others.filter((other) => isHere(other) && other.path !== call.path)
@@ -80,7 +84,8 @@ export function decideOnce(state: RunState, attempt: AttemptState, call: CallSta
     return { act: 'return', outcome: { result: same.outcome.result }, source: 'recorded' }
   }
   const failedHere = here.filter((other) => other.key === asked.key && hasFailed(state, other))
-  const earlier = [...before, ...failedHere].filter((other) => other.made || other.given).map(toOnceCall)
+  const known = [...before, ...failedHere].filter((other) => other.made || other.given).map(toOnceCall)
+  const earlier = [...known, ...asked.strays]
   const lost = lostText(state, asked.task)
   const first = earlier.length === 0 && !asked.approval
   if (first && lost === undefined) return { act: 'call' }
@@ -195,6 +200,10 @@ function fromChild(call: OnceCall): FoundCall {
   return { ...call, path: '', attempt: '', inherited: false, made: !call.given }
 }
 
+function mayRepeat(call: CallState): boolean {
+  return counts(call) || call.effect === 'idempotent'
+}
+
 /** Calls that were made, and those whose result was taken from a record or from a person. */
 function counts({ effect, source, outcome }: CallState): boolean {
   return (
@@ -203,8 +212,8 @@ function counts({ effect, source, outcome }: CallState): boolean {
 }
 
 export function toOnceCall(call: FoundCall): OnceCall {
-  const { task, tool, key, occurrence, input, calledAt, outcome, given, idempotencyKey } = call
-  return { task, tool, key, occurrence, input, calledAt, outcome, ...defined({ given, idempotencyKey }) }
+  const { task, tool, key, occurrence, input, calledAt, outcome, given, effect, idempotencyKey } = call
+  return { task, tool, key, occurrence, input, calledAt, outcome, ...defined({ given, effect, idempotencyKey }) }
 }
 
 /**
@@ -213,7 +222,6 @@ export function toOnceCall(call: FoundCall): OnceCall {
  * each of them.
  */
 export function callsFor(state: RunState): FoundCall[] {
-  const mayRepeat = (call: CallState): boolean => counts(call) || call.effect === 'idempotent'
   const calls = onceCalls(state, undefined, mayRepeat).filter((call) => call.made || call.given)
   const newest = new Map(calls.map((call, index) => [sameCall(call) ?? String(index), call]))
   return calls.filter((call, index) => newest.get(sameCall(call) ?? String(index)) === call)
@@ -229,12 +237,22 @@ function sameCall({ task, tool, key, occurrence, idempotencyKey }: OnceCall): st
  */
 export function inheritedKeys(
   state: RunState,
-  asked: Pick<OnceCall, 'task' | 'tool' | 'key' | 'occurrence'>,
+  { task, key, occurrence, isTool }: Pick<Asked, 'task' | 'key' | 'occurrence' | 'isTool'>,
 ): string[] {
   if (state.effects === 'again') return []
-  const { task, tool, key, occurrence } = asked
   return state.inheritedCalls
-    .filter((call) => call.task === task && call.tool === tool && call.key === key && call.occurrence === occurrence)
+    .filter((call) => call.task === task && isTool(call.tool) && call.key === key && call.occurrence === occurrence)
+    .flatMap((call) => call.idempotencyKey ?? [])
+    .toReversed()
+}
+
+/** The keys given for the same call in earlier attempts of this run, where the task or the tool had another name. */
+export function keysBefore(
+  state: RunState,
+  { task, key, occurrence, isTool }: Pick<Asked, 'task' | 'key' | 'occurrence' | 'isTool'>,
+): string[] {
+  return onceCalls(state, task, mayRepeat)
+    .filter((call) => !call.inherited && isTool(call.tool) && call.key === key && call.occurrence === occurrence)
     .flatMap((call) => call.idempotencyKey ?? [])
     .toReversed()
 }
@@ -263,12 +281,13 @@ export function occurrenceOf(
   call: CallState,
   key: string,
   keys?: ReadonlyMap<string, string>,
+  isTool: (name: string) => boolean = (name) => name === call.request.tool,
 ): number {
   let count = 0
   for (const { calls } of attempt.turns) {
     for (const other of calls) {
       if (other === call) return count
-      if (other.request.tool === call.request.tool && (other.key ?? keys?.get(other.path)) === key) count += 1
+      if (isTool(other.request.tool) && (other.key ?? keys?.get(other.path)) === key) count += 1
     }
   }
   return count
@@ -298,7 +317,11 @@ function describeCall(
     attempt: attempt.path,
     inherited: false,
     made: call.effect === 'once' || call.effect === 'idempotent',
-    ...defined({ given: given ? true : undefined, idempotencyKey: call.idempotencyKey }),
+    ...defined({
+      given: given ? true : undefined,
+      effect: call.effect === 'idempotent' ? call.effect : undefined,
+      idempotencyKey: call.idempotencyKey,
+    }),
   }
 }
 

@@ -37,7 +37,8 @@ export async function prepareCall({ life, task, signal }: Work, call: CallState,
   const input = changed ?? call.input ?? request.input
   const refused = (refusal: string): Prepared => ({ is: 'refused', key: call.key ?? digest(input), input, refusal })
   if (request.invalid !== undefined) return refused(request.invalid)
-  const tool = task.tools.find((candidate) => candidate.name === request.tool)
+  const tool =
+    task.tools.find(({ name }) => name === request.tool) ?? task.tools.find(({ was }) => was?.includes(request.tool))
   if (!tool) {
     const there = task.tools.map((candidate) => candidate.name).join(', ')
     return refused(`there is no tool ${request.tool}; there ${there === '' ? 'are none' : `is ${there}`}`)
@@ -62,6 +63,13 @@ function keyOf(tool: Tool, parsed: unknown): string | undefined {
 }
 
 /** How many calls of the same tool and key the attempt made before this one. */
-export function occurrenceIn({ attempt, call, key, keys }: Item): number {
-  return occurrenceOf(attempt, call, key, keys)
+export function occurrenceIn({ attempt, call, key, keys, ...item }: Item): number {
+  const tool = item.is === 'callable' ? item.tool : undefined
+  return occurrenceOf(
+    attempt,
+    call,
+    key,
+    keys,
+    tool?.was && ((name) => name === tool.name || tool.was?.includes(name) === true),
+  )
 }

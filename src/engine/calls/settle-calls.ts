@@ -9,6 +9,7 @@ import { drainInbox } from '../people/inbox.ts'
 import { putToCaller } from '../people/put-to-caller.ts'
 import { isDelegation } from '../task/delegation-tools.ts'
 import { cacheKeyOf, inTurn, recordedFor } from './cache.ts'
+import { effectOf, isCallOf } from './earlier-calls.ts'
 import { idempotencyKeyOf } from './idempotency-key.ts'
 import { give, lingers, makeCall, toOutcome } from './make-call.ts'
 import { warnOfThrow } from './mistakes.ts'
@@ -83,10 +84,12 @@ async function advance(item: Item): Promise<void> {
 async function decide(item: Item, callable: Callable | undefined): Promise<Settled> {
   const { life, call, attempt, key, input, task } = item
   // a call that may have happened stays in doubt, even when today's code has no such tool or refuses its input
-  const once = callable ? callable.tool.effect === 'once' : call.effect === 'once' && call.calledAt !== undefined
+  const once = callable ? effectOf(callable) === 'once' : call.effect === 'once' && call.calledAt !== undefined
   const approval = callable !== undefined && (await needsApproval(callable))
   if (!once && !approval && call.questions.length === 0) return { act: 'call' }
-  const asked = { task: task.name, key, occurrence: occurrenceIn(item), input, approval }
+  const isTool = (name: string): boolean => name === call.request.tool || isCallOf(task, callable?.tool, name)
+  const strays = once ? await life.earlier.strays() : []
+  const asked = { task: task.name, isTool, key, occurrence: occurrenceIn(item), input, strays, approval }
   const byRules = (settles: boolean): Decision =>
     once
       ? decideOnce(life.state, attempt, call, { ...asked, settles })
@@ -157,7 +160,8 @@ async function withhold(item: Callable): Promise<void> {
   const { life, task, tool, key } = item
   const occurrence = occurrenceIn(item)
   const recorded = life.state.inheritedCalls.findLast(
-    (call) => call.task === task.name && call.tool === tool.name && call.key === key && call.occurrence === occurrence,
+    (call) =>
+      call.task === task.name && isCallOf(task, tool, call.tool) && call.key === key && call.occurrence === occurrence,
   )?.outcome
   if (typeof recorded === 'object' && 'result' in recorded) return give(item, recorded, { source: 'recorded' })
   const words = `${tool.name} was not called: this is a trial, in which nothing is changed; continue as well as you can`

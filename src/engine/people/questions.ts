@@ -129,7 +129,8 @@ export function doubtText(
 ): string {
   return (
     `Did ${tool}(${canonicalJson(input)}) happen? It was called at ${calledAt} by ${describeOwner(owner)} and ${why}. ` +
-    `Answer "run" to call it, or "happened" with its result. If repeating it is harmless, declare effect: 'read'.`
+    `Answer "run" to call it, or "happened" with its result. ` +
+    `If repeating such calls is harmless, declare effect: 'read' for runs to come.`
   )
 }
 
@@ -138,10 +139,14 @@ export function callText(tool: string, input: Json, earlier: readonly OnceCall[]
   const may = `May ${tool}(${canonicalJson(input)}) be called?`
   const asked = lost === undefined ? may : `${may} ${lost}`
   if (earlier.length === 0) return `${asked} Answer "approve" to call it, "deny" with a reason, or "use" with a result.`
-  const calls = earlier.map((call) => `${tool}(${canonicalJson(call.input)}) at ${call.calledAt}, which ${endOf(call)}`)
+  const calls = earlier.map(
+    (call) =>
+      `${call.tool}(${canonicalJson(call.input)}) of task ${call.task} at ${call.calledAt}, which ${endOf(call)}`,
+  )
   return (
-    `${asked} The task has already called ${calls.join('; ')}. Answer "approve" to call it, ` +
-    `"deny" with a reason, or "use" with a result. If repeating it is harmless, declare effect: 'read'.`
+    `${asked} Calls that were already made: ${calls.join('; ')}. Answer "approve" to call it, ` +
+    `"deny" with a reason, or "use" with a result. ` +
+    `If repeating such calls is harmless, declare effect: 'read' for runs to come.`
   )
 }
 

@@ -5,17 +5,18 @@ import type { Question } from '../../journal/entries.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
 import { briefMs } from '../../stores/patient/patient-store.ts'
 import type { Store } from '../../stores/store.ts'
-import { askedByChild, childOf, questionsOf } from '../task/children.ts'
+import { askedByChild, questionsOf } from '../task/children.ts'
 import type { Engine } from '../definition.ts'
 import { allRows } from '../history/all-rows.ts'
 import { briefly, reserve } from '../lease/held-here.ts'
 import { openHold, type Hold } from '../lease/hold.ts'
 import { openUnit, type Unit } from '../lease/held-unit.ts'
-import { answerTo, cancelUnread, cancelWaits, drainInbox, post, runEnded, type InboxMessage } from './inbox.ts'
+import { cancelWithin } from './cancel-within.ts'
+import { answerTo, cancelWaits, drainInbox, post, runEnded, type InboxMessage } from './inbox.ts'
 import { momentOf } from '../lease/lease-keeper.ts'
 import { checkReadable } from '../run/lifecycle.ts'
 import { checkAnswer, checkQuestionId, openQuestion } from './questions.ts'
-import { readIfThere, readRun, readThere } from '../read/read-run.ts'
+import { readIfThere, readRun } from '../read/read-run.ts'
 import { handsOn, scheduledRows } from '../read/stored-schedules.ts'
 import { rootRun } from '../../journal/paths.ts'
 
@@ -72,25 +73,6 @@ async function leave(engine: Engine, state: RunState, message: InboxMessage, cre
     await briefUnit(engine, state.run, (unit) => cancelWithin(engine, unit, state))
   const posted = await post(engine, state.run, message)
   await recordMessages(engine, state.run, posted)
-}
-
-/** A run is cancelled as a whole: nobody executes the runs of its tasks any more. */
-export async function cancelWithin(engine: Engine, unit: Unit, state: RunState): Promise<void> {
-  for (const task of state.tasks.keys()) {
-    const child = childOf(state, task)
-    const read = child && (await readThere(engine.store, child.run))
-    // one that was never created, or is completed, needs no cancellation
-    if (!read || read.state.status === 'completed') continue
-    // whoever cancelled it may have been killed before it got to those within
-    if (read.state.status === 'cancelled') {
-      await cancelWithin(engine, unit, read.state)
-      continue
-    }
-    const hold = openHold(engine, unit, read, brief)
-    await cancelUnread(hold)
-    await cancelWithin(engine, unit, hold.state)
-    await hold.release()
-  }
 }
 
 /**

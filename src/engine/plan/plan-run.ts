@@ -3,6 +3,7 @@ import type { PlannedTask, StoredOutput } from '../../journal/entries.ts'
 import { edited, undone } from '../../journal/state/hand-edits.ts'
 import type { AttemptState, RunState, TaskState } from '../../journal/state/state.ts'
 import type { ChangedPolicy, CrewDefinition, Engine, Inputs, Outputs, TaskDefinition } from '../definition.ts'
+import { hasSteps } from '../task/attempts.ts'
 import { findReusable, stored } from './inheritance.ts'
 import { changeOf, changeSince } from './stale-tasks.ts'
 
@@ -45,7 +46,7 @@ export async function planResume(
   engine: Engine,
   crew: CrewDefinition,
   state: RunState,
-  changed: ChangedPolicy = 'restart',
+  changed: ChangedPolicy = 'continue',
 ): Promise<PlannedTask[]> {
   const byHand = new Set(edited(state) ? undone(state).map((task) => task.name) : [])
   const outputs = new Map<string, StoredOutput>()
@@ -102,6 +103,11 @@ function goingOn(
   const steps = attempt.turns.length + attempt.turns.flatMap((turn) => turn.calls.filter((call) => call.outcome)).length
   const recorded = `it continues as it was started, with ${steps === 0 ? 'no step' : steps === 1 ? 'one step' : `${steps} steps`} recorded`
   if (fields.length === 0) return { reasons: [recorded] }
-  const what = { restart: 'it starts again', continue: recorded, refuse: 'the resume is refused' }[changed]
+  const policy = changed === 'continue' && !hasSteps(attempt) ? 'restart' : changed
+  const what = {
+    restart: 'it starts again',
+    continue: `${recorded}; changed: 'restart' starts it anew`,
+    refuse: 'the resume is refused',
+  }[policy]
   return { reasons: [what, ...reasons], fields }
 }

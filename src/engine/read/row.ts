@@ -3,7 +3,7 @@
 import { defined } from '../../defined.ts'
 import { journalVersion, type Entry } from '../../journal/entries.ts'
 import { digest } from '../../journal/hash.ts'
-import { attemptNumber, isNested, taskOf } from '../../journal/paths.ts'
+import { attemptNumber, isNested } from '../../journal/paths.ts'
 import type { CallState, RunState, TaskState } from '../../journal/state/state.ts'
 import { unfinishedCrews } from '../../journal/state/tally.ts'
 import type { OutputKey, RunRow } from '../../stores/store.ts'
@@ -75,8 +75,8 @@ export function outputKeys(state: RunState, entries: readonly Entry[]): OutputKe
   return entries.flatMap((entry) => {
     if (entry.type !== 'task.completed' || entry.path === undefined || isNested(entry.path)) return []
     const attempt = state.attempts.get(entry.path)
-    const task = state.tasks.get(taskOf(entry.path))
-    if (!attempt || !task || hasDoneSomething(state, task)) return []
+    const task = attempt && state.tasks.get(attempt.task)
+    if (!task || hasDoneSomething(state, task)) return []
     return [{ task: task.name, fingerprint: digest(attempt.fingerprint), seq: entry.seq }]
   })
 }

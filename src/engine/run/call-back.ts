@@ -1,6 +1,6 @@
 // Tells the user's code what happened in a run. What it throws fails the run; a resume calls it again.
 import { messageOf, RepriseError } from '../../errors.ts'
-import { taskOf } from '../../journal/paths.ts'
+import { taskNameAt } from '../../journal/state/at-path.ts'
 import { redact } from '../../secrets/redact.ts'
 import { unlessAborted } from '../limits/deadline.ts'
 import type { Callbacks, TaskDefinition } from '../definition.ts'
@@ -52,7 +52,11 @@ async function tellSteps(life: Life, tell: NonNullable<Callbacks['step']>): Prom
     for await (const { entry } of readEntries(engine.store, state.run, told.seq)) {
       life.signal.throwIfAborted()
       if (entry.type === 'model.replied' || entry.type === 'tool.returned') {
-        await callBack(() => tell(state, entry, readFile), `onStep at ${entry.path}`, taskOf(entry.path ?? ''))
+        await callBack(
+          () => tell(state, entry, readFile),
+          `onStep at ${entry.path}`,
+          taskNameAt(state, entry.path ?? ''),
+        )
         life.mark({ type: 'callback.returned', of: entry.seq })
       }
       told.seq = entry.seq

@@ -3,26 +3,38 @@
 import { RepriseError } from '../../errors.ts'
 import { defined } from '../../defined.ts'
 import { encodeEntry, type EncodedEntry } from '../../journal/codec.ts'
-import type { DeclaredTask, Entry, EntryBodies, Limit, NewEntry, Priority, Via } from '../../journal/entries.ts'
+import type {
+  DeclaredTask,
+  Entry,
+  EntryBodies,
+  Limit,
+  NewEntry,
+  Priority,
+  TaskChanges,
+  Via,
+} from '../../journal/entries.ts'
 import { edited, undone } from '../../journal/state/hand-edits.ts'
+import { withChanges } from '../../journal/state/change-tasks.ts'
 import { applyEntry, emptyState } from '../../journal/state/fold.ts'
 import { noFiles, type Files } from '../../journal/files.ts'
 import { digest } from '../../journal/hash.ts'
 import { callerOf } from '../../journal/paths.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
 import type { Patience } from '../../stores/patient/patience.ts'
-import type { CrewDefinition, Engine, Inputs } from '../definition.ts'
+import type { ChangedPolicy, CrewDefinition, Engine, Inputs, TaskDecisions } from '../definition.ts'
 import { fileBlobs } from '../read/run-files.ts'
 import { checkWhole } from '../history/copy/half-copied.ts'
 import { reserve, reserveInTurn } from '../lease/held-here.ts'
 import { openHold, toBatch, type Hold } from '../lease/hold.ts'
 import { runCancelled } from '../people/inbox.ts'
+import { cancelRemoved } from '../people/cancel-within.ts'
 import { momentOf, type Moment } from '../lease/lease-keeper.ts'
 import { openUnit, type Unit } from '../lease/held-unit.ts'
 import { readIfThere, readRun } from '../read/read-run.ts'
 import { ofOtherCrew, runNotFound } from '../read/run-not-found.ts'
 import { rowOf } from '../read/row.ts'
 import { childOf } from '../task/children.ts'
+import { compareTasks, placeNow, refuseChanges, tasksChanged } from './compare-tasks.ts'
 import type { Lease, RunRow, Store } from '../../stores/store.ts'
 
 /** After so many resumes without a new step, a run is left alone: it may be what kills its processes. */
@@ -115,6 +127,7 @@ async function firstBatch(
     tasks: declared(crew, inputs),
     owner: world.owner,
     ...origin,
+    ...(origin?.calls ? { calls: origin.calls.map((call) => ({ ...call, task: placeNow(crew, call.task) })) } : {}),
     ...queued,
     ...defined({ through, by, priority: priority === 0 ? undefined : priority }),
   }
@@ -139,12 +152,14 @@ function entriesOf(encoded: readonly EncodedEntry[]): Entry[] {
 export type Taken = { readonly is: 'held'; readonly hold: Hold } | { readonly is: 'rest'; readonly state: RunState }
 
 export interface TakeUp {
-  /** Sees the state before anything is written, and may refuse. */
-  check(state: RunState): void | Promise<void>
+  /** Sees the state before anything is written, with the tasks that the crew has now, and may refuse. */
+  check(state: RunState, changes?: TaskChanges): void | Promise<void>
   /** Replaces the one that the run had. */
   readonly budget?: Limit | undefined
   /** The task after which it stops, as a person wants it now. */
   readonly through?: string | undefined
+  readonly changed?: ChangedPolicy | undefined
+  readonly decisions?: TaskDecisions | undefined
   /** Nobody asked for this run: it is taken up only if it wants somebody to, and as those before it were told to. */
   readonly unasked?: Unasked | undefined
 }
@@ -205,12 +220,12 @@ export async function resumeWithin(
   engine: Engine,
   crew: CrewDefinition,
   run: string,
-  check: (state: RunState) => void,
+  given: TakeUp,
   within: Unit,
 ): Promise<Taken> {
   const hold = await within.below(async () => openHold(engine, within, await readRun(engine.store, run)))
   try {
-    return await takeUp(hold, crew, { check })
+    return await takeUp(hold, crew, given)
   } catch (error) {
     await hold.release().catch(() => undefined)
     throw error
@@ -221,16 +236,28 @@ async function takeUp(hold: Hold, crew: CrewDefinition, given: TakeUp): Promise<
   const { state } = hold
   checkResumable(crew, state)
   if (given.unasked?.wants(state) ?? true) {
-    await given.check(state)
-    if (state.status !== 'completed' && (await enter(hold, crew, given))) return { is: 'held', hold }
+    if (state.status === 'completed') await given.check(state)
+    else if (await enter(hold, crew, given)) return { is: 'held', hold }
   }
   await hold.release()
   return { is: 'rest', state }
 }
 
 /** Records the resume; false when the run is put aside instead. */
-async function enter(hold: Hold, crew: CrewDefinition, { budget, through, unasked }: TakeUp): Promise<boolean> {
+async function enter(hold: Hold, crew: CrewDefinition, given: TakeUp): Promise<boolean> {
   const { state, engine } = hold
+  const { budget, through, unasked } = given
+  const { changes, orphaned: found } = await compareTasks(crew, state, given.decisions ?? {}, engine.store)
+  const stop = unasked && throughNow(state, changes)
+  const isThere = stop === undefined || crew.tasks.some(({ name }) => name === stop)
+  const orphaned = isThere ? found : [...found, { task: stop, holds: ['the run stops after it'] }]
+  if (orphaned.length > 0) {
+    if (!unasked) throw tasksChanged(crew, state.run, orphaned)
+    await hold.append([{ type: 'run.suspended', reason: 'tasks-changed', orphaned }])
+    return false
+  }
+  if (given.changed === 'refuse') refuseChanges(state, changes)
+  await given.check(withChanges(state, changes), changes)
   if (await isFruitless(engine.store, state)) {
     await hold.append([{ type: 'run.suspended', reason: 'takeovers' }])
     return false
@@ -253,14 +280,22 @@ async function enter(hold: Hold, crew: CrewDefinition, { budget, through, unaske
       ...defined({
         via: unasked?.via,
         version: crew.version === state.version ? undefined : crew.version,
-        through: unasked ? state.through : through,
+        through: unasked ? throughNow(state, changes) : through,
         tasks: same ? undefined : tasks,
+        changes,
         budget,
       }),
       ...touched,
     },
   ])
+  await cancelRemoved(hold)
   return true
+}
+
+/** The task after which the run stops, under the name that it has now. */
+function throughNow({ through }: RunState, { renamed = {}, removed = [] }: TaskChanges = {}): string | undefined {
+  if (through === undefined || removed.includes(through)) return undefined
+  return renamed[through] ?? through
 }
 
 /** Whether neither the run nor one that works for it has got further in its last lives. */

@@ -26,26 +26,42 @@ export interface CurrentAttempt {
 
 /** DEFINITION_CHANGED when the caller refuses changes. */
 export function currentAttempt({ state, crew, options }: Life, task: TaskDefinition): CurrentAttempt {
-  const { changed = 'restart' } = options
+  const { changed = 'continue' } = options
   const fingerprint = task.fingerprint(state.inputs, outputsIn(state))
   const known = state.tasks.get(task.name)?.attempts ?? []
   const last = state.attempts.get(known.at(-1) ?? '')
   const underWay = last?.status === 'open' || last?.status === 'refused' ? last : undefined
   const reasons = underWay ? explainChange(underWay.fingerprint, fingerprint) : []
   const words = `has changed since it was started: ${reasons.join('; ')}`
-  if (reasons.length > 0 && changed === 'refuse') {
-    const next = { act: 'resume', runId: state.run, changed: 'restart' } as const
+  const next = { act: 'resume', runId: state.run, changed: 'restart' } as const
+  if (reasons.length > 0 && changed === 'refuse')
     throw new RepriseError('DEFINITION_CHANGED', `it ${words}`, { runId: state.run, task: task.name, next })
+  const keeps = reasons.length === 0 || (changed === 'continue' && underWay !== undefined && hasSteps(underWay))
+  if (reasons.length > 0) {
+    const what = keeps
+      ? "it continues as it was started; resume the run with changed: 'restart' to start it anew"
+      : 'it starts anew'
+    crew.logger.warn(`run ${state.run}: task ${task.name} ${words}; ${what}`)
   }
-  if (reasons.length > 0) crew.logger.warn(`task ${task.name} ${words} (${changed})`)
-  const keeps = reasons.length === 0 || changed === 'continue'
   return {
     kept: keeps ? underWay : undefined,
     because: { ...(keeps ? {} : { because: reasons }), ...(known.length === 0 ? sightOf(crew, task, state) : {}) },
     fingerprint,
-    // after the highest number, not after their count: lines may have been removed by hand
-    next: attemptPath(task.name, Math.max(0, ...known.map(attemptNumber)) + 1),
+    next: nextAttempt(state, task.name),
   }
+}
+
+/** Whether there is anything to keep: a reply, a call of the function, a run of the nested crew. */
+export function hasSteps({ child, carries, pinned, turns }: AttemptState): boolean {
+  if (child !== undefined || carries !== undefined) return true
+  return pinned ? turns.length > 0 : turns[0]?.calls[0]?.calledAt !== undefined
+}
+
+/** After the highest number of that name: lines may have been removed by hand, and renamed tasks keep their paths. */
+export function nextAttempt({ attempts, tasks }: RunState, task: string): string {
+  let number = Math.max(0, ...(tasks.get(task)?.attempts ?? []).map(attemptNumber)) + 1
+  while (attempts.has(attemptPath(task, number))) number += 1
+  return attemptPath(task, number)
 }
 
 /** The attempt at a task that has no conversation. `kind` says what a new one is. */

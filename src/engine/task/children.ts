@@ -5,7 +5,7 @@ import { isEnded, type RunState } from '../../journal/state/state.ts'
 import { unfinishedCrews } from '../../journal/state/tally.ts'
 import type { Store } from '../../stores/store.ts'
 import type { Answer } from '../../journal/entries.ts'
-import { childRun, taskOf } from '../../journal/paths.ts'
+import { childRun } from '../../journal/paths.ts'
 import { isAwake } from '../read/due.ts'
 import { readIfThere } from '../read/read-run.ts'
 import { summaryOf } from '../read/row-summary.ts'
@@ -79,7 +79,7 @@ export type AskedWithin = OpenQuestion & {
 /** Every question that the runs of its tasks have asked. Of equal ids, which are those of two attempts, the newest. */
 export async function askedWithin(state: RunState, read: ReadChild): Promise<AskedWithin[]> {
   const asked = new Map<string, AskedWithin>()
-  for (const { path, child: run, status } of state.attempts.values()) {
+  for (const { path, task, child: run, status } of state.attempts.values()) {
     const found = run === undefined ? undefined : await read(run)
     if (!found || run === undefined) continue
     const over = status !== 'open' || isEnded(found.status)
@@ -89,7 +89,7 @@ export async function askedWithin(state: RunState, read: ReadChild): Promise<Ask
       return { ...question, askedAt, answer, withdrawn, asking, attempt: path }
     })
     for (const question of [...own, ...(await askedWithin(found, read))]) {
-      const seen = fromChild(state, { task: taskOf(path), path, run }, question, question.askedAt)
+      const seen = fromChild(state, { task, path, run }, question, question.askedAt)
       const withdrawn = question.answer === undefined && (over || question.withdrawn)
       asked.set(seen.id, { ...seen, attempt: path, ...(withdrawn ? { withdrawn } : {}) })
     }

@@ -2,13 +2,14 @@
 // it is resumed where it stopped; when it is suspended or fails, so does the run that waits for it. Its calls that must
 // not be repeated are copied to that run when it is done.
 import { RepriseError } from '../../errors.ts'
-import { attemptNumber, attemptPath, childRun, taskOf } from '../../journal/paths.ts'
+import { attemptNumber, attemptPath, childRun } from '../../journal/paths.ts'
 import type { AskedQuestion } from '../../journal/state/open-questions.ts'
 import { spentByModel, type AttemptState, type RunState } from '../../journal/state/state.ts'
 import { parseValue } from '../../schema/parse-value.ts'
 import type { ChildDefinition, TaskDefinition } from '../definition.ts'
 import type { Life, Outer, Work } from '../life.ts'
 import { askToRaise, checkBudget, failedLimit, LimitReached } from '../limits/budget.ts'
+import { decisionsWithin } from '../run/compare-tasks.ts'
 import { createRun, resumeWithin } from '../run/lifecycle.ts'
 import { soFarFor } from '../run/so-far.ts'
 import { currentAttempt, plainAttempt } from './attempts.ts'
@@ -63,6 +64,7 @@ async function withinBudget(
       crews: [life.crew, ...(life.outer?.crews ?? [])],
       within: life.within,
       slice: life.slice,
+      strays: life.earlier.strays,
       async checkBudget() {
         await checkBudget(life).catch((error: unknown) => {
           if (error instanceof LimitReached && error.run === life.state.run) reached = error
@@ -112,16 +114,17 @@ async function advance(
         },
         life.unit,
       )
+  const { onQuestion: ask, handsBack, changed } = life.options
+  const decisions = decisionsWithin(life.options.decisions ?? {}, namesOf(state, task.name))
   const check = (found: RunState): void => checkOwn(state.run, attempt, found)
   const taken = made
     ? ({ is: 'held', hold: made } as const)
-    : await resumeWithin(engine, child.crew, run, check, life.unit).catch(cancelled)
+    : await resumeWithin(engine, child.crew, run, { check, changed, decisions }, life.unit).catch(cancelled)
   if (taken.is === 'rest') return taken.state
   const asked = { task: task.name, path: attempt.path, run }
-  const { onQuestion: ask, handsBack, changed } = life.options
   life.within.set(run, taken.hold.state)
   const onQuestion = ask && ((question: AskedQuestion) => ask(fromChild(state, asked, question)))
-  const options = { onQuestion, signal, handsBack, changed, next: null }
+  const options = { onQuestion, signal, handsBack, changed, decisions, next: null }
   const last = await life.executeRun(taken.hold, child.crew, options, outer).catch(cancelled)
   life.within.set(run, last)
   return last
@@ -139,17 +142,25 @@ async function takeAttempt(life: Life, task: TaskDefinition): Promise<AttemptSta
   return plainAttempt(life, { ...current, next }, { child: true })
 }
 
+/** The names that a task has had in this run. */
+function namesOf({ taskChanges }: RunState, name: string): string[] {
+  const names = [name]
+  for (const { renamed = {} } of taskChanges.toReversed())
+    names.push(...Object.keys(renamed).filter((old) => names.includes(renamed[old] ?? '')))
+  return names
+}
+
 /** RUN_EXISTS when a run with the name of the attempt's run was made by somebody else. */
 function checkOwn(run: string, attempt: AttemptState, found: RunState): void {
   if (found.caller?.path === attempt.path && found.caller.after === attempt.after) return
   const words = `run ${found.run} is not the work of ${attempt.path} of run ${run}, although it has that name`
-  const next = { act: 'invalidate', runId: run, task: taskOf(attempt.path) } as const
+  const next = { act: 'invalidate', runId: run, task: attempt.task } as const
   throw new RepriseError('RUN_EXISTS', words, { runId: found.run, next })
 }
 
 /** Somebody cancelled the run of the task alone: the run that waits for it can only have it done again. */
-function ifCancelled(run: string, { path, child }: AttemptState, error: unknown): unknown {
+function ifCancelled(run: string, { task, child }: AttemptState, error: unknown): unknown {
   if (!RepriseError.isInstance(error) || error.code !== 'RUN_CANCELLED') return error
-  const next = { act: 'invalidate', runId: run, task: taskOf(path) } as const
+  const next = { act: 'invalidate', runId: run, task } as const
   return new RepriseError('TASK_FAILED', `its run ${child} was cancelled`, { runId: run, next, cause: error })
 }

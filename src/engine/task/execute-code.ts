@@ -26,7 +26,7 @@ export async function executeCode(
   const turn = attempt.turns[0] as TurnState
   const soFar = await soFarFor(life, task)
   let thrown: unknown
-  const tool = codeTool(task, code, attempt, async (context) => {
+  const tool = codeTool(code, attempt, async (context) => {
     try {
       return await code.run({ ...context, inputs: soFar.inputs, outputs: soFar.outputs })
     } catch (error) {
@@ -72,13 +72,13 @@ async function takeAttempt(life: Life, task: TaskDefinition): Promise<AttemptSta
 }
 
 function codeTool(
-  { name }: TaskDefinition,
   { effect, settle }: CodeDefinition,
   attempt: AttemptState,
   run: (context: ToolContext) => unknown,
 ): Tool {
   return {
-    name,
+    // as its call is recorded, whatever the task is called now
+    name: attempt.turns[0]?.calls[0]?.request.tool ?? '',
     description: '',
     effect,
     schema: anything,

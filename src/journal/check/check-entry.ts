@@ -83,9 +83,12 @@ const onceCalls = list(
     calledAt: text,
     outcome: either(one('unknown'), both(anyOf({ result: json, error: text }), alsoSent)),
     given: optional(flag),
+    effect: optional(one('idempotent')),
     idempotencyKey: optional(text),
   }),
 )
+const taskChanges = object({ added: optional(texts), removed: optional(texts), renamed: optional(record(text)) })
+const orphanedTasks = list(object({ task: text, holds: texts, because: word, nearest: word }))
 const edited = object({ missing: list(amount), changed: list(amount), tasks: texts })
 const file = object({ hash: text, name: text, mediaType: text, bytes: amount })
 const pinnedText = list(either(text, object({ output: amount, digest: text })))
@@ -172,11 +175,17 @@ const bodies: { [T in EntryType]: { [K in keyof EntryBodies[T]]-?: Shape } & { p
     version: optional(text),
     through: optional(text),
     tasks: optional(declaredTasks),
+    changes: optional(taskChanges),
     edited: optional(edited),
     budget: optional(limit),
     by,
   },
-  'run.suspended': { reason: text, through: optional(text), children: optional(texts) },
+  'run.suspended': {
+    reason: text,
+    through: optional(text),
+    orphaned: optional(orphanedTasks),
+    children: optional(texts),
+  },
   'run.yielded': {},
   'run.requeued': { by },
   'run.imported': {},

@@ -2,7 +2,7 @@
 // lost: above all a call that must not be made twice.
 import type { Entry, EntryOf } from '../entries.ts'
 import type { Json } from '../json.ts'
-import { callPath, isNested, parentPath, taskOf, turnPath } from '../paths.ts'
+import { callPath, isNested, parentPath, rootAttempt, taskOf, turnPath } from '../paths.ts'
 import {
   noUsage,
   type AttemptState,
@@ -33,6 +33,7 @@ export function attemptAt(state: RunState, { path = '', seq, at }: Entry): Attem
   if (!attempt) {
     attempt = {
       path: place,
+      task: taskOf(place),
       seq,
       after: '',
       pinned: undefined,
@@ -75,11 +76,16 @@ export function orphan(state: RunState, entry: EntryOf<'tool.called'>): CallStat
   return call
 }
 
+/** The name that the task of a path has now: the attempts of a renamed task keep their paths. */
+export function taskNameAt({ attempts }: Pick<RunState, 'attempts'>, path: string): string {
+  return attempts.get(rootAttempt(path))?.task ?? taskOf(path)
+}
+
 /**
  * The task that a path belongs to. One that is not declared (its line was removed by hand) is filled in from its name.
  */
 export function taskAt(state: RunState, path: string | undefined): TaskState {
-  const name = taskOf(path ?? '')
+  const name = taskNameAt(state, path ?? '')
   let task = state.tasks.get(name)
   if (!task)
     state.tasks.set(name, (task = { name, id: '', description: '', status: 'pending', attempts: [], nested: [] }))

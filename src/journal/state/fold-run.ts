@@ -1,6 +1,8 @@
 // What entries about the run as a whole do to its state: how it stands, who works on it, and what it waits for.
+import { defined } from '../../defined.ts'
 import type { EntryOf, EntryType } from '../entries.ts'
 import { taskAt } from './at-path.ts'
+import { changeTasks } from './change-tasks.ts'
 import { declareTasks } from './declare-tasks.ts'
 import { restart, withdrawQuestion } from './give-up.ts'
 import { loseEntries, without } from './hand-edits.ts'
@@ -58,15 +60,15 @@ export const runHandlers: { [T in RunEntryType]: (state: RunState, entry: EntryO
       for (const asked of state.unanswered) if (asked.question.kind === 'limit') withdrawQuestion(state, asked)
     }
     if (entry.edited) recordEdit(state, entry.edited)
-    if (entry.tasks) declareTasks(state, entry.tasks)
+    changeTasks(state, entry)
     for (const task of state.tasks.values()) if (task.status === 'failed') task.status = 'pending'
   },
   'run.suspended': (state, entry) => {
     state.status = 'suspended'
     delete state.woken
     if (entry.reason === 'takeovers') state.fruitless = 0
-    const { reason, through, children } = entry
-    state.suspended = { reason, ...(through === undefined ? {} : { through }), ...(children ? { children } : {}) }
+    const { reason, through, children, orphaned } = entry
+    state.suspended = { reason, ...defined({ through, children, orphaned }) }
   },
   'run.yielded': (state) => {
     state.status = 'queued'

@@ -40,6 +40,7 @@ export function emptyState(run = ''): RunState {
     activeMs: 0,
     updatedMs: 0,
     token: 0,
+    taskChanges: [],
     tasks: new Map(),
     attempts: new Map(),
     tally: newTally(),

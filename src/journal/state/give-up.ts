@@ -1,5 +1,5 @@
 // What ends without having been done: attempts that nobody continues, and questions that no longer need an answer.
-import { taskOf } from '../paths.ts'
+import { taskNameAt } from './at-path.ts'
 import type { AskedQuestion, RunState, TaskState } from './state.ts'
 
 /** What the task was about to do is no longer done, and its questions need no answer. */
@@ -15,7 +15,7 @@ export function giveUp(state: RunState, task: TaskState): void {
 export function withdraw(state: RunState, task: TaskState, within = ''): void {
   for (const asked of state.unanswered) {
     const { path } = asked.question
-    if (taskOf(path) === task.name && path.startsWith(within)) withdrawQuestion(state, asked)
+    if (taskNameAt(state, path) === task.name && path.startsWith(within)) withdrawQuestion(state, asked)
   }
 }
 
@@ -28,7 +28,7 @@ export function withdrawQuestion(state: RunState, asked: AskedQuestion): void {
 export function restart(state: RunState, task: TaskState): void {
   giveUp(state, task)
   // whoever wants it executed again wants it read again
-  for (const [key, { path }] of state.cached) if (taskOf(path) === task.name) state.cached.delete(key)
+  for (const [key, { path }] of state.cached) if (taskNameAt(state, path) === task.name) state.cached.delete(key)
   delete task.offered
   task.again = true
   task.status = 'pending'

@@ -3,7 +3,7 @@
 import type { Question } from '../entries.ts'
 import { plainInputs } from '../files.ts'
 import type { Json } from '../json.ts'
-import { taskOf } from '../paths.ts'
+import { taskNameAt } from './at-path.ts'
 import type { RunState } from './state.ts'
 
 /** A task that asks, or whose run asks. */
@@ -36,7 +36,7 @@ export function openQuestions(state: RunState): OpenQuestion[] {
 
 /** `path`: anything within the task. `at`: with the outputs that there were by then, and not with those of now. */
 export function askingTask(state: RunState, path: string, at?: string): AskingTask {
-  const name = taskOf(path)
+  const name = taskNameAt(state, path)
   const { description = '', agent } = state.tasks.get(name) ?? {}
   const outputs = [...state.tasks.values()].flatMap(({ name: task, output, status, removed }) => {
     if (!output || status !== 'completed' || removed || task === name) return []

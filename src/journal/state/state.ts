@@ -21,6 +21,7 @@ import type {
   RunSchedule,
   RunStatus,
   StoredOutput,
+  TaskChanges,
   ToolOutcome,
   ToolRequest,
   Usage,
@@ -69,6 +70,8 @@ export interface RunState {
   lives: number
   /** Resumes since the last step was recorded: a run that kills its process every time must not be tried forever. */
   fruitless: number
+  /** What resumes found changed in its tasks, oldest first. */
+  readonly taskChanges: (TaskChanges & { readonly at: string })[]
   /** Why a suspended run is suspended. */
   suspended?: EntryBodies['run.suspended'] | { readonly reason: 'edited' | 'copying' }
   error?: Failure & { readonly task?: string }
@@ -173,7 +176,7 @@ export interface TaskState extends DeclaredTask {
   condition?: Fingerprint
   /** In words: what no longer matched when the output was inherited. */
   stale?: readonly string[]
-  /** No longer among the crew's tasks when the run was resumed. */
+  /** No longer a task of the crew, as a resume has recorded. */
   removed?: boolean
   /** Paths of its attempts, oldest first. */
   attempts: string[]
@@ -185,6 +188,8 @@ export interface TaskState extends DeclaredTask {
 
 export interface AttemptState {
   readonly path: string
+  /** The name that its task has now. The path has the name that it had when the attempt was started. */
+  task: string
   /** The entry that started it. */
   readonly seq: number
   /** As it is stored; undefined for an attempt that asks no model, or whose start was removed by hand. */

@@ -2,7 +2,8 @@
 // would make a step of a large crew slower than one of a small crew. Most entries change only the task of their path;
 // after those that may change all of them, all are counted.
 import type { Entry } from '../entries.ts'
-import { isNested, taskOf } from '../paths.ts'
+import { isNested } from '../paths.ts'
+import { taskNameAt } from './at-path.ts'
 import type { AttemptState, RunState, TaskState } from './state.ts'
 
 export interface Tally {
@@ -24,7 +25,7 @@ export function newTally(): Tally {
 export function tallied(state: RunState, entry: Entry, apply: (state: RunState, entry: Entry) => void): void {
   const { tally } = state
   const { path = '' } = entry
-  const name = taskOf(path)
+  const name = taskNameAt(state, path)
   const there = state.tasks.get(name)
   const before = there !== undefined && isDone(there)
   apply(state, entry)

@@ -89,7 +89,12 @@ function tasksOf(state: RunState): Map<string, TaskState> {
 
 function sideOf(state: RunState, known: KnownSide | undefined): RunSide {
   const { run: id, crew, createdAt, error } = state
-  const standing = { questions: openQuestions(state).length, held: true, awake: isReady(state) }
+  const standing = {
+    questions: openQuestions(state).length,
+    held: true,
+    awake: isReady(state),
+    suspended: state.suspended,
+  }
   const { cost, status = runViewStatus(state.status, standing) } = known ?? {}
   return {
     id,

@@ -143,7 +143,14 @@ test('a chain of runs gives what fresh kickoffs give, does what was planned, pay
         await crewOf(definition, dyingStore(store, dies), paid)
           .fork(call)
           .catch((error: unknown) => assert.match(String(error), /the process is dead/))
-        const result = await crewOf(definition, store, paid).fork(call)
+        let result = await crewOf(definition, store, paid).fork(call)
+        // a payment by a task that the earlier runs did not have may be one that a removed task has made
+        while (result.status === 'suspended') {
+          const [question] = result.questions
+          assert.ok(question?.kind === 'call' && question.earlier.length > 0)
+          await crewOf(definition, store, paid).run(result.runId).answer(question.id, { decision: 'approve' })
+          result = await crewOf(definition, store, paid).fork(call)
+        }
         assert.equal(result.status, 'completed')
 
         const planned = ({ task, action, unless }: (typeof plan.tasks)[number]) => ({ task, action, unless })

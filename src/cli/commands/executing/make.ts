@@ -10,6 +10,7 @@ import { execute, withCrewStore } from './execute.ts'
 import { exitCodes, type ExitCode } from '../../exit-codes.ts'
 import { findRun } from '../../find/find-run.ts'
 import { taskNameOf } from '../../find/find-task.ts'
+import { decisionsOf } from '../../input/typed-decisions.ts'
 import { inputsOf, type InputOptions } from '../../input/typed-inputs.ts'
 import type { Invocation } from '../../invocation.ts'
 import { loadCrew } from '../../find/load-crew.ts'
@@ -27,6 +28,8 @@ export interface MakingOptions extends InputOptions {
   readonly only?: 'descendants'
   readonly stale?: StalePolicy
   readonly id?: string
+  readonly renamed?: readonly string[]
+  readonly removed?: readonly string[]
   readonly dryRun?: boolean
   readonly yes?: boolean
 }
@@ -49,7 +52,17 @@ export async function make(
     const own = await ownOf(crew, store, async () => runId ?? (await findRun(store, 'latest', crew.name)).run)
     const through = await taskNameOf(crew, options.through)
     const { effects, only, stale, id } = options
-    const given = { runId, through, effects, only, stale, id, inputs: inputs as ForkOptions['inputs'], ...own }
+    const given = {
+      runId,
+      through,
+      effects,
+      only,
+      stale,
+      id,
+      inputs: inputs as ForkOptions['inputs'],
+      ...decisionsOf(options),
+      ...own,
+    }
     return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
   }
 

@@ -5,6 +5,7 @@ import { withCrewStore } from './execute.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { findRun } from '../../find/find-run.ts'
 import { taskNameOf } from '../../find/find-task.ts'
+import { decisionsOf } from '../../input/typed-decisions.ts'
 import { inputsOf } from '../../input/typed-inputs.ts'
 import type { Invocation } from '../../invocation.ts'
 import { loadCrew } from '../../find/load-crew.ts'
@@ -29,7 +30,7 @@ export async function plan(invocation: Invocation<PlanCommandOptions>): Promise<
     const through = await taskNameOf(crew, options.through)
     const runId = options.run === undefined ? undefined : (await findRun(store, options.run, crew.name)).run
     const outputs = options.output && Object.fromEntries(await outputsOf(crew, options.output))
-    const given = { of, runId, inputs, from, only, stale, through, effects, changed, outputs }
+    const given = { of, runId, inputs, from, only, stale, through, effects, changed, outputs, ...decisionsOf(options) }
     const planned = await crew.plan(
       Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
     )

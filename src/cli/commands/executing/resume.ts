@@ -4,6 +4,7 @@ import { execute } from './execute.ts'
 import { findRun, pickUnfinished } from '../../find/find-run.ts'
 import { taskNameOf } from '../../find/find-task.ts'
 import type { Invocation } from '../../invocation.ts'
+import { decisionsOf } from '../../input/typed-decisions.ts'
 import { readLimit } from '../../input/read-limit.ts'
 import { loadCrew } from '../../find/load-crew.ts'
 import { checkRuns } from '../../find/open-runs.ts'
@@ -13,6 +14,8 @@ export interface ResumeOptions {
   readonly crew?: string
   readonly through?: string
   readonly changed?: ChangedPolicy
+  readonly renamed?: readonly string[]
+  readonly removed?: readonly string[]
   readonly budget?: string
 }
 
@@ -31,6 +34,7 @@ export async function resume(invocation: Invocation<ResumeOptions>): Promise<num
       ...(through === undefined ? {} : { through }),
       ...(changed === undefined ? {} : { changed }),
       ...(budget === undefined ? {} : { budget }),
+      ...decisionsOf(options),
     }
     return crew.resume(run, { ...given, ...asking, signal }).started
   })

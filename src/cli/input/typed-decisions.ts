@@ -1,0 +1,21 @@
+// `--renamed book=post` and `--removed note`, as resume, plan and the commands that make a new run take them.
+import type { TaskDecisionOptions } from '../../crew/options/verb-options.ts'
+import { UsageError } from '../exit-codes.ts'
+
+interface Typed {
+  readonly renamed?: readonly string[]
+  readonly removed?: readonly string[]
+}
+
+export function decisionsOf({ renamed, removed }: Typed): TaskDecisionOptions {
+  return {
+    ...(renamed === undefined ? {} : { renamed: Object.fromEntries(renamed.map(pairOf)) }),
+    ...(removed === undefined ? {} : { removed }),
+  }
+}
+
+function pairOf(typed: string): [string, string] {
+  const [old = '', now = '', ...more] = typed.split('=')
+  if (old !== '' && now !== '' && more.length === 0) return [old, now]
+  throw new UsageError(`--renamed ${typed} is not a pair; write --renamed old=new`)
+}

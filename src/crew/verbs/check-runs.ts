@@ -1,0 +1,85 @@
+// What becomes of the unfinished runs of a crew when this code takes them up: for a deployment that would rather know
+// before than after. Nothing is written and no model is asked.
+import type { CrewDefinition, Engine } from '../../engine/definition.ts'
+import { allRows } from '../../engine/history/all-rows.ts'
+import { isServed } from '../../engine/read/lanes.ts'
+import { readRun } from '../../engine/read/read-run.ts'
+import { compareTasks } from '../../engine/run/compare-tasks.ts'
+import { changeWords, orphanWords } from '../../journal/state/change-words.ts'
+import { checkResumable } from '../../engine/run/lifecycle.ts'
+import { messageOf } from '../../errors.ts'
+import type { OrphanedTask, TaskChanges } from '../../journal/entries.ts'
+import { callerOf } from '../../journal/paths.ts'
+import { withChanges } from '../../journal/state/change-tasks.ts'
+import { isEnded } from '../../journal/state/state.ts'
+import type { RunViewStatus } from '../../runs/status.ts'
+import { rowStatus } from '../../runs/summary.ts'
+import type { RunRow } from '../../stores/store.ts'
+import { checkPlanned, isOpen } from '../given/check-before.ts'
+import type { OpenCrew } from '../open-crew.ts'
+import type { PlanEstimate } from '../result/plan.ts'
+import { planOfResume } from './make-plan.ts'
+
+/** What a resume by this code would do with a run. */
+export const checkOutcomes = {
+  continues: 'It continues as if nothing had changed.',
+  stale: 'It continues, with what it has recorded; something that it was made from has changed, as `reasons` says.',
+  orphaned: 'It has recorded work that the crew has no task for: it is not executed until that is decided.',
+  refused: 'This code does not take it up.',
+} as const
+
+export type CheckOutcome = keyof typeof checkOutcomes
+
+export interface RunCheck {
+  readonly runId: string
+  readonly crew: string
+  readonly version: string
+  readonly status: RunViewStatus
+  readonly outcome: CheckOutcome
+  /** In words, what has changed, or why the run is not taken up. */
+  readonly reasons: readonly string[]
+  readonly changes: TaskChanges | undefined
+  readonly orphaned: readonly OrphanedTask[]
+  /** The tasks that are still executed, and what that may take. */
+  readonly execute: readonly string[]
+  readonly estimate: PlanEstimate | undefined
+}
+
+/** Every unfinished run of the crew, newest first. */
+export async function* checkRuns(open: OpenCrew): AsyncGenerator<RunCheck> {
+  const { definition: crew } = open
+  const engine = await open.engine()
+  for await (const row of allRows(engine.store, { crew: crew.name }))
+    if (!isEnded(row.status) && callerOf(row.run) === undefined) yield await checkRun(engine, crew, row)
+}
+
+async function checkRun(engine: Engine, crew: CrewDefinition, row: RunRow): Promise<RunCheck> {
+  const { run: runId, version } = row
+  const status = await rowStatus(engine.store, row)
+  const known = { runId, crew: row.crew, version, status }
+  const none = { changes: undefined, orphaned: [], execute: [], estimate: undefined }
+  if (!isServed(crew, row)) {
+    const reason = `version "${version}" is not among those that crew ${crew.name} accepts`
+    return { ...known, ...none, outcome: 'refused', reasons: [reason] }
+  }
+  try {
+    const { state } = await readRun(engine.store, runId)
+    checkResumable(crew, state)
+    const compared = await compareTasks(crew, state, {}, engine.store)
+    const { changes, orphaned } = compared
+    if (orphaned.length > 0)
+      return { ...known, ...none, changes, orphaned, outcome: 'orphaned', reasons: orphaned.map(orphanWords) }
+    const now = withChanges(state, changes)
+    checkPlanned(crew, state.inputs, isOpen(now))
+    const { tasks, execute, estimate } = await planOfResume(engine, crew, now, {}, compared)
+    const changed = tasks.filter(({ fields = [] }) => fields.length > 0)
+    const reasons = [
+      ...(changes ? [`tasks: ${changeWords(changes)}`] : []),
+      ...changed.map(({ task, reasons: why }) => `${task}: ${why.join('; ')}`),
+    ]
+    const outcome = reasons.length > 0 ? 'stale' : 'continues'
+    return { ...known, outcome, reasons, changes, orphaned, execute, estimate }
+  } catch (error) {
+    return { ...known, ...none, outcome: 'refused', reasons: [messageOf(error)] }
+  }
+}

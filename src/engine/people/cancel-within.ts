@@ -1,0 +1,37 @@
+// Cancels runs of nested crews with the work that they were for. A process may be killed halfway: doing it again does
+// the rest.
+import type { RunState } from '../../journal/state/state.ts'
+import { briefMs } from '../../stores/patient/patient-store.ts'
+import type { Engine } from '../definition.ts'
+import { openHold, type Hold } from '../lease/hold.ts'
+import type { Unit } from '../lease/held-unit.ts'
+import { readThere } from '../read/read-run.ts'
+import { childOf } from '../task/children.ts'
+import { cancelUnread } from './inbox.ts'
+
+/** A run is cancelled as a whole: the open runs of its nested crews, too. */
+export async function cancelWithin(engine: Engine, unit: Unit, state: RunState): Promise<void> {
+  for (const task of state.tasks.keys()) {
+    const child = childOf(state, task)
+    if (child) await cancelChild(engine, unit, child.run)
+  }
+}
+
+/** Cancels the runs of nested crews whose tasks a resume has removed. */
+export async function cancelRemoved({ engine, unit, state }: Hold): Promise<void> {
+  const removed = new Set(state.taskChanges.flatMap((changes) => changes.removed ?? []))
+  if (removed.size === 0) return
+  const given = [...state.attempts.values()].filter(({ task, status }) => removed.has(task) && status === 'void')
+  for (const { child } of given) if (child !== undefined) await cancelChild(engine, unit, child)
+}
+
+/** A run that was never created, or is completed, needs no cancellation. */
+async function cancelChild(engine: Engine, unit: Unit, run: string): Promise<void> {
+  const read = await readThere(engine.store, run)
+  if (!read || read.state.status === 'completed') return
+  if (read.state.status === 'cancelled') return cancelWithin(engine, unit, read.state)
+  const hold = openHold(engine, unit, read, { limitMs: briefMs })
+  await cancelUnread(hold)
+  await cancelWithin(engine, unit, hold.state)
+  await hold.release()
+}

@@ -1,0 +1,313 @@
+// Compares the tasks of a run with those of its crew, before anything of the run is executed. A task continues the
+// record of its name. What becomes of a record that the crew has no task for is never guessed:
+//
+//   the record's task        a decision, or the code, says    then the record
+//   is in the crew           -                                is continued
+//   is gone                  renamed, or `was`                continues under the new name
+//   is gone                  removed                          is given up: no more questions, children cancelled
+//   is of another kind now   removed                          is given up, and the task starts anew
+//   either                   nothing                          is orphaned: the run is not executed
+//
+// Open runs of nested crews are compared in the same way; a task of theirs is addressed as `settle/payout`.
+import { defined } from '../../defined.ts'
+import { RepriseError } from '../../errors.ts'
+import type { OrphanedTask, TaskChanges } from '../../journal/entries.ts'
+import { changedFields } from '../../journal/fingerprint.ts'
+import { changeWords, orphanWords } from '../../journal/state/change-words.ts'
+import { openQuestions } from '../../journal/state/open-questions.ts'
+import type { AttemptState, RunState, TaskState } from '../../journal/state/state.ts'
+import type { Next } from '../../next.ts'
+import { nearest } from '../../options.ts'
+import { plural } from '../../text/words.ts'
+import { onceCalls } from '../calls/once.ts'
+import type { CrewDefinition, TaskDecisions, TaskDefinition } from '../definition.ts'
+import type { RunRow, Store } from '../../stores/store.ts'
+import { readRun } from '../read/read-run.ts'
+import { childOf } from '../task/children.ts'
+import { outputsIn } from './given-fields.ts'
+
+export interface TaskComparison {
+  /** How the crew's tasks differ from the run's; undefined where they do not. */
+  readonly changes: TaskChanges | undefined
+  /** The records without a task, of the run and of the open runs of its nested crews. */
+  readonly orphaned: readonly OrphanedTask[]
+}
+
+/**
+ * Without a store, a new run is made from this one, and no run of a nested crew continues.
+ * OPTION_INVALID for a decision about a task that has no record.
+ */
+export async function compareTasks(
+  crew: CrewDefinition,
+  state: RunState,
+  decisions: TaskDecisions,
+  store?: Store,
+): Promise<TaskComparison> {
+  const renamed = renamesOf(crew, state, decisions)
+  const removed = removalsOf(state, decisions)
+  const orphaned: OrphanedTask[] = []
+  const before = new Set([...state.tasks.values()].filter((task) => !task.removed).map(({ name }) => name))
+  const added = crew.tasks.map(({ name }) => name).filter((name) => !before.has(name))
+  const unclaimed = crew.tasks.filter(({ name }) => added.includes(name) && !renamed.has(name))
+  const byOldName = new Map([...renamed].map(([now, old]) => [old, now]))
+  const used = new Set<string>()
+  for (const known of state.tasks.values()) {
+    if (!hasRecord(known) || known.removed) continue
+    const name = byOldName.get(known.name) ?? known.name
+    const task = taskIn(crew, name)
+    const claimed = task !== undefined && (renamed.get(name) ?? name) === known.name
+    const child = childOf(state, known.name)
+    const row = child && (await store?.row(child.run))
+    const attempt = lastAttempt(state, known)
+    const because = claimed && store ? misfit(task, attempt, row) : undefined
+    if (removed.has(known.name)) {
+      if (claimed && because === undefined) keptTask(crew, state, known.name, removed)
+    } else if (!claimed || because !== undefined) {
+      orphaned.push({
+        task: known.name,
+        holds: holdings(state, known),
+        ...defined({ because, nearest: claimed ? undefined : nearestTask(known, unclaimed) }),
+      })
+    } else if (task.child && row && store && row.status !== 'completed') {
+      used.add(known.name)
+      const inner = decisionsWithin(decisions, [known.name])
+      if (!isChanged(task, attempt, state) && isEmpty(inner)) continue
+      const within = await compareTasks(task.child.crew, (await readRun(store, row.run)).state, inner, store)
+      orphaned.push(...within.orphaned.map((orphan) => ({ ...orphan, task: `${known.name}/${orphan.task}` })))
+    }
+  }
+  const [orphan] = orphaned
+  const [only] = unclaimed
+  // one is gone and one is new: they may be one task
+  const isOwn = orphan?.because === undefined && orphan?.task.includes('/') === false
+  if (orphan && only && isOwn && orphaned.length === 1 && unclaimed.length === 1)
+    orphaned[0] = { nearest: only.name, ...orphan }
+  checkAddresses(state, decisions, used)
+  const gone = [...before].filter((name) => !taskIn(crew, name) && !byOldName.has(name))
+  return { changes: changesOf(added, [...new Set([...gone, ...removed])], renamed), orphaned }
+}
+
+/** The place of an earlier call, such as `settle/pay`, under the names that its tasks have now. */
+export function placeNow(crew: CrewDefinition, place: string): string {
+  const [first = '', ...rest] = place.split('/')
+  const task = taskIn(crew, first) ?? crew.tasks.find(({ was }) => was.includes(first))
+  const within = rest.join('/')
+  if (!task) return place
+  return within === '' ? task.name : `${task.name}/${task.child ? placeNow(task.child.crew, within) : within}`
+}
+
+/** The decisions about the tasks of a nested crew, which are addressed under any name that its own task has had. */
+export function decisionsWithin(
+  { renamed = {}, removed = [] }: TaskDecisions,
+  names: readonly string[],
+): TaskDecisions {
+  const within = (address: string): string[] =>
+    names.flatMap((name) => (address.startsWith(`${name}/`) ? [address.slice(name.length + 1)] : []))
+  return {
+    renamed: Object.fromEntries(
+      Object.entries(renamed).flatMap(([address, now]) => within(address).map((name) => [name, now])),
+    ),
+    removed: removed.flatMap(within),
+  }
+}
+
+/** TASKS_CHANGED, with what each orphaned task holds and what to do about all of them. */
+export function tasksChanged(crew: CrewDefinition, run: string, orphaned: readonly OrphanedTask[]): RepriseError {
+  const words = orphaned.map(orphanWords).join('; ')
+  return new RepriseError(
+    'TASKS_CHANGED',
+    `run ${run} has recorded work that crew ${crew.name} has no task for: ${words}; nothing was executed`,
+    { runId: run, task: orphaned[0]?.task, next: decisionFor(run, orphaned) },
+  )
+}
+
+/** TASKS_CHANGED, for a resume that accepts no changes. */
+export function refuseChanges(state: RunState, changes: TaskChanges | undefined): void {
+  if (!changes) return
+  throw new RepriseError(
+    'TASKS_CHANGED',
+    `the tasks of run ${state.run} have changed: ${changeWords(changes)}; nothing was executed`,
+    {
+      runId: state.run,
+      next: { act: 'resume', runId: state.run, changed: 'continue' },
+    },
+  )
+}
+
+function decisionFor(runId: string, orphaned: readonly OrphanedTask[]): Next<'resume'> {
+  const renamed = orphaned.flatMap(({ task, nearest: meant }) => (meant === undefined ? [] : [[task, meant] as const]))
+  const removed = orphaned.filter(({ nearest: meant }) => meant === undefined).map(({ task }) => task)
+  return {
+    act: 'resume',
+    runId,
+    ...(renamed.length > 0 ? { renamed: Object.fromEntries(renamed) } : {}),
+    ...(removed.length > 0 ? { removed } : {}),
+  }
+}
+
+/** The old name by the new one. What the caller says goes before what the code says. */
+function renamesOf(
+  crew: CrewDefinition,
+  state: RunState,
+  { renamed = {}, removed = [] }: TaskDecisions,
+): Map<string, string> {
+  const found = new Map<string, string>()
+  for (const [old, now] of Object.entries(renamed)) {
+    if (old.includes('/') || (!isKnown(state, old) && wasRenamed(state, old, now))) continue
+    const refuse = (why: string): never => {
+      throw new RepriseError('OPTION_INVALID', `renamed: { ${old}: ${now} } cannot be done in run ${state.run}: ${why}`)
+    }
+    if (!isKnown(state, old)) refuse(`it has no task ${old}`)
+    if (removed.includes(old)) refuse(`removed has ${old}, too`)
+    if (!taskIn(crew, now)) refuse(`crew ${crew.name} has no task ${now}`)
+    if (found.has(now)) refuse(`${found.get(now)} becomes ${now}, too`)
+    found.set(now, old)
+  }
+  for (const { name, was } of crew.tasks) {
+    const old =
+      found.has(name) || hasRecordOf(state, name)
+        ? undefined
+        : was.find((one) => isKnown(state, one) && !taskIn(crew, one))
+    if (old !== undefined && !removed.includes(old) && ![...found.values()].includes(old)) found.set(name, old)
+  }
+  const moved = new Set(found.values())
+  for (const [now, old] of found) {
+    if (!hasRecordOf(state, now) || moved.has(now) || removed.includes(now)) continue
+    const words = `renamed: { ${old}: ${now} } cannot be done in run ${state.run}: task ${now} has a record of its own`
+    throw new RepriseError('OPTION_INVALID', words)
+  }
+  return found
+}
+
+function removalsOf(state: RunState, { removed = [] }: TaskDecisions): Set<string> {
+  const names = removed.filter((name) => !name.includes('/'))
+  const unknown = names.find((name) => !state.tasks.has(name) && state.through !== name)
+  if (unknown !== undefined)
+    throw new RepriseError('OPTION_INVALID', `removed has ${unknown}, and run ${state.run} has no such task`)
+  return new Set(names.filter((name) => !state.tasks.get(name)?.removed))
+}
+
+/** The crew has the task: it has started anew if a resume has recorded the removal. Otherwise OPTION_INVALID. */
+function keptTask(crew: CrewDefinition, state: RunState, name: string, removed: Set<string>): void {
+  if (!wasRemoved(state, name)) {
+    const words = `removed has ${name}, and crew ${crew.name} has that task, which continues; to execute it again, invalidate it`
+    throw new RepriseError('OPTION_INVALID', words)
+  }
+  removed.delete(name)
+}
+
+/** OPTION_INVALID for a decision about a task of a nested crew that is not in progress. */
+function checkAddresses(
+  state: RunState,
+  { renamed = {}, removed = [] }: TaskDecisions,
+  used: ReadonlySet<string>,
+): void {
+  for (const address of [...Object.keys(renamed), ...removed]) {
+    const [first, ...rest] = address.split('/')
+    if (rest.length === 0 || first === undefined || used.has(first)) continue
+    if (state.taskChanges.some(({ renamed: before = {} }) => Object.hasOwn(before, first))) continue
+    throw new RepriseError('OPTION_INVALID', `run ${state.run} has no task ${address} in progress`)
+  }
+}
+
+function changesOf(
+  added: readonly string[],
+  removed: readonly string[],
+  renames: ReadonlyMap<string, string>,
+): TaskChanges | undefined {
+  const fresh = added.filter((name) => !renames.has(name))
+  const again = removed.length === 0 && fresh.length === 0 && renames.size === 0
+  if (again) return undefined
+  return defined({
+    added: fresh.length > 0 ? fresh : undefined,
+    removed: removed.length > 0 ? removed : undefined,
+    renamed: renames.size > 0 ? Object.fromEntries([...renames].map(([now, old]) => [old, now])) : undefined,
+  })
+}
+
+/** Whether the nested crew is another one than when its run was made, by what both declare. */
+function isChanged(task: TaskDefinition, attempt: AttemptState | undefined, state: RunState): boolean {
+  const now = task.fingerprint(state.inputs, outputsIn(state))
+  return changedFields(attempt?.fingerprint ?? {}, now).some((field) => field.startsWith('crew '))
+}
+
+function isEmpty({ renamed = {}, removed = [] }: TaskDecisions): boolean {
+  return Object.keys(renamed).length === 0 && removed.length === 0
+}
+
+/** Why the work in progress cannot be continued by the task that has its name now. */
+function misfit(
+  task: TaskDefinition,
+  attempt: AttemptState | undefined,
+  child: Pick<RunRow, 'crew'> | undefined,
+): string | undefined {
+  if (attempt?.status !== 'open' && attempt?.status !== 'refused') return undefined
+  const before = attempt.child !== undefined ? 'a nested crew' : attempt.pinned ? 'an agent task' : 'a function task'
+  const now = task.child ? 'a nested crew' : task.code ? 'a function task' : 'an agent task'
+  if (before !== now) return `it was ${before} and is ${now} now`
+  if (task.child && child && child.crew !== task.child.crew.name)
+    return `its work is a run of crew ${child.crew}, and it is crew ${task.child.crew.name} now`
+  return undefined
+}
+
+function holdings(state: RunState, task: TaskState): string[] {
+  const attempts = [...task.attempts, ...task.nested].flatMap((path) => state.attempts.get(path) ?? [])
+  const steps = attempts
+    .flatMap(({ turns }) => turns)
+    .reduce((sum, { reply, calls }) => {
+      const replies = reply.usage.calls > 0 ? 1 : 0
+      return sum + replies + calls.filter(({ outcome }) => outcome !== undefined).length
+    }, 0)
+  const once = onceCalls(state, task.name).filter((call) => !call.inherited).length
+  const open = openQuestions(state).filter(({ asking }) => asking[0]?.task === task.name).length
+  const child = childOf(state, task.name)
+  const found = [
+    ...(task.output ? ['its output'] : []),
+    ...(steps > 0 ? [plural(steps, 'recorded step')] : []),
+    ...(once > 0 ? [`${plural(once, 'call')} that must not be repeated`] : []),
+    ...(open > 0 ? [plural(open, 'open question')] : []),
+    ...(child ? [`run ${child.run}`] : []),
+  ]
+  return found.length > 0 ? found : ['a started attempt']
+}
+
+/** Of the tasks that the run does not have: the one that was most likely meant. */
+function nearestTask({ name, description }: TaskState, fresh: readonly TaskDefinition[]): string | undefined {
+  const same = fresh.filter((task) => task.description !== '' && task.description === description)
+  if (same.length === 1) return same[0]?.name
+  const names = fresh.map((task) => task.name)
+  return nearest(name, names)
+}
+
+/** Whether something of the task would be lost or paid for again. */
+function hasRecord({ attempts, nested, output }: TaskState): boolean {
+  return attempts.length > 0 || nested.length > 0 || output !== undefined
+}
+
+function hasRecordOf(state: RunState, name: string): boolean {
+  const task = state.tasks.get(name)
+  return task !== undefined && !task.removed && hasRecord(task)
+}
+
+/** Whether a decision can be about the task: the run has it, or inherited calls of it. */
+function isKnown(state: RunState, name: string): boolean {
+  const task = state.tasks.get(name)
+  if (task && !task.removed) return true
+  return state.through === name || state.inheritedCalls.some((call) => call.task.split('/')[0] === name)
+}
+
+function wasRenamed({ taskChanges }: RunState, old: string, now: string): boolean {
+  return taskChanges.some(({ renamed = {} }) => renamed[old] === now)
+}
+
+function wasRemoved({ taskChanges }: RunState, name: string): boolean {
+  return taskChanges.some(({ removed = [] }) => removed.includes(name))
+}
+
+function lastAttempt(state: RunState, { attempts }: TaskState): AttemptState | undefined {
+  return state.attempts.get(attempts.at(-1) ?? '')
+}
+
+function taskIn(crew: CrewDefinition, name: string): TaskDefinition | undefined {
+  return crew.tasks.find((task) => task.name === name)
+}

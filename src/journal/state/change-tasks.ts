@@ -1,0 +1,57 @@
+// What a resume decided about the tasks of a run whose crew has changed: a renamed task keeps its record under the new
+// name, and what a removed task was about to do is given up.
+import type { EntryOf, TaskChanges } from '../entries.ts'
+import { declareTasks } from './declare-tasks.ts'
+import { giveUp, restart } from './give-up.ts'
+import type { RunState } from './state.ts'
+
+export function changeTasks(state: RunState, { at, tasks, changes }: EntryOf<'run.resumed'>): void {
+  if (changes) {
+    state.taskChanges.push({ at, ...changes })
+    if (changes.renamed) renameTasks(state, changes.renamed)
+    const declared = new Set(tasks ? tasks.map(({ name }) => name) : state.tasks.keys())
+    for (const name of changes.removed ?? []) {
+      const task = state.tasks.get(name)
+      if (task) (declared.has(name) ? restart : giveUp)(state, task)
+    }
+  }
+  if (tasks) declareTasks(state, tasks)
+}
+
+/** What the run is with the tasks that its crew has now, before a resume records that. */
+export function withChanges(state: RunState, changes: TaskChanges | undefined): RunState {
+  if (!changes) return state
+  const next: RunState = {
+    ...state,
+    taskChanges: [...state.taskChanges],
+    tasks: new Map([...state.tasks].map(([name, task]) => [name, { ...task }])),
+    attempts: new Map([...state.attempts].map(([path, attempt]) => [path, { ...attempt }])),
+    unanswered: new Set(state.unanswered),
+  }
+  if (changes.renamed) renameTasks(next, changes.renamed)
+  return next
+}
+
+/** Paths keep the old name: they are where entries are found, and the names of child runs. */
+export function renameTasks(state: RunState, renamed: NonNullable<TaskChanges['renamed']>): void {
+  const names = new Map(Object.entries(renamed))
+  const targets = new Set(names.values())
+  const now = (name: string): string => names.get(name) ?? name
+  const inCalls = <C extends { readonly task: string }>(call: C): C => ({ ...call, task: renamedPlace(call.task, now) })
+  // a task that was declared under the new name, and has done nothing, makes room
+  const kept = [...state.tasks.values()].filter(({ name }) => names.has(name) || !targets.has(name))
+  state.tasks = new Map(kept.map((task) => [now(task.name), Object.assign(task, { name: now(task.name) })]))
+  for (const task of kept) {
+    if (task.childCalls) task.childCalls = task.childCalls.map(inCalls)
+    if (task.lostBefore) task.lostBefore = inCalls(task.lostBefore)
+  }
+  for (const attempt of state.attempts.values()) attempt.task = now(attempt.task)
+  state.inheritedCalls = state.inheritedCalls.map(inCalls)
+  if (state.plan) state.plan = state.plan.map(inCalls)
+}
+
+/** `post/pay` for `book/pay` when book is post now. */
+function renamedPlace(place: string, now: (name: string) => string): string {
+  const [first = '', ...rest] = place.split('/')
+  return [now(first), ...rest].join('/')
+}

@@ -1,0 +1,378 @@
+// Crews whose tasks changed between two lives of a run: recorded work is continued, given up by a decision, or the run is refused.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Agent, Crew, Task, tool, type CodeTaskOptions, type Effect, type TaskOptions } from 'reprise'
+import { z } from 'zod'
+import type { Entry } from '../../../src/journal/entries.ts'
+import { scriptedModel } from '../../../src/testing/scripted-model.ts'
+import type { Store } from '../../../src/stores/store.ts'
+import { dieAt } from '../../crash/mortal.ts'
+import { dyingStore, entriesOf, newStore, stateOf } from '../../engine/support.ts'
+
+/** A crew of `book`, which posts to a ledger once, and `note`; `of` changes what a later version of the code declares. */
+interface Code {
+  readonly book?: Partial<TaskOptions>
+  readonly postName?: string
+  readonly was?: string | string[]
+  readonly effect?: Effect
+  readonly approval?: boolean
+  readonly tasks?: (made: { book: Task; note: Task; agent: Agent }) => Task[]
+}
+
+function ledger(store: Store = newStore()) {
+  const posted: string[] = []
+  const warnings: string[] = []
+  const model = scriptedModel([
+    { when: 'Task: Book', after: 0, calls: [{ tool: 'post', input: { amount: 5 } }] },
+    { when: 'Task: Book', after: 1, reply: 'booked' },
+    { when: 'Task: Pay', after: 0, calls: [{ tool: 'pay', input: { amount: 5 } }] },
+    { when: 'Task: Pay', after: 1, reply: 'paid' },
+    { when: 'Task:', reply: (text) => `${/Task: (\w+)/.exec(text)?.[1]} done` },
+  ])
+  const code = ({ book, postName = 'post', was, effect = 'once', approval = false, tasks }: Code = {}) => {
+    const post = tool({
+      name: postName,
+      description: 'Post',
+      input: z.object({ amount: z.number() }),
+      effect,
+      approval,
+      ...(was === undefined ? {} : { was }),
+      run: (_, { idempotencyKey }) => `posted ${posted.push(idempotencyKey)}`,
+    })
+    const agent = new Agent({ role: 'A', goal: 'g', model, tools: [post] })
+    const made = {
+      book: new Task({ name: 'book', description: 'Book it', agent, ...book }),
+      note: new Task({ name: 'note', description: 'Note it', agent }),
+      agent,
+    }
+    const logger = { info() {}, warn: (message: string) => void warnings.push(message) }
+    return new Crew({ name: 'ledger', tasks: tasks?.(made) ?? [made.book, made.note], store, logger })
+  }
+  return { code, posted, model, store, warnings }
+}
+
+/** A run of today's code whose process died right after an entry of this type was written. */
+async function diedAfter(stage: ReturnType<typeof ledger>, type: Entry['type'], options: Code = {}): Promise<void> {
+  const dying = dyingStore(stage.store, (types) => types.includes(type))
+  await assert.rejects(stage.code(options).with({ store: dying }).kickoff({ id: 'r' }), { code: 'STORE_FAILED' })
+}
+
+const renamed = { book: { name: 'post' } } as const
+
+describe('a task that was renamed between two lives', () => {
+  for (const type of ['tool.called', 'tool.returned', 'model.replied'] as const)
+    test(`makes a resume after ${type} refuse, with the new name that was most likely meant`, async () => {
+      const stage = ledger()
+      await diedAfter(stage, type)
+      const before = stage.posted.length
+      await assert.rejects(stage.code(renamed).resume('r'), {
+        code: 'TASKS_CHANGED',
+        runId: 'r',
+        task: 'book',
+        message:
+          /crew ledger has no task for: book \(.*is it post now\?\).*resume\(\{ renamed: \{ book: 'post' \} \}\)/,
+      })
+      assert.equal(stage.posted.length, before, 'nothing was executed')
+      assert.ok(
+        (await entriesOf(stage.store, 'r')).every((entry) => entry.type !== 'run.resumed'),
+        'or recorded',
+      )
+    })
+
+  test('continues its record under the new name when the resume says so', async () => {
+    const stage = ledger()
+    await diedAfter(stage, 'tool.returned')
+    const result = await stage.code(renamed).resume('r', { renamed: { book: 'post' } })
+    assert.equal(result.status, 'completed')
+    assert.equal(result.task('post').raw, 'booked')
+    assert.equal(stage.posted.length, 1)
+    const resumed = (await entriesOf(stage.store, 'r')).find((entry) => entry.type === 'run.resumed')
+    assert.deepEqual(resumed?.changes, { renamed: { book: 'post' } })
+    // the same command again finds it done
+    assert.equal((await stage.code(renamed).resume('r', { renamed: { book: 'post' } })).status, 'completed')
+    assert.equal(stage.model.calls.length, 3)
+  })
+
+  test('continues its record when the code says what it was', async () => {
+    const stage = ledger()
+    await diedAfter(stage, 'tool.returned')
+    const result = await stage.code({ book: { name: 'post', was: 'book' } }).resume('r')
+    assert.equal(result.task('post').raw, 'booked')
+    assert.equal(stage.posted.length, 1)
+    assert.match(stage.warnings.join('\n'), /renamed book to post/)
+  })
+
+  test('asks about the call in doubt under its new name', async () => {
+    const stage = ledger()
+    await diedAfter(stage, 'tool.called')
+    const code = stage.code({ book: { name: 'post', was: 'book' } })
+    const suspended = await code.resume('r')
+    assert.equal(suspended.status, 'suspended')
+    const [question] = suspended.questions
+    assert.equal(question?.kind, 'doubt')
+    assert.equal(question?.asking[0]?.task, 'post')
+    await code.run('r').answer(question?.id ?? '', { decision: 'happened', result: 'posted before' })
+    assert.equal((await code.resume('r')).status, 'completed')
+    assert.equal(stage.posted.length, 0)
+  })
+
+  test('may be renamed back, and swap names with another task', async () => {
+    const stage = ledger()
+    await diedAfter(stage, 'tool.returned')
+    const code = stage.code(renamed)
+    assert.equal((await code.resume('r', { renamed: { book: 'post' }, through: 'post' })).status, 'suspended')
+    const swapped = stage.code({
+      tasks: ({ agent }) => [
+        new Task({ name: 'note', description: 'Book it', agent }),
+        new Task({ name: 'post', description: 'Note it', agent }),
+      ],
+    })
+    await assert.rejects(swapped.resume('r', { renamed: { post: 'note', note: 'elsewhere' } }), {
+      code: 'OPTION_INVALID',
+    })
+    const result = await swapped.resume('r', { renamed: { post: 'note', note: 'post' } })
+    assert.equal(result.task('note').raw, 'booked')
+    assert.equal(stage.posted.length, 1)
+    assert.equal((await stateOf(stage.store, 'r')).tasks.get('note')?.attempts.join(), 'book#1')
+  })
+})
+
+describe('a task that was removed between two lives', () => {
+  const without = { tasks: ({ note }: { note: Task }) => [note] }
+
+  test('makes a resume refuse, and name what it holds', async () => {
+    const stage = ledger()
+    await diedAfter(stage, 'tool.called', { approval: false })
+    await assert.rejects(stage.code(without).resume('r'), {
+      code: 'TASKS_CHANGED',
+      message: /book \(1 recorded step, 1 call that must not be repeated\).*removed: \['book'\]/,
+    })
+  })
+
+  test('takes its questions and is kept as a record when the resume says so', async () => {
+    const stage = ledger()
+    assert.equal((await stage.code({ approval: true }).kickoff({ id: 'r' })).questions.length, 1)
+    const code = stage.code(without)
+    await assert.rejects(code.resume('r'), { code: 'TASKS_CHANGED', message: /1 open question/ })
+    const result = await code.resume('r', { removed: ['book'] })
+    assert.equal(result.status, 'completed')
+    assert.equal(result.questions.length, 0)
+    const view = await code.run('r').view()
+    assert.deepEqual(
+      view.taskChanges.map(({ removed }) => removed),
+      [['book']],
+    )
+  })
+
+  test('with a completed attempt refuses, too: under another name it would be paid for again', async () => {
+    const stage = ledger()
+    await stage.code().kickoff({ id: 'r', through: 'book' })
+    await assert.rejects(stage.code(renamed).resume('r'), { code: 'TASKS_CHANGED', message: /its output/ })
+    assert.equal(stage.model.calls.length, 2)
+  })
+
+  test('is asked about before a `once` call of a task that the run has not seen', async () => {
+    const stage = ledger()
+    await diedAfter(stage, 'tool.returned')
+    const split = {
+      tasks: ({ agent, note }: { agent: Agent; note: Task }) => [
+        new Task({ name: 'prepare', description: 'Prepare it', agent }),
+        new Task({ name: 'settle', description: 'Book it again', agent }),
+        note,
+      ],
+    }
+    const result = await stage.code(split).resume('r', { removed: ['book'] })
+    assert.equal(result.status, 'suspended')
+    assert.match(result.questions[0]?.text ?? '', /post\({"amount":5}\) of task book at .*, which succeeded/)
+    assert.equal(stage.posted.length, 1)
+  })
+
+  test('is refused as a decision while the crew has it, or the run does not', async () => {
+    const stage = ledger()
+    await diedAfter(stage, 'tool.returned')
+    await assert.rejects(stage.code().resume('r', { removed: ['book'] }), {
+      code: 'OPTION_INVALID',
+      message: /invalidate/,
+    })
+    await assert.rejects(stage.code().resume('r', { removed: ['boko'] }), { code: 'OPTION_INVALID', message: /boko/ })
+    await assert.rejects(stage.code().resume('r', { renamed: { boko: 'note' } }), { code: 'OPTION_INVALID' })
+    assert.equal((await stage.code().resume('r')).status, 'completed')
+  })
+})
+
+describe('a task of another kind', () => {
+  test('does not continue the attempt in progress, and starts anew only when that is decided', async () => {
+    const stage = ledger()
+    await diedAfter(stage, 'tool.returned')
+    let called = 0
+    const run: CodeTaskOptions['run'] = () => `called ${++called}`
+    const code = stage.code({ tasks: ({ note }) => [new Task({ name: 'book', run }), note] })
+    await assert.rejects(code.resume('r'), {
+      code: 'TASKS_CHANGED',
+      message: /book \(.*; it was an agent task and is a function task now\)/,
+    })
+    const asked = await code.resume('r', { removed: ['book'] })
+    assert.equal(asked.status, 'suspended', 'the call that was made may be the one of the function')
+    await code.run('r').answer(asked.questions[0]?.id ?? '', { decision: 'use', result: 'posted' })
+    assert.equal((await code.resume('r', { removed: ['book'] })).status, 'completed', 'and the command may be repeated')
+    assert.equal(called, 0)
+  })
+})
+
+describe('a tool that changed between two lives', () => {
+  test('renamed: a new call asks, since it may be the recorded one', async () => {
+    const stage = ledger()
+    await diedAfter(stage, 'tool.returned')
+    const code = stage.code({ postName: 'pay', book: { description: 'Pay it' } })
+    const result = await code.resume('r', { changed: 'restart' })
+    assert.equal(result.status, 'suspended')
+    assert.match(result.questions[0]?.text ?? '', /May pay.* post\({"amount":5}\) of task book/)
+    assert.equal(stage.posted.length, 1)
+  })
+
+  test('renamed, with `was`: the recorded result is returned', async () => {
+    const stage = ledger()
+    await diedAfter(stage, 'tool.returned')
+    const code = stage.code({ postName: 'pay', was: 'post', book: { description: 'Pay it' } })
+    assert.equal((await code.resume('r', { changed: 'restart' })).status, 'completed')
+    assert.equal(stage.posted.length, 1)
+  })
+
+  test('renamed, with `was`: a continued conversation still reaches it', async () => {
+    const stage = ledger()
+    await diedAfter(stage, 'model.replied')
+    assert.equal((await stage.code({ postName: 'pay', was: 'post' }).resume('r')).status, 'completed')
+    assert.equal(stage.posted.length, 1)
+  })
+
+  for (const effect of ['read', 'idempotent'] as const)
+    for (const changed of ['continue', 'restart'] as const)
+      test(`relabelled ${effect}: a call in doubt asks (${changed})`, async () => {
+        const stage = ledger()
+        await diedAfter(stage, 'tool.called')
+        const result = await stage.code({ effect }).resume('r', { changed })
+        assert.equal(result.status, 'suspended')
+        assert.equal(stage.posted.length, 0)
+      })
+
+  test('relabelled read: an equal call of a new attempt returns the recorded result', async () => {
+    const stage = ledger()
+    await diedAfter(stage, 'tool.returned')
+    const code = stage.code({ effect: 'read', book: { description: 'Book it, please' } })
+    assert.equal((await code.resume('r', { changed: 'restart' })).status, 'completed')
+    assert.equal(stage.posted.length, 1)
+  })
+
+  test('renamed, with `was`: an idempotent call of a new attempt has the key of the recorded one', async () => {
+    const stage = ledger()
+    await diedAfter(stage, 'tool.returned', { effect: 'idempotent' })
+    const code = stage.code({
+      effect: 'idempotent',
+      postName: 'pay',
+      was: 'post',
+      book: { name: 'settle', was: 'book', description: 'Pay it' },
+    })
+    assert.equal((await code.resume('r', { changed: 'restart' })).status, 'completed')
+    assert.equal(stage.posted.length, 2)
+    assert.equal(new Set(stage.posted).size, 1)
+  })
+})
+
+describe('a worker', () => {
+  test('parks a run with orphaned tasks, with the reason, and continues it when that is decided', async () => {
+    const stage = ledger()
+    await dieAt(stage.store, { at: 'after:5' }, (store) => stage.code().with({ store }).kickoff({ id: 'r' }))
+    const code = stage.code(renamed)
+    const [outcome] = await code.resumeAll()
+    assert.equal(outcome?.is, 'waiting')
+    const view = await code.run('r').view()
+    assert.equal(view.status, 'stopped')
+    assert.match(view.why ?? '', /book \(.*is it post now\?\)/)
+    assert.deepEqual(
+      view.orphaned.map(({ task, nearest }) => [task, nearest]),
+      [['book', 'post']],
+    )
+    assert.deepEqual(await code.resumeAll(), [], 'nobody claims it again')
+    assert.equal((await code.resume('r', { renamed: { book: 'post' } })).status, 'completed')
+    assert.equal(stage.posted.length, 1)
+  })
+})
+
+describe('a queued run', () => {
+  test('is executed with the tasks of today, and says what was added and removed', async () => {
+    const stage = ledger()
+    await stage.code().enqueue({ id: 'r' })
+    const code = stage.code({
+      tasks: ({ note, agent }) => [note, new Task({ name: 'audit', description: 'Audit it', agent })],
+    })
+    assert.deepEqual(
+      (await code.resumeAll()).map(({ is }) => is),
+      ['ended'],
+    )
+    const resumed = (await entriesOf(stage.store, 'r')).find((entry) => entry.type === 'run.resumed')
+    assert.deepEqual(resumed?.changes, { added: ['audit'], removed: ['book'] })
+    assert.match(stage.warnings.join('\n'), /added audit; removed book/)
+  })
+
+  test('is refused with other tasks by changed: refuse', async () => {
+    const stage = ledger()
+    await stage.code().enqueue({ id: 'r' })
+    await assert.rejects(stage.code(renamed).resume('r', { changed: 'refuse' }), {
+      code: 'TASKS_CHANGED',
+      message: /added post; removed book/,
+    })
+  })
+})
+
+describe('a nested crew', () => {
+  const nest = (stage: ReturnType<typeof ledger>, options: Code = {}, outer: { name?: string; was?: string } = {}) => {
+    const inner = stage.code(options)
+    const work = new Task({ name: 'work', crew: inner, ...outer })
+    return new Crew({ name: 'outer', tasks: [work], store: stage.store, logger: { info() {}, warn() {} } })
+  }
+  const dies = async (stage: ReturnType<typeof ledger>, type: Entry['type']) => {
+    const dying = dyingStore(stage.store, (types) => types.includes(type))
+    await assert.rejects(nest(stage).with({ store: dying }).kickoff({ id: 'r' }), { code: 'STORE_FAILED' })
+  }
+
+  test('with an orphaned task makes the resume of the outer run refuse before anything is written', async () => {
+    const stage = ledger()
+    await dies(stage, 'tool.returned')
+    const outer = nest(stage, renamed)
+    await assert.rejects(outer.resume('r'), {
+      code: 'TASKS_CHANGED',
+      message: /work\/book .*renamed: \{ 'work\/book': 'post' \}/,
+    })
+    assert.ok((await entriesOf(stage.store, 'r')).every((entry) => entry.type !== 'run.resumed'))
+    assert.equal((await outer.resume('r', { renamed: { 'work/book': 'post' } })).status, 'completed')
+    assert.equal(stage.posted.length, 1)
+  })
+
+  test('is continued under the new names of its own task and of a task within', async () => {
+    const stage = ledger()
+    await dies(stage, 'tool.returned')
+    const outer = nest(stage, { book: { name: 'post', was: 'book' } }, { name: 'job', was: 'work' })
+    const result = await outer.resume('r')
+    assert.equal(result.status, 'completed')
+    assert.equal(stage.posted.length, 1)
+  })
+
+  test('of a removed task is cancelled with it, and its calls are asked about', async () => {
+    const stage = ledger()
+    await dies(stage, 'tool.returned')
+    const flat = new Crew({
+      name: 'outer',
+      tasks: [
+        ...stage.code({ tasks: ({ agent }) => [new Task({ name: 'again', description: 'Book it', agent })] }).tasks,
+      ],
+      store: stage.store,
+      logger: { info() {}, warn() {} },
+    })
+    await assert.rejects(flat.resume('r'), { code: 'TASKS_CHANGED', message: /work \(run r\/work#1/ })
+    const result = await flat.resume('r', { removed: ['work'] })
+    assert.equal((await stateOf(stage.store, 'r/work#1')).status, 'cancelled')
+    assert.equal(result.status, 'suspended')
+    assert.match(result.questions[0]?.text ?? '', /of task work\/book/)
+    assert.equal(stage.posted.length, 1)
+  })
+})
