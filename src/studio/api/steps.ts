@@ -3,6 +3,7 @@ import type {
   Answer,
   ChatMessage,
   FailedTry,
+  Failure,
   Question,
   ReplyPart,
   ToolDefinition,
@@ -31,14 +32,19 @@ export interface ModelStep {
     /** JSON Schema of the answer. */
     readonly output?: Json
   }
-  readonly reply: {
+  /** Undefined when the turn failed. */
+  readonly reply?: {
     readonly parts: readonly ReplyPart[]
     readonly finish: string
     /** As its provider named it. */
     readonly model?: string
   }
+  /** Why the turn failed. */
+  readonly error?: Failure
+  /** With what failed tries took. */
   readonly usage: Usage
   readonly cost: number | undefined
+  /** Failed tries, also those before a resume made the call again. */
   readonly tries: readonly FailedTry[]
 }
 
