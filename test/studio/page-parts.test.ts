@@ -10,6 +10,7 @@ import { blocksOf, spansOf } from '../../src/studio/web/parts/markdown-blocks.ts
 import { familyRows, type KnownRun } from '../../src/studio/web/run/family-rows.ts'
 import { lastRecorded, takeoversOf } from '../../src/studio/web/run/takeovers.ts'
 import { timelineRows, triesWords, type RowsOf } from '../../src/studio/web/run/timeline-rows.ts'
+import { placeOf } from '../../src/studio/web/routing/place-of.ts'
 import { timeScale } from '../../src/studio/web/run/time-scale.ts'
 
 describe('markdown', () => {
@@ -286,4 +287,10 @@ test('failed tries are counted as they were made: those before a reply, or all o
     [words('done', 0), words('done', 1), words('done', 2), words('failed', 1), words('failed', 3)],
     ['', '1 failed try', '2 failed tries', '', '3 tries'],
   )
+})
+
+test('an address that begins with several slashes is a place within the page', () => {
+  assert.deepEqual(placeOf('//').parts, [])
+  assert.deepEqual(placeOf('//evil.example/runs').parts, ['evil.example', 'runs'])
+  assert.deepEqual(placeOf('//runs/a%2Fb?at=x').parts, ['runs', 'a/b'])
 })
