@@ -41,7 +41,7 @@ for (const kind of ['memory', 'sqlite'] as const)
           issue: { type: 'string' },
         })
         assert.deepEqual({ seq, code, here }, { seq: 8, code: true, here: false })
-        assert.deepEqual(can, ['answer', 'resume', 'cancel', 'replay', 'fork', 'refresh'])
+        assert.deepEqual(can, ['answer', 'cancel', 'replay', 'fork', 'refresh'])
       }))
 
     test('shows everything that waits for a person, with decisions and the schema of what may be changed', () =>

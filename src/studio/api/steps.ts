@@ -74,7 +74,7 @@ export interface ToolStep {
 export interface SpendingView {
   readonly tasks: readonly { readonly task: string; readonly usage: Usage; readonly cost: number | undefined }[]
   readonly models: readonly { readonly model: string; readonly usage: Usage; readonly cost: number | undefined }[]
-  /** Each model call in the order of their ends, to be added up over time; without those of the runs of tasks. */
+  /** Each model call in the order of their ends, to be added up over time; those of a nested crew have its task. */
   readonly calls: readonly {
     readonly at: string
     readonly task: string

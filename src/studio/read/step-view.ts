@@ -10,7 +10,7 @@ import { attemptsIn, parentPath, taskOf } from '../../journal/paths.ts'
 import { addUsage, noUsage, type AttemptState } from '../../journal/state/state.ts'
 import type { ModelStep, StepView, ToolStep } from '../api/contract.ts'
 import { notFound } from '../api/problem.ts'
-import type { Place } from '../place.ts'
+import { pricesOf, type Place } from '../place.ts'
 
 type ModelEntry = EntryOf<'model.replied' | 'model.failed'>
 
@@ -23,11 +23,11 @@ export async function stepView(place: Place, runId: string, path: string): Promi
 }
 
 /** A turn that failed and was asked again after a resume is one step: its tries are those of all of its calls. */
-async function modelStep({ store, crews }: Place, runId: string, path: string): Promise<ModelStep | undefined> {
+async function modelStep(place: Place, runId: string, path: string): Promise<ModelStep | undefined> {
   const state = emptyState(runId)
   const tries: FailedTry[] = []
   let last: { readonly entry: ModelEntry; readonly attempt: AttemptState; readonly messages: ChatMessage[] } | undefined
-  for await (const { entry } of readEntries(store, runId)) {
+  for await (const { entry } of readEntries(place.store, runId)) {
     if (entry.path === path && (entry.type === 'model.replied' || entry.type === 'model.failed')) {
       const attempt = state.attempts.get(parentPath(path))
       if (!attempt) return undefined
@@ -59,7 +59,7 @@ async function modelStep({ store, crews }: Place, runId: string, path: string): 
     usage: calls.map(({ usage }) => usage).reduce(addUsage, noUsage),
     cost: await costOfCalls(
       calls.map((each) => ({ model, usage: each.usage, own: true, at: each.at })),
-      crews.get(state.crew)?.definition.prices,
+      await pricesOf(place, runId, state.crew),
     ),
     tries,
   }

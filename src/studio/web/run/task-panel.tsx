@@ -66,7 +66,7 @@ export function TaskPanel({ run, detail, name, attempt }: TaskPanelProps): JSX.E
       )}
       {task.child !== undefined && (
         <p>
-          It is a crew: <Link to={runPath(task.child)}>see its run</Link>
+          A nested crew: <Link to={runPath(task.child)}>see its run</Link>
         </p>
       )}
       {task.from !== undefined && (
