@@ -57,7 +57,7 @@ export const views: { readonly [name: string]: readonly [path: string, shows: st
   'inputs and output': ['/runs/whole?tab=io', '.run-main h2, .run-main h3'],
   spending: ['/runs/whole?tab=spending', '.run-main table'],
   lineage: ['/runs/whole?tab=lineage', '.run-main a'],
-  resume: ['/runs/approval?take=resume', 'dialog .plan-sum'],
+  resume: ['/runs/failed?take=resume', 'dialog .plan-sum'],
   replay: ['/runs/whole?take=replay', 'dialog .plan-sum'],
   fork: ['/runs/whole?take=fork&edit=facts', 'dialog fieldset'],
   'a comparison': ['/compare?a=whole&b=replay', '.main h2'],

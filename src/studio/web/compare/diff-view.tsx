@@ -60,7 +60,7 @@ function Side({ side, name }: { readonly side: RunSide; readonly name: string })
         <Status status={status} />
       </header>
       <dl class="facts">
-        <Fact name="Begun">
+        <Fact name="Created">
           <Ago at={createdAt} />
         </Fact>
         <Fact name="Time">{duration(durationMs)}</Fact>
