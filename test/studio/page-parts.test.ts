@@ -112,7 +112,7 @@ describe('time on a timeline', () => {
 
 describe('a graph of tasks', () => {
   test('draws no line that another path says, and leads one past a column beside its boxes', () => {
-    const { nodes, edges } = layoutGraph([
+    const { nodes, edges, implied } = layoutGraph([
       { name: 'a', context: [] },
       { name: 'b', context: [] },
       { name: 'c', context: ['a'] },
@@ -122,6 +122,8 @@ describe('a graph of tasks', () => {
       edges.map(({ from, to }) => `${from}${to}`),
       ['ac', 'bd', 'cd'],
     )
+    // what is given directly all the same is known
+    assert.deepEqual(implied, [{ from: 'a', to: 'd' }])
     const passing = edges.find(({ from }) => from === 'b')?.spots[1]
     assert.equal(passing?.column, nodes.get('c')?.column)
     assert.notEqual(passing?.row, nodes.get('c')?.row)

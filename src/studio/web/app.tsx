@@ -120,10 +120,20 @@ function Lazy({ page }: { readonly page: LazyPage }): JSX.Element {
       loadedPages.set(page, await lazyPages[page]())
       setLoaded(page)
     }
-    load().catch(setError)
+    load().catch(() => void explain(new Error('this view could not be loaded; reload the page')))
   }, [page])
+  // a browser only says which file it did not get: most often the server is gone, or has been updated
+  const explain = async (otherwise?: Error): Promise<void> => {
+    try {
+      await call('GET /studio')
+    } catch (problem) {
+      return setError(problem)
+    }
+    if (otherwise) setError(otherwise)
+    else location.reload()
+  }
   if (Page) return <Page />
-  if (error !== undefined) return <Failed error={error} again={() => location.reload()} />
+  if (error !== undefined) return <Failed error={error} again={() => void explain()} />
   return <Loading what="this view" />
 }
 

@@ -1,6 +1,7 @@
 // Where the page is: the address, as a signal. Addresses are below the path that the studio is mounted at, which the
 // document's base says; the rest of the page only knows paths like `/runs/claim-1`.
 import { computed, signal, type ReadonlySignal } from '@preact/signals'
+import { keepScroll, restoreScroll, saveScroll } from './scroll.ts'
 import { placeOf, urlOf, type Place } from './place-of.ts'
 
 const base = (): string => new URL('.', document.baseURI).pathname.replace(/\/$/, '')
@@ -15,7 +16,12 @@ export function startRouter(): void {
     address.value = location.pathname.slice(base().length) + location.search
   }
   read()
-  addEventListener('popstate', read)
+  keepScroll()
+  restoreScroll()
+  addEventListener('popstate', () => {
+    read()
+    restoreScroll()
+  })
 }
 
 /** What a link to a path has as its address. */
@@ -26,7 +32,8 @@ export function href(path: string): string {
 export function navigate(path: string, { replace = false }: { readonly replace?: boolean } = {}): void {
   if (path === address.peek()) return
   const before = placeOf(address.peek())
-  if (replace) history.replaceState(null, '', href(path))
+  saveScroll()
+  if (replace) history.replaceState(history.state, '', href(path))
   else history.pushState(null, '', href(path))
   address.value = path
   // another view begins at its top; another step of the same run leaves the page where it is
