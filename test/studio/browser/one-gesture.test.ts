@@ -16,7 +16,7 @@ const undoMs = 7_000
 describe('an answer', { skip, timeout: 240_000 }, () => {
   const browser = browserOf()
 
-  /** A page with as many calls to approve, whose clock only runs when it is told to; and every answer that it sends. */
+  /** A page with as many calls to approve, every answer that it sends, and its clock, which only `pass` moves. */
   async function waiting(ids: readonly string[]) {
     const closing = new AsyncDisposableStack()
     const store = memoryStore()
@@ -165,7 +165,7 @@ describe('an answer', { skip, timeout: 240_000 }, () => {
     assert.equal((await crew.run('one').view()).status, 'waiting')
   })
 
-  test('that is typed stays while another question is looked at, and the focus goes on to the next question', async () => {
+  test('that is typed stays while another question is looked at, and the focus moves to the next question', async () => {
     await using at = await waiting(['one', 'two'])
     const { page, window, pass } = at
     await page.keyboard.press('d')

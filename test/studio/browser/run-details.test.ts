@@ -44,7 +44,7 @@ describe('the page of a run', { skip, timeout: 240_000 }, () => {
     await page.getByRole('button', { name: 'Fork' }).waitFor()
   })
 
-  test('leads from a nested crew to the page of that crew, which says what it is part of', async () => {
+  test('leads from a nested crew to the page of that crew, and from there to the outer one', async () => {
     const crew = briefingCrew({ store: memoryStore() })
     await using studio = await openStudio({ crews: [crew] })
     await using window = await browser.open(studio.url)

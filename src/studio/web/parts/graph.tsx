@@ -52,8 +52,7 @@ export function Graph({ tasks, to, tone, current, children }: GraphProps): JSX.E
       </div>
       {implied.length > 0 && (
         <p class="hint">
-          A task that is also given the output of a task farther left has a dashed line to it while either of them is
-          chosen.
+          A dashed line leads to a task that is given the output directly, too. It is drawn for the chosen task.
         </p>
       )}
     </>

@@ -25,7 +25,7 @@ export function saveScroll(): void {
   history.replaceState({ scroll: scrollY }, '')
 }
 
-/** Of the place that the history is at now, as soon as it is as high as it was. */
+/** Scrolls to where the current entry of the history was left, as soon as the page is that high again. */
 export function restoreScroll(): void {
   clearTimeout(saving)
   const { scroll = 0 } = (history.state as { readonly scroll?: number } | null) ?? {}

@@ -14,7 +14,7 @@ import { lastRecorded, processWords } from './takeovers.ts'
 interface AbandonedProps {
   readonly detail: RunDetail
   readonly timeline: Timeline
-  /** Of the runs of its crews, as far as they are read. */
+  /** The runs of its nested crews, as far as they are read. */
   readonly inner: readonly Timeline[]
 }
 
@@ -31,7 +31,7 @@ export function AbandonedBar({ detail, timeline, inner }: AbandonedProps): JSX.E
         {host} is gone.{' '}
         {last && (
           <>
-            Its last entry is of {longTime(last.at)}
+            The last entry is from {longTime(last.at)}
             {last.path !== undefined && (
               <>
                 , at{' '}

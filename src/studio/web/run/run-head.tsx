@@ -57,9 +57,11 @@ export function RunHead({ run, detail }: { readonly run: LiveRun; readonly detai
             <Ago at={createdAt} />
           </span>
         </Fact>
-        <Fact name="Time">
-          <RunTime run={detail} />
-        </Fact>
+        {lives > 0 && (
+          <Fact name="Time">
+            <RunTime run={detail} />
+          </Fact>
+        )}
         <Fact name="Tasks">
           {done} of {total}
         </Fact>

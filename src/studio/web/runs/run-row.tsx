@@ -71,9 +71,7 @@ export function RunRow({ run, current, marked, onMark }: RunRowProps): JSX.Eleme
           </>
         )}
       </span>
-      <span class="run-time number">
-        <RunTime run={run} />
-      </span>
+      <span class="run-time number">{run.lives > 0 && <RunTime run={run} />}</span>
       <span class="run-begun number faint">
         <Ago at={createdAt} />
       </span>

@@ -160,7 +160,7 @@ export function AnswerForm({ question, onAnswered }: AnswerFormProps): JSX.Eleme
   )
 }
 
-/** A call has an effect, and what is in doubt has no likely answer: nothing is chosen before somebody has. */
+/** A call has an effect, and what is in doubt has no likely answer: neither has a decision chosen beforehand. */
 function emptyDraft({ kind, decisions }: QuestionView): Draft {
   const [first = ''] = Object.keys(decisions)
   return {

@@ -1,6 +1,6 @@
 // Answers that were given and can still be taken back: each is held for a few seconds and sent after that. Nothing is
-// at the server before. An answer is never lost: when the page is left or hidden, all are sent at once, by requests
-// that outlive the page. One that the server refuses is a draft again, with the reason.
+// at the server before. When the page is left or hidden, all are sent at once, by requests that outlive the page.
+// An answer that the server refuses is a draft again, with the reason.
 import { signal } from '@preact/signals'
 import type { Answer } from '../../../journal/entries.ts'
 import { rootRun } from '../../../journal/paths.ts'
