@@ -145,6 +145,34 @@ describe('an answer', { skip, timeout: 240_000 }, () => {
     assert.equal(await queued, true)
   })
 
+  test('is sent at once when the page is hidden, which may be the last that it hears', async () => {
+    await using at = await waiting(['one', 'two'])
+    const { page, window, pass, sent } = at
+    await approve(page, pass)
+    await window.until('.held', /one/)
+    await page.evaluate(
+      'Object.defineProperty(document, "hidden", { value: true }) && document.dispatchEvent(new Event("visibilitychange"))',
+    )
+    await window.until('.left-run', /A worker will continue it: one/)
+    assert.deepEqual(sent, ['one'])
+  })
+
+  test('to the last question of a run is announced on the page of the run until it is sent', async () => {
+    await using at = await waiting(['one'])
+    const { page, window, pass } = at
+    await page.locator('.question-context').getByRole('link', { name: 'run one' }).click()
+    // the view and what it shows are fetched
+    const answer = page.getByRole('button', { name: 'Answer here' })
+    while (!(await answer.isVisible())) await pass(50)
+    await answer.click()
+    while (!(await page.locator('.answer-form').isVisible())) await pass(50)
+    await pass(guardMs)
+    await approve(page, pass)
+    await window.until('.asks-bar', /Every question has its answer, which is sent in a moment/)
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await window.until('.asks-bar', /1 question waits for a person/)
+  })
+
   test('that is refused is a draft again, with the reason', async () => {
     await using at = await waiting(['one', 'two'])
     const { page, window, pass, crew } = at

@@ -53,6 +53,7 @@ export const views: { readonly [name: string]: readonly [path: string, shows: st
   'a run that waits': ['/runs/approval', '.line.is-question'],
   'a crew within a run': ['/runs/within?in=research%231&at=digest', '.line.is-question'],
   'a failed run': ['/runs/failed', '.run-why'],
+  'a failed step': ['/runs/failed?at=facts%231%2F2', '.detail .error-box'],
   'a graph': ['/runs/parallel?tab=graph', '.graph strong'],
   'inputs and output': ['/runs/whole?tab=io', '.run-main h2, .run-main h3'],
   spending: ['/runs/whole?tab=spending', '.run-main table'],
@@ -66,6 +67,7 @@ export const views: { readonly [name: string]: readonly [path: string, shows: st
   'what to compare': ['/compare', '.main h1'],
   crews: ['/crews', '.main h2, .main h3'],
   'a crew': ['/crews/claims', 'form'],
+  'a nested crew': ['/crews/research', '.crew-side'],
   'a schedule': ['/crews/company-checks?how=schedule', '.schedule'],
   'no such run': ['/runs/none', '.state-title'],
 }

@@ -13,6 +13,12 @@ export function RunQuestions({ detail }: { readonly detail: RunDetail }): JSX.El
   const given = heldAnswers.value.filter(({ question }) => isAskedBy(question, detail.runId)).length
   const count = Math.max(0, detail.questions.length - given)
   const words = count === 1 ? '1 question waits' : `${count} questions wait`
+  if (count === 0)
+    return (
+      <section class="run-questions" aria-label="Open questions">
+        <div class="asks-bar">Every question has its answer, which is sent in a moment.</div>
+      </section>
+    )
   return (
     <section class="run-questions" aria-label="Open questions">
       <div class="asks-bar">
