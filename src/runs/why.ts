@@ -18,7 +18,7 @@ interface Standing extends Suspended {
   readonly dueAt?: string | undefined
 }
 
-/** Of a run that waits, was stopped or failed: a sentence. */
+/** Of a run that waits, was stopped, failed or lost its process: a sentence. */
 export function whyOf(standing: Standing): string | undefined {
   const { status, openQuestions, error, dueAt, imported } = standing
   switch (status) {
@@ -27,7 +27,7 @@ export function whyOf(standing: Standing): string | undefined {
       if (imported) return importedWords
       return dueAt === undefined ? 'it waits for a worker' : `no worker starts it before ${dueAt}`
     case 'abandoned':
-      return imported ? importedWords : undefined
+      return imported ? importedWords : 'its process is gone'
     case 'waiting':
       return `it waits for ${plural(openQuestions, 'answer')}`
     case 'stopped':

@@ -1,10 +1,12 @@
 // What a studio works on: one store, and the crews whose code is at hand. Opened with the first request.
-import type { Crew } from '../crew/crew.ts'
+import { Crew } from '../crew/crew.ts'
 import type { OpenCrew } from '../crew/open-crew.ts'
 import { openCrewStore } from '../crew/verbs/default-store.ts'
 import type { CrewDefinition, Engine } from '../engine/definition.ts'
 import { realWorld } from '../engine/world.ts'
 import { RepriseError } from '../errors.ts'
+import { rootRun } from '../journal/paths.ts'
+import type { Prices } from '../models/prices.ts'
 import { briefMs, patientStore } from '../stores/patient/patient-store.ts'
 import type { RunRow, Store } from '../stores/store.ts'
 import { ownRuns, type OwnRuns } from './own-runs.ts'
@@ -16,6 +18,8 @@ export interface Place {
   readonly store: Store
   /** By name. */
   readonly crews: ReadonlyMap<string, KnownCrew>
+  /** Also the crews that are tasks of these. They can be looked at, and run only as those tasks. */
+  readonly shown: ReadonlyMap<string, ShownCrew>
   /** Those that this studio executes. */
   readonly own: OwnRuns
   /** Stops what this studio executes: runs are suspended, and can be resumed. */
@@ -43,6 +47,13 @@ export interface KnownCrew {
   readonly definition: CrewDefinition
 }
 
+export interface ShownCrew {
+  readonly crew: Crew
+  readonly definition: CrewDefinition
+  /** The crews that it is only a task of; empty for a crew whose runs can be started. */
+  readonly within: readonly string[]
+}
+
 /** OPTION_INVALID for two crews of one name, or of two stores; what opening a store gives. */
 export async function openPlace(crews: readonly Crew[], given: string | Store | undefined): Promise<Place> {
   // a store that is given is opened once, for all of them
@@ -53,10 +64,12 @@ export async function openPlace(crews: readonly Crew[], given: string | Store | 
     const backtests: Place['backtests'] = new Map()
     const engine = opened ? engineOf(opened) : await sharedEngine(used)
     const own = ownRuns(engine, stop.signal)
+    const known = byName(used)
     return {
       engine,
       store: engine.store,
-      crews: byName(used),
+      crews: known,
+      shown: withNested(known),
       own,
       signal: stop.signal,
       backtests,
@@ -117,6 +130,31 @@ function byName(crews: readonly Crew[]): Map<string, KnownCrew> {
     known.set(crew.name, { crew, open: crew['~open'], definition: crew['~definition']({}) })
   }
   return known
+}
+
+function withNested(crews: ReadonlyMap<string, KnownCrew>): Map<string, ShownCrew> {
+  const shown = new Map<string, ShownCrew>()
+  for (const { crew, definition } of crews.values()) shown.set(crew.name, { crew, definition, within: [] })
+  const add = ({ crew, definition }: Omit<ShownCrew, 'within'>): void => {
+    for (const [index, { child }] of definition.tasks.entries()) {
+      const inner: unknown = crew.tasks[index]?.child?.crew
+      if (!child || !Crew.isInstance(inner) || crews.has(inner.name)) continue
+      const { within = [] } = shown.get(inner.name) ?? {}
+      if (within.includes(crew.name)) continue
+      const nested = { crew: inner, definition: child.crew }
+      shown.set(inner.name, { ...nested, within: [...within, crew.name] })
+      add(nested)
+    }
+  }
+  for (const known of crews.values()) add(known)
+  return shown
+}
+
+/** Those by which the run tree is counted: of the crew of its root. */
+export async function pricesOf({ crews, store }: Place, run: string, crew: string): Promise<Prices | undefined> {
+  const root = rootRun(run)
+  const name = root === run ? crew : ((await store.row(root))?.crew ?? crew)
+  return crews.get(name)?.definition.prices
 }
 
 /** Waits until it executes nothing any more. */

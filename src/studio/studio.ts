@@ -5,6 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Hono } from 'hono'
 import type { Crew } from '../crew/crew.ts'
 import type { Store } from '../stores/store.ts'
+import { RepriseError } from '../errors.ts'
 import { packageVersion } from './package-version.ts'
 import type { Role } from './api/contract.ts'
 import { notFound, problemResponse, StudioProblem } from './api/problem.ts'
@@ -109,6 +110,9 @@ export function studio(options: StudioOptions = {}): Studio {
   async function respond(request: Request): Promise<Response> {
     const url = new URL(request.url)
     checkHost(url, { hosts })
+    // no id, name or file has one, and some stores cannot be asked for it
+    if (`${url.pathname}${url.search}`.includes('%00'))
+      throw new RepriseError('OPTION_INVALID', 'the address has a zero byte; leave it out')
     const path = pathBelow(base, url.pathname)
     if (path === undefined) throw notFound(`the studio is at ${base}/`)
     if (!/^\/api(\/|$)/.test(path)) {

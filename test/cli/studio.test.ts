@@ -49,6 +49,15 @@ describe('reprise studio', () => {
     assert.equal((await started.ended()).code, 0)
   })
 
+  test('may come before the first run in a store that is named', async () => {
+    await using folder = await project(claims)
+    const started = folder.start(['studio', '--no-crews', '--store', 'sqlite:new.db', '--port', '0'])
+    const { runs } = (await (await fetch(`${await urlOf(started)}api/runs`)).json()) as { runs: unknown[] }
+    assert.deepEqual(runs, [])
+    started.child.kill('SIGINT')
+    assert.equal((await started.ended()).code, 0)
+  })
+
   test('may come before the first run on a server', { skip: withoutRedis }, async () => {
     await using place = await freshPrefix()
     await using folder = await project(claims)

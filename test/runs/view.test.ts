@@ -95,7 +95,7 @@ describe('a view of a run', () => {
     const gone = { ...store, holder: async () => undefined }
     assert.equal((await viewRun({ store }, 'r')).status, 'running')
     const view = await viewRun({ store: gone }, 'r')
-    assert.deepEqual([view.status, view.why, view.tasks[0]?.status], ['abandoned', undefined, 'started'])
+    assert.deepEqual([view.status, view.why, view.tasks[0]?.status], ['abandoned', 'its process is gone', 'started'])
   })
 
   test('of a run that ends while it is looked at does not say that it is abandoned', async () => {

@@ -223,3 +223,11 @@ async function rested(studio: Client, run: string): Promise<void> {
   const events = await eventsOf(await studio.send(`/runs/${run}/events`), ({ type }) => type === 'end')
   assert.equal(events.at(-1)?.type, 'end')
 }
+
+test('the plan of a resume says which answers its tasks wait for', async () => {
+  const crew = claims()
+  await crew.kickoff({ id: 'r', inputs: { notes: 'P-77' } })
+  await using studio = await served({ crews: [crew] })
+  const { tasks } = await studio.post('POST /runs/{run}/plan', '/runs/r/plan', { of: 'resume' })
+  assert.equal(tasks[1]?.reasons[0], 'it waits for the answer to q1')
+})

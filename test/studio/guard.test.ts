@@ -7,7 +7,10 @@ import { describe, test } from 'node:test'
 import { serveStudio, studio as openStudio } from 'reprise/studio'
 import { memoryStore } from 'reprise/stores'
 import { bodyLimit } from '../../src/studio/api/read-call.ts'
+import { partsOf } from '../../src/studio/api/route.ts'
 import { table } from '../../src/studio/api/routes.ts'
+import { freshSchema } from '../support/postgres/fresh-schema.ts'
+import { without } from '../support/servers/shared-server.ts'
 import { claims, clientOf, posted, problemOf, served } from './support.ts'
 
 const tokens = {
@@ -245,6 +248,32 @@ test('errors name what is wrong, without credentials, and what is nobody’s fau
   const missing = await problemOf(await other.send(`/runs/${encodeURIComponent(secret)}`))
   assert.deepEqual([missing.status, missing.code], [404, 'RUN_NOT_FOUND'])
   assert.ok(!missing.message.includes(secret), missing.message)
+})
+
+test('a zero byte in an address is refused by every route that looks, in the path and in the query', async () => {
+  const schema = (await without('postgres')) === false ? await freshSchema() : undefined
+  await using _ = schema
+  for (const store of [memoryStore(), ...(schema ? [schema.url] : [])]) {
+    await using crew = claims(store)
+    await using studio = await served({ crews: [crew] })
+    await crew.kickoff({ id: 'r', inputs: { notes: 'P-77' } })
+    for (const [endpoint, route] of table) {
+      const { method, path, names } = partsOf(endpoint)
+      if (method !== 'GET') continue
+      const plain = path.replaceAll(/\{\w+\}/g, 'r')
+      const paths = names.map((name) => path.replace(`{${name}}`, 'r%00x').replaceAll(/\{\w+\}/g, 'r'))
+      const queries = Object.keys(route.query ?? {}).map((name) => `${plain}?${name}=r%00x`)
+      for (const asked of [...paths, ...queries, `${plain}?%00=x`]) {
+        const { status, code } = await problemOf(await studio.send(asked))
+        assert.deepEqual([status, code], [400, 'OPTION_INVALID'], asked)
+      }
+    }
+    assert.equal((await fetch(`${studio.url}runs/r%00x`)).status, 400)
+    const cursor = Buffer.from(JSON.stringify(['2026-01-01', 'r\u0000'])).toString('base64url')
+    assert.equal((await studio.send(`/runs?cursor=${cursor}`)).status, 400)
+    const inBody = await studio.send('/crews/claims/runs', posted({ how: 'queue', id: 'a\u0000b' }))
+    assert.equal(inBody.status, 400)
+  }
 })
 
 /** With any Host, which fetch does not send. */

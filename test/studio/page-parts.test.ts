@@ -3,12 +3,14 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { emptyTimeline } from '../../src/studio/timeline/add-entry.ts'
-import type { AttemptSpan, Life } from '../../src/studio/timeline/timeline.ts'
+import type { AttemptSpan, Life, StepSpan, Timeline } from '../../src/studio/timeline/timeline.ts'
 import { fieldsOf, shapeOf } from '../../src/studio/web/form/schema-shape.ts'
 import { layoutGraph } from '../../src/studio/web/parts/graph-layout.ts'
 import { blocksOf, spansOf } from '../../src/studio/web/parts/markdown-blocks.ts'
 import { familyRows, type KnownRun } from '../../src/studio/web/run/family-rows.ts'
-import { takeoversOf } from '../../src/studio/web/run/takeovers.ts'
+import { lastRecorded, takeoversOf } from '../../src/studio/web/run/takeovers.ts'
+import { timelineRows, triesWords, type RowsOf } from '../../src/studio/web/run/timeline-rows.ts'
+import { placeOf } from '../../src/studio/web/routing/place-of.ts'
 import { timeScale } from '../../src/studio/web/run/time-scale.ts'
 
 describe('markdown', () => {
@@ -110,7 +112,7 @@ describe('time on a timeline', () => {
 
 describe('a graph of tasks', () => {
   test('draws no line that another path says, and leads one past a column beside its boxes', () => {
-    const { nodes, edges } = layoutGraph([
+    const { nodes, edges, implied } = layoutGraph([
       { name: 'a', context: [] },
       { name: 'b', context: [] },
       { name: 'c', context: ['a'] },
@@ -120,6 +122,8 @@ describe('a graph of tasks', () => {
       edges.map(({ from, to }) => `${from}${to}`),
       ['ac', 'bd', 'cd'],
     )
+    // what is given directly all the same is known
+    assert.deepEqual(implied, [{ from: 'a', to: 'd' }])
     const passing = edges.find(({ from }) => from === 'b')?.spots[1]
     assert.equal(passing?.column, nodes.get('c')?.column)
     assert.notEqual(passing?.row, nodes.get('c')?.row)
@@ -213,4 +217,82 @@ test('marks where a process took over, and what had become of the one before, bu
       [false, 'process 14 continued: the run had failed'],
     ],
   )
+  const at = '2026-01-01T00:00:09.000Z'
+  assert.deepEqual(takeoversOf(lives, at).at(-1), {
+    at: Date.parse(at),
+    gone: true,
+    words: 'process 14 recorded nothing after this',
+  })
+})
+
+test('an abandoned run was last at the newest step that it or a run of its crews recorded', () => {
+  const time = (second: number): string => `2026-01-01T00:00:0${second}.000Z`
+  const timelineOf = (
+    runId: string,
+    path: string,
+    seconds: readonly number[],
+    status: StepSpan['status'],
+  ): Timeline => {
+    const steps = seconds.map((second, index) => ({
+      path: `${path}/${index + 1}`,
+      status: index === seconds.length - 1 ? status : 'done',
+      from: time(second),
+      to: status === 'open' && index === seconds.length - 1 ? undefined : time(second),
+    }))
+    const attempts = [{ path, from: time(0), to: undefined, steps }] as unknown as Timeline['attempts']
+    return { ...emptyTimeline(runId), attempts, updatedAt: time(seconds.at(-1) ?? 0) }
+  }
+  const outer = timelineOf('r', 'plan#1', [1, 2], 'done')
+  const inner = timelineOf('r/research#1', 'find#1', [3, 4], 'open')
+  assert.deepEqual(lastRecorded([outer]), { run: 'r', at: time(2), path: 'plan#1/2', open: [] })
+  const { open, ...last } = lastRecorded([outer, inner]) ?? {}
+  assert.deepEqual(last, { run: 'r/research#1', at: time(4), path: 'find#1/2' })
+  assert.deepEqual(
+    open?.map(({ path }) => path),
+    ['find#1/2'],
+  )
+  assert.equal(lastRecorded([timelineOf('r', 'plan#1', [], 'done')])?.path, 'plan#1')
+})
+
+test('a question about a call stands before the call that it allowed, and a doubt after it', () => {
+  const at = '2026-01-01T00:00:00.000Z'
+  const steps = [
+    { path: 'pay#1/1', seq: 3, kind: 'model', from: at, to: at, status: 'done' },
+    { path: 'pay#1/1.0', seq: 5, kind: 'tool', from: at, to: at, status: 'done' },
+  ]
+  const questions = (['call', 'doubt'] as const).map((kind) => ({
+    id: kind,
+    kind,
+    path: 'pay#1/1.0',
+    from: at,
+    to: at,
+  }))
+  const attempts = [{ path: 'pay#1', task: 'pay', from: at, to: at, status: 'completed', steps }]
+  const rows = timelineRows({
+    tasks: [{ name: 'pay', status: 'executed' }],
+    timeline: { ...emptyTimeline('r'), attempts, questions },
+    level: 0,
+    under: false,
+    saying: [],
+    isOpen: () => true,
+    within: () => undefined,
+  } as unknown as RowsOf)
+  assert.deepEqual(
+    rows.map((row) => (row.is === 'question' ? row.question.id : row.at)),
+    ['pay', 'pay#1/1', 'call', 'pay#1/1.0', 'doubt'],
+  )
+})
+
+test('failed tries are counted as they were made: those before a reply, or all of a failed call', () => {
+  const words = (status: StepSpan['status'], tries: number): string => triesWords({ status, tries })
+  assert.deepEqual(
+    [words('done', 0), words('done', 1), words('done', 2), words('failed', 1), words('failed', 3)],
+    ['', '1 failed try', '2 failed tries', '', '3 tries'],
+  )
+})
+
+test('an address that begins with several slashes is a place within the page', () => {
+  assert.deepEqual(placeOf('//').parts, [])
+  assert.deepEqual(placeOf('//evil.example/runs').parts, ['evil.example', 'runs'])
+  assert.deepEqual(placeOf('//runs/a%2Fb?at=x').parts, ['runs', 'a/b'])
 })

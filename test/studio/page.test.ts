@@ -42,6 +42,13 @@ describe('the page', () => {
     assert.equal((await fetch(`${origin}/studious`)).status, 404)
   })
 
+  test('is given for a path that begins with several slashes', async () => {
+    await using web = await built()
+    await using studio = await served({ store: memoryStore(), page: web.page })
+    for (const path of ['//', '//runs', '///runs/claim.v2', '//api/studio'])
+      assert.match(await raw(studio.url, path), /^HTTP\/1.1 200 .*<base href="\/">/s, path)
+  })
+
   test('has its files with their types, for ever where a hash is in the name', async () => {
     await using web = await built()
     await using studio = await served({ store: memoryStore(), page: web.page })

@@ -56,12 +56,13 @@ export async function storeUrlOf(call: Call): Promise<string> {
 }
 
 /**
- * For a studio, which opens it itself. RUN_NOT_FOUND where there was never a run in a file or folder; on a server, it
- * may come before the first worker.
+ * For a studio, which opens it itself and may be started before the first worker. RUN_NOT_FOUND for a file or folder
+ * that has no runs and that `--store` does not name: it is likelier the wrong one.
  */
 export async function storeOfStudio(call: Call): Promise<string | Store | undefined> {
   const place = await storeOf(call)
-  if (typeof place !== 'object' && storePath(storeUrl(place)) !== undefined) await checkRuns(place)
+  const named = call.options.store !== undefined
+  if (!named && typeof place !== 'object' && storePath(storeUrl(place)) !== undefined) await checkRuns(place)
   return place
 }
 

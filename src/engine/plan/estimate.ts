@@ -39,7 +39,7 @@ export async function withEstimates(
       const now = (call: Call): Call => (call.own ? { ...call, model } : call)
       const costs = await Promise.all(earlier.map((calls) => costOfCalls(calls.map(now), crew.prices)))
       const known = costs.filter((cost) => cost !== undefined)
-      const cost = known.length === costs.length ? median(known) : undefined
+      const cost = median(known)
       const usage = medianUsage(earlier.map((calls) => calls.map(({ usage: used }) => used).reduce(addUsage, noUsage)))
       const estimate: Estimate = { usage, ...defined({ cost }), samples: earlier.length }
       return { ...planned, estimate }
@@ -95,12 +95,11 @@ async function samplesOf(
   tasks: readonly string[],
   atHand: RunState | undefined,
 ): Promise<Map<string, Call[][]>> {
-  const samples = new Map<string, Call[][]>(tasks.map((task) => [task, []]))
-  if (tasks.length === 0) return samples
-  const met = new Set<string>()
+  // an inherited output says what making it took, wherever that was: counted once, by where it was made
+  const samples = new Map<string, Map<string, Call[]>>(tasks.map((task) => [task, new Map()]))
   const { rows } = await store.list({ crew }, { limit: mostRuns })
   for (const { run } of rows) {
-    if ([...samples.values()].every((executions) => executions.length >= enoughSamples)) break
+    if ([...samples.values()].every((executions) => executions.size >= enoughSamples)) break
     // one that cannot be read, or was just deleted, must not prevent planning
     const state =
       atHand?.run === run
@@ -112,16 +111,15 @@ async function samplesOf(
     if (!state) continue
     for (const [task, executions] of samples) {
       const made = state.tasks.get(task)
-      if (executions.length >= enoughSamples || !made?.output || made.source === 'edited') continue
-      // an inherited output says what making it took, wherever that was; counted once
-      const origin = `${made.from?.run ?? run} ${made.from?.seq ?? made.seq} ${task}`
-      if (met.has(origin) || made.output.usage.calls === 0) continue
-      met.add(origin)
+      if (!made?.output || made.source === 'edited' || made.output.usage.calls === 0) continue
+      const origin = `${made.from?.run ?? run} ${made.from?.seq ?? made.seq}`
+      if (executions.has(origin) ? made.from : executions.size >= enoughSamples) continue
       const inherited = { model: '', usage: made.output.usage, own: true }
-      executions.push(made.from ? [inherited] : modelCalls(state, made).map(callAgain))
+      // the run that made it knows more: its calls, each with its model
+      executions.set(origin, made.from ? [inherited] : modelCalls(state, made).map(callAgain))
     }
   }
-  return samples
+  return new Map([...samples].map(([task, executions]) => [task, [...executions.values()]]))
 }
 
 /** Field by field; a detail that only some reported is the median of those. */

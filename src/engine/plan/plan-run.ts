@@ -1,9 +1,11 @@
 // The plans of a run that is started or resumed: what is done stays, the rest is executed.
 import type { PlannedTask, StoredOutput } from '../../journal/entries.ts'
+import { taskNameAt } from '../../journal/state/at-path.ts'
 import { edited, undone } from '../../journal/state/hand-edits.ts'
 import type { AttemptState, RunState, TaskState } from '../../journal/state/state.ts'
 import type { ChangedPolicy, CrewDefinition, Engine, Inputs, Outputs, TaskDefinition } from '../definition.ts'
 import { hasSteps } from '../task/attempts.ts'
+import { questionsOf, readOnce } from '../task/children.ts'
 import { findReusable, stored } from './inheritance.ts'
 import { changeOf, changeSince } from './stale-tasks.ts'
 
@@ -49,6 +51,7 @@ export async function planResume(
   changed: ChangedPolicy = 'continue',
 ): Promise<PlannedTask[]> {
   const byHand = new Set(edited(state) ? undone(state).map((task) => task.name) : [])
+  const asked = Map.groupBy(await questionsOf(state, readOnce(engine.store)), ({ path }) => taskNameAt(state, path))
   const outputs = new Map<string, StoredOutput>()
   const open = new Set<string>()
   const plan: PlannedTask[] = []
@@ -71,7 +74,12 @@ export async function planResume(
     } else if (byHand.has(task.name)) {
       execute({ reasons: ['entries of the journal are missing or changed'] })
     } else if (isUnderWay(state, known)) {
-      execute(goingOn(task, state, attemptOf(state, known) as AttemptState, changed, outputs))
+      const { reasons, ...more } = goingOn(task, state, attemptOf(state, known) as AttemptState, changed, outputs)
+      const ids = asked.get(task.name)?.map(({ id }) => id) ?? []
+      execute({
+        reasons: [...(ids.length > 0 ? [`it waits for the answer to ${ids.join(', ')}`] : []), ...reasons],
+        ...more,
+      })
     } else {
       const maybe = known?.offered || state.reuse || task.when
       const why = known?.error ? `it failed: ${known.error.message}` : 'this run has not reached it'

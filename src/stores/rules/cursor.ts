@@ -15,7 +15,9 @@ export function encodeCursor(row: Position): Cursor {
 export function decodeCursor(cursor: Cursor): Position {
   try {
     const value: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
-    if (Array.isArray(value) && typeof value[0] === 'string' && typeof value[1] === 'string') {
+    const fits = Array.isArray(value) && typeof value[0] === 'string' && typeof value[1] === 'string'
+    // PostgreSQL refuses a text with a zero byte
+    if (fits && !value.join('').includes('\0')) {
       return { createdAt: value[0], run: value[1] }
     }
   } catch {

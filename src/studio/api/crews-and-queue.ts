@@ -12,6 +12,8 @@ export interface CrewView {
   readonly tasks: readonly CrewTask[]
   readonly agents: readonly CrewAgent[]
   readonly budget: Limit | undefined
+  /** The crews that it is only a task of: no run of it can be started by itself. Empty for all others. */
+  readonly within: readonly string[]
 }
 
 export interface CrewTask {

@@ -3,6 +3,7 @@ import type {
   Answer,
   ChatMessage,
   FailedTry,
+  Failure,
   Question,
   ReplyPart,
   ToolDefinition,
@@ -31,14 +32,19 @@ export interface ModelStep {
     /** JSON Schema of the answer. */
     readonly output?: Json
   }
-  readonly reply: {
+  /** Undefined when the turn failed. */
+  readonly reply?: {
     readonly parts: readonly ReplyPart[]
     readonly finish: string
     /** As its provider named it. */
     readonly model?: string
   }
+  /** Why the turn failed. */
+  readonly error?: Failure
+  /** With what failed tries took. */
   readonly usage: Usage
   readonly cost: number | undefined
+  /** Failed tries, also those before a resume made the call again. */
   readonly tries: readonly FailedTry[]
 }
 
@@ -68,7 +74,7 @@ export interface ToolStep {
 export interface SpendingView {
   readonly tasks: readonly { readonly task: string; readonly usage: Usage; readonly cost: number | undefined }[]
   readonly models: readonly { readonly model: string; readonly usage: Usage; readonly cost: number | undefined }[]
-  /** Each model call in the order of their ends, to be added up over time; without those of the runs of tasks. */
+  /** Each model call in the order of their ends, to be added up over time; those of a nested crew have its task. */
   readonly calls: readonly {
     readonly at: string
     readonly task: string

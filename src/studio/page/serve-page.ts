@@ -44,7 +44,7 @@ export function openPage(base: string, folder: string = built): Page {
     async serve({ method }, path) {
       if (method !== 'GET' && method !== 'HEAD')
         throw new StudioProblem('METHOD_REFUSED', `${method} is not for pages`, { allow: 'GET, HEAD' })
-      const name = path.slice(1)
+      const name = path.replace(/^\/+/, '')
       const [, ending] = /\.(\w+)$/.exec(name) ?? []
       // ids of runs have dots in them, too
       if (!name.includes('.') || /^(runs|crews)\//.test(name)) return { response: await index(), cached: false }

@@ -1,10 +1,13 @@
 // A crew as its code declares it: tasks with their prompts, context and schemas, agents.
-import type { TaskDefinition } from '../../engine/definition.ts'
+import type { Agent } from '../../crew/agent.ts'
+import type { Crew } from '../../crew/crew.ts'
+import { agentsFor } from '../../crew/define/crew-models.ts'
+import type { CrewDefinition, TaskDefinition } from '../../engine/definition.ts'
 import { modelName } from '../../models/resolve/resolve-model.ts'
-import type { CrewTask, CrewView } from '../api/contract.ts'
-import type { KnownCrew } from '../place.ts'
+import type { CrewAgent, CrewTask, CrewView } from '../api/contract.ts'
+import type { ShownCrew } from '../place.ts'
 
-export function crewView({ crew, definition }: KnownCrew): CrewView {
+export function crewView({ crew, definition, within }: ShownCrew): CrewView {
   const { name, version, process, budget } = definition
   return {
     name,
@@ -12,9 +15,25 @@ export function crewView({ crew, definition }: KnownCrew): CrewView {
     process,
     inputs: crew.inputs,
     tasks: definition.tasks.map(taskOf),
-    agents: crew.agents.map(({ role, goal, backstory, model }) => ({ role, goal, backstory, model: modelName(model) })),
+    agents: agentsOf(crew, definition),
     budget,
+    within,
   }
+}
+
+/** With the models that runs use: `crew.with` puts others in place of those that agents declare. */
+function agentsOf(crew: Crew, { tasks }: CrewDefinition): CrewAgent[] {
+  const used = new Map(
+    tasks
+      .filter(({ code, child }) => !code && !child)
+      .flatMap(agentsFor)
+      .map((agent) => [agent.identity, agent.model]),
+  )
+  const agents = new Set([...crew.agents, ...([...used.keys()] as Agent[])])
+  return [...agents].map((agent) => {
+    const { role, goal, backstory, model } = agent
+    return { role, goal, backstory, model: modelName(used.has(agent) ? used.get(agent) : model) }
+  })
 }
 
 function taskOf(task: TaskDefinition): CrewTask {

@@ -28,12 +28,12 @@ function askingRun({ asking, runId }: WaitingQuestion): string {
 }
 
 /** Of what a person may give instead: the output of a task, or the input of a call. The journal has the second. */
-function schemaFor({ crews }: Place, question: WaitingQuestion, state: RunState | undefined): Json | undefined {
+function schemaFor({ shown }: Place, question: WaitingQuestion, state: RunState | undefined): Json | undefined {
   if (!state) return undefined
   switch (question.kind) {
     case 'result': {
       const task = question.asking.at(-1)?.task
-      return crews.get(state.crew)?.definition.tasks.find(({ name }) => name === task)?.schema?.json
+      return shown.get(state.crew)?.definition.tasks.find(({ name }) => name === task)?.schema?.json
     }
     case 'call': {
       // the id of a question within a run of a task is not its path there

@@ -1,47 +1,51 @@
 // A run as the studio shows it: the view of the read model, without what was said, and with what can be done about it.
+import type { CrewDefinition } from '../../engine/definition.ts'
 import { costOfRun, costOfTask } from '../../engine/plan/estimate.ts'
 import { staleTasks } from '../../engine/plan/stale-tasks.ts'
 import { isBacktest } from '../../engine/history/backtest-name.ts'
-import { isParked, isReady } from '../../engine/read/due.ts'
+import { canWake, isParked, isReady } from '../../engine/read/due.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { viewOf, type RunView } from '../../runs/run-view.ts'
 import { readUnit, type Unit } from '../../runs/unit.ts'
 import type { Role, RunAct, RunDetail, TaskDetail } from '../api/contract.ts'
 import { allows } from '../guard/roles.ts'
-import { isHere, type KnownCrew, type Place } from '../place.ts'
+import type { Prices } from '../../models/prices.ts'
+import { isHere, pricesOf, type Place } from '../place.ts'
 
 /** RUN_NOT_FOUND. */
 export async function runDetail(place: Place, runId: string, role: Role): Promise<RunDetail> {
   const unit = await readUnit(place.store, runId)
   const { state } = unit
-  const known = place.crews.get(state.crew)
+  const shown = place.shown.get(state.crew)?.definition
+  const prices = await pricesOf(place, runId, state.crew)
   // without the code, outputs are plain JSON: what a schema makes of them may be anything
   const view = await viewOf(unit)
   return {
     ...view,
-    cost: await costOfRun(state, known?.definition.prices),
-    stale: known ? staleTasks(known.definition, state) : [],
-    tasks: await Promise.all(view.tasks.map((task) => taskDetail(unit, task, known))),
+    cost: await costOfRun(state, prices),
+    stale: shown ? staleTasks(shown, state) : [],
+    tasks: await Promise.all(view.tasks.map((task) => taskDetail(unit, task, shown, prices))),
     through: state.through,
     seq: state.seq,
-    code: known !== undefined,
+    code: shown !== undefined,
     here: isHere(place, runId),
-    can: actsOn(view, unit, role, known !== undefined),
+    can: actsOn(view, unit, role, place.crews.has(state.crew)),
   }
 }
 
 async function taskDetail(
   unit: Unit,
   view: RunView['tasks'][number],
-  known: KnownCrew | undefined,
+  crew: CrewDefinition | undefined,
+  prices: Prices | undefined,
 ): Promise<TaskDetail> {
   const { messages: _, ...task } = view
-  const code = known?.definition.tasks.find(({ name }) => name === task.name)
+  const code = crew?.tasks.find(({ name }) => name === task.name)
   return {
     ...task,
     context: code?.context,
     schema: code?.schema?.json,
-    cost: await costOfTask(unit.state, task.name, known?.definition.prices),
+    cost: await costOfTask(unit.state, task.name, prices),
   }
 }
 
@@ -52,7 +56,9 @@ function actsOn({ status, caller, crew }: RunView, { state, questions }: Unit, r
   // a run that works for another one is continued, cancelled and made anew with that
   if (!allows(role, 'act') || caller !== undefined || isBacktest(crew)) return acts
   const ended = isEnded(state.status)
-  if (code && !ended && status !== 'running') acts.push('resume')
+  // one that only an answer helps would wait as before
+  const waits = status === 'waiting' && canWake(state) && !isReady(state)
+  if (code && !ended && status !== 'running' && !waits) acts.push('resume')
   if (status !== 'waiting' && isParked(state) && !isReady(state)) acts.push('requeue')
   if (!ended) acts.push('cancel')
   if (code) acts.push('replay', 'fork', 'refresh')

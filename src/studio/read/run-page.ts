@@ -8,14 +8,15 @@ import { summarise, type RunSummary } from '../../runs/summary.ts'
 import { decodeCursor, encodeCursor } from '../../stores/rules/cursor.ts'
 import type { Cursor, RunFilter, RunRow } from '../../stores/store.ts'
 import type { RunPage, RunsQuery } from '../api/contract.ts'
-import type { Place } from '../place.ts'
+import { pricesOf, type Place } from '../place.ts'
 
 /** A search looks at so many rows, and then gives what it has: the next page looks further. */
 const rowsLimit = 2_000
 const rowsAtOnce = 200
 
 /** OPTION_INVALID. */
-export async function runPage({ store, crews }: Place, query: RunsQuery): Promise<RunPage> {
+export async function runPage(place: Place, query: RunsQuery): Promise<RunPage> {
+  const { store } = place
   const { limit = 50 } = query
   const statuses = readStatuses(query.status)
   const filter = readFilter(query, statuses)
@@ -34,7 +35,7 @@ export async function runPage({ store, crews }: Place, query: RunsQuery): Promis
       cursor = encodeCursor(row)
       looked++
       if (!fits(row)) continue
-      const summary = await summarise(store, row, { prices: crews.get(row.crew)?.definition.prices })
+      const summary = await summarise(store, row, { prices: await pricesOf(place, row.run, row.crew) })
       if (!statuses || statuses.includes(summary.status)) runs.push(summary)
     }
     if (page.next === undefined) return { runs }

@@ -1,27 +1,24 @@
-// What a run has spent: by task, by model, and call by call, so that it can be shown over time.
+// What a run has spent, with the runs of its crews: by task, by model, and call by call, so that it can be shown over
+// time. All three add up to what the run has spent.
 import { costOfCalls, costOfTask } from '../../engine/plan/estimate.ts'
 import { readEntries } from '../../engine/read/read-run.ts'
-import { attemptsIn, taskOf } from '../../journal/paths.ts'
+import type { Usage } from '../../journal/entries.ts'
+import { childRun, parentPath, taskOf } from '../../journal/paths.ts'
+import type { Spending } from '../../journal/state/spend.ts'
 import { applyEntry, emptyState } from '../../journal/state/fold.ts'
 import { spentByModel, spentOn } from '../../journal/state/state.ts'
-import { unitOf } from '../../runs/unit.ts'
+import { costOfSpending } from '../../models/cost.ts'
+import { readUnit } from '../../runs/unit.ts'
+import type { Store } from '../../stores/store.ts'
 import type { SpendingView } from '../api/contract.ts'
-import type { Place } from '../place.ts'
+import { pricesOf, type Place } from '../place.ts'
 
-export async function spendingView({ store, crews }: Place, runId: string): Promise<SpendingView> {
-  const folded = emptyState(runId)
-  const asked: { at: string; task: string; model: string; usage: SpendingView['calls'][number]['usage'] }[] = []
-  for await (const { entry } of readEntries(store, runId)) {
-    applyEntry(folded, entry)
-    if (entry.type !== 'model.replied' || entry.usage.calls === 0) continue
-    const { at, path = '', usage } = entry
-    const model = folded.attempts.get(attemptsIn(path).at(-1) ?? '')?.request.model ?? ''
-    asked.push({ at, task: taskOf(path), model, usage })
-  }
-  const { state } = await unitOf(store, folded)
-  const prices = crews.get(state.crew)?.definition.prices
-  const costOf = (model: string, usage: (typeof asked)[number]['usage'], at?: string): Promise<number | undefined> =>
-    costOfCalls([{ model, usage, own: true, ...(at === undefined ? {} : { at }) }], prices)
+/** RUN_NOT_FOUND. */
+export async function spendingView(place: Place, runId: string): Promise<SpendingView> {
+  const { state } = await readUnit(place.store, runId)
+  const prices = await pricesOf(place, runId, state.crew)
+  const calls = await callsOf(place.store, runId)
+  const parts = Map.groupBy<string, Spending>(state.spending.values(), ({ model }) => model)
   return {
     tasks: await Promise.all(
       [...state.tasks.values()].map(async (task) => ({
@@ -34,11 +31,38 @@ export async function spendingView({ store, crews }: Place, runId: string): Prom
       Object.entries(spentByModel(state)).map(async ([model, usage]) => ({
         model,
         usage,
-        cost: await costOf(model, usage),
+        cost: await costOfSpending(parts.get(model) ?? [], prices),
       })),
     ),
     calls: await Promise.all(
-      asked.map(async (call) => ({ ...call, cost: await costOf(call.model, call.usage, call.at) })),
+      calls.map(async (call) => ({ ...call, cost: await costOfCalls([{ ...call, own: true }], prices) })),
     ),
   }
+}
+
+interface SpentCall {
+  readonly at: string
+  readonly task: string
+  readonly model: string
+  readonly usage: Usage
+}
+
+/** In the order of their ends; those of a run that works for the run are of the task that it is. */
+async function callsOf(store: Store, runId: string): Promise<SpentCall[]> {
+  const state = emptyState(runId)
+  const calls: SpentCall[] = []
+  for await (const { entry } of readEntries(store, runId)) {
+    applyEntry(state, entry)
+    const { path = '', at } = entry
+    const task = taskOf(path)
+    if (entry.type === 'task.started' && entry.child) {
+      const child = childRun(runId, path)
+      if (await store.row(child)) calls.push(...(await callsOf(store, child)).map((call) => ({ ...call, task })))
+    }
+    if (entry.type !== 'model.replied' && entry.type !== 'model.failed') continue
+    const model = state.attempts.get(parentPath(path))?.request.model ?? ''
+    for (const lost of entry.tries ?? []) if (lost.usage) calls.push({ at: lost.at, task, model, usage: lost.usage })
+    if (entry.type === 'model.replied' && entry.usage.calls > 0) calls.push({ at, task, model, usage: entry.usage })
+  }
+  return calls.toSorted((a, b) => (a.at < b.at ? -1 : Number(a.at > b.at)))
 }

@@ -1,16 +1,18 @@
-// One step of a run: what a model was sent in one turn and what it replied, or a call with what came of it. The journal
-// is folded only up to the turn, so that the messages are those which the model saw then, summaries and all.
+// One step of a run: what a model was sent in one turn and what it replied or failed with, or a call with its result.
+// The journal is folded only up to the turn, so that the messages are what the model saw then, with summaries.
 import { costOfCalls } from '../../engine/plan/estimate.ts'
 import { readEntries } from '../../engine/read/read-run.ts'
 import { conversation } from '../../engine/talk/conversation.ts'
 import { defined } from '../../defined.ts'
-import type { Entry, EntryOf } from '../../journal/entries.ts'
+import type { ChatMessage, Entry, EntryOf, FailedTry } from '../../journal/entries.ts'
 import { applyEntry, emptyState } from '../../journal/state/fold.ts'
 import { attemptsIn, parentPath, taskOf } from '../../journal/paths.ts'
-import type { RunState } from '../../journal/state/state.ts'
+import { addUsage, noUsage, type AttemptState } from '../../journal/state/state.ts'
 import type { ModelStep, StepView, ToolStep } from '../api/contract.ts'
 import { notFound } from '../api/problem.ts'
-import type { Place } from '../place.ts'
+import { pricesOf, type Place } from '../place.ts'
+
+type ModelEntry = EntryOf<'model.replied' | 'model.failed'>
 
 /** NOT_FOUND when the run has no such step. */
 export async function stepView(place: Place, runId: string, path: string): Promise<StepView> {
@@ -20,27 +22,29 @@ export async function stepView(place: Place, runId: string, path: string): Promi
   return found
 }
 
+/** A turn that failed and was asked again after a resume is one step: its tries are those of all of its calls. */
 async function modelStep(place: Place, runId: string, path: string): Promise<ModelStep | undefined> {
   const state = emptyState(runId)
+  const tries: FailedTry[] = []
+  let last: { readonly entry: ModelEntry; readonly attempt: AttemptState; readonly messages: ChatMessage[] } | undefined
   for await (const { entry } of readEntries(place.store, runId)) {
-    if (entry.path === path && entry.type === 'model.replied') return replied(place, state, entry, path)
+    if (entry.path === path && (entry.type === 'model.replied' || entry.type === 'model.failed')) {
+      const attempt = state.attempts.get(parentPath(path))
+      if (!attempt) return undefined
+      tries.push(...(entry.tries ?? []))
+      last = { entry, attempt, messages: conversation(state, attempt) }
+      if (entry.type === 'model.replied') break
+    }
     applyEntry(state, entry)
   }
-  return undefined
-}
-
-/** `state` is the one before the reply. */
-async function replied(
-  { crews }: Place,
-  state: RunState,
-  entry: EntryOf<'model.replied'>,
-  path: string,
-): Promise<ModelStep | undefined> {
-  const attempt = state.attempts.get(parentPath(path))
-  if (!attempt) return undefined
+  if (!last) return undefined
+  const { entry, attempt, messages } = last
   const { instructions, tools, model, settings, output } = attempt.request
-  const { seq, startedAt, at, parts, finish, usage, tries = [], last } = entry
-  const prices = crews.get(state.crew)?.definition.prices
+  const { seq, startedAt, at } = entry
+  const replied = entry.type === 'model.replied' ? entry : undefined
+  const calls = [...tries, ...(replied ? [replied] : [])].flatMap((each) =>
+    each.usage ? [{ ...each, usage: each.usage }] : [],
+  )
   return {
     kind: 'model',
     path,
@@ -49,17 +53,14 @@ async function replied(
     agent: attempt.agent,
     startedAt,
     endedAt: at,
-    request: {
-      model,
-      instructions,
-      messages: conversation(state, attempt),
-      tools: last ? [] : tools,
-      settings,
-      ...defined({ output }),
-    },
-    reply: { parts, finish, ...defined({ model: entry.model }) },
-    usage,
-    cost: await costOfCalls([{ model, usage, own: true, at: startedAt }], prices),
+    request: { model, instructions, messages, tools: replied?.last ? [] : tools, settings, ...defined({ output }) },
+    ...(replied && { reply: { parts: replied.parts, finish: replied.finish, ...defined({ model: replied.model }) } }),
+    ...(entry.type === 'model.failed' && { error: entry.error }),
+    usage: calls.map(({ usage }) => usage).reduce(addUsage, noUsage),
+    cost: await costOfCalls(
+      calls.map((each) => ({ model, usage: each.usage, own: true, at: each.at })),
+      await pricesOf(place, runId, state.crew),
+    ),
     tries,
   }
 }

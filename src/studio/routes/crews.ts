@@ -1,5 +1,5 @@
 // Crews whose code is at hand, the queue, and backtests.
-import { knownCrew } from '../known-crew.ts'
+import { shownCrew } from '../known-crew.ts'
 import type { Routes } from '../api/route.ts'
 import { crewView } from '../read/crew-view.ts'
 import { queueView } from '../read/queue-view.ts'
@@ -8,12 +8,14 @@ export const crewRoutes: Routes<'GET /crews' | 'GET /crews/{crew}' | 'GET /queue
   'GET /crews': {
     summary: 'The crews whose code is at hand, as it declares them',
     role: 'look',
-    handle: async ({ place }) => ({ crews: [...place.crews.values()].map(crewView) }),
+    handle: async ({ place }) => ({
+      crews: [...place.shown.values()].filter(({ within }) => within.length === 0).map(crewView),
+    }),
   },
   'GET /crews/{crew}': {
-    summary: 'One of them',
+    summary: 'One of them, or a crew that is a task of one',
     role: 'look',
-    handle: async ({ place, at }) => crewView(knownCrew(place, at('crew'))),
+    handle: async ({ place, at }) => crewView(shownCrew(place, at('crew'))),
   },
   'GET /queue': {
     summary: 'How many runs wait, are executed and rest, and by whom they are executed',

@@ -12,7 +12,7 @@ import { taskView } from '../../runs/task-view.ts'
 import { readUnit } from '../../runs/unit.ts'
 import { notFound } from '../api/problem.ts'
 import { oneOf, text, whole, type Routes } from '../api/route.ts'
-import { rowOf, type Place } from '../place.ts'
+import { pricesOf, rowOf, type Place } from '../place.ts'
 import { readTimeline } from '../read/read-timeline.ts'
 import { runDetail } from '../read/run-detail.ts'
 import { runPage } from '../read/run-page.ts'
@@ -98,11 +98,11 @@ export const runRoutes: Routes<
     summary: 'The runs that work for it',
     role: 'look',
     async handle({ place, at }) {
-      const { run } = await rowOf(place, at('run'))
+      const { run, crew } = await rowOf(place, at('run'))
+      const prices = await pricesOf(place, run, crew)
       const runs: RunSummary[] = []
       for await (const row of allRows(place.store, { root: rootRun(run) })) {
         if (row.run === run || !worksFor(row.run, run)) continue
-        const prices = place.crews.get(row.crew)?.definition.prices
         runs.push(await summarise(place.store, row, { prices }))
       }
       return { runs: runs.toReversed() }
@@ -117,8 +117,7 @@ export const runRoutes: Routes<
     summary: 'Tokens and cost by task, by model and call by call',
     role: 'look',
     async handle({ place, at }) {
-      const { run } = await rowOf(place, at('run'))
-      return spendingView(place, run)
+      return spendingView(place, at('run'))
     },
   },
   'GET /diff': {
@@ -135,6 +134,6 @@ export const runRoutes: Routes<
 async function sideOf(place: Place, runId: string | undefined): Promise<KnownSide & { readonly state: RunState }> {
   const row = await rowOf(place, runId ?? '')
   const { state } = await readRun(place.store, row.run)
-  const prices = place.crews.get(row.crew)?.definition.prices
+  const prices = await pricesOf(place, row.run, row.crew)
   return { state, cost: await costOfRun(state, prices), status: await rowStatus(place.store, row) }
 }

@@ -63,7 +63,7 @@ export interface StepSpan {
   /** Not from calling the tool: recorded, settled, answered, withheld, cached. */
   readonly source: string | undefined
   readonly usage: Usage | undefined
-  /** Tries that failed before. */
+  /** Failed tries: before the reply, or all of a failed call. */
   readonly tries: number
   /** The beginning of what was said, or which tools are called, or what went wrong. */
   readonly words: string

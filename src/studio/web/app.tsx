@@ -16,6 +16,8 @@ import { navigate, place } from './routing/router.ts'
 import { RunsPage } from './runs/runs-page.tsx'
 import { Side, toggleTheme } from './side.tsx'
 import { Unlock } from './unlock.tsx'
+import { isHeld, settleAnswers } from './waiting/held-answers.ts'
+import { HeldList } from './waiting/held-list.tsx'
 import { LeftToWorkers } from './waiting/left-to-workers.tsx'
 import { WaitingPage } from './waiting/waiting-page.tsx'
 
@@ -40,7 +42,9 @@ export function App(): JSX.Element {
 
 function Shell(): JSX.Element {
   const [help, setHelp] = useState(false)
-  const questions = useResource('questions', (signal) => call('GET /questions', { signal }))
+  const asked = useResource('questions', (signal) => call('GET /questions', { signal }))
+  useEffect(() => settleAnswers(asked.value?.questions ?? []), [asked.value])
+  const questions = { ...asked, value: asked.value && withoutHeld(asked.value) }
   const { parts } = place.value
   const view = parts.join('/')
   const main = useRef<HTMLElement>(null)
@@ -87,11 +91,16 @@ function Shell(): JSX.Element {
         </main>
       </div>
       <Notices>
+        <HeldList />
         <LeftToWorkers />
       </Notices>
       {help && <Help onClose={() => setHelp(false)} />}
     </div>
   )
+}
+
+function withoutHeld({ questions, ...rest }: Questions): Questions {
+  return { ...rest, questions: questions.filter((question) => !isHeld(question)) }
 }
 
 function View({ questions }: { readonly questions: Resource<Questions> }): JSX.Element {
@@ -120,10 +129,20 @@ function Lazy({ page }: { readonly page: LazyPage }): JSX.Element {
       loadedPages.set(page, await lazyPages[page]())
       setLoaded(page)
     }
-    load().catch(setError)
+    load().catch(() => void explain(new Error('this view could not be loaded; reload the page')))
   }, [page])
+  // a browser only says which file it did not get: most often the server is gone, or has been updated
+  const explain = async (otherwise?: Error): Promise<void> => {
+    try {
+      await call('GET /studio')
+    } catch (problem) {
+      return setError(problem)
+    }
+    if (otherwise) setError(otherwise)
+    else location.reload()
+  }
   if (Page) return <Page />
-  if (error !== undefined) return <Failed error={error} again={() => location.reload()} />
+  if (error !== undefined) return <Failed error={error} again={() => void explain()} />
   return <Loading what="this view" />
 }
 

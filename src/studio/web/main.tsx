@@ -5,6 +5,7 @@ import { openSession } from './api/studio-session.ts'
 import { listenToKeys } from './keys/shortcuts.ts'
 import { startClock } from './parts/time.tsx'
 import { startRouter } from './routing/router.ts'
+import { sendHeldOnLeaving } from './waiting/held-answers.ts'
 import './styles/tokens.css'
 import './styles/base.css'
 import './styles/shell.css'
@@ -15,6 +16,7 @@ import './styles/runs.css'
 startRouter()
 startClock()
 listenToKeys()
+sendHeldOnLeaving()
 const app = document.getElementById('app')
 if (app) render(<App />, app)
 void openSession()

@@ -8,6 +8,7 @@ import { notify } from './parts/notices.tsx'
 import { wordsOf } from './parts/states.tsx'
 import { Link } from './routing/link.tsx'
 import { place } from './routing/router.ts'
+import { sendHeld } from './waiting/held-answers.ts'
 
 const views: readonly {
   readonly to: string
@@ -95,5 +96,6 @@ export function toggleTheme(): void {
 }
 
 function leave(): void {
+  sendHeld()
   logOut().catch((error: unknown) => notify(wordsOf(error), { bad: true }))
 }

@@ -5,7 +5,7 @@ import { memoryStore } from 'reprise/stores'
 import { noChromium } from '../../support/chromium.ts'
 import { workOnce } from '../../workers/worker-crews.ts'
 import { claims } from '../support.ts'
-import { browserOf, openStudio, type Window } from './support.ts'
+import { approveNow, browserOf, openStudio } from './support.ts'
 
 const skip = await noChromium()
 const inputs = { notes: 'P-77' }
@@ -22,7 +22,7 @@ describe('an answer on the page', { skip, timeout: 240_000 }, () => {
     await page.getByRole('button', { name: 'Start', exact: true }).click()
     await window.until('.run-title', /waiting/)
     await page.getByRole('button', { name: 'Answer here' }).click()
-    await approve(window)
+    await approveNow(window)
     await window.until('.notice', /Answered\. The run continues here\./)
     await window.until('.run-title', /completed/)
     assert.equal(await page.locator('.left-run').count(), 0)
@@ -37,10 +37,10 @@ describe('an answer on the page', { skip, timeout: 240_000 }, () => {
     const { page } = window
     await window.go('/')
     await window.until('.page-head', /2 open/)
-    await approve(window)
+    await approveNow(window)
     await window.until('.left-run', /A worker will continue it: here/)
     await window.until('.page-head', /1 open/)
-    await approve(window)
+    await approveNow(window)
     const there = page.locator('.left-run').filter({ hasText: /continue it: there/ })
     await there.getByRole('button', { name: 'Continue here' }).waitFor()
 
@@ -69,7 +69,7 @@ describe('an answer on the page', { skip, timeout: 240_000 }, () => {
     await page.getByLabel('Token').fill('a'.repeat(16))
     await page.keyboard.press('Enter')
     await page.locator('.question-card').click()
-    await approve(window)
+    await approveNow(window)
     await window.until('.left-run', /A worker will continue it/)
     await page.locator('.left-run').getByRole('button', { name: 'Dismiss' }).waitFor()
     assert.equal(await page.getByRole('button', { name: 'Continue here' }).count(), 0)
@@ -78,7 +78,3 @@ describe('an answer on the page', { skip, timeout: 240_000 }, () => {
     await page.locator('.left-run').waitFor({ state: 'detached' })
   })
 })
-
-async function approve({ page }: Window): Promise<void> {
-  await page.getByRole('form', { name: 'Your answer' }).getByRole('button', { name: 'Approve the call' }).click()
-}

@@ -46,7 +46,13 @@ describe('a run that is seen live', { skip, timeout: 240_000 }, () => {
     // nobody says anything any more
     await page.locator('.line.is-saying').waitFor({ state: 'detached' })
 
-    await page.getByRole('button', { name: 'Resume' }).click()
+    // why, where, and what continues it
+    const gone = await window.until('.gone-bar', /is gone/)
+    assert.ok(gone.includes(`Process ${first.process.pid}`), gone)
+    assert.match(gone, /at task letter#1/)
+    const mark = await page.locator('.takeover.is-gone').getAttribute('title')
+    assert.equal(mark, `process ${first.process.pid} recorded nothing after this`)
+    await page.locator('.gone-bar').getByRole('button', { name: 'Resume' }).click()
     const dialog = page.getByRole('dialog')
     assert.match(await window.until('dialog .plan-tasks li', /letter/), /executed/)
     assert.deepEqual(second.calls, [])

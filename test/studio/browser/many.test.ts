@@ -43,6 +43,32 @@ describe('a long list', { skip, timeout: 600_000 }, () => {
     assert.deepEqual(window.problems, [])
   })
 
+  test('of runs is where it was when one comes Back from a run, also after a reload', async () => {
+    const store = memoryStore()
+    await addManyRuns(store, 250)
+    await using studio = await openStudio({ store })
+    await using window = await browser.open(studio.url)
+    const { page } = window
+    await window.go('/runs?status=completed')
+    await everyRow(window, '.window-list')
+    await page.evaluate('scrollTo(0, 7200)')
+    await window.holds('history.state?.scroll === 7200')
+    await page.locator('.run-row .run-id').nth(15).click()
+    await page.locator('.run-title').waitFor()
+    await window.holds('scrollY === 0')
+    await page.goBack()
+    await window.holds('Math.abs(scrollY - 7200) < 1')
+    assert.equal((await page.locator('.run-row .run-id').count()) > 10, true)
+    await page.goForward()
+    await page.locator('.run-title').waitFor()
+    await window.holds('scrollY === 0')
+    await page.goBack()
+    await window.holds('Math.abs(scrollY - 7200) < 1')
+    await page.reload()
+    await window.holds('Math.abs(scrollY - 7200) < 1')
+    assert.deepEqual(window.problems, [])
+  })
+
   test('of runs comes to its end when its beginning is being read again', async () => {
     const store = memoryStore()
     await addManyRuns(store, 150)

@@ -8,7 +8,7 @@ import { noChromium } from '../../support/chromium.ts'
 import { freshSchema } from '../../support/postgres/fresh-schema.ts'
 import { without } from '../../support/servers/shared-server.ts'
 import { claimsCrew } from '../sample-crews.ts'
-import { browserOf, openStudio } from './support.ts'
+import { approveNow, browserOf, openStudio, sendNow } from './support.ts'
 
 const skip = (await noChromium()) || (await without('postgres'))
 const inputs = { notes: 'Policy P-77. Water in the cellar.', tone: 'a calm style' }
@@ -31,13 +31,15 @@ describe('a studio over PostgreSQL without the code of a crew', { skip, timeout:
     await page.getByRole('link', { name: 'Waiting' }).click()
     await window.until('.question-place', /May this call be made\?/)
     const form = page.getByRole('form', { name: 'Your answer' })
-    await form.getByRole('button', { name: 'Approve the call' }).click()
+    await approveNow(window)
     await window.until('.question-place', /Is this result good\?/)
     await form.getByRole('button', { name: 'Accept the result' }).click()
+    await sendNow(page)
     await window.until('.question-place', /Did this call happen\?/)
     await form.getByRole('button', { name: /^It happened/ }).click()
     await form.getByLabel('Result').fill('{"posted": true}')
     await form.getByRole('button', { name: 'Use this result' }).click()
+    await sendNow(page)
     await window.until('.main', /Nothing waits for you/)
     await window.go('/runs/paid')
     await window.until('.run-title', /completed/)

@@ -92,3 +92,18 @@ async function windowIn(page: Page, url: string): Promise<Window> {
     [Symbol.asyncDispose]: () => page.context().close(),
   }
 }
+
+/** Approves the call that is asked about, without the seconds in which that can be taken back. */
+export async function approveNow({ page }: Window): Promise<void> {
+  const form = page.getByRole('form', { name: 'Your answer' })
+  await form
+    .getByRole('group', { name: 'Decision' })
+    .getByRole('button', { name: /^Approve/ })
+    .click()
+  await form.getByRole('button', { name: 'Approve the call' }).click()
+  await sendNow(page)
+}
+
+export async function sendNow(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Send now' }).click()
+}

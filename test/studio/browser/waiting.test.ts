@@ -9,7 +9,7 @@ import { entriesOf } from '../../engine/support.ts'
 import { temporaryFolder } from '../../stores/temporary-folder.ts'
 import { noChromium } from '../../support/chromium.ts'
 import { claimsCrew, tightCrew } from '../sample-crews.ts'
-import { browserOf, openStudio } from './support.ts'
+import { browserOf, openStudio, sendNow } from './support.ts'
 
 const skip = await noChromium()
 const inputs = { notes: 'Policy P-77. Water in the cellar.', tone: 'a calm style' }
@@ -49,11 +49,13 @@ describe('questions on the page', { skip, timeout: 240_000 }, () => {
     const asked = await chosen(/May this call be made\?/)
     for (const words of ['pay_out', '1290', 'Policy P-77. Water in the cellar.', 'water in the cellar'])
       assert.ok(asked.includes(words), `${words} in ${asked}`)
+    await form.getByRole('button', { name: /^Approve/ }).click()
     await form.getByLabel('with other arguments').check()
     await form.getByLabel('amount').fill('1000')
     await form.getByLabel('Note').fill('within the limit')
     await form.getByLabel('Your name').fill('Grace')
     await form.getByRole('button', { name: 'Approve the call' }).click()
+    await sendNow(page)
 
     await chosen(/Is this result good\?/)
     await other.until('.page-head', /4 open/)
@@ -63,20 +65,25 @@ describe('questions on the page', { skip, timeout: 240_000 }, () => {
       .click()
     await form.getByLabel('What should change').fill('Be brief.')
     await form.getByRole('button', { name: 'Ask for changes', exact: true }).click()
+    await sendNow(page)
 
     await chosen(/Did this call happen\?/)
     await form.getByRole('button', { name: /^It happened/ }).click()
     await form.getByLabel('Result').fill('{"posted": true}')
     await form.getByRole('button', { name: 'Use this result' }).click()
+    await sendNow(page)
 
     await chosen(/The limit is used up/)
     await form.getByLabel('Tokens').fill('5000')
     await form.getByRole('button', { name: 'Raise the limit', exact: true }).last().focus()
     await page.keyboard.press('Control+Enter')
+    await sendNow(page)
 
     // the last one by keyboard alone
     await chosen(/May this call be made\?/)
+    await page.locator('.answer-form:not([inert])').waitFor()
     await keys(page, 'd', ...Array.from('Too much'), 'Control+Enter')
+    await sendNow(page)
     for (const { until: shows } of [window, other]) await shows('.main', /Nothing waits for you/)
 
     const read = await claims['~open'].engine()

@@ -35,16 +35,19 @@ interface Call<E extends Endpoint> {
   readonly query?: Part<E, 'query'>
   readonly body?: Part<E, 'body'>
   readonly signal?: AbortSignal
+  /** The request outlives the page; it may have at most 64 KiB. */
+  readonly keepalive?: boolean
 }
 
 export async function call<E extends Endpoint>(endpoint: E, options: Call<E> = {}): Promise<Part<E, 'response'>> {
   const [method, path] = endpoint.split(' ') as [string, string]
-  const { body, signal } = options
+  const { body, signal, keepalive = false } = options
   const request: RequestInit = {
     method,
     headers: { accept: 'application/json', ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     ...(signal ? { signal } : {}),
+    keepalive,
   }
   const response = await reach(apiUrl(path, options), request)
   if (path !== '/session') checkLocked(response)

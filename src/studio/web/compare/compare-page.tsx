@@ -93,7 +93,7 @@ function Backtests(): JSX.Element {
               <th>Crew</th>
               <th>Task</th>
               <th class="number">Trials</th>
-              <th>Begun</th>
+              <th>Created</th>
             </tr>
           </thead>
           <tbody>

@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import type { RunDiff, RunSide } from '../../../runs/diff/diff-runs.ts'
 import type { TaskDiff } from '../../../runs/diff/task-diff.ts'
-import { amount, dollars, duration } from '../../../text/words.ts'
+import { amount, dollars, duration, plural } from '../../../text/words.ts'
 import { Status } from '../parts/status.tsx'
 import { Ago } from '../parts/time.tsx'
 import { Link } from '../routing/link.tsx'
@@ -26,7 +26,7 @@ export function DiffView({ diff }: { readonly diff: Diff }): JSX.Element {
       <p class="diff-sum">
         {same
           ? 'Nothing differs that counts: the same tasks with the same prompts, steps and outputs.'
-          : `${differing.length} of ${tasks.length} tasks differ${diff.first === undefined ? '' : `, first ${diff.first}`}.`}
+          : `${differing.length} of ${plural(tasks.length, 'task')} ${differing.length === 1 ? 'differs' : 'differ'}${diff.first === undefined ? '' : `; the first is ${diff.first}`}.`}
       </p>
       {inputs.length > 0 && (
         <section class="panel diff-part">
@@ -60,7 +60,7 @@ function Side({ side, name }: { readonly side: RunSide; readonly name: string })
         <Status status={status} />
       </header>
       <dl class="facts">
-        <Fact name="Begun">
+        <Fact name="Created">
           <Ago at={createdAt} />
         </Fact>
         <Fact name="Time">{duration(durationMs)}</Fact>

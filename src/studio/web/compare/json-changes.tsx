@@ -2,6 +2,7 @@
 import type { JSX } from 'preact'
 import type { Json } from '../../../journal/json.ts'
 import type { JsonChange } from '../../../runs/diff/json-changes.ts'
+import { plural } from '../../../text/words.ts'
 import { ValueView } from '../parts/output-view.tsx'
 
 const most = 100
@@ -16,7 +17,7 @@ export function JsonChanges({ changes }: { readonly changes: readonly JsonChange
           <Cell side="added" value={change.kind === 'removed' ? undefined : change.b} />
         </li>
       ))}
-      {changes.length > most && <li class="faint">{changes.length - most} more changes</li>}
+      {changes.length > most && <li class="faint">{plural(changes.length - most, 'more change')}</li>}
     </ul>
   )
 }

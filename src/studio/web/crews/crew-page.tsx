@@ -29,7 +29,8 @@ export function CrewPage(): JSX.Element {
 
 function Crew({ crew }: { readonly crew: CrewView }): JSX.Element {
   const { query } = place.value
-  const testing = query.get('backtest') ?? undefined
+  const nested = crew.within.length > 0
+  const testing = nested ? undefined : (query.get('backtest') ?? undefined)
   const chosen = query.get('task') ?? crew.tasks[0]?.name
   const task = crew.tasks.find(({ name }) => name === chosen)
   const schedules = useSchedules(crew.name)
@@ -50,7 +51,9 @@ function Crew({ crew }: { readonly crew: CrewView }): JSX.Element {
               .join(', ')}`}
         </span>
         <div class="end">
-          <Link to={`/runs?crew=${encodeURIComponent(crew.name)}`}>Its runs</Link>
+          <Link to={`/runs?crew=${encodeURIComponent(crew.name)}${nested ? '&children=true' : ''}`}>
+            Runs of this crew
+          </Link>
         </div>
       </div>
       <Graph tasks={crew.tasks} to={(name) => withQuery({ task: name })} current={chosen}>
@@ -87,11 +90,30 @@ function Crew({ crew }: { readonly crew: CrewView }): JSX.Element {
       <div class="crew-columns">
         {task && <TaskCard task={task} crew={crew} />}
         <div class="crew-side">
-          {mayAct() && <StartForm crew={crew} />}
-          <section class="panel crew-part">
-            <h2>Schedules</h2>
-            <ScheduleList resource={schedules} />
-          </section>
+          {nested ? (
+            <section class="panel crew-part">
+              <h2>Part of</h2>
+              <p>
+                {crew.within.map((outer, index) => (
+                  <span key={outer}>
+                    {index > 0 && ', '}
+                    <Link to={`/crews/${encodeURIComponent(outer)}`}>{outer}</Link>
+                  </span>
+                ))}
+              </p>
+              <p class="hint">
+                It runs as a task there. To start it by itself, start the studio with a module that exports it.
+              </p>
+            </section>
+          ) : (
+            <>
+              {mayAct() && <StartForm crew={crew} />}
+              <section class="panel crew-part">
+                <h2>Schedules</h2>
+                <ScheduleList resource={schedules} />
+              </section>
+            </>
+          )}
         </div>
       </div>
     </div>
@@ -110,7 +132,7 @@ function TaskCard({ task, crew }: { readonly task: CrewTask; readonly crew: Crew
     <section class="panel crew-part">
       <header class="card-head">
         <h2>{task.name}</h2>
-        {mayAct() && (
+        {mayAct() && crew.within.length === 0 && (
           <button
             type="button"
             class="small"
@@ -124,9 +146,22 @@ function TaskCard({ task, crew }: { readonly task: CrewTask; readonly crew: Crew
       {marks.length > 0 && <p class="soft">{marks.join(' · ')}</p>}
       {task.description !== '' && <Markdown text={task.description} />}
       {task.expectedOutput !== undefined && <p class="soft">Expected: {task.expectedOutput}</p>}
+      {task.context.length > 0 && (
+        <p class="soft">
+          Given the outputs of{' '}
+          {task.context.map((from, index) => (
+            <span key={from}>
+              {index > 0 && ', '}
+              <Link to={withQuery({ task: from })} replace>
+                {from}
+              </Link>
+            </span>
+          ))}
+        </p>
+      )}
       {task.crew !== undefined && (
         <p>
-          It is the crew <Link to={`/crews/${encodeURIComponent(task.crew)}`}>{task.crew}</Link>.
+          A nested crew: <Link to={`/crews/${encodeURIComponent(task.crew)}`}>{task.crew}</Link>
         </p>
       )}
       {agent && (

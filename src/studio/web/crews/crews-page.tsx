@@ -1,6 +1,7 @@
 // The crews whose code is at hand, and what waits and works in the store at a glance.
 import type { JSX } from 'preact'
 import type { CrewView, QueueView } from '../../api/contract.ts'
+import { plural } from '../../../text/words.ts'
 import { call } from '../api/client.ts'
 import { useResource } from '../api/resource.ts'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
@@ -50,8 +51,8 @@ function CrewList({ crews }: { readonly crews: readonly CrewView[] }): JSX.Eleme
   if (crews.length === 0)
     return (
       <Empty title="No crew’s code is at hand">
-        Runs can be seen, answered and cancelled, and workers continue them. To start, replay and fork from here, name
-        the files of the crews: <code>reprise studio --file crew.ts</code>
+        Runs can be seen, answered and cancelled, and workers continue them. To start, replay and fork from here, start
+        the studio with the modules of the crews: <code>reprise studio crew.ts</code>
       </Empty>
     )
   return (
@@ -61,7 +62,7 @@ function CrewList({ crews }: { readonly crews: readonly CrewView[] }): JSX.Eleme
           <Link to={`/crews/${encodeURIComponent(crew.name)}`} class="panel card crew-card">
             <strong>{crew.name}</strong>
             <span class="soft">
-              {crew.tasks.length} tasks, {crew.process}
+              {plural(crew.tasks.length, 'task')}, {crew.process}
             </span>
             <span class="crew-tasks faint clip">
               {crew.tasks.map(({ name }) => name).join(crew.process === 'sequential' ? ' → ' : ', ')}

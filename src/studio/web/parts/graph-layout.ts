@@ -17,9 +17,16 @@ export interface Spot {
 export interface GraphLayout {
   readonly nodes: ReadonlyMap<string, Spot>
   /** From spot to spot: the first and the last are boxes. */
-  readonly edges: readonly { readonly from: string; readonly to: string; readonly spots: readonly Spot[] }[]
+  readonly edges: readonly (Edge & { readonly spots: readonly Spot[] })[]
+  /** What a task is given directly although a path by way of others leads there, too: not among the edges. */
+  readonly implied: readonly Edge[]
   readonly columns: number
   readonly rows: number
+}
+
+interface Edge {
+  readonly from: string
+  readonly to: string
 }
 
 interface Item extends Spot {
@@ -39,7 +46,8 @@ export function layoutGraph(tasks: readonly GraphTask[]): GraphLayout {
     const before = context.flatMap((from) => nodes.get(from)?.column ?? [])
     nodes.set(name, add(before.length === 0 ? 0 : Math.max(...before) + 1, []))
   }
-  const edges = edgesOf(tasks).map(({ from, to }) => {
+  const { needed, implied } = edgesOf(tasks)
+  const edges = needed.map(({ from, to }) => {
     const [begin, end] = [nodes.get(from) as Item, nodes.get(to) as Item]
     const spots = [begin]
     for (let column = begin.column + 1; column < end.column; column++) spots.push(add(column, [spots.at(-1) as Item]))
@@ -48,7 +56,7 @@ export function layoutGraph(tasks: readonly GraphTask[]): GraphLayout {
   })
   for (const column of columns) place(column)
   const rows = Math.max(1, ...columns.flat().map(({ row }) => row + 1))
-  return { nodes, edges, columns: columns.length, rows }
+  return { nodes, edges, implied, columns: columns.length, rows }
 }
 
 /** Each as near as it can be to what it comes from, in the order of that. */
@@ -65,15 +73,17 @@ function middle(items: readonly Item[]): number {
   return items.reduce((sum, { row }) => sum + row, 0) / items.length
 }
 
-/** What a task is given by way of another one needs no line of its own. */
-function edgesOf(tasks: readonly GraphTask[]): { readonly from: string; readonly to: string }[] {
+function edgesOf(tasks: readonly GraphTask[]): { readonly needed: Edge[]; readonly implied: Edge[] } {
   const reach = new Map<string, Set<string>>()
-  return tasks.flatMap(({ name, context }) => {
+  const needed: Edge[] = []
+  const implied: Edge[] = []
+  for (const { name, context } of tasks) {
     const direct = context.filter((from) => reach.has(from))
-    const all = new Set(direct.flatMap((from) => [from, ...(reach.get(from) ?? [])]))
-    reach.set(name, all)
-    return direct
-      .filter((from) => !direct.some((other) => other !== from && reach.get(other)?.has(from)))
-      .map((from) => ({ from, to: name }))
-  })
+    reach.set(name, new Set(direct.flatMap((from) => [from, ...(reach.get(from) ?? [])])))
+    for (const from of direct) {
+      const another = direct.some((other) => other !== from && reach.get(other)?.has(from))
+      ;(another ? implied : needed).push({ from, to: name })
+    }
+  }
+  return { needed, implied }
 }

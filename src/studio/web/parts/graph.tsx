@@ -17,31 +17,54 @@ interface GraphProps {
 }
 
 export function Graph({ tasks, to, tone, current, children }: GraphProps): JSX.Element {
-  const { nodes, edges, columns, rows } = layoutGraph(tasks)
+  const { nodes, edges, implied, columns, rows } = layoutGraph(tasks)
+  const shown = implied.filter(({ from, to: target }) => from === current || target === current)
   const size = { width: columns * (width + gapX) - gapX, height: rows * (height + gapY) - gapY }
   return (
-    <div class="graph-scroll" tabIndex={0} role="group" aria-label="Tasks and what they are given">
-      <div class="graph" style={{ width: `${size.width}px`, height: `${size.height}px` }}>
-        <svg width={size.width} height={size.height} aria-hidden="true">
-          {edges.map(({ from, to: target, spots }) => (
-            <Edge key={`${from} ${target}`} spots={spots} />
+    <>
+      <div class="graph-scroll" tabIndex={0} role="group" aria-label="Tasks and what they are given">
+        <div class="graph" style={{ width: `${size.width}px`, height: `${size.height}px` }}>
+          <svg width={size.width} height={size.height} aria-hidden="true">
+            {edges.map(({ from, to: target, spots }) => (
+              <Edge key={`${from} ${target}`} spots={spots} />
+            ))}
+            {shown.map(({ from, to: target }) => (
+              <path
+                key={`${from} ${target}`}
+                class="edge is-implied"
+                d={impliedPath(nodes.get(from), nodes.get(target))}
+              />
+            ))}
+          </svg>
+          {[...nodes].map(([name, spot]) => (
+            <Link
+              key={name}
+              to={to(name)}
+              replace
+              class={`graph-node ${tone?.(name) ?? ''}`}
+              aria-current={current === name ? 'true' : undefined}
+              style={{ left: `${leftOf(spot)}px`, top: `${topOf(spot)}px`, width: `${width}px`, height: `${height}px` }}
+            >
+              {children(name)}
+            </Link>
           ))}
-        </svg>
-        {[...nodes].map(([name, spot]) => (
-          <Link
-            key={name}
-            to={to(name)}
-            replace
-            class={`graph-node ${tone?.(name) ?? ''}`}
-            aria-current={current === name ? 'true' : undefined}
-            style={{ left: `${leftOf(spot)}px`, top: `${topOf(spot)}px`, width: `${width}px`, height: `${height}px` }}
-          >
-            {children(name)}
-          </Link>
-        ))}
+        </div>
       </div>
-    </div>
+      {implied.length > 0 && (
+        <p class="hint">
+          A dashed line leads to a task that is given the output directly, too. It is drawn for the chosen task.
+        </p>
+      )}
+    </>
   )
+}
+
+/** Dips below the boxes between. */
+function impliedPath(from: Spot | undefined, to: Spot | undefined): string {
+  if (!from || !to) return ''
+  const [x, y] = [leftOf(from) + width, topOf(from) + height / 2]
+  const [endX, endY] = [leftOf(to), topOf(to) + height / 2]
+  return `M${x} ${y}C${x + gapX} ${y + height} ${endX - gapX} ${endY + height} ${endX} ${endY}`
 }
 
 function Edge({ spots }: { readonly spots: readonly Spot[] }): JSX.Element {

@@ -1,6 +1,7 @@
 // Times as people say them: `3 min ago`, with the exact one at hand. One clock moves all of them.
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
+import type { RunSummary } from '../../../runs/summary.ts'
 import { duration, longTime } from '../../../text/words.ts'
 
 /** Now, in steps of a second: only what is shown and reads it is rendered again. */
@@ -23,8 +24,14 @@ export function Ago({ at }: { readonly at: string }): JSX.Element {
   )
 }
 
-/** For how long something has been under way, counting while it is. */
-export function Lasting({ from, until }: { readonly from: string; readonly until?: string | undefined }): JSX.Element {
+/** How long a run has taken, its waits included: it counts until the run has ended. */
+export function RunTime({
+  run,
+}: {
+  readonly run: Pick<RunSummary, 'status' | 'createdAt' | 'updatedAt'>
+}): JSX.Element {
+  const { status, createdAt: from, updatedAt } = run
+  const until = status === 'completed' || status === 'failed' || status === 'cancelled' ? updatedAt : undefined
   const end = until === undefined ? now.value : Date.parse(until)
   const ms = Math.max(0, end - Date.parse(from))
   return <span class="number">{until === undefined ? wholeSeconds(ms) : duration(ms)}</span>

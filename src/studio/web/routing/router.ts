@@ -1,12 +1,8 @@
 // Where the page is: the address, as a signal. Addresses are below the path that the studio is mounted at, which the
 // document's base says; the rest of the page only knows paths like `/runs/claim-1`.
 import { computed, signal, type ReadonlySignal } from '@preact/signals'
-
-export interface Place {
-  /** Decoded parts of the path: `/runs/a%2Fb` is `['runs', 'a/b']`. */
-  readonly parts: readonly string[]
-  readonly query: URLSearchParams
-}
+import { keepScroll, restoreScroll, saveScroll } from './scroll.ts'
+import { placeOf, urlOf, type Place } from './place-of.ts'
 
 const base = (): string => new URL('.', document.baseURI).pathname.replace(/\/$/, '')
 
@@ -14,19 +10,18 @@ const address = signal('')
 
 export const place: ReadonlySignal<Place> = computed(() => placeOf(address.value))
 
-export function placeOf(path: string): Place {
-  const url = new URL(path === '' ? '/' : path, 'http://page')
-  const parts = url.pathname.split('/').filter((part) => part !== '')
-  return { parts: parts.map(decoded), query: url.searchParams }
-}
-
 /** Follows the address of the window from now on. */
 export function startRouter(): void {
   const read = (): void => {
     address.value = location.pathname.slice(base().length) + location.search
   }
   read()
-  addEventListener('popstate', read)
+  keepScroll()
+  restoreScroll()
+  addEventListener('popstate', () => {
+    read()
+    restoreScroll()
+  })
 }
 
 /** What a link to a path has as its address. */
@@ -37,7 +32,8 @@ export function href(path: string): string {
 export function navigate(path: string, { replace = false }: { readonly replace?: boolean } = {}): void {
   if (path === address.peek()) return
   const before = placeOf(address.peek())
-  if (replace) history.replaceState(null, '', href(path))
+  saveScroll()
+  if (replace) history.replaceState(history.state, '', href(path))
   else history.pushState(null, '', href(path))
   address.value = path
   // another view begins at its top; another step of the same run leaves the page where it is
@@ -46,7 +42,7 @@ export function navigate(path: string, { replace = false }: { readonly replace?:
 
 /** The same place with other parameters; undefined takes one away. */
 export function withQuery(changes: { readonly [name: string]: string | undefined }): string {
-  const url = new URL(address.peek() === '' ? '/' : address.peek(), 'http://page')
+  const url = urlOf(address.peek())
   for (const [name, value] of Object.entries(changes)) {
     if (value === undefined || value === '') url.searchParams.delete(name)
     else url.searchParams.set(name, value)
@@ -61,12 +57,4 @@ export function runPath(runId: string, at?: string, of: string = runId): string 
   if (at === undefined) return path
   const within = of === runId ? '' : `in=${encodeURIComponent(of.slice(runId.length + 1))}&`
   return `${path}?${within}at=${encodeURIComponent(at)}`
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part)
-  } catch {
-    return part
-  }
 }

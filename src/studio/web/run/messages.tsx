@@ -1,6 +1,7 @@
 // What was said to a model and by it, as a conversation.
 import type { ComponentChildren, JSX } from 'preact'
 import type { ChatMessage, ReplyPart, ToolOutcome } from '../../../journal/entries.ts'
+import { plural } from '../../../text/words.ts'
 import { Icon } from '../parts/icons.tsx'
 import { JsonTree } from '../parts/json-tree.tsx'
 import { OutputView, ValueView } from '../parts/output-view.tsx'
@@ -17,7 +18,7 @@ export function Messages({ messages }: { readonly messages: readonly ChatMessage
       {first.map((message) => (
         <Message key="first" message={message} />
       ))}
-      {hidden > 0 && <li class="faint">… {hidden} messages …</li>}
+      {hidden > 0 && <li class="faint">… {plural(hidden, 'message')} …</li>}
       {rest.slice(hidden).map((message, index) => (
         <Message key={index} message={message} />
       ))}

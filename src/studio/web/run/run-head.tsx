@@ -7,7 +7,7 @@ import { Icon } from '../parts/icons.tsx'
 import { notify } from '../parts/notices.tsx'
 import { sentence } from '../parts/states.tsx'
 import { Status } from '../parts/status.tsx'
-import { Ago, Lasting } from '../parts/time.tsx'
+import { Ago, RunTime } from '../parts/time.tsx'
 import { Link } from '../routing/link.tsx'
 import { runPath } from '../routing/router.ts'
 import { RunActs } from '../take/run-acts.tsx'
@@ -16,8 +16,7 @@ import type { LiveRun } from './live-run.ts'
 
 export function RunHead({ run, detail }: { readonly run: LiveRun; readonly detail: RunDetail }): JSX.Element {
   const { schedule } = detail
-  const { runId, crew, status, why, parent, createdAt, updatedAt, usage, cost, lives, holder, done, total, error } =
-    detail
+  const { runId, crew, status, why, parent, createdAt, usage, cost, lives, holder, done, total, error } = detail
   const caller = callerOf(runId)
   const copy = (): void => {
     navigator.clipboard.writeText(runId).then(
@@ -53,14 +52,16 @@ export function RunHead({ run, detail }: { readonly run: LiveRun; readonly detai
         <p class="run-why is-bad">{error.message}</p>
       )}
       <dl class="facts">
-        <Fact name="Begun">
+        <Fact name="Created">
           <span title={longTime(createdAt)}>
             <Ago at={createdAt} />
           </span>
         </Fact>
-        <Fact name="Time">
-          <Lasting from={createdAt} until={status === 'running' ? undefined : updatedAt} />
-        </Fact>
+        {lives > 0 && (
+          <Fact name="Time">
+            <RunTime run={detail} />
+          </Fact>
+        )}
         <Fact name="Tasks">
           {done} of {total}
         </Fact>

@@ -1,9 +1,9 @@
-// A step of a run, readable: what the model was sent and said, or what a tool was called with and returned.
+// A step of a run, readable: what the model was sent and what it replied or failed with, or what a tool was called with and returned.
 import type { JSX } from 'preact'
 import { attemptsIn, taskOf } from '../../../journal/paths.ts'
 import { dollars, duration, longTime } from '../../../text/words.ts'
 import type { ModelStep, RunDetail, StepView, ToolStep } from '../../api/contract.ts'
-import { call } from '../api/client.ts'
+import { ApiError, call } from '../api/client.ts'
 import { useResource } from '../api/resource.ts'
 import { JsonTree } from '../parts/json-tree.tsx'
 import { Markdown } from '../parts/markdown.tsx'
@@ -61,6 +61,8 @@ export function StepPanel({ run, detail, path }: StepPanelProps): JSX.Element {
         )
       ) : step.error === undefined ? (
         <Loading what="the step" />
+      ) : step.error instanceof ApiError && step.error.status === 404 ? (
+        <p class="soft">Nothing of this step is recorded yet.</p>
       ) : (
         <Failed error={step.error} again={step.again} />
       )}
@@ -69,20 +71,28 @@ export function StepPanel({ run, detail, path }: StepPanelProps): JSX.Element {
 }
 
 function ModelParts({ step }: { readonly step: ModelStep }): JSX.Element {
-  const { request, reply, tries } = step
+  const { request, reply, error, tries } = step
   return (
     <>
-      <section>
-        <h3>Reply</h3>
-        <Parts parts={reply.parts} />
-      </section>
+      {error && (
+        <section>
+          <h3>Error</h3>
+          <ErrorBox message={error.message} stack={error.stack} />
+        </section>
+      )}
+      {reply && (
+        <section>
+          <h3>Reply</h3>
+          <Parts parts={reply.parts} />
+        </section>
+      )}
       {tries.length > 0 && (
         <section>
-          <h3>Failed tries before</h3>
+          <h3>{error ? 'Tries' : 'Failed tries before the reply'}</h3>
           <ul>
-            {tries.map(({ at, error }) => (
-              <li key={at}>
-                <span class="faint">{longTime(at)}</span> {error}
+            {tries.map(({ at, error: words }, index) => (
+              <li key={index}>
+                <span class="faint">{longTime(at)}</span> {words}
               </li>
             ))}
           </ul>
@@ -165,7 +175,8 @@ function ToolParts({ step }: { readonly step: ToolStep }): JSX.Element {
 
 function titleOf(step: StepView | undefined): string {
   if (!step) return 'Step'
-  return step.kind === 'tool' ? step.tool : 'Model reply'
+  if (step.kind === 'tool') return step.tool
+  return step.error ? 'Failed model call' : 'Model reply'
 }
 
 function factsOf(step: StepView): string {
@@ -177,7 +188,7 @@ function factsOf(step: StepView): string {
   const { usage, cost, reply, request } = step
   return [
     time,
-    reply.model ?? request.model,
+    reply?.model ?? request.model,
     usage.calls > 0 && `${usage.input} in, ${usage.output} out`,
     cost !== undefined && usage.calls > 0 && dollars(cost),
   ]

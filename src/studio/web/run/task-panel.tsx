@@ -66,7 +66,7 @@ export function TaskPanel({ run, detail, name, attempt }: TaskPanelProps): JSX.E
       )}
       {task.child !== undefined && (
         <p>
-          It is a crew: <Link to={runPath(task.child)}>see its run</Link>
+          A nested crew: <Link to={runPath(task.child)}>see its run</Link>
         </p>
       )}
       {task.from !== undefined && (
@@ -113,7 +113,7 @@ export function TaskPanel({ run, detail, name, attempt }: TaskPanelProps): JSX.E
       </section>
       {whole.value && whole.value.messages.length > 0 && (
         <details class="foldable">
-          <summary>All that was said ({whole.value.messages.length} messages)</summary>
+          <summary>The whole conversation ({plural(whole.value.messages.length, 'message')})</summary>
           <Messages messages={whole.value.messages} />
         </details>
       )}

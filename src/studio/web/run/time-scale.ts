@@ -45,6 +45,11 @@ export function timeScale(busy: readonly Stretch[], from: number, to: number): T
   return { from, to: end, gaps, at: (time) => placeAt(points, time) }
 }
 
+/** The mark of an abandoned run is at the end, where half of it would be cut off. */
+export function markPlace(scale: TimeScale, at: number): string {
+  return `min(${scale.at(at) * 100}%, 100% - 2px)`
+}
+
 function linear(from: number, to: number): TimeScale {
   return { from, to, gaps: [], at: (time) => clamp((time - from) / (to - from)) }
 }

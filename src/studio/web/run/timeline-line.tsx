@@ -1,14 +1,14 @@
 // One row of the timeline: what it is, and its bars.
 import type { JSX } from 'preact'
-import { amount, duration } from '../../../text/words.ts'
+import { amount, duration, plural } from '../../../text/words.ts'
 import { Icon } from '../parts/icons.tsx'
 import { Status } from '../parts/status.tsx'
 import { Link } from '../routing/link.tsx'
 import { chosenPath } from './chosen.ts'
 import type { LiveRun } from './live-run.ts'
 import type { Takeover } from './takeovers.ts'
-import type { TimeScale } from './time-scale.ts'
-import type { Bar, Fold, TimelineRow } from './timeline-rows.ts'
+import { markPlace, type TimeScale } from './time-scale.ts'
+import { triesWords, type Bar, type Fold, type TimelineRow } from './timeline-rows.ts'
 
 /** Deeper ones are no further in, or nothing would fit beside their bars. */
 const mostLevels = 6
@@ -52,7 +52,7 @@ export function TimelineLine({ row, scale, takeovers, chosen, toggle, run }: Lin
       </div>
       <div class="lane" aria-hidden="true">
         {takeovers.map(({ at, gone }) => (
-          <b key={at} class={gone ? 'is-gone' : ''} style={{ left: `${scale.at(at) * 100}%` }} />
+          <b key={at} class={gone ? 'is-gone' : ''} style={{ left: markPlace(scale, at) }} />
         ))}
         {row.bars.map((bar, index) => (
           <BarMark key={index} bar={bar} scale={scale} />
@@ -74,7 +74,7 @@ function Label({ row, run }: { readonly row: TimelineRow; readonly run: LiveRun 
           {task.child !== undefined && <Icon name="crew" size={14} />}
           <span class="faint clip">
             {from === '' ? (task.agent ?? (task.child === undefined ? '' : 'a crew')) : from}
-            {steps > 0 && row.fold?.open === false ? ` · ${steps} steps` : ''}
+            {steps > 0 && row.fold?.open === false ? ` · ${plural(steps, 'step')}` : ''}
             {task.attempts > 1 ? ` · ${task.attempts} attempts` : ''}
           </span>
         </>
@@ -105,9 +105,7 @@ function Label({ row, run }: { readonly row: TimelineRow; readonly run: LiveRun 
           </span>
           {step.status !== 'done' && <span class={`step-state is-${step.status}`}>{stateWords(step.status)}</span>}
           {step.source !== undefined && <span class="step-state">{step.source}</span>}
-          {step.tries > 0 && (
-            <span class="step-state is-failed">{step.tries === 1 ? '1 retry' : `${step.tries} retries`}</span>
-          )}
+          {triesWords(step) !== '' && <span class="step-state is-failed">{triesWords(step)}</span>}
           <span class="faint clip">{step.words}</span>
           <span class="line-end number faint">
             {step.usage ? `${amount(step.usage.input + step.usage.output)} tok · ` : ''}

@@ -145,12 +145,15 @@ function addSteps(parts: Parts, attempt: AttemptSpan, depth: number): void {
       if (depth < 12) addSteps(parts, inner, depth + 2)
     }
   }
-  const questions = (path: string): void => {
-    for (const question of asked.get(path) ?? []) rows.push(questionRow(parts, question, depth))
+  const questions = (list: readonly QuestionSpan[] = []): void => {
+    for (const question of list) rows.push(questionRow(parts, question, depth))
   }
   const seen = new Set<string>()
   for (const step of attempt.steps) {
     seen.add(step.path)
+    const own = asked.get(step.path) ?? []
+    // an approval is asked for before its call is made
+    questions(own.filter(({ kind }) => kind === 'call'))
     rows.push({
       is: 'step',
       run,
@@ -162,14 +165,15 @@ function addSteps(parts: Parts, attempt: AttemptSpan, depth: number): void {
       step,
       bars: [stepBar(step)],
     })
-    questions(step.path)
+    questions(own.filter(({ kind }) => kind !== 'call'))
     within(step.path)
     // a call that waits for its approval isn't a step yet
     if (step.kind === 'model')
       for (const path of asked.keys())
-        if (path.startsWith(`${step.path}.`) && !attempt.steps.some((other) => other.path === path)) questions(path)
+        if (path.startsWith(`${step.path}.`) && !attempt.steps.some((other) => other.path === path))
+          questions(asked.get(path))
   }
-  questions(attempt.path)
+  questions(asked.get(attempt.path))
   within(attempt.path)
   for (const path of spoken.get(attempt.path) ?? []) {
     if (seen.has(path)) continue
@@ -225,6 +229,13 @@ function attemptTone({ status }: AttemptSpan, under: boolean): BarTone {
   if (status === 'open') return under ? 'busy' : 'quiet'
   if (status === 'completed') return 'good'
   return status === 'failed' ? 'bad' : 'quiet'
+}
+
+/** Of a step: the last try of a failed one is its failure, which is shown already. */
+export function triesWords({ status, tries }: Pick<StepSpan, 'status' | 'tries'>): string {
+  if (status === 'failed') return tries > 1 ? `${tries} tries` : ''
+  if (tries === 0) return ''
+  return tries === 1 ? '1 failed try' : `${tries} failed tries`
 }
 
 function stepBar({ from, to, kind, status }: StepSpan): Bar {

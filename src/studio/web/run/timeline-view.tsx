@@ -11,12 +11,13 @@ import { Empty, Loading } from '../parts/states.tsx'
 import { now } from '../parts/time.tsx'
 import { useNarrow } from '../parts/use-narrow.ts'
 import { WindowList } from '../parts/window-list.tsx'
+import { AbandonedBar } from './abandoned-bar.tsx'
 import type { ChildRuns } from './child-runs.ts'
 import type { Chosen } from './chosen.ts'
 import { familyRows, type KnownRun } from './family-rows.ts'
 import type { LiveRun } from './live-run.ts'
-import { takeoversOf, type Takeover } from './takeovers.ts'
-import { timeScale, type Stretch, type TimeScale } from './time-scale.ts'
+import { lastRecorded, takeoversOf, type Takeover } from './takeovers.ts'
+import { markPlace, timeScale, type Stretch, type TimeScale } from './time-scale.ts'
 import type { Fold, TimelineRow } from './timeline-rows.ts'
 import { TimelineLine } from './timeline-line.tsx'
 
@@ -62,7 +63,9 @@ export function TimelineView({ run, detail, inner, chosen, choose }: TimelinePro
   // a second that passes moves the bars of what is under way, and nothing else
   const end = under ? now.value : 0
   const scale = useMemo(() => timeline && scaleOf(timeline, children, end), [timeline, version, grown, known, end])
-  const takeovers = useMemo(() => takeoversOf(timeline?.lives ?? []), [timeline, version])
+  const inside = [...children.values()].flatMap((child) => child.timeline ?? [])
+  const died = detail.status === 'abandoned' && timeline ? lastRecorded([timeline, ...inside])?.at : undefined
+  const takeovers = useMemo(() => takeoversOf(timeline?.lives ?? [], died), [timeline, version, died])
   const index = rows.findIndex((row) => row.run === chosen?.run && row.at === chosen.at)
 
   const move = (by: 1 | -1, fits: (row: TimelineRow) => boolean): void => {
@@ -98,6 +101,7 @@ export function TimelineView({ run, detail, inner, chosen, choose }: TimelinePro
   if (rows.length === 0) return <Empty title="Nothing has happened yet">A worker or a resume begins the run.</Empty>
   return (
     <div class="timeline">
+      {detail.status === 'abandoned' && <AbandonedBar detail={detail} timeline={timeline} inner={inside} />}
       <Axis scale={scale} takeovers={takeovers} />
       <WindowList
         rows={rows}
@@ -149,7 +153,7 @@ function Axis({ scale, takeovers }: AxisProps): JSX.Element {
             key={at}
             class={gone ? 'takeover is-gone' : 'takeover'}
             title={words}
-            style={{ left: `${scale.at(at) * 100}%` }}
+            style={{ left: markPlace(scale, at) }}
           />
         ))}
         {scale.gaps.map((gap) => (

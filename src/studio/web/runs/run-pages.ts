@@ -1,13 +1,15 @@
 // The runs of a list as they were read page by page, kept fresh: the newest page, and the one in sight, are read again
-// when something changes. Runs that come or go in between are put where they belong, so no page is shown twice.
+// when something changes. Runs that come or go in between are put where they belong, so no page is shown twice. The
+// list that was shown last is kept, so that Back leads to the place in it.
 import { useSignalEffect } from '@preact/signals'
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import type { RunSummary } from '../../../runs/summary.ts'
-import type { RunsQuery } from '../../api/contract.ts'
+import type { RunPage, RunsQuery } from '../../api/contract.ts'
 import { changes } from '../api/changes.ts'
 import { call } from '../api/client.ts'
 
 const pageSize = 100
+const largestPage = 200
 const apartMs = 700
 
 export interface RunPages {
@@ -27,18 +29,21 @@ interface Loaded {
   readonly started: boolean
 }
 
+let lastShown: Loaded | undefined
+
 export function useRunPages(query: RunsQuery): RunPages {
   const key = JSON.stringify(query)
-  const [loaded, setLoaded] = useState<Loaded>(nothing(key))
+  const [loaded, setLoaded] = useState<Loaded>(lastShown?.key === key ? lastShown : nothing(key))
   const [error, setError] = useState<unknown>()
   const state = useRef({ key, loaded, busy: false, wanted: false, readAt: 0 })
   state.current.key = key
 
   const update = (next: Loaded): void => {
     state.current.loaded = next
+    lastShown = next
     setLoaded(next)
   }
-  const read = useCallback(async (how: 'next' | 'fresh'): Promise<void> => {
+  const read = useCallback(async (how: 'next' | 'fresh' | 'all'): Promise<void> => {
     const { current } = state
     if (current.busy) {
       current.wanted ||= how === 'next'
@@ -52,10 +57,11 @@ export function useRunPages(query: RunsQuery): RunPages {
     current.readAt = performance.now()
     try {
       const own = JSON.parse(asked) as RunsQuery
-      const page = await call('GET /runs', {
-        query: { ...own, limit: pageSize, ...(cursor === undefined ? {} : { cursor }) },
-      })
-      if (state.current.key === asked) {
+      const page = how === 'all' ? await readAll(own, before.runs.length) : await readPage(own, pageSize, cursor)
+      if (state.current.key === asked && how === 'all') {
+        update({ key: asked, runs: page.runs, cursor: page.next, started: true })
+        setError(undefined)
+      } else if (state.current.key === asked) {
         const first = !before.started
         const runs = how === 'next' ? merged(before.runs, page.runs) : refreshed(before.runs, page)
         update({ key: asked, runs, cursor: how === 'next' || first ? page.next : before.cursor, started: true })
@@ -73,7 +79,10 @@ export function useRunPages(query: RunsQuery): RunPages {
     }
   }, [])
 
-  useEffect(() => void read('next'), [key, read])
+  useEffect(() => {
+    const { key: of, started } = state.current.loaded
+    void read(of === key && started ? 'all' : 'next')
+  }, [key, read])
   const seen = useRef(changes.peek())
   useSignalEffect(() => {
     const { value } = changes
@@ -94,6 +103,21 @@ export function useRunPages(query: RunsQuery): RunPages {
     next: useCallback(() => void read('next'), [read]),
     again: useCallback(() => void read('fresh'), [read]),
   }
+}
+
+function readPage(query: RunsQuery, limit: number, cursor: string | undefined): Promise<RunPage> {
+  return call('GET /runs', { query: { ...query, limit, ...(cursor === undefined ? {} : { cursor }) } })
+}
+
+/** As many as there were, or a few more. */
+async function readAll(query: RunsQuery, count: number): Promise<RunPage> {
+  let { runs, next } = await readPage(query, largestPage, undefined)
+  while (next !== undefined && runs.length < count) {
+    const page: RunPage = await readPage(query, largestPage, next)
+    runs = merged(runs, page.runs)
+    next = page.next
+  }
+  return { runs, ...(next === undefined ? {} : { next }) }
 }
 
 function nothing(key: string): Loaded {

@@ -4,7 +4,7 @@ import type { RunSummary } from '../../../runs/summary.ts'
 import { amount, dollars } from '../../../text/words.ts'
 import { Icon } from '../parts/icons.tsx'
 import { Status } from '../parts/status.tsx'
-import { Ago, Lasting } from '../parts/time.tsx'
+import { Ago, RunTime } from '../parts/time.tsx'
 import { Link } from '../routing/link.tsx'
 import { runPath } from '../routing/router.ts'
 import { shortId } from '../waiting/short-id.ts'
@@ -17,8 +17,7 @@ interface RunRowProps {
 }
 
 export function RunRow({ run, current, marked, onMark }: RunRowProps): JSX.Element {
-  const { runId, crew, status, why, inputs, parent, usage, cost, createdAt, updatedAt, done, total } = run
-  const under = status === 'running'
+  const { runId, crew, status, why, inputs, parent, usage, cost, createdAt, done, total } = run
   return (
     <div class={`run-row row ${current ? 'is-current' : ''}`}>
       <input
@@ -72,9 +71,7 @@ export function RunRow({ run, current, marked, onMark }: RunRowProps): JSX.Eleme
           </>
         )}
       </span>
-      <span class="run-time number">
-        <Lasting from={createdAt} until={under ? undefined : updatedAt} />
-      </span>
+      <span class="run-time number">{run.lives > 0 && <RunTime run={run} />}</span>
       <span class="run-begun number faint">
         <Ago at={createdAt} />
       </span>

@@ -99,7 +99,7 @@ function Head(): JSX.Element {
       <span class="number">Tokens</span>
       <span class="number">Cost</span>
       <span class="run-time number">Time</span>
-      <span class="number">Begun</span>
+      <span class="number">Created</span>
     </div>
   )
 }

@@ -1,50 +1,47 @@
 // The answer to a question: a decision, what it needs, a note and who decides. A key chooses a decision and puts the
-// focus where the next one counts, so that nothing is sent by one key alone.
+// focus where the next one counts, so that nothing is sent by one key alone. One gesture answers one question: a form
+// that has just come takes nothing for a moment, since a second press was meant for the one before.
 import type { JSX } from 'preact'
-import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Answer } from '../../../journal/entries.ts'
 import type { Json } from '../../../journal/json.ts'
-import { rootRun } from '../../../journal/paths.ts'
-import { plural } from '../../../text/words.ts'
-import type { Answered, QuestionView } from '../../api/contract.ts'
-import { call } from '../api/client.ts'
-import { changes } from '../api/changes.ts'
+import type { QuestionView } from '../../api/contract.ts'
 import { mayAnswer, sign, signature } from '../api/studio-session.ts'
 import { shapeOf, type Shape } from '../form/schema-shape.ts'
 import { ValueField } from '../form/value-field.tsx'
 import { useShortcuts } from '../keys/shortcuts.ts'
-import { notify } from '../parts/notices.tsx'
-import { wordsOf } from '../parts/states.tsx'
-import { leaveToWorker } from './left-to-workers.tsx'
 import { decisionWords, fieldWords, startingValue } from './decision-words.ts'
+import { draftOf, keepDraft, type Draft } from './drafts.ts'
+import { holdAnswer } from './held-answers.ts'
+import { idOf } from './question-path.ts'
+
+/** Longer than between two presses of one gesture. */
+const guardMs = 800
 
 interface AnswerFormProps {
   readonly question: QuestionView
-  /** After it was taken. */
+  /** When the answer is given: it can be taken back, and is not sent yet. */
   onAnswered(): void
 }
 
-type Given = { readonly [field: string]: Json | undefined }
-
 export function AnswerForm({ question, onAnswered }: AnswerFormProps): JSX.Element {
+  const id = idOf(question)
   const names = Object.keys(question.decisions)
-  // what is in doubt has no likely answer: nobody shall send one that they have not chosen
-  const [decision, setDecision] = useState(question.kind === 'doubt' ? '' : (names[0] ?? ''))
-  const [given, setGiven] = useState<Given>({})
-  const [changed, setChanged] = useState(false)
-  const [note, setNote] = useState('')
-  const [problem, setProblem] = useState('')
-  const [busy, setBusy] = useState(false)
+  const [draft, setDraft] = useState<Draft>(() => draftOf(id) ?? emptyDraft(question))
+  const { decision, given, changed, note, problem } = draft
+  const update = (part: Partial<Draft>): void => {
+    const next = { ...draft, ...part }
+    keepDraft(id, next)
+    setDraft(next)
+  }
+  const ready = useReady()
   const form = useRef<HTMLFormElement>(null)
   const { must = [], may = [] } = question.decisions[decision] ?? {}
   const fields = [...must, ...(changed ? may : [])]
   const words = decisionWords(question.kind, decision)
 
   const choose = (name: string, focus: boolean): void => {
-    setDecision(name)
-    setGiven({})
-    setChanged(false)
-    setProblem('')
+    if (name !== decision) update({ decision: name, given: {}, changed: false, problem: '' })
     setFocusAfter(focus)
   }
   const [focusAfter, setFocusAfter] = useState(false)
@@ -60,14 +57,11 @@ export function AnswerForm({ question, onAnswered }: AnswerFormProps): JSX.Eleme
   const valueOf = (field: string): Json | undefined =>
     Object.hasOwn(given, field) ? given[field] : startingValue(question, field)
 
-  const send = async (): Promise<void> => {
+  const send = (): void => {
+    if (!ready) return
+    if (decision === '') return update({ problem: 'Choose a decision first.' })
     const missing = must.find((field) => isMissing(valueOf(field)))
-    if (missing !== undefined) {
-      setProblem(`${fieldWords[missing] ?? missing} is needed.`)
-      return
-    }
-    setBusy(true)
-    setProblem('')
+    if (missing !== undefined) return update({ problem: `${fieldWords[missing] ?? missing} is needed.` })
     const by = signature.peek().trim()
     const answer = {
       decision,
@@ -75,19 +69,9 @@ export function AnswerForm({ question, onAnswered }: AnswerFormProps): JSX.Eleme
       ...(note.trim() === '' ? {} : { note: note.trim() }),
       ...(by === '' ? {} : { by }),
     }
-    try {
-      const taken = await call('POST /runs/{run}/questions/{question}', {
-        params: { run: question.runId, question: question.id },
-        body: answer as unknown as Answer,
-      })
-      tell(taken)
-      changes.value++
-      onAnswered()
-    } catch (error) {
-      setProblem(wordsOf(error))
-      setBusy(false)
-      changes.value++
-    }
+    update({ problem: '' })
+    holdAnswer({ question, answer: answer as unknown as Answer, words: words.send })
+    onAnswered()
   }
 
   const may_ = mayAnswer()
@@ -98,9 +82,16 @@ export function AnswerForm({ question, onAnswered }: AnswerFormProps): JSX.Eleme
         const { key, choice } = decisionWords(question.kind, name)
         return { keys: key, does: choice, run: () => choose(name, true) }
       }),
-      { keys: 'Ctrl+Enter', does: 'Send the answer', whileTyping: true, run: () => form.current?.requestSubmit() },
+      {
+        keys: 'Ctrl+Enter',
+        does: 'Give the answer',
+        whileTyping: true,
+        run: ({ repeat }) => {
+          if (!repeat) form.current?.requestSubmit()
+        },
+      },
     ],
-    may_,
+    may_ && ready,
   )
 
   if (!may_)
@@ -110,13 +101,18 @@ export function AnswerForm({ question, onAnswered }: AnswerFormProps): JSX.Eleme
       ref={form}
       class="answer-form form"
       aria-label="Your answer"
+      inert={!ready}
+      onKeyDown={(event) => {
+        // a key that is held down is one gesture
+        if (event.repeat && event.key === 'Enter') event.preventDefault()
+      }}
       onSubmit={(event) => {
         event.preventDefault()
-        if (!busy) void send()
+        send()
       }}
     >
       <Choices question={question} names={names} decision={decision} choose={(name) => choose(name, false)} />
-      <p class="hint">{decision === '' ? 'Find out first: ask the service, or whoever would know.' : words.means}</p>
+      <p class="hint">{decision === '' ? unchosenWords(question.kind) : words.means}</p>
       {(fields.length > 0 || may.length > 0) && (
         <div class="decision-fields form">
           {fields.map((field) => (
@@ -126,7 +122,7 @@ export function AnswerForm({ question, onAnswered }: AnswerFormProps): JSX.Eleme
               field={field}
               required={must.includes(field)}
               value={valueOf(field)}
-              onChange={(value) => setGiven({ ...given, [field]: value })}
+              onChange={(value) => update({ given: { ...given, [field]: value } })}
             />
           ))}
           {may.length > 0 && (
@@ -134,13 +130,13 @@ export function AnswerForm({ question, onAnswered }: AnswerFormProps): JSX.Eleme
               shape={{ is: 'flag' }}
               label="with other arguments"
               value={changed}
-              onChange={(on) => setChanged(on === true)}
+              onChange={(on) => update({ changed: on === true })}
             />
           )}
         </div>
       )}
       <div class="sign">
-        <Labelled label="Note" hint="optional" value={note} onInput={setNote} />
+        <Labelled label="Note" hint="optional" value={note} onInput={(text) => update({ note: text })} />
         <Labelled label="Your name" hint="" value={signature.value} onInput={sign} />
       </div>
       {problem !== '' && (
@@ -152,9 +148,9 @@ export function AnswerForm({ question, onAnswered }: AnswerFormProps): JSX.Eleme
         <button
           type="submit"
           class={decision === 'fail' || decision === 'deny' ? 'danger' : 'primary'}
-          disabled={busy || decision === ''}
+          disabled={decision === ''}
         >
-          {busy ? 'Sending …' : decision === '' ? 'Choose above' : words.send}
+          {decision === '' ? 'Choose above' : words.send}
         </button>
         <span class="hint for-keys">
           <kbd>Ctrl</kbd> <kbd>Enter</kbd>
@@ -162,6 +158,32 @@ export function AnswerForm({ question, onAnswered }: AnswerFormProps): JSX.Eleme
       </div>
     </form>
   )
+}
+
+/** A call has an effect, and what is in doubt has no likely answer: neither has a decision chosen beforehand. */
+function emptyDraft({ kind, decisions }: QuestionView): Draft {
+  const [first = ''] = Object.keys(decisions)
+  return {
+    decision: kind === 'call' || kind === 'doubt' ? '' : first,
+    given: {},
+    changed: false,
+    note: '',
+    problem: '',
+  }
+}
+
+function unchosenWords(kind: QuestionView['kind']): string {
+  return kind === 'doubt' ? 'Find out first, at the service that was called.' : 'Choose what happens with the call.'
+}
+
+/** False for a moment after the question has come. */
+function useReady(): boolean {
+  const [ready, setReady] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(() => setReady(true), guardMs)
+    return () => clearTimeout(timer)
+  }, [])
+  return ready
 }
 
 function Choices({
@@ -260,12 +282,4 @@ function Labelled({
 
 function isMissing(value: Json | undefined): boolean {
   return value === undefined || (typeof value === 'string' && value.trim() === '')
-}
-
-/** What happens next. */
-function tell({ runId, continues, questions }: Answered): void {
-  if (continues === 'here') notify('Answered. The run continues here.')
-  else if (questions.length > 0) notify(`Answered. The run has ${plural(questions.length, 'more question')}.`)
-  else if (continues === 'worker') leaveToWorker(rootRun(runId))
-  else notify('Answered. The run waits for a resume.')
 }

@@ -1,6 +1,7 @@
 // One question with everything that is needed to decide it in sight: what it is about, what the task was given, and what
 // came before.
 import type { JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import type { AskingTask } from '../../../journal/state/open-questions.ts'
 import type { QuestionView } from '../../api/contract.ts'
 import { JsonTree } from '../parts/json-tree.tsx'
@@ -10,6 +11,7 @@ import { Link } from '../routing/link.tsx'
 import { runPath } from '../routing/router.ts'
 import { AnswerForm } from './answer-form.tsx'
 import { kindTags, kindWords } from './decision-words.ts'
+import { heldAnswers } from './held-answers.ts'
 import { Subject } from './question-subject.tsx'
 import { shortId } from './short-id.ts'
 
@@ -22,8 +24,14 @@ export function QuestionDetail({
 }): JSX.Element {
   const { kind, runId, crew, task, askedAt, asking } = question
   const asker = asking.at(-1)
+  const article = useRef<HTMLElement>(null)
+  // the focus was in the form of the question before, which is gone
+  useEffect(() => {
+    if (document.activeElement === document.body && heldAnswers.peek().length > 0)
+      article.current?.focus({ preventScroll: true })
+  }, [])
   return (
-    <article class="question panel" aria-label={kindWords[kind]}>
+    <article ref={article} class="question panel" tabIndex={-1} aria-label={kindWords[kind]}>
       <header class="question-head">
         <span class="status tone-asks">{kindTags[kind]}</span>
         <h2>{kindWords[kind]}</h2>
@@ -66,7 +74,7 @@ function Context({ asking, outer }: { readonly asking: AskingTask; readonly oute
   return (
     <div class="context">
       <h3>
-        {outer ? 'which works for ' : ''}
+        {outer ? 'part of ' : ''}
         {crew} / {task} <Link to={runPath(runId)}>run {shortId(runId)}</Link>
       </h3>
       {description !== '' && <p class="soft">{description}</p>}

@@ -11,6 +11,7 @@ import { Link } from '../routing/link.tsx'
 import { navigate, place, runPath } from '../routing/router.ts'
 import { kindTags } from './decision-words.ts'
 import { QuestionDetail } from './question-detail.tsx'
+import { idOf, pathOf } from './question-path.ts'
 
 export function WaitingPage({ questions }: { readonly questions: Resource<Questions> }): JSX.Element {
   const { value, error, again } = questions
@@ -49,6 +50,10 @@ function Waiting({ questions, unreadable }: Questions): JSX.Element {
   }, [named, chosen, questions.length])
 
   const question = questions[current]
+  // the focus was in the form of the last question, which is gone
+  useEffect(() => {
+    if (!question && document.activeElement === document.body) document.getElementById('main')?.focus()
+  }, [question])
   return (
     <div class={`page waiting ${named === null ? '' : 'has-chosen'}`}>
       <div class="page-head">
@@ -133,12 +138,4 @@ export function oneLine(value: unknown): string {
       .map(([key, member]) => `${key}: ${typeof member === 'object' ? JSON.stringify(member) : String(member)}`)
       .join(', ')
   return String(value)
-}
-
-function idOf({ runId, id }: QuestionView): string {
-  return `${runId} ${id}`
-}
-
-function pathOf(question: QuestionView): string {
-  return `/?question=${encodeURIComponent(idOf(question))}`
 }
