@@ -1,9 +1,10 @@
 // The tests of `npm test`: the files of a folder share one process, which reads the library once, and a few such processes run at a time.
-// `--full` is the whole matrix of kills (crash/matrix.ts).
+// `--full` is the whole matrix of kills (crash/matrix.ts). With names of groups, such as `test/stores`, only these are executed.
 import { execFileSync } from 'node:child_process'
 import { globSync, mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { parseArgs } from 'node:util'
 import type { ServerKind } from './support/servers/server-program.ts'
 import { startServer } from './support/servers/server.ts'
 import { variables } from './support/servers/shared-server.ts'
@@ -40,7 +41,8 @@ interface Group {
   readonly files: readonly string[]
 }
 
-const full = process.argv.includes('--full')
+const { values, positionals: chosen } = parseArgs({ options: { full: { type: 'boolean' } }, allowPositionals: true })
+const full = values.full ?? false
 /** The longest single test, with others beside it, takes 20 seconds on two cores, or in full a few minutes. */
 const patienceMs = (full ? 20 : 10) * 60_000
 const code = mkdtempSync(join(tmpdir(), 'reprise-tests-'))
@@ -88,7 +90,12 @@ function countsIn(said: string): Counts | undefined {
 function groupsOf(files: readonly string[]): Group[] {
   const byName = Map.groupBy(files.toSorted(), (file) => (alone.includes(file) ? file : folderOf(file)))
   const place = ({ name }: Group): number => (longest.includes(name) ? longest.indexOf(name) : longest.length)
-  return [...byName].map(([name, own]) => ({ name, files: own })).toSorted((a, b) => place(a) - place(b))
+  const groups = [...byName].map(([name, own]) => ({ name, files: own }))
+  const unknown = chosen.find((name) => !byName.has(name))
+  if (unknown !== undefined) throw new Error(`no group ${unknown}; choose from ${[...byName.keys()].join(', ')}`)
+  return groups
+    .filter(({ name }) => chosen.length === 0 || chosen.includes(name))
+    .toSorted((a, b) => place(a) - place(b))
 }
 
 /** `test/crew` for all that is below it. */
