@@ -23,8 +23,8 @@ export function remember(values: readonly string[]): void {
 }
 
 /**
- * The same for the credentials in the address of a store, however short they are: the store's errors, or what its server
- * answers, may name one.
+ * The same for the credentials in the address of a store, however short they are: errors of the store, or answers of
+ * its server, may name one.
  */
 export function rememberAddress(address: string): void {
   for (const value of secretsInAddress(address)) given.add(value)
