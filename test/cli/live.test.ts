@@ -146,7 +146,7 @@ describe('its lines', () => {
       '  ⠋ decide  Clerk · writes           0.9s',
       '    │ It is a flood',
       '  ○ note',
-      '  4.1s · 12.3k tokens · $0.0123 · Ctrl-C suspends',
+      '  4.1s · 12.3k tokens · $0.0123 · Ctrl-C stops',
     ])
   })
 
@@ -268,8 +268,8 @@ describe('a block at the bottom of a terminal', () => {
   test('that fills the screen leaves no copies of itself among what was scrolled off', () => {
     const screen = fakeTerminal()
     using block = openBlock(screen.stream(), [], paint)
-    for (const second of [1, 2, 3]) block.draw([[`${second}s`], ['Ctrl-C suspends']])
-    assert.deepEqual(screen.rows(), ['3s', 'Ctrl-C suspends'])
+    for (const second of [1, 2, 3]) block.draw([[`${second}s`], ['Ctrl-C stops']])
+    assert.deepEqual(screen.rows(), ['3s', 'Ctrl-C stops'])
     assert.deepEqual(screen.kept(), [])
   })
 
