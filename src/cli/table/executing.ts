@@ -1,5 +1,5 @@
 // Commands that execute tasks, or say what would be executed.
-import { Option, type Command as Program } from 'commander'
+import { InvalidArgumentError, Option, type Command as Program } from 'commander'
 import {
   changedOption,
   collect,
@@ -47,11 +47,15 @@ export function addExecuting(program: Program, lazily: Lazily): void {
   example(resume, 'reprise resume latest --file claims.ts')
 
   const plan = program.command('plan').description('say what would be executed, and why; nothing is written')
+  const kinds = ['fork', 'resume', 'kickoff']
   plan.addOption(
-    new Option(
-      '--of <kind>',
-      'of what (default: fork, or kickoff where the crew has no run); of a replay or refresh, --dry-run shows it',
-    ).choices(['fork', 'resume', 'kickoff']),
+    new Option('--of <kind>', 'of what (default: fork, or kickoff where the crew has no run)')
+      .choices(kinds)
+      .argParser((kind) => {
+        if (kinds.includes(kind)) return kind
+        const presets = kind === 'replay' || kind === 'refresh' ? ` For a ${kind}: reprise ${kind} --dry-run.` : ''
+        throw new InvalidArgumentError(`Allowed choices are ${kinds.join(', ')}.${presets}`)
+      }),
   )
   plan.option('--run <run>', `${runArgument} (else the latest run of the crew)`)
   withInputs(withCrew(plan))
