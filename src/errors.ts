@@ -149,6 +149,10 @@ export class RepriseError extends Error {
     this.tasks = tasks
     this.next = next
     this.until = details.until
+    // Node prints the enumerable fields of an uncaught error: not those that repeat the message or have no value
+    for (const name of ['reason', 'facts', 'runId', 'task', 'tasks', 'next', 'until'] as const)
+      if (name === 'reason' || name === 'facts' || this[name] === undefined)
+        Object.defineProperty(this, name, { enumerable: false })
   }
 
   /** Whether the same call may succeed when it is simply made again. */

@@ -8,6 +8,8 @@ import { Crew, errorCodes, Run } from 'reprise'
 import { optionRows, withOptionTables } from '../scripts/option-tables.ts'
 import { providers } from '../src/models/resolve/providers.ts'
 import { purposes } from '../src/next.ts'
+import { formatNumber as postgresFormat } from '../src/stores/postgres/migrations/migrate-postgres.ts'
+import { formatNumber as redisFormat } from '../src/stores/redis/redis-server.ts'
 import { runViewStatuses, taskViewStatuses } from '../src/runs/status.ts'
 
 const pages = [...globSync('*.md'), 'llms.txt', ...globSync('docs/**/*.md')]
@@ -66,6 +68,27 @@ test('the guide to queues has the recipes of the examples', () => {
     recipes.filter((file) => !guide.includes(`\`\`\`ts\n${textOf(file)}\`\`\``)),
     [],
   )
+})
+
+test('the guides to servers show the layout that doctor prints now', () => {
+  for (const [guide, number] of [
+    ['postgres', postgresFormat],
+    ['redis', redisFormat],
+  ] as const)
+    assert.match(
+      textOf(`docs/guides/${guide}.md`),
+      new RegExp(`^ok +layout +${number}, as this version writes it$`, 'm'),
+    )
+})
+
+test('every table of the docs has the row of dashes without which it is shown as text', () => {
+  for (const page of pages) {
+    const lines = textOf(page)
+      .replaceAll(/^```.*?^```/gms, '')
+      .split('\n')
+    const heads = lines.filter((line, index) => line.startsWith('| ') && !lines[index - 1]?.startsWith('|'))
+    for (const head of heads) assert.match(lines[lines.indexOf(head) + 1] ?? '', /^\| ---/, `${page}: ${head}`)
+  }
 })
 
 test('every code of an error is used', () => {

@@ -1,13 +1,14 @@
 // The tests of `npm test`: the files of a folder share one process, which reads the library once, and a few such processes run at a time.
-// `--full` is the whole matrix of kills (crash/matrix.ts); REPRISE_TEST_KILLS repeats what another run has tried.
-import { execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
+// `--full` is the whole matrix of kills (crash/matrix.ts). With names of groups, such as `test/stores`, only these are executed.
+import { execFileSync } from 'node:child_process'
 import { globSync, mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { parseArgs } from 'node:util'
 import type { ServerKind } from './support/servers/server-program.ts'
 import { startServer } from './support/servers/server.ts'
 import { variables } from './support/servers/shared-server.ts'
+import { runGroup } from './support/test-group.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -40,13 +41,15 @@ interface Group {
   readonly files: readonly string[]
 }
 
-const full = process.argv.includes('--full')
-const kills = full ? 'all' : (process.env['REPRISE_TEST_KILLS'] ?? thirdOfToday())
+const { values, positionals: chosen } = parseArgs({ options: { full: { type: 'boolean' } }, allowPositionals: true })
+const full = values.full ?? false
+/** The longest single test, with others beside it, takes 20 seconds on two cores, or in full a few minutes. */
+const patienceMs = (full ? 20 : 10) * 60_000
 const code = mkdtempSync(join(tmpdir(), 'reprise-tests-'))
 process.once('exit', () => rmSync(code, { recursive: true, force: true }))
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1))
 
 const begun = performance.now()
-console.log(`kills of real processes: ${kills === 'all' ? 'all' : `third ${kills} (REPRISE_TEST_KILLS=${kills})`}`)
 installServers()
 const servers = await startedServers()
 const left = groupsOf(globSync('test/**/*.test.ts', { cwd: root }))
@@ -64,28 +67,17 @@ async function work(): Promise<void> {
 
 async function run({ name, files }: Group): Promise<void> {
   const started = performance.now()
-  const options = ['--conditions=reprise-source', '--test', '--test-isolation=none']
-  const child = spawn(process.execPath, [...options, '--test-reporter=./test/support/failures.ts', ...files], {
-    cwd: root,
-    // what one process has compiled the others read
-    env: { ...process.env, NODE_COMPILE_CACHE: code, REPRISE_TEST_KILLS: kills, ...servers },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    // a test that never ends must not keep to itself what has failed before
-    timeout: (full ? 20 : 10) * 60_000,
-    // one that spins hears no other signal
-    killSignal: 'SIGKILL',
-  })
-  let said = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => (said += text))
-  const [exitCode] = (await once(child, 'close')) as [number | null]
-  const counts = countsIn(said)
+  // what one process has compiled the others read
+  const env = { ...process.env, NODE_COMPILE_CACHE: code, ...(full ? { REPRISE_TEST_KILLS: 'all' } : {}), ...servers }
+  const { output, exitCode, problem } = await runGroup({ files, cwd: root, env, patienceMs })
+  const counts = countsIn(output)
   for (const each of counted) totals[each] += counts?.[each] ?? 0
   const ok = exitCode === 0 && counts !== undefined && counts.tests > 0
-  console.log(`${ok ? 'ok' : 'FAILED'} ${name}: ${counts?.tests ?? 0} tests in ${seconds(started)}`)
+  const tests = counts === undefined ? 'ended early' : `${counts.tests} tests`
+  console.log(`${ok ? 'ok' : 'FAILED'} ${name}: ${tests} in ${seconds(started)}`)
   if (ok) return
   broken.push(name)
-  console.log(`${said}\n${name} ended with code ${exitCode}`)
+  console.log(`${output}\n${name}: ${problem ?? `ended with code ${exitCode}`}`)
 }
 
 /** What the reporter says at the end; undefined when it did not get there. */
@@ -98,7 +90,12 @@ function countsIn(said: string): Counts | undefined {
 function groupsOf(files: readonly string[]): Group[] {
   const byName = Map.groupBy(files.toSorted(), (file) => (alone.includes(file) ? file : folderOf(file)))
   const place = ({ name }: Group): number => (longest.includes(name) ? longest.indexOf(name) : longest.length)
-  return [...byName].map(([name, own]) => ({ name, files: own })).toSorted((a, b) => place(a) - place(b))
+  const groups = [...byName].map(([name, own]) => ({ name, files: own }))
+  const unknown = chosen.find((name) => !byName.has(name))
+  if (unknown !== undefined) throw new Error(`no group ${unknown}; choose from ${[...byName.keys()].join(', ')}`)
+  return groups
+    .filter(({ name }) => chosen.length === 0 || chosen.includes(name))
+    .toSorted((a, b) => place(a) - place(b))
 }
 
 /** `test/crew` for all that is below it. */
@@ -127,16 +124,6 @@ async function startedServers(): Promise<{ [variable: string]: string }> {
     }
   })
   return Object.fromEntries(await Promise.all(started)) as { [variable: string]: string }
-}
-
-/** Another one with every commit; every day, where commits are not known. */
-function thirdOfToday(): string {
-  try {
-    const commits = execFileSync('git', ['rev-list', '--count', 'HEAD'], { cwd: root, encoding: 'utf8', stdio: 'pipe' })
-    return String((Number(commits) % 3) + 1)
-  } catch {
-    return String((Math.floor(Date.now() / 86_400_000) % 3) + 1)
-  }
 }
 
 function seconds(since: number): string {

@@ -146,8 +146,8 @@ function actionOf<Options extends object>(load: () => Promise<Command<Options>>,
     const options: Options & GlobalOptions & Place & { inputs?: string } = this.optsWithGlobals()
     // behind the positional arguments commander hands over the options and the command
     const args = given.slice(0, -2).flat() as (string | undefined)[]
-    // of commands that need only a store, --crew is the name of a crew and not of an export
-    const loads = this.options.some(({ flags }) => flags === '--crew <export>')
+    // commands that need only a store take the name of a crew, and load none
+    const loads = this.options.some(({ flags }) => flags === '--crew <crew>')
     const file = takesFile(this.name()) ? args[0] : options.file
     const place = { store: options.store, file, ...(loads ? { crew: options.crew } : {}) }
     const terminal = openTerminal({

@@ -50,8 +50,8 @@ export const shapes: readonly RegExp[] = [
   /-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[\w+/=\s\\]{0,20000}(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?/g,
   // a name and a password in an address, up to the last @: passwords do contain / and @. A port isn't a password.
   /(?<kept>:\/\/)(?:\[redacted\]|[^\s/?#@:"'<>[]{0,200}):(?!\d{1,5}(?:[/?#,;)\]}\s"'<>]|$))[^\s"'<>]{0,200}(?=@)/g,
-  // a token alone in that place
-  /(?<kept>:\/\/)(?=[^\s/?#@:]{0,200}\d)[^\s/?#@:"'<>[]{12,200}(?=@)/g,
+  // a token alone in that place; of a database it is a name
+  /(?<!(?:postgres|postgresql|redis|rediss))(?<kept>:\/\/)(?=[^\s/?#@:]{0,200}\d)[^\s/?#@:"'<>[]{12,200}(?=@)/g,
   // the header, with whatever scheme
   text(
     `(?<kept>authorization${assigned}\\\\*["']?(?:(?:bearer|basic|token|digest|apikey|key|bot|negotiate)\\s{1,9})?)${ordinary}${bare}{6,}`,

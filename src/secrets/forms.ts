@@ -4,7 +4,7 @@
 const replacement = '[redacted]'
 /** A shorter value isn't a secret, and replacing it would only make texts unreadable. */
 const shortest = 4
-/** For shorter values, the encoded forms are so short that they occur in ordinary texts. */
+/** Shorter values are looked for only where they stand alone, and not in encoded forms: they may be parts of words. */
 const shortestEncoded = 8
 /** A piece of a secret that is shorter than this is not found. */
 const piece = 12
@@ -17,10 +17,14 @@ export function removerOf(secrets: readonly string[]): (text: string) => string 
   const grams = gramsOf(forms)
   return (text) => {
     let clean = text
-    for (const form of forms) clean = clean.replaceAll(form, replacement)
+    for (const form of forms) clean = clean.replaceAll(form.length < shortestEncoded ? alone(form) : form, replacement)
     if (grams.size > 0) clean = clean.replaceAll(/\S{12,}/g, (run) => withoutPieces(run, grams))
     return withoutMasked(clean, long)
   }
+}
+
+function alone(form: string): RegExp {
+  return new RegExp(`(?<![\\p{L}\\p{N}])${RegExp.escape(form)}(?![\\p{L}\\p{N}])`, 'gu')
 }
 
 function formsOf(secret: string): string[] {

@@ -22,6 +22,14 @@ export function remember(values: readonly string[]): void {
   }
 }
 
+/**
+ * The same for the credentials in the address of a store, however short they are: errors of the store, or answers of
+ * its server, may name one.
+ */
+export function rememberAddress(address: string): void {
+  for (const value of secretsInAddress(address)) given.add(value)
+}
+
 export function knownSecrets(): readonly string[] {
   return [...secrets(), ...addresses().flatMap(secretsInAddress), ...given]
 }
@@ -41,12 +49,29 @@ export function secretsIn([name, value]: readonly [string, string]): string[] {
 export function secretsInAddress(address: string): string[] {
   // a store of several has their addresses one after another
   if (/^sharded:/i.test(address)) return address.slice(8).split(',').flatMap(secretsInAddress)
+  if (/^(postgres(ql)?|rediss?):/i.test(address)) return secretsInDatabase(address)
   const url = URL.parse(address)
   if (url === null || !/^[a-z]+:\/\//i.test(address)) return userOf(address)
   // what follows the query belongs to it once a path is appended to the address
   const query = [...url.searchParams].filter(([name, value]) => isTelling(name) || isToken(value) || isRandom(value))
   const written = query.flatMap(([, value]) => [value, encodeURIComponent(value)])
   return [...userOf(address), ...written, ...url.pathname.split('/').filter(isRandom)]
+}
+
+/**
+ * In the address of a database, user, database and schema are names, which people want to read. So a password that is
+ * also one of these, as in many a compose file, is taken out of the address only.
+ */
+function secretsInDatabase(address: string): string[] {
+  const url = URL.parse(address)
+  const query = [...(url?.searchParams ?? [])]
+  const isSecret = ([name]: readonly [string, string]): boolean =>
+    isTelling(name) && !/^ssl(key|cert|rootcert)$/.test(name)
+  const names = query.filter((entry) => !isSecret(entry)).map(([, value]) => value)
+  if (url !== null) names.push(url.username, url.hostname, url.protocol.slice(0, -1), ...url.pathname.split('/'))
+  const passwords = /^[^/]*\/\/[^/:@]*@/.test(address) ? [] : userOf(address)
+  const found = [...passwords, ...query.filter(isSecret).flatMap(([, value]) => [value, encodeURIComponent(value)])]
+  return found.filter((value) => value !== 'reprise' && !names.includes(value))
 }
 
 function isRandom(part: string): boolean {

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { askInputs } from '../../src/cli/input/ask-inputs.ts'
 import { askQuestion } from '../../src/cli/input/ask-question.ts'
+import { printOpenQuestion } from '../../src/cli/show/print-question.ts'
 import { askLine } from '../../src/cli/terminal/ask-line.ts'
 import { pick } from '../../src/cli/terminal/pick.ts'
 import type { Channel, Piece } from '../../src/cli/terminal/terminal.ts'
+import { writeCommands } from '../../src/cli/write-command.ts'
 import { checkAnswer } from '../../src/engine/people/questions.ts'
 import type { Answer } from '../../src/journal/entries.ts'
 import type { AskedQuestion } from '../../src/journal/state/open-questions.ts'
@@ -94,6 +96,17 @@ test('a question is asked below what its run was given and has come to', async (
     /question q1, task note: Well\?\n {2}input {3}tone = calm\n {2}output {2}facts = water\S*\n {2}│ A /,
   )
   assert.doesNotMatch(said, /of crew claims/)
+})
+
+test('a question below an input of which only line breaks are not shown says of nothing that it is cut', () => {
+  const { channel, said } = listener()
+  const lines = { ...asking, inputs: { notes: 'INVOICE A-101\n  net 90' }, outputs: [] }
+  printOpenQuestion(channel, writeCommands({ runner: 'reprise', words: [], inputs: [] }), 'r', {
+    ...questions.call,
+    asking: [lines],
+  })
+  assert.match(said(), /notes = INVOICE A-101 net 90/)
+  assert.doesNotMatch(said(), /is cut/)
 })
 
 test('a question of a crew within a crew is asked below the tasks above it, and look shows what was cut', async () => {

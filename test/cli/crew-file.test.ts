@@ -5,6 +5,8 @@ import { describe, test } from 'node:test'
 import { claims, imports, project, records } from './support.ts'
 
 const inputs = ['--input', 'notes=x', '--input', 'tone=calm']
+const letters = (exported: string, name: string): string =>
+  `export const ${exported} = new Crew({ name: '${name}', tasks: [new Task({ name: 'note', description: 'Write a triage note in tone {tone}', agent: analyst })] })\n`
 const second = `export const letters = crew.with({})\n`
 
 describe('the file of a crew', { concurrency: 4 }, () => {
@@ -18,6 +20,41 @@ describe('the file of a crew', { concurrency: 4 }, () => {
     )
     assert.equal((await folder.reprise('run', '--crew', 'letters', ...inputs)).code, 0)
     assert.match((await folder.reprise('run', '--crew', 'leters', ...inputs)).stderr, /did you mean --crew letters\?/)
+  })
+
+  test('that exports several is asked for the crew that a run belongs to', async () => {
+    await using folder = await project(`${claims}${letters('letters', 'letters')}`)
+    assert.equal((await folder.reprise('run', '--crew', 'crew', '--id', 'claim-1', ...inputs)).code, 0)
+    assert.equal((await folder.reprise('run', '--crew', 'letters', '--id', 'letter-1', ...inputs.slice(2))).code, 0)
+    const ids = async (...args: string[]) => records(await folder.reprise(...args, '--json')).map(({ crew }) => crew)
+    assert.deepEqual(await ids('replay', '-t', 'note', '--run', 'claim-1', '--yes'), ['claims'])
+    assert.deepEqual(await ids('replay', '-t', 'note', '--run', 'lett', '--yes'), ['letters'])
+    assert.deepEqual(await ids('replay', '-t', 'note', '--run', 'latest', '--yes'), ['letters'])
+    assert.deepEqual(await ids('replay', '-t', 'note', '--yes'), ['letters'])
+    assert.equal((await folder.reprise('plan', '--run', 'claim-1')).code, 0)
+    assert.match((await folder.reprise('resume', 'claim-1')).stderr, /run claim-1 completed before/)
+    assert.equal((await folder.reprise('backtest', '-t', 'note', '--run', 'letter-1', '--yes')).code, 0)
+    assert.match(
+      (await folder.reprise('resume', 'nothing-like-it')).stderr,
+      /^error: there is no run nothing-like-it in/,
+    )
+    await folder.write('others.ts', `${claims.replace("name: 'claims'", "name: 'a'")}${letters('b', 'b')}`)
+    assert.match(
+      (await folder.reprise('resume', 'claim-1', '--file', 'others.ts')).stderr,
+      /^error: run claim-1 belongs to crew claims, and others\.ts exports b and a; name the file of that crew with --file/,
+    )
+  })
+
+  test('that exports several is looked at as a whole by doctor, which takes it as an argument', async () => {
+    await using folder = await project()
+    await folder.write('all.ts', `${claims}${letters('post', 'letters')}`)
+    for (const file of [['all.ts'], ['--file', 'all.ts']]) {
+      const { code, stdout } = await folder.reprise('doctor', ...file)
+      assert.equal(code, 0)
+      assert.match(stdout, /^ok +crew +claims of all\.ts: 2 tasks .*\n(?: .*\n)*ok +crew +letters of all\.ts: 1 task /m)
+      assert.equal(stdout.match(/^ok +store/gm)?.length, 1)
+    }
+    assert.match((await folder.reprise('doctor', 'all.ts', '--crew', 'letters')).stdout, /^ok +crew +letters of all/m)
   })
 
   test('suggests only crews for --crew', async () => {

@@ -117,7 +117,7 @@ describe('reprise run --each', { concurrency: 4 }, () => {
     assert.equal(callsIn(folder).length, 2)
   })
 
-  test('Ctrl-C suspends those under way, and says how many were not started', async () => {
+  test('Ctrl-C stops those under way, and says how many were not started', async () => {
     await using folder = await withLines(line('fire'), line('water'), line('air'))
     const args = ['run', '--each', 'in.jsonl', '--concurrency', '1', '--json', '--id', 'n']
     const started = folder.start(args, { HANG: 'water' })

@@ -58,6 +58,13 @@ const mistakes: readonly {
     next: /^error: option '--limit <number>' argument 'few' is invalid\. .*\n\(see: npx reprise runs --help\)\n$/,
   },
   {
+    what: 'a plan of a refresh',
+    args: ['plan', '--of', 'refresh'],
+    code: exitCodes.usage,
+    error: 'USAGE',
+    next: /^error: .*Allowed choices are fork, resume, kickoff\. For a refresh: reprise refresh --dry-run\.\n/,
+  },
+  {
     what: 'a crew without an unfinished run',
     args: ['resume', '--file', 'two.ts', '--crew', 'crew'],
     code: exitCodes.notFound,

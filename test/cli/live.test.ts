@@ -85,6 +85,22 @@ describe('the tree of a run', () => {
     ])
   })
 
+  test('has one time for a task, in the process that executes it and in one that continues it later', async () => {
+    const store = newStore()
+    const tree = createTree(store, undefined, () => 0)
+    // a day lies between each two entries
+    const day = 86_400_000
+    const observed = observe(store, (entry, run) =>
+      tree.hear({ ...entry, at: new Date(entry.seq * day).toISOString() }, run),
+    )
+    const agent = new Agent({ role: 'Clerk', goal: 'Help', model: scriptedModel([{ when: 'Help', reply: 'said' }]) })
+    const tasks = ['first', 'second'].map((name) => new Task({ name, description: 'Help', agent }))
+    await new Crew({ name: 'timed', tasks, store: observed.store }).kickoff()
+    await observed.heard()
+    const times = (tree.look(0)?.tasks ?? []).map(({ ms = 0 }) => ms / day)
+    assert.deepEqual(times, [2, 2])
+  })
+
   test('of a run that was stopped has nothing running', async () => {
     const stop = new AbortController()
     const { run } = await nested({ hang: () => stop.abort() }).kickOff({ signal: stop.signal })
@@ -130,7 +146,7 @@ describe('its lines', () => {
       '  ⠋ decide  Clerk · writes           0.9s',
       '    │ It is a flood',
       '  ○ note',
-      '  4.1s · 12.3k tokens · $0.0123 · Ctrl-C suspends',
+      '  4.1s · 12.3k tokens · $0.0123 · Ctrl-C stops',
     ])
   })
 
@@ -252,8 +268,8 @@ describe('a block at the bottom of a terminal', () => {
   test('that fills the screen leaves no copies of itself among what was scrolled off', () => {
     const screen = fakeTerminal()
     using block = openBlock(screen.stream(), [], paint)
-    for (const second of [1, 2, 3]) block.draw([[`${second}s`], ['Ctrl-C suspends']])
-    assert.deepEqual(screen.rows(), ['3s', 'Ctrl-C suspends'])
+    for (const second of [1, 2, 3]) block.draw([[`${second}s`], ['Ctrl-C stops']])
+    assert.deepEqual(screen.rows(), ['3s', 'Ctrl-C stops'])
     assert.deepEqual(screen.kept(), [])
   })
 

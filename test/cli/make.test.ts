@@ -131,7 +131,7 @@ describe('runs made from runs', { concurrency: 4 }, () => {
   test('backtest compares outputs, keeps its runs apart, and latest is never one of them', async () => {
     await using folder = await withRun()
     await folder.write('crew.ts', claims.replace("'Urgent'", "'Soon'"))
-    const ended = await folder.reprise('backtest', '-t', 'note', '--last', '5', '--id', 'trial')
+    const ended = await folder.reprise('backtest', 'note', '--runs', '5', '--id', 'trial')
     assert.equal(ended.code, 0)
     assert.match(ended.stderr, /^Backtest of note on up to 1 earlier run: about \d+ tokens/)
     assert.match(
@@ -148,6 +148,6 @@ describe('runs made from runs', { concurrency: 4 }, () => {
     assert.deepEqual(await ids('--backtests'), ['trial:first'])
     assert.deepEqual(await ids('--backtests', '--crew', 'claims'), ['trial:first'])
     assert.match((await folder.reprise('show', 'latest')).stdout, /^run +first$/m)
-    assert.equal((await folder.reprise('backtest', '-t', 'note', '--run', 'first', '--last', '2')).code, 2)
+    assert.equal((await folder.reprise('backtest', '-t', 'note', '--run', 'first', '--runs', '2')).code, 2)
   })
 })

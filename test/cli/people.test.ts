@@ -25,7 +25,7 @@ function callsOf(summary: { [name: string]: unknown } | undefined): number | und
 }
 
 describe('people and runs', { concurrency: 4 }, () => {
-  test('Ctrl-C suspends a run and prints the command that goes on with it', async () => {
+  test('Ctrl-C stops a run and prints the command that goes on with it', async () => {
     await using folder = await project(filing)
     const stopped = await stopInTool(folder, 'SIGINT')
     const run = runIn(stopped)

@@ -79,7 +79,7 @@ describe('what is left out or fits several', { concurrency: 3 }, () => {
     for (const command of ['replay', 'backtest']) {
       const refused = await folder.reprise(command)
       assert.equal(refused.code, 2)
-      assert.match(refused.stderr, /^error: no task is named; give it with -t.*reprise tasks\n$/)
+      assert.match(refused.stderr, /^error: no task is named; give its name or id; see them with: .*reprise tasks\n$/)
     }
   })
 

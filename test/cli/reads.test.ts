@@ -27,7 +27,7 @@ const end = new Task({ name: 'end', description: 'End', agent })
 export const crew = new Crew({ name: 'claims', tasks: [find, settle, end], store })
 `
 
-test('no command that executes or plans reads a run twice', { timeout: 300_000 }, async () => {
+test('no command that executes or plans reads a run twice', async () => {
   await using folder = await project(counted)
   const reads = join(folder.path, 'reads.txt')
   const counts = async (code: number, ...args: string[]): Promise<void> => {

@@ -4,10 +4,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { isFull } from '../support/full.ts'
+import { shareOf } from '../support/share.ts'
 import { isServer, kindsHere, type StoreKind } from '../support/store-place.ts'
 import { effects } from './effects.ts'
 import { journalOf, openHarness, type Harness, type Life, type Place, type ProcessLife } from './harness.ts'
-import { killsByProcess, pointsOver, realKills } from './matrix.ts'
+import { killsByProcess, pointsOver } from './matrix.ts'
 
 const modelCalls = 8
 const toolCalls = 6
@@ -53,7 +54,8 @@ async function killTogether(kind: StoreKind, points: readonly string[]): ReturnT
 }
 
 for (const { kind, skip } of kinds) {
-  describe(`a crew on ${kind} (${realKills})`, { concurrency: 2, skip }, () => {
+  const title = `a crew on ${kind}`
+  describe(title, { concurrency: 2, skip }, () => {
     let undisturbed: ProcessLife
     before(async () => {
       const at = await harness.place('claims', `${kind}-undisturbed`, kind)
@@ -65,7 +67,7 @@ for (const { kind, skip } of kinds) {
 
     // the number of entries is checked below, so that none is left out
     const all = Array.from({ length: 28 }, (_, index) => [`before:${index + 1}`, `after:${index + 1}`]).flat()
-    const points = pointsOver(kind, all)
+    const points = pointsOver(title, kind, all)
     for (const point of points) {
       test(`ends as an undisturbed one when its life is over ${point.replace(':', ' entry ')}`, async () => {
         const at = await harness.place('claims', `${kind}-over-${point.replace(':', '-')}`, kind)
@@ -74,7 +76,7 @@ for (const { kind, skip } of kinds) {
       })
     }
 
-    for (const together of killsByProcess(kind, points)) {
+    for (const together of killsByProcess(title, kind, points)) {
       let killed: ReturnType<typeof killTogether> | undefined
       for (const [index, point] of together.entries()) {
         test(`ends as an undisturbed one when its process is killed ${point.replace(':', ' entry ')}`, async () => {
@@ -89,11 +91,11 @@ for (const { kind, skip } of kinds) {
       assert.equal(undisturbed.recorded, 28)
     })
 
-    // one random moment in each of so many parts of the time that an undisturbed run takes
+    // one moment in each of so many parts of the time that an undisturbed run takes
     const moments = isFull ? (isServer(kind) ? 20 : 50) : isServer(kind) ? 2 : 5
     for (let number = 0; number < moments; number++) {
-      const share = (number + Math.random()) / moments
-      test(`ends as an undisturbed one when killed at a random moment (${share.toFixed(3)} of a run)`, async () => {
+      const share = (number + shareOf(`${title}, moment ${number}`, 1000) / 1000) / moments
+      test(`ends as an undisturbed one when killed at any moment (${share.toFixed(3)} of a run)`, async () => {
         const run = `${kind}-random-${number}`
         const fresh = async (tries: number): Promise<Place[]> => [
           await harness.place('claims', `${run}-${tries}`, kind),

@@ -11,6 +11,7 @@ import { openQuestions } from '../../src/journal/state/open-questions.ts'
 import { replyText, type AttemptState } from '../../src/journal/state/state.ts'
 import { chatReply, openServer, sendJson } from '../models/support.ts'
 import { isFull } from '../support/full.ts'
+import { shareOf } from '../support/share.ts'
 import { isServer, kindsHere, type StoreKind } from '../support/store-place.ts'
 import { isGone, testServer, until } from '../tools/mcp-support.ts'
 import { effects } from './effects.ts'
@@ -25,7 +26,7 @@ import {
   type ProcessLife,
 } from './harness.ts'
 import type { Heard } from './life.ts'
-import { killsByProcess, pointsOver, realKills } from './matrix.ts'
+import { killsByProcess, pointsOver } from './matrix.ts'
 import { stepName } from './model-server.ts'
 
 /** The entries of each life of an undisturbed run: a question ends a life. That these are all is checked below. */
@@ -77,7 +78,8 @@ interface Undisturbed {
 // over a server only the random moments below, but for the whole
 for (const { kind, skip } of isFull ? kinds : kinds.slice(0, 1)) {
   for (const [crew, lives] of Object.entries(features)) {
-    describe(`a crew with ${crew} on ${kind} (${realKills})`, { concurrency: 3, timeout: 200_000, skip }, () => {
+    const title = `a crew with ${crew} on ${kind}`
+    describe(title, { concurrency: 3, skip }, () => {
       test('is killed at every entry there is', () => {
         const { lives: lived } = undisturbedOf(crew)
         assert.deepEqual(
@@ -86,7 +88,7 @@ for (const { kind, skip } of isFull ? kinds : kinds.slice(0, 1)) {
         )
       })
 
-      const all = pointsOver(kind, pointsOf(lives))
+      const all = pointsOver(title, kind, pointsOf(lives))
       for (const { life, moment, number } of all) {
         test(`ends as an undisturbed one when life ${life + 1} is over ${moment} entry ${number}`, async () => {
           const at = await placeInLife(crew, `${kind}-${crew}-${life}-${moment}-${number}-over`, life, kind)
@@ -95,7 +97,7 @@ for (const { kind, skip } of isFull ? kinds : kinds.slice(0, 1)) {
         })
       }
 
-      for (const points of killsByProcess(kind, all)) {
+      for (const points of killsByProcess(title, kind, all)) {
         let killed: ReturnType<typeof killTogether> | undefined
         for (const [index, { life, moment, number }] of points.entries()) {
           test(`ends as an undisturbed one when the process of life ${life + 1} is killed ${moment} entry ${number}`, async () => {
@@ -117,15 +119,15 @@ for (const { kind, skip } of isFull ? kinds : kinds.slice(0, 1)) {
   }
 }
 
-// a process with all crews that have so many lives, killed at one random moment in each of so many parts of the time that it takes
+// a process with all crews that have so many lives, killed at one moment in each of so many parts of the time that it takes
 for (const { kind, skip } of kinds) {
   for (let life = 0; life < Math.max(...Object.values(features).map((lives) => lives.length)); life++) {
     const crews = Object.keys(features).filter((crew) => (features[crew]?.length ?? 0) > life)
     const moments = isFull ? (isServer(kind) ? 6 : 20) : isServer(kind) ? 1 : 2
     for (let number = 0; number < moments; number++) {
-      const share = (number + Math.random()) / moments
-      const moment = `at a random moment of life ${life + 1} (${share.toFixed(3)} of it)`
-      describe(`all crews on ${kind}, killed ${moment}`, { concurrency: 3, timeout: 200_000, skip }, () => {
+      const share = (number + shareOf(`${kind}, life ${life}, moment ${number}`, 1000) / 1000) / moments
+      const moment = `at any moment of life ${life + 1} (${share.toFixed(3)} of it)`
+      describe(`all crews on ${kind}, killed ${moment}`, { concurrency: 3, skip }, () => {
         let killed: readonly Place[]
         before(async () => {
           const fresh = (tries: number): Promise<Place[]> =>
@@ -145,7 +147,7 @@ for (const { kind, skip } of kinds) {
   }
 }
 
-describe('several processes and one run', { timeout: 60_000 }, () => {
+describe('several processes and one run', () => {
   test('three questions are answered from two processes, in another order, while the run is under way: it goes on from each', async () => {
     await using model = await openModel()
     const at = await harness.place('questions', 'questions-live')

@@ -109,7 +109,7 @@ test('every provider of the table is asked', () => {
 
 for (const provider of asked) {
   const { model, as = '' } = provider
-  describe(`${model} ${as}`.trim(), { timeout: 120_000 }, () => {
+  describe(`${model} ${as}`.trim(), () => {
     for (const streamed of [false, true]) {
       test(`calls two tools at once, answers by a schema and is shown a file, ${streamed ? 'streamed' : 'in one piece'}`, async () => {
         using _ = environmentOf({ ...server.variables, ...provider.variables })

@@ -10,7 +10,7 @@ import { noChromium, openChromium } from '../support/chromium.ts'
 
 const skip = await noChromium()
 
-describe('the chat in Chromium', { timeout: 120_000 }, () => {
+describe('the chat in Chromium', () => {
   test(
     'shows tasks, tools and an approval, and after a reload in the middle has everything, each once',
     { skip },

@@ -113,7 +113,7 @@ test('remembers what it is told, the newest hundred, and no short words', () => 
 })
 
 // Quadratic, each of these would take minutes.
-test('is soon over with a hostile text', { timeout: 60_000 }, () => {
+test('is soon over with a hostile text', () => {
   using _ = environmentOf({ OPENAI_API_KEY: key, GEMINI_API_KEY: `x${'ab1'.repeat(400)}` })
   const hostile = [
     'eyJaaaaaaaa-',

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { environment, secrets } from '../../src/environment.ts'
 import { providers } from '../../src/models/resolve/providers.ts'
 import { redact } from '../../src/secrets/redact.ts'
+import { openStore } from '../../src/stores/open-store.ts'
 import { environmentOf } from '../models/support.ts'
 
 test('takes every key of the environment out of a text, also in its escaped forms', () => {
@@ -64,4 +65,31 @@ test('takes a password out of an address', () => {
     redact('cannot reach http://ada:s3cret@127.0.0.1:80/v1 now'),
     'cannot reach http://[redacted]@127.0.0.1:80/v1 now',
   )
+})
+
+test("a store's names are no secrets, nor is a password that is one of them", () => {
+  const found = 'postgres://reprise@127.0.0.1:54329/reprise: schema reprise, written as reprise, crew reprise'
+  for (const url of [
+    'postgres://reprise@127.0.0.1:54329/reprise',
+    'postgres://reprise:reprise@127.0.0.1:54329/reprise',
+    'postgres://ada:reprise@127.0.0.1:54329/claims',
+    'postgres://ada:secret-4711@127.0.0.1:54329/reprise?schema=reprise',
+  ]) {
+    using _ = environmentOf({ REPRISE_STORE: url })
+    assert.equal(redact(found), found, url)
+  }
+  const names = 'postgres://claims_2026_writer@db.internal/claims_production_2026?schema=claims_schema_2026'
+  using _ = environmentOf({ REPRISE_STORE: names })
+  assert.equal(redact(`${names}: schema claims_schema_2026`), `${names}: schema claims_schema_2026`)
+  using _redis = environmentOf({ REPRISE_STORE: 'redis://:redis@127.0.0.1:6379/0?prefix=claims_2026_prefix_a' })
+  assert.equal(redact('redis, claims_2026_prefix_a'), 'redis, claims_2026_prefix_a')
+})
+
+test("a store's password is taken out where it stands alone, wherever its URL was given", async () => {
+  using _ = environmentOf({ REPRISE_STORE: 'postgres://ada:claim@127.0.0.1:1/cases' })
+  assert.equal(redact('ada may not read claims by "claim"'), 'ada may not read claims by "[redacted]"')
+  await assert.rejects(openStore('postgres://ada:in-code-p%40ss@127.0.0.1:1/claims?pool=0'))
+  assert.equal(redact('tried in-code-p@ss and in-code-p%40ss'), 'tried [redacted] and [redacted]')
+  await assert.rejects(openStore('redis://:hid7den@127.0.0.1:1/0?sentinel=s&sentinelPassword=wat6ch&timeoutMs=0'))
+  assert.equal(redact('hid7den wat6ch'), '[redacted] [redacted]')
 })

@@ -60,7 +60,7 @@ test('an option counts more than the same one in the URL, of which nothing is le
   assert.deepEqual(read, { ...given, connectionString: url, shown: url })
 })
 
-describe('connections to PostgreSQL', { skip: await without('postgres'), timeout: 30_000 }, () => {
+describe('connections to PostgreSQL', { skip: await without('postgres') }, () => {
   test('closing waits for the calls that wait for a connection', async () => {
     await using own = await freshSchema()
     const store = await postgresStore(own.url, { pool: 1 })

@@ -7,10 +7,8 @@ import { batch, message, refused, row, seqsOf, started } from '../../src/testing
 import { freshSchema } from '../support/postgres/fresh-schema.ts'
 import { without } from '../support/servers/shared-server.ts'
 
-const limit = { timeout: 30_000 }
-
 describe('PostgreSQL edited by hand', { skip: await without('postgres') }, () => {
-  test('a head that was set back to before its lines takes the next entry after the last of them', limit, async () => {
+  test('a head that was set back to before its lines takes the next entry after the last of them', async () => {
     await using place = await edited()
     const lease = await started(place.store, 'r')
     await place.store.append(lease, 1, batch(2, 3))
@@ -20,7 +18,7 @@ describe('PostgreSQL edited by hand', { skip: await without('postgres') }, () =>
     assert.equal((await place.store.lastNoted('r'))?.seq, 5)
   })
 
-  test('a head that counts messages which are not there lets its run be completed', limit, async () => {
+  test('a head that counts messages which are not there lets its run be completed', async () => {
     await using place = await edited()
     const lease = await started(place.store, 'r')
     await place.store.create(row('r/a#1'), batch(1), lease)
@@ -32,7 +30,7 @@ describe('PostgreSQL edited by hand', { skip: await without('postgres') }, () =>
     }
   })
 
-  test('a head that names another root is taken by the lease of its own', limit, async () => {
+  test('a head that names another root is taken by the lease of its own', async () => {
     await using place = await edited()
     const lease = await started(place.store, 'r')
     await place.sql(`update heads set root = 'other'`)
@@ -43,7 +41,7 @@ describe('PostgreSQL edited by hand', { skip: await without('postgres') }, () =>
     assert.deepEqual(await seqsOf(place.store, 'r'), [1, 2, 3])
   })
 
-  test('a run whose row was removed, or has no status, is named as damaged, and can be deleted', limit, async () => {
+  test('a run whose row was removed, or has no status, is named as damaged, and can be deleted', async () => {
     await using place = await edited()
     for (const run of ['a', 'b']) await place.store.release(await started(place.store, run))
     await place.sql(`delete from listing where run = 'a'; update listing set status = 'done'`)

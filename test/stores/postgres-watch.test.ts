@@ -8,7 +8,7 @@ import { cuttingProxy } from '../support/servers/cutting-proxy.ts'
 import { freshSchema } from '../support/postgres/fresh-schema.ts'
 import { without } from '../support/servers/shared-server.ts'
 
-describe('watching PostgreSQL', { skip: await without('postgres'), timeout: 30_000 }, () => {
+describe('watching PostgreSQL', { skip: await without('postgres') }, () => {
   test('leaves no connection when watching ends while the server is told to listen', async () => {
     await using place = await watched()
     const sent = await place.firstHint()

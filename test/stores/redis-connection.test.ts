@@ -13,26 +13,24 @@ import { startServer } from '../support/servers/server.ts'
 import { without } from '../support/servers/shared-server.ts'
 import { silentServer } from '../support/servers/silent-server.ts'
 
-const limit = { timeout: 30_000 }
-
 describe('a connection to Redis', { skip: await without('redis') }, () => {
   for (const [what, code] of [
     ['calls that were answered at once', `await Promise.all(['a', 'b', 'c'].map((run) => store.row(run)))`],
     ['somebody who watches', `store.watch(undefined, new AbortController().signal); await store.row('r')`],
   ] as const) {
-    test(`keeps no process alive after ${what}, though the store is not closed`, limit, async () => {
+    test(`keeps no process alive after ${what}, though the store is not closed`, async () => {
       await using place = await freshPrefix()
       assert.equal(await exitOf(`${code}; process.stdout.write('done')`, place.url), 'done')
     })
   }
 
-  test('keeps a process alive while a call waits for its answer', limit, async () => {
+  test('keeps a process alive while a call waits for its answer', async () => {
     await using silent = await silentServer()
     const code = `await store.row('r').catch(({ code }) => process.stdout.write(code))`
     assert.equal(await exitOf(code, `redis://127.0.0.1:${silent.port}?timeoutMs=300`), 'STORE_UNAVAILABLE')
   })
 
-  test('to a server that says nothing is given up at every try, and the store can be closed', limit, async () => {
+  test('to a server that says nothing is given up at every try, and the store can be closed', async () => {
     await using silent = await silentServer()
     const store = await redisStore(`redis://127.0.0.1:${silent.port}`, { timeoutMs: 200 })
     for (const _ of [1, 2]) await refused(store.row('r'), 'STORE_UNAVAILABLE', /no answer within 200 ms/)
@@ -41,7 +39,7 @@ describe('a connection to Redis', { skip: await without('redis') }, () => {
     await last
   })
 
-  test('that is made anew is not lost for calls that fail only now, and all are closed in the end', limit, async () => {
+  test('that is made anew is not lost for calls that fail only now, and all are closed in the end', async () => {
     await using server = await startServer('redis')
     await using network = await deafNetwork(server.port)
     const store = await redisStore(server.url.replace(`:${server.port}`, `:${network.port}`))
@@ -63,7 +61,7 @@ describe('a connection to Redis', { skip: await without('redis') }, () => {
     while (network.connections() > 0) await new Promise(setImmediate)
   })
 
-  test('that a server has no place for is waited for', limit, async () => {
+  test('that a server has no place for is waited for', async () => {
     await using server = await startServer('redis')
     const admin = await createClient({ url: server.url }).connect()
     await admin.configSet('maxclients', '1')
@@ -102,7 +100,6 @@ async function exitOf(code: string, url: string): Promise<string> {
   const child = spawn(process.execPath, ['--conditions=reprise-source', '--input-type=module', '--eval', program], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, STORE: url },
-    timeout: 10_000,
   })
   let said = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text))

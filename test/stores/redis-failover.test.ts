@@ -14,10 +14,8 @@ import { startServer, type TestServer } from '../support/servers/server.ts'
 import { without } from '../support/servers/shared-server.ts'
 import { silentServer } from '../support/servers/silent-server.ts'
 
-const limit = { timeout: 60_000 }
-
 describe('a Redis replica that takes over', { skip: await without('redis') }, () => {
-  test('behind its server refuses the old holders, who are told what was lost', limit, async () => {
+  test('behind its server refuses the old holders, who are told what was lost', async () => {
     await using server = await startServer('redis', { settings: { 'repl-diskless-sync-delay': 0 } })
     await using replica = await startServer('redis')
     await follow(replica, server)
@@ -50,42 +48,38 @@ describe('a Redis replica that takes over', { skip: await without('redis') }, ()
     await store.close()
   })
 
-  test(
-    'is found through the sentinels, of which some are away or hang, by calls and by those who watch',
-    limit,
-    async () => {
-      await using server = await startServer('redis', { settings: { 'repl-diskless-sync-delay': 0 } })
-      await using replica = await startServer('redis')
-      await follow(replica, server)
-      await using sentinel = await startSentinel(server)
-      await using silent = await silentServer()
-      const url = new URL(server.url)
-      url.port = String(await freePort())
-      url.searchParams.set('sentinel', 'claims')
-      url.searchParams.set('sentinels', `127.0.0.1:${silent.port},127.0.0.1:${sentinel.port}`)
-      url.searchParams.set('sentinelPassword', sentinel.password)
-      url.searchParams.set('timeoutMs', '400')
-      const unknown = url.href.replace('sentinel=claims', 'sentinel=notes')
-      await refused(redisStore(unknown), 'STORE_INVALID', /^(?!.*of-the-sentinel).*knows no server "notes"/)
-      const opened = await redisStore(url.href)
-      assert.doesNotMatch(opened.url, new RegExp(`${sentinel.password}|${url.password}`))
-      const store = patientStore(opened, { limitMs: 30_000 })
-      const lease = await started(store, 'r')
-      await ask(server, ['WAIT', '1', '5000'])
-      const stop = new AbortController()
-      const hints = opened.watch('r', stop.signal, 'messages')[Symbol.asyncIterator]()
+  test('is found through the sentinels, of which some are away or hang, by calls and by those who watch', async () => {
+    await using server = await startServer('redis', { settings: { 'repl-diskless-sync-delay': 0 } })
+    await using replica = await startServer('redis')
+    await follow(replica, server)
+    await using sentinel = await startSentinel(server)
+    await using silent = await silentServer()
+    const url = new URL(server.url)
+    url.port = String(await freePort())
+    url.searchParams.set('sentinel', 'claims')
+    url.searchParams.set('sentinels', `127.0.0.1:${silent.port},127.0.0.1:${sentinel.port}`)
+    url.searchParams.set('sentinelPassword', sentinel.password)
+    url.searchParams.set('timeoutMs', '400')
+    const unknown = url.href.replace('sentinel=claims', 'sentinel=notes')
+    await refused(redisStore(unknown), 'STORE_INVALID', /^(?!.*of-the-sentinel).*knows no server "notes"/)
+    const opened = await redisStore(url.href)
+    assert.doesNotMatch(opened.url, new RegExp(`${sentinel.password}|${url.password}`))
+    const store = patientStore(opened, { limitMs: 30_000 })
+    const lease = await started(store, 'r')
+    await ask(server, ['WAIT', '1', '5000'])
+    const stop = new AbortController()
+    const hints = opened.watch('r', stop.signal, 'messages')[Symbol.asyncIterator]()
 
-      await server.kill()
-      await store.append(lease, 1, batch(2))
-      assert.deepEqual(await seqsOf(store, 'r'), [1, 2])
-      assert.match(await ask(replica, ['INFO', 'replication']), /role:master/)
-      const other = await redisStore(url.href)
-      await other.post('r', message('m'))
-      while ((await store.inbox('r')).length === 0) await hints.next()
-      stop.abort()
-      await Promise.all([other.close(), store.close()])
-    },
-  )
+    await server.kill()
+    await store.append(lease, 1, batch(2))
+    assert.deepEqual(await seqsOf(store, 'r'), [1, 2])
+    assert.match(await ask(replica, ['INFO', 'replication']), /role:master/)
+    const other = await redisStore(url.href)
+    await other.post('r', message('m'))
+    while ((await store.inbox('r')).length === 0) await hints.next()
+    stop.abort()
+    await Promise.all([other.close(), store.close()])
+  })
 })
 
 /** Resolves when it has all that the server has. The same password opens both. */

@@ -11,8 +11,6 @@ import { startServer, type TestServer } from '../support/servers/server.ts'
 import { without } from '../support/servers/shared-server.ts'
 import { temporaryFolder, type TemporaryFolder } from './temporary-folder.ts'
 
-const limit = { timeout: 30_000 }
-
 describe('Redis over TLS', { skip: (await without('redis')) || withoutOpenssl() }, () => {
   let folder: TemporaryFolder
   let server: TestServer
@@ -52,50 +50,42 @@ describe('Redis over TLS', { skip: (await without('redis')) || withoutOpenssl() 
     sslkey: file(`${name}.key`),
   })
 
-  test(
-    'a store is opened by the certificate of the server and one of its own, written, read and watched',
-    limit,
-    async () => {
-      const warned: string[] = []
-      const warn = ({ message }: Error): void => void (message.includes('TLS') && warned.push(message))
-      process.on('warning', warn)
-      const store = await openStore(urlWith({ ...client('client'), prefix: 'tls' }))
-      try {
-        await started(store, 'r')
-        assert.deepEqual(await seqsOf(store, 'r'), [1])
-        const stop = new AbortController()
-        const hints = store.watch('r', stop.signal)[Symbol.asyncIterator]()
-        assert.equal((await hints.next()).done, false)
-        stop.abort()
-        await new Promise(setImmediate)
-        assert.deepEqual(warned, [])
-      } finally {
-        await store.close()
-        process.off('warning', warn)
-      }
-    },
-  )
+  test('a store is opened by the certificate of the server and one of its own, written, read and watched', async () => {
+    const warned: string[] = []
+    const warn = ({ message }: Error): void => void (message.includes('TLS') && warned.push(message))
+    process.on('warning', warn)
+    const store = await openStore(urlWith({ ...client('client'), prefix: 'tls' }))
+    try {
+      await started(store, 'r')
+      assert.deepEqual(await seqsOf(store, 'r'), [1])
+      const stop = new AbortController()
+      const hints = store.watch('r', stop.signal)[Symbol.asyncIterator]()
+      assert.equal((await hints.next()).done, false)
+      stop.abort()
+      await new Promise(setImmediate)
+      assert.deepEqual(warned, [])
+    } finally {
+      await store.close()
+      process.off('warning', warn)
+    }
+  })
 
-  test(
-    'a server that shows another certificate than the one that is trusted is refused, and what to give is said',
-    limit,
-    async () => {
-      const url = urlWith({ ...client('client'), sslrootcert: file('other.crt') })
-      await refused(openStore(url), 'STORE_INVALID', /not trusted.*sslrootcert=/s)
-      const { sslcert, sslkey } = client('client') as { sslcert: string; sslkey: string }
-      await refused(openStore(urlWith({ sslcert, sslkey })), 'STORE_INVALID', /not trusted.*sslrootcert=/s)
-    },
-  )
+  test('a server that shows another certificate than the one that is trusted is refused, and what to give is said', async () => {
+    const url = urlWith({ ...client('client'), sslrootcert: file('other.crt') })
+    await refused(openStore(url), 'STORE_INVALID', /not trusted.*sslrootcert=/s)
+    const { sslcert, sslkey } = client('client') as { sslcert: string; sslkey: string }
+    await refused(openStore(urlWith({ sslcert, sslkey })), 'STORE_INVALID', /not trusted.*sslrootcert=/s)
+  })
 
-  test('a server under another name than its certificate has is refused', limit, async () => {
+  test('a server under another name than its certificate has is refused', async () => {
     await refused(openStore(urlWith(client('client'), 'localhost')), 'STORE_INVALID', /localhost/)
   })
 
-  test('a certificate that cannot be read is named', limit, async () => {
+  test('a certificate that cannot be read is named', async () => {
     await refused(openStore(urlWith({ sslrootcert: file('missing.crt') })), 'STORE_INVALID', /missing\.crt/)
   })
 
-  test('a server that wants another certificate of the client than it is shown refuses', limit, async () => {
+  test('a server that wants another certificate of the client than it is shown refuses', async () => {
     await refused(openStore(urlWith(client('other'))), 'STORE_INVALID', /alert unknown ca/)
   })
 })

@@ -22,28 +22,22 @@ import { sharedServer, without } from '../support/servers/shared-server.ts'
 import { startServer } from '../support/servers/server.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
-const limit = { timeout: 30_000 }
-
 describe('a Redis server', { skip: await without('redis') }, () => {
-  test(
-    'is refused when it throws keys away, and when it keeps nothing on disk, unless that is meant',
-    limit,
-    async () => {
-      await using server = await startServer('redis', {
-        settings: { 'maxmemory-policy': 'allkeys-lru', maxmemory: '64mb' },
-      })
-      await refused(
-        redisStore(server.url),
-        'STORE_INVALID',
-        /maxmemory-policy allkeys-lru.*: set maxmemory-policy to noeviction/,
-      )
-      await using idle = await startServer('redis', { settings: { appendonly: 'no' } })
-      await refused(redisStore(idle.url), 'STORE_INVALID', /keeps nothing on disk.*appendonly.*allowVolatile=true/)
-      const volatile = await redisStore(`${idle.url}?allowVolatile=true`)
-      assert.match(volatile.caution ?? '', /all runs are gone when it ends/)
-      await volatile.close()
-    },
-  )
+  test('is refused when it throws keys away, and when it keeps nothing on disk, unless that is meant', async () => {
+    await using server = await startServer('redis', {
+      settings: { 'maxmemory-policy': 'allkeys-lru', maxmemory: '64mb' },
+    })
+    await refused(
+      redisStore(server.url),
+      'STORE_INVALID',
+      /maxmemory-policy allkeys-lru.*: set maxmemory-policy to noeviction/,
+    )
+    await using idle = await startServer('redis', { settings: { appendonly: 'no' } })
+    await refused(redisStore(idle.url), 'STORE_INVALID', /keeps nothing on disk.*appendonly.*allowVolatile=true/)
+    const volatile = await redisStore(`${idle.url}?allowVolatile=true`)
+    assert.match(volatile.caution ?? '', /all runs are gone when it ends/)
+    await volatile.close()
+  })
 
   for (const [settings, caution] of [
     [{ appendfsync: 'always' }, undefined],
@@ -51,7 +45,7 @@ describe('a Redis server', { skip: await without('redis') }, () => {
     [{ appendfsync: 'no' }, /appendfsync no/],
     [{ appendonly: 'no', save: '60 1' }, /only snapshots.*minutes/],
   ] as const) {
-    test(`with ${JSON.stringify(settings)} says what a crash may lose`, limit, async () => {
+    test(`with ${JSON.stringify(settings)} says what a crash may lose`, async () => {
       await using server = await startServer('redis', { settings })
       const store = await redisStore(server.url)
       if (caution === undefined) assert.equal(store.caution, undefined)
@@ -60,14 +54,14 @@ describe('a Redis server', { skip: await without('redis') }, () => {
     })
   }
 
-  test('that is part of a cluster is refused', limit, async () => {
+  test('that is part of a cluster is refused', async () => {
     // the usual one is among those that systems give to others
     const settings = { 'cluster-enabled': 'yes', 'cluster-port': await freePort() }
     await using server = await startServer('redis', { settings })
     await refused(redisStore(server.url), 'STORE_INVALID', /part of a Redis Cluster: /)
   })
 
-  test('is asked for with a wrong password, which no message says', limit, async () => {
+  test('is asked for with a wrong password, which no message says', async () => {
     const url = new URL((await sharedServer('redis')).url)
     url.password = 'hunter2-and-more'
     await refused(redisStore(url.href), 'STORE_INVALID', /^(?!.*hunter2).*WRONGPASS.*check the user and the password/)
@@ -86,7 +80,7 @@ describe('a Redis server', { skip: await without('redis') }, () => {
       await refused(redisStore(`redis://localhost${wrong}`), 'STORE_INVALID')
   })
 
-  test('has one name, without a password, however its URL is written', limit, async () => {
+  test('has one name, without a password, however its URL is written', async () => {
     const { port, password } = new URL((await sharedServer('redis')).url)
     const open = async (rest: string): Promise<string> => {
       const store = await redisStore(`redis://:${password}@127.0.0.1:${port}${rest}`)
@@ -98,7 +92,7 @@ describe('a Redis server', { skip: await without('redis') }, () => {
     assert.equal(await open('/3?maxRunBytes=9000000&prefix=mine'), `redis://127.0.0.1:${port}/3?prefix=mine`)
   })
 
-  test('serves a user who may use nothing but the keys and the channel of the store', limit, async () => {
+  test('serves a user who may use nothing but the keys and the channel of the store', async () => {
     await using server = await startServer('redis')
     await using admin = await connected(server.url)
     const rights = ['on', '>secret', '~{mine}:*', '&{mine}:told', '+@all', '-@dangerous', '+info']
@@ -118,7 +112,7 @@ describe('a Redis server', { skip: await without('redis') }, () => {
     ['a command that scripts use', ['&*', '-zrem']],
     ['the channel', []],
   ] as const) {
-    test(`refuses a user without ${lacks} at once, before half of something is written`, limit, async () => {
+    test(`refuses a user without ${lacks} at once, before half of something is written`, async () => {
       await using server = await startServer('redis')
       await using admin = await connected(server.url)
       const all = ['on', '>secret', '~*', '+@all', ...rights]
@@ -130,7 +124,7 @@ describe('a Redis server', { skip: await without('redis') }, () => {
     })
   }
 
-  test('that is away when it is opened serves when it is back', limit, async () => {
+  test('that is away when it is opened serves when it is back', async () => {
     await using server = await startServer('redis')
     await server.kill()
     const store = await redisStore(server.url)
@@ -144,7 +138,7 @@ describe('a Redis server', { skip: await without('redis') }, () => {
     await store.close()
   })
 
-  test('that hangs is given up: nobody knows of a write, and a read can be made again', limit, async () => {
+  test('that hangs is given up: nobody knows of a write, and a read can be made again', async () => {
     await using server = await startServer('redis')
     const store = await redisStore(server.url, { timeoutMs: 300 })
     const lease = await started(store, 'r')
@@ -156,7 +150,7 @@ describe('a Redis server', { skip: await without('redis') }, () => {
     await store.close()
   })
 
-  test('whose memory is full writes nothing and says so, and goes on when there is more', limit, async () => {
+  test('whose memory is full writes nothing and says so, and goes on when there is more', async () => {
     await using server = await startServer('redis')
     await using admin = await connected(server.url)
     const store = await redisStore(server.url)
@@ -174,7 +168,7 @@ describe('a Redis server', { skip: await without('redis') }, () => {
     await store.close()
   })
 
-  test('whose memory is full is opened, read and relieved of runs', limit, async () => {
+  test('whose memory is full is opened, read and relieved of runs', async () => {
     await using server = await startServer('redis')
     await using admin = await connected(server.url)
     const before = await redisStore(server.url)
@@ -194,7 +188,7 @@ describe('a Redis server', { skip: await without('redis') }, () => {
     await store.close()
   })
 
-  test('lists runs in the order of their bytes, whatever language it has', limit, async (t) => {
+  test('lists runs in the order of their bytes, whatever language it has', async (t) => {
     await using folder = await temporaryFolder()
     const LOCPATH = folder.path
     try {
@@ -218,7 +212,7 @@ describe('a Redis server', { skip: await without('redis') }, () => {
     await store.close()
   })
 
-  test('that has forgotten the scripts is told them again', limit, async () => {
+  test('that has forgotten the scripts is told them again', async () => {
     await using server = await startServer('redis')
     await using admin = await connected(server.url)
     const store = await redisStore(server.url)
@@ -229,7 +223,7 @@ describe('a Redis server', { skip: await without('redis') }, () => {
     await store.close()
   })
 
-  test('written by newer code that says so is refused', limit, async () => {
+  test('written by newer code that says so is refused', async () => {
     await using place = await freshPrefix()
     await (await redisStore(place.url)).close()
     await using admin = await connected((await sharedServer('redis')).url)
@@ -240,7 +234,7 @@ describe('a Redis server', { skip: await without('redis') }, () => {
 })
 
 describe('a Redis store', { skip: await without('redis') }, () => {
-  test('leaves nothing of deleted runs but its counters', limit, async () => {
+  test('leaves nothing of deleted runs but its counters', async () => {
     await using place = await opened()
     const lease = await started(place.store, 'r')
     const outputs = [{ task: 't', fingerprint: 'f', seq: 2 }]
@@ -254,7 +248,7 @@ describe('a Redis store', { skip: await without('redis') }, () => {
     assert.deepEqual(left.toSorted(), ['born', 'layout', 'made', 'posted', 'tokens'])
   })
 
-  test('takes no value and no run that is too large, and names the limit', limit, async () => {
+  test('takes no value and no run that is too large, and names the limit', async () => {
     await using place = await opened({ maxBlobBytes: 1_000, maxRunBytes: 3_000 })
     const lease = await started(place.store, 'r')
     const blobs = [{ hash: 'h', bytes: Buffer.alloc(1_001) }]
@@ -273,7 +267,7 @@ describe('a Redis store', { skip: await without('redis') }, () => {
     assert.deepEqual(await seqsOf(place.store, 'r'), [1, 2])
   })
 
-  test('makes no run that is too large from the beginning', limit, async () => {
+  test('makes no run that is too large from the beginning', async () => {
     await using place = await opened({ maxRunBytes: 3_000 })
     const large = { lines: [entry(1, 'x'.repeat(3_000))] }
     const words = /run r would have \d+ bytes.*3000 \(maxRunBytes\)/
@@ -283,7 +277,7 @@ describe('a Redis store', { skip: await without('redis') }, () => {
     assert.deepEqual([await place.store.row('r'), await place.store.row('s/a#1')], [undefined, undefined])
   })
 
-  test('counts a value that the run has already as often as it keeps it: once', limit, async () => {
+  test('counts a value that the run has already as often as it keeps it: once', async () => {
     await using place = await opened({ maxRunBytes: 3_000 })
     const lease = await started(place.store, 'r')
     const blob = { hash: 'h', bytes: Buffer.alloc(1_000) }
@@ -292,7 +286,7 @@ describe('a Redis store', { skip: await without('redis') }, () => {
     assert.deepEqual(await seqsOf(place.store, 'r'), [1, 2, 3, 4, 5])
   })
 
-  test('finds the output of a run whose name has any characters', limit, async () => {
+  test('finds the output of a run whose name has any characters', async () => {
     await using place = await opened()
     for (const run of ['a\0b', 'a:b\n{c}', 'é'.repeat(5_000)]) {
       const outputs = [{ task: 't\0:', fingerprint: run, seq: 1 }]
@@ -301,7 +295,7 @@ describe('a Redis store', { skip: await without('redis') }, () => {
     }
   })
 
-  test('puts no run off when nothing is deleted', limit, async () => {
+  test('puts no run off when nothing is deleted', async () => {
     let now = Date.now()
     await using place = await opened({ now: () => now })
     await place.store.create(row('r'), batch(1, 1, { due: 'now' }))
@@ -317,7 +311,7 @@ describe('a Redis store', { skip: await without('redis') }, () => {
     assert.equal((await place.store.ready(lanes, 1)).length, 1)
   })
 
-  test('gives no number twice when somebody has taken lines away, and notices that they are gone', limit, async () => {
+  test('gives no number twice when somebody has taken lines away, and notices that they are gone', async () => {
     await using place = await opened()
     const lease = await started(place.store, 'r')
     await place.store.append(lease, 1, batch(2, 3))
@@ -331,7 +325,7 @@ describe('a Redis store', { skip: await without('redis') }, () => {
     assert.equal((await linesOf(place.store, 'r')).length, 3)
   })
 
-  test('keeps the stores of two prefixes apart', limit, async () => {
+  test('keeps the stores of two prefixes apart', async () => {
     await using a = await opened()
     await using b = await opened()
     await started(a.store, 'r')

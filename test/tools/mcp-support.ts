@@ -66,9 +66,12 @@ export function calling(tools: readonly Tool[], ...calls: readonly { tool: strin
   })
 }
 
+/** A machine under load is slow, not broken. */
+const patienceMs = 120_000
+
 export async function until(what: () => boolean | Promise<boolean>, words: string): Promise<void> {
   for (const begun = performance.now(); !(await what());) {
-    if (performance.now() - begun > 10_000) throw new Error(`waited in vain: ${words}`)
+    if (performance.now() - begun > patienceMs) throw new Error(`waited in vain: ${words}`)
     await delay(10)
   }
 }

@@ -39,6 +39,7 @@ const sources: { readonly [kind: string]: Source } = {
   task: tasks,
   question: questions,
   decision: decisionNames,
+  crew: crews,
   name: crews,
 }
 
@@ -91,7 +92,7 @@ async function decisionNames(store: Store, typed: Typed): Promise<readonly Candi
   return [...new Set(forms.flatMap((form) => Object.keys(form)))].map((value) => ({ value }))
 }
 
-/** Of `--crew <name>`; `--by <name>` means a person. */
+/** Of `--crew`; `--by <name>` means a person. */
 async function crews(store: Store, typed: Typed): Promise<readonly Candidate[]> {
   if (typed.option !== '--crew') return []
   const names = new Set<string>()

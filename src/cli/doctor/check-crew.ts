@@ -1,46 +1,50 @@
-// Whether the crew of this folder can be loaded, and has what its models and its telemetry need. No model is asked.
+// Whether the crews of this folder can be loaded, and have what their models and telemetry need. No model is asked.
 import type { Crew } from '../../crew/crew.ts'
 import { RepriseError, messageOf } from '../../errors.ts'
 import { checkModel, modelName } from '../../models/resolve/resolve-model.ts'
 import { isInstalled } from '../../optional-package.ts'
-import { loadCrew } from '../find/load-crew.ts'
+import { loadCrew, loadCrews } from '../find/load-crew.ts'
 import { usualFile } from '../find/usual-file.ts'
 import { plural } from '../terminal/entries-word.ts'
 import type { CommandNext, Commands } from '../write-command.ts'
 import { ok, warn, fail, type Check } from './check.ts'
 
-export interface FoundCrew {
-  readonly crew?: Crew
+export interface FoundCrews {
+  readonly crews: readonly Crew[]
   readonly checks: readonly Check[]
 }
 
 const lookAgain: CommandNext = { act: 'command', to: 'look again', words: ['doctor'], takes: 'crew' }
 
-export async function checkCrew(
+export async function checkCrews(
   file: string | undefined,
   wanted: string | undefined,
   commands: Commands,
-): Promise<FoundCrew> {
+): Promise<FoundCrews> {
   try {
     const path = file ?? usualFile()
     if (path === undefined) {
       const next = commands.advice({ act: 'command', to: 'or make a project', words: ['create'], takes: 'nothing' })
       const words = `name one with --file (commands on stored runs need none), ${next}`
-      return { checks: [warn('crew', 'there is no file of a crew in this folder', words)] }
+      return { crews: [], checks: [warn('crew', 'there is no file of a crew in this folder', words)] }
     }
-    const crew = await loadCrew(path, wanted)
-    const { tasks, inputs } = crew
-    const names = tasks.map((task) => task.name).join(', ')
-    const takes = inputs.length === 0 ? 'no inputs' : `${inputs.length === 1 ? 'input' : 'inputs'} ${inputs.join(', ')}`
-    const loaded = ok('crew', `${crew.name} of ${path}: ${plural(tasks.length, 'task')} (${names}), ${takes}`)
-    return { crew, checks: [loaded, ...checkModels(crew, commands), ...checkTelemetry(crew)] }
+    const several = wanted === undefined ? await loadCrews(path) : []
+    const crews = several.length > 1 ? several : [await loadCrew(path, wanted)]
+    const loaded = crews.map((crew) => {
+      const { tasks, inputs } = crew
+      const names = tasks.map((task) => task.name).join(', ')
+      const takes =
+        inputs.length === 0 ? 'no inputs' : `${inputs.length === 1 ? 'input' : 'inputs'} ${inputs.join(', ')}`
+      return ok('crew', `${crew.name} of ${path}: ${plural(tasks.length, 'task')} (${names}), ${takes}`)
+    })
+    return { crews, checks: [...loaded, ...checkModels(crews, commands), ...checkTelemetry(crews)] }
   } catch (error) {
-    return { checks: [fail('crew', messageOf(error), `correct that, and ${commands.advice(lookAgain)}`)] }
+    return { crews: [], checks: [fail('crew', messageOf(error), `correct that, and ${commands.advice(lookAgain)}`)] }
   }
 }
 
-function checkModels(crew: Crew, commands: Commands): Check[] {
-  const models = new Map(crew.models.map((model) => [modelName(model), model]))
+function checkModels(crews: readonly Crew[], commands: Commands): Check[] {
+  const models = new Map(crews.flatMap((crew) => crew.models.map((model) => [modelName(model), model] as const)))
   return [...models].map(([name, model]) => {
     try {
       checkModel(model)
@@ -56,9 +60,9 @@ function checkModels(crew: Crew, commands: Commands): Check[] {
   })
 }
 
-function checkTelemetry(crew: Crew): Check[] {
+function checkTelemetry(crews: readonly Crew[]): Check[] {
   const name = '@opentelemetry/api'
-  if (crew.telemetry === undefined) return []
+  if (crews.every((crew) => crew.telemetry === undefined)) return []
   return [
     isInstalled(name)
       ? ok('telemetry', `${name} is installed`)

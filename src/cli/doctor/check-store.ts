@@ -20,19 +20,28 @@ import { ok, warn, fail, type Check, type CheckedStore } from './check.ts'
 
 const instead = 'name another with --store, REPRISE_STORE or the store of the crew'
 
-export async function checkStore(
+/** Each store of the crews once; without a crew, the usual one. */
+export async function checkStores(
   given: string | undefined,
-  crew: Crew | undefined,
+  crews: readonly Crew[],
   commands: Commands,
 ): Promise<Check[]> {
-  const crewStore = crew?.store
+  const kept = Map.groupBy(crews, (crew) => given ?? crew.store)
+  if (kept.size === 0) return checkStore(given, [], commands)
+  const checks: Check[] = []
+  for (const own of kept.values()) checks.push(...(await checkStore(given, own, commands)))
+  return checks
+}
+
+async function checkStore(given: string | undefined, crews: readonly Crew[], commands: Commands): Promise<Check[]> {
+  const crewStore = crews[0]?.store
   const { url, from } = whichStore(given, crewStore)
   try {
     const isOwn = given === undefined && typeof crewStore === 'object'
     if (isOwn && !/^memory:/i.test(url) && storePath(url) === undefined)
       return [ok('store', `${url}, ${from}: a store of its own, which is not looked into`)]
     const { checks, isOpen } = await checkPlace(url, from, commands)
-    return isOpen ? [...checks, ...(await checkRuns(url, crew, commands))] : [...checks]
+    return isOpen ? [...checks, ...(await checkRuns(url, crews, commands))] : [...checks]
   } catch (error) {
     return [fail('store', `${url}, ${from}: ${messageOf(error)}`, instead)]
   }
@@ -97,12 +106,12 @@ function otherLayout(layout: number | undefined, newest: number): Check {
   )
 }
 
-async function checkRuns(url: string, crew: Crew | undefined, commands: Commands): Promise<Check[]> {
+async function checkRuns(url: string, crews: readonly Crew[], commands: Commands): Promise<Check[]> {
   const store = await openStore(url)
   try {
     let count = 0
     let held = 0
-    let heldOfCrew = 0
+    const heldOf = new Map<Crew, number>()
     const abandoned: string[] = []
     const leftAlone: string[] = []
     const unserved: RunRow[] = []
@@ -110,20 +119,28 @@ async function checkRuns(url: string, crew: Crew | undefined, commands: Commands
       count++
       if (isEnded(row.status) || worksForAnother(row)) continue
       if ((await store.tries(row.run)) > triesLimit) leftAlone.push(row.run)
+      const crew = crews.find(({ name }) => name === row.crew)
       if (crew && isUnserved(crew, row)) unserved.push(row)
-      if (crew?.name === row.crew && (await store.holder(row.run))) heldOfCrew++
+      if (crew && (await store.holder(row.run))) heldOf.set(crew, (heldOf.get(crew) ?? 0) + 1)
       if (row.status !== 'running') continue
       if (await isAbandoned(store, row.run)) abandoned.push(row.run)
       else held++
     }
     const running = held === 0 ? '' : `, ${held} in a process that is alive`
     const runs = ok('runs', `${count}${running}`)
+    const limits: Check[] = []
+    for (const crew of crews) limits.push(...(await checkLimit(store, crew, heldOf.get(crew) ?? 0)))
     return [
       runs,
-      ...(crew ? await checkLimit(store, crew, heldOfCrew) : []),
+      ...limits,
       ...checkThese('abandoned', 'whose process is gone', abandoned, commands),
       ...checkThese('left alone', 'that workers took up again and again without getting further', leftAlone, commands),
-      ...checkVersions(unserved, commands),
+      ...crews.flatMap((crew) =>
+        checkVersions(
+          unserved.filter((row) => row.crew === crew.name),
+          commands,
+        ),
+      ),
     ]
   } finally {
     await store.close()
@@ -149,9 +166,9 @@ function checkThese(name: string, what: string, found: readonly string[], comman
   return [warn(name, `${plural(found.length, 'run')} ${what}: ${someOf(found)}`, next.join(', or '))]
 }
 
-/** Of this crew, and not for workers that have this code. */
-function isUnserved(crew: Crew, { crew: name, version }: RunRow): boolean {
-  return name === crew.name && !crew['~lanes'].some((lane) => lane.version === version)
+/** Not for workers that have this code of its crew. */
+function isUnserved(crew: Crew, { version }: RunRow): boolean {
+  return !crew['~lanes'].some((lane) => lane.version === version)
 }
 
 function checkVersions(unserved: readonly RunRow[], commands: Commands): Check[] {

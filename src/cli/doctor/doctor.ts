@@ -1,7 +1,7 @@
 // `reprise doctor`: looks at all that a crew needs to run here, and says what to do about what is missing. No model is
 // asked, and nothing is written.
-import { checkCrew } from './check-crew.ts'
-import { checkStore } from './check-store.ts'
+import { checkCrews } from './check-crew.ts'
+import { checkStores } from './check-store.ts'
 import { checkSurroundings } from './check-surroundings.ts'
 import type { Check } from './check.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -16,10 +16,11 @@ export interface DoctorOptions {
   readonly crew?: string
 }
 
-export async function doctor({ terminal, options, commands }: Invocation<DoctorOptions>): Promise<number> {
-  const { crew, checks } = await checkCrew(options.file, options.crew, commands)
-  commands.keptIn(storeOutside(crew?.store, commands.file))
-  const all = [...checkSurroundings(), ...checks, ...(await checkStore(options.store, crew, commands))]
+export async function doctor({ terminal, args, options, commands }: Invocation<DoctorOptions>): Promise<number> {
+  const [file = options.file] = args
+  const { crews, checks } = await checkCrews(file, options.crew, commands)
+  commands.keptIn(storeOutside(crews[0]?.store, commands.file))
+  const all = [...checkSurroundings(), ...checks, ...(await checkStores(options.store, crews, commands))]
   for (const check of all) {
     if (terminal.json) terminal.record(check)
     else print(terminal.out, check)

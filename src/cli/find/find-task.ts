@@ -4,6 +4,7 @@ import type { Crew } from '../../crew/crew.ts'
 import { findTask } from '../../crew/result/result.ts'
 import type { Task } from '../../crew/task.ts'
 import { UsageError } from '../exit-codes.ts'
+import type { Invocation } from '../invocation.ts'
 import { seeTasks } from '../write-command.ts'
 import { canAsk, thePerson } from '../terminal/ask-line.ts'
 import { pick } from '../terminal/pick.ts'
@@ -50,8 +51,10 @@ export async function taskNameOf(crew: Crew, reference: string | undefined): Pro
   return reference === undefined ? undefined : (await findCrewTask(crew, reference)).name
 }
 
-/** Before a crew is loaded for a task that nobody has named. */
-export function checkTaskNamed(reference: string | undefined): void {
-  if (reference === undefined && !canAsk())
-    throw new UsageError('no task is named; give it with -t, by its name or id', { next: seeTasks })
+/** The task of `backtest note` or `replay -t note`. A usage error, before a crew is loaded, for none or two. */
+export function namedTask({ args, options }: Invocation<{ task?: string; taskId?: string }>): string | undefined {
+  const given = [args[0], options.task, options.taskId].filter((each) => each !== undefined)
+  if (given.length > 1) throw new UsageError(`two tasks are named, ${given.join(' and ')}; name one`)
+  if (given.length === 0 && !canAsk()) throw new UsageError('no task is named; give its name or id', { next: seeTasks })
+  return given[0]
 }

@@ -103,6 +103,9 @@ async function importWhole(url: string): Promise<{ readonly [name: string]: unkn
 function exportNamed(module: { readonly [name: string]: unknown }, wanted: string, path: string): Crew {
   const found = Object.hasOwn(module, wanted) ? module[wanted] : undefined
   if (Crew.isInstance(found)) return found
+  // lists and hints show a crew by its name
+  const named = Object.values(module).find((value): value is Crew => Crew.isInstance(value) && value.name === wanted)
+  if (named) return named
   if (found !== undefined)
     throw notFound(`${wanted} in ${path} is ${kindOf(found)}, not a crew; it exports ${describeExports(module)}`)
   const crews = Object.keys(module).filter((name) => Crew.isInstance(module[name]))

@@ -56,5 +56,5 @@ function wordsOf({ name, doing }: LiveTask): string {
 function footLine({ total, ended, ms, tokens, cost }: LiveBatch, width: number): Line {
   const sum = [`${ended} of ${plural(total, 'run')}`, duration(ms), `${amount(tokens)} tokens`]
   const price = cost === undefined || cost === 0 ? [] : [dollars(cost)]
-  return [{ text: `  ${shorten([...sum, ...price, 'Ctrl-C suspends'].join(' · '), width - 3)}`, format: 'dim' }]
+  return [{ text: `  ${shorten([...sum, ...price, 'Ctrl-C stops'].join(' · '), width - 3)}`, format: 'dim' }]
 }

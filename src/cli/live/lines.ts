@@ -125,7 +125,7 @@ function saidOf(task: LiveTask, depth: number, width: number, most: number): Lin
 
 function footLine({ ms, tokens, cost }: LiveRun, width: number): Line {
   const parts = [duration(ms), `${amount(tokens)} tokens`, ...(cost === undefined || cost === 0 ? [] : [dollars(cost)])]
-  return [{ text: `  ${shorten(`${parts.join(' · ')} · Ctrl-C suspends`, width - 3)}`, format: 'dim' }]
+  return [{ text: `  ${shorten(`${parts.join(' · ')} · Ctrl-C stops`, width - 3)}`, format: 'dim' }]
 }
 
 interface Group {

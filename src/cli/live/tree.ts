@@ -1,6 +1,6 @@
 // What is to be seen of a run while it is executed: its tasks as a tree, each with its state, what it is at, how long
-// it has taken and what it has cost. Folded from the entries, as everything is; only times and the words of models come
-// from elsewhere.
+// it has taken and what it has cost. Folded from the entries, as everything is; only the words of models come from
+// elsewhere. The time of a task is that of its entries, too, so a process that continues it shows the same.
 import type { Delta } from '../../engine/follow/listeners.ts'
 import { costOfTask } from '../../engine/plan/estimate.ts'
 import { readRun } from '../../engine/read/read-run.ts'
@@ -44,7 +44,7 @@ export interface Tree {
   hear(entry: Entry, run: string): Promise<void>
   /** Of the run itself. */
   said(delta: Delta): void
-  /** Undefined while nothing was heard. `now`: as `performance.now()`. */
+  /** Undefined while nothing was heard. `now`: as `Date.now()`. */
   look(now: number): LiveRun | undefined
 }
 
@@ -55,8 +55,8 @@ interface Watched {
   readonly state: RunState
   /** By task. */
   readonly doing: Map<string, string>
-  readonly since: Map<string, number>
-  readonly took: Map<string, number>
+  /** When the last entry was recorded. */
+  readonly last: Map<string, string>
   readonly costs: Map<string, number | undefined>
 }
 
@@ -70,16 +70,13 @@ export function createTree(store: Store, prices: Prices | undefined, clock: () =
     if (known) return known
     // of a run that is resumed, the entries of its earlier lives are in the store
     const state = entry.type === 'run.created' ? emptyState() : (await readRun(store, run)).state
-    const watched: Watched = { state, doing: new Map(), since: new Map(), took: new Map(), costs: new Map() }
-    for (const { name, status } of state.tasks.values()) {
-      watched.costs.set(name, await costOfTask(state, name, prices))
-      if (status === 'running') watched.since.set(name, clock())
-    }
+    const watched: Watched = { state, doing: new Map(), last: new Map(), costs: new Map() }
+    for (const { name } of state.tasks.values()) watched.costs.set(name, await costOfTask(state, name, prices))
     runs.set(run, watched)
     return watched
   }
 
-  function lookAt({ state, doing, since, took, costs }: Watched, now: number, main: boolean): LiveTask[] {
+  function lookAt({ state, doing, last, costs }: Watched, now: number, main: boolean): LiveTask[] {
     const open = openQuestions(state)
     return tasksOf(state).map((task): LiveTask => {
       const child = task.attempts.map((path) => state.attempts.get(path)?.child).at(-1)
@@ -89,14 +86,13 @@ export function createTree(store: Store, prices: Prices | undefined, clock: () =
       const status = taskViewStatus(state, task, true, asked)
       const { input, output } = spentOn(state, task)
       const own = input + output
-      const started = since.get(task.name)
       const said = main && status === 'running' ? saidBy(task.name) : ''
       return {
         name: task.name,
         status,
         agent: task.output?.agent ?? task.agent,
         doing: wordsOf(state, task, status, said === '' ? doing.get(task.name) : 'writes'),
-        ms: took.get(task.name) ?? (started === undefined ? storedTime(task) : now - started),
+        ms: timeOf(task, now, last.get(task.name)),
         // what a crew's run spends is known to its own run until it is done
         tokens: own === 0 ? tasks.reduce((sum, { tokens }) => sum + tokens, 0) : own,
         cost: tasks.length === 0 ? costs.get(task.name) : tasks.map(({ cost }) => cost).reduce(addCost, 0),
@@ -123,7 +119,7 @@ export function createTree(store: Store, prices: Prices | undefined, clock: () =
       const task = taskOf(path)
       const words = doingAfter(state, entry, path)
       if (words !== undefined) watched.doing.set(task, words)
-      keepTime(watched, task, clock())
+      watched.last.set(task, entry.at)
       watched.costs.set(task, await costOfTask(state, task, prices))
     },
 
@@ -149,16 +145,6 @@ export function createTree(store: Store, prices: Prices | undefined, clock: () =
   }
 }
 
-function keepTime({ state, since, took }: Watched, task: string, now: number): void {
-  const begun = since.get(task)
-  if (state.tasks.get(task)?.status === 'running') {
-    took.delete(task)
-    if (begun === undefined) since.set(task, now)
-  } else if (begun !== undefined && !took.has(task)) {
-    took.set(task, now - begun)
-  }
-}
-
 function wordsOf(state: RunState, task: TaskState, status: TaskViewStatus, doing: string | undefined): string {
   switch (status) {
     case 'running':
@@ -179,10 +165,13 @@ function wordsOf(state: RunState, task: TaskState, status: TaskViewStatus, doing
   }
 }
 
-/** Of one that was done before this process came. */
-function storedTime({ source, output }: TaskState): number | undefined {
-  if (source !== 'executed' || !output) return undefined
-  return Date.parse(output.completedAt) - Date.parse(output.startedAt)
+/** From the start of the task to its end, to now, or to its last entry, where it was stopped or has failed. */
+function timeOf({ status, source, output, startedAt }: TaskState, now: number, last?: string): number | undefined {
+  if (output && source !== 'executed') return undefined
+  const start = output?.startedAt ?? startedAt
+  if (start === undefined) return undefined
+  const end = output?.completedAt ?? (status === 'running' ? undefined : last)
+  return Math.max(0, (end === undefined ? now : Date.parse(end)) - Date.parse(start))
 }
 
 const aFunction = 'a function at work'

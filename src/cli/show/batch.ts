@@ -31,7 +31,7 @@ export type Sum = Pick<LiveBatch, 'tokens' | 'cost'>
 const frameMs = 100
 
 export function openBatch(terminal: Terminal, { store, prices, total, nameOf }: BatchRuns): BatchProgress {
-  const clock = (): number => performance.now()
+  const clock = (): number => Date.now()
   const begin = clock()
   const trees = new Map<string, Tree>()
   let past: Sum = { tokens: 0, cost: 0 }

@@ -3,7 +3,7 @@
 import { withFileWords } from '../../journal/files.ts'
 import type { Json } from '../../journal/json.ts'
 import type { AskingTask } from '../../journal/state/open-questions.ts'
-import { plain, shorten } from '../../text/plain-text.ts'
+import { shorten } from '../../text/plain-text.ts'
 import { plural } from '../terminal/entries-word.ts'
 import type { Channel } from '../terminal/terminal.ts'
 import { printBlock } from './text-block.ts'
@@ -31,7 +31,8 @@ export function printAsking(channel: Channel, asking: readonly AskingTask[], kno
         const head = `  ${label.padEnd(8)}`
         const line = `${item.name} = ${item.text}`
         const shown = shorten(line, Math.min(channel.width, widest) - head.length)
-        whole &&= shown === plain(line)
+        // line breaks are shown as spaces, and nothing is lost by that
+        whole &&= shown === shorten(line, Infinity)
         channel.line({ text: head, format: 'dim' }, shown)
       }
       if (items.length <= mostLines) continue

@@ -29,7 +29,7 @@ export function openProgress(
   if (block)
     return liveProgress(
       block,
-      createTree(store, prices, () => performance.now()),
+      createTree(store, prices, () => Date.now()),
     )
   if (terminal.quiet) return { hear() {}, ...alone, [Symbol.dispose]() {} }
   const shown = showingSteps()
@@ -45,7 +45,7 @@ function liveProgress(block: Block, tree: ReturnType<typeof createTree>): Progre
   let frame: number | undefined = 0
   let asking = 0
   const draw = (): void => {
-    const seen = tree.look(performance.now())
+    const seen = tree.look(Date.now())
     if (seen && asking === 0) block.draw(treeLines(seen, block.size(), frame))
   }
   const timer = setInterval(() => {

@@ -1,5 +1,5 @@
 // Commands that execute tasks, or say what would be executed.
-import { Option, type Command as Program } from 'commander'
+import { InvalidArgumentError, Option, type Command as Program } from 'commander'
 import {
   changedOption,
   collect,
@@ -9,6 +9,7 @@ import {
   onlyOption,
   runArgument,
   staleOption,
+  taskArgument,
   wholeNumber,
   withCrew,
   withDecisions,
@@ -22,7 +23,7 @@ export function addExecuting(program: Program, lazily: Lazily): void {
     .command('run')
     .description('start a run of a crew here, and print its result (enqueue leaves it to a worker)')
   run.argument('[file]', fileArgument)
-  run.option('--crew <export>', 'which export, where the file has several crews')
+  run.option('--crew <crew>', 'which of several crews in the file, by its export or its name')
   withInputs(run)
     .option('--id <id>', 'your own run id: unfinished, the run continues; completed, its result is printed')
     .option('--through <task>', 'stop after this task')
@@ -47,12 +48,15 @@ export function addExecuting(program: Program, lazily: Lazily): void {
   example(resume, 'reprise resume latest --file claims.ts')
 
   const plan = program.command('plan').description('say what would be executed, and why; nothing is written')
+  const kinds = ['fork', 'resume', 'kickoff']
   plan.addOption(
-    new Option('--of <kind>', 'of what (default: fork, or kickoff where the crew has no run)').choices([
-      'fork',
-      'resume',
-      'kickoff',
-    ]),
+    new Option('--of <kind>', 'of what (default: fork, or kickoff where the crew has no run)')
+      .choices(kinds)
+      .argParser((kind) => {
+        if (kinds.includes(kind)) return kind
+        const presets = kind === 'replay' || kind === 'refresh' ? ` For a ${kind}: reprise ${kind} --dry-run.` : ''
+        throw new InvalidArgumentError(`Allowed choices are ${kinds.join(', ')}.${presets}`)
+      }),
   )
   plan.option('--run <run>', `${runArgument} (else the latest run of the crew)`)
   withDecisions(withInputs(withCrew(plan)))
@@ -70,13 +74,14 @@ export function addExecuting(program: Program, lazily: Lazily): void {
     .command('replay')
     .description('make a new run from an old one: execute a task and all after it')
   replay
-    .option('-t, --task <task>', 'name or id of the task to start from')
+    .argument('[task]', `${taskArgument} to start from`)
+    .option('-t, --task <task>', 'the same')
     .addOption(new Option('--task-id <task>', 'the same, as CrewAI calls it').conflicts('task'))
   withMaking(replay)
     .addOption(onlyOption())
     .addOption(staleOption('keep'))
     .action(lazily(async () => (await import('../commands/executing/replay.ts')).replay))
-  example(replay, 'reprise replay -t note --input tone=kind')
+  example(replay, 'reprise replay note --input tone=kind')
 
   const fork = program
     .command('fork')
@@ -98,12 +103,12 @@ export function addExecuting(program: Program, lazily: Lazily): void {
   const backtest = program
     .command('backtest')
     .description("try a task, with the code as it is now, on earlier runs' inputs")
-  backtest.option('-t, --task <task>', 'name or id of the task')
+  backtest.argument('[task]', taskArgument).option('-t, --task <task>', 'the same')
   withCrew(backtest)
-    .option('--last <number>', 'how many of the latest runs (default: 20)', wholeNumber)
+    .option('--runs <number>', 'how many of the latest runs (default: 20)', wholeNumber)
     .option('--run <run>', `this run, ${runArgument}; once for each, instead of the latest ones`, collect)
     .option('--id <id>', 'of the backtest: give it again to continue one that was cut off')
     .option('--yes', 'do not ask before anything is spent')
     .action(lazily(async () => (await import('../commands/executing/backtest.ts')).backtest))
-  example(backtest, 'reprise backtest -t note --last 10')
+  example(backtest, 'reprise backtest note --runs 10')
 }

@@ -4,6 +4,7 @@ import { runViewStatuses } from '../../runs/status.ts'
 import {
   collect,
   example,
+  fileArgument,
   runArgument,
   wholeNumber,
   wholeNumberOrZero,
@@ -113,6 +114,7 @@ export function addLooking(program: Program, lazily: Lazily): void {
   example(check, 'reprise check claims.ts letters.ts')
 
   const doctor = program.command('doctor').description('check what a crew needs to run here; nothing is written')
+  doctor.argument('[file]', fileArgument)
   withCrew(doctor).action(lazily(async () => (await import('../doctor/doctor.ts')).doctor))
   example(doctor, 'reprise doctor')
 }

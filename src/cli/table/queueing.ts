@@ -13,7 +13,7 @@ import {
 export function addQueueing(program: Program, lazily: Lazily): void {
   const enqueue = program.command('enqueue').description('put a run into the queue, for a worker to execute')
   enqueue.argument('[file]', fileArgument)
-  enqueue.option('--crew <export>', 'which export, where the file has several crews')
+  enqueue.option('--crew <crew>', 'which of several crews in the file, by its export or its name')
   withInputs(enqueue)
     .option('--id <id>', 'your own run id: given again with the same inputs, it is the same run')
     .addOption(

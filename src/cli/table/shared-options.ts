@@ -9,13 +9,15 @@ export type Lazily = <Options extends object>(
 
 export const runArgument = 'id, prefix of it, or latest'
 
+export const taskArgument = 'name or id of the task'
+
 export const fileArgument =
   'the module that exports the crew (else "reprise.crew" in package.json, crew.ts or src/crew.ts)'
 
 export function withCrew(command: Program): Program {
   return command
     .option('--file <file>', fileArgument)
-    .option('--crew <export>', 'which export, where the file has several crews')
+    .option('--crew <crew>', 'which of several crews in the file, by its export or its name')
 }
 
 /** Of commands that need a crew's store and not its code. */

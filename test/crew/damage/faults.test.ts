@@ -9,6 +9,7 @@ import { chatReply, environmentOf, openServer, sendJson } from '../../models/sup
 
 type Fault = (response: ServerResponse) => void
 
+const silence = 'nothing for longer than the timeout'
 const faults: readonly (readonly [what: string, fault: Fault, message: RegExp])[] = [
   [
     '401',
@@ -24,7 +25,7 @@ const faults: readonly (readonly [what: string, fault: Fault, message: RegExp])[
   ['an answer that breaks off', (response) => breakOff(response), /model openai\/gpt-5-mini failed/],
   ['an answer that is no JSON', (response) => response.end('<html>Bad gateway</html>'), /cannot be read.*Bad gateway/],
   ['JSON that is no reply', (response) => sendJson(response, 200, { hello: 'world' }), /cannot be read/],
-  ['nothing for longer than the timeout', () => {}, /no reply within 1 s/],
+  [silence, () => {}, /no reply within 1 s/],
 ]
 
 for (const [what, fault, message] of faults) {
@@ -35,8 +36,14 @@ for (const [what, fault, message] of faults) {
       else sendJson(response, 200, chatReply({ content: `reply ${count}` }))
     })
     using _ = environmentOf({ OPENAI_API_KEY: 'sk-not-a-real-key', OPENAI_BASE_URL: server.url })
-    const agent = new Agent({ role: 'Clerk', goal: 'Answer', maxRetries: 0, settings: { timeoutSeconds: 1 } })
-    const tasks = ['first', 'second'].map((name) => new Task({ name, description: `The ${name}`, agent }))
+    const patient = new Agent({ role: 'Clerk', goal: 'Answer', maxRetries: 0 })
+    // only the call that gets no reply is to have a limit on time
+    const settings = what === silence ? { timeoutSeconds: 1 } : {}
+    const agent = new Agent({ role: 'Second clerk', goal: 'Answer', maxRetries: 0, settings })
+    const tasks = [
+      new Task({ name: 'first', description: 'The first', agent: patient }),
+      new Task({ name: 'second', description: 'The second', agent }),
+    ]
     const crew = new Crew({ name: 'faults', tasks, store: memoryStore() })
     await assert.rejects(crew.kickoff({ id: 'r' }), { code: 'MODEL_FAILED', runId: 'r', task: 'second', message })
     const failed = await crew.run('r').view()

@@ -16,7 +16,7 @@ const guide = readFileSync(new URL('../../../docs/guides/streaming.md', import.m
 const script = /^```js\n([^]*?)^```$/m.exec(guide)?.[1] ?? ''
 const tasks = ['one', 'two']
 
-describe('the page of the guide', { timeout: 60_000 }, () => {
+describe('the page of the guide', () => {
   test('hears the end of a run that was suspended and is resumed', async () => {
     const go = gate()
     const crew = speakingCrew(

@@ -312,7 +312,7 @@ describe('on the way to the client', () => {
   })
 })
 
-test('another process follows the run with the same entries, and hears no model', { timeout: 60_000 }, async () => {
+test('another process follows the run with the same entries, and hears no model', async () => {
   await using folder = await temporaryFolder()
   const store = `sqlite:${folder.path}/runs.db`
   const go = gate()

@@ -8,6 +8,7 @@ import { Crew, RepriseError } from 'reprise'
 import { crewFromYaml, loadAgents, loadTasks, type YamlCrewOptions } from 'reprise/yaml'
 import { stringify } from 'yaml'
 import { crewOf, refusal, search, small, templateAgents, templateTasks, withFiles, type Files } from './yaml-files.ts'
+import { processorSeconds } from '../../support/processor-time.ts'
 
 const agent = (fields: string): Files => ({ ...small, agents: `${small.agents}${fields}` })
 const task = (fields: string): Files => ({ ...small, tasks: `${small.tasks}${fields}` })
@@ -319,7 +320,7 @@ test('few lines that stand for billions of values cost nothing', async () => {
   const maps = letters.map(
     (name, index) => `x-${name}: &${name} { ${index === 0 ? 'seed: 1' : `<<: [${ten(letters[index - 1]!)}]`} }\n`,
   )
-  const started = performance.now()
+  const started = processorSeconds()
   const { message } = await refusal({
     ...small,
     agents: `${lists.join('')}a:\n  role: R\n  goal: G\n  settings:\n    stopSequences: *j\n`,
@@ -329,7 +330,7 @@ test('few lines that stand for billions of values cost nothing', async () => {
   assert.deepEqual(agents[0]?.settings, { seed: 1 })
   const cycle = await refusal(agent('  settings:\n    providerOptions: &o\n      openai: *o\n'))
   assert.match(cycle.message, /settings is too large or nested too deeply$/)
-  assert.ok(performance.now() - started < 5000)
+  assert.ok(processorSeconds() - started < 5)
 })
 
 test('large files are read in time that grows with their size', async () => {

@@ -10,7 +10,7 @@ import { approveNow, browserOf, openStudio } from './support.ts'
 const skip = await noChromium()
 const inputs = { notes: 'P-77' }
 
-describe('an answer on the page', { skip, timeout: 240_000 }, () => {
+describe('an answer on the page', { skip }, () => {
   const browser = browserOf()
 
   test('continues a run that was started there, before the eyes of whoever answered', async () => {

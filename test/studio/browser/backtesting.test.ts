@@ -13,7 +13,7 @@ import { topicsCrew } from './topics-crew.ts'
 const skip = await noChromium()
 const topics = ['cellar', 'roof', 'door', 'stairs', 'garden', 'attic']
 
-describe('a backtest', { skip, timeout: 240_000 }, () => {
+describe('a backtest', { skip }, () => {
   const browser = browserOf()
 
   test('is planned, started from a task of a run, and shown as what was before and what comes out now', async () => {

@@ -51,7 +51,7 @@ function timelinesOf({ page }: Window): string[] {
   return asked
 }
 
-describe('crews within a crew', { skip, timeout: 240_000 }, () => {
+describe('crews within a crew', { skip }, () => {
   const browser = browserOf()
 
   test('are shown below their tasks while they work, step by step, and stay when they are done', async () => {

@@ -16,7 +16,7 @@ import { browserOf, builtPage, openStudio } from './support.ts'
 
 const skip = await noChromium()
 
-describe('a run that is seen live', { skip, timeout: 240_000 }, () => {
+describe('a run that is seen live', { skip }, () => {
   const browser = browserOf()
 
   test('is followed from its start, over a SIGKILL of its process and a resume, to its end on the page that was open', async () => {

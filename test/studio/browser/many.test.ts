@@ -14,7 +14,7 @@ const skip = await noChromium()
 /** More than fit any window, and far fewer than there are. */
 const most = 2_000
 
-describe('a long list', { skip, timeout: 600_000 }, () => {
+describe('a long list', { skip }, () => {
   const browser = browserOf()
 
   test('of the steps of a run keeps the document small, and every step is reached', async () => {

@@ -9,7 +9,7 @@ import { browserOf, openStudio, type Window } from './support.ts'
 
 const skip = await noChromium()
 
-describe('a schedule', { skip, timeout: 240_000 }, () => {
+describe('a schedule', { skip }, () => {
   const browser = browserOf()
 
   async function open(window: Window): Promise<void> {

@@ -13,7 +13,7 @@ import { approveNow, browserOf, openStudio, sendNow } from './support.ts'
 const skip = (await noChromium()) || (await without('postgres'))
 const inputs = { notes: 'Policy P-77. Water in the cellar.', tone: 'a calm style' }
 
-describe('a studio over PostgreSQL without the code of a crew', { skip, timeout: 240_000 }, () => {
+describe('a studio over PostgreSQL without the code of a crew', { skip }, () => {
   const browser = browserOf()
 
   test('answers and cancels runs that a worker in another process executes, and shows them as they go', async () => {

@@ -9,7 +9,7 @@ import { buildPage } from '../../../scripts/build-page.ts'
 import { openChromium } from '../../support/chromium.ts'
 
 /** A machine under load is slow, not broken. */
-export const patienceMs = 60_000
+export const patienceMs = 120_000
 
 let folder: Promise<string> | undefined
 

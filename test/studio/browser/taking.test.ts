@@ -8,7 +8,7 @@ import { browserOf, openStudio, type Window } from './support.ts'
 
 const skip = await noChromium()
 
-describe('a new run from the page of another', { skip, timeout: 240_000 }, () => {
+describe('a new run from the page of another', { skip }, () => {
   const browser = browserOf()
 
   async function withRun(use: (crew: Crew, window: Window) => Promise<void>): Promise<void> {

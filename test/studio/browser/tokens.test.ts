@@ -15,7 +15,7 @@ function others(problems: readonly string[]): string[] {
   return problems.filter((words) => !/401/.test(words))
 }
 
-describe('a studio with tokens', { skip, timeout: 240_000 }, () => {
+describe('a studio with tokens', { skip }, () => {
   const browser = browserOf()
 
   test('says what is wrong with a token at its field, and shows what was asked for with the right one, live', async () => {

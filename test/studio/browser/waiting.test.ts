@@ -14,7 +14,7 @@ import { browserOf, openStudio, sendNow } from './support.ts'
 const skip = await noChromium()
 const inputs = { notes: 'Policy P-77. Water in the cellar.', tone: 'a calm style' }
 
-describe('questions on the page', { skip, timeout: 240_000 }, () => {
+describe('questions on the page', { skip }, () => {
   const browser = browserOf()
 
   test('of every kind are answered where they are listed, with a name and a note, and a second browser sees them go', async () => {

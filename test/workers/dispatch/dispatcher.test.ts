@@ -162,7 +162,8 @@ test('many wakes that fail at once count as one failure: the dispatcher is asked
   await ear.until((event) => event.event === 'dispatcher-back')
   const seconds = (performance.now() - began) / 1_000
   for (const id of ids) await ear.until((event) => event.event === 'left' && event.runId === id)
-  assert.ok(seconds < 5, `${seconds} seconds`)
+  // it would be minutes if each failure doubled the pause
+  assert.ok(seconds < 60, `${seconds} seconds`)
 })
 
 test('whoever is asked for a run that wants nobody leaves it as it is, and says how it stands', async () => {

@@ -7,7 +7,7 @@ import { exitCodes } from '../../exit-codes.ts'
 import { findRun } from '../../find/find-run.ts'
 import { findCrewTask } from '../../find/find-task.ts'
 import type { Invocation } from '../../invocation.ts'
-import { loadCrew } from '../../find/load-crew.ts'
+import { loadCrewOfRun } from '../../find/crew-of-run.ts'
 import { signedBy } from '../../input/login-name.ts'
 import { outputOf, valueOf } from '../../input/typed-outputs.ts'
 import { whatNext } from './what-next.ts'
@@ -21,9 +21,9 @@ export interface EditOptions {
 
 export async function edit(invocation: Invocation<EditOptions>): Promise<number> {
   const { terminal, args, options, commands } = invocation
-  const found = await loadCrew(options.file, options.crew)
+  const { crew: found, name } = await loadCrewOfRun(options, args[0], isUnfinished)
   return withCrewStore(invocation, found, async ({ crew, store }) => {
-    const { run } = await findRun(store, args[0], crew.name, { fits: isUnfinished })
+    const { run } = await findRun(store, name, crew.name, { fits: isUnfinished })
     const task = await findCrewTask(crew, args[1])
     const signed = signedBy(options.by)
     const handle = crew.run(run)

@@ -7,9 +7,10 @@ import { stopOnInterrupt } from './execute.ts'
 import { callerOf } from '../../../journal/paths.ts'
 import { exitCodes, UsageError } from '../../exit-codes.ts'
 import { findRun } from '../../find/find-run.ts'
-import { checkTaskNamed, findCrewTask } from '../../find/find-task.ts'
+import { findCrewTask, namedTask } from '../../find/find-task.ts'
 import type { Invocation } from '../../invocation.ts'
 import { loadCrew } from '../../find/load-crew.ts'
+import { loadCrewOfRun } from '../../find/crew-of-run.ts'
 import { storeOutside } from '../../find/open-runs.ts'
 import { observe } from '../../show/observe.ts'
 import { confirm } from '../../terminal/confirm.ts'
@@ -21,7 +22,7 @@ export interface BacktestCommandOptions {
   readonly task?: string
   readonly file?: string
   readonly crew?: string
-  readonly last?: number
+  readonly runs?: number
   readonly run?: readonly string[]
   readonly id?: string
   readonly yes?: boolean
@@ -29,10 +30,12 @@ export interface BacktestCommandOptions {
 
 export async function backtest(invocation: Invocation<BacktestCommandOptions>): Promise<number> {
   const { terminal, options, commands } = invocation
-  if (options.run && options.last !== undefined) throw new UsageError('--run and --last exclude one another; give one')
-  checkTaskNamed(options.task)
-  const found = await loadCrew(options.file, options.crew)
-  const task = (await findCrewTask(found, options.task)).name
+  const named = namedTask(invocation)
+  if (options.run && options.runs !== undefined) throw new UsageError('--run and --runs exclude one another; give one')
+  const [first] = options.run ?? []
+  const found =
+    first === undefined ? await loadCrew(options.file, options.crew) : (await loadCrewOfRun(options, first)).crew
+  const task = (await findCrewTask(found, named)).name
   commands.keptIn(storeOutside(found.store, commands.file))
   const store = await openCrewStore(options.store ?? found.store)
   let begin = performance.now()
@@ -48,8 +51,8 @@ export async function backtest(invocation: Invocation<BacktestCommandOptions>): 
   using interrupt = stopOnInterrupt(terminal.err)
   try {
     const crew = found.with({ store: observed.store })
-    const named = options.run && (await Promise.all(options.run.map((run) => findRun(store, run, crew.name))))
-    const runs = named ? named.map(({ run }) => run) : (options.last ?? 20)
+    const these = options.run && (await Promise.all(options.run.map((run) => findRun(store, run, crew.name))))
+    const runs = these ? these.map(({ run }) => run) : (options.runs ?? 20)
     const count = typeof runs === 'number' ? (await crew.runs().page(runs)).length : runs.length
     const expected = expectation(task, count, typeof runs === 'number', await trialEstimate(crew, task))
     for (const row of wrap(expected, terminal.err.width, 2)) terminal.err.line(row)
@@ -66,7 +69,7 @@ export async function backtest(invocation: Invocation<BacktestCommandOptions>): 
     else print(terminal.out, report)
     if (report.pending === 0) return report.failed > 0 ? exitCodes.failed : exitCodes.done
     const which = options.run?.flatMap((run) => ['--run', run]) ?? []
-    const last = options.last === undefined ? [] : ['--last', String(options.last)]
+    const last = options.runs === undefined ? [] : ['--runs', String(options.runs)]
     const words = ['backtest', '-t', task, '--id', report.id, ...which, ...last]
     terminal.err.line(commands.advice({ act: 'command', to: 'continue', words, takes: 'crew' }))
     return exitCodes.suspended

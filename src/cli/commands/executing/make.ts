@@ -13,7 +13,7 @@ import { taskNameOf } from '../../find/find-task.ts'
 import { decisionsOf } from '../../input/typed-decisions.ts'
 import { inputsOf, type InputOptions } from '../../input/typed-inputs.ts'
 import type { Invocation } from '../../invocation.ts'
-import { loadCrew } from '../../find/load-crew.ts'
+import { loadCrewOfRun } from '../../find/crew-of-run.ts'
 import { printPlan } from '../../show/print-plan.ts'
 import { checkRuns } from '../../find/open-runs.ts'
 import { confirm } from '../../terminal/confirm.ts'
@@ -45,10 +45,10 @@ export async function make(
 ): Promise<ExitCode> {
   const { options, terminal } = invocation
   const inputs = inputsOf(options)
-  const found = await loadCrew(options.file, options.crew)
+  const { crew: found, name } = await loadCrewOfRun(options, options.run)
 
   const request = async (crew: Crew, store: Store): Promise<Asked> => {
-    const runId = options.run === undefined ? undefined : (await findRun(store, options.run, crew.name)).run
+    const runId = name === undefined ? undefined : (await findRun(store, name, crew.name)).run
     const own = await ownOf(crew, store, async () => runId ?? (await findRun(store, 'latest', crew.name)).run)
     const through = await taskNameOf(crew, options.through)
     const { effects, only, stale, id } = options

@@ -9,6 +9,7 @@ import { decisionsOf } from '../../input/typed-decisions.ts'
 import { inputsOf } from '../../input/typed-inputs.ts'
 import type { Invocation } from '../../invocation.ts'
 import { loadCrew } from '../../find/load-crew.ts'
+import { loadCrewOfRun } from '../../find/crew-of-run.ts'
 import type { MakingOptions } from './make.ts'
 import { outputsOf } from '../../input/typed-outputs.ts'
 import { printPlan } from '../../show/print-plan.ts'
@@ -23,12 +24,15 @@ export interface PlanCommandOptions extends Omit<MakingOptions, 'id' | 'dryRun' 
 export async function plan(invocation: Invocation<PlanCommandOptions>): Promise<number> {
   const { options, terminal } = invocation
   const inputs = inputsOf(options) as PlanOptions['inputs']
-  const found = await loadCrew(options.file, options.crew)
+  const { crew: found, name } =
+    options.of === 'kickoff'
+      ? { crew: await loadCrew(options.file, options.crew), name: options.run }
+      : await loadCrewOfRun(options, options.run)
   return withCrewStore(invocation, found, async ({ crew, store }) => {
     const { of, only, stale, effects, changed } = options
     const from = await taskNameOf(crew, options.from)
     const through = await taskNameOf(crew, options.through)
-    const runId = options.run === undefined ? undefined : (await findRun(store, options.run, crew.name)).run
+    const runId = name === undefined ? undefined : (await findRun(store, name, crew.name)).run
     const outputs = options.output && Object.fromEntries(await outputsOf(crew, options.output))
     const given = { of, runId, inputs, from, only, stale, through, effects, changed, outputs, ...decisionsOf(options) }
     const planned = await crew.plan(

@@ -1,5 +1,5 @@
 // `reprise replay`: a new run from an old one, executed from a task on.
-import { checkTaskNamed, findCrewTask } from '../../find/find-task.ts'
+import { findCrewTask, namedTask } from '../../find/find-task.ts'
 import type { Invocation } from '../../invocation.ts'
 import { make, type MakingOptions } from './make.ts'
 
@@ -10,7 +10,6 @@ interface ReplayOptions extends MakingOptions {
 }
 
 export async function replay(invocation: Invocation<ReplayOptions>): Promise<number> {
-  const { taskId, task = taskId } = invocation.options
-  checkTaskNamed(task)
+  const task = namedTask(invocation)
   return make(invocation, async (crew) => ({ from: (await findCrewTask(crew, task)).name }))
 }

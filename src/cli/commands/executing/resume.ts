@@ -1,12 +1,13 @@
 // `reprise resume`: continues a run in this process.
 import type { ChangedPolicy } from '../../../engine/definition.ts'
+import { isUnfinished } from '../../../runs/find.ts'
 import { execute } from './execute.ts'
 import { findRun, pickUnfinished } from '../../find/find-run.ts'
 import { taskNameOf } from '../../find/find-task.ts'
 import type { Invocation } from '../../invocation.ts'
 import { decisionsOf } from '../../input/typed-decisions.ts'
 import { readLimit } from '../../input/read-limit.ts'
-import { loadCrew } from '../../find/load-crew.ts'
+import { loadCrewOfRun } from '../../find/crew-of-run.ts'
 import { checkRuns } from '../../find/open-runs.ts'
 
 export interface ResumeOptions {
@@ -22,10 +23,9 @@ export interface ResumeOptions {
 export async function resume(invocation: Invocation<ResumeOptions>): Promise<number> {
   const { args, options } = invocation
   const budget = options.budget === undefined ? undefined : readLimit('--budget', options.budget)
-  const found = await loadCrew(options.file, options.crew)
+  const { crew: found, name } = await loadCrewOfRun(options, args[0], isUnfinished)
   await checkRuns(options.store ?? found.store)
   return execute(invocation, found, async ({ crew, store, signal, asking }) => {
-    const [name] = args
     const { changed } = options
     const through = await taskNameOf(crew, options.through)
     const run =

@@ -1,5 +1,6 @@
 // What a `postgres:` URL says: a few options of ours, and everything that pg itself understands.
 import { RepriseError } from '../../../errors.ts'
+import { rememberAddress } from '../../../secrets/known.ts'
 import { redact } from '../../../secrets/redact.ts'
 
 export interface PostgresPlace {
@@ -27,6 +28,7 @@ const longestName = 63
 
 /** STORE_INVALID. */
 export function readPostgresUrl(text: string, options: PostgresOptions = {}): PostgresPlace {
+  rememberAddress(text)
   const url = parse(text)
   // all of them are taken out of the URL, also those that an option overrules
   const own = { schema: taken(url, 'schema'), pool: taken(url, 'pool'), timeout: taken(url, 'statement_timeout') }

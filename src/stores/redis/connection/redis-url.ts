@@ -2,6 +2,7 @@
 // have.
 import { readFileSync } from 'node:fs'
 import { messageOf, RepriseError } from '../../../errors.ts'
+import { rememberAddress } from '../../../secrets/known.ts'
 import { redact } from '../../../secrets/redact.ts'
 
 export interface RedisAddress {
@@ -54,6 +55,7 @@ const usualSentinelPort = 26_379
 
 /** STORE_INVALID. */
 export function readRedisUrl(text: string, options: RedisOptions = {}): RedisPlace {
+  rememberAddress(text)
   const url = parse(text)
   const given = url.searchParams
   const unknown = [...given.keys()].find((name) => !known.has(name))

@@ -112,7 +112,7 @@ function Progress({ view }: { readonly view: BacktestView }): JSX.Element | null
         'Continue it here.'
       ) : (
         <>
-          Continue it with: <code>{`reprise backtest -t ${task} --id ${id} --last ${total}`}</code>
+          Continue it with: <code>{`reprise backtest -t ${task} --id ${id} --runs ${total}`}</code>
         </>
       )}
     </p>

@@ -89,7 +89,7 @@ function Queue({ queue }: { readonly queue: QueueView }): JSX.Element {
                 <th>Crew</th>
                 {columns.map((name) => (
                   <th key={name} class="number">
-                    {name}
+                    {name === 'suspended' ? 'waiting or stopped' : name}
                   </th>
                 ))}
               </tr>

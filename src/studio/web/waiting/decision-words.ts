@@ -12,9 +12,9 @@ interface DecisionWords {
 }
 
 const fail: DecisionWords = {
-  choice: 'Fail the task',
-  send: 'Fail the task',
-  means: 'The task ends with this reason, and the run with it. It can be resumed.',
+  choice: 'Fail the run',
+  send: 'Fail the run',
+  means: 'The task fails with this reason, and the run with it. It can be resumed.',
   key: 'f',
 }
 

@@ -1,0 +1,80 @@
+// The crew of a command about a run. Where a file exports several crews, it is the one that the run belongs to.
+import type { Crew } from '../../crew/crew.ts'
+import { openCrewStore } from '../../crew/verbs/default-store.ts'
+import { allRows } from '../../engine/history/all-rows.ts'
+import { summaryOf } from '../../engine/read/row-summary.ts'
+import type { RunRow, Store } from '../../stores/store.ts'
+import { UsageError } from '../exit-codes.ts'
+import { findRun } from './find-run.ts'
+import { crewFile, loadCrew, loadCrews } from './load-crew.ts'
+import { missingStore } from './open-runs.ts'
+
+interface Place {
+  readonly file?: string
+  readonly crew?: string
+  readonly store?: string
+}
+
+export interface CrewOfRun {
+  readonly crew: Crew
+  /** What the person typed, or the whole id of the run that was found by it. */
+  readonly name: string | undefined
+}
+
+/**
+ * `name` is what a person typed for the run; without one, as for `latest`, the newest run that fits counts.
+ * CREW_NOT_FOUND where the runs don't say which crew it is, RUN_NOT_FOUND for a run of a crew that the file doesn't
+ * export.
+ */
+export async function loadCrewOfRun(
+  { file, crew, store: given }: Place,
+  name: string | undefined,
+  fits: (row: RunRow) => boolean = () => true,
+): Promise<CrewOfRun> {
+  const path = crewFile(file)
+  const crews = crew === undefined ? await loadCrews(path) : []
+  const [place, ...others] = new Set(crews.map(({ store }) => given ?? store))
+  if (crews.length > 1 && others.length === 0 && (await missingStore(place)) === undefined) {
+    const store = await openCrewStore(place)
+    try {
+      const found = await owner(store, crews, name, fits)
+      if (found) return found
+    } finally {
+      await store.close()
+    }
+  }
+  return { crew: await loadCrew(path, crew), name }
+
+  async function owner(
+    store: Store,
+    among: readonly Crew[],
+    typed: string | undefined,
+    isMeant: (row: RunRow) => boolean,
+  ): Promise<CrewOfRun | undefined> {
+    if (typed === undefined || typed === 'latest') {
+      for await (const row of allRows(store, { roots: true })) {
+        const its = crewOf(row, among)
+        if (its && isMeant(row)) return { crew: its, name: typed }
+      }
+      return undefined
+    }
+    const row = await findRun(store, typed)
+    const its = crewOf(row, among)
+    if (its) return { crew: its, name: row.run }
+    if (among.some((each) => each.name === row.crew)) return undefined
+    const names = among.map((each) => each.name).join(' and ')
+    const words = `run ${row.run} belongs to crew ${row.crew}, and ${path} exports ${names}`
+    throw new UsageError(`${words}; name the file of that crew with --file`, {
+      code: 'RUN_NOT_FOUND',
+      next: { act: 'show', runId: row.run },
+    })
+  }
+}
+
+/** Of several crews with one name, the one whose export the run has noted. */
+function crewOf(row: RunRow, crews: readonly Crew[]): Crew | undefined {
+  const named = crews.filter(({ name }) => name === row.crew)
+  if (named.length <= 1) return named[0]
+  const noted = summaryOf(row).module?.export
+  return named.find((crew) => noted !== undefined && crew['~open'].module?.export === noted)
+}
