@@ -13,6 +13,7 @@ import { openStore, storePath } from '../../stores/open-store.ts'
 import { isShardedUrl } from '../../stores/sharded/sharded-url.ts'
 import { triesLimit } from '../../stores/rules/ready.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
+import type { RunCheck } from '../../crew/verbs/check-runs.ts'
 import { plural } from '../terminal/entries-word.ts'
 import { sizeWords } from '../terminal/size-words.ts'
 import type { Commands } from '../write-command.ts'
@@ -134,6 +135,7 @@ async function checkRuns(url: string, crews: readonly Crew[], commands: Commands
       runs,
       ...limits,
       ...checkThese('abandoned', 'whose process is gone', abandoned, commands),
+      ...(await checkTasks(url, crews, commands)),
       ...checkThese('left alone', 'that workers took up again and again without getting further', leftAlone, commands),
       ...crews.flatMap((crew) =>
         checkVersions(
@@ -164,6 +166,22 @@ function checkThese(name: string, what: string, found: readonly string[], comman
   if (first === undefined) return []
   const next = (['resume', 'cancel'] as const).map((act) => commands.advice({ act, runId: first }))
   return [warn(name, `${plural(found.length, 'run')} ${what}: ${someOf(found)}`, next.join(', or '))]
+}
+
+/** Runs with recorded work that the crew at hand has no task for. */
+async function checkTasks(url: string, crews: readonly Crew[], commands: Commands): Promise<Check[]> {
+  const found: RunCheck[] = []
+  for (const crew of crews) {
+    await using there = crew.with({ store: url })
+    for await (const run of there.check()) if (run.outcome === 'orphaned') found.push(run)
+  }
+  const [first] = found
+  if (!first) return []
+  const names = someOf(found.map(({ runId, reasons }) => `${runId}: ${reasons.join(', ')}`))
+  const next = commands.advice({ act: 'command', to: 'see all of them', words: ['check'], takes: 'file' })
+  return [
+    warn('tasks', `${plural(found.length, 'run')} with recorded work that the crew has no task for: ${names}`, next),
+  ]
 }
 
 /** Not for workers that have this code of its crew. */

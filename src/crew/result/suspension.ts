@@ -1,6 +1,7 @@
 // Why a run is suspended, and what can be done about it. Of a result, and of whatever else tells people of it.
 import { answering } from '../../engine/people/questions.ts'
 import type { Question } from '../../journal/entries.ts'
+import { decisionFor } from '../../journal/state/change-words.ts'
 import { rootRun } from '../../journal/paths.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { nextWords, type Next } from '../../next.ts'
@@ -22,6 +23,11 @@ export function suspensionOf(state: RunState, questions: readonly Question[]): S
     const asked = questions.map(({ id, text }) => `${id}: ${text}`).join(' and ')
     return { facts: `Run ${run} waits for an answer to ${asked}`, next: answering(run, first) }
   }
+  if (suspended?.reason === 'tasks-changed')
+    return {
+      facts: `Run ${run} ${stoppedWords({ runId: run, suspended })}`,
+      next: decisionFor(run, suspended.orphaned ?? []),
+    }
   const runId = suspended?.reason === 'parent' ? rootRun(run) : run
   return {
     facts: `Run ${run} ${stoppedWords({ runId: run, suspended, woken, imported })}`,

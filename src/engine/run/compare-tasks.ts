@@ -13,10 +13,9 @@ import { defined } from '../../defined.ts'
 import { RepriseError } from '../../errors.ts'
 import type { OrphanedTask, TaskChanges } from '../../journal/entries.ts'
 import { changedFields } from '../../journal/fingerprint.ts'
-import { changeWords, orphanWords } from '../../journal/state/change-words.ts'
+import { changeWords, decisionFor, orphanWords } from '../../journal/state/change-words.ts'
 import { openQuestions } from '../../journal/state/open-questions.ts'
 import type { AttemptState, RunState, TaskState } from '../../journal/state/state.ts'
-import type { Next } from '../../next.ts'
 import { nearest } from '../../options.ts'
 import { plural } from '../../text/words.ts'
 import { onceCalls } from '../calls/once.ts'
@@ -132,17 +131,6 @@ export function refuseChanges(state: RunState, changes: TaskChanges | undefined)
       next: { act: 'resume', runId: state.run, changed: 'continue' },
     },
   )
-}
-
-function decisionFor(runId: string, orphaned: readonly OrphanedTask[]): Next<'resume'> {
-  const renamed = orphaned.flatMap(({ task, nearest: meant }) => (meant === undefined ? [] : [[task, meant] as const]))
-  const removed = orphaned.filter(({ nearest: meant }) => meant === undefined).map(({ task }) => task)
-  return {
-    act: 'resume',
-    runId,
-    ...(renamed.length > 0 ? { renamed: Object.fromEntries(renamed) } : {}),
-    ...(removed.length > 0 ? { removed } : {}),
-  }
 }
 
 /** The old name by the new one. What the caller says goes before what the code says. */

@@ -254,6 +254,7 @@ async function enter(hold: Hold, crew: CrewDefinition, given: TakeUp): Promise<b
   if (orphaned.length > 0) {
     if (!unasked) throw tasksChanged(crew, state.run, orphaned)
     await hold.append([{ type: 'run.suspended', reason: 'tasks-changed', orphaned }])
+    crew.logger.warn(tasksChanged(crew, state.run, orphaned).message)
     return false
   }
   if (given.changed === 'refuse') refuseChanges(state, changes)

@@ -1,4 +1,5 @@
-// Changed tasks of a run, in words.
+// Changed tasks of a run in words, and what a resume may decide about them.
+import type { Next } from '../../next.ts'
 import type { OrphanedTask, TaskChanges } from '../entries.ts'
 
 /** `book (2 recorded steps, an open question; is it post now?)` */
@@ -15,4 +16,16 @@ export function changeWords({ added = [], removed = [], renamed = {} }: TaskChan
     ...(removed.length > 0 ? [`removed ${removed.join(', ')}`] : []),
     ...(moved.length > 0 ? [`renamed ${moved.join(', ')}`] : []),
   ].join('; ')
+}
+
+/** The resume that says of each orphaned task what it most likely became. */
+export function decisionFor(runId: string, orphaned: readonly OrphanedTask[]): Next<'resume'> {
+  const renamed = orphaned.flatMap(({ task, nearest: meant }) => (meant === undefined ? [] : [[task, meant] as const]))
+  const removed = orphaned.filter(({ nearest: meant }) => meant === undefined).map(({ task }) => task)
+  return {
+    act: 'resume',
+    runId,
+    ...(renamed.length > 0 ? { renamed: Object.fromEntries(renamed) } : {}),
+    ...(removed.length > 0 ? { removed } : {}),
+  }
 }

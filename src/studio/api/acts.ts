@@ -29,6 +29,9 @@ export interface ResumeBody {
   /** `here` where the code is at hand, unless said otherwise. */
   readonly how?: 'here' | 'queue'
   readonly changed?: ChangedPolicy
+  /** What becomes of recorded work that the crew has no task for. */
+  readonly renamed?: { readonly [task: string]: string }
+  readonly removed?: readonly string[]
   readonly through?: string
   readonly budget?: Limit
   readonly by?: string

@@ -13,6 +13,7 @@ export interface Schema {
   readonly properties?: { readonly [name: string]: Schema }
   readonly required?: readonly string[]
   readonly additionalProperties?: boolean | Schema
+  readonly items?: Schema
   readonly anyOf?: readonly Schema[]
 }
 
@@ -71,6 +72,7 @@ export const whole = (description: string, minimum: number, maximum?: number): S
   ...(maximum === undefined ? {} : { maximum }),
 })
 export const anything = (description: string): Schema => ({ description })
+export const texts = (description: string): Schema => ({ type: 'array', description, items: { type: 'string' } })
 export const record = (description: string): Schema => ({ type: 'object', description, additionalProperties: true })
 
 /** `GET /runs/{run}`: its method, its path, and the names in braces. */

@@ -9,7 +9,7 @@ import { requeue } from '../../engine/people/requeue.ts'
 import { tell } from '../../engine/people/tell.ts'
 import type { PlanBody, PlanView, StartedRun } from '../api/contract.ts'
 import { StudioProblem } from '../api/problem.ts'
-import { oneOf, record, text, whole, anything, type Fields, type Routes } from '../api/route.ts'
+import { oneOf, record, text, texts, whole, anything, type Fields, type Routes } from '../api/route.ts'
 import { crewOfRun, knownCrew } from '../known-crew.ts'
 import { rowOf, type Place } from '../place.ts'
 
@@ -29,6 +29,8 @@ const stale = oneOf('restored outputs that were made from something else', 'keep
 const resumed: Fields = {
   how: oneOf('by this process, or by a worker', 'here', 'queue'),
   changed: oneOf('a started task whose code has changed', 'restart', 'continue', 'refuse'),
+  renamed: record('new names of tasks with recorded work, by their old ones'),
+  removed: texts('tasks with recorded work that are given up'),
   through: text('stop after this task'),
   budget: record('{ tokens, cost, seconds } in place of the one that it has used up'),
   by: text('who asks for it'),

@@ -3,6 +3,7 @@ import { outermost } from '../../find/outermost.ts'
 import { describeEntry } from '../../../crew/result/log.ts'
 import type { Entry } from '../../../journal/entries.ts'
 import { taskOf } from '../../../journal/paths.ts'
+import { decisionFor } from '../../../journal/state/change-words.ts'
 import type { Next } from '../../../next.ts'
 import { viewOf, type RunView } from '../../../runs/run-view.ts'
 import { tasksOf, taskView } from '../../../runs/task-view.ts'
@@ -90,7 +91,11 @@ function printPrompts({ out, err }: Terminal, prompts: Iterable<SentPrompt>): vo
 }
 
 /** Of a run that is over: from the task that is looked at, or from the last one, on which the least is spent. */
-function nextOf({ runId, status, lives, tasks }: RunView, root: string, task = tasks.at(-1)?.name): Next | undefined {
+function nextOf(
+  { runId, status, lives, tasks, orphaned }: RunView,
+  root: string,
+  task = tasks.at(-1)?.name,
+): Next | undefined {
   switch (status) {
     case 'completed':
       return task === undefined ? undefined : { act: 'replay', runId, task }
@@ -100,7 +105,7 @@ function nextOf({ runId, status, lives, tasks }: RunView, root: string, task = t
     case 'abandoned':
     case 'stopped':
     case 'failed':
-      return { act: 'resume', runId: root }
+      return orphaned.length > 0 && runId === root ? decisionFor(runId, orphaned) : { act: 'resume', runId: root }
     default:
       return undefined
   }

@@ -1,6 +1,7 @@
 // A plan: what will be done about each task, why, and what it may take.
 import type { JSX } from 'preact'
 import type { PlannedTask } from '../../../journal/entries.ts'
+import { changeWords, orphanWords } from '../../../journal/state/change-words.ts'
 import { amount, dollars } from '../../../text/words.ts'
 import type { PlanView } from '../../api/contract.ts'
 
@@ -16,7 +17,7 @@ const tones: { readonly [action in PlannedTask['action']]: string } = {
 }
 
 export function PlanTable({ plan }: { readonly plan: PlanView }): JSX.Element {
-  const { tasks, execute, estimate, warnings } = plan
+  const { tasks, execute, estimate, changes, orphaned, warnings } = plan
   return (
     <>
       <ol class="plan-tasks">
@@ -40,6 +41,15 @@ export function PlanTable({ plan }: { readonly plan: PlanView }): JSX.Element {
         </strong>{' '}
         {execute.length > 0 && sumWords(estimate)}
       </p>
+      {changes && <p class="note">Tasks changed: {changeWords(changes)}.</p>}
+      {orphaned.map((orphan) => (
+        <p key={orphan.task} class="note">
+          The crew has no task for recorded work of {orphanWords(orphan)}.{' '}
+          {plan.of === 'resume'
+            ? 'The run is not resumed until its tasks are renamed or given up.'
+            : 'The new run does not use it.'}
+        </p>
+      ))}
       {warnings.map((warning) => (
         <p key={warning} class="note">
           {warning}

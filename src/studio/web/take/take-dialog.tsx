@@ -124,7 +124,14 @@ export function TakeDialog({ take, detail, onClose, refresh }: TakeProps): JSX.E
         <button
           type="button"
           class="primary"
-          disabled={!plan || busy || starting || nothing || problem !== undefined}
+          disabled={
+            !plan ||
+            busy ||
+            starting ||
+            nothing ||
+            problem !== undefined ||
+            (take === 'resume' && plan.orphaned.length > 0)
+          }
           onClick={() => void start()}
         >
           {starting ? 'Starting …' : take === 'resume' ? 'Resume' : 'Start the new run'}
