@@ -148,3 +148,26 @@ test('what is inherited and edited has no attempts, and says where it comes from
     ['settle'],
   )
 })
+
+test('the attempts of a task that was renamed between two lives are shown with its new name', async () => {
+  const store = memoryStore()
+  const model = scriptedModel([{ when: 'Task:', reply: 'done' }])
+  const agent = new Agent({ role: 'A', goal: 'g', model })
+  const crewOf = (name: string, was?: string) => {
+    const tasks = [
+      new Task({ name, description: 'Book', agent, ...(was === undefined ? {} : { was }) }),
+      new Task({ name: 'note', description: 'Note', agent }),
+    ]
+    return new Crew({ name: 'renamed', tasks, store, logger: { info() {}, warn() {} } })
+  }
+  await crewOf('book').kickoff({ id: 'r', through: 'book' })
+  await crewOf('post', 'book').resume('r')
+  const { attempts } = await timelineOf(store, 'r')
+  assert.deepEqual(
+    attempts.map(({ task, path }) => [task, path]),
+    [
+      ['post', 'book#1'],
+      ['note', 'note#1'],
+    ],
+  )
+})

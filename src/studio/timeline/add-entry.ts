@@ -40,6 +40,15 @@ export function addEntry(timeline: Timeline, entry: Entry): void {
   add(growing, entry, before)
 }
 
+/** Attempts of a renamed task are shown with it; those of a removed one are over. */
+function changeTasks(timeline: Growing, { at, changes = {} }: EntryOf<'run.resumed'>): void {
+  const { renamed = {}, removed = [] } = changes
+  const now = (task: string): string => (Object.hasOwn(renamed, task) ? (renamed[task] ?? task) : task)
+  for (const attempt of timeline.attempts) attempt.task = now(attempt.task)
+  for (const [index, given] of timeline.given.entries()) timeline.given[index] = { ...given, task: now(given.task) }
+  for (const task of removed) endAttempts(timeline, task, 'void', at)
+}
+
 /** `before`: when the entry before it was written. */
 function add(timeline: Growing, entry: Entry, before: string): void {
   const { at, path = '' } = entry
@@ -51,6 +60,7 @@ function add(timeline: Growing, entry: Entry, before: string): void {
       // a process that is gone was last seen when it wrote that
       endLife(timeline, 'gone', before)
       timeline.lives.push({ ...lifeOf(at, entry.owner), via: entry.via })
+      changeTasks(timeline, entry)
       break
     case 'run.suspended':
     case 'run.yielded':
