@@ -304,6 +304,8 @@ export interface World {
   /** Milliseconds that never go back, for leases. */
   monotonic(): number
   newRunId(): string
+  /** For a run that is created: random, and never the same twice. */
+  newIncarnation(): string
   readonly owner: Owner
   readonly leaseMs: number
   sleep(ms: number, signal: AbortSignal): Promise<void>

@@ -10,6 +10,7 @@ export function realWorld(): World {
     now: () => new Date(),
     monotonic: () => performance.now(),
     newRunId: () => uuidV7(Date.now()),
+    newIncarnation: () => Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString('base64url'),
     // code that only looks at runs doesn't need it
     get owner() {
       return thisOwner()

@@ -32,7 +32,7 @@ import type {
 
 export type * from './values.ts'
 
-export const journalVersion = 1
+export const journalVersion = 2
 
 export const runStatuses = ['queued', 'running', 'suspended', 'completed', 'failed', 'cancelled'] as const
 export type RunStatus = (typeof runStatuses)[number]
@@ -41,6 +41,11 @@ export type RunStatus = (typeof runStatuses)[number]
 export interface EntryBodies {
   'run.created': {
     readonly run: string
+    /**
+     * Drawn at random: no other run has it, whatever its id, except a copy of this one. The incarnation of a child run
+     * is derived from its parent's. What a service knows the run's calls by is derived from it, and so is lineage.
+     */
+    readonly incarnation: string
     readonly crew: string
     readonly version: string
     /** As they are used: after `beforeKickoff`. */
@@ -51,11 +56,6 @@ export interface EntryBodies {
     readonly owner: Owner
     readonly parent?: Parent
     readonly plan?: readonly PlannedTask[]
-    /**
-     * The attempt of another run that this run is the work of. `after` is the hash of the line before that attempt
-     * began: it tells the run that made this one apart from any other that has, or had, the same id.
-     */
-    readonly caller?: { readonly path: string; readonly after: string }
     /** Reuse outputs that any run of the crew made with the same fingerprint. */
     readonly reuse?: { readonly maxAgeSeconds?: number }
     /** The `once` calls that the parent made or inherited. */

@@ -362,6 +362,7 @@ export interface Conversation {
 /** The run that a run was made from. */
 export interface Parent {
   readonly run: string
+  readonly incarnation: string
   /** The task to start from, if one was named. */
   readonly from?: string
   /** A digest of everything it was made with: the same call under the same id means the same run. */
@@ -371,5 +372,6 @@ export interface Parent {
 /** Where an output was made. */
 export interface OutputPlace {
   readonly run: string
+  readonly incarnation: string
   readonly seq: number
 }

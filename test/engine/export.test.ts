@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { journalVersion } from '../../src/journal/entries.ts'
 import type { Engine } from '../../src/engine/definition.ts'
 import { exportRun, exportRunToFile } from '../../src/engine/history/export-run.ts'
 import { importRun, importRunFromFile } from '../../src/engine/history/import-run.ts'
@@ -213,7 +214,15 @@ test('a run of ten thousand entries is exported and imported', async () => {
   let prev = created.bytes
   for (let seq = 2; seq <= 10_000; seq++) {
     const hash = createHash('sha256').update(prev).digest('base64url')
-    const entry = { v: 1, seq, at: at.toISOString(), type: 'message.refused', message: 'm', reason: 'r', token: 1 }
+    const entry = {
+      v: journalVersion,
+      seq,
+      at: at.toISOString(),
+      type: 'message.refused',
+      message: 'm',
+      reason: 'r',
+      token: 1,
+    }
     prev = Buffer.from(JSON.stringify({ ...entry, prev: hash }))
     lines.push({ seq, bytes: prev })
   }
@@ -250,7 +259,7 @@ const damages: { readonly [what: string]: readonly [(lines: string[]) => string,
   'is something else': [() => '{"name":"x"}\n', /isn't an exported run of Reprise/],
   'is of a later format': [
     (lines) => sealed(changed(lines, 0, '"version":2', '"version":3')),
-    /version 3 of the format.* reads 2; update/,
+    /has format 3, .* reads format 2; finish or delete/,
   ],
   'is cut off in a line': [(lines) => lines.join('\n').slice(0, -680), /cut off in line \d+/],
   'is cut off between two lines': [
@@ -309,7 +318,7 @@ test('a run with entries that only newer code knows is exported, and not importe
   const [created] = await linesOf(store, 'r')
   assert.ok(created)
   const prev = createHash('sha256').update(created.bytes).digest('base64url')
-  const entry = { v: 1, seq: 2, at: at.toISOString(), type: 'dream.seen', token: 1, prev }
+  const entry = { v: journalVersion, seq: 2, at: at.toISOString(), type: 'dream.seen', token: 1, prev }
   await source.create(row('r'), { lines: [created, { seq: 2, bytes: Buffer.from(JSON.stringify(entry)) }] })
   await refused(importRun(engineOn(newStore()), exportRun(source, 'r')), 'JOURNAL_DAMAGED', /"dream\.seen".*update/)
 })

@@ -6,7 +6,7 @@ import { Agent, Crew, Task } from 'reprise'
 import type { CrewDefinition, TaskDefinition } from '../../src/engine/definition.ts'
 import { newSchedule } from '../../src/engine/run/schedule.ts'
 import { waitsFor } from '../../src/engine/run/waits-for.ts'
-import type { NewEntry, Question } from '../../src/journal/entries.ts'
+import { journalVersion, type NewEntry, type Question } from '../../src/journal/entries.ts'
 import { applyEntry, emptyState } from '../../src/journal/state/fold.ts'
 import type { RunState } from '../../src/journal/state/state.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
@@ -43,11 +43,11 @@ function runOf(crew: CrewDefinition): { state: RunState; add: (entry: NewEntry) 
   const state = emptyState('r')
   const add = (entry: NewEntry): void => {
     const at = '2026-01-01T00:00:00.000Z'
-    applyEntry(state, { v: 1, seq: state.seq + 1, at, token: 1, prev: '', ...entry })
+    applyEntry(state, { v: journalVersion, seq: state.seq + 1, at, token: 1, prev: '', ...entry })
   }
   const tasks = crew.tasks.map(({ name, id, description }) => ({ name, id, description }))
   const owner = { host: 'h', boot: 'b', pid: 1, start: 's', instance: 'i' }
-  add({ type: 'run.created', run: 'r', crew: 'c', version: '1', inputs: {}, tasks, owner })
+  add({ type: 'run.created', run: 'r', incarnation: 'i', crew: 'c', version: '1', inputs: {}, tasks, owner })
   return { state, add }
 }
 

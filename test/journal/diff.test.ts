@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { Agent, Crew, Task, tool } from 'reprise'
 import { z } from 'zod'
 import { columns } from '../../src/text/columns.ts'
-import type { Entry, NewEntry } from '../../src/journal/entries.ts'
+import { journalVersion, type Entry, type NewEntry } from '../../src/journal/entries.ts'
 import {
   diffLines,
   diffRuns,
@@ -93,9 +93,25 @@ async function run(given: Given = {}, inputs = { notes: 'water' }): Promise<RunS
 /** A state from entries: tasks without anything done, and then these. */
 function folded(entries: readonly NewEntry[], tasks: readonly string[] = ['job'], inputs = {}): RunState {
   const declared = tasks.map((name) => ({ name, id: name, description: `Do ${name}` }))
-  const created: NewEntry = { type: 'run.created', run: 'r', crew: 'c', version: '', inputs, tasks: declared, owner }
+  const created: NewEntry = {
+    type: 'run.created',
+    run: 'r',
+    incarnation: 'i',
+    crew: 'c',
+    version: '',
+    inputs,
+    tasks: declared,
+    owner,
+  }
   return fold(
-    [created, ...entries].map((entry, index): Entry => ({ v: 1, seq: index + 1, at, token: 1, prev: '', ...entry })),
+    [created, ...entries].map((entry, index): Entry => ({
+      v: journalVersion,
+      seq: index + 1,
+      at,
+      token: 1,
+      prev: '',
+      ...entry,
+    })),
   )
 }
 

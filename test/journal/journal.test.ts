@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { decodeEntry, encodeEntry } from '../../src/journal/codec.ts'
-import type { Entry, NewEntry, Owner } from '../../src/journal/entries.ts'
+import { journalVersion, type Entry, type NewEntry, type Owner } from '../../src/journal/entries.ts'
 import { changedFields, explainChange } from '../../src/journal/fingerprint.ts'
 import { fold } from '../../src/journal/state/fold.ts'
 import { digest } from '../../src/journal/hash.ts'
@@ -51,7 +51,7 @@ describe('the codec', () => {
         const decoded = await decodeEntry(bytes, (hash) => Promise.resolve(byHash.get(hash)), 'entry 1')
         assert.equal(
           JSON.stringify(decoded),
-          JSON.stringify({ v: 1, seq: 1, at: stamp.at, ...entry, token: 1, prev: '' }),
+          JSON.stringify({ v: journalVersion, seq: 1, at: stamp.at, ...entry, token: 1, prev: '' }),
         )
         assert.equal(blobs.length > 0, large)
         assert.ok(bytes.length < 66_000)
@@ -224,7 +224,7 @@ describe('the fold', () => {
   } as const
   const request = { instructions: '', message: [], tools: [], model: 'm', settings: {} }
   const whole: NewEntry[] = [
-    { type: 'run.created', run: 'r', crew: 'c', version: '', inputs: {}, tasks, owner },
+    { type: 'run.created', run: 'r', incarnation: 'i', crew: 'c', version: '', inputs: {}, tasks, owner },
     ...['a', 'b'].flatMap((name): NewEntry[] => [
       { type: 'task.started', path: `${name}#1`, request, fingerprint: {}, agent: 'A' },
       { type: 'model.replied', path: `${name}#1/1`, ...reply },
@@ -233,7 +233,7 @@ describe('the fold', () => {
     { type: 'run.completed' },
   ]
   const stamped = (entries: readonly NewEntry[]): Entry[] =>
-    entries.map((entry, index) => ({ v: 1, seq: index + 1, at: stamp.at, token: 1, prev: '', ...entry }))
+    entries.map((entry, index) => ({ v: journalVersion, seq: index + 1, at: stamp.at, token: 1, prev: '', ...entry }))
 
   test('takes an output from the last reply of the attempt, so that it is stored once', () => {
     const state = fold(stamped(whole))
@@ -269,7 +269,7 @@ describe('the fold', () => {
   test('takes no output that is to be JSON and is none, or is nested too deeply, whoever gave it', () => {
     for (const raw of ['{"torn', '['.repeat(2_000) + ']'.repeat(2_000)]) {
       const output = { raw, structured: true, usage: reply.usage, startedAt: stamp.at, completedAt: stamp.at }
-      const from = { run: 'p', seq: 1 }
+      const from = { run: 'p', incarnation: 'p', seq: 1 }
       for (const given of [
         [{ type: 'task.edited', path: 'a', raw, structured: true }],
         [{ type: 'task.inherited', path: 'a', from, output }],
@@ -291,7 +291,7 @@ describe('the fold', () => {
   test('reads an entry of an unknown type or version, and says that the run cannot be resumed', () => {
     const unknown = { ...stamped(whole)[7], seq: 9, type: 'dream.dreamt' } as unknown as Entry
     assert.match(fold([...stamped(whole), unknown]).unknown ?? '', /"dream.dreamt" of entry 9/)
-    assert.match(fold([...stamped(whole), { ...unknown, v: 2 }]).unknown ?? '', /version 2 of entry 9/)
+    assert.match(fold([...stamped(whole), { ...unknown, v: 0 }]).unknown ?? '', /version 0 of entry 9/)
   })
 })
 

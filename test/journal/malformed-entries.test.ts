@@ -8,14 +8,15 @@ import { outputKeys, rowOf } from '../../src/engine/read/row.ts'
 import { RepriseError } from '../../src/errors.ts'
 import { decodePlain } from '../../src/journal/codec.ts'
 import { diffRuns } from '../../src/runs/diff/diff-runs.ts'
-import type {
-  Conversation,
-  Entry,
-  NewEntry,
-  OnceCall,
-  Owner,
-  SentResult,
-  StoredOutput,
+import {
+  journalVersion,
+  type Conversation,
+  type Entry,
+  type NewEntry,
+  type OnceCall,
+  type Owner,
+  type SentResult,
+  type StoredOutput,
 } from '../../src/journal/entries.ts'
 import { fold } from '../../src/journal/state/fold.ts'
 import { openQuestions } from '../../src/journal/state/open-questions.ts'
@@ -45,7 +46,7 @@ const spoken: Conversation = {
     { role: 'user', text: 'u' },
   ],
 }
-const from = { run: 'p', seq: 3 }
+const from = { run: 'p', incarnation: 'p', seq: 3 }
 const call: OnceCall = {
   task: 'a',
   tool: 't',
@@ -98,15 +99,15 @@ const every: NewEntry[] = [
   {
     type: 'run.created',
     run: 'r',
+    incarnation: 'i',
     crew: 'c',
     version: '1',
     inputs: { topic: 'x' },
     given: {},
     tasks,
     owner,
-    parent: { run: 'p', from: 'a', request: 'd' },
+    parent: { run: 'p', incarnation: 'p', from: 'a', request: 'd' },
     plan: [{ task: 'a', action: 'execute', reasons: ['r'], fields: ['f'], unless: ['b'] }],
-    caller: { path: 'x#1', after: 'h' },
     reuse: { maxAgeSeconds: 1 },
     calls: [call],
     lost: [{ task: 'a', run: 'p', entries: [7, 8] }],
@@ -217,7 +218,7 @@ const every: NewEntry[] = [
 
 type Line = Record<string, unknown>
 const lineOf = (entry: object, seq: number): Line =>
-  JSON.parse(JSON.stringify({ v: 1, seq, at, token: 1, prev: '', ...entry })) as Line
+  JSON.parse(JSON.stringify({ v: journalVersion, seq, at, token: 1, prev: '', ...entry })) as Line
 const lines = every.map((entry, index) => lineOf(entry, index + 1))
 
 const decode = (line: object, seq: number): Entry =>
@@ -316,16 +317,26 @@ for (const [change, message] of [
   })
 }
 
-test('what is added to an entry is let through, and so are types and versions of later code', () => {
+test('what is added to an entry is let through, and so are types of later code', () => {
   const [created] = lines
   decode({ ...created, extra: { deep: 1 } }, 1)
-  decode({ v: 1, seq: 2, type: 'dream.seen', inputs: null }, 2)
-  decode({ ...created, v: 2, inputs: null }, 1)
+  decode({ v: journalVersion, seq: 2, type: 'dream.seen', inputs: null }, 2)
+})
+
+test('an entry of another format is refused with both numbers and what to do', () => {
+  for (const v of [journalVersion - 1, journalVersion + 1, undefined]) {
+    assert.throws(() => decode({ ...lines[0], v }, 1), {
+      code: 'JOURNAL_DAMAGED',
+      message: new RegExp(
+        `has format ${v}, .* reads format ${journalVersion}; finish or delete the run with the build`,
+      ),
+    })
+  }
 })
 
 for (const name of ['constructor', '__proto__', 'toString', 'hasOwnProperty']) {
   test(`a type named ${name} is an unknown one`, () => {
-    const odd = decode({ v: 1, seq: 2, at, token: 1, prev: '', type: name }, 2)
+    const odd = decode({ v: journalVersion, seq: 2, at, token: 1, prev: '', type: name }, 2)
     assert.equal(fold([decode(lines[0] ?? {}, 1), odd]).unknown, `type "${name}" of entry 2`)
   })
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { blobReferences, decodeEntry, encodeEntry } from '../../src/journal/codec.ts'
+import { journalVersion } from '../../src/journal/entries.ts'
 import { hashBytes } from '../../src/journal/hash.ts'
 import type { Json } from '../../src/journal/json.ts'
 
@@ -25,7 +26,7 @@ function values() {
 }
 
 const lineOf = (result: Json): Buffer => {
-  const { v, ...entry } = { v: 1, ...stamp, type: 'tool.returned', path: 'a#1/1.0', outcome: { result } }
+  const { v, ...entry } = { v: journalVersion, ...stamp, type: 'tool.returned', path: 'a#1/1.0', outcome: { result } }
   return Buffer.from(JSON.stringify({ v, ...entry }))
 }
 
@@ -54,7 +55,9 @@ test('a stored value that is no JSON, or nested too deeply, is named', async () 
 })
 
 test('a line that is nested too deeply is named', async () => {
-  const deep = Buffer.from(`{"v":1,"seq":3,"type":"x","deep":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)
+  const deep = Buffer.from(
+    `{"v":${journalVersion},"seq":3,"type":"x","deep":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
+  )
   const none = async () => undefined
   await assert.rejects(decodeEntry(deep, none, where), {
     code: 'JOURNAL_DAMAGED',

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { NewEntry, Owner, Question } from '../../src/journal/entries.ts'
+import { journalVersion, type NewEntry, type Owner, type Question } from '../../src/journal/entries.ts'
 import { applyEntry, emptyState } from '../../src/journal/state/fold.ts'
 import type { RunState } from '../../src/journal/state/state.ts'
 import { attemptsSinceDone, isDone } from '../../src/journal/state/tally.ts'
@@ -13,6 +13,7 @@ const declared = (names: readonly string[]) => names.map((name) => ({ name, id: 
 const created: NewEntry = {
   type: 'run.created',
   run: 'r',
+  incarnation: 'i',
   crew: 'c',
   version: '1',
   inputs: {},
@@ -30,7 +31,7 @@ const place = fc.oneof(
 const raw = 'x'
 const structured = false
 const output = { raw, structured, usage: { calls: 0, input: 0, output: 0 }, startedAt: at, completedAt: at }
-const from = { run: 'p', seq: 1 }
+const from = { run: 'p', incarnation: 'p', seq: 1 }
 const error = { code: 'TASK_FAILED', message: 'no' }
 const within: fc.Arbitrary<NewEntry> = fc.oneof(
   fc.record({ path: attempt, child: fc.boolean() }).map(({ path, child }): NewEntry => {
@@ -72,7 +73,7 @@ const resumed: fc.Arbitrary<NewEntry> = fc
 function stateAfter(entries: readonly NewEntry[], check: (state: RunState) => void = () => {}): RunState {
   const state = emptyState('r')
   for (const [index, entry] of entries.entries()) {
-    applyEntry(state, { v: 1, seq: index + 1, at, token: 1, prev: '', ...entry })
+    applyEntry(state, { v: journalVersion, seq: index + 1, at, token: 1, prev: '', ...entry })
     check(state)
   }
   return state

@@ -7,7 +7,7 @@ import { scriptedModel } from 'reprise/testing'
 import { addEntry, emptyTimeline } from '../../src/studio/timeline/add-entry.ts'
 import type { Timeline } from '../../src/studio/timeline/timeline.ts'
 import { readEntries } from '../../src/engine/read/read-run.ts'
-import type { Entry } from 'reprise/journal'
+import { journalVersion, type Entry } from 'reprise/journal'
 import { claims } from './support.ts'
 
 async function entriesOf(store: Store, run: string): Promise<Entry[]> {
@@ -123,7 +123,15 @@ test('an answer that is sent back, a task that fails and a process that is gone 
   const killed = emptyTimeline('r')
   for (const entry of entries.slice(0, 3)) addEntry(killed, entry)
   const { owner } = entries[0] as Extract<Entry, { type: 'run.created' }>
-  addEntry(killed, { v: 1, seq: 4, at: '2099-01-01T00:00:00.000Z', token: 2, prev: '', type: 'run.resumed', owner })
+  addEntry(killed, {
+    v: journalVersion,
+    seq: 4,
+    at: '2099-01-01T00:00:00.000Z',
+    token: 2,
+    prev: '',
+    type: 'run.resumed',
+    owner,
+  })
   assert.deepEqual(
     killed.lives.map(({ to, end }) => [to, end]),
     [

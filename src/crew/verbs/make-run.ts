@@ -52,7 +52,12 @@ export async function makeRun(open: OpenCrew, request: MakeRequest): Promise<Beg
   const lost = lostEntries(parent)
   announce(crew, run, `made from run ${parent.run}${from ? `, from task ${from.name} on` : ''}`)
   const origin = {
-    parent: { run: parent.run, ...(from ? { from: from.name } : {}), request: requestDigest(request, over) },
+    parent: {
+      run: parent.run,
+      incarnation: parent.incarnation,
+      ...(from ? { from: from.name } : {}),
+      request: requestDigest(request, over),
+    },
     plan: tasks,
     ...(calls.length > 0 ? { calls } : {}),
     ...(lost.length > 0 ? { lost } : {}),

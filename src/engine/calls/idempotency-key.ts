@@ -20,7 +20,7 @@ export function idempotencyKeyOf(item: Item): string {
     if (path === call.path || callAt(state, path)?.idempotencyKey !== undefined) out.delete(path)
   const beside = [...out.values()].filter(partOf(state, attempt))
   const used = new Set([...keysBeside(state, task.name, attempt, call), ...beside.map((given) => given.key)])
-  const made = (number: number): string => digest([state.run, task.name, tool, key, number])
+  const made = (number: number): string => digest([state.incarnation, task.name, tool, key, number])
   const unused = (known: string): string | undefined => (used.has(known) ? undefined : known)
   const asked = {
     task: task.name,

@@ -10,7 +10,6 @@ import { redact } from '../../secrets/redact.ts'
 import { thrownStack } from '../../secrets/thrown-stack.ts'
 import { readSentResult } from '../../tools/sent-result.ts'
 import type { ToolContext } from '../../tools/tool.ts'
-import { runHere } from '../lease/held-here.ts'
 import type { Life } from '../life.ts'
 import { deadline, unlessAborted } from '../limits/deadline.ts'
 import { checkTime } from '../limits/slice.ts'
@@ -200,6 +199,6 @@ export function lingers(life: Life, path: string): boolean {
   return lingering.has(callHere(life, path))
 }
 
-function callHere({ engine, state }: Life, path: string): string {
-  return `${runHere(engine, state.run)} ${path}`
+function callHere({ state }: Life, path: string): string {
+  return `${state.incarnation} ${path}`
 }

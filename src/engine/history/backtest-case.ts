@@ -12,6 +12,7 @@ import { outputsIn } from '../run/given-fields.ts'
 import { checkReadable, createRun, resumeRun } from '../run/lifecycle.ts'
 import { onceCalls, toOnceCall } from '../calls/once.ts'
 import { changeOf } from '../plan/stale-tasks.ts'
+import { placeOf } from '../read/incarnation.ts'
 import { readRun } from '../read/read-run.ts'
 import { allRows } from './all-rows.ts'
 import { backtestName } from './backtest-name.ts'
@@ -80,13 +81,16 @@ export async function readCase(
   run: string,
   crew: CrewDefinition,
   task: TaskDefinition,
+  /** Of the run that is looked for. */
+  incarnation?: string,
 ): Promise<StoredCase | string> {
   const { state } = await readRun(store, run)
   checkReadable(state, crew.name)
   const known = state.tasks.get(task.name)
   if (!known?.output) return `it has no output of ${task.name}`
-  if (known.from && known.from.run !== run) {
-    const origin = await readCase(store, known.from.run, crew, task).catch(() => undefined)
+  if (incarnation !== undefined && state.incarnation !== incarnation) return `run ${run} was deleted and made anew`
+  if (known.from && known.from.incarnation !== state.incarnation) {
+    const origin = await readCase(store, known.from.run, crew, task, known.from.incarnation).catch(() => undefined)
     if (typeof origin === 'object') return origin
   }
   const missing = task.context.find((name) => !isThere(state, name))
@@ -120,7 +124,7 @@ export async function backtestCase(
     inputs: parent.inputs,
     entries,
     origin: {
-      parent: { run: parent.run, from: task.name },
+      parent: { run: parent.run, incarnation: parent.incarnation, from: task.name },
       plan: [
         ...given.map(({ name }) => ({ task: name, action: 'inherit', reasons: ['its output is there'] }) as const),
         { task: task.name, action: 'execute', reasons: changes.length > 0 ? changes : [unchanged] },
@@ -150,14 +154,14 @@ function isThere(state: RunState, name: string): boolean {
 function inheritedFrom(parent: RunState, name: string): NewEntry {
   const task = parent.tasks.get(name)
   if (!task?.output) return { type: 'task.skipped', path: name, reason: `it was skipped in run ${parent.run}` }
-  const from = task.from ?? { run: parent.run, seq: task.seq ?? 0 }
+  const from = placeOf(parent, task)
   return { type: 'task.inherited', path: name, from, output: task.output }
 }
 
 function checkSameCase(state: RunState, parent: RunState, task: TaskDefinition): void {
   const fail = (words: string): RepriseError =>
     new RepriseError('INPUTS_DIFFER', `run ${state.run} ${words}; give the backtest another id`, { runId: state.run })
-  if (state.parent?.run !== parent.run || state.parent.from !== task.name)
+  if (state.parent?.incarnation !== parent.incarnation || state.parent.from !== task.name)
     throw fail(`is not the trial of task ${task.name} on run ${parent.run}`)
   const done = state.tasks.get(task.name)?.output
   const { reasons } = done ? changeOf(done, task, parent.inputs, outputsIn(parent)) : { reasons: [] }

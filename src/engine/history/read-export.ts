@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import type { Entry } from '../../journal/entries.ts'
 import { hashBytes } from '../../journal/hash.ts'
 import { worksFor } from '../../journal/paths.ts'
+import { otherFormat } from '../../journal/check/check-entry.ts'
 import { describe } from '../../options.ts'
 import type { Blob, Line } from '../../stores/store.ts'
 import {
@@ -100,12 +101,7 @@ function readHeader(value: JsonObject, name: string): ExportHeader {
   const { format, version, run, crew } = value
   if (format !== exportFormat)
     throw damaged(`${name} isn't an exported run of Reprise`, 'give a file that export wrote')
-  if (version !== exportVersion) {
-    throw damaged(
-      `${name} has version ${String(version)} of the format, and this code reads ${exportVersion}`,
-      'update it',
-    )
-  }
+  if (version !== exportVersion) throw otherFormat(name, version, exportVersion)
   const named = typeof run === 'string' && run !== '' && !/[\u0000-\u001f\u007f]/.test(run)
   if (!named || typeof crew !== 'string') throw damaged(`line 1 of ${name} does not say which run it is`, advice)
   return value as unknown as ExportHeader

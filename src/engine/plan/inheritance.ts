@@ -10,6 +10,7 @@ import type { CrewDefinition, Engine, Inputs, Outputs, TaskDefinition } from '..
 import { outputsIn } from '../run/given-fields.ts'
 import type { Life } from '../life.ts'
 import { conversationFor } from '../talk/conversation.ts'
+import { placeOf } from '../read/incarnation.ts'
 import { readRun } from '../read/read-run.ts'
 import { changeOf, unfitness } from './stale-tasks.ts'
 
@@ -74,17 +75,17 @@ export async function findReusable(
 ): Promise<Pick<Found, 'from' | 'output' | 'conversation'> | undefined> {
   const since = maxAgeSeconds === undefined ? undefined : (await store.now()) - maxAgeSeconds * 1000
   const key = digest(task.fingerprint(given.inputs, given.outputs))
-  const from = await store.findOutput(crew, task.name, key, since)
-  if (!from) return undefined
+  const found = await store.findOutput(crew, task.name, key, since)
+  if (!found) return undefined
   // the run may have been deleted a moment ago, or changed by hand since its output was noted
-  const read = await readRun(store, from.run).catch(() => undefined)
+  const read = await readRun(store, found.run).catch(() => undefined)
   const made = read?.state.tasks.get(task.name)
-  if (!read || edited(read.state) || read.state.handEdited || made?.seq !== from.seq) return undefined
+  if (!read || edited(read.state) || read.state.handEdited || made?.seq !== found.seq) return undefined
   const { output } = made
   if (!output?.fingerprint || digest(output.fingerprint) !== key) return undefined
   if (!(await isStillGood(task, output, given))) return undefined
   const places = new Map([...outputs].map(([place, text]) => [text, place]))
-  return { from, output, conversation: conversationFor(read.state, made, places) }
+  return { from: placeOf(read.state, made), output, conversation: conversationFor(read.state, made, places) }
 }
 
 async function isStillGood(task: TaskDefinition, output: StoredOutput, given: GivenToTask): Promise<boolean> {

@@ -15,6 +15,7 @@ import type { CrewDefinition, Inputs, TaskDefinition } from '../definition.ts'
 import { conversationFor } from '../talk/conversation.ts'
 import { positionsIn, waitsFor } from '../run/waits-for.ts'
 import { callsFor, toOnceCall } from '../calls/once.ts'
+import { placeOf } from '../read/incarnation.ts'
 import { changeOf, unfitness } from './stale-tasks.ts'
 
 /** What happens to restored outputs that were made from other inputs, texts or code. */
@@ -133,7 +134,7 @@ function inheritOrExecute(scene: Scene, task: TaskDefinition, stored: TaskState,
   const { request, outputs, open, touched } = scene
   const made = certainly(scene, output.fingerprint, changeOf(output, task, request.inputs, outputs))
   const seen = certainly(scene, stored.condition, conditionChange(scene.crew, task, stored, request.inputs, outputs))
-  const from = stored.from ?? { run: scene.parent.run, seq: stored.seq ?? 0 }
+  const from = placeOf(scene.parent, stored)
   const reached = task.context.some((name) => touched.has(name))
   const upstream = output.fingerprint ? task.context.filter((name) => open.has(name)) : []
   const conversation = conversationFor(scene.parent, stored, scene.places)
@@ -158,7 +159,10 @@ function inheritOrExecute(scene: Scene, task: TaskDefinition, stored: TaskState,
   }
   outputs.set(task.name, output)
   const reasons = [...made.reasons, ...seen.reasons]
-  const there = from.run === scene.parent.run ? 'its output is there' : `its output is there, made by run ${from.run}`
+  const there =
+    from.incarnation === scene.parent.incarnation
+      ? 'its output is there'
+      : `its output is there, made by run ${from.run}`
   const maybe = upstream.map((name) => `${name} is executed and may come out different`)
   const kept = reasons.map((reason) => `stale: ${reason}`)
   return {

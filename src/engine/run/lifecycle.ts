@@ -42,6 +42,8 @@ const fruitlessLimit = 5
 
 export interface NewRun {
   readonly run: string
+  /** That of a child run. Left out: a new one. */
+  readonly incarnation?: string | undefined
   readonly inputs: Inputs
   /** As the caller gave them, where `beforeKickoff` changed them. */
   readonly given?: Inputs | undefined
@@ -59,7 +61,7 @@ export interface NewRun {
 
 export type Origin = Pick<
   EntryBodies['run.created'],
-  'parent' | 'plan' | 'calls' | 'lost' | 'effects' | 'reuse' | 'caller' | 'module' | 'schedule' | 'trials'
+  'parent' | 'plan' | 'calls' | 'lost' | 'effects' | 'reuse' | 'module' | 'schedule' | 'trials'
 >
 
 /**
@@ -113,13 +115,25 @@ export async function queueRun(engine: Engine, crew: CrewDefinition, fresh: Queu
 async function firstBatch(
   { store, world }: Engine,
   crew: CrewDefinition,
-  { run, inputs, given, files = noFiles, by, through, priority, origin, entries = [] }: NewRun,
+  {
+    run,
+    incarnation = world.newIncarnation(),
+    inputs,
+    given,
+    files = noFiles,
+    by,
+    through,
+    priority,
+    origin,
+    entries = [],
+  }: NewRun,
   token: number,
   queued?: Pick<EntryBodies['run.created'], 'queued' | 'notBefore'>,
 ) {
   const created: NewEntry = {
     type: 'run.created',
     run,
+    incarnation,
     crew: crew.name,
     version: crew.version,
     inputs,

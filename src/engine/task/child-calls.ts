@@ -3,14 +3,14 @@
 // call is counted once: calls that a run was told about are not its own.
 import { edited } from '../../journal/state/hand-edits.ts'
 import type { OnceCall } from '../../journal/entries.ts'
-import { hashBytes } from '../../journal/hash.ts'
 import { attemptPath, childRun } from '../../journal/paths.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { attemptsSinceDone } from '../../journal/state/tally.ts'
 import { readOnce } from './children.ts'
 import type { Engine } from '../definition.ts'
 import { callsFor, toOnceCall } from '../calls/once.ts'
-import { readEntries, readIfThere } from '../read/read-run.ts'
+import { childIncarnation } from '../read/incarnation.ts'
+import { readIfThere } from '../read/read-run.ts'
 
 /** What the unfinished children of a run have called so far. */
 export async function callsOfOpenChildren(engine: Engine, state: RunState): Promise<OnceCall[]> {
@@ -55,21 +55,17 @@ export async function runsSinceDone(engine: Engine, state: RunState, task: strin
 }
 
 /**
- * Runs of attempts whose start a person removed from the journal. They say which line came before it, so they are known
- * to be this run's.
+ * Runs of attempts whose start a person removed from the journal. Their incarnation shows that they are this run's, and
+ * not the remains of a deleted one.
  */
 async function runsOfLostAttempts({ store }: Engine, state: RunState, task: string): Promise<RunState[]> {
-  if (!edited(state) && !state.handEdited) return []
   const found: RunState[] = []
+  if (!edited(state) && !state.handEdited) return found
   for (let number = 1; ; number++) {
     const path = attemptPath(task, number)
     if (state.attempts.has(path)) continue
     const run = await readIfThere(store, childRun(state.run, path))
-    if (!run) break
-    found.push(run)
+    if (!run) return found
+    if (run.incarnation === childIncarnation(state, path)) found.push(run)
   }
-  if (found.length === 0) return []
-  const lines = new Set<string>()
-  for await (const { entry, bytes } of readEntries(store, state.run)) lines.add(entry.prev).add(hashBytes(bytes))
-  return found.filter(({ caller }) => caller !== undefined && lines.has(caller.after))
 }

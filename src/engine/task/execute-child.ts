@@ -13,6 +13,7 @@ import { decisionsWithin } from '../run/compare-tasks.ts'
 import { createRun, resumeWithin } from '../run/lifecycle.ts'
 import { soFarFor } from '../run/so-far.ts'
 import { currentAttempt, plainAttempt } from './attempts.ts'
+import { childIncarnation } from '../read/incarnation.ts'
 import { callsBefore, callsUnder, runsSinceDone } from './child-calls.ts'
 import { fromChild } from './children.ts'
 import { failByPerson, failTask, unfitting } from './fail-task.ts'
@@ -105,9 +106,9 @@ async function advance(
         child.crew,
         {
           run,
+          incarnation: childIncarnation(state, attempt.path),
           ...(await child.inputs(await soFarFor(life, task), state.inputs)),
           origin: {
-            caller: { path: attempt.path, after: attempt.after },
             ...(calls.length > 0 ? { calls } : {}),
             ...(state.effects ? { effects: state.effects } : {}),
           },
@@ -116,7 +117,7 @@ async function advance(
       )
   const { onQuestion: ask, handsBack, changed } = life.options
   const decisions = decisionsWithin(life.options.decisions ?? {}, namesOf(state, task.name))
-  const check = (found: RunState): void => checkOwn(state.run, attempt, found)
+  const check = (found: RunState): void => checkOwn(state, attempt, found)
   const taken = made
     ? ({ is: 'held', hold: made } as const)
     : await resumeWithin(engine, child.crew, run, { check, changed, decisions }, life.unit).catch(cancelled)
@@ -151,8 +152,9 @@ function namesOf({ taskChanges }: RunState, name: string): string[] {
 }
 
 /** RUN_EXISTS when a run with the name of the attempt's run was made by somebody else. */
-function checkOwn(run: string, attempt: AttemptState, found: RunState): void {
-  if (found.caller?.path === attempt.path && found.caller.after === attempt.after) return
+function checkOwn(state: RunState, attempt: AttemptState, found: RunState): void {
+  const { run } = state
+  if (found.incarnation === childIncarnation(state, attempt.path)) return
   const words = `run ${found.run} is not the work of ${attempt.path} of run ${run}, although it has that name`
   const next = { act: 'invalidate', runId: run, task: attempt.task } as const
   throw new RepriseError('RUN_EXISTS', words, { runId: found.run, next })

@@ -1,6 +1,6 @@
 // Checks that an entry has the fields of its type, so that no other code has to: a line that somebody edited or made up
-// is refused where it is read. Fields that are not named here are let through, and so are types and versions that this
-// code doesn't know: such a run can be read, but not resumed.
+// is refused where it is read, and so is one of another format. Fields that are not named here are let through, and so
+// are types that this code doesn't know: such a run can be read, but not resumed.
 import { RepriseError } from '../../errors.ts'
 import { describe } from '../../options.ts'
 import { journalVersion, type Entry, type EntryBodies, type EntryType, type NewEntry } from '../entries.ts'
@@ -42,7 +42,7 @@ const texts = list(text)
 const word = optional(text)
 const fingerprint = record(text)
 const failedTries = list(object({ at: text, error: text, usage: optional(usage) }))
-const place = object({ run: text, seq: amount })
+const place = object({ run: text, incarnation: text, seq: amount })
 const limit = object({ tokens: detail, cost: detail, seconds: detail })
 const declaredTasks = list(
   object({ name: text, id: text, description: text, expectedOutput: optional(text), agent: optional(text) }),
@@ -145,17 +145,17 @@ const by = optional(text)
 const bodies: { [T in EntryType]: { [K in keyof EntryBodies[T]]-?: Shape } & { path?: Shape } } = {
   'run.created': {
     run: text,
+    incarnation: text,
     crew: text,
     version: text,
     inputs: record(json),
     given: optional(record(json)),
     tasks: declaredTasks,
     owner,
-    parent: optional(object({ run: text, from: optional(text), request: optional(text) })),
+    parent: optional(object({ run: text, incarnation: text, from: optional(text), request: optional(text) })),
     plan: optional(
       list(object({ task: text, action: text, reasons: texts, fields: optional(texts), unless: optional(texts) })),
     ),
-    caller: optional(object({ path: text, after: text })),
     reuse: optional(object({ maxAgeSeconds: optional(amount) })),
     calls: optional(onceCalls),
     lost: optional(list(object({ task: text, run: text, entries: list(amount) }))),
@@ -274,13 +274,23 @@ const shapes = new Map(Object.entries(bodies).map(([type, body]) => [type, objec
 const envelope = object({ seq: entryNumber, at: time, token: amount, prev: text })
 const unknown = object({ seq: entryNumber })
 
-/** JOURNAL_DAMAGED, with the field and its value, when an entry doesn't have the fields of its type. */
+/**
+ * JOURNAL_DAMAGED, with the field and its value, when an entry doesn't have the fields of its type, or is of another
+ * format.
+ */
 export function checkEntry(entry: Entry, where: string): Entry {
-  const known = entry.v === journalVersion && shapes.has(entry.type)
-  const problem = known ? (envelope(entry) ?? shapes.get(entry.type)?.(entry)) : unknown(entry)
+  if (entry.v !== journalVersion) throw otherFormat(where, entry.v, journalVersion)
+  const shape = shapes.get(entry.type)
+  const problem = shape ? (envelope(entry) ?? shape(entry)) : unknown(entry)
   if (problem === undefined) return entry
   const words = `${where} is a ${describe(entry.type)} whose ${problem.slice(1)}; fix that line, or restore the journal from a copy`
   throw new RepriseError('JOURNAL_DAMAGED', words)
+}
+
+/** Nothing is guessed about a format of another build, older or newer. */
+export function otherFormat(what: string, found: unknown, read: number): RepriseError {
+  const words = `${what} has format ${describe(found)}, and this build reads format ${read}; finish or delete the run with the build of Reprise that made it`
+  return new RepriseError('JOURNAL_DAMAGED', words)
 }
 
 /** What is wrong with an entry that is about to be written: `raw is 5, not a text`. */

@@ -35,7 +35,6 @@ export function attemptAt(state: RunState, { path = '', seq, at }: Entry): Attem
       path: place,
       task: taskOf(place),
       seq,
-      after: '',
       pinned: undefined,
       request: noRequest,
       fingerprint: {},

@@ -15,6 +15,7 @@ export const runHandlers: { [T in RunEntryType]: (state: RunState, entry: EntryO
     Object.assign(state, {
       // the name under which it is stored decides, so that the copy of a journal is a run of its own
       run: state.run === '' ? entry.run : state.run,
+      incarnation: entry.incarnation,
       crew: entry.crew,
       version: entry.version,
       inputs: entry.inputs,
@@ -28,7 +29,6 @@ export const runHandlers: { [T in RunEntryType]: (state: RunState, entry: EntryO
     if (entry.schedule) state.schedule = entry.schedule
     if (entry.through !== undefined) state.through = entry.through
     if (entry.parent) state.parent = entry.parent
-    if (entry.caller) state.caller = entry.caller
     if (entry.effects) state.effects = entry.effects
     if (entry.plan) state.plan = entry.plan
     if (entry.reuse) state.reuse = entry.reuse

@@ -24,6 +24,7 @@ export function fold(entries: Iterable<Entry>): RunState {
 export function emptyState(run = ''): RunState {
   return {
     run,
+    incarnation: '',
     crew: '',
     version: '',
     status: 'queued',

@@ -19,7 +19,6 @@ export function startedAttempt(state: RunState, entry: EntryOf<'task.started'>):
     agent: entry.agent ?? '',
     startedAt: entry.at,
     ...(entry.carries && !carriesItself(state, path, entry.carries.path) ? { carries: entry.carries } : {}),
-    after: entry.prev,
     ...(entry.child ? { child: childRun(state.run, path) } : {}),
     // what it was told was removed by hand, so it cannot be continued
     status: isWhole ? 'open' : 'void',

@@ -36,6 +36,8 @@ export type { ToolOutcome }
 
 export interface RunState {
   run: string
+  /** See `run.created`. */
+  incarnation: string
   crew: string
   version: string
   status: RunStatus
@@ -43,8 +45,6 @@ export interface RunState {
   /** The inputs as the caller gave them, where `beforeKickoff` changed them. */
   given?: { readonly [name: string]: Json }
   parent?: Parent
-  /** The attempt of another run that this run is the work of. The run's name says which run that is: `callerOf`. */
-  caller?: EntryBodies['run.created']['caller']
   plan?: readonly PlannedTask[]
   reuse?: { readonly maxAgeSeconds?: number }
   priority: Priority
@@ -212,8 +212,6 @@ export interface AttemptState {
   readonly accepted: { readonly raw?: string }[]
   /** Of a nested attempt: its result. */
   answer?: string
-  /** The hash of the line before the one that started it. */
-  readonly after: string
   /** For a task that is a crew: the run that this attempt is, and what that has spent, by model. */
   readonly child?: string
   spent?: { readonly [model: string]: Usage }

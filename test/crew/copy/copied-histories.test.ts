@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { copyRuns } from 'reprise'
+import { journalVersion } from 'reprise/journal'
 import { exportRun } from '../../../src/engine/history/export-run.ts'
 import { thisOwner } from '../../../src/stores/owner.ts'
 import { openStore } from '../../../src/stores/open-store.ts'
@@ -31,7 +32,7 @@ function open(kind: Kind, folder: string): Promise<Store> {
 
 /** Everything that workers of this crew would be given now. */
 async function offered(store: Store): Promise<string[]> {
-  const lanes = [{ crew: 'claims', version: '', format: 1 }]
+  const lanes = [{ crew: 'claims', version: '', format: journalVersion }]
   const leases = await store.claim(thisOwner(), 30_000, lanes, { limit: 100 })
   for (const lease of leases) await store.release(lease)
   return leases.map(({ run }) => run).toSorted()

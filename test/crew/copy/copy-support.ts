@@ -1,6 +1,7 @@
 // What the tests of copies share: runs of every kind, long ones, and a store that dies like a process does.
 import { createHash } from 'node:crypto'
 import { Agent, Crew, Task } from 'reprise'
+import { journalVersion } from 'reprise/journal'
 import { scriptedModel } from 'reprise/testing'
 import { thisOwner } from '../../../src/stores/owner.ts'
 import type { Line, Store } from '../../../src/stores/store.ts'
@@ -30,7 +31,9 @@ export async function lengthen(store: Store, run: string, count: number): Promis
   const lines = Array.from({ length: count }, (_, index): Line => {
     const prev = createHash('sha256').update(bytes).digest('base64url')
     const entry = { type: 'callback.returned', of: 1, token: lease.token, prev }
-    bytes = Buffer.from(JSON.stringify({ v: 1, seq: last.seq + 1 + index, at: new Date().toISOString(), ...entry }))
+    bytes = Buffer.from(
+      JSON.stringify({ v: journalVersion, seq: last.seq + 1 + index, at: new Date().toISOString(), ...entry }),
+    )
     seq += 1
     return { seq, bytes }
   })

@@ -5,6 +5,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { copyRuns, Crew, file, Task, type CopiedRun, type CopiedRuns } from 'reprise'
+import { journalVersion } from 'reprise/journal'
 import { fileStore, memoryStore, openStore, sqliteStore, thisOwner, type Batch, type Store } from 'reprise/stores'
 import { jumpingClock } from 'reprise/testing'
 import { inspectPostgres } from '../../../src/stores/postgres/inspect-postgres.ts'
@@ -18,7 +19,7 @@ import { everythingIn } from './everything.ts'
 
 const skip = await without('postgres')
 const done = [{ when: 'Do it', reply: 'done' }]
-const lane = (crew: string) => ({ crew, version: '', format: 1 })
+const lane = (crew: string) => ({ crew, version: '', format: journalVersion })
 
 function outcomes({ runs }: CopiedRuns): { readonly [run: string]: CopiedRun['outcome'] } {
   return Object.fromEntries(runs.map(({ runId, outcome }) => [runId, outcome]))

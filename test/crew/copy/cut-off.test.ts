@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { copyRuns } from 'reprise'
+import { journalVersion } from 'reprise/journal'
 import { faultyStore, jumpingClock, nthCall, type StoreCallName } from 'reprise/testing'
 import { memoryStore, type Store } from 'reprise/stores'
 import { exportRun } from '../../../src/engine/history/export-run.ts'
@@ -11,7 +12,7 @@ import { newStore } from '../../engine/support.ts'
 import { claims, everyKind, mortal } from './copy-support.ts'
 import { everythingIn } from './everything.ts'
 
-const lanes = [{ crew: 'claims', version: '', format: 1 }]
+const lanes = [{ crew: 'claims', version: '', format: journalVersion }]
 
 /** Gives back what it takes. */
 async function offered(store: Store): Promise<string[]> {

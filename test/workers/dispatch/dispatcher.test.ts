@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as wait } from 'node:timers/promises'
 import { test } from 'node:test'
 import { Agent, Crew, Task, tool } from 'reprise'
+import { journalVersion } from 'reprise/journal'
 import { memoryStore } from 'reprise/stores'
 import { againAt, startWorker, type DispatchedWork, type Dispatcher, type Wake } from 'reprise/workers'
 import { z } from 'zod'
@@ -42,7 +43,7 @@ test('a dispatcher is told of what is queued by those who know nothing of it, an
   await claims(store).enqueue({ id: 'a', inputs: { notes: 'a' } })
   await ear.until((event) => event.event === 'left' && event.outcome === 'completed')
   const { key: _key, ...first } = { ...told[0]?.wake }
-  assert.deepEqual(first, { runId: 'a', crew: 'claims', version: '', format: 1 })
+  assert.deepEqual(first, { runId: 'a', crew: 'claims', version: '', format: journalVersion })
   const view = await claims(store).run('a').view()
   assert.deepEqual(view.via, { dispatcher: 'queue', id: 'job-1' })
   const resumed = (await entriesOf(store, 'a')).find((entry) => entry.type === 'run.resumed')
@@ -112,7 +113,7 @@ test('a run of a process of this machine that is gone is told of long before its
   const store = memoryStore()
   const crew = claims(store)
   await crew.enqueue({ id: 'a', inputs: { notes: 'a' } })
-  await store.claim(deadOwner(), 3_600_000, [{ crew: 'claims', version: '', format: 1 }], { limit: 1 })
+  await store.claim(deadOwner(), 3_600_000, [{ crew: 'claims', version: '', format: journalVersion }], { limit: 1 })
   const { dispatcher } = queue()
   const ear = hearing()
   await using _ = await startWorker([crew], { dispatcher, pollSeconds: 0.05, onEvent: ear.onEvent })

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as wait } from 'node:timers/promises'
 import { test } from 'node:test'
 import { Crew, Task } from 'reprise'
+import { journalVersion } from 'reprise/journal'
 import { restateDispatcher } from 'reprise/restate'
 import { startWorker } from 'reprise/workers'
 import { startRestate, withoutRestate, type RestateCluster } from '../../support/restate/restate-cluster.ts'
@@ -214,10 +215,17 @@ async function untilGivenUp(restate: RestateCluster, runId: string): Promise<voi
 }
 
 test('crews of any name and version have a service of their own, in letters that Restate takes', () => {
-  const lane = (crew: string, version = '', format = 1) => laneName({ crew, version, format })
+  const lane = (crew: string, version = '', format: number = journalVersion) => laneName({ crew, version, format })
   assert.equal(lane('claims'), 'reprise.claims')
   assert.equal(lane('claims', '2'), 'reprise.claims.v2')
-  const names = [lane('claims.v2'), lane('claims v2'), lane('Ärger'), lane('a/b'), lane('a b'), lane('claims', '', 2)]
+  const names = [
+    lane('claims.v2'),
+    lane('claims v2'),
+    lane('Ärger'),
+    lane('a/b'),
+    lane('a b'),
+    lane('claims', '', journalVersion + 1),
+  ]
   assert.equal(new Set([...names, 'reprise.claims', 'reprise.claims.v2']).size, names.length + 2)
   for (const name of names) assert.match(name, /^[A-Za-z][\w.-]*$/)
 })
@@ -238,7 +246,7 @@ test('neither a password in an address nor a token is in an error', async () => 
       message: new RegExp(`^${option} of restateDispatcher has a name or a password before 127`),
     })
   const { wake } = restateDispatcher({ ingress: 'http://127.0.0.1:9', token: 'hunter\ntwo-of-them' })
-  await assert.rejects(wake({ runId: 'r', crew: 'c', version: '', format: 1 }), (error: Error) => {
+  await assert.rejects(wake({ runId: 'r', crew: 'c', version: '', format: journalVersion }), (error: Error) => {
     assert.match(error.message, /cannot be reached/)
     assert.doesNotMatch(`${error.message} ${String(error.cause)}`, /hunter|two-of/)
     return true

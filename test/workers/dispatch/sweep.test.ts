@@ -1,6 +1,7 @@
 // The sweep alone, over a list of what is ready and a clock that is the test's.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { journalVersion } from 'reprise/journal'
 import { memoryStore, type ReadyRun, type Store } from 'reprise/stores'
 import type { Dispatcher, WorkerEvent } from 'reprise/workers'
 import { sweepStore } from '../../../src/workers/dispatch/sweep-store.ts'
@@ -11,13 +12,13 @@ const run = (id: string, crew = 'claims'): ReadyRun => ({
   run: id,
   crew,
   version: '',
-  format: 1,
+  format: journalVersion,
   priority: 0,
   readyAt: 1,
 })
 
 const crewNamed = (name: string, maxRuns?: number) =>
-  ({ name, maxRuns, lanes: [{ crew: name, version: '', format: 1 }] }) as unknown as ServedCrew
+  ({ name, maxRuns, lanes: [{ crew: name, version: '', format: journalVersion }] }) as unknown as ServedCrew
 
 interface Swept {
   readonly crews?: readonly ServedCrew[]

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { test } from 'node:test'
 import { Agent, Crew, Task, tool } from 'reprise'
+import { journalVersion } from 'reprise/journal'
 import { memoryStore, type Store } from 'reprise/stores'
 import { scriptedModel } from 'reprise/testing'
 import { laneName, startWorker } from 'reprise/workers'
@@ -63,7 +64,7 @@ for (const recipe of Object.keys(recipes) as Recipe[]) {
       await using there = await stage(recipe)
       const { dispatcher } = there.queue
       const { crew, begun, hasBegun, go } = slow(memoryStore())
-      const name = laneName({ crew: crew.name, version: '', format: 1 })
+      const name = laneName({ crew: crew.name, version: '', format: journalVersion })
       const ear = hearing()
       const options = { dispatcher, concurrency: 1, pollSeconds: 0.05, resendSeconds: 0.3, onEvent: ear.onEvent }
       await using _ = await startWorker([crew], options)
@@ -111,7 +112,7 @@ for (const recipe of Object.keys(recipes) as Recipe[]) {
       const slices = ear.heard.filter((event) => event.event === 'left' && event.runId === 'a').length
       assert.ok(slices > 2, `${slices} slices`)
       assert.ok(!ear.heard.some(({ event }) => event === 'dispatcher-away' || event === 'refused'))
-      await untilEmpty(there.queue, laneName({ crew: crew.name, version: '', format: 1 }))
+      await untilEmpty(there.queue, laneName({ crew: crew.name, version: '', format: journalVersion }))
     },
   )
 }

@@ -1,0 +1,17 @@
+// What tells a run apart from every other run that had, has or will have its id: see `incarnation` of `run.created`.
+import { digest } from '../../journal/hash.ts'
+import type { OutputPlace } from '../../journal/entries.ts'
+import type { RunState, TaskState } from '../../journal/state/state.ts'
+
+/**
+ * The incarnation of an attempt's child run. Derived, not drawn: a child whose creation was lost by a kill is made
+ * again as the same run, also where the parent has been copied to.
+ */
+export function childIncarnation({ incarnation }: Pick<RunState, 'incarnation'>, attempt: string): string {
+  return digest([incarnation, attempt])
+}
+
+/** Where the output of a task was made: here, or in the run that it was inherited from. */
+export function placeOf({ run, incarnation }: RunState, { from, seq = 0 }: TaskState): OutputPlace {
+  return from ?? { run, incarnation, seq }
+}
