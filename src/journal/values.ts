@@ -253,6 +253,8 @@ export interface OnceCall {
   readonly effect?: 'idempotent'
   /** The idempotency key that the tool was given. */
   readonly idempotencyKey?: string
+  /** Of a child run: an earlier child run of the same task made it, so it is not what `effects` is about. */
+  readonly own?: true
 }
 
 /** Entries of a run that are missing and may have been about calls of a task. */

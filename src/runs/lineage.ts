@@ -1,7 +1,9 @@
-// Where a run comes from and what was made from it, from the listing rows alone: no journal is read. Rows are written
+// Where a run comes from and what was made from it, from the listing rows alone: no journal is read. A run that has the
+// id of a deleted one is no relative of those made from that. Rows are written
 // by people too (a copied file, an imported run), so no walk trusts them to end: a run that was met before is not
 // entered again, and a lineage larger than the limit is cut off and says so.
 import { allRows } from '../engine/history/all-rows.ts'
+import { isMadeFrom } from '../engine/read/incarnation.ts'
 import { runNotFound } from '../engine/read/run-not-found.ts'
 import type { RunRow, Store } from '../stores/store.ts'
 import { rowStatus, type RunSummary } from './summary.ts'
@@ -13,7 +15,7 @@ export interface RelatedRun extends Pick<RunSummary, 'runId' | 'crew' | 'status'
   readonly deleted?: never
 }
 
-/** A run that others were made from and of which nothing but the id is left. */
+/** A run that others were made from and of which nothing but the id is left, which another run may have by now. */
 export interface DeletedRun {
   readonly runId: string
   readonly deleted: true
@@ -49,13 +51,13 @@ async function ancestorsOf(
 ): Promise<{ found: (RelatedRun | DeletedRun)[]; cut: boolean }> {
   const found: (RelatedRun | DeletedRun)[] = []
   const met = new Set([row.run])
-  let next = row.parent
-  while (next !== undefined && !met.has(next)) {
+  let last: RunRow | undefined = row
+  while (last?.parent !== undefined && !met.has(last.parent)) {
     if (found.length >= limit) return { found: found.toReversed(), cut: true }
-    met.add(next)
-    const parent = await store.row(next)
-    found.push(parent ? await related(store, parent) : { runId: next, deleted: true })
-    next = parent?.parent
+    met.add(last.parent)
+    const parent = await parentOf(store, last)
+    found.push(parent ? await related(store, parent) : { runId: last.parent, deleted: true })
+    last = parent
   }
   return { found: found.toReversed(), cut: false }
 }
@@ -64,23 +66,35 @@ async function ancestorsOf(
 async function descendantsOf(store: Store, row: RunRow, limit: number): Promise<{ found: Descendant; cut: boolean }> {
   const found = { ...(await related(store, row)), children: [] as Descendant[] }
   const met = new Set([row.run])
-  const waiting = [found]
+  const waiting = [{ row, shown: found }]
   // grows while it is walked
-  for (const parent of waiting) {
-    for await (const child of allRows(store, { parent: parent.runId, crew: parent.crew })) {
-      if (met.has(child.run)) continue
+  for (const { row: parent, shown } of waiting) {
+    for await (const child of allRows(store, { parent: parent.run, crew: parent.crew })) {
+      if (met.has(child.run) || !isMadeFrom(child, parent)) continue
       if (met.size > limit) {
-        parent.children.reverse()
+        shown.children.reverse()
         return { found, cut: true }
       }
       met.add(child.run)
       const made = { ...(await related(store, child)), children: [] }
-      parent.children.push(made)
-      waiting.push(made)
+      shown.children.push(made)
+      waiting.push({ row: child, shown: made })
     }
-    parent.children.reverse()
+    shown.children.reverse()
   }
   return { found, cut: false }
+}
+
+/** Undefined when it was deleted. */
+async function parentOf(store: Store, row: RunRow): Promise<RunRow | undefined> {
+  const parent = row.parent === undefined ? undefined : await store.row(row.parent)
+  return parent && isMadeFrom(row, parent) ? parent : undefined
+}
+
+/** Keeps what was made from the run that has this id now; where none has it, what was made from one that had it. */
+export async function onlyMadeFrom(store: Store, runId: string | undefined): Promise<(row: RunRow) => boolean> {
+  const parent = runId === undefined ? undefined : await store.row(runId)
+  return (row) => parent === undefined || isMadeFrom(row, parent)
 }
 
 async function related(store: Store, row: RunRow): Promise<RelatedRun> {

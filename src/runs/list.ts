@@ -6,6 +6,7 @@ import type { Prices } from '../models/prices.ts'
 import { encodeCursor, type Position } from '../stores/rules/cursor.ts'
 import type { RunFilter, Store } from '../stores/store.ts'
 import { storedStatuses, type RunViewStatus } from './status.ts'
+import { onlyMadeFrom } from './lineage.ts'
 import { summarise, type RunSummary } from './summary.ts'
 
 export interface RunsFilter extends Omit<RunFilter, 'status'> {
@@ -55,10 +56,11 @@ export async function* allRuns(
   { limit = pageSize, before }: Partial<Page> = {},
 ): AsyncGenerator<RunSummary> {
   const rows = { ...filter, ...defined({ status: status && storedStatuses(status) }) }
+  const fits = await onlyMadeFrom(store, filter.parent)
   let next = before === undefined ? undefined : encodeCursor(await positionOf(store, before))
   do {
     const page = await store.list(rows, { limit, ...defined({ before: next }) })
-    for (const row of page.rows) {
+    for (const row of page.rows.filter(fits)) {
       const summary = await summarise(store, row, { prices, unpriced })
       if (!status || status.includes(summary.status)) yield summary
     }

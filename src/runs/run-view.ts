@@ -49,8 +49,8 @@ export async function viewRun(
 
 /** For those that have read the run: nothing more is read. */
 export async function viewOf(unit: Unit, crew?: CrewDefinition): Promise<RunView> {
-  const { state, questions, held, holder } = unit
-  const { run: runId, parent, suspended, woken, error, imported } = state
+  const { state, questions, parent, held, holder } = unit
+  const { run: runId, suspended, woken, error, imported } = state
   const dueAt = dueTime(state)
   const openQuestions = questions.length
   const status = runViewStatus(state.status, { questions: openQuestions, held, awake: isReady(state), suspended })
@@ -64,7 +64,7 @@ export async function viewOf(unit: Unit, crew?: CrewDefinition): Promise<RunView
     status,
     why: whyOf({ runId, status, openQuestions, suspended, woken, error, dueAt, imported }),
     inputs: plainInputs(state.inputs),
-    parent: parent && { runId: parent.run, from: parent.from },
+    parent,
     caller: callerOf(runId),
     holder,
     via: state.via,

@@ -1,5 +1,6 @@
 // A run as a list shows it, from its row: no journal is read, but for the newest entries of a run that is running.
 import { isReady } from '../engine/read/due.ts'
+import { isRowOf } from '../engine/read/incarnation.ts'
 import { spendingIn, summaryOf, type RowSummary } from '../engine/read/row-summary.ts'
 import { RepriseError } from '../errors.ts'
 import type { EntryOf, PinnedRequest, RunSchedule, Usage } from '../journal/entries.ts'
@@ -23,8 +24,7 @@ export interface RunSummary {
   readonly why: string | undefined
   /** In a list: empty when they are too large for it and cannot be read any more. */
   readonly inputs: { readonly [name: string]: Json }
-  /** The run that it was made from, and the task from which on that was executed again. */
-  readonly parent: { readonly runId: string; readonly from: string | undefined } | undefined
+  readonly parent: ParentRun | undefined
   /** The run that it works for, when it is that of a task that is a crew. */
   readonly caller: string | undefined
   /** Of a run that is running: the process that executes it. */
@@ -49,6 +49,15 @@ export interface RunSummary {
   readonly schedule: RunSchedule | undefined
 }
 
+/** The run that another one was made from. */
+export interface ParentRun {
+  readonly runId: string
+  /** The task from which on it was executed again. */
+  readonly from: string | undefined
+  /** It is not there any more. A run that has its id now is another one. */
+  readonly deleted: boolean
+}
+
 export interface Pricing {
   /** Those of its crew, where the code is at hand. */
   readonly prices?: Prices | undefined
@@ -71,7 +80,7 @@ export async function summarise(store: Store, row: RunRow, pricing: Pricing = {}
     status,
     why: whyOf({ runId, status, openQuestions, suspended, woken, error, dueAt, imported }),
     inputs: plainInputs(await inputsOf(store, row)),
-    parent: parent === undefined ? undefined : { runId: parent, from: said.from },
+    parent: await parentRun(store, parent, said.parentIncarnation, said.from),
     caller: callerOf(runId),
     holder,
     createdAt,
@@ -86,6 +95,21 @@ export async function summarise(store: Store, row: RunRow, pricing: Pricing = {}
     dueAt,
     schedule: said.schedule,
   }
+}
+
+/** A damaged run is there, too. */
+export async function parentRun(
+  store: Store,
+  runId: string | undefined,
+  incarnation: string | undefined,
+  from: string | undefined,
+): Promise<ParentRun | undefined> {
+  if (runId === undefined) return undefined
+  const deleted = await unlessDamaged(async () => {
+    const row = await store.row(runId)
+    return row === undefined || !isRowOf(row, incarnation)
+  })
+  return { runId, from, deleted: deleted ?? false }
 }
 
 /** The status of a run as it is shown. */

@@ -7,6 +7,7 @@ import type { OpenQuestion } from '../journal/state/open-questions.ts'
 import { addTo, spentByModel, type RunState } from '../journal/state/state.ts'
 import { unfinishedCrews } from '../journal/state/tally.ts'
 import type { Store } from '../stores/store.ts'
+import { parentRun, type ParentRun } from './summary.ts'
 import { executionOf, type Execution } from './status.ts'
 
 /** Of a run that is running, also whether a process has it, and which. */
@@ -20,6 +21,7 @@ export interface Unit extends Execution {
   readonly questions: readonly OpenQuestion[]
   /** Where it was read. */
   readonly store: Store
+  readonly parent: ParentRun | undefined
 }
 
 /** RUN_NOT_FOUND. `hear` gets each entry of the run itself. */
@@ -37,6 +39,7 @@ export async function unitOf(store: Store, state: RunState, known?: ReadonlyMap<
     state: await withChildren(state, read),
     questions: await questionsOf(state, read),
     store,
+    parent: await parentRun(store, state.parent?.run, state.parent?.incarnation, state.parent?.from),
     ...(await executionOf(store, state.run, state.status)),
   }
 }

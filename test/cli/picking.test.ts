@@ -75,7 +75,7 @@ describe('what is left out or fits several', { concurrency: 3 }, () => {
     assert.equal(picked.code, 0, picked.stderr)
     assert.match(picked.stderr, /Which task of crew claims\? note\n/)
     const [record] = records(await folder.reprise('replay', '-t', 'fac', '--json'))
-    assert.deepEqual(record?.['parent'], { runId: 'picked', from: 'facts' })
+    assert.deepEqual(record?.['parent'], { runId: 'picked', from: 'facts', deleted: false })
     for (const command of ['replay', 'backtest']) {
       const refused = await folder.reprise(command)
       assert.equal(refused.code, 2)

@@ -259,7 +259,7 @@ describe('reprise replay', { concurrency: 4 }, () => {
     await folder.reprise('run', '--id', 'second', '--input', 'notes=x', '--input', 'tone=rude')
     const note = records(await folder.reprise('tasks', '--json')).find((task) => task['name'] === 'note')
     const [record] = records(await folder.reprise('replay', '--json', '-t', String(note?.['id']), '--run', 'firs'))
-    assert.deepEqual(record?.['parent'], { runId: 'first', from: 'note' })
+    assert.deepEqual(record?.['parent'], { runId: 'first', from: 'note', deleted: false })
     assert.equal(record?.['raw'], 'Urgentcalm\nSecond line')
   })
 

@@ -89,6 +89,131 @@ for (const { kind, skip } of await kindsHere('sqlite', 'file', 'postgres', 'redi
   })
 }
 
+test('a call that was approved again in a fork has another key, as one that is made again', async () => {
+  const bank = new Bank()
+  const crew = bank.crew(newStore())
+  await crew.kickoff({ id: 'r' })
+  const asked = await crew.fork({ runId: 'r', id: 'asking', from: 'job', effects: 'ask' })
+  assert.equal(asked.status, 'suspended')
+  assert.equal(bank.paid.size, 1)
+  await crew.run('asking').answer('q1', { decision: 'approve' })
+  await crew.resume('asking')
+  assert.equal(bank.paid.size, 2)
+  await crew.fork({ runId: 'r', id: 'again', from: 'job', effects: 'again' })
+  assert.equal(bank.paid.size, 3)
+})
+
+describe('a child run', () => {
+  const outer = (bank: Bank, store: Store) => {
+    const settle = new Task({ name: 'settle', crew: bank.crew(store) })
+    const note = new Task({ name: 'note', run: () => 'noted' })
+    return new Crew({ name: 'outer', tasks: [settle, note], store })
+  }
+
+  test('is the same one when its creation is repeated, also where its parent was imported', async () => {
+    await using folder = await temporaryFolder()
+    const bank = new Bank()
+    const store = newStore()
+    const create: Store['create'] = (row, ...rest) =>
+      row.run === 'r' ? store.create(row, ...rest) : Promise.reject(new Error('the process is dead'))
+    await assert.rejects(outer(bank, { ...store, create }).kickoff({ id: 'r' }), /the process is dead/)
+    const file = join(folder.path, 'r.jsonl')
+    await outer(bank, store).run('r').export(file)
+    const elsewhere = newStore()
+    await outer(bank, elsewhere).import(file, { as: 'renamed' })
+    await outer(bank, store).resume('r')
+    await outer(bank, elsewhere).resume('renamed')
+    assert.equal(bank.paid.size, 1)
+  })
+
+  test('of a run that was made again after its root was deleted is another one', async () => {
+    const bank = new Bank()
+    const store = newStore()
+    for (let times = 1; times <= 2; times++) {
+      await outer(bank, store).kickoff({ id: 'r' })
+      assert.equal(bank.paid.size, times)
+      await outer(bank, store).run('r').delete()
+    }
+  })
+
+  test('of a fork that makes calls again makes them once, also when it is given up for another one', async () => {
+    const bank = new Bank()
+    const store = newStore()
+    const crew = outer(bank, store)
+    await crew.kickoff({ id: 'r' })
+    await crew.fork({ runId: 'r', id: 'fork', from: 'settle', effects: 'again', through: 'settle' })
+    assert.equal(bank.paid.size, 2)
+    await crew.run('fork').invalidate('settle')
+    await crew.resume('fork')
+    assert.equal(bank.paid.size, 2)
+  })
+
+  test('that a deleted root left behind is not taken for that of the run which has its id now', async () => {
+    const bank = new Bank()
+    const store = newStore()
+    await outer(bank, store).kickoff({ id: 'r' })
+    const [root, child] = [await store.row('r'), await store.row('r/settle#1')]
+    assert.ok(root && child)
+    const lines = await Array.fromAsync(store.read('r/settle#1'))
+    await outer(bank, store).run('r').delete()
+    await store.create(child, { lines, row: child })
+    await outer(bank, store).kickoff({ id: 'r' })
+    assert.equal(bank.paid.size, 2)
+    assert.deepEqual([...(await stateOf(store, 'r')).attempts.keys()], ['settle#2', 'note#1'])
+  })
+})
+
+describe('a run that has the id of a deleted parent', () => {
+  const withFork = async () => {
+    const bank = new Bank()
+    const store = newStore()
+    const crew = bank.crew(store)
+    await crew.kickoff({ id: 'parent' })
+    await crew.fork({ runId: 'parent', id: 'fork' })
+    await crew.run('parent').delete()
+    return { crew, store }
+  }
+
+  test('is not its parent in lineages, lists and views', async () => {
+    const { crew, store } = await withFork()
+    const deleted = { runId: 'parent', from: undefined, deleted: true }
+    const idsOf = async () => (await Array.fromAsync(crew.runs({ parent: 'parent' }))).map(({ runId }) => runId)
+    assert.deepEqual(await idsOf(), ['fork'], 'a deleted run is still named')
+    await crew.kickoff({ id: 'parent' })
+    const lineage = await crew.run('fork').lineage()
+    assert.deepEqual(lineage.ancestors, [{ runId: 'parent', deleted: true }])
+    assert.deepEqual((await crew.run('parent').lineage()).run.children, [])
+    assert.deepEqual((await crew.run('fork').view()).parent, deleted)
+    assert.deepEqual((await Array.fromAsync(crew.runs())).find(({ runId }) => runId === 'fork')?.parent, deleted)
+    assert.deepEqual(await idsOf(), [])
+    await crew.fork({ runId: 'parent', id: 'other' })
+    assert.deepEqual(await idsOf(), ['other'])
+    assert.equal((await crew.run('other').view()).parent?.deleted, false)
+    assert.notEqual((await stateOf(store, 'other')).parent?.incarnation, undefined)
+  })
+
+  test('is not what the same fork was made from', async () => {
+    const { crew } = await withFork()
+    await crew.fork({ runId: 'parent', id: 'fork' })
+    await crew.kickoff({ id: 'parent' })
+    await assert.rejects(crew.fork({ runId: 'parent', id: 'fork' }), {
+      code: 'INPUTS_DIFFER',
+      message: /made from another run parent, which was deleted/,
+    })
+  })
+
+  test('is not the case of its output in a backtest', async () => {
+    const { crew } = await withFork()
+    const before = await crew.backtest('job', { runs: ['fork'], id: 'first' })
+    await crew.kickoff({ id: 'parent' })
+    const { cases } = await crew.backtest('job', { runs: ['fork'], id: 'second' })
+    assert.deepEqual(
+      cases.map(({ runId }) => runId),
+      before.cases.map(({ runId }) => runId),
+    )
+  })
+})
+
 async function stores(kind: Parameters<typeof storePlace>[0]) {
   const folder = await temporaryFolder()
   const place = await storePlace(kind, folder.path)

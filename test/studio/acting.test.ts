@@ -75,7 +75,7 @@ describe('with the code of a crew, a studio', () => {
     assert.equal(fresh.runId, 'r')
     for (const id of ['p', 'f']) await rested(studio, id)
     const replayed = await studio.get('GET /runs/{run}', '/runs/p')
-    assert.deepEqual([replayed.parent, replayed.raw], [{ runId: 'r', from: 'settle' }, 'Paid for P-77'])
+    assert.deepEqual([replayed.parent, replayed.raw], [{ runId: 'r', from: 'settle', deleted: false }, 'Paid for P-77'])
     const fork = await studio.get('GET /runs/{run}', '/runs/f')
     assert.deepEqual([fork.tasks[0]?.status, fork.raw], ['edited', 'Paid for P-99'])
     const { given } = await studio.get('GET /runs/{run}/timeline', '/runs/f/timeline')

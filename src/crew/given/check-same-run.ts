@@ -1,6 +1,8 @@
 // Whether a run that is there already is the one that a call means: one with the same inputs, or made in the same way.
 import type { Inputs } from '../../engine/definition.ts'
+import { isRowOf } from '../../engine/read/incarnation.ts'
 import { RepriseError } from '../../errors.ts'
+import type { Parent } from '../../journal/entries.ts'
 import { withFileWords } from '../../journal/files.ts'
 import { digest } from '../../journal/hash.ts'
 import { canonicalJson, type Json } from '../../journal/json.ts'
@@ -8,6 +10,7 @@ import type { RunState } from '../../journal/state/state.ts'
 import type { NewRunRequest } from '../verbs/plan-new-run.ts'
 import { settled, type GivenInputs } from './given-inputs.ts'
 import { own } from '../../options.ts'
+import type { Store } from '../../stores/store.ts'
 
 /** INPUTS_DIFFER. */
 export function checkSameInputs(state: RunState, given: GivenInputs): void {
@@ -23,24 +26,30 @@ export function checkSameInputs(state: RunState, given: GivenInputs): void {
 }
 
 /** A run that is to be made under an id that is taken must be the one that was made by the same call. */
-export function checkSameOrigin(state: RunState, request: NewRunRequest): void {
+export async function checkSameOrigin(store: Store, state: RunState, request: NewRunRequest): Promise<void> {
+  const other = await otherOrigin(store, state, request)
+  if (other === undefined) return
+  throw new RepriseError('INPUTS_DIFFER', `run ${state.run} was made ${other}; use another id`, { runId: state.run })
+}
+
+async function otherOrigin(store: Store, state: RunState, request: NewRunRequest): Promise<string | undefined> {
   const { parent } = state
   const { run, from } = request
+  if (!parent) return 'from no other run'
+  if (run !== undefined && run !== parent.run) return `from run ${parent.run}`
+  if (run !== undefined && (await isAnother(store, parent))) return `from another run ${run}, which was deleted`
+  if (parent.from !== from?.name) return `from ${parent.from === undefined ? 'no task' : `task ${parent.from}`} on`
   const before = state.given ?? state.inputs
   const inputs = settled(request.given, before, true)
   const names = Object.keys(inputs).filter((name) => shown(own(inputs, name)) !== shown(own(before, name)))
-  const other =
-    !parent || (run !== undefined && run !== parent.run)
-      ? `from ${parent ? `run ${parent.run}` : 'no other run'}`
-      : parent.from !== from?.name
-        ? `from ${parent.from === undefined ? 'no task' : `task ${parent.from}`} on`
-        : names.length > 0
-          ? `with other inputs: ${differences(before, inputs, names)}`
-          : parent.request !== requestDigest(request, inputs)
-            ? 'with other inputs, outputs or policies'
-            : undefined
-  if (other === undefined) return
-  throw new RepriseError('INPUTS_DIFFER', `run ${state.run} was made ${other}; use another id`, { runId: state.run })
+  if (names.length > 0) return `with other inputs: ${differences(before, inputs, names)}`
+  return parent.request === requestDigest(request, inputs) ? undefined : 'with other inputs, outputs or policies'
+}
+
+/** Whether the run that has the parent's id now is not the parent. One that was deleted needs no other. */
+async function isAnother(store: Store, { run, incarnation }: Parent): Promise<boolean> {
+  const row = await store.row(run)
+  return row !== undefined && !isRowOf(row, incarnation)
 }
 
 /** Of everything that decides what the new run is, but for the run that it is made from. */

@@ -5,6 +5,7 @@ import { defined } from '../../defined.ts'
 import type { Engine } from '../../engine/definition.ts'
 import { executorOf } from '../../engine/lease/held-here.ts'
 import { inheritedCalls } from '../../engine/plan/plan-fork.ts'
+import { isRowOf } from '../../engine/read/incarnation.ts'
 import { orphanWords } from '../../journal/state/change-words.ts'
 import { createRun } from '../../engine/run/lifecycle.ts'
 import { callsOfOpenChildren } from '../../engine/task/child-calls.ts'
@@ -33,7 +34,7 @@ export async function makeRun(open: OpenCrew, request: MakeRequest): Promise<Beg
   const run = id ?? opened.world.newRunId()
   const engine = engineFor(opened, run)
   const takeUpSame = (): Promise<Begun> =>
-    takeUp(open, engine, run, { check: (state) => checkSameOrigin(state, request), onPlan, choices })
+    takeUp(open, engine, run, { check: (state) => checkSameOrigin(engine.store, state, request), onPlan, choices })
   if (id !== undefined && (await engine.store.row(id))) return takeUpSame()
   const planned = await planReady(open, engine, request)
   if (request.onlyIfStale && id === undefined && isFresh(planned)) {
@@ -112,8 +113,9 @@ async function planReady(open: OpenCrew, engine: Engine, request: NewRunRequest)
 }
 
 /** Told by its journal: a step changes nothing else. */
-async function hasMoved(engine: Engine, { run, seq }: RunState): Promise<boolean> {
-  if ((await executorOf(engine, run)) !== undefined || !(await engine.store.row(run))) return true
+async function hasMoved(engine: Engine, { run, incarnation, seq }: RunState): Promise<boolean> {
+  const row = await engine.store.row(run)
+  if ((await executorOf(engine, run)) !== undefined || !row || !isRowOf(row, incarnation)) return true
   for await (const _ of engine.store.read(run, seq)) return true
   return false
 }

@@ -35,7 +35,7 @@ export async function resume(open: OpenCrew, { run, ...request }: ResumeRequest)
 
 export interface TakeUp {
   /** Sees the run before anything is written, and may refuse it. */
-  readonly check?: ((state: RunState) => void) | undefined
+  readonly check?: ((state: RunState) => void | Promise<void>) | undefined
   readonly onPlan?: OnPlan | undefined
   readonly choices: ExecuteOptions
   /** Of somebody who was not asked for this run. */
@@ -52,7 +52,7 @@ export async function takeUp(
   const { definition: crew } = open
   await checkBudgetPrices(crew, choices.budget)
   const inspect = async (state: RunState, changes?: TaskChanges): Promise<void> => {
-    check?.(state)
+    await check?.(state)
     const done = state.status === 'completed'
     if (!done) checkBefore(crew, state.inputs, isOpen(state))
     if (onPlan) await confirm(onPlan, await planOfResume(engine, crew, state, choices, { changes }))
@@ -89,7 +89,7 @@ export async function takeUpOrFollow(
     if (!isHeld || whenHeld !== 'follow') throw held
     const { state } = await readRun(engine.store, run)
     checkResumable(crew, state)
-    check?.(state)
+    await check?.(state)
     announce(crew, run, 'executed by somebody else, and followed')
     const over = async (): Promise<Begun | Elsewhere | undefined> => {
       const done = await whenOthersAreDone(engine, state, choices.signal).catch((error: unknown) => {

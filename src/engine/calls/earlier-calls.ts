@@ -5,7 +5,7 @@ import type { RunState } from '../../journal/state/state.ts'
 import type { Effect, Tool } from '../../tools/tool.ts'
 import type { CoworkerDefinition, CrewDefinition, Engine, TaskDefinition } from '../definition.ts'
 import { callsOfOpenChildren } from '../task/child-calls.ts'
-import { onceCalls, toOnceCall } from './once.ts'
+import { ofOtherRuns, onceCalls, toOnceCall } from './once.ts'
 import type { Callable } from './prepare-call.ts'
 
 export interface EarlierCalls {
@@ -29,7 +29,7 @@ export function earlierCalls({ engine, crew, state, outer }: Given): EarlierCall
   let strays: Promise<readonly OnceCall[]> | undefined
   const findStrays = async (): Promise<readonly OnceCall[]> => {
     const own = onceCalls(state)
-      .filter(({ inherited }) => !(inherited && state.effects === 'again'))
+      .filter((call) => !(ofOtherRuns(call) && state.effects === 'again'))
       .map(toOnceCall)
     const calls = [...own, ...(await callsOfOpenChildren(engine, state))]
     const gone = calls.filter((call) => call.effect === undefined && !isServed(crew, call.task, call.tool))
@@ -37,7 +37,7 @@ export function earlierCalls({ engine, crew, state, outer }: Given): EarlierCall
   }
   const recorded = new Set(
     onceCalls(state).flatMap((call) => {
-      const ignored = call.inherited && state.effects === 'again'
+      const ignored = ofOtherRuns(call) && state.effects === 'again'
       if (!call.made || call.effect !== undefined || ignored) return []
       return [nameOf(isServed(crew, call.task, call.tool) ? call.task : undefined, call.tool, call.key)]
     }),

@@ -6,8 +6,9 @@ import { inheritedKeys, keysBefore, keysBeside, partOf } from './once.ts'
 import { occurrenceIn, type Item } from './prepare-call.ts'
 
 /**
- * The same for every try at the same call, in every life of the run, and in the runs that are made from it; and never
- * the key of another call of the attempt, even if a coworker made an equal one.
+ * The same for every try at the same call, in every life of the run, wherever that is moved to, and in the runs that
+ * are made from it, unless these make it once more. Never the key of another call of the attempt, even if a coworker
+ * made an equal one, nor of a run that had this one's id, since it is made from the incarnation.
  */
 export function idempotencyKeyOf(item: Item): string {
   const { life, task, attempt, call, key } = item

@@ -69,7 +69,7 @@ export function decideOnce(state: RunState, attempt: AttemptState, call: CallSta
   if (call.calledAt !== undefined) return inDoubt(call, asked)
 
   const others = onceCalls(state, asked.task).filter(
-    (other) => asked.isTool(other.tool) && !(other.inherited && state.effects === 'again'),
+    (other) => asked.isTool(other.tool) && !(ofOtherRuns(other) && state.effects === 'again'),
   )
   const isHere = partOf(state, attempt)
   const here = others.filter((other) => isHere(other) && other.path !== call.path)
@@ -79,7 +79,7 @@ export function decideOnce(state: RunState, attempt: AttemptState, call: CallSta
     same &&
     typeof same.outcome === 'object' &&
     'result' in same.outcome &&
-    !(same.inherited && state.effects === 'ask')
+    !(ofOtherRuns(same) && state.effects === 'ask')
   ) {
     return { act: 'return', outcome: { result: same.outcome.result }, source: 'recorded' }
   }
@@ -154,6 +154,11 @@ function decideAnswered(question: Question, answer: Answers['call' | 'doubt']): 
     case 'run':
       return { act: 'call', allowedBy: question.id }
   }
+}
+
+/** Whether it was made in a run that this one was made from: what to do about such calls is said by `effects`. */
+export function ofOtherRuns({ inherited, own }: Pick<FoundCall, 'inherited' | 'own'>): boolean {
+  return inherited && own === undefined
 }
 
 type FoundCall = OnceCall & {
@@ -233,15 +238,17 @@ function sameCall({ task, tool, key, occurrence, idempotencyKey }: OnceCall): st
 
 /**
  * The keys that the tool was given for the same call in the runs that this one was made from: several when coworkers
- * made it.
+ * made it. A call that is to be made once more, by `effects: 'again'` or since a person approved it, is another one.
  */
 export function inheritedKeys(
-  state: RunState,
+  { effects, inheritedCalls }: RunState,
   { task, key, occurrence, isTool }: Pick<Asked, 'task' | 'key' | 'occurrence' | 'isTool'>,
 ): string[] {
-  if (state.effects === 'again') return []
-  return state.inheritedCalls
+  const isRepeated = ({ effect }: OnceCall): boolean =>
+    effects === 'again' || (effects === 'ask' && effect !== 'idempotent')
+  return inheritedCalls
     .filter((call) => call.task === task && isTool(call.tool) && call.key === key && call.occurrence === occurrence)
+    .filter((call) => call.own || !isRepeated(call))
     .flatMap((call) => call.idempotencyKey ?? [])
     .toReversed()
 }

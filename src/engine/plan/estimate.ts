@@ -7,6 +7,7 @@ import { addCost, costOf, costOfSpending } from '../../models/cost.ts'
 import type { Prices } from '../../models/prices.ts'
 import { modelName } from '../../models/resolve/resolve-model.ts'
 import type { CrewDefinition, Engine, TaskDefinition } from '../definition.ts'
+import { placeOf } from '../read/incarnation.ts'
 import { readRun } from '../read/read-run.ts'
 import { tasksNamed } from '../run/waits-for.ts'
 
@@ -112,7 +113,8 @@ async function samplesOf(
     for (const [task, executions] of samples) {
       const made = state.tasks.get(task)
       if (!made?.output || made.source === 'edited' || made.output.usage.calls === 0) continue
-      const origin = `${made.from?.run ?? run} ${made.from?.seq ?? made.seq}`
+      const { incarnation, seq } = placeOf(state, made)
+      const origin = `${incarnation} ${seq}`
       if (executions.has(origin) ? made.from : executions.size >= enoughSamples) continue
       const inherited = { model: '', usage: made.output.usage, own: true }
       // the run that made it knows more: its calls, each with its model

@@ -11,6 +11,10 @@ import type { RunRow } from '../../stores/store.ts'
 export type SpentPart = Usage & Omit<Spending, 'usage' | 'time'> & Partial<Pick<Spending, 'time'>>
 
 export interface RowSummary {
+  /** See `run.created`. Missing in a damaged row. */
+  readonly incarnation?: string
+  /** Of the run that `parent` of the row names. */
+  readonly parentIncarnation?: string
   readonly done: number
   readonly total: number
   readonly lives: number

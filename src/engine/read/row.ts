@@ -20,6 +20,7 @@ export function rowOf(state: RunState): RunRow {
   const children = unfinishedCrews(state)
   const open = [...crews].flatMap((name) => (state.tasks.get(name)?.removed ? [] : (childOf(state, name)?.path ?? [])))
   const summary: RowSummary = {
+    incarnation: state.incarnation,
     done,
     total: state.tasks.size - removed,
     lives: state.lives,
@@ -29,6 +30,7 @@ export function rowOf(state: RunState): RunRow {
     seq: state.seq,
     ...(children.length === 0 ? {} : { children: children.map((attempt) => attempt.path), open }),
     ...defined({
+      parentIncarnation: state.parent?.incarnation,
       from: state.parent?.from,
       dueAt: dueTime(state),
       imported: state.imported,

@@ -26,7 +26,8 @@ export async function callsOfOpenChildren(engine: Engine, state: RunState): Prom
 export async function callsBefore(engine: Engine, state: RunState, task: string): Promise<OnceCall[]> {
   const done = state.tasks.get(task)?.childCalls ?? []
   const open = await callsUnder(engine, task, await runsSinceDone(engine, state, task))
-  return [...state.inheritedCalls, ...done, ...open]
+  const own = [...done, ...open].map((call) => ({ ...call, own: true as const }))
+  return [...state.inheritedCalls, ...own]
     .filter((call) => call.task.startsWith(`${task}/`))
     .map((call) => ({ ...call, task: call.task.slice(task.length + 1) }))
 }

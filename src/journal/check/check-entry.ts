@@ -85,6 +85,7 @@ const onceCalls = list(
     given: optional(flag),
     effect: optional(one('idempotent')),
     idempotencyKey: optional(text),
+    own: optional(yes),
   }),
 )
 const taskChanges = object({ added: optional(texts), removed: optional(texts), renamed: optional(record(text)) })

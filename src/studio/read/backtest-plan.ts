@@ -2,8 +2,10 @@
 import { trialEstimate } from '../../crew/verbs/backtest-estimate.ts'
 import { findTask } from '../../crew/result/result.ts'
 import { readCase, storedCases } from '../../engine/history/backtest-case.ts'
+import { summaryOf } from '../../engine/read/row-summary.ts'
 import { plainInputs } from '../../journal/files.ts'
 import type { BacktestBody, BacktestPlan } from '../api/contract.ts'
+import type { RunRow } from '../../stores/store.ts'
 import type { KnownCrew, Place } from '../place.ts'
 import { trialsOf } from './backtest-view.ts'
 
@@ -16,9 +18,8 @@ export async function backtestPlan(
   { task: name, last = usual, runs, id }: BacktestBody,
 ): Promise<BacktestPlan> {
   const task = findTask(definition.tasks, name, `crew ${definition.name}`)
-  const tried = new Map<string, boolean>()
-  for (const { parent = '', status } of id === undefined ? [] : await trialsOf(store, id))
-    tried.set(parent, status === 'completed')
+  const tried = new Map<string, RunRow>()
+  for (const trial of id === undefined ? [] : await trialsOf(store, id)) tried.set(trial.parent ?? '', trial)
   const found = await storedCases(engine, definition, task, runs ?? last)
   const cases: BacktestPlan['cases'][number][] = []
   for (const runId of new Set([...tried.keys(), ...found.runs])) {
@@ -26,7 +27,9 @@ export async function backtestPlan(
     const known = await readCase(store, runId, definition, task).catch(() => 'it is gone')
     if (typeof known === 'string') continue
     const { state, changes } = known
-    cases.push({ runId, inputs: plainInputs(state.inputs), changes, done: tried.get(runId) ?? false })
+    const trial = tried.get(runId)
+    const done = trial?.status === 'completed' && summaryOf(trial).parentIncarnation === state.incarnation
+    cases.push({ runId, inputs: plainInputs(state.inputs), changes, done })
   }
   return {
     task: task.name,

@@ -98,7 +98,7 @@ async function caseOf({ store, crews }: Place, row: RunRow): Promise<BacktestCas
     }
   }
   const [before, now] = [
-    row.parent === undefined ? undefined : await unlessDamaged(store, row.parent),
+    row.parent === undefined ? undefined : await parentIfThere(store, row.parent, summaryOf(row).parentIncarnation),
     await unlessDamaged(store, row.run),
   ]
   const [then, today] = [before?.tasks.get(task), now?.tasks.get(task)]
@@ -116,6 +116,11 @@ async function caseOf({ store, crews }: Place, row: RunRow): Promise<BacktestCas
     changes: now?.plan?.find((planned) => planned.task === task)?.reasons.filter((why) => why !== unchanged) ?? [],
     withheld: now ? await withheldIn(store, now) : [],
   }
+}
+
+async function parentIfThere(store: Store, run: string, incarnation?: string): Promise<RunState | undefined> {
+  const state = await unlessDamaged(store, run)
+  return state?.incarnation === incarnation ? state : undefined
 }
 
 /** One that cannot be read leaves its place in the table empty. */

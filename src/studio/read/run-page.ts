@@ -3,6 +3,7 @@ import { isBacktest } from '../../engine/history/backtest-name.ts'
 import { time } from '../../checks.ts'
 import { defined } from '../../defined.ts'
 import { RepriseError } from '../../errors.ts'
+import { onlyMadeFrom } from '../../runs/lineage.ts'
 import { runViewStatuses, storedStatuses, type RunViewStatus } from '../../runs/status.ts'
 import { summarise, type RunSummary } from '../../runs/summary.ts'
 import { decodeCursor, encodeCursor } from '../../stores/rules/cursor.ts'
@@ -20,7 +21,8 @@ export async function runPage(place: Place, query: RunsQuery): Promise<RunPage> 
   const { limit = 50 } = query
   const statuses = readStatuses(query.status)
   const filter = readFilter(query, statuses)
-  const fits = readSearch(query)
+  const search = readSearch(query)
+  const isChild = await onlyMadeFrom(store, query.parent)
   const runs: RunSummary[] = []
   let cursor: Cursor | undefined = query.cursor === undefined ? undefined : checkedCursor(query.cursor)
   for (let looked = 0; looked < rowsLimit;) {
@@ -34,7 +36,7 @@ export async function runPage(place: Place, query: RunsQuery): Promise<RunPage> 
       if (runs.length === limit) return { runs, ...defined({ next: cursor }) }
       cursor = encodeCursor(row)
       looked++
-      if (!fits(row)) continue
+      if (!isChild(row) || !search(row)) continue
       const summary = await summarise(store, row, { prices: await pricesOf(place, row.run, row.crew) })
       if (!statuses || statuses.includes(summary.status)) runs.push(summary)
     }

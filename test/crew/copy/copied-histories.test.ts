@@ -121,5 +121,5 @@ async function shapesOf(store: Store, run: string): Promise<unknown[]> {
     ) as unknown
   })
 }
-/** Processes, times, and hashes of lines and of what refers to them. */
-const varying = new Set(['owner', 'startedAt', 'completedAt', 'calledAt', 'after'])
+/** Processes, times, and what was drawn at random. */
+const varying = new Set(['owner', 'startedAt', 'completedAt', 'calledAt', 'incarnation'])

@@ -352,7 +352,7 @@ describe('looking at runs', () => {
       all.map((run) => run.runId),
       [replayed.runId, 'b', 'a'],
     )
-    assert.deepEqual(all[0]?.parent, { runId: 'a', from: 'note' })
+    assert.deepEqual(all[0]?.parent, { runId: 'a', from: 'note', deleted: false })
     assert.equal(JSON.stringify(all[1]?.inputs['notes']).length, 5_002)
     assert.deepEqual(
       (await crew.runs({ status: 'stopped' }).page()).map((run) => run.runId),

@@ -427,7 +427,7 @@ function isReply(event: RunEvent): event is EntryOf<'model.replied'> {
 
 /** The entries without what differs from run to run: times and hashes. */
 async function bodiesOf(store: Parameters<typeof entriesOf>[0]): Promise<string[]> {
-  const times = new Set(['at', 'startedAt', 'prev', 'request'])
+  const times = new Set(['at', 'startedAt', 'prev', 'request', 'incarnation'])
   return (await entriesOf(store, 'r')).map((entry) =>
     JSON.stringify(entry, (key, value: unknown) => (times.has(key) ? undefined : value)),
   )

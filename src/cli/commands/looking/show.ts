@@ -7,6 +7,7 @@ import { decisionFor } from '../../../journal/state/change-words.ts'
 import type { Next } from '../../../next.ts'
 import { viewOf, type RunView } from '../../../runs/run-view.ts'
 import { tasksOf, taskView } from '../../../runs/task-view.ts'
+import { onlyMadeFrom } from '../../../runs/lineage.ts'
 import { readUnit } from '../../../runs/unit.ts'
 import type { Store } from '../../../stores/store.ts'
 import { exitCodes, UsageError } from '../../exit-codes.ts'
@@ -70,7 +71,7 @@ export async function show(invocation: Invocation<ShowOptions>): Promise<number>
 /** The newest of the runs that were made from it. */
 async function madeFrom(store: Store, run: string): Promise<string[]> {
   const { rows } = await store.list({ parent: run }, { limit: 20 })
-  return rows.map((row) => row.run)
+  return rows.filter(await onlyMadeFrom(store, run)).map((row) => row.run)
 }
 
 function printSteps(channel: Channel, entries: readonly Entry[]): void {

@@ -35,8 +35,9 @@ export function printRun(channel: Channel, run: RunView, children: readonly stri
   const cost = run.cost === undefined || run.cost === 0 ? '' : `, ${dollars(run.cost)}`
   field('spent', `${usageWords(run.usage)}, ${plural(run.usage.calls, 'model call')}${cost}`)
   if (run.parent) {
-    const { runId, from } = run.parent
-    field('parent', from === undefined ? runId : `${runId}, from task ${from} on`)
+    const { runId, from, deleted } = run.parent
+    const name = deleted ? `${runId} (deleted)` : runId
+    field('parent', from === undefined ? name : `${name}, from task ${from} on`)
   }
   for (const child of children) field('child', child)
   for (const [name, value] of Object.entries(run.inputs)) {

@@ -11,8 +11,8 @@ const halfFormat = 0
 
 /** The row of a run of which more is to come. It takes entries and messages, whatever has become of the run. */
 export function halfCopied(row: RunRow): RunRow {
-  const { done, total, lives, usage, spent } = summaryOf(row)
-  const counts = { done, total, lives, usage, ...defined({ spent }) }
+  const { done, total, lives, usage, spent, incarnation, parentIncarnation } = summaryOf(row)
+  const counts = { done, total, lives, usage, ...defined({ spent, incarnation, parentIncarnation }) }
   const summary: RowSummary = { ...counts, questions: 0, suspended: { reason: 'copying' } }
   return { ...row, format: halfFormat, status: 'suspended', summary: JSON.stringify(summary) }
 }

@@ -82,9 +82,14 @@ export function RunHead({ run, detail }: { readonly run: LiveRun; readonly detai
         )}
         {parent && (
           <Fact name="Made from">
-            <Link to={runPath(parent.runId)}>{shortId(parent.runId)}</Link>
+            {parent.deleted ? shortId(parent.runId) : <Link to={runPath(parent.runId)}>{shortId(parent.runId)}</Link>}
             {parent.from !== undefined && <> at {parent.from}</>} (
-            <Link to={`/compare?a=${encodeURIComponent(parent.runId)}&b=${encodeURIComponent(runId)}`}>compare</Link>)
+            {parent.deleted ? (
+              'deleted'
+            ) : (
+              <Link to={`/compare?a=${encodeURIComponent(parent.runId)}&b=${encodeURIComponent(runId)}`}>compare</Link>
+            )}
+            )
           </Fact>
         )}
       </dl>
