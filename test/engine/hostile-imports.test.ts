@@ -48,6 +48,11 @@ test('a forged run in which nothing was changed is imported', async () => {
   assert.equal(status, 'completed')
 })
 
+test('an exported run of a build with another format is refused with both numbers and what to do', async () => {
+  const text = await forged((entries) => entries.forEach((entry) => Object.assign(entry, { v: 1 })))
+  assert.match(await refusedImport(text), /has format 1, .* reads format \d+; finish or delete the run with the build/)
+})
+
 test('a few kilobytes of values that refer to one another twice over are refused before they grow', async () => {
   const text = await forged(([created], blobs) => {
     let last: unknown = 'x'.repeat(100)

@@ -2,7 +2,6 @@
 import { appendFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Json } from 'reprise/journal'
-import { rootOf } from './run-ids.ts'
 
 export type Happened =
   /** `path` is the task, with the tasks that are crews before it: `t1/t0`. `key` is the idempotency key. */
@@ -18,8 +17,6 @@ export type Happened =
     }
   | { readonly what: 'request'; readonly of: string }
   | { readonly what: 'callback'; readonly run: string; readonly path: string }
-  /** One of the same id that is made later is given the same keys. */
-  | { readonly what: 'deleted'; readonly run: string }
 
 export type Effect = Extract<Happened, { what: 'effect' }>
 
@@ -49,13 +46,9 @@ export function effectsIn(happened: readonly Happened[]): Effect[] {
   return happened.filter((one) => one.what === 'effect')
 }
 
-/** What was done with the key, as far as its run was not deleted since. */
+/** What was done with the key. */
 export function doneWith(key: string | undefined, happened: readonly Happened[]): Effect[] {
-  return happened.flatMap((one, index) => {
-    if (one.what !== 'effect' || one.key !== key) return []
-    const later = happened.slice(index)
-    return later.some((other) => other.what === 'deleted' && other.run === rootOf(one.run)) ? [] : [one]
-  })
+  return happened.filter((one): one is Effect => one.what === 'effect' && one.key === key)
 }
 
 function read(file: string): string {

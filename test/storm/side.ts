@@ -41,7 +41,6 @@ export async function openSide(
     const performed = await perform(storm.workers, stage, scene, random, target)
     kills += performed.kills
     learn(known, step, performed.outcome, since)
-    if (step.act === 'delete') stage.ledger.note({ what: 'deleted', run: step.run })
     const after = await stage.look(step.at)
     const happened = stage.ledger.all()
     const news = happened.slice(since)

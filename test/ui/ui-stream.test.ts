@@ -122,7 +122,8 @@ describe('while a model speaks', () => {
       await listen(run)
       await run.result()
       // what differs from one run to the next
-      return (await entriesOf(store, 'r')).map((entry) => ({ ...entry, at: '', prev: '', startedAt: '', owner: '' }))
+      const same = { at: '', prev: '', startedAt: '', owner: '', incarnation: '' }
+      return (await entriesOf(store, 'r')).map((entry) => ({ ...entry, ...same }))
     }
     const unheard = await bodies(async () => undefined)
     assert.deepEqual(await bodies((run) => chunksOf(toUIMessageStream(run))), unheard)

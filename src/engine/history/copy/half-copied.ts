@@ -3,6 +3,8 @@
 // offered it, and a resume refuses it. The last batch brings the row that the run has where it comes from.
 import { defined } from '../../../defined.ts'
 import { RepriseError } from '../../../errors.ts'
+import { otherFormat } from '../../../journal/check/check-entry.ts'
+import { journalVersion } from '../../../journal/entries.ts'
 import type { RunRow, Store } from '../../../stores/store.ts'
 import { summaryOf, type RowSummary } from '../../read/row-summary.ts'
 
@@ -21,9 +23,10 @@ export function isHalfCopied({ format }: RunRow): boolean {
   return format === halfFormat
 }
 
-/** JOURNAL_DAMAGED for a run that is there in part. */
+/** JOURNAL_DAMAGED for a run that is there in part, or that a build with another format made. */
 export function checkWhole({ url }: Store, row: RunRow): void {
-  if (!isHalfCopied(row)) return
+  if (row.format === journalVersion) return
+  if (!isHalfCopied(row)) throw otherFormat(`run ${row.run}`, row.format, journalVersion)
   const words = `run ${row.run} is only partly in ${url}, since it is being copied there or that was interrupted; copy it there again`
   throw new RepriseError('JOURNAL_DAMAGED', words, { runId: row.run })
 }
