@@ -34,7 +34,7 @@ export const errorCodes = {
   INPUTS_DIFFER: { retry: false },
   /** An agent kept calling tools past maxIterations. */
   ITERATIONS_EXHAUSTED: { retry: false },
-  /** A journal, or a value stored with it, is not as it was written, or was written by newer code. */
+  /** A journal, or a value stored with it, is not as it was written, or is one of a build with another format. */
   JOURNAL_DAMAGED: { retry: false },
   /** Another process took the run over, so nothing more may be appended. */
   LEASE_LOST: { retry: true },
