@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { Agent, Crew, copyRuns, Task, tool, type Tool } from 'reprise'
 import { openStore, type Store } from 'reprise/stores'
-import { scriptedModel } from 'reprise/testing'
+import { faultyStore, nthCall, scriptedModel } from 'reprise/testing'
 import { z } from 'zod'
 import { temporaryFolder } from '../stores/temporary-folder.ts'
 import { kindsHere, storePlace } from '../support/store-place.ts'
@@ -88,6 +88,24 @@ for (const { kind, skip } of await kindsHere('sqlite', 'file', 'postgres', 'redi
     })
   })
 }
+
+test('a run whose creation was acknowledged late is recognised, and enqueued once', async () => {
+  for (const nth of [1, 2]) {
+    const bank = new Bank()
+    const store = newStore()
+    const inner = bank.crew(store)
+    const faulty = faultyStore(store, nthCall('create', nth, 'reply lost'))
+    const crew = new Crew({ name: 'outer', tasks: [new Task({ name: 'settle', crew: inner })], store: faulty })
+    assert.equal((await crew.kickoff({ id: 'r' })).status, 'completed')
+    assert.equal(bank.paid.size, 1)
+  }
+  const store = newStore()
+  const crew = new Bank().crew(faultyStore(store, nthCall('create', 1, 'reply lost')))
+  await crew.enqueue({ id: 'r' })
+  const { incarnation } = await stateOf(store, 'r')
+  await crew.enqueue({ id: 'r' })
+  assert.equal((await stateOf(store, 'r')).incarnation, incarnation)
+})
 
 test('a call that was approved again in a fork has another key, as one that is made again', async () => {
   const bank = new Bank()
