@@ -1,6 +1,7 @@
 // What tells a run apart from another one that had its id, or has it elsewhere: services, which know its calls by their
 // keys, must never take the one for the other.
 import assert from 'node:assert/strict'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { Agent, Crew, copyRuns, Task, tool, type Tool } from 'reprise'
@@ -179,6 +180,22 @@ describe('a child run', () => {
     assert.equal(bank.paid.size, 2)
     assert.deepEqual([...(await stateOf(store, 'r')).attempts.keys()], ['settle#2', 'note#1'])
   })
+})
+
+test('a run whose deletion was cut off in a folder is made again as another one', async () => {
+  await using there = await stores('file')
+  const { store, folder } = there
+  const bank = new Bank()
+  const outer = new Crew({ name: 'outer', tasks: [new Task({ name: 'settle', crew: bank.crew(store) })], store })
+  await outer.kickoff({ id: 'r' })
+  const { incarnation } = await stateOf(store, 'r')
+  // the journal goes first; the note of its end, and the files of the child run, are left
+  await rm(join(folder, 'state', 'r.jsonl'))
+  await outer.kickoff({ id: 'r' })
+  const again = await stateOf(store, 'r')
+  assert.notEqual(again.incarnation, incarnation)
+  assert.deepEqual([...again.attempts.keys()], ['settle#2'])
+  assert.equal(bank.paid.size, 2)
 })
 
 describe('a run that has the id of a deleted parent', () => {
