@@ -1,12 +1,12 @@
 // Where a run comes from and what was made from it, from the listing rows alone: no journal is read. A run that has the
-// id of a deleted one is no relative of those made from that. Rows are written
-// by people too (a copied file, an imported run), so no walk trusts them to end: a run that was met before is not
-// entered again, and a lineage larger than the limit is cut off and says so.
+// id of a deleted one is no relative of those made from that. Rows are written by people too (a copied file, an
+// imported run), so no walk trusts them to end: a run that was met before is not entered again, and a lineage larger
+// than the limit is cut off and says so.
 import { allRows } from '../engine/history/all-rows.ts'
 import { isMadeFrom } from '../engine/read/incarnation.ts'
 import { runNotFound } from '../engine/read/run-not-found.ts'
 import type { RunRow, Store } from '../stores/store.ts'
-import { rowStatus, type RunSummary } from './summary.ts'
+import { rowStatus, unlessDamaged, type RunSummary } from './summary.ts'
 
 /** How many ancestors, and how many runs made from it, are shown unless said otherwise. */
 const usualLimit = 1_000
@@ -93,7 +93,7 @@ async function parentOf(store: Store, row: RunRow): Promise<RunRow | undefined> 
 
 /** Keeps what was made from the run that has this id now; where none has it, what was made from one that had it. */
 export async function onlyMadeFrom(store: Store, runId: string | undefined): Promise<(row: RunRow) => boolean> {
-  const parent = runId === undefined ? undefined : await store.row(runId)
+  const parent = runId === undefined ? undefined : await unlessDamaged(() => store.row(runId))
   return (row) => parent === undefined || isMadeFrom(row, parent)
 }
 

@@ -217,7 +217,7 @@ async function inputsOf(store: Store, { run, inputs }: RunRow): Promise<RunSumma
 }
 
 /** Damage is shown by whoever reads the journal: a list has others to show. */
-async function unlessDamaged<T>(read: () => Promise<T>): Promise<T | undefined> {
+export async function unlessDamaged<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read()
   } catch (error) {
