@@ -153,7 +153,11 @@ test('an export of a run under way is a run as it was at one moment', async () =
   const lines = await linesOf(store, 'r')
   const blobs = await blobsOf(store, 'r')
   const started = lines.slice(0, 3)
-  await source.create(row('r'), { lines: started, blobs }, { owner: realWorld().owner, ttlMs: 30_000 })
+  await source.create(
+    row('r', { format: journalVersion }),
+    { lines: started, blobs },
+    { owner: realWorld().owner, ttlMs: 30_000 },
+  )
   const lease = await source.acquire('r', realWorld().owner, 30_000)
   const parts: string[] = []
   for await (const part of exportRun(source, 'r')) {
@@ -227,7 +231,7 @@ test('a run of ten thousand entries is exported and imported', async () => {
     lines.push({ seq, bytes: prev })
   }
   const source = newStore()
-  await source.create(row('r'), { lines })
+  await source.create(row('r', { format: journalVersion }), { lines })
   const target = newStore()
   assert.equal((await importRun(engineOn(target), exportRun(source, 'r'))).entries, 10_000)
   assert.deepEqual(await importedLines(target, 'r'), await linesOf(source, 'r'))
@@ -319,7 +323,9 @@ test('a run with entries that only newer code knows is exported, and not importe
   assert.ok(created)
   const prev = createHash('sha256').update(created.bytes).digest('base64url')
   const entry = { v: journalVersion, seq: 2, at: at.toISOString(), type: 'dream.seen', token: 1, prev }
-  await source.create(row('r'), { lines: [created, { seq: 2, bytes: Buffer.from(JSON.stringify(entry)) }] })
+  await source.create(row('r', { format: journalVersion }), {
+    lines: [created, { seq: 2, bytes: Buffer.from(JSON.stringify(entry)) }],
+  })
   await refused(importRun(engineOn(newStore()), exportRun(source, 'r')), 'JOURNAL_DAMAGED', /"dream\.seen".*update/)
 })
 
@@ -334,13 +340,15 @@ test('a run that is there already with another journal is kept, and where they d
   const { text, store } = await small()
   const lines = await linesOf(store, 'r')
   const longer = newStore()
-  await longer.create(row('r'), { lines: [...lines, { seq: lines.length + 1, bytes: Buffer.from('{}') }] })
+  await longer.create(row('r', { format: journalVersion }), {
+    lines: [...lines, { seq: lines.length + 1, bytes: Buffer.from('{}') }],
+  })
   await refused(importRun(engineOn(longer), [text]), 'RUN_EXISTS', new RegExp(`from entry ${lines.length + 1} on`))
   const shorter = newStore()
-  await shorter.create(row('r'), { lines: lines.slice(0, 2) })
+  await shorter.create(row('r', { format: journalVersion }), { lines: lines.slice(0, 2) })
   await refused(importRun(engineOn(shorter), [text]), 'RUN_EXISTS', /run r already.*from entry 3 on.*another id/)
   const other = newStore()
-  await other.create(row('r'), batch(1))
+  await other.create(row('r', { format: journalVersion }), batch(1))
   await refused(importRun(engineOn(other), [text]), 'RUN_EXISTS', /from entry 1 on/)
   assert.equal((await linesOf(other, 'r')).length, 1)
 })
