@@ -34,12 +34,14 @@ export interface Stamp {
   readonly at: string
   readonly token: number
   readonly prev: string
+  readonly jump?: number
 }
 
 /** Gives an entry its envelope and its bytes. */
 export function encodeEntry(fresh: NewEntry, stamp: Stamp): EncodedEntry {
   const { type, path } = fresh
-  const head = { v: journalVersion, seq: stamp.seq, at: stamp.at, type, ...(path === undefined ? {} : { path }) }
+  const { seq, at, jump } = stamp
+  const head = { v: journalVersion, seq, at, ...(jump && { jump }), type, ...(path === undefined ? {} : { path }) }
   const tail = { token: stamp.token, prev: stamp.prev }
   // members keep the position where they were first named, so the head stays first
   const entry = { ...head, ...fresh, ...tail } as Entry

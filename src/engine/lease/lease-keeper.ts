@@ -7,6 +7,7 @@ import { messageOf, RepriseError } from '../../errors.ts'
 import { isAway } from '../../stores/patient/patience.ts'
 import type { Lease, Store } from '../../stores/store.ts'
 import type { World } from '../definition.ts'
+import { momentOf, type Moment } from '../moment.ts'
 
 export interface LeaseKeeper {
   keep(lease: TimedLease, hear: LeaseListener): KeptLease
@@ -148,17 +149,6 @@ export function leaseKeeper(store: Store, world: World): LeaseKeeper {
       return { ready: (signal) => ready(kept, signal), stop: () => stop(kept) }
     },
   }
-}
-
-/** By both clocks. */
-export interface Moment {
-  readonly monotonic: number
-  /** By the time of day, which people and machines set. */
-  readonly day: number
-}
-
-function momentOf(clock: Clock): Moment {
-  return { monotonic: clock.monotonic(), day: clock.now().getTime() }
 }
 
 function leaseLost(lease: Lease, why: string): RepriseError {

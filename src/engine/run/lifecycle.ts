@@ -29,6 +29,7 @@ import { openHold, toBatch, type Hold } from '../lease/hold.ts'
 import { runCancelled } from '../people/inbox.ts'
 import { cancelRemoved } from '../people/cancel-within.ts'
 import { requestLease, type TimedLease } from '../lease/lease-keeper.ts'
+import { momentOf } from '../moment.ts'
 import { openUnit, type Unit } from '../lease/held-unit.ts'
 import { readIfThere, readRun } from '../read/read-run.ts'
 import { ofOtherCrew, runNotFound } from '../read/run-not-found.ts'
@@ -74,6 +75,7 @@ export async function createRun(
 ): Promise<Hold | undefined> {
   const { store, world } = engine
   const { owner, leaseMs } = world
+  const made = momentOf(world)
   const { state, hash, encoded, batch } = await firstBatch(engine, crew, fresh, within?.lease.token ?? 1)
   const free = within ? () => {} : reserve(engine, fresh.run)
   try {
@@ -82,7 +84,7 @@ export async function createRun(
     if (lease) {
       engine.appended?.(fresh.run, entriesOf(encoded))
       const unit = within ?? openUnit(engine, lease)
-      const hold = openHold(engine, unit, { state, hash }, { ...patienceOf(crew, fresh.run), isNew: true })
+      const hold = openHold(engine, unit, { state, hash }, { ...patienceOf(crew, fresh.run), made })
       return within ? hold : withLease(hold, free)
     }
   } catch (error) {
