@@ -17,6 +17,10 @@ import {
 } from './check/stored-values.ts'
 
 const blobLimit = 65_536
+/** A list or an object that is longer is stored in parts: some stores take no value of 16 MB. */
+const partedLength = 1_048_576
+/** Members of it that are longer are parts. */
+const partLength = 1_024
 const marker = /"\$+blob"/
 /** Nearly no text has it, and searching for a word is faster than matching a pattern. */
 const hasMarker = (text: string): boolean => text.includes('$blob"') && marker.test(text)
@@ -138,6 +142,21 @@ function externalise(value: Json, blobs: Blob[], always = false): Json {
   )
   const text = JSON.stringify(inner)
   if (text === undefined || (!always && text.length <= blobLimit)) return inner
+  return stored(text.length > partedLength ? JSON.stringify(parted(inner, blobs)) : text, blobs)
+}
+
+function parted(value: Json, blobs: Blob[]): Json {
+  return mapMembers(
+    value,
+    (member) => {
+      const text = JSON.stringify(member)
+      return text.length > partLength ? stored(text, blobs) : member
+    },
+    (key) => key,
+  )
+}
+
+function stored(text: string, blobs: Blob[]): Json {
   const bytes = Buffer.from(text)
   const hash = hashBytes(bytes)
   blobs.push({ hash, bytes })
