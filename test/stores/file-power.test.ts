@@ -230,7 +230,7 @@ test('a message that is lost after it was acknowledged is damage', async () => {
     if (later) await store.post('r', { id: 'n', at: '', body: '' })
     const path = join(there.base, 'r.inbox.jsonl')
     await writeFile(path, (await readFile(path)).fill(0, 0, page))
-    // the note of the last message tells of the one, the line behind it of the other
+    // one is proven by the note of the last message, the other by the line after it
     if (later) await rm(join(there.base, 'r.inbox.end'))
     await refused(store.inbox('r'), 'JOURNAL_DAMAGED', /line 1 of .*r\.inbox\.jsonl/)
     await refused(store.post('r', { id: 'o', at: '', body: '' }), 'JOURNAL_DAMAGED', /line 1 of .*/)
@@ -286,7 +286,7 @@ test('a run continues after a power cut that tore its last append, and an answer
     await using crew = openCrew()
     await crew.resume('r')
   }
-  // all that the second life has written is an append that was never acknowledged, and its first page is lost
+  // the second life leaves one append that was never acknowledged, without its first page
   const bytes = await readFile(path)
   const last = bytes.subarray(bytes.lastIndexOf('{"v":', bytes.indexOf('note note')))
   await writeFile(
