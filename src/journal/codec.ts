@@ -17,6 +17,10 @@ import {
 } from './check/stored-values.ts'
 
 const blobLimit = 65_536
+/** A list or an object that is longer is stored in parts: some stores take no value of 16 MB. */
+const partedLength = 1_048_576
+/** Members of it that are longer are parts. */
+const partLength = 1_024
 const marker = /"\$+blob"/
 /** Nearly no text has it, and searching for a word is faster than matching a pattern. */
 const hasMarker = (text: string): boolean => text.includes('$blob"') && marker.test(text)
@@ -34,12 +38,14 @@ export interface Stamp {
   readonly at: string
   readonly token: number
   readonly prev: string
+  readonly jump?: number
 }
 
 /** Gives an entry its envelope and its bytes. */
 export function encodeEntry(fresh: NewEntry, stamp: Stamp): EncodedEntry {
   const { type, path } = fresh
-  const head = { v: journalVersion, seq: stamp.seq, at: stamp.at, type, ...(path === undefined ? {} : { path }) }
+  const { seq, at, jump } = stamp
+  const head = { v: journalVersion, seq, at, ...(jump && { jump }), type, ...(path === undefined ? {} : { path }) }
   const tail = { token: stamp.token, prev: stamp.prev }
   // members keep the position where they were first named, so the head stays first
   const entry = { ...head, ...fresh, ...tail } as Entry
@@ -136,6 +142,21 @@ function externalise(value: Json, blobs: Blob[], always = false): Json {
   )
   const text = JSON.stringify(inner)
   if (text === undefined || (!always && text.length <= blobLimit)) return inner
+  return stored(text.length > partedLength ? JSON.stringify(parted(inner, blobs)) : text, blobs)
+}
+
+function parted(value: Json, blobs: Blob[]): Json {
+  return mapMembers(
+    value,
+    (member) => {
+      const text = JSON.stringify(member)
+      return text.length > partLength ? stored(text, blobs) : member
+    },
+    (key) => key,
+  )
+}
+
+function stored(text: string, blobs: Blob[]): Json {
   const bytes = Buffer.from(text)
   const hash = hashBytes(bytes)
   blobs.push({ hash, bytes })

@@ -257,6 +257,11 @@ export interface Envelope {
   readonly seq: number
   /** ISO 8601. For people: it never orders anything. */
   readonly at: string
+  /**
+   * By how many ms the clock of the process was set ahead, or back, since it wrote the entry before: the times of the
+   * two differ by so much more than the time between them.
+   */
+  readonly jump?: number
   readonly path?: string
   /** The token of the lease under which it was written. */
   readonly token: number

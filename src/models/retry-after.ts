@@ -22,7 +22,9 @@ export function retryAfter(error: unknown, now: number): number | undefined {
   const seconds = number(value)
   if (seconds !== undefined) return seconds * 1000
   const date = Date.parse(value)
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+  // the clock here may differ from that of the server
+  const since = Date.parse(headers['date'] ?? '') || now
+  return Number.isNaN(date) ? undefined : Math.max(0, date - since)
 }
 
 /**

@@ -4,9 +4,9 @@ import type { Advanced } from '../crew/advance/advance.ts'
 import type { DispatchedOptions } from '../crew/queue/dispatcher.ts'
 import { defined } from '../defined.ts'
 import type { World } from '../engine/definition.ts'
+import type { TimedLease } from '../engine/lease/lease-keeper.ts'
 import type { RepriseError } from '../errors.ts'
 import type { Via } from '../journal/entries.ts'
-import type { Lease } from '../stores/store.ts'
 import type { Hear, Outcome } from './report/events.ts'
 import { crewOf, type ServedCrew, type ServedStore } from './served.ts'
 import type { Time } from './time.ts'
@@ -21,7 +21,7 @@ export interface AdvanceWork {
 /** Everything is told to `hear`. Rejects when the run could not be advanced, for a reason that isn't its own. */
 export async function advanceRun(
   served: ServedStore,
-  lease: Lease,
+  lease: TimedLease,
   known: ServedCrew | undefined,
   { clock, hear, time }: AdvanceWork,
   via?: Via,

@@ -2,7 +2,8 @@
 // priorities count among all of their runs; one with a limit is asked for by itself, and the store counts for it what
 // every process has.
 import { defined } from '../defined.ts'
-import type { Lane, Lease, RunId } from '../stores/store.ts'
+import type { TimedLease } from '../engine/lease/lease-keeper.ts'
+import type { Lane, RunId } from '../stores/store.ts'
 import type { InProgress } from './in-progress.ts'
 import type { ServedCrew, ServedStore } from './served.ts'
 
@@ -37,11 +38,11 @@ export interface Claimed {
 
 /** Claims once for each of these, and hands over what it gets as it comes. `mine`: runs of this store that are here. */
 export async function claimRuns(
-  { store, owner, leaseMs }: ServedStore,
+  { claim }: ServedStore,
   claims: readonly Claim[],
   progress: InProgress,
   mine: ReadonlySet<RunId>,
-  begin: (lease: Lease, crew: ServedCrew | undefined) => void,
+  begin: (lease: TimedLease, crew: ServedCrew | undefined) => void,
 ): Promise<Claimed> {
   let runs = 0
   let all = true
@@ -52,7 +53,7 @@ export async function claimRuns(
       continue
     }
     using _ = progress.reserve(places)
-    const leases = await store.claim(owner, leaseMs, lanes, {
+    const leases = await claim(lanes, {
       limit: places,
       has: mine,
       ...defined({ most: crew?.maxRuns }),

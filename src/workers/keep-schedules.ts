@@ -11,16 +11,19 @@ const longestWait = 60_000
 const pause = 30_000
 
 export interface Schedules {
+  readonly isEmpty: boolean
   /** Queues what is missing; gives when to look again, in ms since 1970. Never rejects. */
   keep(): Promise<number>
 }
 
 export function keepSchedules(crews: readonly ServedCrew[], hear: Hear, { now }: Pick<Clock, 'now'>): Schedules {
-  const kept = crews.flatMap((crew) => crew.schedules.map(({ name }) => ({ crew, name, at: 0 })))
+  const kept = crews.flatMap((crew) => crew.schedules.map(({ name }) => ({ crew, name, asked: 0, at: 0 })))
   async function keepOne(one: (typeof kept)[number]): Promise<void> {
     const { crew, name: schedule } = one
+    const after = now()
+    one.asked = after.getTime()
     try {
-      const next = await crew.enqueueNext(schedule, now())
+      const next = await crew.enqueueNext(schedule, after)
       one.at = next?.time.getTime() ?? Infinity
       if (!next?.created) return
       hear({ event: 'scheduled', crew: crew.name, schedule, runId: next.runId, time: next.time.toISOString() })
@@ -30,19 +33,21 @@ export function keepSchedules(crews: readonly ServedCrew[], hear: Hear, { now }:
     }
   }
   return {
+    isEmpty: kept.length === 0,
     async keep() {
-      const missing = kept.filter(({ at }) => at <= now().getTime())
+      const time = now().getTime()
+      // a clock that was set back since has times before it that were taken for past
+      const missing = kept.filter(({ asked, at }) => at <= time || time < asked)
       await Promise.all(missing.map(keepOne))
       return Math.min(...kept.map(({ at }) => at))
     },
   }
 }
 
-/** Until the signal aborts. */
+/** Until the signal aborts. It also looks at schedules without a time left: the clock may be set back. */
 export async function keepOn(schedules: Schedules, clock: Clock, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
+  while (!signal.aborted && !schedules.isEmpty) {
     const at = await schedules.keep()
-    if (at === Infinity) return
     const ms = Math.min(Math.max(at - clock.now().getTime(), 0), longestWait)
     await clock.sleep(ms, signal).catch(() => undefined)
   }

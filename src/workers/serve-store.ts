@@ -1,6 +1,7 @@
 // The work on one store: claim while there is room, and advance what was claimed. Nothing that is wrong with a run, or
 // with the store, ends it.
-import type { Lease, RunId } from '../stores/store.ts'
+import type { TimedLease } from '../engine/lease/lease-keeper.ts'
+import type { RunId } from '../stores/store.ts'
 import { advanceRun, type AdvanceWork } from './advance-run.ts'
 import { askStore, type AskWork } from './ask-store.ts'
 import { claimRuns, claimsFor } from './claim-runs.ts'
@@ -19,7 +20,7 @@ export async function serveStore(served: ServedStore, work: StoreWork): Promise<
     return once && claimed.runs === 0 && claimed.all && mine.size === 0 && !(await isLimited())
   })
 
-  function begin(lease: Lease, crew: ServedCrew | undefined): void {
+  function begin(lease: TimedLease, crew: ServedCrew | undefined): void {
     if (stopping.aborted) {
       // it came too late; whoever cannot be told finds it free when the lease is over
       store.release(lease).catch(() => undefined)

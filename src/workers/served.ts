@@ -4,11 +4,12 @@ import type { Crew } from '../crew/crew.ts'
 import type { NextRun } from '../crew/queue/enqueue-next.ts'
 import type { Schedule } from '../crew/queue/read-schedule.ts'
 import { defined } from '../defined.ts'
+import { requestLeases, type TimedLease } from '../engine/lease/lease-keeper.ts'
 import { RepriseError } from '../errors.ts'
 import type { Via } from '../journal/entries.ts'
 import { impatientStore } from '../stores/patient/patient-store.ts'
 import { isSameLane } from '../stores/rules/claim-order.ts'
-import type { Lane, Lease, Owner, RunRow, Store } from '../stores/store.ts'
+import type { Lane, Room, RunRow, Store } from '../stores/store.ts'
 import type { Time } from './time.ts'
 import type { ReadWorkerOptions } from './worker-options.ts'
 
@@ -18,7 +19,7 @@ export interface ServedCrew {
   /** How many of its runs may be in progress at once, in all processes. */
   readonly maxRuns: number | undefined
   readonly schedules: readonly Schedule[]
-  advance(lease: Lease, time: Time, via?: Via): Promise<Advanced>
+  advance(lease: TimedLease, time: Time, via?: Via): Promise<Advanced>
   cancel(runId: string, by: string): Promise<void>
   enqueueNext(schedule: string, after: Date): Promise<NextRun | undefined>
 }
@@ -26,8 +27,7 @@ export interface ServedCrew {
 export interface ServedStore {
   readonly store: Store
   readonly crews: readonly ServedCrew[]
-  readonly owner: Owner
-  readonly leaseMs: number
+  claim(lanes: readonly Lane[], room: Room): Promise<TimedLease[]>
 }
 
 /**
@@ -51,12 +51,13 @@ export async function serve(
       cancel: (runId, by) => crew.run(runId).cancel({ by }),
       enqueueNext: (schedule, after) => crew['~enqueueNext'](schedule, after),
     }
-    const { leaseMs } = world
     const owner = { ...world.owner, ...defined({ label: name }) }
     const place = placeOf(impatientStore(store))
     // a worker that stays says itself how long it waits for a store that is away
     const asked = once ? store : impatientStore(store)
-    const known = places.get(place) ?? { place: { store: asked, owner, leaseMs }, crews: [] }
+    const claim: ServedStore['claim'] = (its, room) =>
+      requestLeases(world, () => asked.claim(owner, world.leaseMs, its, room))
+    const known = places.get(place) ?? { place: { store: asked, claim }, crews: [] }
     for (const other of known.crews) checkApart(served, other, store)
     known.crews.push(served)
     places.set(place, known)

@@ -55,7 +55,7 @@ export async function workOn(stores: readonly ServedStore[], settings: Settings,
   const { name, concurrency, sliceSeconds, graceSeconds, once, port, host, onEvent, dispatcher } = settings
   const progress = newInProgress(concurrency)
   const metrics = createMetrics(clock.now)
-  const keeper = createHealth(clock.now)
+  const keeper = createHealth(clock)
   const stopping = new AbortController()
   const hard = new AbortController()
   const crews = stores.flatMap((served) => served.crews)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { World } from '../../src/engine/definition.ts'
-import { leaseKeeper, momentOf, type LeaseKeeper } from '../../src/engine/lease/lease-keeper.ts'
+import { leaseKeeper, requestLease, type LeaseKeeper, type TimedLease } from '../../src/engine/lease/lease-keeper.ts'
 import { realWorld } from '../../src/engine/world.ts'
 import { RepriseError } from '../../src/errors.ts'
 import type { Lease, Renewed, Store } from '../../src/stores/store.ts'
@@ -44,13 +44,14 @@ async function asAsked(leases: readonly Lease[]): Promise<Renewed[]> {
   return leases.map((lease) => ({ lease, waiting: 0 }))
 }
 
-const leaseOf = (run: string, { owner }: World): Lease => ({ run, token: 1, id: `${run}-1`, owner })
+const leaseOf = (run: string, world: World): Promise<TimedLease> =>
+  requestLease(world, async () => ({ run, token: 1, id: `${run}-1`, owner: world.owner }))
 
 const deaf = { lost: () => {}, waiting: () => {} }
 
 test('an effect that begins while most of the lease is left asks nobody', async () => {
   const { keeper, clocks, world, renewals } = scene()
-  const kept = keeper.keep(leaseOf('r', world), momentOf(world), deaf)
+  const kept = keeper.keep(await leaseOf('r', world), deaf)
   clocks.monotonic += 19_000
   clocks.day += 19_000
   await kept.ready(never)
@@ -61,7 +62,7 @@ test('an effect that begins while most of the lease is left asks nobody', async 
 for (const clock of ['monotonic', 'day'] as const) {
   test(`nothing begins with a lease that is over by the ${clock} clock before it is renewed`, async () => {
     const { keeper, clocks, world, renewals } = scene()
-    const kept = keeper.keep(leaseOf('r', world), momentOf(world), deaf)
+    const kept = keeper.keep(await leaseOf('r', world), deaf)
     clocks[clock] += 3_600_000
     await kept.ready(never)
     assert.equal(renewals.length, 1)
@@ -74,7 +75,7 @@ for (const clock of ['monotonic', 'day'] as const) {
     const { keeper, clocks, world } = scene(async () => [])
     let lost = ''
     const hear = { ...deaf, lost: (error: RepriseError) => void (lost += error.code) }
-    const kept = keeper.keep(leaseOf('r', world), momentOf(world), hear)
+    const kept = keeper.keep(await leaseOf('r', world), hear)
     clocks[clock] += 3_600_000
     await assert.rejects(kept.ready(never), { code: 'LEASE_LOST', message: /another process took it over/ })
     assert.equal(lost, 'LEASE_LOST')
@@ -86,7 +87,7 @@ for (const clock of ['monotonic', 'day'] as const) {
       if (away-- > 0) return Promise.reject(new RepriseError('STORE_UNAVAILABLE', 'no connection'))
       return asAsked(leases)
     })
-    const kept = keeper.keep(leaseOf('r', world), momentOf(world), deaf)
+    const kept = keeper.keep(await leaseOf('r', world), deaf)
     clocks[clock] += 3_600_000
     await kept.ready(never)
     assert.equal(renewals.length, 4)
@@ -95,7 +96,7 @@ for (const clock of ['monotonic', 'day'] as const) {
 
   test(`nothing begins when a store cannot renew it and its time is up by the ${clock} clock`, async () => {
     const { keeper, clocks, world } = scene(() => Promise.reject(new Error('the disk is gone')))
-    const kept = keeper.keep(leaseOf('r', world), momentOf(world), deaf)
+    const kept = keeper.keep(await leaseOf('r', world), deaf)
     clocks[clock] += leaseMs + 1
     await assert.rejects(kept.ready(never), { code: 'LEASE_LOST', message: /could not be renewed: the disk is gone/ })
   })
@@ -113,7 +114,7 @@ test('a renewal that has no answer keeps no later one from being made, and its o
     clocks.day += ms
     t.mock.timers.tick(ms)
   }
-  const kept = keeper.keep(leaseOf('r', world), momentOf(world), deaf)
+  const kept = keeper.keep(await leaseOf('r', world), deaf)
   pass(leaseMs / 3)
   assert.equal(renewals.length, 1)
   pass(leaseMs / 3)
@@ -129,9 +130,9 @@ test('a renewal that has no answer keeps no later one from being made, and its o
 
 test('nothing begins with a lease that ran out while the machine slept, before anybody here knew of it', async () => {
   const { keeper, clocks, world, renewals } = scene()
-  const since = momentOf(world)
+  const lease = await leaseOf('r', world)
   clocks.day += 3_600_000
-  const kept = keeper.keep(leaseOf('r', world), since, deaf)
+  const kept = keeper.keep(lease, deaf)
   await kept.ready(never)
   assert.equal(renewals.length, 1)
   kept.stop()
@@ -139,7 +140,7 @@ test('nothing begins with a lease that ran out while the machine slept, before a
 
 test('a time of day that is set back takes nothing from the other clock', async () => {
   const { keeper, clocks, world, renewals } = scene()
-  const kept = keeper.keep(leaseOf('r', world), momentOf(world), deaf)
+  const kept = keeper.keep(await leaseOf('r', world), deaf)
   clocks.day -= 86_400_000
   clocks.monotonic += leaseMs - 1
   await kept.ready(never)
@@ -152,10 +153,11 @@ test('all leases of a process are renewed in one call, which says how many messa
     leases.map((lease) => ({ lease, waiting: lease.run === 'b' ? 2 : 0 })),
   )
   const heard: string[] = []
-  const all = ['a', 'b', 'c'].map((run) =>
-    keeper.keep(leaseOf(run, world), momentOf(world), {
+  const leases = await Promise.all(['a', 'b', 'c'].map((run) => leaseOf(run, world)))
+  const all = leases.map((lease) =>
+    keeper.keep(lease, {
       ...deaf,
-      waiting: (messages) => void heard.push(`${run} ${messages}`),
+      waiting: (messages) => void heard.push(`${lease.run} ${messages}`),
     }),
   )
   all[2]?.stop()
@@ -170,6 +172,6 @@ test('a lease is kept where a timer is a number, as in browsers and Workers', as
   context.mock.method(globalThis, 'setInterval', () => 7)
   const cleared = context.mock.method(globalThis, 'clearInterval', () => {})
   const { keeper, world } = scene()
-  keeper.keep(leaseOf('r', world), momentOf(world), deaf).stop()
+  keeper.keep(await leaseOf('r', world), deaf).stop()
   assert.deepEqual(cleared.mock.calls[0]?.arguments, [7])
 })

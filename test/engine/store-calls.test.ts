@@ -4,6 +4,8 @@ import { test, type TestContext } from 'node:test'
 import { Agent, Crew, Task, tool } from 'reprise'
 import { scriptedModel } from 'reprise/testing'
 import { z } from 'zod'
+import { requestLeases } from '../../src/engine/lease/lease-keeper.ts'
+import { realWorld } from '../../src/engine/world.ts'
 import { journalVersion, type Entry } from '../../src/journal/entries.ts'
 import { thisOwner } from '../../src/stores/owner.ts'
 import type { Batch, Store } from '../../src/stores/store.ts'
@@ -115,7 +117,9 @@ test('a run that was claimed is looked up once, read once, and given back once',
     async (crew, store, called) => {
       const { id } = await crew.enqueue()
       const lanes = [{ crew: 'c', version: '', format: journalVersion }]
-      const [lease] = await store.claim(thisOwner(), 60_000, lanes, { limit: 1 })
+      // as a worker does
+      const claim = () => store.claim(thisOwner(), 60_000, lanes, { limit: 1 })
+      const [lease] = await requestLeases(realWorld(), claim)
       called.length = 0
       assert.deepEqual(await crew.advance(id, { lease }), { is: 'ended', status: 'completed' })
     },

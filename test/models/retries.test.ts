@@ -153,6 +153,9 @@ test('reads Retry-After as milliseconds, seconds or a date', () => {
   assert.equal(asked({ 'retry-after-ms': '250', 'retry-after': '9' }), 250)
   assert.equal(asked({ 'retry-after': '9' }), 9000)
   assert.equal(asked({ 'retry-after': 'Tue, 01 Jan 2030 00:00:30 GMT' }), 30_000)
+  // by the clock of the server, where it says what that shows
+  const date = 'Tue, 01 Jan 2030 06:00:00 GMT'
+  assert.equal(asked({ 'retry-after': 'Tue, 01 Jan 2030 06:00:10 GMT', date }), 10_000)
   assert.equal(asked({ 'retry-after': 'soon' }), undefined)
   assert.equal(asked({}), undefined)
 })

@@ -81,6 +81,7 @@ test('makes files and folders that only their owner can read', async () => {
     'r.blobs',
     join('r.blobs', '%2E%2E%2Fh'),
     'r.end',
+    'r.inbox.end',
     'r.inbox.jsonl',
     'r.jsonl',
   ])

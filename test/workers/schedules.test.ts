@@ -31,10 +31,14 @@ function clockUntil(from: string, end: string) {
   }
 }
 
-async function scheduledBy(crew: Crew, from: string, end: string): Promise<string[]> {
+async function scheduledBy(
+  crew: Crew,
+  from: string,
+  end: string,
+  clock: ReturnType<typeof clockUntil> = clockUntil(from, end),
+): Promise<string[]> {
   const [served] = await serve([crew], { name: undefined, changed: 'continue', once: false })
   const heard: Heard[] = []
-  const clock = clockUntil(from, end)
   await keepOn(
     keepSchedules(served?.crews ?? [], (event) => heard.push(event), clock),
     clock,
@@ -72,6 +76,56 @@ test('times at which no worker lives are made up for once', async () => {
     'nightly@2026-10-24T00:00:00Z',
     'nightly@2026-11-11T01:00:00Z',
   ])
+})
+
+/** A clock that is wrong at first, and is set right after ten looks. */
+function setRight(wrong: string, from: string, end: string): ReturnType<typeof clockUntil> {
+  const right = clockUntil(from, end)
+  const ahead = Date.parse(wrong) - Date.parse(from)
+  let looks = 0
+  return {
+    ...right,
+    now: () => new Date(right.now().getTime() + (looks < 10 ? ahead : 0)),
+    async sleep(ms) {
+      looks++
+      await right.sleep(ms)
+    },
+  }
+}
+
+test('a worker whose clock was ahead at first keeps the schedule when the clock is set right', async () => {
+  for (const wrong of ['2027-10-23T12:00Z', '2026-10-24T18:00Z', '2026-10-23T12:20Z']) {
+    const clock = setRight(wrong, '2026-10-23T23:30Z', '2026-10-25T12:00Z')
+    const scheduled = await scheduledBy(await nightly(), '', '', clock)
+    for (const day of ['24T00', '25T00', '26T01'])
+      assert.ok(scheduled.includes(`nightly@2026-10-${day}:00:00Z`), `${wrong}: ${day}`)
+  }
+})
+
+test('a worker whose clock was past the last time of a schedule keeps it when the clock is set right', async () => {
+  const crew = new Crew({
+    name: 'reports',
+    store: memoryStore(),
+    tasks: [new Task({ name: 'report', effect: 'read', run: () => 'done' })],
+  })
+  await crew.schedule({ name: 'last', cron: '0 2 * * *' })
+  const [served] = await serve([crew], { name: undefined, changed: 'continue', once: false })
+  const asked: string[] = []
+  const crews = (served?.crews ?? []).map((one) => ({
+    ...one,
+    // no time after 2026
+    async enqueueNext(_: string, after: Date) {
+      asked.push(after.toISOString())
+      return after.getUTCFullYear() > 2026 ? undefined : { runId: 'r', time: new Date('2026-12-31'), created: true }
+    },
+  }))
+  const clock = setRight('2027-10-23T12:00Z', '2026-10-23T12:00Z', '2026-10-23T18:00Z')
+  await keepOn(
+    keepSchedules(crews, () => {}, clock),
+    clock,
+    clock.signal,
+  )
+  assert.deepEqual(asked, ['2027-10-23T12:00:00.000Z', '2026-10-23T12:10:00.000Z'])
 })
 
 test('a schedule that cannot be queued is tried again, and keeps no other from being queued', async () => {

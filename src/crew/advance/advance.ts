@@ -4,7 +4,7 @@
 import { abortSignal, check, oneOf, optional, shortName, wrong, type Check } from '../../checks.ts'
 import { changedPolicies, type ChangedPolicy, type Engine } from '../../engine/definition.ts'
 import type { Until } from '../../engine/limits/slice.ts'
-import { momentOf } from '../../engine/lease/lease-keeper.ts'
+import { timed, type TimedLease } from '../../engine/lease/lease-keeper.ts'
 import { recordLate } from '../../engine/people/tell.ts'
 import { dueOf } from '../../engine/read/due.ts'
 import { isServed } from '../../engine/read/lanes.ts'
@@ -30,7 +30,10 @@ export interface AdvanceOptions {
   readonly until?: number | Date | AbortSignal | undefined
   /** Stops at once, also in the middle of a call, and leaves the run to whoever takes it up next. */
   readonly signal?: AbortSignal | undefined
-  /** One that the store's `claim` gave just now. It is released in any case. */
+  /**
+   * One that the store's `claim` gave. It is renewed before the first step, since a claim may be answered late, and
+   * released in any case.
+   */
   readonly lease?: Lease | undefined
   /** Who takes it, for people: a name beside that of this process. */
   readonly owner?: string | undefined
@@ -80,7 +83,7 @@ export async function advance(open: OpenCrew, runId: string, options: AdvanceOpt
     run,
     until: options.until instanceof AbortSignal ? options.until : readMoment('until', options.until),
     signal: optional('signal', options.signal, abortSignal),
-    lease: optional('lease', options.lease, leaseCheck),
+    lease: readLease(options.lease),
     changed: optional('changed', options.changed, oneOf(changedPolicies)) ?? 'continue',
     via: optional('via', options.via, viaCheck),
   }
@@ -89,6 +92,12 @@ export async function advance(open: OpenCrew, runId: string, options: AdvanceOpt
   const opened = await open.engine()
   const world = label === undefined ? opened.world : { ...opened.world, owner: { ...opened.world.owner, label } }
   return advanceWith(open, engineFor({ ...opened, world }, run), request)
+}
+
+/** OPTION_INVALID. */
+function readLease(given: Lease | TimedLease | undefined): TimedLease | undefined {
+  const lease = optional('lease', given, leaseCheck)
+  return lease && timed(lease)
 }
 
 /** OPTION_INVALID. */
@@ -101,7 +110,7 @@ interface Request {
   readonly run: string
   readonly until: Until | undefined
   readonly signal: AbortSignal | undefined
-  readonly lease: Lease | undefined
+  readonly lease: TimedLease | undefined
   readonly changed: ChangedPolicy
   readonly via: Via | undefined
   /** Its time has come, whatever the clock of this process says. */
@@ -114,7 +123,6 @@ async function advanceWith(open: OpenCrew, engine: Engine, request: Request): Pr
   const { definition: crew } = open
   const outcome = (state: RunState): Advanced => outcomeOf(state, world.now().getTime())
   const wants = (state: RunState): boolean => isDue(state, trusted ? Infinity : world.now().getTime())
-  const since = momentOf(world)
   let unused = lease
   const choices = { until, signal, handsBack: true, changed }
   try {
@@ -122,7 +130,7 @@ async function advanceWith(open: OpenCrew, engine: Engine, request: Request): Pr
     if (!row) throw runNotFound(store, run)
     if (!isServed(crew, row)) return { is: 'other', crew: row.crew, version: row.version }
     if (isEnded(row.status) || signal?.aborted) return outcome((await readRun(store, run)).state)
-    const begun = await takeUp(open, engine, run, { choices, unasked: { lease, since, row, via, wants } })
+    const begun = await takeUp(open, engine, run, { choices, unasked: { lease, row, via, wants } })
     // whoever has taken it up gives it back
     unused = undefined
     if (begun.taken.is === 'held') {

@@ -1,10 +1,10 @@
 // For a process that starts again: takes up whatever is ready of its crew, as a worker does, until nothing is.
 import { abortSignal, optional } from '../../checks.ts'
 import { defined } from '../../defined.ts'
+import { requestLeases, type TimedLease } from '../../engine/lease/lease-keeper.ts'
 import { lanesOf } from '../../engine/read/lanes.ts'
 import { asRepriseError } from '../../errors.ts'
 import { checkKeys } from '../../options.ts'
-import type { Lease } from '../../stores/store.ts'
 import type { OpenCrew } from '../open-crew.ts'
 import type { CrewOptions } from '../options/crew-options.ts'
 import { readConcurrency } from '../verbs/pool.ts'
@@ -40,7 +40,7 @@ export async function resumeAll(
   const came = new Map<string, ResumedRun>()
   const inProgress = new Map<string, Promise<void>>()
   const isOver = (): boolean => (signal?.aborted ?? false) || (until !== undefined && world.now().getTime() >= until)
-  const begin = (lease: Lease): void => {
+  const begin = (lease: TimedLease): void => {
     const { run } = lease
     const done = advance(open, run, { lease, until, signal })
       .catch((error: unknown): Advanced => ({ is: 'failed', error: asRepriseError(error) }))
@@ -48,12 +48,10 @@ export async function resumeAll(
       .finally(() => inProgress.delete(run))
     inProgress.set(run, done)
   }
-  const claim = (free: number): Promise<Lease[]> =>
-    store.claim(world.owner, world.leaseMs, lanes, {
-      limit: free,
-      has: new Set(inProgress.keys()),
-      ...defined({ most: maxRuns }),
-    })
+  const claim = (free: number): Promise<TimedLease[]> => {
+    const room = { limit: free, has: new Set(inProgress.keys()), ...defined({ most: maxRuns }) }
+    return requestLeases(world, () => store.claim(world.owner, world.leaseMs, lanes, room))
+  }
   for (;;) {
     const free = concurrency - inProgress.size
     const leases = isOver() || free === 0 ? [] : await claim(free)

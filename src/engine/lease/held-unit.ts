@@ -5,7 +5,7 @@ import { serially, type Queue } from '../../serially.ts'
 import { impatientStore, patientStore } from '../../stores/patient/patient-store.ts'
 import type { Lease } from '../../stores/store.ts'
 import type { Engine } from '../definition.ts'
-import { leaseKeeper, type Moment } from './lease-keeper.ts'
+import { leaseKeeper, type TimedLease } from './lease-keeper.ts'
 
 export interface Unit {
   readonly lease: Lease
@@ -33,8 +33,7 @@ export interface Member {
   mail(): void
 }
 
-/** `since` is a time from before the lease was requested. */
-export function openUnit(engine: Engine, lease: Lease, since: Moment): Unit {
+export function openUnit(engine: Engine, lease: TimedLease): Unit {
   const members = new Set<Member>()
   const keeper = engine.leases ?? leaseKeeper(impatientStore(engine.store), engine.world)
   let lost = false
@@ -45,7 +44,7 @@ export function openUnit(engine: Engine, lease: Lease, since: Moment): Unit {
   const waiting = (messages: number): void => {
     if (messages > 0) for (const member of members) member.mail()
   }
-  const kept = keeper.keep(lease, since, { lost: fail, waiting })
+  const kept = keeper.keep(lease, { lost: fail, waiting })
   return {
     lease,
     ready: (signal) => kept.ready(signal),

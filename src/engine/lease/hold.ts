@@ -14,6 +14,7 @@ import type { Patience } from '../../stores/patient/patience.ts'
 import { patientStore } from '../../stores/patient/patient-store.ts'
 import type { Batch } from '../../stores/store.ts'
 import type { Engine } from '../definition.ts'
+import { jumpBetween, momentOf, type Moment } from '../moment.ts'
 import { unlessAborted } from '../limits/deadline.ts'
 import { dueOf } from '../read/due.ts'
 import type { ReadRun } from '../read/read-run.ts'
@@ -62,6 +63,8 @@ export interface Hold {
   ready(): Promise<void>
   /** Await it before a model is asked: resolves when the lease lasts. Rejects when it is lost. */
   held(): Promise<void>
+  /** The time in ms since the last entry of the state, as far as this process has been there. */
+  elapsedMs(): number
   /** The next free question id of the run. */
   questionId(): string
   /** Ends the work in this process without touching the journal. */
@@ -75,16 +78,11 @@ export interface Hold {
 
 /** While the hold lasts, a store that is away is waited for: for how long, and who is told. */
 interface HoldOptions extends Pick<Patience, 'limitMs' | 'tell'> {
-  /** The run has just been made: nobody has left a message yet. */
-  readonly isNew?: boolean
+  /** When its first entries were made, of a run that is new: it has no messages yet. */
+  readonly made?: Moment
 }
 
-export function openHold(
-  given: Engine,
-  unit: Unit,
-  read: ReadRun,
-  { isNew = false, ...patience }: HoldOptions = {},
-): Hold {
+export function openHold(given: Engine, unit: Unit, read: ReadRun, { made, ...patience }: HoldOptions = {}): Hold {
   const { lease } = unit
   const { state } = read
   const { run } = state
@@ -97,7 +95,7 @@ export function openHold(
   }
   let broken: RepriseError | undefined
   let released: RepriseError | undefined
-  const mail = mailbox(!isNew)
+  const mail = mailbox(made === undefined)
   const mailBelow = mailbox(true)
   const hint = (): void => {
     mail.arrive()
@@ -110,6 +108,8 @@ export function openHold(
   }
   const leave = unit.join({ run, fail, mail: hint })
   let prev = read.hash
+  /** When the last entry was made. */
+  let last = made ?? momentOf(world)
   /** Numbered and in the state, not on disk. */
   let unwritten: Item[] = []
   /** The entry that ends the work, and what was handed in after it: that waits until it is known whether it counts. */
@@ -117,15 +117,18 @@ export function openHold(
   let after: Fresh[] = []
   let marked: NewEntry | undefined
   /** Resolves when all that is numbered so far is on disk. */
-  let last: Promise<unknown> = Promise.resolve()
+  let numbered: Promise<unknown> = Promise.resolve()
   let writing: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
   let questions = Math.max(0, ...[...state.questions.keys()].map((id) => Number(id.slice(1)) || 0))
 
   const encode = (entries: readonly NewEntry[]): EncodedEntry[] =>
     entries.map((fresh) => {
-      const at = isoTime(world.now())
-      const encoded = encodeEntry(fresh, { seq: state.seq + 1, at, token: lease.token, prev })
+      const now = momentOf(world)
+      const jump = jumpBetween(last, now)
+      last = now
+      const stamp = { seq: state.seq + 1, at: isoTime(now.day), token: lease.token, prev }
+      const encoded = encodeEntry(fresh, jump === 0 ? stamp : { ...stamp, jump })
       applyEntry(state, encoded.entry)
       prev = encoded.hash
       return encoded
@@ -149,7 +152,7 @@ export function openHold(
       // the state may be ahead of what can be written
       return fresh.reject(fail(error))
     }
-    last = fresh.promise
+    numbered = fresh.promise
     if (!fresh.isLazy) return write()
     timer ??= setTimeout(write, lazyMs)
   }
@@ -173,7 +176,7 @@ export function openHold(
       const items = unwritten
       unwritten = []
       const end = ending
-      const before = end && { state: { ...state }, prev, marked }
+      const before = end && { state: { ...state }, prev, marked, last }
       try {
         if (broken) throw broken
         const encoded = items.flatMap((item) => item.encoded)
@@ -189,6 +192,7 @@ export function openHold(
         if (end && before && isInboxWaiting(error)) {
           takeBack(state, before.state)
           prev = before.prev
+          last = before.last
           marked = before.marked
           unwritten = [...items, ...unwritten]
           mail.arrive()
@@ -255,7 +259,7 @@ export function openHold(
       controller.signal.throwIfAborted()
       if (unwritten.length > 0) write()
       await unlessAborted(
-        last.catch(() => undefined),
+        numbered.catch(() => undefined),
         controller.signal,
       )
       await unit.ready(controller.signal)
@@ -266,6 +270,7 @@ export function openHold(
       await unit.ready(controller.signal)
       controller.signal.throwIfAborted()
     },
+    elapsedMs: () => world.monotonic() - last.monotonic,
     questionId: () => `q${++questions}`,
     stop: letGo,
     async release() {
@@ -297,9 +302,8 @@ interface Item extends Fresh {
 let lastTime = { ms: Number.NaN, text: '' }
 
 /** The entries of many runs share a millisecond, and formatting it takes longer than most of the work with it. */
-function isoTime(time: Date): string {
-  const ms = time.getTime()
-  if (ms !== lastTime.ms) lastTime = { ms, text: time.toISOString() }
+function isoTime(ms: number): string {
+  if (ms !== lastTime.ms) lastTime = { ms, text: new Date(ms).toISOString() }
   return lastTime.text
 }
 

@@ -7,10 +7,39 @@ import { messageOf, RepriseError } from '../../errors.ts'
 import { isAway } from '../../stores/patient/patience.ts'
 import type { Lease, Store } from '../../stores/store.ts'
 import type { World } from '../definition.ts'
+import { momentOf, type Moment } from '../moment.ts'
 
 export interface LeaseKeeper {
-  /** `since` is when the lease was asked for. */
-  keep(lease: Lease, since: Moment, hear: LeaseListener): KeptLease
+  keep(lease: TimedLease, hear: LeaseListener): KeptLease
+}
+
+/**
+ * A lease, and the moment before it was requested: it lasts from then on, however late the reply came. Made by
+ * `requestLease` alone, so that no lease is believed in from when it was handed over.
+ */
+export interface TimedLease extends Lease {
+  readonly since: Moment
+}
+
+type Clock = Pick<World, 'now' | 'monotonic'>
+
+export async function requestLease<T extends Lease | undefined>(
+  clock: Clock,
+  request: () => Promise<T>,
+): Promise<TimedLease | Exclude<T, Lease>> {
+  const since = momentOf(clock)
+  const lease = await request()
+  return lease ? { ...lease, since } : (lease as Exclude<T, Lease>)
+}
+
+export async function requestLeases(clock: Clock, request: () => Promise<readonly Lease[]>): Promise<TimedLease[]> {
+  const since = momentOf(clock)
+  return (await request()).map((lease) => ({ ...lease, since }))
+}
+
+/** A lease without a moment, as from a user's own claim, may be of any age: it is renewed before it is relied on. */
+export function timed(lease: Lease | TimedLease): TimedLease {
+  return 'since' in lease ? lease : { ...lease, since: { monotonic: -Infinity, day: -Infinity } }
 }
 
 export interface LeaseListener {
@@ -108,8 +137,8 @@ export function leaseKeeper(store: Store, world: World): LeaseKeeper {
   }
 
   return {
-    keep(lease, since, hear) {
-      const kept: Kept = { lease, asked: since, lost: hear.lost, waiting: hear.waiting }
+    keep(lease, hear) {
+      const kept: Kept = { lease, asked: lease.since, lost: hear.lost, waiting: hear.waiting }
       all.add(kept)
       if (!timer) {
         // a renewal that fails is tried again: by the next turn, and before anything new is started
@@ -120,17 +149,6 @@ export function leaseKeeper(store: Store, world: World): LeaseKeeper {
       return { ready: (signal) => ready(kept, signal), stop: () => stop(kept) }
     },
   }
-}
-
-/** By both clocks. */
-export interface Moment {
-  readonly monotonic: number
-  /** By the time of day, which people and machines set. */
-  readonly day: number
-}
-
-export function momentOf(world: World): Moment {
-  return { monotonic: world.monotonic(), day: world.now().getTime() }
 }
 
 function leaseLost(lease: Lease, why: string): RepriseError {

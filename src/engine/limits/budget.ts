@@ -62,8 +62,8 @@ async function statesUnder(store: Store, state: RunState, within: Life['within']
 }
 
 /** Up to now: while its children work, a run writes nothing. */
-function activeMs({ state, engine }: Life): number {
-  return state.activeMs + Math.max(0, engine.world.now().getTime() - state.updatedMs)
+function activeMs({ state, elapsedMs }: Life): number {
+  return state.activeMs + elapsedMs()
 }
 
 async function usedUp(

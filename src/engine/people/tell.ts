@@ -13,7 +13,7 @@ import { openHold, type Hold } from '../lease/hold.ts'
 import { openUnit, type Unit } from '../lease/held-unit.ts'
 import { cancelWithin } from './cancel-within.ts'
 import { answerTo, cancelWaits, drainInbox, post, runEnded, type InboxMessage } from './inbox.ts'
-import { momentOf } from '../lease/lease-keeper.ts'
+import { requestLease } from '../lease/lease-keeper.ts'
 import { checkReadable } from '../run/lifecycle.ts'
 import { checkAnswer, checkQuestionId, openQuestion } from './questions.ts'
 import { readIfThere, readRun } from '../read/read-run.ts'
@@ -177,8 +177,8 @@ async function briefUnit(engine: Engine, run: string, work: (unit: Unit) => Prom
       return
     }
     try {
-      const since = momentOf(world)
-      const unit = openUnit(engine, await store.acquire(run, world.owner, world.leaseMs), since)
+      const lease = await requestLease(world, () => store.acquire(run, world.owner, world.leaseMs))
+      const unit = openUnit(engine, lease)
       try {
         await work(unit)
       } finally {

@@ -28,7 +28,8 @@ import { reserve, reserveInTurn } from '../lease/held-here.ts'
 import { openHold, toBatch, type Hold } from '../lease/hold.ts'
 import { runCancelled } from '../people/inbox.ts'
 import { cancelRemoved } from '../people/cancel-within.ts'
-import { momentOf, type Moment } from '../lease/lease-keeper.ts'
+import { requestLease, type TimedLease } from '../lease/lease-keeper.ts'
+import { momentOf } from '../moment.ts'
 import { openUnit, type Unit } from '../lease/held-unit.ts'
 import { readIfThere, readRun } from '../read/read-run.ts'
 import { ofOtherCrew, runNotFound } from '../read/run-not-found.ts'
@@ -76,15 +77,16 @@ export async function createRun(
 ): Promise<Hold | undefined> {
   const { store, world } = engine
   const { owner, leaseMs } = world
+  const made = momentOf(world)
   const { state, hash, encoded, batch } = await firstBatch(engine, crew, fresh, within?.lease.token ?? 1)
   const free = within ? () => {} : reserve(engine, fresh.run)
   try {
-    const since = momentOf(world)
-    const { lease } = await store.create(rowOf(state), batch, within?.lease ?? { owner, ttlMs: leaseMs })
+    const asked = within?.lease ?? { owner, ttlMs: leaseMs }
+    const lease = await requestLease(world, async () => (await store.create(rowOf(state), batch, asked)).lease)
     if (lease) {
       engine.appended?.(fresh.run, entriesOf(encoded))
-      const unit = within ?? openUnit(engine, lease, since)
-      const hold = openHold(engine, unit, { state, hash }, { ...patienceOf(crew, fresh.run), isNew: true })
+      const unit = within ?? openUnit(engine, lease)
+      const hold = openHold(engine, unit, { state, hash }, { ...patienceOf(crew, fresh.run), made })
       return within ? hold : withLease(hold, free)
     }
   } catch (error) {
@@ -179,9 +181,8 @@ export interface TakeUp {
 }
 
 export interface Unasked {
-  /** One that was claimed, and when it was handed over: what follows may have to wait for the store. */
-  readonly lease?: Lease | undefined
-  readonly since: Moment
+  /** One that was claimed. */
+  readonly lease?: TimedLease | undefined
   /** As it was read just now. */
   readonly row: RunRow
   readonly via?: Via | undefined
@@ -210,10 +211,8 @@ export async function resumeRun(engine: Engine, crew: CrewDefinition, run: strin
   const free = await reserveInTurn(engine, run)
   let hold: Hold | undefined
   try {
-    const claimed = given.unasked?.lease
-    const since = claimed ? given.unasked.since : momentOf(world)
-    const lease = claimed ?? (await store.acquire(run, world.owner, world.leaseMs))
-    const unit = openUnit(engine, lease, since)
+    const acquire = (): Promise<Lease> => store.acquire(run, world.owner, world.leaseMs)
+    const unit = openUnit(engine, given.unasked?.lease ?? (await requestLease(world, acquire)))
     try {
       // read after the lease was taken: from here on nobody else can append
       hold = withLease(openHold(engine, unit, await readRun(store, run), patienceOf(crew, run)), free)

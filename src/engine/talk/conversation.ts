@@ -10,6 +10,7 @@ import type {
   TurnState,
 } from '../../journal/state/state.ts'
 import type { Conversation, ChatMessage, PinnedText } from '../../journal/entries.ts'
+import { entryLimit } from '../../journal/check/stored-values.ts'
 import { renderText } from '../../journal/pinned.ts'
 import { clip } from '../../text/clip.ts'
 import { summaryMessage } from './engine-prompts.ts'
@@ -48,13 +49,31 @@ export function wholeConversation(state: RunState, attempt: AttemptState): ChatM
 
 /**
  * What was said to make the output of a task, in this run or before it, for a run that inherits it: `places` says which
- * entry of the new run holds a text. Undefined where no model was asked, or it is no longer known.
+ * entry of the new run holds a text. Undefined where no model was asked, where it is no longer known, and where it is
+ * longer than an entry takes beside the output: it is for people to look at, and the run of the task still has it.
  */
 export function conversationFor(
   state: RunState,
   task: TaskState,
   places: ReadonlyMap<string, number>,
+  limit: number = entryLimit,
 ): Conversation | undefined {
+  const whole = wholeFor(state, task, places)
+  return whole && lengthUpTo(limit, [task.output, whole.first, ...whole.rest]) < limit ? whole : undefined
+}
+
+/** Characters of JSON, counted until there are so many: all of them may be more than a string can have. */
+function lengthUpTo(limit: number, values: readonly unknown[]): number {
+  // the other fields of an entry
+  let length = 10_000
+  for (const value of values) {
+    length += JSON.stringify(value)?.length ?? 0
+    if (length >= limit) break
+  }
+  return length
+}
+
+function wholeFor(state: RunState, task: TaskState, places: ReadonlyMap<string, number>): Conversation | undefined {
   if (task.source === 'inherited')
     return task.conversation && { ...task.conversation, first: movePinned(task.conversation.first, state, places) }
   const attempt = task.source === 'executed' ? state.attempts.get(task.attempts.at(-1) ?? '') : undefined

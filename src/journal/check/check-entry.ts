@@ -10,6 +10,7 @@ import {
   anyOf,
   anything,
   both,
+  change,
   choice,
   either,
   entryNumber,
@@ -272,7 +273,7 @@ const bodies: { [T in EntryType]: { [K in keyof EntryBodies[T]]-?: Shape } & { p
   'message.refused': { message: text, reason: text },
 }
 const shapes = new Map(Object.entries(bodies).map(([type, body]) => [type, object({ path: optional(text), ...body })]))
-const envelope = object({ seq: entryNumber, at: time, token: amount, prev: text })
+const envelope = object({ seq: entryNumber, at: time, jump: optional(change), token: amount, prev: text })
 const unknown = object({ seq: entryNumber })
 
 /**

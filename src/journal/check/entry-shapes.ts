@@ -16,6 +16,7 @@ const not =
 
 export const text: Shape = not((value) => typeof value === 'string', 'a text')
 export const amount: Shape = not((value) => typeof value === 'number' && value >= 0, 'a number from 0 on')
+export const change: Shape = not((value) => Number.isFinite(value), 'a number')
 export const flag: Shape = not((value) => typeof value === 'boolean', 'true or false')
 export const yes: Shape = not((value) => value === true, 'true')
 export const json: Shape = not((value) => value !== undefined, 'a value')

@@ -9,7 +9,7 @@ import { isNestedDeeper, type Json } from '../json.ts'
 /** Levels of a whole entry: the deepest value allowed, plus what an entry puts around it. */
 export const entryLevels = 300
 /** Characters of an entry as it is written. */
-export const entryLimit = 134_217_728
+export const entryLimit = 268_435_456
 /** Of an entry with everything it refers to: references, and names that look like them, take some more. */
 const expandedLimit = 2 * entryLimit
 

@@ -63,7 +63,8 @@ export function applyEntry(state: RunState, entry: Entry): void {
   state.seq = entry.seq
   // many entries share a millisecond
   const at = entry.at === state.updatedAt ? state.updatedMs : Date.parse(entry.at)
-  if (isWorkedOn(state, entry) && at > state.updatedMs) state.activeMs += at - state.updatedMs
+  const passed = at - state.updatedMs - (entry.jump ?? 0)
+  if (isWorkedOn(state, entry) && passed > 0) state.activeMs += passed
   state.token = entry.token
   state.updatedMs = at
   state.updatedAt = entry.at

@@ -10,6 +10,8 @@ export interface Tail {
   readonly goodLength: number
   /** False when a person's editor left the last line without its newline. */
   readonly endsLine: boolean
+  /** Whether the good part is known to be on disk. What another process wrote may not be. */
+  readonly synced: boolean
 }
 
 /** When a file was last seen: another state of it means that it has to be read again. */
@@ -25,17 +27,15 @@ export async function seen(handle: FileHandle): Promise<Seen> {
 }
 
 /**
- * Cuts off what a crash left behind, then adds `data` by one write and syncs it. STORE_FAILED: nothing of it is there.
+ * Adds `data` by one write and syncs it. Everything before it is on disk by then, so whatever a power cut leaves of the
+ * file, only the last write is unfinished. STORE_FAILED: nothing of it is there.
  */
 export async function appendDurably(path: string, tail: Tail, data: Uint8Array): Promise<Seen> {
   const handle = await open(path, 'a', 0o600)
   try {
-    const { size } = await handle.stat()
-    if (size > tail.goodLength) await handle.truncate(tail.goodLength)
-    const bytes = tail.endsLine ? data : Buffer.concat([Buffer.from('\n'), data])
+    if (!tail.synced) await syncTail(handle, path, tail)
     try {
-      const { bytesWritten } = await handle.write(bytes)
-      if (bytesWritten < bytes.length) throw new Error(`only ${bytesWritten} of ${bytes.length} bytes were written`)
+      await writeWhole(handle, data)
       await handle.datasync()
     } catch (error) {
       await takeBack(handle, path, tail, error)
@@ -46,8 +46,31 @@ export async function appendDurably(path: string, tail: Tail, data: Uint8Array):
   }
 }
 
-/** Under a temporary name first, so that no half-written file ever has the real one. */
-export async function writeDurably(
+/** Cuts off what a crash left of an unfinished write, and ends the last line. */
+async function syncTail(handle: FileHandle, path: string, { goodLength, endsLine }: Tail): Promise<void> {
+  const { size } = await handle.stat()
+  if (size > goodLength) await handle.truncate(goodLength)
+  if (!endsLine) await writeWhole(handle, Buffer.from('\n'))
+  await handle.datasync()
+  // a process that was killed may not have come to that
+  await syncFolder(dirname(path))
+}
+
+async function writeWhole(handle: FileHandle, bytes: Uint8Array): Promise<void> {
+  const { bytesWritten } = await handle.write(bytes)
+  if (bytesWritten < bytes.length) throw new Error(`only ${bytesWritten} of ${bytes.length} bytes were written`)
+}
+
+export async function writeDurably(...file: Parameters<typeof writeSynced>): Promise<void> {
+  await writeSynced(...file)
+  await syncFolder(dirname(file[0]))
+}
+
+/**
+ * Under a temporary name first, so that no half-written file ever has the real one. A power cut may take the name away
+ * until the folder is synced.
+ */
+export async function writeSynced(
   path: string,
   data: Uint8Array | AsyncIterable<string>,
   mode: number = 0o600,
@@ -66,7 +89,6 @@ export async function writeDurably(
     await rm(temporary, { force: true })
     throw error
   }
-  await syncFolder(dirname(path))
 }
 
 export async function syncFolder(folder: string): Promise<void> {

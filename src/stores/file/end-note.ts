@@ -1,7 +1,8 @@
-// The number and the hash of a run's last line, in a file beside its journal: a journal whose last lines were lost
-// looks whole by itself. It is written when the lines are on disk, and is not synced: a note that a crash took away, or
-// left older than the lines, only makes less be noticed. A note that is ahead of the lines means that lines are gone.
-// In the table of leases each append would sync four times as often, and take four times as long.
+// The number and the hash of the last line of a journal or an inbox, in a file beside it: a file whose last lines were
+// lost looks whole by itself, and one whose last lines cannot be read looks like an unfinished write. The note is
+// written when the lines are on disk, and is not synced: a note that a crash took away, or left older than the lines,
+// only makes less be noticed. A note that is ahead of the lines means that lines are gone. In the table of leases each
+// append would sync four times as often, and take four times as long.
 import { constants } from 'node:fs'
 import { open, readFile } from 'node:fs/promises'
 import { hashBytes } from '../../journal/hash.ts'

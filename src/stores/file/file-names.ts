@@ -47,9 +47,9 @@ export function inboxName(run: RunId): string {
   return encodeName(run) + inboxEnding
 }
 
-/** The note of the last line of a journal, from the path of that. */
-export function notePath(journal: string): string {
-  return journal.slice(0, -journalEnding.length) + noteEnding
+/** The note of the last line of a journal or an inbox, from the path of that. */
+export function notePath(lines: string): string {
+  return lines.slice(0, -journalEnding.length) + noteEnding
 }
 
 export function blobsName(run: RunId): string {

@@ -2,10 +2,12 @@
 // said by the journal's lines, so that removing the line that took one puts it back.
 import { open } from 'node:fs/promises'
 import { RepriseError } from '../../errors.ts'
+import { hashBytes } from '../../journal/hash.ts'
 import type { Message } from '../store.ts'
-import { appendDurably, isMissing, syncFolder } from './durable-files.ts'
+import { appendDurably, isMissing } from './durable-files.ts'
+import { readNote, writeNote } from './end-note.ts'
+import { notePath } from './file-names.ts'
 import { scanLines, type Scanned } from './json-lines.ts'
-import { dirname } from 'node:path'
 
 /** JOURNAL_DAMAGED, naming the line. Without a file there are no messages. */
 export async function loadInbox(path: string): Promise<Message[]> {
@@ -17,20 +19,32 @@ export async function appendMessage(path: string, message: Message): Promise<voi
   const scanned = await scanInbox(path)
   messagesOf(path, scanned)
   const { id, at, body } = message
-  await appendDurably(path, scanned, Buffer.from(`${JSON.stringify({ id, at, body })}\n`))
-  if (scanned.lines.length === 0) await syncFolder(dirname(path))
+  const line = Buffer.from(`${JSON.stringify({ id, at, body })}\n`)
+  await appendDurably(path, { ...scanned, synced: false }, line)
+  await writeNote(notePath(path), { seq: scanned.lines.length + 1, hash: hashBytes(line) })
 }
 
 async function scanInbox(path: string): Promise<Scanned<Message>> {
+  const noted = (await readNote(notePath(path)))?.seq ?? 0
+  return scanLines<Message>(await bytesOf(path), {
+    decode: decodeMessage,
+    hasMore: () => false,
+    // each message is a write of its own
+    endsWriteAfter: () => false,
+    hasSyncedAfter: (good) => noted > good.length,
+  })
+}
+
+async function bytesOf(path: string): Promise<Uint8Array> {
   let handle
   try {
     handle = await open(path, 'r')
   } catch (error) {
-    if (isMissing(error)) return await scanLines(new Uint8Array(), decodeMessage)
+    if (isMissing(error)) return new Uint8Array()
     throw error
   }
   try {
-    return await scanLines(await handle.readFile(), decodeMessage)
+    return await handle.readFile()
   } finally {
     await handle.close()
   }

@@ -20,6 +20,7 @@ export interface JournalState {
   seen: Seen
   goodLength: number
   endsLine: boolean
+  synced: boolean
   /**
    * The numbers of the lines that are there, and where each starts. Only ever added to: readers hold on to a length.
    */
@@ -70,6 +71,7 @@ export function emptyJournal(path: string): JournalState {
     seen: { size: 0, modified: 0n, inode: 0n },
     goodLength: 0,
     endsLine: true,
+    synced: true,
     seqs: [],
     starts: [],
     row: {},
@@ -100,6 +102,7 @@ export async function appendLines(
   }
   state.goodLength = state.seen.size
   state.endsLine = true
+  state.synced = true
   foldStore(state, store)
   state.noted = endOf(batch)
 }
@@ -164,10 +167,15 @@ async function foldFile(
   bytes: Uint8Array,
   noted = 0,
 ): Promise<JournalState> {
-  // a batch that is noted was whole: if its last lines are not there, a person removed them
-  const scanned = await scanLines(bytes, decodeLine, (line) => line.more && line.seq > noted)
+  const scanned = await scanLines<FileLine>(bytes, {
+    decode: decodeLine,
+    // a batch that is noted was whole: if its last lines are not there, a person removed them
+    hasMore: ({ more, seq }) => more && seq > noted,
+    endsWriteAfter: ({ store }, good) => store?.from === (good.at(-1)?.seq ?? 0) + 1,
+    hasSyncedAfter: (good) => noted > (good.at(-1)?.seq ?? 0),
+  })
   const { goodLength, endsLine } = scanned
-  const state: JournalState = { ...emptyJournal(path), seen: now, goodLength, endsLine }
+  const state: JournalState = { ...emptyJournal(path), seen: now, goodLength, endsLine, synced: false }
   for (const { value, start } of scanned.lines) {
     state.seqs.push(value.seq)
     state.starts.push(start)
@@ -210,7 +218,9 @@ function foldStore(state: JournalState, store: StoreData | undefined): void {
 function storeData(state: JournalState, batch: Batch, row: RunRow | undefined, now: number): StoreData | undefined {
   const changed = row === undefined ? [] : changedFields(state.row, row)
   const due = row === undefined ? state.due : (dueTime(batch, now) ?? null)
+  const first = batch.lines[0]?.seq ?? 0
   const data: StoreData = {
+    ...(first > 1 && batch.lines.length > 1 ? { from: first } : {}),
     ...(changed.length === 0 ? {} : { row: Object.fromEntries(changed) }),
     ...(due === undefined || due === state.due ? {} : { due }),
     ...(batch.outputs?.length ? { outputs: batch.outputs.map((output) => fileOutput(output, now)) } : {}),

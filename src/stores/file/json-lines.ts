@@ -1,6 +1,7 @@
-// Splits a file into lines and decides where its good part ends. What cannot be read is what a crash left of a write,
-// and is not there, when no newline ends it; any other line is damage. Blank lines and carriage returns, as editors
-// leave them, are ignored.
+// Splits a file into lines and decides where its good part ends. A write that was not synced may be on disk in part:
+// the file ends in the middle of it, or pages of it, also earlier ones, read as zeros. That is a tear, and nothing of
+// the write is there. Any other line that cannot be read is damage. Blank lines and carriage returns, as editors leave
+// them, are ignored.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Tail } from './durable-files.ts'
 
@@ -11,39 +12,50 @@ export interface ScannedLine<T> {
   readonly start: number
 }
 
-export interface Scanned<T> extends Tail {
+export interface Scanned<T> extends Omit<Tail, 'synced'> {
   readonly lines: readonly ScannedLine<T>[]
-  /** The number, from 1, of the first line that could not be read although it has its newline. */
+  /** The number, from 1, of the first line that cannot be read and is no tear. */
   readonly damagedLine: number | undefined
-  /** The number of the first line that was left out as unfinished. */
+  /** The number of the first readable line that was left out as unfinished. */
   readonly unfinishedLine: number | undefined
   /** The number of the first line that is not blank, readable or not. */
   readonly firstLine: number | undefined
+}
+
+/** What a file's lines mean. */
+export interface LineRules<T> {
+  decode(line: Uint8Array): T | undefined
+  /** Whether the write of this line has more lines. Without them it is not there. */
+  hasMore(value: T): boolean
+  /** Whether the write that this line ends began right after these. */
+  endsWriteAfter(value: T, good: readonly T[]): boolean
+  /** Whether something after these is known to have been synced. */
+  hasSyncedAfter(good: readonly T[]): boolean
+}
+
+interface FoundLine<T> extends Omit<ScannedLine<T>, 'value'> {
+  readonly value: T | undefined
+  readonly end: number
+  /** What a page that never reached the disk leaves of a line that has its newline. */
+  readonly hasZeros: boolean
+  readonly hasNewline: boolean
 }
 
 /** Bytes that are parsed before others get their turn. */
 const turnBytes = 1024 * 1024
 const newline = 0x0a
 
-/** `unfinished` says of a readable last line that it is not there without one after it. */
-export async function scanLines<T>(
-  bytes: Uint8Array,
-  decode: (line: Uint8Array) => T | undefined,
-  unfinished: (value: T) => boolean = () => false,
-): Promise<Scanned<T>> {
-  const lines: (ScannedLine<T> & { readonly end: number })[] = []
-  let firstLine: number | undefined
-  let damagedLine: number | undefined
+export async function scanLines<T>(bytes: Uint8Array, rules: LineRules<T>): Promise<Scanned<T>> {
+  const found: FoundLine<T>[] = []
   let turn = turnBytes
   for (let start = 0, number = 1; start < bytes.length; number++) {
-    const found = bytes.indexOf(newline, start)
-    const end = found === -1 ? bytes.length : found + 1
-    const line = bytes.subarray(start, found === -1 ? end : found)
+    const at = bytes.indexOf(newline, start)
+    const end = at === -1 ? bytes.length : at + 1
+    const line = bytes.subarray(start, at === -1 ? end : at)
     if (!isBlank(line)) {
-      firstLine ??= number
-      const value = decode(line)
-      if (value !== undefined) lines.push({ value, number, start, end })
-      else if (found !== -1) damagedLine ??= number
+      const value = rules.decode(line)
+      const hasZeros = value === undefined && line.includes(0)
+      found.push({ value, number, start, end, hasZeros, hasNewline: at !== -1 })
     }
     start = end
     if (start > turn) {
@@ -51,12 +63,52 @@ export async function scanLines<T>(
       await nextTurn()
     }
   }
-  const finished = lines.findLastIndex((line) => !unfinished(line.value))
-  const unfinishedLine = lines[finished + 1]?.number
-  if (damagedLine === undefined) lines.length = finished + 1
+  return judge(bytes, found, rules)
+}
+
+function judge<T>(bytes: Uint8Array, found: readonly FoundLine<T>[], rules: LineRules<T>): Scanned<T> {
+  const unreadable = found.findIndex(({ value }) => value === undefined)
+  const before = (unreadable === -1 ? found : found.slice(0, unreadable)).filter(isReadable)
+  const finished = before.findLastIndex(({ value }) => !rules.hasMore(value))
+  const good = before.slice(0, finished + 1)
+  const isTorn =
+    unreadable === -1 ||
+    isTear(
+      found.slice(unreadable),
+      good.map(({ value }) => value),
+      rules,
+    )
+  const damaged = isTorn ? undefined : found.find(({ value, hasNewline }) => value === undefined && hasNewline)
+  const lines = damaged ? found.filter(isReadable) : good
   const goodLength = lines.at(-1)?.end ?? 0
-  const endsLine = goodLength === 0 || bytes[goodLength - 1] === newline
-  return { lines, goodLength, endsLine, damagedLine, unfinishedLine, firstLine }
+  return {
+    lines,
+    goodLength,
+    endsLine: goodLength === 0 || bytes[goodLength - 1] === newline,
+    damagedLine: damaged?.number,
+    unfinishedLine: before[finished + 1]?.number,
+    firstLine: found[0]?.number,
+  }
+}
+
+/**
+ * Whether this is what a power cut left of one write that began right after the good lines. The write after it would
+ * have begun only when this one was synced.
+ */
+function isTear<T>(rest: readonly FoundLine<T>[], good: readonly T[], rules: LineRules<T>): boolean {
+  const [first] = rest
+  // only the end of the file is missing, as after a kill
+  if (rest.length === 1 && first?.hasNewline === false) return true
+  if (rules.hasSyncedAfter(good)) return false
+  return rest.every(({ value, hasZeros, hasNewline }, index) => {
+    if (value === undefined) return hasZeros || !hasNewline
+    if (rules.hasMore(value)) return true
+    return index === rest.length - 1 && rules.endsWriteAfter(value, good)
+  })
+}
+
+function isReadable<T>(line: FoundLine<T>): line is FoundLine<T> & ScannedLine<T> {
+  return line.value !== undefined
 }
 
 function isBlank(line: Uint8Array): boolean {

@@ -9,6 +9,11 @@ import type { Batch, Line, RunRow } from '../store.ts'
 
 /** What a batch changes beside its lines. In `row`, null takes a field away. */
 export interface StoreData {
+  /**
+   * The number of the first line of a batch of several. By it, a last line that is on disk while lines before it are
+   * not is known to belong to the same batch.
+   */
+  readonly from?: number
   readonly row?: { readonly [field in keyof RunRow]?: RunRow[field] | null }
   /** When the run wants a worker, in milliseconds by the store's clock; null when it does not. */
   readonly due?: number | null
@@ -69,10 +74,11 @@ export function decodeLine(bytes: Uint8Array): FileLine | undefined {
 
 function isStoreData(value: unknown): value is StoreData {
   if (!isObject(value)) return false
-  const { row = {}, due = null, outputs = [], taken = [] } = value
+  const { from = 1, row = {}, due = null, outputs = [], taken = [] } = value
   if (!isObject(row) || !Array.isArray(outputs) || !Array.isArray(taken)) return false
   const { status = 'running', format = 1, priority = 0, ...texts } = row
   return (
+    Number.isSafeInteger(from) &&
     runStatuses.some((known) => known === status) &&
     Number.isSafeInteger(format) &&
     [-1, 0, 1].some((known) => known === priority) &&

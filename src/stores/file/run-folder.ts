@@ -2,7 +2,7 @@
 import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Blob, Message, RunId, RunRow } from '../store.ts'
-import { isMissing, syncFolder, writeDurably } from './durable-files.ts'
+import { isMissing, syncFolder, writeSynced } from './durable-files.ts'
 import { writeNote } from './end-note.ts'
 import {
   blobsName,
@@ -59,6 +59,7 @@ export function runFolder(folder: string): RunFolder {
     await rm(join(folder, newJournalName(run)), { force: true })
     await rm(notePath(join(folder, journalName(run))), { force: true })
     await rm(join(folder, inboxName(run)), { force: true })
+    await rm(notePath(join(folder, inboxName(run))), { force: true })
     await rm(join(folder, blobsName(run)), { recursive: true, force: true })
   }
 
@@ -122,8 +123,10 @@ export function runFolder(folder: string): RunFolder {
       if ((await mkdir(place, { recursive: true, mode: 0o700 })) !== undefined) await syncFolder(folder)
       for (const { hash, bytes } of blobs) {
         const path = join(place, encodeName(hash))
-        if (!(await exists(path))) await writeDurably(path, bytes)
+        if (!(await exists(path))) await writeSynced(path, bytes)
       }
+      // also for those that are there: the process that wrote them may have been killed before it came to that
+      await syncFolder(place)
     },
 
     messages: (run) => loadInbox(join(folder, inboxName(run))),

@@ -2,10 +2,11 @@
 // limits of crews hold and a run that kills its processes is left alone after a while, whoever asks for it.
 import { outcomeOf, type Advanced } from '../../crew/advance/advance.ts'
 import { defined } from '../../defined.ts'
+import type { TimedLease } from '../../engine/lease/lease-keeper.ts'
 import { readRun } from '../../engine/read/read-run.ts'
 import { RepriseError } from '../../errors.ts'
 import { rootRun } from '../../journal/paths.ts'
-import type { Lane, Lease, RunId } from '../../stores/store.ts'
+import type { Lane, RunId } from '../../stores/store.ts'
 import { crewOf, type ServedCrew, type ServedStore } from '../served.ts'
 
 /** A run of one of the stores that a process serves. */
@@ -36,10 +37,12 @@ export async function findRun(
 }
 
 /** Undefined when it isn't ready, or its crew has as many runs as it may. `has`: what is in progress here. */
-export async function claimOne({ served, run, crew }: FoundRun, has: ReadonlySet<RunId>): Promise<Lease | undefined> {
-  const { store, owner, leaseMs } = served
+export async function claimOne(
+  { served, run, crew }: FoundRun,
+  has: ReadonlySet<RunId>,
+): Promise<TimedLease | undefined> {
   const room = { limit: 1, only: run, has, ...defined({ most: crew.maxRuns }) }
-  const [lease] = await store.claim(owner, leaseMs, crew.lanes, room)
+  const [lease] = await served.claim(crew.lanes, room)
   return lease
 }
 

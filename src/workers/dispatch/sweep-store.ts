@@ -25,7 +25,7 @@ const sameMs = 2_000
 const pauseMs = 1_000
 
 export async function sweepStore(served: ServedStore, work: SweepWork): Promise<void> {
-  const { store, crews, owner, leaseMs } = served
+  const { store, crews, claim } = served
   const { dispatcher, progress, clock, hear, resendMs, pollMs, once, take } = work
   const told = toldRuns(resendMs, clock.monotonic)
   const telling = new Set<RunId>()
@@ -76,7 +76,7 @@ export async function sweepStore(served: ServedStore, work: SweepWork): Promise<
   async function freeGone(): Promise<void> {
     if (clock.monotonic() - freedAt < pollMs / 2) return
     freedAt = clock.monotonic()
-    await store.claim(owner, leaseMs, looks.flat(), { limit: 0 })
+    await claim(looks.flat(), { limit: 0 })
   }
 
   function begin(run: ReadyRun, ring: () => void): void {

@@ -1,5 +1,7 @@
 // Whether a worker does its work: for whoever restarts one that does not, and for whoever waits before it is stopped.
 import { defined } from '../../defined.ts'
+import { momentOf, type Moment } from '../../engine/moment.ts'
+import type { World } from '../../engine/definition.ts'
 import type { Heard } from './events.ts'
 
 export interface WorkerHealth {
@@ -20,24 +22,24 @@ export interface HealthKeeper {
 /** A store that is away for a shorter time is nobody's concern. */
 const toleratedMs = 30_000
 
-export function createHealth(now: () => Date): HealthKeeper {
-  const away = new Map<string, Date>()
+export function createHealth(clock: Pick<World, 'now' | 'monotonic'>): HealthKeeper {
+  const away = new Map<string, Moment>()
   let name: string | undefined
   let stopping = false
   return {
     hear(heard) {
       if (heard.event === 'started') ({ name } = heard)
-      if (heard.event === 'store-away') away.set(heard.store, now())
+      if (heard.event === 'store-away') away.set(heard.store, momentOf(clock))
       if (heard.event === 'asked') away.delete(heard.store)
       if (heard.event === 'stopping') stopping = true
     },
     health(inProgress) {
-      const long = [...away].filter(([, since]) => now().getTime() - since.getTime() >= toleratedMs)
+      const long = [...away].filter(([, since]) => clock.monotonic() - since.monotonic >= toleratedMs)
       return {
         ...defined({ name }),
         status: stopping ? 'stopping' : long.length > 0 ? 'away' : 'ok',
         inProgress,
-        away: long.map(([store, since]) => ({ store, since: since.toISOString() })),
+        away: long.map(([store, since]) => ({ store, since: new Date(since.day).toISOString() })),
       }
     },
   }

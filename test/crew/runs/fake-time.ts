@@ -8,6 +8,8 @@ import type { Store } from '../../../src/stores/store.ts'
 
 export interface FakeTime {
   now: number
+  /** By how many ms the time of day was set ahead. No time passes by that. */
+  ahead: number
   readonly store: Store
   /** Another process, as far as leases go, with this crew. */
   open(crew: Crew): OpenCrew
@@ -18,11 +20,12 @@ let times = 0
 export function fakeTime(): FakeTime {
   const time: FakeTime = {
     now: Date.parse('2026-03-01T09:00:00Z'),
-    store: memoryStore({ now: () => time.now, url: `memory:fake-time-${++times}` }),
+    ahead: 0,
+    store: memoryStore({ now: () => time.now + time.ahead, url: `memory:fake-time-${++times}` }),
     open(crew) {
       const world = {
         ...realWorld(),
-        now: () => new Date(time.now),
+        now: () => new Date(time.now + time.ahead),
         monotonic: () => time.now,
         sleep: async (ms: number) => void (time.now += ms),
       }

@@ -1,6 +1,6 @@
 // What a run may take, and what happens when it has taken it.
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { describe, test, type TestContext } from 'node:test'
 import { Agent, Crew, Task, type CrewOptions, type Question } from 'reprise'
 import type { World } from '../../../src/engine/definition.ts'
 import { executeRun } from '../../../src/engine/run/execute-run.ts'
@@ -20,6 +20,18 @@ function spending(options: Partial<CrewOptions> = {}, store: Store = memoryStore
   const crew = new Crew({ name: 'spending', tasks, store, logger: { info() {}, warn() {} }, ...options })
   return { crew, model, store }
 }
+/** Lets time pass, by both clocks. */
+function passing(context: TestContext): (ms: number) => void {
+  context.mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-01-01') })
+  let passed = 0
+  const monotonic = performance.now.bind(performance)
+  context.mock.method(performance, 'now', () => monotonic() + passed)
+  return (ms) => {
+    passed += ms
+    context.mock.timers.tick(ms)
+  }
+}
+
 const prices = { 'scripted/script': { input: 1000, output: 1000 } }
 
 /** A crew whose middle task is a crew of three tasks of 100 tokens each. */
@@ -279,8 +291,8 @@ describe('a run over its budget', () => {
   })
 
   test('of time is not used up by days that nobody worked, before an answer or after a kill', async (context) => {
-    context.mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-01-01') })
-    const days = (): void => context.mock.timers.tick(3 * 24 * 3600 * 1000)
+    const pass = passing(context)
+    const days = (): void => pass(3 * 24 * 3600 * 1000)
     const { model } = spending()
     const agent = new Agent({ role: 'A', goal: 'g', model })
     const tasks = [
@@ -300,11 +312,10 @@ describe('a run over its budget', () => {
   })
 
   test('of time counts once the time in which a crew within worked, in whichever life that was', async (context) => {
-    context.mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-01-01') })
+    const pass = passing(context)
     const { model, store } = spending()
     const agent = new Agent({ role: 'A', goal: 'g', model })
-    const slow = (name: string): Task =>
-      new Task({ name, effect: 'read', run: () => context.mock.timers.tick(40_000) ?? name })
+    const slow = (name: string): Task => new Task({ name, effect: 'read', run: () => pass(40_000) ?? name })
     const inner = new Crew({
       name: 'inner',
       tasks: [

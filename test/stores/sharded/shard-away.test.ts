@@ -13,7 +13,7 @@ import {
   started,
   ttlMs,
 } from '../../../src/testing/store-contract/harness.ts'
-import { leaseKeeper, momentOf } from '../../../src/engine/lease/lease-keeper.ts'
+import { leaseKeeper, requestLease } from '../../../src/engine/lease/lease-keeper.ts'
 import { realWorld } from '../../../src/engine/world.ts'
 import { places, runsAtHomeIn } from './shards-under-test.ts'
 
@@ -123,8 +123,8 @@ test('a process that holds runs of both loses none, and waits only with those of
   const keeper = leaseKeeper(store, world)
   const lost: string[] = []
   const keep = async (run: string) => {
-    const lease = await started(store, run)
-    return keeper.keep(lease, momentOf(world), { lost: () => void lost.push(run), waiting: () => {} })
+    const lease = await requestLease(world, () => started(store, run))
+    return keeper.keep(lease, { lost: () => void lost.push(run), waiting: () => {} })
   }
   const [own, others] = [await keep(there), await keep(here)]
   b.away = true

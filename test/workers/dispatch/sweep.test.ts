@@ -62,7 +62,7 @@ async function swept({ crews = [crewNamed('claims')], ready, wake, seconds }: Sw
       if (++second >= seconds) stopping.abort()
     },
   }
-  const served = { store, crews, owner: {} as never, leaseMs: 30_000 }
+  const served = { store, crews, claim: async () => [] }
   const hear = ({ event }: WorkerEvent | { event: 'asked' }) => void (event === 'asked' || events.push(event))
   await sweepStore(served, {
     dispatcher,

@@ -6,7 +6,7 @@ import { RepriseError } from '../../../errors.ts'
 import { callerOf } from '../../../journal/paths.ts'
 import type { Batch, Lease, Message, Owner, RunId, Store } from '../../../stores/store.ts'
 import type { World } from '../../definition.ts'
-import { momentOf, type LeaseKeeper } from '../../lease/lease-keeper.ts'
+import { requestLease, type LeaseKeeper, type TimedLease } from '../../lease/lease-keeper.ts'
 import { halfCopied } from './half-copied.ts'
 import type { Unit, UnitRun } from './read-unit.ts'
 import { piecesOf, type Piece } from './run-pieces.ts'
@@ -88,15 +88,14 @@ function openWriter({ from, to, world, owner, leases }: CopyPlace) {
   async function held([root, ...others]: Unit, isStill: () => Promise<boolean>): Promise<boolean> {
     // a root of one entry has no last line to be held back: it is there at once, and held until the rest is
     if (root.there.is === 'absent' && root.entries === 1 && !(await isStill())) return false
-    const since = momentOf(world)
     const begun = await begin(root)
-    let { lease } = begun
-    const kept = leases.keep(lease, since, { lost() {}, waiting() {} })
+    let lease: Lease = begun.lease
+    const kept = leases.keep(begun.lease, { lost() {}, waiting() {} })
     try {
       await continueTo(lease, root, begun.after)
       for (const run of others) {
         if (done.has(run.row.run)) continue
-        const { after } = await begin(run, lease)
+        const { after } = await begin(run, begun.lease)
         await continueTo(lease, run, after)
         await finish(lease, run)
       }
@@ -111,16 +110,17 @@ function openWriter({ from, to, world, owner, leases }: CopyPlace) {
   }
 
   /** Holds it, with all but its last line at most, and says which entry is the last one there. */
-  async function begin(run: UnitRun, root?: Lease): Promise<{ lease: Lease; after: number }> {
+  async function begin(run: UnitRun, root?: TimedLease): Promise<{ lease: TimedLease; after: number }> {
     const { there, row, entries: last } = run
     if (there.is !== 'absent') {
-      const lease = root ?? (await to.acquire(row.run, owner, world.leaseMs))
+      const lease = root ?? (await requestLease(world, () => to.acquire(row.run, owner, world.leaseMs)))
       return { lease, after: there.is === 'behind' ? there.after : last }
     }
     const piece = await firstPiece(from, run, Math.max(1, last - 1))
     const batch = last === 1 ? lastBatch(run, piece) : { ...batchOf(run, piece), row: halfCopied(row) }
-    const lease = await create(run, batch, piece, root ?? { owner, ttlMs: world.leaseMs })
-    return { lease: lease as Lease, after: piece.lines.length }
+    const asked = root ?? { owner, ttlMs: world.leaseMs }
+    const lease = await requestLease(world, () => create(run, batch, piece, asked))
+    return { lease: lease as TimedLease, after: piece.lines.length }
   }
 
   /** What is missing between `after` and its last line. From the first of it on it counts as half there. */
