@@ -38,6 +38,7 @@ export function defineTasks(
   manager?: Agent,
 ): TaskDefinition[] {
   if (tasks.length === 0) throw new RepriseError('CREW_INVALID', 'the crew has no tasks; give at least one')
+  checkEarlierNames(tasks)
   const earlier = new Map<string, Task>()
   const ids = new Set<string>()
   /** By the file that they write. */
@@ -80,6 +81,21 @@ export function defineTasks(
     made.push(definition)
   }
   return made
+}
+
+/** A record belongs to one task: an earlier name is that of no other task, now or before. */
+function checkEarlierNames(tasks: readonly Task[]): void {
+  const claimed = new Map<string, Task>()
+  for (const task of tasks)
+    for (const name of task.was) {
+      const rival = tasks.find((other) => other.name === name) ?? claimed.get(name)
+      if (rival)
+        throw new RepriseError(
+          'CREW_INVALID',
+          `task ${task.name} was ${name}, and so ${rival.name === name ? 'is' : 'was'} task ${rival.name}; take ${name} out of \`was\` of one of them`,
+        )
+      claimed.set(name, task)
+    }
 }
 
 interface Doers {

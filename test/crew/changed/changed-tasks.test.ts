@@ -137,6 +137,19 @@ describe('a task that was renamed between two lives', () => {
   })
 })
 
+test('an earlier name that another task has, or had, is refused when the crew is made', () => {
+  const { code } = ledger()
+  assert.throws(() => code({ book: { was: 'note' } }), {
+    code: 'CREW_INVALID',
+    message: /task book was note, and so is task note/,
+  })
+  const twice = {
+    tasks: ({ agent }: { agent: Agent }) =>
+      ['a', 'b'].map((name) => new Task({ name, was: 'c', description: name, agent })),
+  }
+  assert.throws(() => code(twice), { code: 'CREW_INVALID', message: /task b was c, and so was task a/ })
+})
+
 describe('a task that was removed between two lives', () => {
   const without = { tasks: ({ note }: { note: Task }) => [note] }
 
