@@ -73,8 +73,9 @@ export function openCrew(
     const tracing = telemetry && (await openTracing(telemetry))
     const opened = await openCrewStore(place)
     sayOnce(opened, definition)
-    const store = patientStore(opened, { limitMs: briefMs, tell: (told) => definition.logger.warn(told) })
     const world = realWorld()
+    const tell = (told: string): void => definition.logger.warn(told)
+    const store = patientStore(opened, { limitMs: briefMs, tell, clock: world })
     return { store, world, leases: leaseKeeper(opened, world), appended: logEntries(definition), tracing }
   }
 

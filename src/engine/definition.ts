@@ -1,4 +1,5 @@
 // What the engine needs to know about a crew. The classes that users write satisfy these; the engine knows no classes.
+import type { Clock } from '../clock.ts'
 import type { Prices } from '../models/prices.ts'
 import type { LanguageModel } from '../models/resolve/resolve-model.ts'
 import type { EntryOf, StoredFile, StoredOutput, Limit } from '../journal/entries.ts'
@@ -299,14 +300,11 @@ export interface Engine {
 }
 
 /** Everything outside that the engine uses, so that tests can replace it. */
-export interface World {
+export interface World extends Clock {
   now(): Date
-  /** Milliseconds that never go back, for leases. */
-  monotonic(): number
   newRunId(): string
   /** For a run that is created: random, and never the same twice. */
   newIncarnation(): string
   readonly owner: Owner
   readonly leaseMs: number
-  sleep(ms: number, signal: AbortSignal): Promise<void>
 }

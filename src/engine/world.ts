@@ -1,5 +1,5 @@
 // The real world: clocks, ids and this process.
-import { setTimeout as wait } from 'node:timers/promises'
+import { realClock } from '../clock.ts'
 import { environment } from '../environment.ts'
 import { thisOwner } from '../stores/owner.ts'
 import type { World } from './definition.ts'
@@ -7,8 +7,8 @@ import { uuidV7 } from './uuid-v7.ts'
 
 export function realWorld(): World {
   return {
+    ...realClock,
     now: () => new Date(),
-    monotonic: () => performance.now(),
     newRunId: () => uuidV7(Date.now()),
     newIncarnation: () => Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString('base64url'),
     // code that only looks at runs doesn't need it
@@ -16,8 +16,5 @@ export function realWorld(): World {
       return thisOwner()
     },
     leaseMs: (environment().leaseSeconds ?? 30) * 1000,
-    async sleep(ms, signal) {
-      await wait(ms, undefined, { signal }).catch(() => signal.throwIfAborted())
-    },
   }
 }

@@ -1,5 +1,6 @@
 // The time that a run has in this process. Made by hand, since AbortSignal.any knows its signals only weakly: one that
 // nobody else keeps is forgotten when memory is cleaned up, and the slice never ends (Node 24.21).
+import type { Clock } from '../clock.ts'
 
 /** `until`: the run is handed back between two steps. `signal`: at once. To be disposed of when it has left. */
 export interface Time extends Disposable {
@@ -14,7 +15,7 @@ export interface TimeLimits {
   readonly signal: AbortSignal
 }
 
-export function startTime({ until, sliceSeconds, signal }: TimeLimits): Time {
+export function startTime({ until, sliceSeconds, signal }: TimeLimits, clock: Pick<Clock, 'timer'>): Time {
   const up = new AbortController()
   const over = new AbortController()
   for (const one of until) {
@@ -22,13 +23,12 @@ export function startTime({ until, sliceSeconds, signal }: TimeLimits): Time {
     one?.addEventListener('abort', () => up.abort(), { signal: over.signal })
   }
   const shortest = Math.min(...sliceSeconds.filter((one) => one !== undefined))
-  const timer = shortest === Infinity ? undefined : setTimeout(() => up.abort(), shortest * 1_000)
-  timer?.unref()
+  const timer = shortest === Infinity ? undefined : clock.timer(shortest * 1_000, () => up.abort())
   return {
     until: up.signal,
     signal,
     [Symbol.dispose]() {
-      clearTimeout(timer)
+      timer?.[Symbol.dispose]()
       over.abort()
     },
   }

@@ -46,7 +46,7 @@ export async function startWorker(crews: readonly Crew[], options: WorkerOptions
 }
 
 type Settings = ReturnType<typeof readWorkerOptions>
-type Clock = Pick<World, 'now' | 'monotonic' | 'sleep'>
+type Clock = Pick<World, 'now' | 'monotonic' | 'sleep' | 'timer'>
 
 /** After a hard stop, a tool that does not hear its signal, or a store, is not waited for any longer than this. */
 const deafMs = 5_000
@@ -67,11 +67,14 @@ export async function workOn(stores: readonly ServedStore[], settings: Settings,
     if (heard.event !== 'asked') onEvent?.(heard)
   }
   const time: AdvanceWork['time'] = (asked = {}) =>
-    startTime({
-      until: [stopping.signal, asked.until],
-      sliceSeconds: [sliceSeconds, asked.sliceSeconds],
-      signal: hard.signal,
-    })
+    startTime(
+      {
+        until: [stopping.signal, asked.until],
+        sliceSeconds: [sliceSeconds, asked.sliceSeconds],
+        signal: hard.signal,
+      },
+      clock,
+    )
 
   const shown = { health: () => keeper.health(progress.runs().length), metrics: () => metrics.text() }
   const http = port === undefined ? undefined : await serveHttp(shown, host, port)

@@ -103,7 +103,7 @@ for (const clock of ['monotonic', 'day'] as const) {
 }
 
 test('a renewal that has no answer keeps no later one from being made, and its own answer takes nothing from that', async (t) => {
-  t.mock.timers.enable({ apis: ['setInterval'] })
+  t.mock.timers.enable({ apis: ['setTimeout'] })
   const hanging = Promise.withResolvers<void>()
   const { keeper, clocks, world, renewals } = scene(async (leases) => {
     if (renewals.length === 1) await hanging.promise
@@ -169,8 +169,8 @@ test('all leases of a process are renewed in one call, which says how many messa
 })
 
 test('a lease is kept where a timer is a number, as in browsers and Workers', async (context) => {
-  context.mock.method(globalThis, 'setInterval', () => 7)
-  const cleared = context.mock.method(globalThis, 'clearInterval', () => {})
+  context.mock.method(globalThis, 'setTimeout', () => 7)
+  const cleared = context.mock.method(globalThis, 'clearTimeout', () => {})
   const { keeper, world } = scene()
   keeper.keep(await leaseOf('r', world), deaf).stop()
   assert.deepEqual(cleared.mock.calls[0]?.arguments, [7])

@@ -18,7 +18,7 @@ const lookMs = 500
  * have ended: who took the run over has usually asked by then. The rest is seen to while the process lives.
  */
 export async function answerOwnDoubts({ engine: own, state, unwritten }: Life): Promise<void> {
-  const engine = { ...own, store: patientStore(own.store, { limitMs: briefMs }) }
+  const engine = { ...own, store: patientStore(own.store, { limitMs: briefMs, clock: own.world }) }
   for (const [path, known] of unwritten) {
     // undefined while the call still runs
     const ended = await Promise.race([known, Promise.resolve(undefined)])

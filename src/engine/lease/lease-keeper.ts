@@ -67,7 +67,7 @@ interface Kept extends LeaseListener {
 export function leaseKeeper(store: Store, world: World): LeaseKeeper {
   const third = world.leaseMs / 3
   const all = new Set<Kept>()
-  let timer: NodeJS.Timeout | undefined
+  let timer: Disposable | undefined
   let renewing: { readonly since: number; readonly answer: Promise<void> } | undefined
   let renewed = Promise.withResolvers<void>()
 
@@ -79,7 +79,7 @@ export function leaseKeeper(store: Store, world: World): LeaseKeeper {
   const stop = (kept: Kept): void => {
     all.delete(kept)
     if (all.size > 0) return
-    clearInterval(timer)
+    timer?.[Symbol.dispose]()
     timer = undefined
   }
 
@@ -124,6 +124,14 @@ export function leaseKeeper(store: Store, world: World): LeaseKeeper {
     return mine.answer
   }
 
+  const renewInTime = (): void => {
+    timer = world.timer(third, () => {
+      renewInTime()
+      // one that fails is tried again: by the next turn, and before anything new is started
+      void renew().catch(() => undefined)
+    })
+  }
+
   const ready = async (kept: Kept, signal: AbortSignal): Promise<void> => {
     for (let tries = 0; !kept.gone && left(kept) < third; tries++) {
       try {
@@ -140,12 +148,7 @@ export function leaseKeeper(store: Store, world: World): LeaseKeeper {
     keep(lease, hear) {
       const kept: Kept = { lease, asked: lease.since, lost: hear.lost, waiting: hear.waiting }
       all.add(kept)
-      if (!timer) {
-        // a renewal that fails is tried again: by the next turn, and before anything new is started
-        timer = setInterval(() => void renew().catch(() => undefined), third)
-        // where timers are those of browsers, as in older Workers, it is a number
-        ;(timer as Partial<NodeJS.Timeout>).unref?.()
-      }
+      if (!timer) renewInTime()
       return { ready: (signal) => ready(kept, signal), stop: () => stop(kept) }
     },
   }

@@ -1,6 +1,6 @@
 // How long a store that is away is waited for, and who is told. Tries are further and further apart, with jitter, so
 // that a server that comes back is not overrun by everybody at once.
-import { setTimeout as wait } from 'node:timers/promises'
+import { realClock, type Clock } from '../../clock.ts'
 import { messageOf, RepriseError } from '../../errors.ts'
 import { redact } from '../../secrets/redact.ts'
 import type { Store } from '../store.ts'
@@ -12,14 +12,8 @@ export interface Patience {
   readonly signal?: AbortSignal | undefined
   /** Told once when an outage begins, and once when it is over. */
   readonly tell?: ((message: string) => void) | undefined
-  /** For tests. */
+  /** Default: the real one. */
   readonly clock?: Clock | undefined
-}
-
-interface Clock {
-  now(): number
-  /** Also resolves when one of the signals aborts. */
-  sleep(ms: number, signals: readonly AbortSignal[]): Promise<unknown>
 }
 
 export interface OpenPatience {
@@ -44,14 +38,14 @@ export function openPatience(
 ): OpenPatience {
   /** Since when no call was answered. */
   let awaySince: number | undefined
-  let lastAnswer = clock.now()
+  let lastAnswer = clock.monotonic()
   let unwantedSince: number | undefined
   let awayBefore = 0
   /** What calls were given up with: these are not made again. */
   const givenUp = new WeakSet<RepriseError>()
 
   function answered(): void {
-    lastAnswer = clock.now()
+    lastAnswer = clock.monotonic()
     if (awaySince === undefined) return
     const lasted = lastAnswer - awaySince
     awayBefore += lasted
@@ -66,12 +60,12 @@ export function openPatience(
       awaySince = Math.max(since, lastAnswer)
       tell?.(`the store ${store.url} does not answer (${whyAway(error)}): waiting for it`)
     }
-    if (signal?.aborted) unwantedSince ??= clock.now()
+    if (signal?.aborted) unwantedSince ??= clock.monotonic()
     const end = unwantedSince === undefined ? since + limitMs : Math.max(unwantedSince, awaySince) + lastMomentMs
-    const left = end - clock.now()
-    if (left <= 0) throw unavailable(store, whyAway(error), clock.now() - since, error)
+    const left = end - clock.monotonic()
+    if (left <= 0) throw unavailable(store, whyAway(error), clock.monotonic() - since, error)
     const signals = [signal, until].filter((one) => one !== undefined && !one.aborted) as AbortSignal[]
-    await clock.sleep(Math.min(backoff(tries), left), signals)
+    await pause(clock, Math.min(backoff(tries), left), signals)
   }
 
   /**
@@ -81,17 +75,17 @@ export function openPatience(
   function inTime<T>(call: Promise<T>, since: number): Promise<T> {
     if (!signal) return call
     const { promise, resolve, reject } = Promise.withResolvers<T>()
-    let timer: NodeJS.Timeout | undefined
+    let timer: Disposable | undefined
     const giveUp = (): void => {
-      const error = unavailable(store, 'a call has no answer yet', clock.now() - since)
+      const error = unavailable(store, 'a call has no answer yet', clock.monotonic() - since)
       givenUp.add(error)
       reject(error)
     }
-    const unwanted = (): void => void (timer = setTimeout(giveUp, lastMomentMs))
+    const unwanted = (): void => void (timer = clock.timer(lastMomentMs, giveUp))
     if (signal.aborted) unwanted()
     else signal.addEventListener('abort', unwanted, { once: true })
     const over = (): void => {
-      clearTimeout(timer)
+      timer?.[Symbol.dispose]()
       signal.removeEventListener('abort', unwanted)
     }
     call.then(resolve, reject).finally(over)
@@ -100,7 +94,7 @@ export function openPatience(
 
   return {
     async again(call) {
-      const since = clock.now()
+      const since = clock.monotonic()
       for (let tries = 0; ; tries++) {
         try {
           const answer = await inTime(call(tries > 0), since)
@@ -114,10 +108,10 @@ export function openPatience(
       }
     },
 
-    awayMs: () => awayBefore + (awaySince === undefined ? 0 : clock.now() - awaySince),
+    awayMs: () => awayBefore + (awaySince === undefined ? 0 : clock.monotonic() - awaySince),
 
     async *keepAt(begin, until) {
-      let since = clock.now()
+      let since = clock.monotonic()
       for (let tries = 0; ; tries++) {
         const items = begin()[Symbol.asyncIterator]()
         let isAsked = false
@@ -129,7 +123,7 @@ export function openPatience(
             if (!until) answered()
             if (next.done) return
             yield next.value
-            since = clock.now()
+            since = clock.monotonic()
             tries = 0
           }
         } catch (error) {
@@ -150,6 +144,11 @@ export function isAway(error: unknown): error is RepriseError {
   return RepriseError.isInstance(error) && (error.code === 'STORE_UNAVAILABLE' || error.code === 'OUTCOME_UNKNOWN')
 }
 
+/** Also ends when one of the signals aborts. */
+function pause(clock: Clock, ms: number, signals: readonly AbortSignal[]): Promise<void> {
+  return clock.sleep(ms, AbortSignal.any([...signals])).catch(() => undefined)
+}
+
 function backoff(tries: number): number {
   return Math.min(longestWaitMs, 20 * 2 ** tries) * (0.5 + Math.random() / 2)
 }
@@ -162,9 +161,4 @@ function whyAway(error: RepriseError): string {
 function unavailable({ url }: Store, why: string, ms: number, cause?: RepriseError): RepriseError {
   const words = `the store ${url} could not be reached for ${Math.ceil(ms / 1000)} s (${why}): try again when it is back`
   return new RepriseError('STORE_UNAVAILABLE', words, { cause })
-}
-
-const realClock: Clock = {
-  now: () => performance.now(),
-  sleep: (ms, signals) => wait(ms, undefined, { signal: AbortSignal.any([...signals]) }).catch(() => undefined),
 }

@@ -106,11 +106,12 @@ interface Opened {
 async function openServed({ crews, changed, dispatcher, name, onEvent }: Settings): Promise<Opened> {
   const stores = await serve(crews, { name, changed, once: false })
   const never = new AbortController().signal
+  const clock = realWorld()
   const work = dispatchedWork(dispatcher ?? { name: 'http' }, stores, {
     progress: newInProgress(Infinity),
-    clock: realWorld(),
+    clock,
     hear: (heard) => heard.event !== 'asked' && onEvent?.(heard),
-    time: (asked = {}) => startTime({ until: [asked.until], sliceSeconds: [asked.sliceSeconds], signal: never }),
+    time: (asked = {}) => startTime({ until: [asked.until], sliceSeconds: [asked.sliceSeconds], signal: never }, clock),
     concurrency: Infinity,
     stopping: never,
   })
