@@ -150,7 +150,8 @@ export class Crew<const T extends Tasks = Tasks> {
 
   /**
    * Puts a run into the queue, for a worker to execute. All that a kickoff is refused for is refused here, but for keys
-   * of models, which only the worker needs. INPUTS_DIFFER when a run of this id was made with others.
+   * of models, which only the worker needs. A run of this id that is there stays as it is, unless it was given up: that
+   * one is put into the queue again. INPUTS_DIFFER when it was made with others.
    */
   enqueue(...[options]: Enqueue<NamesOf<T>>): Promise<Run<T>>
   enqueue<Given extends readonly unknown[]>(...none: NoArguments<Given, NamesOf<T>>): Promise<Run<T>>

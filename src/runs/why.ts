@@ -1,6 +1,6 @@
 // Why a run stands as it does, in facts: what to do about it is for those who show it.
 import { orphanWords } from '../journal/state/change-words.ts'
-import { isReady, type Wakeable } from '../engine/read/due.ts'
+import { givenUpWords, isReady, type Wakeable } from '../engine/read/due.ts'
 import { callerOf, childRun, rootRun } from '../journal/paths.ts'
 import type { RunState } from '../journal/state/state.ts'
 import { plural } from '../text/words.ts'
@@ -39,6 +39,11 @@ export function whyOf(standing: Standing): string | undefined {
   }
 }
 
+/** Whether the run was put aside because its processes ended each time. */
+export function saysGivenUp({ why }: { readonly why: string | undefined }): boolean {
+  return why === `it ${givenUpWords}`
+}
+
 const importedWords = 'it was imported, and no worker takes it up by itself'
 
 /** Of a run that is suspended and waits for no answer: `was stopped`. */
@@ -65,7 +70,7 @@ function reasonWords({ runId, suspended }: Suspended): string {
     case 'tasks-changed':
       return `has recorded work that its crew has no task for: ${(suspended.orphaned ?? []).map(orphanWords).join('; ')}`
     case 'takeovers':
-      return 'was taken up five times without a new step, so it is left alone until somebody finds out what ends its processes'
+      return givenUpWords
     case 'copying':
       return 'is only partly there: it is being copied from another store, or that was interrupted'
     case 'edited':

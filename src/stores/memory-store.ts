@@ -2,12 +2,12 @@
 // synchronous step, which makes it the plainest statement of what the port means.
 import { callerOf, rootRun, worksFor } from '../journal/paths.ts'
 import { isEnded } from '../journal/state/state.ts'
-import { isGone } from './owner.ts'
+import { isGone, sameOwner } from './owner.ts'
 import { isLease, type Asked } from './rules/asked-lease.ts'
 import { byClaim, isSameLane } from './rules/claim-order.ts'
 import { checkShards, joinedShards } from './rules/known-shards.ts'
 import { listPage } from './rules/list-page.ts'
-import { dueTime, readyAt, recordsMessages } from './rules/ready.ts'
+import { afterDeath, afterReturn, dueTime, neverTried, readyAt, recordsMessages, type Counted } from './rules/ready.ts'
 import { crewsOf, placesIn } from './rules/room.ts'
 import {
   checkFree,
@@ -48,6 +48,8 @@ interface Unit {
   /** How many messages of the unit nobody has recorded. */
   waiting: number
   tries: number
+  deaths: number
+  died: number
   readyAt: number | undefined
 }
 
@@ -92,8 +94,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   function change(unit: Unit, changes: Partial<Unit>): void {
     Object.assign(unit, changes)
     const { root, dueAt, waiting, tries, holding } = unit
-    const ended = isEnded(root.row.status)
-    unit.readyAt = readyAt({ ended, dueAt, messages: waiting, tries, expiresAt: holding?.expiresAt }, now())
+    const { run, status } = root.row
+    const expiresAt = holding?.expiresAt
+    unit.readyAt = readyAt({ run, ended: isEnded(status), dueAt, messages: waiting, tries, expiresAt }, now())
   }
   function write(found: StoredRun, batch: Batch): void {
     if (batch.row !== undefined) found.row = { ...batch.row, run: found.row.run }
@@ -113,15 +116,16 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     for (const posted of taken) posted.taken = true
     return taken.length
   }
-  function take(unit: Unit, owner: Owner, ttlMs: number, tries = unit.tries): Lease {
+  function take(unit: Unit, owner: Owner, ttlMs: number, tries: number): Lease {
     const id = crypto.randomUUID()
-    change(unit, { token: unit.token + 1, holding: { owner, id, expiresAt: now() + ttlMs }, tries })
+    const died = unit.holding && !sameOwner(owner, unit.holding.owner) ? afterDeath(unit) : {}
+    change(unit, { ...died, token: unit.token + 1, holding: { owner, id, expiresAt: now() + ttlMs }, tries })
     return { run: unit.root.row.run, token: unit.token, id, owner }
   }
   function acquire(run: RunId, owner: Owner, ttlMs: number): Lease {
     const unit = unitOf(run)
     checkFree(run, unit.holding, now(), owner)
-    return take(unit, owner, ttlMs)
+    return take(unit, owner, ttlMs, Math.max(1, unit.tries))
   }
   function checkLease(lease: Lease, run: RunId): void {
     const unit = units.get(lease.run)
@@ -146,12 +150,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       holding: undefined,
       dueAt: undefined,
       waiting: 0,
-      tries: 0,
+      ...neverTried,
       readyAt: undefined,
     }
     units.set(run, unit)
     change(unit, { dueAt: dueTime(batch, now()) })
-    return asked && take(unit, asked.owner, asked.ttlMs)
+    return asked && take(unit, asked.owner, asked.ttlMs, 0)
   }
   /** In the order in which they are claimed. */
   function readyIn(lanes: readonly Lane[], among: Iterable<Unit> = units.values()): ReadyRun[] {
@@ -200,9 +204,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         const taken = takeMessages(found, batch.taken ?? [])
         const left = recordsMessages(found.row.status) ? 0 : waitingIn(found).length
         const waiting = unit.waiting - taken - left
-        const tries = batch.progress ? 0 : unit.tries
-        if (batch.row && found === unit.root) change(unit, { dueAt: dueTime(batch, now()), waiting, tries })
-        else if (waiting !== unit.waiting || tries !== unit.tries) change(unit, { waiting, tries })
+        const counted: Partial<Counted> = batch.progress ? neverTried : {}
+        if (batch.row && found === unit.root) change(unit, { dueAt: dueTime(batch, now()), waiting, ...counted })
+        else if (waiting !== unit.waiting || (batch.progress && unit.tries > 0)) change(unit, { waiting, ...counted })
         return unit.waiting
       }),
 
@@ -249,7 +253,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     claim: (owner, ttlMs, lanes, room) =>
       step(() => {
         for (const unit of units.values()) {
-          if (unit.holding && isGone(unit.holding.owner)) change(unit, { holding: undefined })
+          if (unit.holding && isGone(unit.holding.owner)) change(unit, { ...afterDeath(unit), holding: undefined })
         }
         const has = room.has ?? new Set()
         const crews = crewsOf(lanes)
@@ -258,10 +262,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         const places = placesIn(room, () => [...units.values()].filter(isHeld).length)
         const asked =
           room.only === undefined ? units.values() : [units.get(room.only)].filter((unit) => unit !== undefined)
+        let suspects = [...units.values()].filter(
+          ({ deaths, holding }) => deaths > 0 && holding && sameOwner(holding.owner, owner),
+        ).length
         return readyIn(lanes, asked)
           .filter(({ run }) => !has.has(run))
-          .slice(0, places)
           .map(({ run }) => unitOf(run))
+          .filter(({ deaths }) => deaths === 0 || suspects++ === 0)
+          .slice(0, places)
           .map((unit) => take(unit, owner, ttlMs, unit.tries + 1))
       }),
 
@@ -280,14 +288,22 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     release: (lease) =>
       step(() => {
         const unit = held(lease)
-        if (unit === undefined) return 0
+        if (unit === undefined) {
+          const taken = units.get(lease.run)
+          if (taken) Object.assign(taken, afterReturn(taken, lease.token))
+          return 0
+        }
         change(unit, { holding: undefined })
         watchers.changed(lease.run)
         return unit.waiting
       }),
 
     now: () => step(now),
-    tries: (run) => step(() => units.get(rootRun(run))?.tries ?? 0),
+    tries: (run) =>
+      step(() => {
+        const { tries, deaths } = units.get(rootRun(run)) ?? neverTried
+        return { tries, deaths }
+      }),
 
     holder: (run) =>
       step(() => {

@@ -100,7 +100,7 @@ export interface Batch {
    * a message comes.
    */
   readonly due?: number | 'now'
-  /** The run has got further: it is not what keeps killing its processes. */
+  /** The run has got further: it is not what keeps ending its processes. */
   readonly progress?: true
   readonly outputs?: readonly OutputKey[]
   /** A blob whose hash the run already has is ignored. */
@@ -166,6 +166,14 @@ export interface Room {
    * At most so many runs of these lanes' crews are held at once, by anybody. Those that the caller has count, too.
    */
   readonly most?: number
+}
+
+/** What became of the last leases of a root (the table in rules/ready.ts). */
+export interface Tries {
+  /** How often it was claimed since it last got further: it is offered later each time. */
+  readonly tries: number
+  /** How many of its holders ended, since it last got further, without a release and without progress. */
+  readonly deaths: number
 }
 
 export interface Renewed {
@@ -278,9 +286,9 @@ export interface Store {
   /**
    * Leases up to `limit` roots of these lanes that are ready: due, or with a message that waits, and held by nobody.
    * Those of the highest priority first, then those that have been ready for the longest time. A run that is claimed
-   * again and again without progress is offered later each time, and after eleven times not any more (rules/ready.ts).
-   * Leases of processes that are gone are freed first. Never gives one run to two callers, and none that the caller
-   * `has`.
+   * again and again without progress is offered later each time. Of the runs whose last holder died without progress,
+   * an owner is given one, and none while it holds another (rules/ready.ts). Leases of processes that are gone are
+   * freed first. Never gives one run to two callers, and none that the caller `has`.
    *
    * With `only`, gives that root, or nothing when it is not ready, in none of these lanes, works for another run, or is
    * not there.
@@ -306,15 +314,15 @@ export interface Store {
 
   /**
    * Gives a lease back, and answers how many messages wait for the root and the runs that work for it. Releasing one
-   * that is no longer held does nothing, and answers 0.
+   * that is no longer held answers 0, and shows that its holder is alive: if its death was counted, that is undone.
    */
   release(lease: Lease): Promise<number>
 
   /** Who holds a run now, if anybody does: an expired lease, or one of a process that is gone, is nobody's. */
   holder(run: RunId): Promise<Owner | undefined>
 
-  /** How often the root of a run was claimed since it last got further. An unknown run never was. */
-  tries(run: RunId): Promise<number>
+  /** How the last leases of the root of a run ended. An unknown run had none. */
+  tries(run: RunId): Promise<Tries>
 
   /**
    * Leaves a message, which wakes the root. 'exists' when one with this id was ever posted; 'ended' when the run or its

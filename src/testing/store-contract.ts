@@ -12,6 +12,7 @@ import { readyContract } from './store-contract/ready-contract.ts'
 import { roomContract } from './store-contract/room-contract.ts'
 import { shardsContract } from './store-contract/shards-contract.ts'
 import { modelContract } from './store-contract/store-model.ts'
+import { triesContract } from './store-contract/tries-contract.ts'
 
 export type { Feature, Place, StoreUnderTest, TestRunner } from './store-contract/harness.ts'
 
@@ -21,6 +22,7 @@ export function storeContract(name: string, store: StoreUnderTest): void {
     journalContract(store)
     leaseContract(store)
     readyContract(store)
+    triesContract(store)
     queueContract(store)
     roomContract(store)
     listingContract(store)

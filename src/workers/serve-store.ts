@@ -17,7 +17,7 @@ export async function serveStore(served: ServedStore, work: StoreWork): Promise<
   const limited = new Set<ServedCrew>()
   await askStore(served, work, async (turn) => {
     const claimed = await claimRuns(served, claimsFor(crews, progress, turn), progress, mine, begin)
-    return once && claimed.runs === 0 && claimed.all && mine.size === 0 && !(await isLimited())
+    return once && claimed.runs === 0 && claimed.all && mine.size === 0 && !(await isAnyLeft())
   })
 
   function begin(lease: TimedLease, crew: ServedCrew | undefined): void {
@@ -31,15 +31,19 @@ export async function serveStore(served: ServedStore, work: StoreWork): Promise<
     progress.begin({ run: lease.run, crew }, advanceRun(served, lease, crew, work).then(forget, forget))
   }
 
-  /** Whether runs are ready that were not given: others have as many of the crew as its limit allows. */
-  async function isLimited(): Promise<boolean> {
+  /**
+   * Whether ready runs were left: their crew has reached its limit, or this process held a suspect already when it
+   * asked (rules/ready.ts).
+   */
+  async function isAnyLeft(): Promise<boolean> {
     let any = false
     for (const crew of crews) {
       const { name, lanes, maxRuns } = crew
-      if (maxRuns === undefined || (await store.ready(lanes, 1)).length === 0) continue
+      if ((await store.ready(lanes, 1)).length === 0) continue
+      any = true
+      if (maxRuns === undefined) continue
       if (!limited.has(crew)) hear({ event: 'limited', crew: name, maxRuns })
       limited.add(crew)
-      any = true
     }
     return any
   }

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { sqliteStore, thisOwner } from 'reprise/stores'
+import { giveUp } from '../engine/support.ts'
 import { claims, filing, project, records, type Ended } from './support.ts'
 
 const inputs = ['--input', 'notes=Water', '--input', 'tone=calm']
@@ -52,7 +53,7 @@ describe('reprise doctor', { concurrency: 4 }, () => {
       found['abandoned']?.next ?? '',
       /^continue with: npx reprise resume killed, or end it with: npx reprise cancel killed$/,
     )
-    assert.match(found['layout']?.says ?? '', /^4, as this version writes it$/)
+    assert.match(found['layout']?.says ?? '', /^5, as this version writes it$/)
     assert.match(found['store']?.says ?? '', /the default: \d+ kB, can be written$/)
     // a run that works for another is gone on with by that one
     const within = `export const outer = new Crew({ name: 'outer', tasks: [new Task({ name: 'inner', crew })] })`
@@ -66,21 +67,24 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     assert.match(both['abandoned']?.says ?? '', /^2 runs whose process is gone: outer, killed$/)
   })
 
-  test('names runs that workers have given up', async () => {
+  test('names runs that no worker gets further, and those that were given up', async () => {
     await using folder = await project(filing)
-    await folder.reprise('enqueue', '--id', 'killer')
+    await folder.reprise('enqueue', '--id', 'refused')
     let passed = 0
     const store = await sqliteStore(join(folder.path, '.reprise', 'runs.db'), { now: () => Date.now() + passed })
-    const row = await store.row('killer')
+    const row = await store.row('refused')
     for (let tries = 0; tries < 11; tries++) {
       const [lease] = await store.claim(thisOwner(), 1_000, [row ?? assert.fail()], { limit: 1 })
       await store.release(lease ?? assert.fail())
-      passed += 1_000_000
+      passed += 1_100_000
     }
+    await folder.reprise('enqueue', '--id', 'killer')
+    await giveUp(store, 'killer')
     await store.close()
-    const found = checks(await folder.reprise('doctor', '--json'))['left alone']
-    assert.match(found?.says ?? '', /^1 run that workers took up again and again without getting further: killer$/)
-    assert.match(found?.next ?? '', /reprise resume killer, or end it with: npx reprise cancel killer$/)
+    const { stuck, 'given up': givenUp } = checks(await folder.reprise('doctor', '--json'))
+    assert.equal(stuck?.says, '1 run that workers take up again and again without getting further: refused')
+    assert.equal(givenUp?.says, '1 run whose process ended five times in a row without a new step: killer')
+    assert.match(givenUp?.next ?? '', /reprise resume killer, or end it with: npx reprise cancel killer$/)
   })
 
   test('says how many runs wait because of the limit of their crew', async () => {
@@ -172,7 +176,7 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     newer.exec(`insert into migrations values (99, 'later', 'x', '')`)
     newer.close()
     const late = checks(await folder.reprise('doctor', '--store', 'sqlite:newer.db', '--json'))
-    assert.match(late['layout']?.says ?? '', /^99, of a newer version; this one writes 4$/)
+    assert.match(late['layout']?.says ?? '', /^99, of a newer version; this one writes 5$/)
     const another = new DatabaseSync(join(folder.path, 'newer.db'))
     another.exec(`update migrations set checksum = 'x'`)
     another.close()
@@ -189,6 +193,6 @@ describe('reprise doctor', { concurrency: 4 }, () => {
     await folder.reprise('run', ...inputs)
     const found = checks(await folder.reprise('doctor', '--json'))
     assert.equal(found['runs']?.says, '1')
-    assert.match(found['layout']?.says ?? '', /^3, as this version/)
+    assert.match(found['layout']?.says ?? '', /^4, as this version/)
   })
 })

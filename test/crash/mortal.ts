@@ -51,6 +51,21 @@ export async function dieAt<T>(
   return { recorded: recorded(), ...(lived === undefined ? {} : { lived }) }
 }
 
+/** As `dieAt`, but killed when `live` says so, as the owner. Whether it lived to its end. */
+export async function dieWhen(
+  inner: Store,
+  owner: Owner,
+  live: (store: Store, die: () => void) => Promise<unknown>,
+): Promise<boolean> {
+  const life: Mortal = { dead: false, requests: new Set() }
+  const { promise: killed, resolve } = Promise.withResolvers<boolean>()
+  const die = (): void => {
+    life.dead = true
+    resolve(false)
+  }
+  return Promise.race([killed, lives.run(life, () => live(mortalStore(inner, life, owner), die)).then(() => true)])
+}
+
 /** Under another name, since a process refuses to execute a run twice at once. */
 function mortalStore(inner: Store, life: Mortal, owner: Owner): Store {
   const answered = async <R>(answer: () => Promise<R>): Promise<R> => {

@@ -416,7 +416,7 @@ test('refuses a folder that only newer code may write', async () => {
   const db = new DatabaseSync(join(folder.path, 'leases.db'))
   db.exec('pragma user_version = 99')
   db.close()
-  await refused(fileStore(folder.path), 'STORE_NEWER', /format 99 .*format 3\b/)
+  await refused(fileStore(folder.path), 'STORE_NEWER', /format 99 .*format 4\b/)
 })
 
 test('brings a folder of the layout before up to date, with its leases', async () => {
@@ -425,7 +425,8 @@ test('brings a folder of the layout before up to date, with its leases', async (
   const lease = await started(before, 'r')
   await before.close()
   const db = new DatabaseSync(join(folder.path, 'leases.db'))
-  db.exec('drop table shards; pragma user_version = 2')
+  db.exec(`drop table shards; pragma user_version = 2;
+    alter table roots drop column deaths; alter table roots drop column died`)
   db.close()
   const after = await fileStore(folder.path)
   await after.append(lease, 1, batch(2))

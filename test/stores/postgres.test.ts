@@ -41,6 +41,7 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
     await fc.assert(
       fc.asyncProperty(
         fc.record({
+          run: fc.string({ unit: 'grapheme', minLength: 1 }).filter((name) => !name.includes('\0')),
           status: fc.constantFrom('running', 'failed', 'completed', 'cancelled'),
           dueAt: fc.option(time),
           waiting: fc.integer({ min: 0, max: 2 }),
@@ -48,8 +49,8 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
           expiresAt: fc.option(time),
           now: time,
         }),
-        async ({ status, dueAt, waiting, tries, expiresAt, now }) => {
-          const given = { status: '$1::text', dueAt: '$2::int8', waiting: '$3::int', tries: '$4::int' }
+        async ({ run, status, dueAt, waiting, tries, expiresAt, now }) => {
+          const given = { run: '$7::text', status: '$1::text', dueAt: '$2::int8', waiting: '$3::int', tries: '$4::int' }
           const sql = readySql({ ...given, expiresAt: '$5::int8', now: '$6::int8' })
           const { rows } = await client.query<{ ready: string | null }>(`select ${sql} as ready`, [
             status,
@@ -58,9 +59,17 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
             tries,
             expiresAt,
             now,
+            run,
           ])
           const ended = status === 'completed' || status === 'cancelled'
-          const rule = { ended, dueAt: dueAt ?? undefined, messages: waiting, tries, expiresAt: expiresAt ?? undefined }
+          const rule = {
+            run,
+            ended,
+            dueAt: dueAt ?? undefined,
+            messages: waiting,
+            tries,
+            expiresAt: expiresAt ?? undefined,
+          }
           const ready = rows[0]?.ready ?? null
           assert.equal(ready === null ? undefined : Number(ready), readyAt(rule, now))
         },
@@ -136,10 +145,11 @@ describe('PostgreSQL', { skip: await without('postgres') }, () => {
       for (const [text, index] of [
         [readyRunsSql(own.schema), 'heads_ready'],
         [claimSql(own.schema, 'only'), 'heads_by_run'],
+        [claimSql(own.schema, 'any'), 'heads_suspect\\w*'],
       ] as const) {
         const plan = await client.query<{ 'QUERY PLAN': string }>(`explain (generic_plan) ${text}`)
         const lines = plan.rows.map((line) => line['QUERY PLAN']).join('\n')
-        assert.match(lines, new RegExp(`Index Scan using ${index} on heads`))
+        assert.match(lines, new RegExp(`Index (Only )?Scan using ${index} on heads`))
         assert.doesNotMatch(lines, /Seq Scan on heads/)
       }
     } finally {

@@ -217,7 +217,8 @@ async function expectedSets(url: string): Promise<Sets> {
       assert.equal(Number(head['inbox']), status === 'cancelled' ? 0 : inbox)
       if (root !== run) continue
       const lane = joined(crew, head['version'] ?? '', head['format'] ?? '', head['priority'] ?? '')
-      if (head['ready_at'] !== '') add(`lane:${lane}`, run, Number(head['ready_at']))
+      const kind = Number(head['deaths'] ?? 0) > 0 ? 'suspects' : 'lane'
+      if (head['ready_at'] !== '') add(`${kind}:${lane}`, run, Number(head['ready_at']))
       if (head['owner'] === '') continue
       add(`held:${crew}`, run, Number(head['expires_at']))
       add(`held-by:${head['owner']}`, run)

@@ -305,7 +305,7 @@ describe('a Redis store', { skip: await without('redis') }, () => {
       assert.ok(lease)
       await place.store.release(lease)
     }
-    now += 900
+    now += 1_500
     await place.store.delete('r/a#1')
     now += 100
     assert.equal((await place.store.ready(lanes, 1)).length, 1)

@@ -4,7 +4,15 @@ import { join } from 'node:path'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { test, type TestContext } from 'node:test'
 import { sqliteStore, thisOwner } from 'reprise/stores'
-import { selectHeld, selectHeldBy, selectNextOwner, selectOnly, selectReady } from '../../src/stores/sqlite/leases.ts'
+import {
+  selectHeld,
+  selectHeldBy,
+  selectHeldSuspects,
+  selectNextOwner,
+  selectOnly,
+  selectReady,
+  selectSuspects,
+} from '../../src/stores/sqlite/leases.ts'
 import { migrations } from '../../src/stores/sqlite/migrations/sqlite-migrations.ts'
 import {
   batch,
@@ -55,6 +63,11 @@ test('a claim searches an index for each lane and priority, for each crew, and s
     /^SEARCH runs USING INDEX runs_ready \(crew=\? AND version=\? AND format=\? AND priority=\? AND ready_at<\?\)/
   for (const [sql, wanted] of [
     [selectReady, ready],
+    [
+      selectSuspects,
+      /^SEARCH runs USING INDEX runs_suspect \(crew=\? AND version=\? AND format=\? AND priority=\? AND ready_at<\?\)/,
+    ],
+    [selectHeldSuspects, /^SEARCH runs USING INDEX runs_suspect_held \(owner=\?\)/],
     [selectOnly, /^SEARCH runs USING INDEX runs_by_run \(run=\?\)/],
     [selectNextOwner, /^SEARCH runs USING COVERING INDEX runs_held \(owner>\?\)/],
     [selectHeldBy, /^SEARCH runs USING INDEX runs_held \(owner=\?\)/],
@@ -85,7 +98,7 @@ test('who asks what is ready makes no more statements, and reads no more runs, w
   await Promise.all(Array.from({ length: 2_000 }, (_, index) => started(store, `r${index}`, elsewhere('a'))))
   await store.create(row('ready'), batch(1, 1, { due: 'now' }))
   const before = await rowsOf(context, () => store.ready([lane], 100))
-  assert.deepEqual(before, { statements: 3, rows: 1 })
+  assert.deepEqual(before, { statements: 6, rows: 1 })
   await store.close()
 })
 
@@ -128,7 +141,7 @@ test('a database of an older build is brought up to date: what was under way is 
   await store.close()
   const again = new DatabaseSync(path)
   assert.deepEqual(again.prepare('pragma foreign_key_check').all(), [])
-  assert.equal(again.prepare('select format from oldest_writer').get()?.['format'], 4)
+  assert.equal(again.prepare('select format from oldest_writer').get()?.['format'], 5)
   again.close()
 })
 

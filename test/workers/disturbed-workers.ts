@@ -156,8 +156,14 @@ async function settleDoubts(run: Run, ledger: string): Promise<void> {
   for (const question of (await run.view()).questions) {
     if (question.kind !== 'doubt') continue
     const happened = linesOf(ledger).some((line) => line.startsWith(`${run.id} ${question.tool} `))
-    await run.answer(question.id, happened ? { decision: 'happened', result: 'found' } : { decision: 'run' })
+    const answer = happened ? { decision: 'happened' as const, result: 'found' } : { decision: 'run' as const }
+    await run.answer(question.id, answer).catch(unlessAnswered)
   }
+}
+
+/** The answer that was left before is not recorded yet. */
+function unlessAnswered(error: unknown): void {
+  if (!RepriseError.isInstance(error) || error.code !== 'QUESTION_ANSWERED') throw error
 }
 
 function outputs({ tasks }: { readonly tasks: readonly { readonly raw: string }[] }): string[] {

@@ -5,13 +5,15 @@ import { defaultStoreUrl } from '../../crew/verbs/default-store.ts'
 import { environment } from '../../environment.ts'
 import { messageOf } from '../../errors.ts'
 import { allRows } from '../../engine/history/all-rows.ts'
+import { isGivenUp } from '../../engine/read/due.ts'
+import { summaryOf } from '../../engine/read/row-summary.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { worksForAnother } from '../../runs/find.ts'
 import { isAbandoned } from '../../runs/status.ts'
 import { inspectStore } from '../../stores/inspect-store.ts'
 import { openStore, storePath } from '../../stores/open-store.ts'
 import { isShardedUrl } from '../../stores/sharded/sharded-url.ts'
-import { triesLimit } from '../../stores/rules/ready.ts'
+import { isStuck } from '../../stores/rules/ready.ts'
 import type { RunRow, Store } from '../../stores/store.ts'
 import type { RunCheck } from '../../crew/verbs/check-runs.ts'
 import { plural } from '../terminal/entries-word.ts'
@@ -114,12 +116,14 @@ async function checkRuns(url: string, crews: readonly Crew[], commands: Commands
     let held = 0
     const heldOf = new Map<Crew, number>()
     const abandoned: string[] = []
-    const leftAlone: string[] = []
+    const stuck: string[] = []
+    const givenUp: string[] = []
     const unserved: RunRow[] = []
     for await (const row of allRows(store, {})) {
       count++
       if (isEnded(row.status) || worksForAnother(row)) continue
-      if ((await store.tries(row.run)) > triesLimit) leftAlone.push(row.run)
+      if (isGivenUp(summaryOf(row))) givenUp.push(row.run)
+      else if (isStuck(await store.tries(row.run))) stuck.push(row.run)
       const crew = crews.find(({ name }) => name === row.crew)
       if (crew && isUnserved(crew, row)) unserved.push(row)
       if (crew && (await store.holder(row.run))) heldOf.set(crew, (heldOf.get(crew) ?? 0) + 1)
@@ -136,7 +140,8 @@ async function checkRuns(url: string, crews: readonly Crew[], commands: Commands
       ...limits,
       ...checkThese('abandoned', 'whose process is gone', abandoned, commands),
       ...(await checkTasks(url, crews, commands)),
-      ...checkThese('left alone', 'that workers took up again and again without getting further', leftAlone, commands),
+      ...checkThese('stuck', 'that workers take up again and again without getting further', stuck, commands),
+      ...checkThese('given up', 'whose process ended five times in a row without a new step', givenUp, commands),
       ...crews.flatMap((crew) =>
         checkVersions(
           unserved.filter((row) => row.crew === crew.name),

@@ -2,10 +2,13 @@
 // only the process needs that executes it, the keys of its models, is not asked for: a web server may have none.
 import { number, oneOf, optional } from '../../checks.ts'
 import { defined } from '../../defined.ts'
+import { requeue } from '../../engine/people/requeue.ts'
+import { isGivenUp } from '../../engine/read/due.ts'
 import { readRun } from '../../engine/read/read-run.ts'
 import { checkNewRunId } from '../../engine/read/run-id.ts'
 import { ofOtherCrew } from '../../engine/read/run-not-found.ts'
 import type { CrewDefinition } from '../../engine/definition.ts'
+import { RepriseError } from '../../errors.ts'
 import type { Priority, RunSchedule } from '../../journal/entries.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { checkKeys } from '../../options.ts'
@@ -53,7 +56,7 @@ export async function readEnqueue(
 
 export interface Enqueued {
   readonly runId: string
-  /** False: the run was there already. */
+  /** False: the run was there already. One that was given up is in the queue again. */
   readonly created: boolean
   readonly notBefore?: Date | undefined
 }
@@ -86,5 +89,11 @@ export async function enqueue(open: OpenCrew, request: EnqueueRequest): Promise<
   const { state } = await readRun(engine.store, run)
   if (state.crew !== crew.name) throw ofOtherCrew(run, state.crew, crew.name)
   if (given) checkSameInputs(state, given)
+  if (isGivenUp(state)) await requeue(engine, run, {}).catch(unlessTaken)
   return { runId: run, created: false }
+}
+
+/** Another call was first. */
+function unlessTaken(error: unknown): void {
+  if (!RepriseError.isInstance(error) || !['RUN_HELD', 'RUN_ENDED'].includes(error.code)) throw error
 }

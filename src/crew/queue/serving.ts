@@ -16,7 +16,7 @@ export interface Serving {
 
 /**
  * MODEL_KEY_MISSING, MODEL_INVALID: a worker that cannot ask the models of a crew would claim its runs again and again,
- * until nobody is offered them any more.
+ * for nothing.
  */
 export async function servingOf(open: OpenCrew, { maxRuns }: Pick<CrewOptions, 'maxRuns'>): Promise<Serving> {
   checkModels(open.definition.tasks)

@@ -36,9 +36,7 @@ export interface Member {
 export function openUnit(engine: Engine, lease: TimedLease): Unit {
   const members = new Set<Member>()
   const keeper = engine.leases ?? leaseKeeper(impatientStore(engine.store), engine.world)
-  let lost = false
   const fail = (error: RepriseError): void => {
-    lost = error.code === 'LEASE_LOST'
     for (const member of members) member.fail(error)
   }
   const waiting = (messages: number): void => {
@@ -58,9 +56,10 @@ export function openUnit(engine: Engine, lease: TimedLease): Unit {
     fail,
     async release() {
       kept.stop()
-      // what there is of the run is on disk; a lease that cannot be released soon expires
-      const store = patientStore(engine.store, { signal: AbortSignal.abort() })
-      return lost ? 0 : store.release(lease).catch(() => 0)
+      // what there is of the run is on disk; a lease that cannot be released soon expires. One that is lost is released
+      // too, which says that this process did not die
+      const store = patientStore(engine.store, { signal: AbortSignal.abort(), clock: engine.world })
+      return store.release(lease).catch(() => 0)
     },
   }
 }

@@ -4,7 +4,7 @@
 // an append fails, the hold ends: every signal aborts, nothing more is written, and the error says so.
 import { messageOf, RepriseError } from '../../errors.ts'
 import { encodeEntry, type EncodedEntry } from '../../journal/codec.ts'
-import { isStep, type NewEntry } from '../../journal/entries.ts'
+import { isProgress, type NewEntry } from '../../journal/entries.ts'
 import { callerOf } from '../../journal/paths.ts'
 import { applyEntry } from '../../journal/state/fold.ts'
 import { isEnded, type RunState } from '../../journal/state/state.ts'
@@ -87,7 +87,7 @@ export function openHold(given: Engine, unit: Unit, read: ReadRun, { made, ...pa
   const { state } = read
   const { run } = state
   const controller = new AbortController()
-  const store = patientStore(given.store, { ...patience, signal: controller.signal })
+  const store = patientStore(given.store, { ...patience, signal: controller.signal, clock: given.world })
   const engine = { ...given, store }
   const { world } = engine
   const letGo = (reason: unknown): void => {
@@ -342,7 +342,7 @@ export function toBatch(state: RunState, encoded: readonly EncodedEntry[], taken
     blobs,
     taken,
     // what people leave gets a run further too
-    ...(taken.length > 0 || entries.some(isStep) ? { progress: true } : {}),
+    ...(taken.length > 0 || entries.some(isProgress) ? { progress: true } : {}),
   }
   // a step, which is most of what is written, does not show in a listing
   if (!entries.some(changesRow)) return batch

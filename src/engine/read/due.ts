@@ -4,6 +4,13 @@ import type { RunState } from '../../journal/state/state.ts'
 import type { Batch } from '../../stores/store.ts'
 import type { RowSummary } from './row-summary.ts'
 
+/** Whether it was put aside because its processes ended each time (run/lifecycle.ts). */
+export function isGivenUp({ suspended }: Pick<RowSummary, 'suspended'>): boolean {
+  return suspended?.reason === 'takeovers'
+}
+
+export const givenUpWords = 'was given up: its process ended five times in a row without a new step'
+
 /** Undefined: nobody takes it up by itself, or it works for another run, which is taken up instead. */
 export function dueOf(state: RunState): Batch['due'] {
   if (state.imported || callerOf(state.run) !== undefined) return undefined

@@ -2,6 +2,7 @@
 // a hold, or the state of a run that needs nothing more here.
 import { RepriseError } from '../../errors.ts'
 import { defined } from '../../defined.ts'
+import { nextWords } from '../../next.ts'
 import { encodeEntry, type EncodedEntry } from '../../journal/codec.ts'
 import type {
   DeclaredTask,
@@ -31,15 +32,13 @@ import { cancelRemoved } from '../people/cancel-within.ts'
 import { requestLease, type TimedLease } from '../lease/lease-keeper.ts'
 import { momentOf } from '../moment.ts'
 import { openUnit, type Unit } from '../lease/held-unit.ts'
-import { readIfThere, readRun } from '../read/read-run.ts'
+import { givenUpWords } from '../read/due.ts'
+import { readRun } from '../read/read-run.ts'
 import { ofOtherCrew, runNotFound } from '../read/run-not-found.ts'
 import { rowOf } from '../read/row.ts'
-import { childOf } from '../task/children.ts'
 import { compareTasks, placeNow, refuseChanges, tasksChanged } from './compare-tasks.ts'
+import { mostDeaths } from '../../stores/rules/ready.ts'
 import type { Lease, RunRow, Store } from '../../stores/store.ts'
-
-/** After so many resumes without a new step, a run is left alone: it may be what kills its processes. */
-const fruitlessLimit = 5
 
 export interface NewRun {
   readonly run: string
@@ -259,6 +258,13 @@ async function takeUp(hold: Hold, crew: CrewDefinition, given: TakeUp): Promise<
 /** Records the resume; false when the run is put aside instead. */
 async function enter(hold: Hold, crew: CrewDefinition, given: TakeUp): Promise<boolean> {
   const { state, engine } = hold
+  if (await isFatal(engine.store, state)) {
+    await hold.append([{ type: 'run.suspended', reason: 'takeovers' }])
+    const facts = `run ${state.run} ${givenUpWords}`
+    const next = { act: 'resume', runId: state.run } as const
+    crew.logger.warn(`${facts}; ${nextWords(next)}`, { facts, next })
+    return false
+  }
   const { budget, through, unasked } = given
   const { changes, orphaned: found } = await compareTasks(crew, state, given.decisions ?? {}, engine.store)
   const stop = unasked && throughNow(state, changes)
@@ -272,10 +278,6 @@ async function enter(hold: Hold, crew: CrewDefinition, given: TakeUp): Promise<b
   }
   if (given.changed === 'refuse') refuseChanges(state, changes)
   await given.check(withChanges(state, changes), changes)
-  if (await isFruitless(engine.store, state)) {
-    await hold.append([{ type: 'run.suspended', reason: 'takeovers' }])
-    return false
-  }
   const tasks = declared(crew, state.inputs)
   const same = digest(tasks as never) === digest(declaredIn(state) as never)
   const touched = edited(state)
@@ -312,15 +314,14 @@ function throughNow({ through }: RunState, { renamed = {}, removed = [] }: TaskC
   return renamed[through] ?? through
 }
 
-/** Whether neither the run nor one that works for it has got further in its last lives. */
-async function isFruitless(store: Store, state: RunState): Promise<boolean> {
-  if (state.status !== 'running' || state.fruitless < fruitlessLimit) return false
-  for (const task of state.tasks.keys()) {
-    const child = childOf(state, task)
-    const read = child && (await readIfThere(store, child.run))
-    if (read?.status === 'running' && !(await isFruitless(store, read))) return false
-  }
-  return true
+/**
+ * Whether the run is what ends its processes. It takes two witnesses: the journal, with five lives in a row that were
+ * cut off, and the store, with as many deaths (rules/ready.ts). A process that was paused, or left while the store was
+ * away, cuts a life off without a death; a claim whose answer is lost may count as a death, but begins no life.
+ */
+async function isFatal(store: Store, { run, status, fruitless }: RunState): Promise<boolean> {
+  if (status !== 'running' || fruitless < mostDeaths || callerOf(run) !== undefined) return false
+  return (await store.tries(run)).deaths >= mostDeaths
 }
 
 /** JOURNAL_DAMAGED for entries that only newer code knows; RUN_NOT_FOUND when the run is another crew's. */

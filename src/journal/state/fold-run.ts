@@ -66,7 +66,6 @@ export const runHandlers: { [T in RunEntryType]: (state: RunState, entry: EntryO
   'run.suspended': (state, entry) => {
     state.status = 'suspended'
     delete state.woken
-    if (entry.reason === 'takeovers') state.fruitless = 0
     const { reason, through, children, orphaned } = entry
     state.suspended = { reason, ...defined({ through, children, orphaned }) }
   },

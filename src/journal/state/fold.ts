@@ -1,7 +1,7 @@
 // Entries to the state of a run. Pure and without Node, so that engine, command line and page all read a journal the
 // same way. Paths decide where an entry belongs, never its position: a journal from which a person removed a line still
 // folds, and a task without its `task.completed` is a task that is not done.
-import { journalVersion, type Entry, type EntryOf, type Limit, type StoredOutput } from '../entries.ts'
+import { isProgress, journalVersion, type Entry, type EntryOf, type Limit, type StoredOutput } from '../entries.ts'
 import { runHandlers, wake } from './fold-run.ts'
 import { closeFold, missEntries, without } from './hand-edits.ts'
 import { forget, giveUp, restart, withdraw } from './give-up.ts'
@@ -78,6 +78,7 @@ export function applyEntry(state: RunState, entry: Entry): void {
     state.unknown ??= `type ${JSON.stringify(type)} of entry ${entry.seq}`
     return
   }
+  if (isProgress(entry)) state.fruitless = 0
   const apply = handler as (state: RunState, entry: Entry) => void
   if (entry.type === 'run.created' || entry.type === 'run.resumed') {
     apply(state, entry)
@@ -218,7 +219,6 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
   },
   'model.replied': (state, entry) => {
     const path = entry.path as string
-    state.fruitless = 0
     state.lastStep = entry.seq
     const calls = entry.parts.filter((part) => part.type === 'call')
     const attempt = attemptAt(state, entry)
@@ -248,7 +248,6 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     delete call.abandoned
   },
   'tool.returned': (state, entry) => {
-    state.fruitless = 0
     state.lastStep = entry.seq
     const call = callAt(state, entry.path)
     if (!call) return

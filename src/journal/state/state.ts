@@ -68,7 +68,7 @@ export interface RunState {
   via?: Via
   /** How many processes have worked on the run: one, and one more for each resume. */
   lives: number
-  /** Resumes since the last step was recorded: a run that kills its process every time must not be tried forever. */
+  /** Lives that were cut off in a row, without progress in this run. */
   fruitless: number
   /** What resumes found changed in its tasks, oldest first. */
   readonly taskChanges: (TaskChanges & { readonly at: string })[]

@@ -7,6 +7,7 @@ import { rootRun, worksFor } from '../../journal/paths.ts'
 import { makePrivateFolder } from '../private-folder.ts'
 import { joinedShards } from '../rules/known-shards.ts'
 import { listPage } from '../rules/list-page.ts'
+import { afterReturn, neverTried } from '../rules/ready.ts'
 import { checkFree, isLive } from '../rules/refusals.ts'
 import type { Lease, Store } from '../store.ts'
 import { fileError } from './durable-files.ts'
@@ -113,7 +114,12 @@ export async function fileStore(path: string, options: FileStoreOptions = {}): P
 
     async release(lease) {
       const released = await locked(async (roots) => {
-        if (heldRoot(roots, lease) === undefined) return undefined
+        if (heldRoot(roots, lease) === undefined) {
+          const root = roots.get(lease.run)
+          const alive = afterReturn(root, lease.token)
+          if (alive.deaths !== undefined) roots.put(lease.run, { ...root, ...alive })
+          return undefined
+        }
         const root = await settle(files, roots, lease.run)
         roots.put(lease.run, { ...root, holding: undefined })
         return root
@@ -124,7 +130,11 @@ export async function fileStore(path: string, options: FileStoreOptions = {}): P
 
     now: async () => now(),
 
-    tries: (run) => access.look((roots) => roots.get(rootRun(run)).tries),
+    tries: (run) =>
+      access.look((roots) => {
+        const { tries, deaths } = roots.get(rootRun(run))
+        return { tries, deaths }
+      }),
 
     async holder(run) {
       const { holding } = await access.look((roots) => roots.get(rootRun(run)))
@@ -179,7 +189,7 @@ export async function fileStore(path: string, options: FileStoreOptions = {}): P
   }
 }
 
-const untried = { holding: undefined, tries: 0, unsure: false } as const
+const untried = { ...neverTried, holding: undefined, unsure: false } as const
 
 function heldRoot(roots: Roots, { run, token, id }: Lease): StoredRoot | undefined {
   const root = roots.get(run)

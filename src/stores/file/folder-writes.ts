@@ -4,7 +4,7 @@ import { callerOf, rootRun } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { isLease, type Asked } from '../rules/asked-lease.ts'
 import { checkShards } from '../rules/known-shards.ts'
-import { dueTime, recordsMessages } from '../rules/ready.ts'
+import { dueTime, neverTried, recordsMessages } from '../rules/ready.ts'
 import {
   checkFree,
   checkInbox,
@@ -42,10 +42,10 @@ export function createRun(
     // a run that the table does not know is looked at anyway
     if (root.lane !== undefined && !root.unsure) return unsureFirst
     const said = saidBy(await writeFirst(access, first, batch))
-    roots.put(first.run, { ...said, token: root.token, holding: undefined, waiting: 0, tries: 0, unsure: false })
+    roots.put(first.run, { ...said, ...neverTried, token: root.token, holding: undefined, waiting: 0, unsure: false })
     return asked === undefined
       ? { created: true }
-      : { created: true, lease: take(roots, first.run, asked.owner, access.now() + asked.ttlMs) }
+      : { created: true, lease: take(roots, first.run, asked.owner, access.now() + asked.ttlMs, 0) }
   })
 }
 
@@ -80,7 +80,7 @@ async function writeFirst({ files, now }: FolderAccess, first: RunRow, batch: Ba
 export async function appendBatch(access: FolderAccess, lease: Lease, after: number, batch: Batch): Promise<number> {
   const { files, now, url } = access
   const run = batch.run ?? lease.run
-  const { waiting } = await access.lockedAfter(lease.run, async (roots, root) => {
+  const { waiting } = await access.lockedAfter<StoredRoot>(lease.run, async (roots, root) => {
     const state = await access.undamaged(run)
     checkLease(roots, lease, run !== lease.run || state !== undefined)
     checkUnit(lease, run)
@@ -96,7 +96,7 @@ export async function appendBatch(access: FolderAccess, lease: Lease, after: num
     const gone = recordsMessages(batch.row?.status) ? taken : inbox
     const next = rootAfter(root, run, batch, gone.length, now())
     // no file says how often a run was tried
-    if (next.tries !== root.tries) return { first: { tries: next.tries } }
+    if (next.tries !== root.tries) return { first: neverTried }
     if (!root.unsure && isReadySooner(next, root, now())) return unsureFirst
     await files.addBlobs(run, batch.blobs ?? [])
     await appendLines(state, { ...batch, taken }, batch.row && { ...batch.row, run }, now())
@@ -112,11 +112,11 @@ export async function appendBatch(access: FolderAccess, lease: Lease, after: num
 /** What the table is to say after a batch. `gone`: so many messages no longer wait. */
 function rootAfter(root: StoredRoot, run: RunId, batch: Batch, gone: number, now: number): StoredRoot {
   const waiting = root.waiting - gone
-  const tries = batch.progress ? 0 : root.tries
-  if (batch.row === undefined || callerOf(run) !== undefined) return { ...root, waiting, tries }
+  const counted = batch.progress ? neverTried : {}
+  if (batch.row === undefined || callerOf(run) !== undefined) return { ...root, waiting, ...counted }
   const { crew, version, format, priority, status } = batch.row
   const lane = { crew, version, format }
-  return { ...root, lane, priority, ended: isEnded(status), dueAt: dueTime(batch, now), waiting, tries }
+  return { ...root, lane, priority, ended: isEnded(status), dueAt: dueTime(batch, now), waiting, ...counted }
 }
 
 type Posted = 'posted' | 'exists' | 'ended'
@@ -148,8 +148,8 @@ export async function acquireRoot(
   const root = rootRun(run)
   await existing(root)
   checkFree(run, roots.get(root).holding, now(), owner)
-  await settle(files, roots, root)
-  return take(roots, root, owner, now() + ttlMs)
+  const { tries } = await settle(files, roots, root)
+  return take(roots, root, owner, now() + ttlMs, Math.max(1, tries))
 }
 
 function checkLease(roots: Roots, lease: Lease, isThere: boolean): void {

@@ -110,6 +110,7 @@ async function insert(
     expires_at: expires,
     due_at: due,
     ready_at: readySql({
+      run,
       status: `'${status}'`,
       dueAt: due,
       waiting: '0',

@@ -1,9 +1,11 @@
 // The rule of rules/ready.ts as an expression of SQL, since one statement checks a lease, writes and says when the run
 // is offered next. A test holds the two equal.
-import { triesLimit } from '../rules/ready.ts'
+import { mostDoublings } from '../rules/ready.ts'
 
 /** Each is an expression. */
 export interface ReadySql {
+  /** The name of the run. Left out: `h.run`. */
+  readonly run?: string
   readonly status: string
   readonly dueAt: string
   readonly waiting: string
@@ -12,13 +14,25 @@ export interface ReadySql {
   readonly now: string
 }
 
-export function readySql({ status, dueAt, waiting, tries, expiresAt, now }: ReadySql): string {
+export function readySql({ run = 'h.run', status, dueAt, waiting, tries, expiresAt, now }: ReadySql): string {
   const due = `case when ${waiting} > 0 then ${now} else ${dueAt} end`
   const offered = `case when ${tries} < 2
     then greatest(${due}, ${expiresAt})
-    else greatest(${due}, ${now}, ${expiresAt}) + (1000 * 2 ^ (${tries} - 2))::int8 end`
-  return `case when ${isEndedSql(status)} or ${tries} > ${triesLimit} or (${waiting} = 0 and ${dueAt} is null)
+    else greatest(${due}, ${now}, ${expiresAt})
+      + (2 ^ least(${tries} - 2, ${mostDoublings}))::int8 * (1000 + ${jitterSql(run)}) end`
+  return `case when ${isEndedSql(status)} or (${waiting} = 0 and ${dueAt} is null)
     then null else ${offered} end`
+}
+
+function jitterSql(run: string): string {
+  return `(select sum(get_byte(name, index) * (index + 1)) * 619 % 1000
+      from convert_to(${run}, 'UTF8') name, generate_series(0, octet_length(name) - 1) index)`
+}
+
+/** What is counted of a head whose holder ended without a release, or seems to have, where `died` says so. */
+export function deathSql(died: string): string {
+  const counts = `(${died}) and h.tries > 0`
+  return `deaths = h.deaths + (${counts})::int, died = case when ${counts} then h.token else h.died end`
 }
 
 export function isEndedSql(status: string): string {

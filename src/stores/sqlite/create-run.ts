@@ -51,14 +51,15 @@ function insertRoot(connection: Connection, row: RunRow, batch: Batch, asked: As
   const { status } = batch.row ?? row
   const { floor } = connection.sql('select floor from tokens').get() as unknown as { floor: number }
   const due = dueTime(batch, now) ?? null
+  const fresh = { run: row.run, status, due_at: due, waiting: 0, tries: 0 }
   if (asked === undefined) {
-    const ready = readyOf({ status, due_at: due, waiting: 0, tries: 0, expires_at: null }, now)
+    const ready = readyOf({ ...fresh, expires_at: null }, now)
     insertRun(connection, row, batch, [floor, null, null, null, due, ready])
     return undefined
   }
   const lease = { run: row.run, token: floor + 1, id: randomUUID(), owner: asked.owner }
   const expires = now + asked.ttlMs
-  const ready = readyOf({ status, due_at: due, waiting: 0, tries: 0, expires_at: expires }, now)
+  const ready = readyOf({ ...fresh, expires_at: expires }, now)
   insertRun(connection, row, batch, [lease.token, JSON.stringify(lease.owner), expires, lease.id, due, ready])
   return lease
 }

@@ -6,7 +6,7 @@ import type { Batch, Lease, Line, NotedEnd, RunId, RunRow } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { takeMessages, waitingIds } from './sqlite-inbox.ts'
 import { damagedRow, findRun, neverReady, replaceRow, type RowReady } from './records.ts'
-import { changeRoot, heldRoot, readyColumns, readyOf, type ReadyRecord } from './roots.ts'
+import { changeRoot, heldRoot, readyColumns, readyOf, type ReadyRecord, type RootRecord } from './roots.ts'
 
 /**
  * How much of a journal is read in one turn of the event loop. A line seldom has more than 64 KB, since larger values
@@ -25,16 +25,17 @@ const selectEnd = `select id, ${lastLine} as line, ${lastGiven} as given, last_s
  * Finds the run when all is well for an append, with its root. One narrow question: to read the whole row costs more
  * than the insert itself.
  */
+const openColumns = ['id', ...readyColumns, 'deaths']
 const isOpen = `runs.status not in ('completed', 'cancelled') and ${lastGiven} = ?`
-const selectOpen = `select runs.id as run_id, ${['id', ...readyColumns].join()} from runs
+const selectOpen = `select runs.id as run_id, ${openColumns.join()} from runs
   where run = ? and token = ? and lease = ? and ${isOpen}`
-const selectOpenChild = `select runs.id as run_id, ${['id', ...readyColumns].map((name) => `top.${name}`).join()}
+const selectOpenChild = `select runs.id as run_id, ${openColumns.map((name) => `top.${name}`).join()}
   from runs join runs top on top.run = runs.root
   where runs.run = ? and top.run = ? and top.token = ? and top.lease = ? and ${isOpen}`
 const selectLines = `select seq, line from entries where run_id = ? and seq > ? and seq <= ? order by seq limit ${chunkLines}`
 
 /** A run that may be appended to: its own id, and the record of its root. */
-interface Open extends ReadyRecord {
+interface Open extends ReadyRecord, Pick<RootRecord, 'deaths'> {
   readonly run_id: number
 }
 
@@ -51,6 +52,7 @@ export function appendBatch(connection: Connection, lease: Lease, after: number,
     const left = recordsMessages(batch.row?.status) ? 0 : waitingIds(connection, open.run_id).length
     const waiting = open.waiting - taken - left
     const tries = batch.progress ? 0 : open.tries
+    if (batch.progress && open.deaths > 0) connection.sql('update runs set deaths = 0 where id = ?').run(open.id)
     const isRoot = open.run_id === open.id
     if (batch.row !== undefined) {
       const ready = isRoot ? rootReady(connection, { ...open, waiting, tries }, batch, batch.row) : neverReady
@@ -67,10 +69,10 @@ export function appendBatch(connection: Connection, lease: Lease, after: number,
 }
 
 function rootReady({ now }: Connection, root: ReadyRecord, batch: Batch, row: RunRow): RowReady {
-  const { waiting, tries, expires_at } = root
+  const { waiting, tries } = root
   const at = now()
   const due_at = dueTime(batch, at) ?? null
-  return { due_at, waiting, tries, ready_at: readyOf({ status: row.status, due_at, waiting, tries, expires_at }, at) }
+  return { due_at, waiting, tries, ready_at: readyOf({ ...root, status: row.status, due_at }, at) }
 }
 
 function findOpen({ sql }: Connection, lease: Lease, run: RunId, after: number): Open | undefined {

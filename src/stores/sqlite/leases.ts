@@ -2,12 +2,12 @@
 // free run.
 import { randomUUID } from 'node:crypto'
 import { rootRun, worksFor } from '../../journal/paths.ts'
-import { isGone, readOwner } from '../owner.ts'
+import { isGone, readOwner, sameOwner } from '../owner.ts'
 import { highestFirst, isSameLane } from '../rules/claim-order.ts'
-import { recordsMessages } from '../rules/ready.ts'
+import { afterDeath, afterReturn, recordsMessages } from '../rules/ready.ts'
 import { checkFree, isLive, runNotFound } from '../rules/refusals.ts'
 import { crewsOf, placesIn } from '../rules/room.ts'
-import type { Lane, Lease, Owner, Priority, ReadyRun, Renewed, Room, RunId, RunStatus } from '../store.ts'
+import type { Lane, Lease, Owner, Priority, ReadyRun, Renewed, Room, RunId, RunStatus, Tries } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { waitingIds } from './sqlite-inbox.ts'
 import { findRun } from './records.ts'
@@ -27,7 +27,7 @@ export function acquireRoot(connection: Connection, run: RunId, owner: Owner, tt
   const root = findRoot(connection, run)
   if (root === undefined) throw runNotFound(rootRun(run), connection.url)
   checkFree(run, holdingOf(root), connection.now(), owner)
-  return take(connection, root, owner, ttlMs)
+  return take(connection, root, owner, ttlMs, Math.max(1, root.tries))
 }
 
 export function claimRuns(
@@ -41,43 +41,63 @@ export function claimRuns(
     freeGone(connection)
     const { has = new Set() } = room
     const places = placesIn(room, () => countHeld(connection, lanes, room))
+    let suspects: number | undefined
+    const isGiven = ({ run, deaths }: ReadyRoot): boolean => {
+      if (has.has(run)) return false
+      if (deaths === 0) return true
+      suspects ??= holdsSuspect(connection, owner) ? 1 : 0
+      return suspects++ === 0
+    }
     const ready =
       room.only === undefined
-        ? readyRoots(connection, lanes, places, has)
-        : places > 0 && !has.has(room.only)
-          ? readyRoot(connection, lanes, room.only)
+        ? readyRoots(connection, lanes, places, { most: places + has.size, isGiven })
+        : places > 0
+          ? readyRoot(connection, lanes, room.only).filter(isGiven)
           : []
-    return ready.map((root) => take(connection, root, owner, ttlMs, { tries: root.tries + 1 }))
+    return ready.map((root) => take(connection, root, owner, ttlMs, root.tries + 1))
   })
 }
 
 type ReadyRoot = RootRecord & Lane & { readonly priority: Priority; readonly ready_at: number }
 
 const readyRootColumns = `${rootColumns}, crew, version, format, priority, ready_at`
+const inLane = 'crew = ? and version = ? and format = ? and priority = ? and ready_at <= ?'
 export const selectReady: string = `select ${readyRootColumns} from runs
-  where crew = ? and version = ? and format = ? and priority = ? and ready_at <= ? order by ready_at limit ?`
+  where ${inLane} and deaths = 0 order by ready_at limit ?`
+/** Apart, since a claim gives only one of them: many would hide what others have. */
+export const selectSuspects: string = `select ${readyRootColumns} from runs
+  where ${inLane} and deaths > 0 order by ready_at limit ?`
+export const selectHeldSuspects: string = 'select 1 from runs where owner = ? and deaths > 0 limit 1'
 export const selectOnly: string = `select ${readyRootColumns} from runs where run = ? and ready_at <= ?`
+
+interface Among {
+  /** How many are looked at of each lane: more than the limit, where not all are given. */
+  readonly most: number
+  /** Asked in the order in which they are claimed. */
+  isGiven(root: ReadyRoot): boolean
+}
 
 /** Each once, in the order in which they are claimed. */
 function readyRoots(
   { sql, now }: Connection,
   lanes: readonly Lane[],
   limit: number,
-  has: ReadonlySet<RunId> = new Set(),
+  { most, isGiven }: Among = { most: limit, isGiven: () => true },
 ): ReadyRoot[] {
-  let ready: ReadyRoot[] = []
+  const ready: ReadyRoot[] = []
   const time = now()
+  const enough = Math.min(Math.ceil(Math.max(most, 0)), Number.MAX_SAFE_INTEGER)
   for (const priority of highestFirst) {
-    const left = limit - ready.length
-    if (left <= 0) break
-    const most = Math.min(Math.ceil(left) + has.size, Number.MAX_SAFE_INTEGER)
-    const found = lanes.flatMap(
-      ({ crew, version, format }) =>
-        sql(selectReady).all(crew, version, format, priority, time, most) as unknown as ReadyRoot[],
+    if (ready.length >= limit) break
+    const found = [selectReady, selectSuspects].flatMap((select) =>
+      lanes.flatMap(
+        ({ crew, version, format }) =>
+          sql(select).all(crew, version, format, priority, time, enough) as unknown as ReadyRoot[],
+      ),
     )
-    const others = found.filter(({ run }) => !has.has(run)).toSorted((a, b) => a.ready_at - b.ready_at)
-    const once = new Map(others.map((root) => [root.id, root]))
-    ready = [...ready, ...[...once.values()].slice(0, left)]
+    const inOrder = found.toSorted((a, b) => a.ready_at - b.ready_at)
+    for (const root of new Map(inOrder.map((each) => [each.id, each])).values())
+      if (ready.length < limit && isGiven(root)) ready.push(root)
   }
   return ready
 }
@@ -137,7 +157,8 @@ function freeGone(connection: Connection): void {
     last = next.owner
     const owner = readOwner(last)
     if (owner !== undefined && !isGone(owner)) continue
-    for (const root of sql(selectHeldBy).all(last) as unknown as RootRecord[]) changeRoot(connection, root, noLease)
+    for (const root of sql(selectHeldBy).all(last) as unknown as RootRecord[])
+      changeRoot(connection, root, { ...noLease, ...afterDeath(root) })
   }
 }
 
@@ -157,7 +178,10 @@ export function renewLeases(connection: Connection, leases: readonly Lease[], tt
 export function releaseLease(connection: Connection, lease: Lease): Promise<number | undefined> {
   return connection.write(() => {
     const root = stillHeld(connection, lease)
-    if (root === undefined) return undefined
+    if (root === undefined) {
+      takeBackDeath(connection, lease)
+      return undefined
+    }
     changeRoot(connection, root, noLease)
     return root.waiting
   })
@@ -170,9 +194,20 @@ function stillHeld(connection: Connection, { run, token, id }: Lease): RootRecor
   return found as RootRecord | undefined
 }
 
-export async function findTries(connection: Connection, run: RunId): Promise<number> {
-  const found = await connection.read(() => connection.sql('select tries from runs where run = ?').get(rootRun(run)))
-  return Number(found?.['tries'] ?? 0)
+function takeBackDeath(connection: Connection, { run, token }: Lease): void {
+  const root = findRoot(connection, run)
+  const { deaths } = root ? afterReturn(root, token) : {}
+  if (root && deaths !== undefined)
+    connection.sql('update runs set deaths = ?, died = 0 where id = ?').run(deaths, root.id)
+}
+
+export async function findTries(connection: Connection, run: RunId): Promise<Tries> {
+  const root = await connection.read(() => findRoot(connection, run))
+  return { tries: root?.tries ?? 0, deaths: root?.deaths ?? 0 }
+}
+
+function holdsSuspect({ sql }: Connection, owner: Owner): boolean {
+  return sql(selectHeldSuspects).get(JSON.stringify(owner)) !== undefined
 }
 
 export async function findHolder(connection: Connection, run: RunId): Promise<Owner | undefined> {
@@ -204,13 +239,9 @@ export function deleteRun(connection: Connection, run: RunId): Promise<RunId[]> 
   })
 }
 
-function take(
-  connection: Connection,
-  root: RootRecord,
-  owner: Owner,
-  ttlMs: number,
-  change: { readonly tries?: number } = {},
-): Lease {
+function take(connection: Connection, root: RootRecord, owner: Owner, ttlMs: number, tries: number): Lease {
+  const before = holdingOf(root)
+  const died = before && !sameOwner(before.owner, owner) ? afterDeath(root) : {}
   const lease = { run: root.run, token: root.token + 1, id: randomUUID(), owner }
   const expires_at = connection.now() + ttlMs
   changeRoot(connection, root, {
@@ -218,7 +249,8 @@ function take(
     owner: JSON.stringify(owner),
     expires_at,
     lease: lease.id,
-    ...change,
+    tries,
+    ...died,
   })
   return lease
 }

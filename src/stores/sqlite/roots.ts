@@ -3,7 +3,7 @@
 import { rootRun } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
 import { readOwner } from '../owner.ts'
-import { readyAt } from '../rules/ready.ts'
+import { readyAt, type Counted } from '../rules/ready.ts'
 import { checkToken, type Holding } from '../rules/refusals.ts'
 import type { Lease, RunId, RunStatus } from '../store.ts'
 import type { Connection } from './connection.ts'
@@ -11,6 +11,8 @@ import type { Connection } from './connection.ts'
 /** What decides when a root is offered. */
 export interface ReadyRecord {
   readonly id: number
+  /** The name of the root. */
+  readonly run: string
   readonly status: RunStatus
   readonly due_at: number | null
   readonly waiting: number
@@ -18,17 +20,23 @@ export interface ReadyRecord {
   readonly expires_at: number | null
 }
 
-export interface RootRecord extends ReadyRecord {
-  readonly run: string
+export interface RootRecord extends ReadyRecord, Counted {
   readonly token: number
   readonly owner: string | null
   readonly lease: string | null
 }
 
-type Change = Partial<Omit<RootRecord, 'id' | 'run' | 'status'>>
+export type Change = Partial<Omit<RootRecord, 'id' | 'run' | 'status'>>
 
-export const readyColumns: readonly (keyof ReadyRecord)[] = ['status', 'due_at', 'waiting', 'tries', 'expires_at']
-export const rootColumns: string = ['id', 'run', ...readyColumns, 'token', 'owner', 'lease'].join()
+export const readyColumns: readonly (keyof ReadyRecord)[] = [
+  'run',
+  'status',
+  'due_at',
+  'waiting',
+  'tries',
+  'expires_at',
+]
+export const rootColumns: string = ['id', ...readyColumns, 'token', 'owner', 'lease', 'deaths', 'died'].join()
 
 /** The root of a run's unit. */
 export function findRoot(connection: Connection, run: RunId): RootRecord | undefined {
@@ -49,10 +57,10 @@ export function holdingOf({ owner: text, lease, expires_at }: RootRecord): Holdi
 }
 
 export function readyOf(
-  { status, due_at, waiting, tries, expires_at }: Omit<ReadyRecord, 'id'>,
+  { run, status, due_at, waiting, tries, expires_at }: Omit<ReadyRecord, 'id'>,
   now: number,
 ): number | null {
-  const decides = { dueAt: due_at ?? undefined, messages: waiting, tries, expiresAt: expires_at ?? undefined }
+  const decides = { run, dueAt: due_at ?? undefined, messages: waiting, tries, expiresAt: expires_at ?? undefined }
   return readyAt({ ended: isEnded(status), ...decides }, now) ?? null
 }
 

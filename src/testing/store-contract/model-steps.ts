@@ -4,7 +4,7 @@ import { defined } from '../../defined.ts'
 import { RepriseError } from '../../errors.ts'
 import { callerOf, rootRun, worksFor } from '../../journal/paths.ts'
 import { isEnded } from '../../journal/state/state.ts'
-import { dueTime, readyAt } from '../../stores/rules/ready.ts'
+import { afterDeath, afterReturn, dueTime, neverTried, readyAt, type Counted } from '../../stores/rules/ready.ts'
 import type { Batch, Lease, Message, Owner, ReadyRun, RunRow, RunStatus } from '../../stores/store.ts'
 import { elsewhere, lane, message, row, ttlMs, type Scene } from './harness.ts'
 import type { Operation, RunName } from './store-model.ts'
@@ -17,13 +17,14 @@ interface ModelRun {
 }
 
 /** What is said of a root. */
-interface ModelUnit {
+interface ModelUnit extends Mutable<Counted> {
   lease: Lease | undefined
   expiresAt: number
   dueAt: number | undefined
-  tries: number
   readyAt: number | undefined
 }
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
 /** Every lease ever given of a run is kept, even after the run: those of a deleted run must stay worthless. */
 export interface Model {
@@ -35,6 +36,8 @@ export interface Model {
   readonly isOrdered: boolean
   /** Whether the store goes by the clock of the model. */
   readonly isTimed: boolean
+  /** Whether it gives an owner one suspect at most. */
+  readonly isolates: boolean
 }
 
 type Do<T extends Operation['do']> = Extract<Operation, { readonly do: T }>
@@ -86,11 +89,11 @@ async function create({ store }: Scene, model: Model, { run, lines, lease, due }
   model.runs.set(run, { row: first, lines: [...lines], messages: [], taken: new Set() })
   if (run === root) {
     const dueAt = dueTime(batch, model.now())
-    model.units.set(run, { lease: undefined, expiresAt: 0, dueAt, tries: 0, readyAt: undefined })
+    model.units.set(run, { ...neverTried, lease: undefined, expiresAt: 0, dueAt, readyAt: undefined })
     mark(model, run)
   }
   if (held !== undefined) assert.deepEqual(created.lease, held)
-  else if (created.lease !== undefined) given(model, created.lease)
+  else if (created.lease !== undefined) given(model, created.lease, run === root ? 0 : Math.max(1, unit?.tries ?? 0))
 }
 
 async function append(scene: Scene, model: Model, operation: Do<'append'>): Promise<void> {
@@ -125,7 +128,7 @@ async function append(scene: Scene, model: Model, operation: Do<'append'>): Prom
   // Only what is in the inbox can leave it: an id that was never posted stays free.
   for (const id of taken) if (expected.messages.some((each) => each.id === id)) expected.taken.add(id)
   const unit = model.units.get(root)
-  if (unit && progress) unit.tries = 0
+  if (unit && progress) Object.assign(unit, neverTried)
   if (unit && changed && run === root) unit.dueAt = dueTime(batch, model.now())
   mark(model, root)
   assert.equal(waiting, waitingFor(model, root))
@@ -136,7 +139,7 @@ async function acquire({ store }: Scene, model: Model, { run, owner }: Do<'acqui
   const unit = model.units.get(rootRun(run))
   if (!model.runs.has(run) || unit === undefined) return refusedWith(acquired, 'RUN_NOT_FOUND')
   if (isTaken(model, unit, ownerOf(owner))) return refusedWith(acquired, 'RUN_HELD')
-  given(model, await acquired)
+  given(model, await acquired, Math.max(1, unit.tries))
 }
 
 /** What is offered is compared with all that the model has ready. */
@@ -156,12 +159,17 @@ export async function claimStep(
   const places = Math.min(limit, Math.max(0, (most ?? Infinity) - held))
   const wanted = ready.map(({ run }) => run).filter((run) => !isOnly || run === asked)
   const claimed = leases.map((lease) => lease.run)
-  assertSame(model, claimed, wanted.slice(0, places))
-  for (const lease of leases) {
-    const unit = model.units.get(lease.run)
-    if (unit) unit.tries++
-    given(model, lease)
-  }
+  let suspects = suspectsOf(model, ownerOf(owner))
+  const isGiven = (run: string): boolean =>
+    !model.isolates || (model.units.get(run)?.deaths ?? 0) === 0 || suspects++ === 0
+  if (model.isolates || suspectsOf(model) === 0) assertSame(model, claimed, wanted.filter(isGiven).slice(0, places))
+  for (const lease of leases) given(model, lease, (model.units.get(lease.run)?.tries ?? 0) + 1)
+}
+
+/** How many roots whose last holder died there are, or the owner holds. */
+function suspectsOf(model: Model, owner?: Owner): number {
+  const units = [...model.units.values()].filter(({ deaths }) => deaths > 0)
+  return units.filter(({ lease }) => owner === undefined || lease?.owner.host === owner.host).length
 }
 
 function readyIn(model: Model, versions: readonly string[]): ReadyRun[] {
@@ -205,6 +213,7 @@ async function release({ store }: Scene, model: Model, { run, lease: back }: Do<
   const wasHeld = isHeld(model, lease)
   assert.equal(await store.release(lease), wasHeld ? waitingFor(model, root) : 0)
   const unit = model.units.get(root)
+  if (unit && !wasHeld) Object.assign(unit, afterReturn(unit, lease.token))
   if (unit === undefined || !wasHeld) return
   unit.lease = undefined
   mark(model, root)
@@ -259,17 +268,19 @@ function mark(model: Model, root: string): void {
   const found = model.runs.get(root)
   if (unit === undefined || found === undefined) return
   const { dueAt, tries, lease, expiresAt } = unit
-  const told = { ended: isEnded(found.row.status), dueAt, tries, messages: waitingFor(model, root) }
+  const told = { run: root, ended: isEnded(found.row.status), dueAt, tries, messages: waitingFor(model, root) }
   unit.readyAt = readyAt({ ...told, expiresAt: lease && expiresAt }, model.now())
 }
 
-function given(model: Model, lease: Lease): void {
+function given(model: Model, lease: Lease, tries: number): void {
   const earlier = model.leases.get(lease.run) ?? []
   assert.ok(earlier.every((each) => each.token < lease.token && each.id !== lease.id))
   model.leases.set(lease.run, [...earlier, lease])
   const unit = model.units.get(lease.run)
   if (unit === undefined) return
-  Object.assign(unit, { lease, expiresAt: model.now() + ttlMs })
+  const { lease: before } = unit
+  const died = before && before.owner.host !== lease.owner.host ? afterDeath({ ...unit, token: before.token }) : {}
+  Object.assign(unit, { ...died, tries, lease, expiresAt: model.now() + ttlMs })
   mark(model, lease.run)
 }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { runStatuses } from '../../journal/entries.ts'
 import { thisOwner } from '../../stores/owner.ts'
-import type { Lease, RunId, Store } from '../../stores/store.ts'
+import type { Lease, Store } from '../../stores/store.ts'
 import {
   add,
   batch,
@@ -223,50 +223,6 @@ export function readyContract(under: StoreUnderTest): void {
   )
 
   claim(
-    'offers a run that is claimed without progress later each time, and after ten more times not at all',
-    under,
-    async ({ store, pass }) => {
-      await add(store, 'r', {}, Date.now() - hour)
-      assert.equal(await claimAndRelease(store), 'r')
-      assert.equal(await claimAndRelease(store), 'r')
-      for (let seconds = 1; seconds <= 256; seconds *= 2) {
-        pass(seconds * 1_000 - 500)
-        assert.deepEqual(await claimed(store), [], `${seconds} s`)
-        pass(501)
-        assert.equal(await claimAndRelease(store), 'r', `${seconds} s`)
-      }
-      assert.deepEqual([await store.tries('r'), await store.tries('r/a#1'), await store.tries('nobody')], [11, 11, 0])
-      pass(hour)
-      assert.deepEqual(await claimed(store), [])
-      await store.post('r', message('m'))
-      assert.deepEqual(await claimed(store), [])
-    },
-    'clock',
-  )
-
-  for (const run of ['r', 'r/a#1']) {
-    claim(
-      `counts the tries of a run anew after a step of ${run === 'r' ? 'it' : 'a run that works for it'}, and not after any other entry`,
-      under,
-      async ({ store }) => {
-        const lease = await started(store, 'r')
-        await store.create(row('r/a#1'), batch(1), lease)
-        await store.release(lease)
-        await claimAndRelease(store)
-        await claimAndRelease(store)
-        const again = await store.acquire('r', thisOwner(), ttlMs)
-        await store.append(again, 1, batch(2, 1, { run, row: row(run), ...(run === 'r' ? { due: 'now' } : {}) }))
-        await store.release(again)
-        assert.deepEqual(await claimed(store), [])
-        const next = await store.acquire('r', thisOwner(), ttlMs)
-        await store.append(next, 2, batch(3, 1, { run, progress: true }))
-        await store.release(next)
-        assert.deepEqual(await claimed(store), ['r'])
-      },
-    )
-  }
-
-  claim(
     'offers what it offered before when it is opened again',
     under,
     async ({ store, reopen }) => {
@@ -288,10 +244,4 @@ export function readyContract(under: StoreUnderTest): void {
 /** Its first entry is there. */
 async function suspend(store: Store, lease: Lease): Promise<void> {
   await store.append(lease, 1, batch(2, 1, { row: row(lease.run, { status: 'suspended' }) }))
-}
-
-async function claimAndRelease(store: Store): Promise<RunId | undefined> {
-  const [lease] = await store.claim(thisOwner(), ttlMs, [lane], { limit: 1 })
-  if (lease) await store.release(lease)
-  return lease?.run
 }

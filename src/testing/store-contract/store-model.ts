@@ -128,7 +128,11 @@ function arbitraryOperation(
 
 async function compare(scene: Scene, operations: readonly Operation[], under: StoreUnderTest): Promise<void> {
   const { store } = scene
-  const promised = { isOrdered: under.skip?.order === undefined, isTimed: under.skip?.clock === undefined }
+  const promised = {
+    isOrdered: under.skip?.order === undefined,
+    isTimed: under.skip?.clock === undefined,
+    isolates: under.skip?.suspects === undefined,
+  }
   const model: Model = { runs: new Map(), units: new Map(), leases: new Map(), now: scene.place.now, ...promised }
   for (const operation of operations) await step(scene, model, operation)
   for (const run of runIds) {

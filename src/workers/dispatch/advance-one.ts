@@ -59,6 +59,7 @@ export async function notReady({ served, run }: FoundRun, now: number): Promise<
 /** Whether it is the limit of its crew that keeps back a run which wants somebody. */
 export async function isKeptBack({ served: { store }, run, crew }: FoundRun): Promise<boolean> {
   if (crew.maxRuns === undefined || (await store.holder(run))) return false
-  // one that was tried twice in vain is kept back for its own good
-  return (await store.tries(run)) < 2
+  // one that was tried twice in vain, or whose holder died, is kept back for its own good
+  const { tries, deaths } = await store.tries(run)
+  return tries < 2 && deaths === 0
 }

@@ -3,7 +3,7 @@
 import type { Advanced } from '../../crew/advance/advance.ts'
 import type { Dispatcher, DispatchedOptions, DispatchedWork } from '../../crew/queue/dispatcher.ts'
 import type { World } from '../../engine/definition.ts'
-import { seriallyByName, type Queues } from '../../serially.ts'
+import { serially, seriallyByName, type Queue, type Queues } from '../../serially.ts'
 import type { RunId, Store } from '../../stores/store.ts'
 import { advanceRun, type AdvanceWork } from '../advance-run.ts'
 import type { InProgress } from '../in-progress.ts'
@@ -34,6 +34,8 @@ export function dispatchedWork(
   const mine = new Map<Store, Set<RunId>>(stores.map(({ store }) => [store, new Set()]))
   /** In each store, those of a name have their own limit. */
   const lines = new Map<Store, Queues>(stores.map(({ store }) => [store, seriallyByName()]))
+  /** One at a time of each store: what one is given counts for the next, as a suspect does (stores/rules/ready.ts). */
+  const claims = new Map<Store, Queue>(stores.map(({ store }) => [store, serially()]))
   const room = roomIn(progress, stopping)
 
   async function advance(runId: string, options: DispatchedOptions = {}): Promise<Advanced> {
@@ -53,7 +55,8 @@ export function dispatchedWork(
     const here = mine.get(served.store) as Set<RunId>
     using _ = await room()
     if (stopping.aborted || until?.aborted) return { is: 'not', outcome: { is: 'more' } }
-    const lease = here.has(run) ? undefined : await claimOne(found, here)
+    const claim = claims.get(served.store) as Queue
+    const lease = await claim(async () => (here.has(run) ? undefined : claimOne(found, here)))
     if (!lease) return { is: 'not', outcome: await notReady(found, clock.now().getTime()) }
     here.add(run)
     const time = (): Time => work.time({ until, sliceSeconds })

@@ -5,7 +5,7 @@ import { Agent, Crew, Task, tool, type Logger, type Tool } from 'reprise'
 import { z } from 'zod'
 import { memoryStore } from '../../../src/stores/memory-store.ts'
 import { scriptedModel, type ScriptEntry } from '../../../src/testing/scripted-model.ts'
-import { dyingRightAfter, dyingStore, entriesOf, stateOf } from '../../engine/support.ts'
+import { dyingRightAfter, dyingStore, entriesOf, ofGoneProcess, stateOf } from '../../engine/support.ts'
 
 const standard: ScriptEntry[] = [
   { when: 'Task: Facts', reply: { policy: 'P-77', since: '2020-01-01' } },
@@ -251,14 +251,15 @@ describe('resume', () => {
     }
   })
 
-  test('sets a run aside that was taken up five times without a new step, and takes it up when asked again', async () => {
+  test('puts a run aside whose process ended five times without a new step, and takes it up when asked again', async () => {
     const { crew, store } = claims()
-    const dying = () => crew.with({ store: dyingRightAfter(dyingRightAfter(store, 'task.started'), 'run.resumed') })
+    const dying = () =>
+      crew.with({ store: dyingRightAfter(dyingRightAfter(ofGoneProcess(store), 'task.started'), 'run.resumed') })
     await assert.rejects(dying().kickoff({ id: 'r', inputs }))
     for (let life = 0; life < 5; life++) await assert.rejects(dying().resume('r'))
     const aside = await crew.resume('r')
     assert.equal(aside.status, 'suspended')
-    assert.match(String(aside), /taken up five times without a new step/)
+    assert.match(String(aside), /was given up: its process ended five times in a row without a new step/)
     assert.equal((await crew.resume('r')).status, 'completed')
   })
 

@@ -9,7 +9,7 @@ import { lanesOf } from '../../../src/engine/read/lanes.ts'
 import { queueRun } from '../../../src/engine/run/lifecycle.ts'
 import { memoryStore } from '../../../src/stores/memory-store.ts'
 import { scriptedModel } from '../../../src/testing/scripted-model.ts'
-import { dyingStore, entriesOf, newStore, orDeath, refusal, stateOf } from '../../engine/support.ts'
+import { dyingStore, entriesOf, newStore, ofGoneProcess, orDeath, refusal, stateOf } from '../../engine/support.ts'
 import { temporaryFolder } from '../../stores/temporary-folder.ts'
 import { fakeTime, type FakeTime } from './fake-time.ts'
 
@@ -296,7 +296,7 @@ describe('a run whose processes die', () => {
         logger: quiet,
       })
     }
-    const dying = () => crewOn(dyingStore(store, (types) => types.includes('model.replied')))
+    const dying = () => crewOn(dyingStore(ofGoneProcess(store), (types) => types.includes('model.replied')))
     await orDeath(dying().kickoff({ id: 'r' }))
     return { crewOn, dying, store }
   }
@@ -313,7 +313,8 @@ describe('a run whose processes die', () => {
     for (let life = 2; life <= 7; life++) {
       let resumed = 0
       // that of the root, then that of the crew
-      await orDeath(crewOn(dyingStore(store, (types) => types.includes('run.resumed') && ++resumed === 2)).resume('r'))
+      const dead = dyingStore(ofGoneProcess(store), (types) => types.includes('run.resumed') && ++resumed === 2)
+      await orDeath(crewOn(dead).resume('r'))
     }
     assert.deepEqual((await stateOf(store, 'r')).suspended, { reason: 'takeovers' })
   })

@@ -11,6 +11,7 @@ import { openWithClock } from '../open-with-clock.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 
 const skip: NonNullable<StoreUnderTest['skip']> = {
+  suspects: 'each shard gives one to an owner',
   shards: 'a store over shards is none itself',
   order: 'each shard offers its own runs in order, and which shard comes first changes from claim to claim',
   most: 'each shard keeps its part of the limit, since no database can count and lease in several (claims.test.ts)',

@@ -2,12 +2,13 @@
 // is so. What the table cannot know is found out first: journals that people put there, and runs whose last change may
 // not have reached it.
 import { rootRun } from '../../../journal/paths.ts'
-import { isGone } from '../../owner.ts'
+import { isGone, sameOwner } from '../../owner.ts'
 import { highestFirst, isSameLane } from '../../rules/claim-order.ts'
+import { afterDeath } from '../../rules/ready.ts'
 import { crewsOf, placesIn } from '../../rules/room.ts'
 import type { Lane, Lease, Owner, Priority, Room, RunId } from '../../store.ts'
 import type { RunFolder } from '../run-folder.ts'
-import type { Roots, StoredRoot } from './root-table.ts'
+import { manyDeaths, type Roots, type StoredRoot } from './root-table.ts'
 import { settle } from './said-by-files.ts'
 
 export interface Claim {
@@ -27,26 +28,32 @@ export async function claimRoots(
   const known = roots.known()
   const strangers = [...units.keys()].filter((run) => !known.has(run))
   for (const run of new Set([...strangers, ...roots.unsure()])) await settle(files, roots, run, units.get(run))
-  for (const run of roots.heldByGone(isGone)) roots.put(run, { ...roots.get(run), holding: undefined })
+  for (const run of roots.heldByGone(isGone)) {
+    const root = roots.get(run)
+    roots.put(run, { ...root, ...afterDeath(root), holding: undefined })
+  }
   const { has = new Set() } = room
   const places = placesIn(room, () => roots.held(crewsOf(lanes), has))
+  let deaths = roots.holdsSuspect(owner) ? 0 : manyDeaths
   const claimed: Lease[] = []
   /** By what its files say, which may be something else than the table: then the next search does not find it again. */
   async function takeIfWanted(run: RunId, priority?: Priority): Promise<void> {
     const root = await settle(files, roots, run, units.get(run))
     const isOther = priority !== undefined && root.priority !== priority
     if (isOther || !isWanted(root, lanes, now())) return
+    if (root.deaths > 0) deaths = 0
     claimed.push(take(roots, run, owner, now() + ttlMs, root.tries + 1))
   }
 
   const { only } = room
   if (only !== undefined) {
-    if (places > 0 && !has.has(only) && roots.isReady(lanes, only)) await takeIfWanted(only)
+    const isGiven = places > 0 && !has.has(only) && roots.get(only).deaths <= deaths
+    if (isGiven && roots.isReady(lanes, only)) await takeIfWanted(only)
     return claimed
   }
   for (const priority of highestFirst) {
     while (claimed.length < places) {
-      const run = roots.firstReady(lanes, priority, has)
+      const run = roots.firstReady(lanes, priority, has, deaths)
       if (run === undefined) break
       await takeIfWanted(run, priority)
     }
@@ -63,15 +70,10 @@ function isWanted(
   return lane !== undefined && !ended && (waiting > 0 || dueAt <= now) && lanes.some((each) => isSameLane(each, lane))
 }
 
-export function take(
-  roots: Roots,
-  run: RunId,
-  owner: Owner,
-  expiresAt: number,
-  tries: number = roots.get(run).tries,
-): Lease {
+export function take(roots: Roots, run: RunId, owner: Owner, expiresAt: number, tries: number): Lease {
   const root = roots.get(run)
+  const died = root.holding && !sameOwner(root.holding.owner, owner) ? afterDeath(root) : {}
   const lease: Lease = { run, token: root.token + 1, id: crypto.randomUUID(), owner }
-  roots.put(run, { ...root, token: lease.token, holding: { owner, id: lease.id, expiresAt }, tries })
+  roots.put(run, { ...root, ...died, token: lease.token, holding: { owner, id: lease.id, expiresAt }, tries })
   return lease
 }

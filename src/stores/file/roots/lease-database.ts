@@ -8,10 +8,10 @@ import { storeClosed, storeNewer } from '../../rules/refusals.ts'
 import { sameFile } from '../../same-file.ts'
 import { openDatabase } from '../../sqlite/open-database.ts'
 import { whileBusy } from '../../sqlite/sqlite-errors.ts'
-import { createShards, createTable, rootTable, takeOverLeases, type Roots } from './root-table.ts'
+import { addDeaths, createShards, createTable, rootTable, takeOverLeases, type Roots } from './root-table.ts'
 
-/** What this code can write. Code that knows nothing of shards (3) would make runs that exist in another one. */
-export const formatNumber = 3
+/** Code without shards (3) would create runs that another shard has; code without deaths (4) would count none. */
+export const formatNumber = 4
 
 export interface LeaseDatabase {
   /** One at a time in this process and in all others. What `work` throws undoes its changes to roots. */
@@ -82,7 +82,8 @@ function bringUpToDate(db: DatabaseSync, path: string): void {
     if (again < formatNumber) {
       if (again < 2) db.exec(createTable)
       if (again === 1) takeOverLeases(db)
-      db.exec(createShards)
+      if (again < 3) db.exec(createShards)
+      db.exec(addDeaths)
       db.exec(`pragma user_version = ${formatNumber}`)
     }
     db.exec('commit')

@@ -5,7 +5,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { callerOf } from '../../../journal/paths.ts'
 import { readOwner } from '../../owner.ts'
 import { byClaim, highestFirst, isSameLane } from '../../rules/claim-order.ts'
-import { readyAt } from '../../rules/ready.ts'
+import { neverTried, readyAt, type Counted } from '../../rules/ready.ts'
 import type { Holding } from '../../rules/refusals.ts'
 import { readShards, writeShards } from '../../rules/shard-rows.ts'
 import type { Lane, Priority, ReadyRun, RunId, Shards } from '../../store.ts'
@@ -20,11 +20,10 @@ export interface Said {
   readonly waiting: number
 }
 
-export interface StoredRoot extends Said {
+export interface StoredRoot extends Said, Counted {
   /** 0 when the run was never leased. */
   readonly token: number
   readonly holding: Holding | undefined
-  readonly tries: number
   /** The files may say something else: what is here is to be read from them again. */
   readonly unsure: boolean
 }
@@ -79,8 +78,10 @@ export interface Roots {
   held(crews: ReadonlySet<string>, has: ReadonlySet<RunId>): number
   /** Those that are ready, as far as is known here, in the order in which they are claimed. */
   ready(lanes: readonly Lane[], limit: number): ReadyRun[]
-  /** The oldest that is ready, as far as is known here, and not one of these. */
-  firstReady(lanes: readonly Lane[], priority: Priority, but: ReadonlySet<RunId>): RunId | undefined
+  /** The oldest that is ready, as far as is known here, not one of these, and with no more deaths than this. */
+  firstReady(lanes: readonly Lane[], priority: Priority, but: ReadonlySet<RunId>, deaths: number): RunId | undefined
+  /** Whether the owner has the lease of a root that has deaths. */
+  holdsSuspect(owner: Holding['owner']): boolean
   /** Whether this one is ready, and in one of the lanes, as far as is known here. */
   isReady(lanes: readonly Lane[], run: RunId): boolean
   /** The stores over which runs are spread, when the folder is one of several. */
@@ -116,6 +117,9 @@ export const createShards = `create table shards (
     founder integer not null
   )`
 
+export const addDeaths = `alter table roots add column deaths integer not null default 0;
+  alter table roots add column died integer not null default 0`
+
 const columns = [
   'token',
   'owner',
@@ -129,12 +133,18 @@ const columns = [
   'due_at',
   'waiting',
   'tries',
+  'deaths',
+  'died',
   'unsure',
   'ready_at',
 ] as const
 
 const selectReady = `select run, ready_at from roots
-  where crew = ? and version = ? and format = ? and priority = ? and ready_at <= ? order by ready_at limit ?`
+  where crew = ? and version = ? and format = ? and priority = ? and ready_at <= ? and deaths <= ?
+  order by ready_at limit ?`
+
+/** More than any run has. */
+export const manyDeaths: number = Number.MAX_SAFE_INTEGER
 
 type Row = { readonly [column in (typeof columns)[number]]: string | number | null }
 
@@ -149,8 +159,9 @@ export function rootTable(db: DatabaseSync, now: () => number): Roots {
       return row === undefined ? unknownRoot : rootOf(row)
     },
     put(run, root) {
-      const { token, holding, lane, priority, ended, dueAt, waiting, tries, unsure } = root
-      const ready = lane && readyAt({ ended, dueAt, messages: waiting, tries, expiresAt: holding?.expiresAt }, now())
+      const { token, holding, lane, priority, ended, dueAt, waiting, tries, deaths, died, unsure } = root
+      const expiresAt = holding?.expiresAt
+      const ready = lane && readyAt({ run, ended, dueAt, messages: waiting, tries, expiresAt }, now())
       sql(upsert).run(
         run,
         token,
@@ -165,6 +176,8 @@ export function rootTable(db: DatabaseSync, now: () => number): Roots {
         dueAt ?? null,
         waiting,
         tries,
+        deaths,
+        died,
         unsure ? 1 : 0,
         ready ?? null,
       )
@@ -198,7 +211,7 @@ export function rootTable(db: DatabaseSync, now: () => number): Roots {
       const most = Math.min(Math.max(Math.ceil(limit), 0), Number.MAX_SAFE_INTEGER)
       for (const { crew, version, format } of lanes) {
         for (const priority of highestFirst) {
-          for (const row of sql(selectReady).all(crew, version, format, priority, now(), most)) {
+          for (const row of sql(selectReady).all(crew, version, format, priority, now(), manyDeaths, most)) {
             const run = String(row['run'])
             ready.set(run, { run, crew, version, format, priority, readyAt: Number(row['ready_at']) })
           }
@@ -206,14 +219,18 @@ export function rootTable(db: DatabaseSync, now: () => number): Roots {
       }
       return [...ready.values()].toSorted(byClaim).slice(0, most)
     },
-    firstReady(lanes, priority, but) {
+    firstReady(lanes, priority, but, deaths) {
       const most = but.size + 1
       const [oldest] = lanes
-        .flatMap(({ crew, version, format }) => sql(selectReady).all(crew, version, format, priority, now(), most))
+        .flatMap(({ crew, version, format }) =>
+          sql(selectReady).all(crew, version, format, priority, now(), deaths, most),
+        )
         .filter((row) => !but.has(String(row['run'])))
         .toSorted((a, b) => Number(a['ready_at']) - Number(b['ready_at']))
       return oldest && String(oldest['run'])
     },
+    holdsSuspect: (owner) =>
+      sql('select 1 from roots where owner = ? and deaths > 0 limit 1').get(JSON.stringify(owner)) !== undefined,
     isReady(lanes, run) {
       const select = sql('select 1 from roots where run = ? and ready_at <= ?')
       const { lane } = this.get(run)
@@ -225,7 +242,7 @@ export function rootTable(db: DatabaseSync, now: () => number): Roots {
   }
 }
 
-const unknownRoot: StoredRoot = { ...nothingSaid, token: 0, holding: undefined, tries: 0, unsure: false }
+const unknownRoot: StoredRoot = { ...nothingSaid, ...neverTried, token: 0, holding: undefined, unsure: false }
 
 function rootOf(row: Row): StoredRoot {
   const { crew, version, format, due_at } = row
@@ -239,6 +256,8 @@ function rootOf(row: Row): StoredRoot {
     dueAt: due_at === null ? undefined : Number(due_at),
     waiting: Number(row.waiting),
     tries: Number(row.tries),
+    deaths: Number(row.deaths),
+    died: Number(row.died),
     unsure: row.unsure === 1,
   }
 }

@@ -84,6 +84,7 @@ function taken(parts: Parts): string {
 }
 
 const tries = 'case when a.progress then 0 else h.tries end'
+const deaths = 'case when a.progress then 0 else h.deaths end'
 
 function movedRoots(schema: string, parts: Parts): string {
   return `moved as (update ${schema}.heads h set ${moves(parts)}
@@ -119,7 +120,7 @@ function movedUnits(schema: string, parts: Parts): string[] {
       from held a ${join}
       where h.run = a.run and h.root = a.root and ${mayAppend(parts)}
       returning ${[...moved(parts), 'h.run, h.root, a.progress', waits].join()})`,
-    `units as (update ${schema}.heads h set waiting = ${waiting}, tries = ${tries}, ready_at = ${readySql(ready)}
+    `units as (update ${schema}.heads h set waiting = ${waiting}, tries = ${tries}, deaths = ${deaths}, ready_at = ${readySql(ready)}
       from moved a ${join}
       where h.run = a.root and a.run <> a.root and (${waiting} <> h.waiting or ${tries} <> h.tries))`,
   ]
@@ -147,7 +148,7 @@ function moves(parts: Parts): string {
   }
   return [
     'seq = a.last, hash = a.hash',
-    `tries = ${tries}`,
+    `tries = ${tries}, deaths = ${deaths}`,
     ...(gone === '0' ? [] : [`inbox = h.inbox - (${gone}), waiting = ${next.waiting}`]),
     ...(parts.rows
       ? [

@@ -6,7 +6,7 @@ import type { Lane, Lease, Owner, ReadyRun, Room } from '../../store.ts'
 import { binaryArray, binaryColumn } from '../append/binary-arrays.ts'
 import type { Statements } from '../connection/postgres-pool.ts'
 import { nowSql, type Database } from '../database.ts'
-import { readySql } from '../ready-sql.ts'
+import { deathSql, readySql } from '../ready-sql.ts'
 import { freed, nextToken, unchanged } from './postgres-leases.ts'
 
 const mostAtOnce = 10_000
@@ -59,10 +59,18 @@ export async function claimRuns(
 export function claimSql(schema: string, which: 'any' | 'only'): string {
   const lanes = lanesSql('$4', '$5', '$6')
   const isOther = 'h.run <> all ($7::text[])'
-  const any = inOrderSql(schema, lanes, '$8', `and ${isOther}`, 'for no key update skip locked')
+  // one suspect, and none beside another: apart, since many would hide what others have
+  const isGiven = `h.deaths = 0 and ${isOther}`
+  const isSuspect = `h.deaths > 0 and ${isOther}`
+  const mayHaveOne = `not exists (select from ${schema}.heads held where held.owner = $3 and held.deaths > 0)`
+  const any = `select * from (
+      (${inOrderSql(schema, lanes, '$8', `and ${isGiven}`, 'for no key update skip locked')})
+      union all
+      (${inOrderSql(schema, lanes, 'least($8, 1)', `and ${isSuspect} and ${mayHaveOne}`, 'for no key update skip locked')})) r
+    order by r.priority desc, r.ready_at limit $8`
   // waits for whoever is changing it: passed over, it would seem not to be ready
   const only = `select h.id, h.priority, h.ready_at from ${schema}.heads h
-      where h.run = $9 and h.ready_at <= ${nowSql} and ${isOther}
+      where h.run = $9 and h.ready_at <= ${nowSql} and ${isOther} and (h.deaths = 0 or ${mayHaveOne})
         and exists (select from ${lanes} where h.crew = l.crew and h.version = l.version and h.format = l.format::int)
       limit $8 for no key update`
   const expiresAt = `${nowSql} + $2::int8`
@@ -71,6 +79,7 @@ export function claimSql(schema: string, which: 'any' | 'only'): string {
       ${which === 'any' ? any : only}),
     claimed as (
       update ${schema}.heads h set token = ${nextToken(schema)}, lease = gen_random_uuid()::text, owner = $3,
+        ${deathSql('h.owner is not null and h.owner <> $3')},
         tries = ${tries}, expires_at = ${expiresAt}, ready_at = ${readySql({ ...unchanged, tries, expiresAt })}
       from ready where h.id = ready.id returning h.run, h.token, h.lease, ready.priority, ready.ready_at)
     select run, token, lease from claimed order by priority desc, ready_at`
@@ -138,7 +147,7 @@ async function freeGone(database: Database): Promise<void> {
   if (gone.length === 0) return
   await database.write(
     `with gone as (select id from ${database.schema}.heads where owner = any($2::text[]) order by run for no key update)
-     update ${database.schema}.heads h set ${freed} from gone where h.id = gone.id`,
+     update ${database.schema}.heads h set ${deathSql('true')}, ${freed} from gone where h.id = gone.id`,
     [database.now(), binaryArray('text', gone)],
   )
 }

@@ -2,13 +2,13 @@
 // its own is gone; what was decided is written only if the lease is still as it was read.
 import { randomUUID } from 'node:crypto'
 import { rootRun, worksFor } from '../../../journal/paths.ts'
-import { writtenOwner } from '../../owner.ts'
+import { sameOwner, writtenOwner } from '../../owner.ts'
 import { checkFree, isLive, runNotFound } from '../../rules/refusals.ts'
-import type { Lease, Owner, Renewed, RunId } from '../../store.ts'
+import type { Lease, Owner, Renewed, RunId, Tries } from '../../store.ts'
 import { binaryColumn } from '../append/binary-arrays.ts'
 import { nowSql, type Database } from '../database.ts'
 import { noticeOf, notifySql } from '../notices.ts'
-import { readySql, type ReadySql } from '../ready-sql.ts'
+import { deathSql, readySql, type ReadySql } from '../ready-sql.ts'
 import { findRoot, holdingOf, rootColumns, type RootRecord } from './postgres-roots.ts'
 
 /** What stays of a head when its lease changes. */
@@ -33,12 +33,15 @@ export async function acquireLease(database: Database, run: RunId, owner: Owner,
     )
     if (found === undefined) throw runNotFound(run, database.url)
     if ((found.id as number | null) === null) throw runNotFound(root, database.url)
-    checkFree(run, holdingOf(found), found.now, owner)
+    const holding = holdingOf(found)
+    checkFree(run, holding, found.now, owner)
+    const died = holding !== undefined && !sameOwner(holding.owner, owner)
+    const tries = 'greatest(h.tries, 1)'
     const id = randomUUID()
     const expiresAt = `${nowSql} + $2::int8`
     const [taken] = await database.write<{ token: number }>(
       `update ${schema}.heads h set token = ${nextToken(schema)}, lease = $3, owner = $4, expires_at = ${expiresAt},
-         ready_at = ${readySql({ ...unchanged, expiresAt })}
+         ${deathSql(String(died))}, tries = ${tries}, ready_at = ${readySql({ ...unchanged, tries, expiresAt })}
        where h.run = $5 and h.token = $6 and h.lease is not distinct from $7 and h.expires_at is not distinct from $8
        returning h.token`,
       [database.now(), Math.ceil(ttlMs), id, writtenOwner(owner), root, found.token, found.lease, found.expires_at],
@@ -79,18 +82,29 @@ export async function renewLeases(database: Database, leases: readonly Lease[], 
  * How many messages wait for the unit; undefined when there was nothing to give back. Told whatever becomes of the run:
  * another of its crew may wait for the place.
  */
-export async function releaseLease(database: Database, { run, token, id }: Lease): Promise<number | undefined> {
+export async function releaseLease(database: Database, lease: Lease): Promise<number | undefined> {
+  const { run, token, id } = lease
   const [released] = await database.write<{ waiting: number }>(
     `with freed as (update ${database.schema}.heads h set ${freed}
        where h.run = $2 and h.token = $3 and h.lease = $4 returning h.waiting)
      select waiting, ${notifySql(database, '$5::text')} from freed`,
     [database.now(), run, token, id, noticeOf(run)],
   )
+  if (released === undefined) await takeBackDeath(database, lease)
   return released?.waiting
 }
 
-export async function findTries(database: Database, run: RunId): Promise<number> {
-  return (await findRoot(database, rootRun(run)))?.tries ?? 0
+/** Of a holder that was only paused: it is alive. */
+async function takeBackDeath(database: Database, { run, token }: Lease): Promise<void> {
+  await database.write(
+    `update ${database.schema}.heads set deaths = deaths - 1, died = 0 where run = $1 and died = $2 and deaths > 0`,
+    [run, token],
+  )
+}
+
+export async function findTries(database: Database, run: RunId): Promise<Tries> {
+  const root = await findRoot(database, rootRun(run))
+  return { tries: root?.tries ?? 0, deaths: root?.deaths ?? 0 }
 }
 
 export async function findHolder(database: Database, run: RunId): Promise<Owner | undefined> {

@@ -11,12 +11,13 @@ export interface RootRecord {
   readonly owner: string | null
   readonly expires_at: number | null
   readonly tries: number
+  readonly deaths: number
   /** The store's clock when it was read. */
   readonly now: number
   readonly [column: string]: unknown
 }
 
-export const rootColumns: string = `r.id, r.token, r.lease, r.owner, r.expires_at, r.tries, ${nowSql} as now`
+export const rootColumns: string = `r.id, r.token, r.lease, r.owner, r.expires_at, r.tries, r.deaths, ${nowSql} as now`
 
 export async function findRoot(database: Database, root: RunId): Promise<RootRecord | undefined> {
   const [found] = await database.read<RootRecord>(

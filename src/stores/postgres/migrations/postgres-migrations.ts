@@ -1026,4 +1026,20 @@ cross join lateral (
 ) used;
 `,
   },
+  {
+    number: 7,
+    name: '0007-deaths',
+    checksum: '0bc1cbc2f0fd13de9a28500baf0aa8e9e9d1db58fd62995b3283c98379efe54b',
+    sql: `-- How many holders of a run ended without a release and without progress, and the token of the last of them (src/stores/rules/ready.ts).
+alter table heads add column deaths integer not null default 0;
+alter table heads add column died bigint not null default 0;
+
+-- There are few of them, and a claim gives them out one by one.
+create index heads_suspect on heads (crew, version, format, priority, ready_at) where deaths > 0 and ready_at is not null;
+create index heads_suspect_held on heads (owner) where deaths > 0;
+
+-- Code that knows nothing of this would not count them.
+update oldest_writer set format = 7;
+`,
+  },
 ]

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { rootRun, worksFor } from '../../../journal/paths.ts'
 import { writtenOwner } from '../../owner.ts'
 import { checkFree, isLive, runNotFound } from '../../rules/refusals.ts'
-import type { Lease, Owner, Renewed, RunId } from '../../store.ts'
+import type { Lease, Owner, Renewed, RunId, Tries } from '../../store.ts'
 import { list } from '../batch-arguments.ts'
 import { findTime, type Database } from '../redis-database.ts'
 import { findRoot, holdingOf } from './redis-roots.ts'
@@ -50,8 +50,10 @@ export async function releaseLease(database: Database, { run, token, id }: Lease
   return waiting < 0 ? undefined : waiting
 }
 
-export async function findTries({ read, key }: Database, run: RunId): Promise<number> {
-  return Number((await read<string | null>(['HGET', key('run', rootRun(run)), 'tries'])) ?? 0)
+export async function findTries({ read, key }: Database, run: RunId): Promise<Tries> {
+  const found = await read<(string | null)[]>(['HMGET', key('run', rootRun(run)), 'tries', 'deaths'])
+  const [tries = 0, deaths = 0] = found.map(Number)
+  return { tries, deaths }
 }
 
 export async function findHolder(database: Database, run: RunId): Promise<Owner | undefined> {

@@ -46,7 +46,7 @@ end
 if gone > 0 then redis.call('hincrby', key('run', run), 'inbox', -gone) end
 if unit then
   unit.waiting = unit.waiting - gone
-  if progress then unit.tries = 0 end
+  if progress then unit.tries, unit.deaths, unit.died = 0, nil, nil end
   if row and run == root then
     unit.due_at = due_of(batch)
     unit.status, unit.crew, unit.version = row.status, row.crew, row.version

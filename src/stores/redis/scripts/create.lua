@@ -37,7 +37,7 @@ local unit = {
 }
 if asked == 'lease' then
   local owner, ttl, id = next_argument(), next_number(), next_argument()
-  return { 'created', lease_unit(unit, owner, ttl, id) }
+  return { 'created', lease_unit(unit, owner, ttl, id, 0) }
 end
 write_unit(unit)
 if unit.ready_at then tell('c', batch.run) end

@@ -59,9 +59,12 @@ end
 
 -- A root, with what decides who may write to its unit and when it is offered to a worker (rules/ready.ts).
 local unit_fields = {
-  'token', 'lease', 'owner', 'expires_at', 'due_at', 'waiting', 'tries', 'ready_at', 'status', 'crew', 'version', 'format', 'priority',
+  'token', 'lease', 'owner', 'expires_at', 'due_at', 'waiting', 'tries', 'deaths', 'died', 'ready_at',
+  'status', 'crew', 'version', 'format', 'priority',
 }
-local unit_numbers = { token = true, expires_at = true, due_at = true, waiting = true, tries = true, ready_at = true }
+local unit_numbers = {
+  token = true, expires_at = true, due_at = true, waiting = true, tries = true, deaths = true, died = true, ready_at = true,
+}
 
 local function read_unit(root)
   local values = redis.call('hmget', key('run', root), unpack(unit_fields))
@@ -75,18 +78,27 @@ local function read_unit(root)
   return unit.status and unit
 end
 
-local tries_limit = 10
+-- 0 to 999, by the bytes of the name.
+local function jitter_of(run)
+  local sum = 0
+  for index = 1, #run do sum = sum + string.byte(run, index) * index end
+  return sum * 619 % 1000
+end
+
+local most_doublings = 9
 local function ready_at(unit)
-  if is_ended(unit.status) or unit.tries > tries_limit then return nil end
+  if is_ended(unit.status) then return nil end
   local due = unit.waiting > 0 and now or unit.due_at
   if not due then return nil end
   local expires_at = unit.expires_at or 0
   if unit.tries < 2 then return math.max(due, expires_at) end
-  return math.max(due, now, expires_at) + 1000 * 2 ^ (unit.tries - 2)
+  return math.max(due, now, expires_at) + 2 ^ math.min(unit.tries - 2, most_doublings) * (1000 + jitter_of(unit.run))
 end
 
+-- A root whose last holder died is kept apart from those that may be given together.
 local function lane_of(unit)
-  return key('lane', joined(unit.crew, unit.version, unit.format, unit.priority))
+  local kind = (unit.deaths or 0) > 0 and 'suspects' or 'lane'
+  return key(kind, joined(unit.crew, unit.version, unit.format, unit.priority))
 end
 
 local function change_sets(unit)
@@ -110,9 +122,8 @@ local function change_sets(unit)
   end
 end
 
--- Writes what has changed of a unit, with when it is offered.
-local function write_unit(unit)
-  unit.ready_at = ready_at(unit)
+-- Writes what has changed of a unit.
+local function save_unit(unit)
   local set, gone = {}, {}
   for _, field in ipairs(unit_fields) do
     if unit[field] ~= unit.was[field] then
@@ -129,13 +140,26 @@ local function write_unit(unit)
   if #set + #gone > 0 then change_sets(unit) end
 end
 
+-- The same, with when it is offered.
+local function write_unit(unit)
+  unit.ready_at = ready_at(unit)
+  save_unit(unit)
+end
+
+-- The holder ended without a release, or seems to have.
+local function count_death(unit)
+  if unit.tries > 0 then unit.deaths, unit.died = (unit.deaths or 0) + 1, unit.token end
+end
+
 local function free_unit(unit)
   unit.lease, unit.owner, unit.expires_at = nil, nil, nil
   write_unit(unit)
 end
 
 -- With a token higher than any before, and the id that the caller has made for it.
-local function lease_unit(unit, owner, ttl, id)
+local function lease_unit(unit, owner, ttl, id, tries)
+  if unit.owner and unit.owner ~= owner then count_death(unit) end
+  unit.tries = tries
   unit.token = redis.call('incr', prefix .. 'tokens')
   unit.lease, unit.owner, unit.expires_at = id, owner, now + ttl
   write_unit(unit)
@@ -156,26 +180,30 @@ end
 
 -- The roots of these lanes that are ready, but for those that the caller has, in the order in which they are claimed: those of the highest
 -- priority first, then those that have been ready for the longest time.
-local function ready_roots(lanes, limit, has, has_count)
+local function ready_roots(lanes, limit, has, has_count, is_given)
   local chosen, is_seen = {}, {}
   for _, priority in ipairs({ '1', '0', '-1' }) do
     local left, ready = limit - #chosen, {}
     if left <= 0 then return chosen end
-    for _, lane in ipairs(lanes) do
-      local own = { crew = lane.crew, version = lane.version, format = lane.format, priority = priority }
-      local name = lane_of(own)
-      local found = is_seen[name] and {}
-        or redis.call('zrangebyscore', name, '-inf', string.format('%.0f', now), 'withscores', 'limit', 0, left + has_count)
-      is_seen[name] = true
-      for index = 1, #found, 2 do
-        if not has[found[index]] then
-          ready[#ready + 1] = { run = found[index], lane = own, at = tonumber(found[index + 1]), place = #ready }
+    for _, deaths in ipairs({ 0, 1 }) do
+      for _, lane in ipairs(lanes) do
+        local own = { crew = lane.crew, version = lane.version, format = lane.format, priority = priority, deaths = deaths }
+        local name = lane_of(own)
+        local found = is_seen[name] and {}
+          or redis.call('zrangebyscore', name, '-inf', string.format('%.0f', now), 'withscores', 'limit', 0, left + has_count)
+        is_seen[name] = true
+        for index = 1, #found, 2 do
+          if not has[found[index]] then
+            ready[#ready + 1] = { run = found[index], lane = own, at = tonumber(found[index + 1]), place = #ready }
+          end
         end
       end
     end
     -- the place, since a sort of Lua leaves those that are equal in any order
     table.sort(ready, function(a, b) return a.at < b.at or (a.at == b.at and a.place < b.place) end)
-    for index = 1, math.min(left, #ready) do chosen[#chosen + 1] = ready[index] end
+    for _, each in ipairs(ready) do
+      if #chosen < limit and (not is_given or is_given(each.lane.deaths)) then chosen[#chosen + 1] = each end
+    end
   end
   return chosen
 end
@@ -304,7 +332,8 @@ export const scripts: { readonly [name in ScriptName]: string } = {
 local root = next_argument()
 if not next_is_as_read(root) then return 0 end
 local owner, ttl, id = next_argument(), next_number(), next_argument()
-return lease_unit(read_unit(root), owner, ttl, id)
+local unit = read_unit(root)
+return lease_unit(unit, owner, ttl, id, math.max(1, unit.tries))
 `,
   append:
     common +
@@ -357,7 +386,7 @@ end
 if gone > 0 then redis.call('hincrby', key('run', run), 'inbox', -gone) end
 if unit then
   unit.waiting = unit.waiting - gone
-  if progress then unit.tries = 0 end
+  if progress then unit.tries, unit.deaths, unit.died = 0, nil, nil end
   if row and run == root then
     unit.due_at = due_of(batch)
     unit.status, unit.crew, unit.version = row.status, row.crew, row.version
@@ -410,19 +439,34 @@ local function is_ready(run)
   return false
 end
 
+local function holds_suspect()
+  for _, run in ipairs(redis.call('smembers', key('held-by', owner))) do
+    if tonumber(redis.call('hget', key('run', run), 'deaths') or 0) > 0 then return true end
+  end
+  return false
+end
+-- one suspect, and none beside another
+local is_suspect_given
+local function is_given(deaths)
+  if deaths == 0 then return true end
+  if is_suspect_given == nil then is_suspect_given = holds_suspect() end
+  local is = not is_suspect_given
+  is_suspect_given = true
+  return is
+end
+
 local chosen = {}
 if not only then
-  chosen = ready_roots(lanes, places, has, has_count)
-elseif places > 0 and is_ready(only) then
+  chosen = ready_roots(lanes, places, has, has_count, is_given)
+elseif places > 0 and is_ready(only) and is_given(tonumber(redis.call('hget', key('run', only), 'deaths') or 0)) then
   chosen = { { run = only } }
 end
 
 local claimed = {}
 for index, each in ipairs(chosen) do
   local unit = read_unit(each.run)
-  unit.tries = unit.tries + 1
   local own = id .. '-' .. index
-  claimed[index] = { each.run, lease_unit(unit, owner, ttl, own), own }
+  claimed[index] = { each.run, lease_unit(unit, owner, ttl, own, unit.tries + 1), own }
 end
 return claimed
 `,
@@ -468,7 +512,7 @@ local unit = {
 }
 if asked == 'lease' then
   local owner, ttl, id = next_argument(), next_number(), next_argument()
-  return { 'created', lease_unit(unit, owner, ttl, id) }
+  return { 'created', lease_unit(unit, owner, ttl, id, 0) }
 end
 write_unit(unit)
 if unit.ready_at then tell('c', batch.run) end
@@ -511,7 +555,10 @@ return 1
 for _, owner in ipairs(next_list(next_argument)) do
   for _, run in ipairs(redis.call('smembers', key('held-by', owner))) do
     local unit = read_unit(run)
-    if unit and unit.owner == owner then free_unit(unit) end
+    if unit and unit.owner == owner then
+      count_death(unit)
+      free_unit(unit)
+    end
   end
 end
 return 1
@@ -608,7 +655,14 @@ return found
 -- run: another of its crew may wait for the place.
 local run, token, lease = next_argument(), next_number(), next_argument()
 local unit = read_unit(run)
-if not is_held(unit, token, lease) then return -1 end
+if not is_held(unit, token, lease) then
+  -- a holder that was only paused: it is alive
+  if unit and unit.died == token and (unit.deaths or 0) > 0 then
+    unit.deaths, unit.died = unit.deaths - 1, nil
+    save_unit(unit)
+  end
+  return -1
+end
 free_unit(unit)
 tell('c', run)
 return unit.waiting

@@ -2,4 +2,5 @@
 local root = next_argument()
 if not next_is_as_read(root) then return 0 end
 local owner, ttl, id = next_argument(), next_number(), next_argument()
-return lease_unit(read_unit(root), owner, ttl, id)
+local unit = read_unit(root)
+return lease_unit(unit, owner, ttl, id, math.max(1, unit.tries))

@@ -38,18 +38,33 @@ local function is_ready(run)
   return false
 end
 
+local function holds_suspect()
+  for _, run in ipairs(redis.call('smembers', key('held-by', owner))) do
+    if tonumber(redis.call('hget', key('run', run), 'deaths') or 0) > 0 then return true end
+  end
+  return false
+end
+-- one suspect, and none beside another
+local is_suspect_given
+local function is_given(deaths)
+  if deaths == 0 then return true end
+  if is_suspect_given == nil then is_suspect_given = holds_suspect() end
+  local is = not is_suspect_given
+  is_suspect_given = true
+  return is
+end
+
 local chosen = {}
 if not only then
-  chosen = ready_roots(lanes, places, has, has_count)
-elseif places > 0 and is_ready(only) then
+  chosen = ready_roots(lanes, places, has, has_count, is_given)
+elseif places > 0 and is_ready(only) and is_given(tonumber(redis.call('hget', key('run', only), 'deaths') or 0)) then
   chosen = { { run = only } }
 end
 
 local claimed = {}
 for index, each in ipairs(chosen) do
   local unit = read_unit(each.run)
-  unit.tries = unit.tries + 1
   local own = id .. '-' .. index
-  claimed[index] = { each.run, lease_unit(unit, owner, ttl, own), own }
+  claimed[index] = { each.run, lease_unit(unit, owner, ttl, own, unit.tries + 1), own }
 end
 return claimed
