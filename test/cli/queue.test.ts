@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { complete } from '../../src/cli/completion/complete.ts'
 import { createProgram } from '../../src/cli/program.ts'
+import { sqliteStore } from 'reprise/stores'
+import { giveUp } from '../engine/support.ts'
 import { claims, filing, imports, project, records } from './support.ts'
 
 const inputs = ['--input', 'notes=Water', '--input', 'tone=kind']
@@ -257,6 +259,34 @@ await crew.schedule({ cron: '@daily', priority: 'high', inputs: (time) => ({ not
 `
   return { crew, times: 2 }
 }
+
+test('a run that was given up says so in list and show, with the command, and enqueue and requeue take it up again', async () => {
+  await using folder = await project(claims)
+  const words = 'was given up: its process ended five times in a row without a new step'
+  for (const again of [
+    ['requeue', 'killer'],
+    ['enqueue', '--id', 'killer', ...inputs],
+  ]) {
+    await folder.reprise('enqueue', '--id', 'killer', ...inputs)
+    const store = await sqliteStore(join(folder.path, '.reprise', 'runs.db'))
+    await giveUp(store, 'killer')
+    await store.close()
+    const [listed] = records(await folder.reprise('runs', '--json'))
+    assert.deepEqual([listed?.['status'], listed?.['why']], ['stopped', `it ${words}`])
+    assert.equal(
+      (await folder.reprise('runs')).stderr,
+      `run killer: it ${words}; continue with: npx reprise resume killer\n`,
+    )
+    const shown = await folder.reprise('show', 'killer')
+    assert.ok(`${shown.stdout}${shown.stderr}`.includes(words), shown.stdout)
+    assert.match(`${shown.stdout}${shown.stderr}`, /npx reprise resume killer/)
+    assert.equal((await folder.reprise(...again)).code, 0)
+    const [queued] = records(await folder.reprise('runs', '--json'))
+    assert.equal(queued?.['status'], 'queued')
+    assert.match((await folder.reprise('worker', '--once')).stderr, /run killer of crew claims: completed/)
+    assert.equal((await folder.reprise('delete', 'killer', '--yes')).code, 0)
+  }
+})
 
 test('requeue has a worker continue a run that was stopped, says how to start one, and refuses what needs none', async () => {
   await using folder = await project(claims)

@@ -15,7 +15,7 @@ import type { ServerKind } from '../support/servers/server-program.ts'
 import { startRestate, type RestateCluster } from '../support/restate/restate-cluster.ts'
 import { storePlace, type StoreKind } from '../support/store-place.ts'
 import { startFleet, type Fleet, type FleetOptions } from './fleet.ts'
-import { claims, killedCrew, stepsOfRun } from './killed-crew.ts'
+import { claims, crashing, killedCrew, slow, stepsOfRun } from './killed-crew.ts'
 import { fullDisk, killedServer, type Troubled } from './outages.ts'
 
 export interface Disturbance extends Pick<FleetOptions, 'processes' | 'concurrency' | 'program' | 'between'> {
@@ -23,15 +23,20 @@ export interface Disturbance extends Pick<FleetOptions, 'processes' | 'concurren
   /** Whom every second run is told of when it is queued. */
   readonly dispatcher?: Dispatcher
   readonly runs: number
+  /** How many of them end their process, each time that they are taken up. */
+  readonly crashing?: number | undefined
   /** What happens to the server; left out, nothing. */
   readonly server?: 'killed' | 'disk full' | undefined
   /** The workers are called by Restate: a cluster of so many nodes, of which each is killed in turn where there are several. */
   readonly restateNodes?: number | undefined
 }
 
-/** Beside the first five, all are 0 or the promise is broken. */
+/** Beside the first seven, all are 0 or the promise is broken. */
 export interface Disturbed {
   readonly completed: number
+  /** How often a worker was ended by a run, and how many of these runs were given up: all of them must be. */
+  readonly crashes: number
+  readonly givenUp: number
   readonly effects: number
   readonly kills: number
   readonly outages: number
@@ -50,6 +55,7 @@ export interface Disturbed {
 export async function disturbedWorkers({
   store: kind,
   runs,
+  crashing: culprits = 0,
   server,
   restateNodes,
   dispatcher,
@@ -61,14 +67,17 @@ export async function disturbedWorkers({
   await using place = trouble ?? (await storePlace(kind, folder.path))
   const ledger = join(folder.path, 'ledger')
   await using crew = killedCrew(place.url, ledger)
-  const ids = claims.slice(0, runs)
+  const ids = (culprits > 0 ? slow : claims).slice(0, runs - culprits)
+  const fatal = crashing.slice(0, culprits)
+  // early, so that they are taken up together with others
+  const queue = [...ids.slice(0, 3), ...fatal, ...ids.slice(3)]
   await using telling = dispatcher ? crew.with({ dispatcher }) : crew
-  for (const [index, id] of ids.entries())
+  for (const [index, id] of queue.entries())
     await (index % 2 === 0 ? crew : telling).enqueue({ id, inputs: { claim: id } })
 
   const begun = performance.now()
   const store = await openStore(place.url)
-  const fleet = await startFleet({ place: place.url, ledger, restate, ...fleetOptions })
+  const fleet = await startFleet({ place: place.url, ledger, restate, crashes: culprits > 0, ...fleetOptions })
   const disturbed = trouble && disturbServer(trouble, fleet, runs)
   const nodes = restate && restate.nodes.length > 1 ? killNodes(restate, fleet, runs) : undefined
   await fleet.untilDone(() =>
@@ -77,7 +86,7 @@ export async function disturbedWorkers({
       const open = await Array.fromAsync(
         crew.runs({ status: ['queued', 'running', 'abandoned', 'waiting', 'stopped'] }),
       )
-      for (const { runId } of open) if (!(await isPutAside(store, runId))) return false
+      for (const { runId } of open) if (!(await isGivenUp(store, runId))) return false
       return true
     }),
   )
@@ -86,8 +95,9 @@ export async function disturbedWorkers({
 
   await using undisturbed = killedCrew('memory:', `${ledger}-undisturbed`)
   const counts = { completed: 0, failed: 0, lost: 0, different: 0, steps: 0 }
-  for (const id of ids) {
-    const expected = await undisturbed.kickoff({ id, inputs: { claim: id } })
+  const expecting = ids.map((id) => undisturbed.kickoff({ id, inputs: { claim: id } }))
+  for (const [index, expected] of (await Promise.all(expecting)).entries()) {
+    const id = ids[index] ?? ''
     const { status } = (await store.row(id)) ?? { status: 'lost' }
     if (status === 'completed') counts.completed++
     else if (status === 'failed') counts.failed++
@@ -97,6 +107,7 @@ export async function disturbedWorkers({
     const entries = await entriesOf(store, id)
     counts.steps += Math.abs(entries.filter(isStep).length - stepsOfRun)
   }
+  const given = await Promise.all(fatal.map((id) => isGivenUp(store, id)))
   await store.close()
   // without the keys, which are those of one store
   const [happened, should] = [ledger, `${ledger}-undisturbed`].map((file) =>
@@ -104,7 +115,8 @@ export async function disturbedWorkers({
   ) as [string[], string[]]
   const repeated = happened.length - new Set(happened).size + happened.filter((line) => !should.includes(line)).length
   const missing = should.filter((line) => !happened.includes(line)).length
-  return { ...counts, effects: happened.length, kills: fleet.kills(), outages, seconds, repeated, missing }
+  const endings = { crashes: fleet.crashes(), givenUp: given.filter(Boolean).length, kills: fleet.kills(), outages }
+  return { ...counts, ...endings, effects: happened.length, seconds, repeated, missing }
 }
 
 /** Evenly while the first two thirds of the work are done; gives how often. */
@@ -146,7 +158,7 @@ async function whenThere(look: () => Promise<boolean>): Promise<boolean> {
 }
 
 /** For good: nobody would take it up any more. */
-async function isPutAside(store: Store, run: string): Promise<boolean> {
+async function isGivenUp(store: Store, run: string): Promise<boolean> {
   const { state } = await readRun(store, run)
   return state.suspended?.reason === 'takeovers'
 }

@@ -18,22 +18,26 @@ export interface FleetOptions {
   readonly program?: { readonly file: string; readonly args: readonly string[] } | undefined
   /** How many steps all workers take between two kills; left out, nobody is killed. */
   readonly between?: { readonly least: number; readonly most: number } | undefined
+  /** Some runs end their process. */
+  readonly crashes?: boolean | undefined
 }
 
 export interface Fleet {
   /** By all of its workers so far. */
   steps(): number
   kills(): number
+  /** Workers that a run of theirs has ended. */
+  crashes(): number
   /** Workers that begin while their store is away end at once, and are started again. */
   storeIsAway(is: boolean): void
-  /** Rejects when a worker ends that nobody killed. */
+  /** Rejects when a worker ends by itself. */
   untilDone(isDone: () => Promise<boolean>): Promise<void>
 }
 
 const ownProgram = { file: join(import.meta.dirname, 'worker-process.ts'), args: [] }
 
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
-  const { place, ledger, processes, concurrency, between, restate, program = ownProgram } = options
+  const { place, ledger, processes, concurrency, between, restate, program = ownProgram, crashes = false } = options
   const port = restate ? [String(await freePort())] : []
   const parameters = [place, ledger, String(concurrency), ...port, ...program.args]
   const addresses = restate && {
@@ -45,6 +49,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const over = new AbortController()
   let steps = 0
   let kills = 0
+  let crashed = 0
   let away = false
   let quota = between?.least ?? Infinity
 
@@ -55,11 +60,14 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
       stdio: ['ignore', 'pipe', begunAway ? 'ignore' : 'inherit'],
     })
     living.add(child)
-    child.once('close', (code) => {
+    child.once('close', (code, signal) => {
       living.delete(child)
       if (over.signal.aborted) return
       if (child.killed) start()
-      else if (begunAway || away) setTimeout(start, 100)
+      else if (crashes && signal === 'SIGKILL') {
+        crashed++
+        start()
+      } else if (begunAway || away) setTimeout(start, 100)
       else over.abort(new Error(`a worker ended by itself, with code ${code}`))
     })
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {
@@ -81,6 +89,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   return {
     steps: () => steps,
     kills: () => kills,
+    crashes: () => crashed,
     storeIsAway: (is) => void (away = is),
     async untilDone(isDone) {
       try {

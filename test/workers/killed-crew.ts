@@ -12,14 +12,31 @@ const input = z.object({ claim: z.string() })
 
 export const claims = Array.from({ length: 200 }, (_, index) => `c-${index + 1}`)
 
+/** Claims that end the process, each time: in a tool, or, every second one, before their model has answered once. */
+export const crashing = Array.from({ length: 10 }, (_, index) => `crash-${index + 1}`)
+
+/** Claims whose model takes its time over their first step: what ends the process meanwhile leaves them where they are. */
+export const slow = claims.map((claim) => `slow-${claim}`)
+const thinkingMs = 2_000
+
 // calls are fixed texts, so that each claim has a script of its own
-const model = scriptedModel(
-  claims.flatMap((claim) => [
+const script = scriptedModel([
+  ...[...claims, ...slow].flatMap((claim) => [
     ...said('Settle', claim, ['pay', 'mail']),
     ...said('Check', claim, ['look']),
     ...said('File', claim, ['look']),
   ]),
-)
+  ...crashing.flatMap((claim) => said('Settle', claim, ['crash'])),
+])
+const model: typeof script = {
+  ...script,
+  async doGenerate(request) {
+    const prompt = JSON.stringify(request.prompt)
+    if (prompt.includes('Settle claim slow-')) await wait(thinkingMs)
+    if (/claim crash-\d*[02468]\b/.test(prompt)) await crash()
+    return script.doGenerate(request)
+  },
+}
 
 function said(what: string, claim: string, tools: readonly string[]): ScriptEntry[] {
   const when = new RegExp(`${what} claim ${claim}\\b`)
@@ -55,9 +72,24 @@ export function killedCrew(store: string, ledger: string, hear: (what: 'step' | 
     input,
     run: async ({ claim }) => wait(3, claim),
   })
-  const agent = new Agent({ role: 'Clerk', goal: 'Help', model, tools: [effect('pay'), effect('mail'), look] })
+  const fatal = tool({
+    name: 'crash',
+    description: 'End the process, as memory that runs out does',
+    effect: 'read',
+    input,
+    run: crash,
+  })
+  const tools = [effect('pay'), effect('mail'), look, fatal]
+  const agent = new Agent({ role: 'Clerk', goal: 'Help', model, tools })
   const settle = new Task({ name: 'settle', description: 'Settle claim {claim}' })
   const check = new Task({ name: 'check', description: 'Check claim {claim}', context: [] })
   const file = new Task({ name: 'file', description: 'File claim {claim}', context: [] })
   return new Crew({ name: 'killed', agents: [agent], tasks: [settle, check, file], store, onStep: () => hear('step') })
+}
+
+async function crash(): Promise<never> {
+  // the other runs of the process are in the middle of something
+  await wait(10)
+  process.kill(process.pid, 'SIGKILL')
+  return new Promise<never>(() => undefined)
 }

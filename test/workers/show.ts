@@ -10,6 +10,8 @@ const { values } = parseArgs({
     runs: { type: 'string', default: '200' },
     workers: { type: 'string', default: '8' },
     concurrency: { type: 'string', default: '4' },
+    /** How many of the runs end their process, each time that they are taken up. */
+    crashing: { type: 'string', default: '0' },
     server: { type: 'string' },
     /** How many nodes of Restate tell the workers what to do; each is killed in turn. */
     restate: { type: 'string' },
@@ -29,6 +31,7 @@ const shown = await disturbedWorkers({
   server,
   restateNodes: values.restate === undefined ? undefined : Number(values.restate),
   runs: Number(values.runs),
+  crashing: Number(values.crashing),
   processes: Number(values.workers),
   concurrency: Number(values.concurrency),
   between: values.calm ? undefined : { least: 30, most: 90 },
@@ -38,6 +41,11 @@ console.log(
   `${store}: ${values.runs} runs in ${values.workers} workers${engine}, the server ${server ?? 'undisturbed'}`,
 )
 for (const [name, count] of Object.entries(shown)) console.log(`  ${name}: ${Math.round(count as number)}`)
-const { completed, failed, lost, different, steps, repeated, missing } = shown
-if (completed !== Number(values.runs) || failed + lost + different + steps + repeated + missing > 0)
+const { completed, givenUp, failed, lost, different, steps, repeated, missing } = shown
+const innocent = Number(values.runs) - Number(values.crashing)
+if (
+  completed !== innocent ||
+  givenUp !== Number(values.crashing) ||
+  failed + lost + different + steps + repeated + missing > 0
+)
   process.exitCode = 1

@@ -5,6 +5,7 @@ import { RepriseError } from '../../../errors.ts'
 import { allRuns, type Listed, type RunsFilter } from '../../../runs/list.ts'
 import type { RunViewStatus } from '../../../runs/status.ts'
 import type { RunSummary } from '../../../runs/summary.ts'
+import { saysGivenUp } from '../../../runs/why.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import type { Invocation } from '../../invocation.ts'
 import { readMoment } from '../../input/read-moment.ts'
@@ -41,6 +42,10 @@ export async function runs(invocation: Invocation<RunsOptions>): Promise<number>
     const narrowed = [status, crew, parent, since, until, backtests].some((given) => given !== undefined)
     const next = commands.advice({ act: narrowed ? 'runs' : 'kickoff' })
     terminal.err.line(`no runs${narrowed ? ' like that' : ''}; ${next}`)
+  }
+  if (!terminal.json) {
+    for (const { runId, why } of found.filter(saysGivenUp))
+      terminal.err.line(`run ${runId}: ${why}; ${commands.advice({ act: 'resume', runId })}`)
   }
   if (more) {
     const limit = Math.min(options.limit * 5, mostListed)
