@@ -199,7 +199,10 @@ function edit(
     }
     case 5:
       return kept(
-        put({ ...step, name: `${step.name}p`, kind: 'function', id: `do-${step.name}p` }, { ...step, name: fresh }),
+        put(
+          { ...step, was: undefined, name: `${step.name}p`, kind: 'function', id: `do-${step.name}p` },
+          { ...step, name: fresh },
+        ),
         `${step.name} is split`,
       )
     case 6: {
