@@ -82,7 +82,7 @@ export interface TaskDefinition {
 
 /** What the tasks of a run gave, by name, including those that a task is not given. A skipped one gives nothing. */
 export interface Outputs {
-  get(task: string): Pick<StoredOutput, 'raw' | 'structured'> | undefined
+  get(task: string): Pick<StoredOutput, 'raw' | 'structured' | 'within'> | undefined
 }
 
 export interface RenderedTask {

@@ -80,6 +80,11 @@ function leftOver(state: RunState, crew: CrewDefinition): TaskState[] {
   return tasksOf(state).filter(({ name, attempts, output }) => !names.has(name) && (attempts.length > 0 || output))
 }
 
+/** The last one that has an output: the result of a completed run, whose other tasks were skipped. */
+export function lastOutput(tasks: readonly TaskView[]): TaskView | undefined {
+  return tasks.findLast(({ completedAt }) => completedAt !== undefined)
+}
+
 /** Those that the crew had when the run was last executed. */
 export function tasksOf({ tasks }: RunState): TaskState[] {
   return [...tasks.values()].filter((task) => !task.removed)

@@ -369,7 +369,12 @@ export function outputsOfTheContext(): void {
 export async function skippedTasks(): Promise<void> {
   const last = new Task({ name: 'last', description: 'x', agent: clerk, context: [note], when: () => false })
   const result = await new Crew({ tasks: [facts, note, last] }).kickoff({ inputs })
-  if (result.status === 'completed') same<typeof result.output, string | undefined>()
+  // where it was skipped, that of the task before it
+  if (result.status === 'completed') same<typeof result.output, string>()
+  const either = await new Crew({ tasks: [facts, last] }).kickoff({ inputs })
+  if (either.status === 'completed') same<typeof either.output, string | { policy: string; since: Date }>()
+  const alone = await new Crew({ tasks: [last] }).kickoff({ inputs })
+  if (alone.status === 'completed') same<typeof alone.output, string | undefined>()
 }
 
 export async function crewsAsTasks(): Promise<void> {

@@ -59,10 +59,6 @@ export function defineTasks(
       const words = `tasks ${rival.name} and ${task.name} both write ${task.outputFile}, so one would undo the other; give each its own outputFile`
       throw new RepriseError('CREW_INVALID', words)
     }
-    if (task.when && earlier.size === 0) {
-      const words = `task ${task.name} is the first and has a condition, but there is no output yet to decide by; leave out when`
-      throw new RepriseError('CREW_INVALID', words)
-    }
     const context = contextOf(task, tasks, earlier)
     // what a function sees of them has the order of the crew
     const given = [...new Set(context)]

@@ -48,10 +48,7 @@ export interface TaskOptions<Schema extends SchemaInput = SchemaInput, Context e
    * earlier).
    */
   readonly async?: boolean
-  /**
-   * Whether the task is executed, decided when its turn comes; else it is recorded as skipped and gives nothing. Not on
-   * the first task.
-   */
+  /** Whether the task is executed, decided when its turn comes. Otherwise it is skipped and has no output. */
   readonly when?: Condition<OutputsOf<Context> & AnyOutputs>
   /**
    * Where the output is written after the task's completion, below the working folder: `reports/{topic}.md`. At least
