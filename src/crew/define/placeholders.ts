@@ -3,6 +3,7 @@
 import { RepriseError } from '../../errors.ts'
 import { inText } from '../../journal/files.ts'
 import type { Json } from '../../journal/json.ts'
+import { nearest } from '../../options.ts'
 
 const pattern = /\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}/g
 
@@ -28,15 +29,17 @@ export function interpolate(text: string, inputs: { readonly [name: string]: Jso
     }
     if (name === undefined) return found
     const value = Object.hasOwn(inputs, name) ? inputs[name] : undefined
-    if (value === undefined) throw missing(name, where)
+    if (value === undefined) throw missing(name, where, Object.keys(inputs))
     return inText(value)
   })
 }
 
-function missing(name: string, where: string): RepriseError {
+function missing(name: string, where: string, given: readonly string[]): RepriseError {
+  const near = nearest(name, given)
+  const only = near === undefined ? '' : `, only ${near}`
   return new RepriseError(
     'INPUT_MISSING',
-    `${where} uses {${name}}, but there is no input ${name} (a literal brace is written {{${name}}})`,
+    `${where} uses {${name}}, but there is no input ${name}${only} (a literal brace is written {{${name}}})`,
     { next: { act: 'give', inputs: [name] } },
   )
 }
