@@ -166,8 +166,8 @@ export interface EntryBodies {
     readonly because?: readonly string[]
   }
   /**
-   * `raw` is left out when it is the text of the attempt's last reply. Nested crew: `within` is the task whose output it
-   * is, where that is not its last; `spent` is what its run spent, by model; `calls` are the calls that it made,
+   * `raw` is left out when it is the text of the attempt's last reply. Nested crew: `within` is the task whose output
+   * it is, where that is not its last; `spent` is what its run spent, by model; `calls` are the calls that it made,
    * including those of attempts that were given up for it, without those that the run was told about.
    */
   'task.completed': {
