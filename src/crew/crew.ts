@@ -34,7 +34,7 @@ import {
   type ForkOptions,
   type Kickoff,
   type KickoffOptions,
-  type NamesOf,
+  type InputsWith,
   type NewRunOptions,
   type NoArguments,
   type OutputsFor,
@@ -53,14 +53,14 @@ import type { Dispatcher } from './queue/dispatcher.ts'
 import { guarded, quietLogger, verboseLogger } from './result/log.ts'
 import type { Plan } from './result/plan.ts'
 import { findTask, type Tasks } from './result/result.ts'
-import type { Known, OutputBy, ReferenceTo } from './result/task-reference.ts'
+import type { Known, OutputBy, ReferenceTo, TaskReference } from './result/task-reference.ts'
 import { runList, type RunList } from './result/run-list.ts'
 import { Run, startedBy, type Started } from './run.ts'
-import type { Task } from './task.ts'
+import type { Task, TypedBy } from './task.ts'
 import { backtest, type Backtest } from './verbs/backtest-task.ts'
 import { checkRuns, type RunCheck } from './verbs/check-runs.ts'
 import { kickoffForEach, type ForEachResult, type ForEachWatch } from './verbs/for-each.ts'
-import type { InputsFor } from './given/inputs.ts'
+import { inputNames, type InputsBy, type InputsFor } from './given/inputs.ts'
 import { makeRun } from './verbs/make-run.ts'
 import { plan } from './verbs/make-plan.ts'
 import { readConcurrency } from './verbs/pool.ts'
@@ -70,7 +70,7 @@ import { start } from './verbs/start.ts'
 
 const brand = Symbol.for('reprise.crew')
 
-export class Crew<const T extends Tasks = Tasks> {
+export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> {
   readonly name: string
   readonly tasks: T
   readonly agents: readonly Agent[]
@@ -83,7 +83,7 @@ export class Crew<const T extends Tasks = Tasks> {
    * CREW_INVALID, OPTION_INVALID, OPTION_UNKNOWN: at once, naming what is wrong. Nothing is opened before a run is
    * started or looked up.
    */
-  constructor(options: CrewOptions<T>) {
+  constructor(options: CrewOptions<T, Inputs> & TypedBy<T>) {
     const kept = readOptions(crewTable, options)
     this.tasks = options.tasks
     this.agents = options.agents ?? [...new Set(options.tasks.flatMap((task) => task.agent ?? []))]
@@ -99,6 +99,7 @@ export class Crew<const T extends Tasks = Tasks> {
       accepts: options.accepts,
       retries: kept.retries,
       tasks,
+      inputs: kept.inputs,
       process: kept.process,
       concurrency: kept.concurrency,
       budget: options.budget,
@@ -129,9 +130,9 @@ export class Crew<const T extends Tasks = Tasks> {
     return [...new Set(modelsOf(this.#definition).map(({ model }) => model))]
   }
 
-  /** Names of the inputs that its texts use. */
+  /** Names of the inputs: those of its schema, and those that its texts use. */
   get inputs(): readonly string[] {
-    return [...new Set(this.#definition.tasks.flatMap((task) => task.inputs))]
+    return inputNames(this.#definition).all
   }
 
   /** Holds across duplicate installs of the package, where `instanceof` does not. */
@@ -142,9 +143,9 @@ export class Crew<const T extends Tasks = Tasks> {
   /**
    * Runs the crew to its end, or to the first question that nobody answers. Rejects when the run fails or is cancelled.
    */
-  kickoff<Given extends string = never>(...[options]: Kickoff<ReferenceTo<T, Given>, NamesOf<T>>): Started<T>
-  kickoff<Given extends readonly unknown[]>(...none: NoArguments<Given, NamesOf<T>>): Started<T>
-  kickoff(options?: KickoffOptions): Started<T> {
+  kickoff<Given extends string = never>(...[options]: Kickoff<ReferenceTo<T, Given>, InputsWith<T, Inputs>>): Started<T>
+  kickoff<Given extends readonly unknown[]>(...none: NoArguments<Given, InputsWith<T, Inputs>>): Started<T>
+  kickoff(options?: KickoffOptions<TaskReference, InputsBy>): Started<T> {
     return startedBy(this.#open, async () => start(this.#open, await readKickoff(this.#definition, options)))
   }
 
@@ -152,9 +153,9 @@ export class Crew<const T extends Tasks = Tasks> {
    * Puts a run into the queue, for a worker to execute. All that a kickoff is refused for is refused here, but for keys
    * of models, which only the worker needs. INPUTS_DIFFER when a run of this id was made with others.
    */
-  enqueue(...[options]: Enqueue<NamesOf<T>>): Promise<Run<T>>
-  enqueue<Given extends readonly unknown[]>(...none: NoArguments<Given, NamesOf<T>>): Promise<Run<T>>
-  async enqueue(options?: EnqueueOptions): Promise<Run<T>> {
+  enqueue(...[options]: Enqueue<InputsWith<T, Inputs>>): Promise<Run<T>>
+  enqueue<Given extends readonly unknown[]>(...none: NoArguments<Given, InputsWith<T, Inputs>>): Promise<Run<T>>
+  async enqueue(options?: EnqueueOptions<InputsBy>): Promise<Run<T>> {
     const request = await readEnqueue(this.#definition, options, this.#schedules.names)
     const { runId, notBefore } = await enqueue(this.#open, request)
     await wakeRun(this.#open, runId, notBefore?.getTime())
@@ -166,7 +167,7 @@ export class Crew<const T extends Tasks = Tasks> {
    * cron: '0 2 * * *', timezone: 'Europe/Berlin', inputs }`. Nothing is stored. OPTION_INVALID, OPTION_UNKNOWN,
    * INPUT_MISSING, INPUT_INVALID.
    */
-  async schedule(options: ScheduleOptions<NamesOf<T>>): Promise<Schedule> {
+  async schedule(options: ScheduleOptions<InputsWith<T, Inputs>>): Promise<Schedule> {
     const schedule = readSchedule(this.#definition, options, this.#schedules.names)
     this.#schedules.list.push(schedule)
     return schedule
@@ -182,7 +183,7 @@ export class Crew<const T extends Tasks = Tasks> {
    * its place says so. Whatever is wrong with any of the inputs is said before the first run is started.
    */
   async kickoffForEach<Given extends string = never>(
-    inputs: readonly InputsFor<NamesOf<T>>[],
+    inputs: readonly InputsFor<InputsWith<T, Inputs>>[],
     options: ForEachOptions<ReferenceTo<T, Given>> = {},
   ): Promise<ForEachResult<T>[]> {
     return this['~forEach'](inputs, options)
@@ -214,7 +215,7 @@ export class Crew<const T extends Tasks = Tasks> {
   /** A new run: all before the task is restored from an old run; the task and all after it are executed. */
   replay<Given extends string = never>(
     task: ReferenceTo<T, Given>,
-    options: ReplayOptions<ReferenceTo<T, Given>, NamesOf<T>> = {},
+    options: ReplayOptions<ReferenceTo<T, Given>, InputsWith<T, Inputs>> = {},
   ): Started<T> {
     return startedBy(this.#open, async () =>
       makeRun(this.#open, await readMake(this.#definition, 'replay', options, { task })),
@@ -226,7 +227,7 @@ export class Crew<const T extends Tasks = Tasks> {
    * task and all after it are executed; without, just what these changes touch. The old run stays as it is.
    */
   fork<Given extends string = never>(
-    options: ForkOptions<ReferenceTo<T, Given>, NamesOf<T>, OutputsFor<T>> = {},
+    options: ForkOptions<ReferenceTo<T, Given>, InputsWith<T, Inputs>, OutputsFor<T>> = {},
   ): Started<T> {
     return startedBy(this.#open, async () => makeRun(this.#open, await readMake(this.#definition, 'fork', options)))
   }
@@ -236,13 +237,15 @@ export class Crew<const T extends Tasks = Tasks> {
    * changed. Where nothing is, and no `id` asks for a run, none is made: `onPlan` is not asked, and the result is that
    * of the old run.
    */
-  refresh<Given extends string = never>(options: NewRunOptions<ReferenceTo<T, Given>, NamesOf<T>> = {}): Started<T> {
+  refresh<Given extends string = never>(
+    options: NewRunOptions<ReferenceTo<T, Given>, InputsWith<T, Inputs>> = {},
+  ): Started<T> {
     return startedBy(this.#open, async () => makeRun(this.#open, await readMake(this.#definition, 'refresh', options)))
   }
 
   /** The dry run of all of these: nothing is written and no model is asked. */
   async plan<Given extends string = never>(
-    options: PlanOptions<ReferenceTo<T, Given>, NamesOf<T>, OutputsFor<T>> = {},
+    options: PlanOptions<ReferenceTo<T, Given>, InputsWith<T, Inputs>, OutputsFor<T>> = {},
   ): Promise<Plan> {
     return plan(this.#open, await readPlan(this.#definition, options))
   }
@@ -317,7 +320,7 @@ export class Crew<const T extends Tasks = Tasks> {
     readonly store?: string | Store
     readonly tools?: Tools
     readonly dispatcher?: Dispatcher
-  }): Crew<T> {
+  }): Crew<T, Inputs> {
     checkKeys('with', changes, ['model', 'store', 'tools', 'dispatcher'])
     checkModelKind('model of with', changes.model)
     const given = changes.tools === undefined ? [] : toolList('tools of with', changes.tools)
@@ -325,7 +328,8 @@ export class Crew<const T extends Tasks = Tasks> {
     const tools = new Map(given.map((tool) => [tool.name, tool]))
     const { store, dispatcher } = changes
     const options = { ...this.#options, name: this.name, ...defined({ store, dispatcher }) }
-    const copy = new Crew(withStandIns(options, { model: changes.model, tools }))
+    const changed = withStandIns(options, { model: changes.model, tools })
+    const copy = new Crew<T, Inputs>(changed as CrewOptions<T, Inputs> & TypedBy<T>)
     copy.#schedules = this.#schedules
     copy.#open.module = this.#open.module
     return copy

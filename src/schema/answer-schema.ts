@@ -25,6 +25,13 @@ interface Issue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
+/** A schema that takes and gives objects. The compiler infers the two by members: a library's own types stay out. */
+export interface ObjectSchema<Input extends object = object, Output extends object = object> {
+  readonly '~standard': StandardSchema['~standard'] & {
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined
+  }
+}
+
 /** A schema made by `jsonSchema()` of the AI SDK. */
 export interface AiSchema<Output = unknown> {
   readonly _type: Output
@@ -66,6 +73,22 @@ export interface AnswerSchema {
   validate(value: Json): Promise<Parsed>
 }
 
+/** A schema of values that no model is asked for: it need not give JSON Schema. */
+export type ValueSchema = Pick<AnswerSchema, 'validate'> & {
+  /** JSON Schema draft-07 of the input side, where the schema gives one. */
+  readonly json: Json | undefined
+}
+
+/** SCHEMA_INVALID for what is not a schema. */
+export function asValueSchema(given: unknown, what: string): ValueSchema {
+  try {
+    return asAnswerSchema(given, what)
+  } catch (error) {
+    if (!isStandardSchema(given)) throw error
+    return { json: undefined, validate: validatorOf(given) }
+  }
+}
+
 /** `what` names the schema in errors: `the output of task facts`. SCHEMA_INVALID when it gives no JSON Schema. */
 export function asAnswerSchema(given: unknown, what: string): AnswerSchema {
   const schema = isLazy(given) ? given() : given
@@ -77,12 +100,14 @@ export function asAnswerSchema(given: unknown, what: string): AnswerSchema {
 function fromStandardSchema(schema: StandardSchema, what: string): AnswerSchema {
   return {
     ...answerOf(jsonOf(() => standardJson(schema, what), what)),
-    validate: async (value) => {
-      const result = await schema['~standard'].validate(value)
-      return result.issues === undefined
-        ? { ok: true, value: result.value }
-        : { ok: false, reason: words(result.issues) }
-    },
+    validate: validatorOf(schema),
+  }
+}
+
+function validatorOf(schema: StandardSchema): AnswerSchema['validate'] {
+  return async (value) => {
+    const result = await schema['~standard'].validate(value)
+    return result.issues === undefined ? { ok: true, value: result.value } : { ok: false, reason: words(result.issues) }
   }
 }
 

@@ -14,6 +14,7 @@ import type { ChildOf } from '../options/task-options.ts'
 import type { Overrides } from './define-tasks.ts'
 import { hashedInputs, readInputs, settled, unreadInputs } from '../given/given-inputs.ts'
 import { checkInputs } from '../given/inputs.ts'
+import { beforeKickoff } from '../given/made-inputs.ts'
 import { outputFileOf } from './output-path.ts'
 import { placeholders } from './placeholders.ts'
 import { field, fingerprintOf, inputFields, type Field } from './task-fingerprint.ts'
@@ -108,13 +109,10 @@ export function defineChild(task: Task, { crew, inputs }: ChildOf, overrides: Ov
     async inputs(soFar, own) {
       const given = typeof inputs === 'function' ? await callFor(task, () => inputs(soFar)) : inputs
       const read = await readInputs(given, what)
-      const made = given === undefined ? own : settled(read, own)
-      const { before } = definition.callbacks ?? {}
-      const more = await before?.(made)
-      const all = more?.inputs ?? made
+      const made = await beforeKickoff(definition, given === undefined ? own : settled(read, own), read.files)
       // a run that is made with too few could never be completed
-      for (const one of definition.tasks) checkInputs(one, all)
-      return { inputs: all, files: new Map([...read.files, ...(more?.files ?? [])]) }
+      for (const one of definition.tasks) checkInputs(one, made.inputs)
+      return made
     },
   }
 }

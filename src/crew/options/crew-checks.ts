@@ -4,7 +4,7 @@ import { RepriseError } from '../../errors.ts'
 import { nameProblem } from '../../journal/paths.ts'
 import { checkModelKind, type LanguageModel } from '../../models/resolve/resolve-model.ts'
 import { describe } from '../../options.ts'
-import { asAnswerSchema, type AnswerSchema } from '../../schema/answer-schema.ts'
+import { asAnswerSchema, asValueSchema, type AnswerSchema, type ValueSchema } from '../../schema/answer-schema.ts'
 import { dateCodes, isDateFormat } from '../../text/date-format.ts'
 import { toolList, type Tool } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'
@@ -58,6 +58,11 @@ export const toolsCheck: Check<readonly Tool[]> = { expected: 'a list or a recor
 export const schemaCheck: Check<AnswerSchema> = {
   expected: "a Standard Schema that gives JSON Schema, such as zod's",
   read: (what, value) => asAnswerSchema(value, what),
+}
+
+export const inputSchemaCheck: Check<ValueSchema> = {
+  expected: "a Standard Schema, such as zod's",
+  read: (what, value) => asValueSchema(value, what),
 }
 
 export const agentCheck: Check<Agent> = check('an agent made with new Agent({ … })', isAgent)

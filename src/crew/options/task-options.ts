@@ -72,14 +72,15 @@ export interface CodeTaskOptions<
   Result = unknown,
   Schema extends SchemaInput = SchemaInput,
   Context extends Tasks = Tasks,
+  Given extends object = Inputs,
 > {
   /** The task's identity. */
   readonly name: string
   /** Its earlier name or names: an unfinished run continues what it recorded under one of them. */
   readonly was?: string | readonly string[]
   readonly description?: string
-  /** Its `outputs` are those of `context`. */
-  readonly run: (context: CodeContext<OutputsOf<Context>>) => Result
+  /** Its `outputs` are those of `context`. Its `inputs` may be typed by the schema of the crew: `CodeContext`. */
+  readonly run: (context: CodeContext<OutputsOf<Context>, Given>) => Result
   /**
    * What doing it again means, as for tools: `read`, `idempotent`, or `once` (the default), which is never done twice
    * by itself.
@@ -91,7 +92,7 @@ export interface CodeTaskOptions<
   readonly output?: Schema
   readonly context?: Context
   readonly async?: boolean
-  readonly when?: Condition<OutputsOf<Context> & AnyOutputs>
+  readonly when?: Condition<OutputsOf<Context> & AnyOutputs, Given>
   /**
    * Where the output is written after the task's completion, below the working folder: `reports/{topic}.md`. At least
    * once.

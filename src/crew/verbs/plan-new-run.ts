@@ -46,7 +46,7 @@ export async function planNewRun(open: OpenCrew, engine: Engine, request: NewRun
   const made = await inputsOver(crew, parent, over, request.given.files)
   await checkBudgetPrices(crew)
   const { tasks, entries } = await planFork(crew, parent, { ...request, inputs: made.inputs })
-  checkPlanned(crew, made.inputs, isExecutedBy(tasks))
+  await checkPlanned(crew, made.inputs, isExecutedBy(tasks))
   const estimated = await withEstimates(engine, crew, tasks, parent)
   return { parent, over, ...made, tasks: estimated, entries, compared }
 }
