@@ -23,7 +23,7 @@ export interface CrewOptions<T extends Tasks = Tasks, Given extends object = obj
   readonly name?: string
   readonly tasks: T
   /**
-   * A Standard Schema of the inputs. Those of every new run are parsed by it before anything is queued or spent, and the
+   * A Standard Schema of the inputs. Those of every new run are parsed by it before anything is queued or spent; the
    * tasks see what it makes of them.
    */
   readonly inputs?: ObjectSchema<Given> | AiSchema
