@@ -41,7 +41,7 @@ export function describe(value: unknown): string {
  * Control characters, line breaks, marks of direction and what has no width: a name with these looks like another one,
  * or steers the terminal that shows it.
  */
-export const hidden = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
+export const hidden: RegExp = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
 
 /** In quotes, with what is not seen escaped. */
 function quoted(text: string): string {
