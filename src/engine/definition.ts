@@ -157,6 +157,8 @@ export interface CodeContext<Of = AnyOutputs, Given = Inputs> extends ToolContex
   readonly inputs: Given
   /** Of the tasks in its context, by name, as their schemas parse them. Without a `context`, all earlier ones. */
   readonly outputs: Of
+  /** With `humanInput`: what a person wants changed in the result of the call before. */
+  readonly feedback?: string
 }
 
 /** What a guardrail judges. */

@@ -47,7 +47,7 @@ export function defineWork(task: Task, work: Work, given: readonly TaskDefinitio
     code: 'code' in work ? work.code : undefined,
     child: 'child' in work ? work.child : undefined,
     guardrails: [],
-    humanInput: false,
+    humanInput: task.humanInput,
     async,
     when,
     outputFile: outputFileOf(task),
@@ -59,6 +59,7 @@ export function defineWork(task: Task, work: Work, given: readonly TaskDefinitio
         ...('code' in work
           ? [['code', { effect: work.code.effect }] satisfies Field, ...all()]
           : [...crewFields(work.child.crew), ...childInputFields(task, inputs, all)]),
+        ...field('human input', task.humanInput),
         ...field('version', task.version),
         ...field('output schema', schema?.json),
       ])

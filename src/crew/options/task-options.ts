@@ -89,6 +89,8 @@ export interface CodeTaskOptions<
   /** Finds out whether a `once` function that was cut off did its work. `undefined`: cannot tell, ask a person. */
   readonly settle?: (idempotencyKey: string) => Settlement | undefined | Promise<Settlement | undefined>
   readonly maxSeconds?: number
+  /** A person approves the result, asks for another one, replaces or fails it. */
+  readonly humanInput?: boolean
   readonly output?: Schema
   readonly context?: Context
   readonly async?: boolean
