@@ -20,7 +20,8 @@ import {
 import { defineChild, defineWork, readingOf } from './define-work.ts'
 import { defineGuardrail } from '../guardrails.ts'
 import { fileInEveryRun, outputFileOf } from './output-path.ts'
-import { interpolate, placeholders } from './placeholders.ts'
+import { placeholders } from '../../text/fill-in.ts'
+import { interpolate } from './placeholders.ts'
 import { messageFor } from './task-prompts.ts'
 import type { Task } from '../task.ts'
 

@@ -16,7 +16,7 @@ import { hashedInputs, readInputs, settled, unreadInputs } from '../given/given-
 import { checkInputs } from '../given/inputs.ts'
 import { beforeKickoff } from '../given/made-inputs.ts'
 import { outputFileOf } from './output-path.ts'
-import { placeholders } from './placeholders.ts'
+import { placeholders } from '../../text/fill-in.ts'
 import { field, fingerprintOf, inputFields, type Field } from './task-fingerprint.ts'
 import type { Task } from '../task.ts'
 
