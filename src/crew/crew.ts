@@ -1,6 +1,6 @@
 // The one class behind every crew. A crew is what its tasks say; a run is what its journal says; the crew only brings
 // the two together: every method checks what it was given, before anything is spent, and hands it to the engine.
-import type { CrewDefinition, TaskDefinition } from '../engine/definition.ts'
+import type { CrewDefinition } from '../engine/definition.ts'
 import { backtestName } from '../engine/history/backtest-name.ts'
 import { importRunFromFile, type ImportedRun, type ImportOptions } from '../engine/history/import-run.ts'
 import { prune, type Pruned, type PruneLimits } from '../runs/prune.ts'
@@ -23,7 +23,7 @@ import { stableId } from './define/identity.ts'
 import { managerOf } from './define/manager.ts'
 import { checkStandIns, standInsOf, withStandIns } from './define/stand-ins.ts'
 import { openCrew, type OpenCrew } from './open-crew.ts'
-import { crewTable, type CrewOptions } from './options/crew-options.ts'
+import { crewTable, type CrewOptions, type TypedCrewOptions } from './options/crew-options.ts'
 import {
   executeKeys,
   readReuse,
@@ -56,7 +56,7 @@ import { findTask, type Tasks } from './result/result.ts'
 import type { Known, OutputBy, ReferenceTo, TaskReference } from './result/task-reference.ts'
 import { runList, type RunList } from './result/run-list.ts'
 import { Run, startedBy, type Started } from './run.ts'
-import type { Task, TypedBy } from './task.ts'
+import type { Task } from './task.ts'
 import { backtest, type Backtest } from './verbs/backtest-task.ts'
 import { checkRuns, type RunCheck } from './verbs/check-runs.ts'
 import { kickoffForEach, type ForEachResult, type ForEachWatch } from './verbs/for-each.ts'
@@ -83,7 +83,7 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
    * CREW_INVALID, OPTION_INVALID, OPTION_UNKNOWN: at once, naming what is wrong. Nothing is opened before a run is
    * started or looked up.
    */
-  constructor(options: CrewOptions<T, Inputs> & TypedBy<T>) {
+  constructor(options: TypedCrewOptions<T, Inputs>) {
     const kept = readOptions(crewTable, options)
     this.tasks = options.tasks
     this.agents = options.agents ?? [...new Set(options.tasks.flatMap((task) => task.agent ?? []))]
@@ -285,7 +285,7 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
     if (Array.isArray(runs)) runs.forEach(checkRunId)
     else whole(1, 10_000).read('runs', runs)
     const tested = await backtest(await this.#open.engine(), this.#definition, {
-      task: this.#find(task),
+      task: findTask(this.#definition.tasks, task, `crew ${this.name}`),
       runs,
       concurrency: readConcurrency(options.concurrency),
       id: id === undefined ? undefined : checkNewRunId(id),
@@ -326,10 +326,9 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
     const given = changes.tools === undefined ? [] : toolList('tools of with', changes.tools)
     checkStandIns(this.#definition, this.agents, given)
     const tools = new Map(given.map((tool) => [tool.name, tool]))
-    const { store, dispatcher } = changes
+    const { model, store, dispatcher } = changes
     const options = { ...this.#options, name: this.name, ...defined({ store, dispatcher }) }
-    const changed = withStandIns(options, { model: changes.model, tools })
-    const copy = new Crew<T, Inputs>(changed as CrewOptions<T, Inputs> & TypedBy<T>)
+    const copy = new Crew<T, Inputs>(withStandIns(options, { model, tools }) as TypedCrewOptions<T, Inputs>)
     copy.#schedules = this.#schedules
     copy.#open.module = this.#open.module
     return copy
@@ -392,10 +391,6 @@ export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> 
   '~definition'(overrides: Overrides): CrewDefinition {
     if (overrides.model === undefined && (overrides.tools?.size ?? 0) === 0) return this.#definition
     return new Crew(withStandIns(this.#options, overrides))['~definition']({})
-  }
-
-  #find(task: Task | string): TaskDefinition {
-    return findTask(this.#definition.tasks, task, `crew ${this.name}`)
   }
 }
 Object.defineProperty(Crew.prototype, brand, { value: true })

@@ -12,6 +12,7 @@ import type { Store } from '../../stores/store.ts'
 import type { Agent } from '../agent.ts'
 import type { CrewCallbacks } from '../callbacks.ts'
 import type { Tasks } from '../result/result.ts'
+import type { TypedBy } from '../task.ts'
 import { dispatcherCheck, type Dispatcher } from '../queue/dispatcher.ts'
 import { telemetryCheck, type TelemetryOptions } from '../telemetry/telemetry.ts'
 import { noCache, noMemory, noPlanning } from './without.ts'
@@ -80,6 +81,9 @@ export interface CrewOptions<T extends Tasks = Tasks, Given extends object = obj
    */
   readonly telemetry?: true | TelemetryOptions
 }
+
+/** With the types that the functions of its tasks give their inputs. */
+export type TypedCrewOptions<T extends Tasks, Given extends object> = CrewOptions<T, Given> & TypedBy<T>
 
 const processes = ['sequential', 'parallel', 'hierarchical'] as const
 

@@ -30,7 +30,7 @@ export function givenFields(tasks: readonly TaskDefinition[], outputs: Outputs):
 export function makerOf(task: Maker, { within }: Pick<StoredOutput, 'within'>): Pick<TaskDefinition, Read> {
   if (!task.child || within === undefined) return task
   const [name, ...rest] = within.split('/')
-  const made = task.child.crew.tasks.find((one) => one.name === name)
+  const made = task.child.crew.tasks.find((one) => one.name === name || (name !== undefined && one.was.includes(name)))
   // today's crew no longer has it: its output is read as plain JSON
   if (!made) return { schema: undefined }
   return makerOf(made, rest.length > 0 ? { within: rest.join('/') } : {})
