@@ -30,6 +30,8 @@ export const errorCodes = {
   INPUT_INVALID: { retry: false },
   /** A text has a placeholder for which no input was given. */
   INPUT_MISSING: { retry: false },
+  /** An input of a replay, fork or refresh replaces none of the old run's, and nothing in the crew uses it. */
+  INPUT_UNKNOWN: { retry: false },
   /** A run id was used again with other inputs. */
   INPUTS_DIFFER: { retry: false },
   /** An agent kept calling tools past maxIterations. */

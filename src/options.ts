@@ -30,11 +30,25 @@ export function refuseUnknown(
 
 /** A value as a message shows it: short, on one line. */
 export function describe(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value.length > 80 ? `${value.slice(0, 77)}...` : value)
+  if (typeof value === 'string') return quoted(value.length > 80 ? `${value.slice(0, 77)}...` : value)
   if (typeof value === 'function') return 'a function'
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'object' && value !== null) return kindOf(value)
   return String(value)
+}
+
+/**
+ * Control characters, line breaks, marks of direction and what has no width: a name with these looks like another one,
+ * or steers the terminal that shows it.
+ */
+export const hidden: RegExp = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
+
+/** In quotes, with what is not seen escaped. */
+function quoted(text: string): string {
+  return JSON.stringify(text).replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (found) => {
+    const code = (found.codePointAt(0) ?? 0).toString(16)
+    return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`
+  })
 }
 
 /** `a Promise`, `an Error`; `an object` for a plain one. */

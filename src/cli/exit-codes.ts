@@ -30,6 +30,7 @@ const byError: { readonly [code in ErrorCode]?: ExitCode } = {
   CREW_INVALID: exitCodes.usage,
   INPUT_INVALID: exitCodes.usage,
   INPUT_MISSING: exitCodes.usage,
+  INPUT_UNKNOWN: exitCodes.usage,
   INPUTS_DIFFER: exitCodes.usage,
   MODEL_INVALID: exitCodes.usage,
   MODEL_KEY_MISSING: exitCodes.usage,

@@ -1,6 +1,6 @@
 // The one class behind every crew. A crew is what its tasks say; a run is what its journal says; the crew only brings
 // the two together: every method checks what it was given, before anything is spent, and hands it to the engine.
-import type { CrewDefinition, TaskDefinition } from '../engine/definition.ts'
+import type { CrewDefinition } from '../engine/definition.ts'
 import { backtestName } from '../engine/history/backtest-name.ts'
 import { importRunFromFile, type ImportedRun, type ImportOptions } from '../engine/history/import-run.ts'
 import { prune, type Pruned, type PruneLimits } from '../runs/prune.ts'
@@ -23,7 +23,7 @@ import { stableId } from './define/identity.ts'
 import { managerOf } from './define/manager.ts'
 import { checkStandIns, standInsOf, withStandIns } from './define/stand-ins.ts'
 import { openCrew, type OpenCrew } from './open-crew.ts'
-import { crewTable, type CrewOptions } from './options/crew-options.ts'
+import { crewTable, type CrewOptions, type TypedCrewOptions } from './options/crew-options.ts'
 import {
   executeKeys,
   readReuse,
@@ -34,7 +34,7 @@ import {
   type ForkOptions,
   type Kickoff,
   type KickoffOptions,
-  type NamesOf,
+  type InputsWith,
   type NewRunOptions,
   type NoArguments,
   type OutputsFor,
@@ -53,14 +53,14 @@ import type { Dispatcher } from './queue/dispatcher.ts'
 import { guarded, quietLogger, verboseLogger } from './result/log.ts'
 import type { Plan } from './result/plan.ts'
 import { findTask, type Tasks } from './result/result.ts'
-import type { Known, OutputBy, ReferenceTo } from './result/task-reference.ts'
+import type { Known, OutputBy, ReferenceTo, TaskReference } from './result/task-reference.ts'
 import { runList, type RunList } from './result/run-list.ts'
 import { Run, startedBy, type Started } from './run.ts'
 import type { Task } from './task.ts'
 import { backtest, type Backtest } from './verbs/backtest-task.ts'
 import { checkRuns, type RunCheck } from './verbs/check-runs.ts'
 import { kickoffForEach, type ForEachResult, type ForEachWatch } from './verbs/for-each.ts'
-import type { InputsFor } from './given/inputs.ts'
+import { inputNames, type InputsBy, type InputsFor } from './given/inputs.ts'
 import { makeRun } from './verbs/make-run.ts'
 import { plan } from './verbs/make-plan.ts'
 import { readConcurrency } from './verbs/pool.ts'
@@ -70,7 +70,7 @@ import { start } from './verbs/start.ts'
 
 const brand = Symbol.for('reprise.crew')
 
-export class Crew<const T extends Tasks = Tasks> {
+export class Crew<const T extends Tasks = Tasks, Inputs extends object = never> {
   readonly name: string
   readonly tasks: T
   readonly agents: readonly Agent[]
@@ -83,7 +83,7 @@ export class Crew<const T extends Tasks = Tasks> {
    * CREW_INVALID, OPTION_INVALID, OPTION_UNKNOWN: at once, naming what is wrong. Nothing is opened before a run is
    * started or looked up.
    */
-  constructor(options: CrewOptions<T>) {
+  constructor(options: TypedCrewOptions<T, Inputs>) {
     const kept = readOptions(crewTable, options)
     this.tasks = options.tasks
     this.agents = options.agents ?? [...new Set(options.tasks.flatMap((task) => task.agent ?? []))]
@@ -99,6 +99,7 @@ export class Crew<const T extends Tasks = Tasks> {
       accepts: options.accepts,
       retries: kept.retries,
       tasks,
+      inputs: kept.inputs,
       process: kept.process,
       concurrency: kept.concurrency,
       budget: options.budget,
@@ -129,9 +130,9 @@ export class Crew<const T extends Tasks = Tasks> {
     return [...new Set(modelsOf(this.#definition).map(({ model }) => model))]
   }
 
-  /** Names of the inputs that its texts use. */
+  /** Names of the inputs: those of its schema, and those that its texts use. */
   get inputs(): readonly string[] {
-    return [...new Set(this.#definition.tasks.flatMap((task) => task.inputs))]
+    return inputNames(this.#definition).all
   }
 
   /** Holds across duplicate installs of the package, where `instanceof` does not. */
@@ -142,9 +143,9 @@ export class Crew<const T extends Tasks = Tasks> {
   /**
    * Runs the crew to its end, or to the first question that nobody answers. Rejects when the run fails or is cancelled.
    */
-  kickoff<Given extends string = never>(...[options]: Kickoff<ReferenceTo<T, Given>, NamesOf<T>>): Started<T>
-  kickoff<Given extends readonly unknown[]>(...none: NoArguments<Given, NamesOf<T>>): Started<T>
-  kickoff(options?: KickoffOptions): Started<T> {
+  kickoff<Given extends string = never>(...[options]: Kickoff<ReferenceTo<T, Given>, InputsWith<T, Inputs>>): Started<T>
+  kickoff<Given extends readonly unknown[]>(...none: NoArguments<Given, InputsWith<T, Inputs>>): Started<T>
+  kickoff(options?: KickoffOptions<TaskReference, InputsBy>): Started<T> {
     return startedBy(this.#open, async () => start(this.#open, await readKickoff(this.#definition, options)))
   }
 
@@ -153,9 +154,9 @@ export class Crew<const T extends Tasks = Tasks> {
    * of models, which only the worker needs. A run of this id that is there stays as it is, unless it was given up: that
    * one is put into the queue again. INPUTS_DIFFER when it was made with others.
    */
-  enqueue(...[options]: Enqueue<NamesOf<T>>): Promise<Run<T>>
-  enqueue<Given extends readonly unknown[]>(...none: NoArguments<Given, NamesOf<T>>): Promise<Run<T>>
-  async enqueue(options?: EnqueueOptions): Promise<Run<T>> {
+  enqueue(...[options]: Enqueue<InputsWith<T, Inputs>>): Promise<Run<T>>
+  enqueue<Given extends readonly unknown[]>(...none: NoArguments<Given, InputsWith<T, Inputs>>): Promise<Run<T>>
+  async enqueue(options?: EnqueueOptions<InputsBy>): Promise<Run<T>> {
     const request = await readEnqueue(this.#definition, options, this.#schedules.names)
     const { runId, notBefore } = await enqueue(this.#open, request)
     await wakeRun(this.#open, runId, notBefore?.getTime())
@@ -167,7 +168,7 @@ export class Crew<const T extends Tasks = Tasks> {
    * cron: '0 2 * * *', timezone: 'Europe/Berlin', inputs }`. Nothing is stored. OPTION_INVALID, OPTION_UNKNOWN,
    * INPUT_MISSING, INPUT_INVALID.
    */
-  async schedule(options: ScheduleOptions<NamesOf<T>>): Promise<Schedule> {
+  async schedule(options: ScheduleOptions<InputsWith<T, Inputs>>): Promise<Schedule> {
     const schedule = readSchedule(this.#definition, options, this.#schedules.names)
     this.#schedules.list.push(schedule)
     return schedule
@@ -183,7 +184,7 @@ export class Crew<const T extends Tasks = Tasks> {
    * its place says so. Whatever is wrong with any of the inputs is said before the first run is started.
    */
   async kickoffForEach<Given extends string = never>(
-    inputs: readonly InputsFor<NamesOf<T>>[],
+    inputs: readonly InputsFor<InputsWith<T, Inputs>>[],
     options: ForEachOptions<ReferenceTo<T, Given>> = {},
   ): Promise<ForEachResult<T>[]> {
     return this['~forEach'](inputs, options)
@@ -215,7 +216,7 @@ export class Crew<const T extends Tasks = Tasks> {
   /** A new run: all before the task is restored from an old run; the task and all after it are executed. */
   replay<Given extends string = never>(
     task: ReferenceTo<T, Given>,
-    options: ReplayOptions<ReferenceTo<T, Given>, NamesOf<T>> = {},
+    options: ReplayOptions<ReferenceTo<T, Given>, InputsWith<T, Inputs>> = {},
   ): Started<T> {
     return startedBy(this.#open, async () =>
       makeRun(this.#open, await readMake(this.#definition, 'replay', options, { task })),
@@ -227,7 +228,7 @@ export class Crew<const T extends Tasks = Tasks> {
    * task and all after it are executed; without, just what these changes touch. The old run stays as it is.
    */
   fork<Given extends string = never>(
-    options: ForkOptions<ReferenceTo<T, Given>, NamesOf<T>, OutputsFor<T>> = {},
+    options: ForkOptions<ReferenceTo<T, Given>, InputsWith<T, Inputs>, OutputsFor<T>> = {},
   ): Started<T> {
     return startedBy(this.#open, async () => makeRun(this.#open, await readMake(this.#definition, 'fork', options)))
   }
@@ -237,13 +238,15 @@ export class Crew<const T extends Tasks = Tasks> {
    * changed. Where nothing is, and no `id` asks for a run, none is made: `onPlan` is not asked, and the result is that
    * of the old run.
    */
-  refresh<Given extends string = never>(options: NewRunOptions<ReferenceTo<T, Given>, NamesOf<T>> = {}): Started<T> {
+  refresh<Given extends string = never>(
+    options: NewRunOptions<ReferenceTo<T, Given>, InputsWith<T, Inputs>> = {},
+  ): Started<T> {
     return startedBy(this.#open, async () => makeRun(this.#open, await readMake(this.#definition, 'refresh', options)))
   }
 
   /** The dry run of all of these: nothing is written and no model is asked. */
   async plan<Given extends string = never>(
-    options: PlanOptions<ReferenceTo<T, Given>, NamesOf<T>, OutputsFor<T>> = {},
+    options: PlanOptions<ReferenceTo<T, Given>, InputsWith<T, Inputs>, OutputsFor<T>> = {},
   ): Promise<Plan> {
     return plan(this.#open, await readPlan(this.#definition, options))
   }
@@ -283,7 +286,7 @@ export class Crew<const T extends Tasks = Tasks> {
     if (Array.isArray(runs)) runs.forEach(checkRunId)
     else whole(1, 10_000).read('runs', runs)
     const tested = await backtest(await this.#open.engine(), this.#definition, {
-      task: this.#find(task),
+      task: findTask(this.#definition.tasks, task, `crew ${this.name}`),
       runs,
       concurrency: readConcurrency(options.concurrency),
       id: id === undefined ? undefined : checkNewRunId(id),
@@ -318,15 +321,15 @@ export class Crew<const T extends Tasks = Tasks> {
     readonly store?: string | Store
     readonly tools?: Tools
     readonly dispatcher?: Dispatcher
-  }): Crew<T> {
+  }): Crew<T, Inputs> {
     checkKeys('with', changes, ['model', 'store', 'tools', 'dispatcher'])
     checkModelKind('model of with', changes.model)
     const given = changes.tools === undefined ? [] : toolList('tools of with', changes.tools)
     checkStandIns(this.#definition, this.agents, given)
     const tools = new Map(given.map((tool) => [tool.name, tool]))
-    const { store, dispatcher } = changes
+    const { model, store, dispatcher } = changes
     const options = { ...this.#options, name: this.name, ...defined({ store, dispatcher }) }
-    const copy = new Crew(withStandIns(options, { model: changes.model, tools }))
+    const copy = new Crew<T, Inputs>(withStandIns(options, { model, tools }) as TypedCrewOptions<T, Inputs>)
     copy.#schedules = this.#schedules
     copy.#open.module = this.#open.module
     return copy
@@ -389,10 +392,6 @@ export class Crew<const T extends Tasks = Tasks> {
   '~definition'(overrides: Overrides): CrewDefinition {
     if (overrides.model === undefined && (overrides.tools?.size ?? 0) === 0) return this.#definition
     return new Crew(withStandIns(this.#options, overrides))['~definition']({})
-  }
-
-  #find(task: Task | string): TaskDefinition {
-    return findTask(this.#definition.tasks, task, `crew ${this.name}`)
   }
 }
 Object.defineProperty(Crew.prototype, brand, { value: true })

@@ -1,13 +1,14 @@
 // A task: a description for an agent, a function or a crew. Its name is its identity; its id is a UUID derived from
 // that, equal in every process.
-import type { CodeDefinition, CodeContext, Condition } from '../engine/definition.ts'
-import type { AnswerSchema, InferInput, SchemaInput } from '../schema/answer-schema.ts'
+import type { CodeDefinition, CodeContext, Condition, Inputs as AnyInputs } from '../engine/definition.ts'
+import type { AnswerSchema, InferInput, ObjectSchema, SchemaInput } from '../schema/answer-schema.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Agent } from './agent.ts'
 import type { Crew } from './crew.ts'
 import type { CallbackContext } from './callbacks.ts'
 import { derivedName, stableId } from './define/identity.ts'
 import type { Placeholders, Unknowable } from './define/placeholders.ts'
+import type { InputsBy } from './given/inputs.ts'
 import type { Guardrail } from './guardrails.ts'
 import type {
   ChildOf,
@@ -24,7 +25,7 @@ import type { OutputOfLast, TaskOutput, Tasks } from './result/result.ts'
 export interface Task<
   out Name extends string = string,
   out Output = unknown,
-  out Inputs extends string = string,
+  out Inputs extends InputsBy = InputsBy,
   out Raw = unknown,
 > {
   readonly name: Name
@@ -71,12 +72,13 @@ export interface TaskConstructor {
     const Context extends Tasks = Tasks,
     Result = unknown,
     const T extends Tasks = Tasks,
+    Typed extends object = AnyInputs,
   >(
     options: OptionsByKind<
       Given,
       Literals<Name, Description, Expected, File, Who, T>,
       TaskOptions<Schema, Context>,
-      CodeTaskOptions<Result, Schema, Context>,
+      CodeTaskOptions<Result, Schema, Context, Typed>,
       CrewTaskOptions<OutputOfLast<T>, Context>
     >,
   ): 'crew' extends Given
@@ -87,8 +89,12 @@ export interface TaskConstructor {
         OutputOfLast<T>
       >
     : 'run' extends Given
-      ? // a function may use any input
-        Task<Name, Skippable<Given, CodeOutput<Result, Schema>>, Unknowable, RawOf<Schema, CodeOutput<Result, Schema>>>
+      ? Task<
+          Name,
+          Skippable<Given, CodeOutput<Result, Schema>>,
+          InputsOfCode<Typed>,
+          RawOf<Schema, CodeOutput<Result, Schema>>
+        >
       : Task<
           Name,
           Skippable<Given, OutputFor<Schema>>,
@@ -122,6 +128,9 @@ interface Literals<Name, Description, Expected, File, Who, T extends Tasks> {
   readonly crew?: Crew<T>
 }
 
+/** A function whose inputs have no types of their own may use any. An index, since nothing is inferred from that. */
+type InputsOfCode<Own> = { readonly any: Unknowable; readonly own: Own }[AnyInputs extends Own ? 'any' : 'own']
+
 /** A task with a condition may give nothing. */
 type Skippable<Given extends string, Output> = 'when' extends Given ? Output | undefined : Output
 
@@ -133,6 +142,23 @@ type RawOf<Schema, Otherwise> = [Schema] extends [never] ? Otherwise : InferInpu
  * would leave the inputs of the whole crew unchecked.
  */
 export type InputsOf<T> = T extends { readonly '~inputs'?: infer Inputs } ? Extract<Inputs, string> : never
+
+/** What the functions among these tasks say of the types of their inputs: the schema of their crew must give that. */
+export type TypedBy<T extends Tasks> = [Typed<T[number]>] extends [never]
+  ? unknown
+  : { readonly inputs: ObjectSchema<object, Together<Typed<T[number]>>> }
+
+type Typed<T> = T extends { readonly '~inputs'?: infer Inputs }
+  ? Inputs extends object
+    ? object extends Inputs
+      ? never
+      : Inputs
+    : never
+  : never
+
+type Together<Union> = (Union extends unknown ? (one: Union) => void : never) extends (all: infer All) => void
+  ? All & object
+  : never
 
 // oxlint-disable-next-line no-extraneous-class -- its members are those of the table
 export const Task: TaskConstructor = class {

@@ -7,7 +7,7 @@ import type { Files } from '../journal/files.ts'
 import type { Answers, AskedQuestion, Entry, Fingerprint, Json, Owner, Question } from '../journal/index.ts'
 import type { RunState } from '../journal/state/state.ts'
 import type { Next } from '../next.ts'
-import type { AnswerSchema } from '../schema/answer-schema.ts'
+import type { AnswerSchema, ValueSchema } from '../schema/answer-schema.ts'
 import type { Store } from '../stores/store.ts'
 import type { Effect, ReadFile, Settlement, Tool, ToolContext } from '../tools/tool.ts'
 import type { Listeners } from './follow/listeners.ts'
@@ -83,7 +83,7 @@ export interface TaskDefinition {
 
 /** What the tasks of a run gave, by name, including those that a task is not given. A skipped one gives nothing. */
 export interface Outputs {
-  get(task: string): Pick<StoredOutput, 'raw' | 'structured'> | undefined
+  get(task: string): Pick<StoredOutput, 'raw' | 'structured' | 'within'> | undefined
 }
 
 export interface RenderedTask {
@@ -104,15 +104,17 @@ export interface OutputFileDefinition {
  * What a condition sees of the tasks that its task waits for, and what the inputs of a crew are made from, of the tasks
  * in its context: their outputs by name, as their schemas parse them. A skipped task has none.
  */
-export interface ConditionContext<Of = AnyOutputs> {
-  readonly inputs: Inputs
+export interface ConditionContext<Of = AnyOutputs, Given = Inputs> {
+  readonly inputs: Given
   readonly outputs: Of
   /** The output of the last of these tasks in the crew's order; undefined when that was skipped. */
   readonly previous: unknown
   readonly readFile: ReadFile
 }
 
-export type Condition<Of = AnyOutputs> = (context: ConditionContext<Of>) => boolean | Promise<boolean>
+export type Condition<Of = AnyOutputs, Given = Inputs> = (
+  context: ConditionContext<Of, Given>,
+) => boolean | Promise<boolean>
 
 /** By task. */
 export type AnyOutputs = { readonly [task: string]: unknown }
@@ -136,7 +138,10 @@ export interface ChildDefinition {
    */
   known(own: Inputs): Inputs | undefined
   /** Those of the child run; `own` are those of the run that it works for. */
-  inputs(context: ConditionContext, own: Inputs): Promise<{ readonly inputs: Inputs; readonly files: Files }>
+  inputs(
+    context: ConditionContext,
+    own: Inputs,
+  ): Promise<{ readonly inputs: Inputs; readonly given?: Inputs; readonly files: Files }>
 }
 
 export interface CodeDefinition {
@@ -148,11 +153,13 @@ export interface CodeDefinition {
   readonly settle: ((idempotencyKey: string) => Settlement | undefined | Promise<Settlement | undefined>) | undefined
 }
 
-/** What the function of a task is given. */
-export interface CodeContext<Of = AnyOutputs> extends ToolContext {
-  readonly inputs: Inputs
+/** What the function of a task is given. `Given` are its inputs, as the schema of the crew parses them. */
+export interface CodeContext<Of = AnyOutputs, Given = Inputs> extends ToolContext {
+  readonly inputs: Given
   /** Of the tasks in its context, by name, as their schemas parse them. Without a `context`, all earlier ones. */
   readonly outputs: Of
+  /** With `humanInput`: what a person wants changed in the result of the call before. */
+  readonly feedback?: string
 }
 
 /** What a guardrail judges. */
@@ -184,6 +191,8 @@ export interface CrewDefinition {
   /** How workers try a run again that failed. */
   readonly retries?: Retries | undefined
   readonly tasks: readonly TaskDefinition[]
+  /** What the inputs of its runs must fit. */
+  readonly inputs?: ValueSchema | undefined
   /**
    * sequential: one after another, except async tasks; hierarchical likewise. parallel: each as soon as its context is
    * ready.

@@ -166,18 +166,25 @@ export interface EntryBodies {
     readonly because?: readonly string[]
   }
   /**
-   * `raw` is left out when it is the text of the attempt's last reply. Of a task that is a crew: what its run spent, by
-   * model, and the calls that it made, including those of attempts that were given up for it. Calls that the run was
-   * told about are not included.
+   * `raw` is left out when it is the text of the attempt's last reply. Nested crew: `within` is the task whose output
+   * it is, where that is not its last; `spent` is what its run spent, by model; `calls` are the calls that it made,
+   * including those of attempts that were given up for it, without those that the run was told about.
    */
   'task.completed': {
     readonly raw?: string
     readonly structured: boolean
+    readonly within?: string
     readonly spent?: { readonly [model: string]: Usage }
     readonly calls?: readonly OnceCall[]
   }
   'task.failed': { readonly error: Failure }
-  'task.skipped': { readonly reason: string; readonly condition?: Fingerprint }
+  /** With the path of an attempt: a nested crew whose tasks were all skipped; `spent` and `calls` as above. */
+  'task.skipped': {
+    readonly reason: string
+    readonly condition?: Fingerprint
+    readonly spent?: { readonly [model: string]: Usage }
+    readonly calls?: readonly OnceCall[]
+  }
   'task.edited': { readonly raw: string; readonly structured: boolean; readonly by?: string }
   'task.invalidated': { readonly by?: string; readonly reason?: string }
   /**

@@ -1,5 +1,6 @@
 // Where in a run something happened: `note#2` is the second attempt at the task note, `note#2/3` its third model turn,
 // and `note#2/3.0` the first tool call of that turn. Delegated work nests: `note#2/3.0/analyst#1/1`.
+import { describe, hidden } from '../options.ts'
 
 export function attemptPath(task: string, number: number, under?: string): string {
   return `${under === undefined ? '' : `${under}/`}${task}#${number}`
@@ -80,12 +81,12 @@ export function worksFor(run: string, other: string): boolean {
   return caller !== undefined && worksFor(caller, other)
 }
 
-/** Characters with a meaning in paths, and control characters, are not allowed in a task's name. */
+/** Characters with a meaning in paths, and those that are not seen, are not allowed in a name. */
 export function nameProblem(name: string): string | undefined {
   if (name.trim() === '') return 'is empty'
   if (name.length > 100) return 'is longer than 100 characters'
   // stores keep texts as UTF-8, which would return a different name
   if (!name.isWellFormed()) return 'has half of a character'
-  const bad = /[/#\u0000-\u001f\u007f]/.exec(name)
-  return bad ? `contains ${JSON.stringify(bad[0])}` : undefined
+  const bad = /[/#]/.exec(name) ?? hidden.exec(name)
+  return bad ? `contains ${describe(bad[0])}` : undefined
 }

@@ -343,6 +343,8 @@ export type Fingerprint = { readonly [field: string]: string }
 export interface StoredOutput {
   readonly raw: string
   readonly structured: boolean
+  /** Nested crew: the task whose output it is, where that is not the last one: `pay`, or `settle/pay`. */
+  readonly within?: string
   readonly agent?: string
   readonly usage: Usage
   readonly startedAt: string

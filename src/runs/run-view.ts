@@ -12,14 +12,14 @@ import { isEnded, type RunState } from '../journal/state/state.ts'
 import { planOutcomes, type PlannedOutcome } from './plan-outcomes.ts'
 import { runViewStatus } from './status.ts'
 import type { RunSummary } from './summary.ts'
-import { isDone, tasksOf, taskViews, type TaskView } from './task-view.ts'
+import { isDone, lastOutput, tasksOf, taskViews, type TaskView } from './task-view.ts'
 import { readUnit, type Unit } from './unit.ts'
 import { whyOf } from './why.ts'
 
 export interface RunView extends RunSummary {
   /** The call of a queue or an engine by which a process last took it up: an invocation of Restate, for example. */
   readonly via: Via | undefined
-  /** Text and output of the last task, once the run is completed. */
+  /** Text and output of the last task that was not skipped, once the run is completed. */
   readonly raw: string | undefined
   readonly output: unknown
   /** Open ones; those of a task that is a crew under its name: `research/q1`. */
@@ -55,7 +55,8 @@ export async function viewOf(unit: Unit, crew?: CrewDefinition): Promise<RunView
   const openQuestions = questions.length
   const status = runViewStatus(state.status, { questions: openQuestions, held, awake: isReady(state), suspended })
   const tasks = await taskViews(unit, crew)
-  const last = status === 'completed' ? tasks.at(-1) : undefined
+  const completed = status === 'completed'
+  const last = completed ? lastOutput(tasks) : undefined
   const own = tasksOf(state)
   return {
     runId,
@@ -79,7 +80,7 @@ export async function viewOf(unit: Unit, crew?: CrewDefinition): Promise<RunView
     error,
     dueAt,
     schedule: state.schedule,
-    raw: last?.raw,
+    raw: completed ? (last?.raw ?? '') : undefined,
     output: last?.output,
     questions,
     stale: crew ? staleTasks(crew, state) : [],

@@ -5,11 +5,15 @@ import { outputOf } from '../engine/run/so-far.ts'
 import type { ChatMessage, Failure, MadeFile, ReplyPart, Source, Usage } from '../journal/entries.ts'
 import { isEnded, spentOn, type RunState, type TaskState } from '../journal/state/state.ts'
 import { taskViewStatus, type TaskViewStatus } from './status.ts'
+import { inText } from '../journal/files.ts'
+import { own } from '../options.ts'
+import { fillIn } from '../text/fill-in.ts'
 import type { Unit } from './unit.ts'
 
 export interface TaskView<Output = unknown> {
   readonly name: string
   readonly id: string
+  /** With the inputs of the run in place of the placeholders; so is the expected output. */
   readonly description: string
   readonly expectedOutput: string | undefined
   /** The first words of the description. */
@@ -80,6 +84,11 @@ function leftOver(state: RunState, crew: CrewDefinition): TaskState[] {
   return tasksOf(state).filter(({ name, attempts, output }) => !names.has(name) && (attempts.length > 0 || output))
 }
 
+/** The last one that has an output: the result of a completed run, whose other tasks were skipped. */
+export function lastOutput(tasks: readonly TaskView[]): TaskView | undefined {
+  return tasks.findLast(({ completedAt }) => completedAt !== undefined)
+}
+
 /** Those that the crew had when the run was last executed. */
 export function tasksOf({ tasks }: RunState): TaskState[] {
   return [...tasks.values()].filter((task) => !task.removed)
@@ -91,7 +100,10 @@ export function isDone({ status }: TaskState): boolean {
 
 export async function taskView(unit: TaskUnit, task: TaskState, code?: TaskDefinition): Promise<TaskView> {
   const { state, held, questions } = unit
-  const { name, id, description, expectedOutput, output: stored } = task
+  const { name, id, output: stored } = task
+  const text = (template: string): string => fillIn(template, (input) => inTextOf(state, input))
+  const description = text(task.description)
+  const expectedOutput = task.expectedOutput === undefined ? undefined : text(task.expectedOutput)
   const messages = messagesOf(state, task)
   const parts = messages.flatMap((message) => (message.role === 'assistant' ? message.parts : []))
   return {
@@ -117,6 +129,11 @@ export async function taskView(unit: TaskUnit, task: TaskState, code?: TaskDefin
     error: task.error ?? failureOf(state, name),
     child: task.attempts.map((path) => state.attempts.get(path)?.child).at(-1),
   }
+}
+
+function inTextOf({ inputs }: RunState, name: string): string | undefined {
+  const value = own(inputs, name)
+  return value === undefined ? undefined : inText(value)
 }
 
 /** Of the run, if it failed at this task. */

@@ -5,6 +5,7 @@ import { messageOf, RepriseError } from '../errors.ts'
 import { throughJson, type Json } from '../journal/json.ts'
 import { closeObjects, isObjectSchema, wrapSchema } from './json-schema.ts'
 import { foreignTypeIn } from './zod-three.ts'
+import { datesAsTexts } from './zod-dates.ts'
 
 /** The part of Standard Schema that is needed to infer types; https://standardschema.dev has the rest. */
 export interface StandardSchema<Input = unknown, Output = Input> {
@@ -23,6 +24,13 @@ type StandardResult<Output> =
 interface Issue {
   readonly message: string
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
+}
+
+/** A schema that takes and gives objects. The compiler infers the two by members: a library's own types stay out. */
+export interface ObjectSchema<Input extends object = object, Output extends object = object> {
+  readonly '~standard': StandardSchema['~standard'] & {
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined
+  }
 }
 
 /** A schema made by `jsonSchema()` of the AI SDK. */
@@ -66,6 +74,22 @@ export interface AnswerSchema {
   validate(value: Json): Promise<Parsed>
 }
 
+/** A schema of values that no model is asked for: it need not give JSON Schema. */
+export type ValueSchema = Pick<AnswerSchema, 'validate'> & {
+  /** JSON Schema draft-07 of the input side, where the schema gives one. */
+  readonly json: Json | undefined
+}
+
+/** SCHEMA_INVALID for what is not a schema. */
+export function asValueSchema(given: unknown, what: string): ValueSchema {
+  try {
+    return asAnswerSchema(given, what)
+  } catch (error) {
+    if (!isStandardSchema(given)) throw error
+    return { json: undefined, validate: validatorOf(given) }
+  }
+}
+
 /** `what` names the schema in errors: `the output of task facts`. SCHEMA_INVALID when it gives no JSON Schema. */
 export function asAnswerSchema(given: unknown, what: string): AnswerSchema {
   const schema = isLazy(given) ? given() : given
@@ -77,12 +101,14 @@ export function asAnswerSchema(given: unknown, what: string): AnswerSchema {
 function fromStandardSchema(schema: StandardSchema, what: string): AnswerSchema {
   return {
     ...answerOf(jsonOf(() => standardJson(schema, what), what)),
-    validate: async (value) => {
-      const result = await schema['~standard'].validate(value)
-      return result.issues === undefined
-        ? { ok: true, value: result.value }
-        : { ok: false, reason: words(result.issues) }
-    },
+    validate: validatorOf(schema),
+  }
+}
+
+function validatorOf(schema: StandardSchema): AnswerSchema['validate'] {
+  return async (value) => {
+    const result = await schema['~standard'].validate(value)
+    return result.issues === undefined ? { ok: true, value: result.value } : { ok: false, reason: words(result.issues) }
   }
 }
 
@@ -109,14 +135,17 @@ function answerOf(json: Json): Pick<AnswerSchema, 'json' | 'asked' | 'unwrap'> {
 
 function standardJson(schema: StandardSchema, what: string): unknown {
   const standard: StandardSchema['~standard'] & {
-    readonly jsonSchema?: { readonly input: (options: { target: string }) => unknown }
+    readonly jsonSchema?: { readonly input: (options: { target: string; libraryOptions?: object }) => unknown }
   } = schema['~standard']
-  if (standard.jsonSchema !== undefined) return standard.jsonSchema.input({ target: 'draft-07' })
+  if (standard.jsonSchema !== undefined) {
+    const libraryOptions = standard.vendor === 'zod' ? { libraryOptions: datesAsTexts } : {}
+    return standard.jsonSchema.input({ target: 'draft-07', ...libraryOptions })
+  }
   // zod 3, zod before 4.2 and zod/mini don't give JSON Schema themselves; the AI SDK can convert them. It takes
   // 70 ms to load, so only these pay for it, and it is required, since all of this must stay synchronous.
   if (standard.vendor === 'zod') {
     const foreign = foreignTypeIn(schema)
-    if (foreign !== undefined) throw invalid(what, `gives no JSON Schema (${foreign} cannot be represented in it)`)
+    if (foreign !== undefined) throw unwritable(what, `${foreign} cannot be represented in JSON Schema`)
     return providerUtils().asSchema(schema).jsonSchema
   }
   throw invalid(what, `is a ${standard.vendor} schema that gives no JSON Schema`)
@@ -128,7 +157,7 @@ function jsonOf(make: () => unknown, what: string): Json {
     made = make()
   } catch (error) {
     if (RepriseError.isInstance(error)) throw error
-    throw invalid(what, `gives no JSON Schema (${messageOf(error)})`, error)
+    throw unwritable(what, messageOf(error), error)
   }
   if (made instanceof Promise || typeof made !== 'object' || made === null) {
     throw invalid(what, `gives ${made instanceof Promise ? 'its JSON Schema only later' : kindOf(made)}`)
@@ -142,6 +171,16 @@ function invalid(what: string, found: string, cause?: unknown): RepriseError {
   return new RepriseError(
     'SCHEMA_INVALID',
     `${what} ${found}: use a schema of zod 4.2 or newer, another Standard Schema that gives JSON Schema, or jsonSchema() or zodSchema() of the AI SDK`,
+    { cause },
+  )
+}
+
+/** The schema is of a kind that we take, but some of what it asks for is nothing that a model can write. */
+function unwritable(what: string, why: string, cause?: unknown): RepriseError {
+  const date = /\bDate\b/.test(why) ? ': z.coerce.date() for a date' : ''
+  return new RepriseError(
+    'SCHEMA_INVALID',
+    `${what} gives no JSON Schema (${why}): a model writes JSON, so take a text or a number and transform it${date}`,
     { cause },
   )
 }

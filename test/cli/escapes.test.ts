@@ -24,8 +24,8 @@ const description = 'A tool' + evil
 const look = tool({ name: 'look', description, effect: 'read', input, run: () => 'Seen' + evil })
 const fail = tool({ name: 'fail', description, effect: 'read', input, run: () => { throw new Error('No' + evil) } })
 const pay = tool({ name: 'pay', description, approval: true, input, run: () => 'Paid' + evil })
-const agent = new Agent({ role: 'Clerk' + evil, goal: 'Help' + evil, model, tools: [look, fail, pay] })
-const read = new Task({ name: 'read\\u009b', description: 'Read {notes}' + evil, agent })
+const agent = new Agent({ role: 'Clerk', goal: 'Help' + evil, model, tools: [look, fail, pay] })
+const read = new Task({ name: 'read', description: 'Read {notes}' + evil, agent })
 export const reads = new Crew({ name: 'reads', tasks: [read, new Task({ name: 'again', description: 'Read it again', agent })] })
 export const pays = new Crew({ name: 'pays', tasks: [new Task({ name: 'pay', description: 'Pay' + evil, agent })] })
 export const breaks = new Crew({ name: 'breaks', tasks: [new Task({ name: 'break', description: 'Break', agent })] })
@@ -79,7 +79,7 @@ const calls: { readonly [command: string]: readonly (readonly string[])[] } = {
   show: [
     [id],
     [id, '--steps', '--prompts'],
-    [id, '--task', 'read\u009b', '--prompts'],
+    [id, '--task', 'read', '--prompts'],
     ['asks', '--task', 'pay', '--steps', '--prompts'],
     ['broke'],
     [evil],
@@ -106,15 +106,15 @@ const calls: { readonly [command: string]: readonly (readonly string[])[] } = {
     ['asks', 'q1', '--decision', evil],
     ['asks', 'q1', '--decision', 'deny', '--reason', evil],
   ],
-  edit: [['open', 'read\u009b', ...file, ...reads, '--output', evil, '--by', evil]],
-  invalidate: [['open', 'read\u009b', '--by', evil]],
+  edit: [['open', 'read', ...file, ...reads, '--output', evil, '--by', evil]],
+  invalidate: [['open', 'read', '--by', evil]],
   requeue: [['open', '--by', evil], [evil]],
   cancel: [['open', '--by', evil]],
   export: [
     [id, `out\u009b.jsonl`],
     [id, '-'],
   ],
-  import: [['out\u009b.jsonl', '--as', 'copy\u009b'], ['broken.ts']],
+  import: [['out\u009b.jsonl', '--as', 'copy'], ['broken.ts']],
   copy: [
     ['sqlite:.reprise/runs.db', 'file:copies', '--dry-run'],
     ['sqlite:.reprise/runs.db', 'file:copies'],
@@ -125,7 +125,7 @@ const calls: { readonly [command: string]: readonly (readonly string[])[] } = {
     ['--keep', '0', '--dry-run'],
     ['--older-than', evil],
   ],
-  delete: [['copy\u009b'], [evil]],
+  delete: [['copy'], [evil]],
   reset: [[], ['--yes']],
   migrate: [[], ['--store', `sqlite:${evil}/x.db`, '--print'], ['--store', `postgres://${evil}`]],
 }
@@ -139,7 +139,7 @@ describe('escapes and control characters', () => {
     const run = (name: string, as: string, ...more: string[]): Promise<Ended> =>
       folder.reprise('run', 'crew.ts', '--crew', name, '--id', as, ...more)
     assert.equal((await run('reads', id, ...notes)).code, 0)
-    await run('reads', 'open', '--through', 'read\u009b', ...notes)
+    await run('reads', 'open', '--through', 'read', ...notes)
     await run('pays', 'asks')
     await run('breaks', 'broke')
   })

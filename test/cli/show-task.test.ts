@@ -10,7 +10,7 @@ describe('looking into a task', { concurrency: 3 }, () => {
     await folder.reprise('run', '--id', 'first', ...inputs)
     const { stdout } = await folder.reprise('show', 'first', '--task', 'facts')
     assert.match(stdout, /^task +facts\nid +[0-9a-f-]{36}\nrun +first\nstatus +executed\nagent +Analyst$/m)
-    assert.match(stdout, /^description\n│ Extract the facts from: \{notes\}$/m)
+    assert.match(stdout, /^description\n│ Extract the facts from: Water$/m)
     assert.match(stdout, /^attempt facts#1 {2}completed {2}Analyst · \S+ · since \S+\n {2}tools lookup$/m)
     assert.match(
       stdout,

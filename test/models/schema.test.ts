@@ -67,6 +67,33 @@ test('closes the objects inside arrays, unions and definitions, and leaves what 
   assert.match(text, /"additionalProperties":\{"type":"number"\}/)
 })
 
+test('shows the model a date that the schema coerces as a text, and parses it, live and on restore', async () => {
+  const schema = asAnswerSchema(z.object({ when: z.coerce.date(), more: z.array(z.coerce.date().optional()) }), 'x')
+  const { properties } = schema.json as { properties: { when: unknown; more: { items: unknown } } }
+  assert.deepEqual(properties.when, { type: 'string', format: 'date-time' })
+  assert.deepEqual(properties.more.items, { type: 'string', format: 'date-time' })
+  const raw = { when: '2030-05-03T00:00:00Z', more: ['2030-05-03'] }
+  const day = new Date('2030-05-03')
+  assert.deepEqual(await parseValue(schema, raw), { ok: true, value: { when: day, more: [day] } })
+  assert.equal((await parseValue(schema, { when: 'soon', more: [] })).ok, false)
+})
+
+test('says of what no model can write that it is that, and not that zod is too old', () => {
+  for (const [type, named] of [
+    [z.date(), 'Date'],
+    [z.map(z.string(), z.string()), 'Map'],
+    [z.set(z.string()), 'Set'],
+    [z.bigint(), 'BigInt'],
+    [z.literal(1n), 'literal'],
+  ] as const) {
+    assert.throws(() => asAnswerSchema(z.object({ x: type }), 'the output'), {
+      code: 'SCHEMA_INVALID',
+      message: new RegExp(`gives no JSON Schema \\(.*${named}.*cannot be represented.*\\): a model writes JSON`),
+    })
+  }
+  assert.throws(() => asAnswerSchema(z.object({ when: z.date() }), 'x'), { message: /z\.coerce\.date\(\) for a date$/ })
+})
+
 test('tells which schemas the strict mode of OpenAI takes', () => {
   assert.equal(fits(z.object({ a: z.string(), b: z.nullable(z.number()) })), true)
   assert.equal(fits(z.object({ a: z.string().optional() })), false)
@@ -144,7 +171,7 @@ test('refuses at once what zod 3 asks for and no JSON gives, wherever it is, and
       assert.throws(() => asAnswerSchema(schema, 'the output of task facts'), {
         code: 'SCHEMA_INVALID',
         message: new RegExp(
-          `^the output of task facts gives no JSON Schema \\(${found} cannot be represented in it\\): use `,
+          `^the output of task facts gives no JSON Schema \\(${found} cannot be represented in JSON Schema\\): a model writes JSON, `,
         ),
       })
     }

@@ -173,15 +173,12 @@ describe('what waits for a person', () => {
     assert.deepEqual(await found({ ...orphans, list: withoutRoot(store) }), [['r/research#1', 'q1']])
   })
 
-  test('is not in runs that have ended, nor in backtests, nor in runs of other crews than the one asked for', async () => {
+  test('is not in runs that have ended, nor in runs of other crews than the one asked for', async () => {
     const store = newStore()
     const { crew, within } = crewOn(store)
     await crew.kickoff({ id: 'r' })
     await within.kickoff({ id: 'own' })
     await within.resume('own', { onQuestion: () => ({ decision: 'approve' }) })
-    await within.backtest('check')
-    const [trial] = await listRuns({ store }, { crew: 'inner/backtest' }, { limit: 1 })
-    assert.equal(trial?.openQuestions, 1)
     const ids = async (name?: string) => (await waitingQuestions(store, name)).questions.map(({ runId }) => runId)
     assert.deepEqual([await ids(), await ids('outer'), await ids('inner')], [['r'], ['r'], []])
     await crew.run('r').cancel()
@@ -231,3 +228,29 @@ function withoutRoot(store: Store): Store['list'] {
     return { ...rest, rows: rows.filter(({ run }) => run !== 'r') }
   }
 }
+
+test('a task of a result and of a view is described with its inputs filled in, with the code and without', async () => {
+  const store = newStore()
+  const model = scriptedModel([{ when: 'Task:', reply: 'done' }])
+  const agent = new Agent({ role: 'A', goal: 'g', model })
+  const about = new Task({
+    name: 'about',
+    description: 'About {x}, as {{x}} and {"a": {x}}',
+    expectedOutput: 'More of {x}',
+    agent,
+  })
+  const later = new Task({ name: 'later', description: 'Later', agent, outputFile: '{x}.md', when: () => false })
+  const crew = new Crew({ name: 'filled', tasks: [about, later], store, logger: quiet })
+  const result = await crew.kickoff({ id: 'r', inputs: { x: 'cats' } })
+  const shown = ({ description, expectedOutput, summary }: (typeof result.tasks)[number]) => [
+    description,
+    expectedOutput,
+    summary,
+  ]
+  const filled = ['About cats, as {x} and {"a": cats}', 'More of cats', 'About cats, as {x} and {"a": cats}']
+  assert.deepEqual(shown(result.task('about')), filled)
+  assert.deepEqual(shown((await crew.run('r').view()).task('about')), filled)
+  assert.deepEqual(shown((await viewRun({ store }, 'r')).tasks[0] as (typeof result.tasks)[0]), filled)
+  const forked = await crew.fork({ runId: 'r', inputs: { x: 'dogs' } })
+  assert.equal(forked.task('about').description, 'About dogs, as {x} and {"a": dogs}')
+})

@@ -369,7 +369,51 @@ export function outputsOfTheContext(): void {
 export async function skippedTasks(): Promise<void> {
   const last = new Task({ name: 'last', description: 'x', agent: clerk, context: [note], when: () => false })
   const result = await new Crew({ tasks: [facts, note, last] }).kickoff({ inputs })
-  if (result.status === 'completed') same<typeof result.output, string | undefined>()
+  // where it was skipped, that of the task before it
+  if (result.status === 'completed') same<typeof result.output, string>()
+  const either = await new Crew({ tasks: [facts, last] }).kickoff({ inputs })
+  if (either.status === 'completed') same<typeof either.output, string | { policy: string; since: Date }>()
+  const alone = await new Crew({ tasks: [last] }).kickoff({ inputs })
+  if (alone.status === 'completed') same<typeof alone.output, string | undefined>()
+}
+
+export async function inputSchemas(): Promise<void> {
+  const schema = z.object({ id: z.string(), amount: z.number(), tone: z.string().default('formal') })
+  type Parsed = z.infer<typeof schema>
+  const check = new Task({
+    name: 'check',
+    context: [facts],
+    run: ({ inputs: own, outputs }: CodeContext<{ facts: { policy: string } }, Parsed>) =>
+      `${outputs.facts.policy} ${own.amount.toFixed()} ${own.tone.toUpperCase()}`,
+    when: ({ inputs: own }) => own.amount > 100,
+  })
+  const short = new Task({ name: 'short', run: ({ inputs: own }: { inputs: { amount: number } }) => own.amount })
+  const loose = new Task({ name: 'loose', run: ({ inputs: own }) => own['amount'] })
+  const letter = new Task({ name: 'letter', description: 'Answer {id}', agent: clerk })
+  const typed = new Crew({ name: 'typed', inputs: schema, tasks: [check, short, loose, letter] })
+  await typed.kickoff({ inputs: { id: 'C-1', amount: 3 } })
+  await typed.kickoffForEach([{ id: 'C-1', amount: 3, tone: 'friendly' }])
+  await typed.replay('short', { inputs: { amount: 4 } })
+  await typed.with({ model: 'openai/x' }).kickoff({ inputs: { id: 'C-1', amount: 3 } })
+  // @ts-expect-error -- amount is a number
+  await typed.kickoff({ inputs: { id: 'C-1', amount: '3' } })
+  // @ts-expect-error -- amount is missing
+  await typed.enqueue({ inputs: { id: 'C-1' } })
+  // @ts-expect-error -- inputs are missing
+  await typed.kickoff()
+  // @ts-expect-error -- amuont is misspelt
+  await typed.fork({ inputs: { amuont: 4 } })
+  // @ts-expect-error -- amount is missing
+  await typed.schedule({ cron: '@daily', inputs: () => ({ id: 'C-1' }) })
+  // @ts-expect-error -- the function needs a schema that gives an amount
+  void new Crew({ tasks: [letter, short] })
+  // @ts-expect-error -- this one gives a text
+  void new Crew({ inputs: z.object({ id: z.string(), amount: z.string() }), tasks: [letter, short] })
+  const served: Crew[] = [typed, crew]
+  const optional = new Crew({ inputs: z.object({ id: z.string().optional() }), tasks: [loose] })
+  await optional.kickoff()
+  await optional.kickoff({ inputs: { id: 'C-1' } })
+  served.push(optional)
 }
 
 export async function crewsAsTasks(): Promise<void> {

@@ -21,7 +21,25 @@ test('a crew shows as its tasks, by name, output and inputs', () => {
     ?.replaceAll(/\s+/g, ' ')
   assert.equal(
     crew,
-    'Crew<readonly [Task<"facts", { policy: string; }, "customer" | "notes", { policy: string; }>, Task<"note", string, "customer", string>]>',
+    'Crew<readonly [Task<"facts", { policy: string; }, "customer" | "notes", { policy: string; }>, Task<"note", string, "customer", string>], never>',
+  )
+})
+
+test('a crew with a schema shows what that takes and gives, and nothing of the schema itself', () => {
+  const { declarations } = compile(
+    'schema',
+    `import { Crew, Task, type CodeContext } from 'reprise'
+     import { z } from 'zod'
+     const claim = z.object({ id: z.string(), tone: z.string().default('formal') })
+     const count = new Task({ name: 'count', run: ({ inputs }: CodeContext<object, z.infer<typeof claim>>) => inputs.id.length })
+     export const crew = new Crew({ inputs: claim, tasks: [count] })`,
+  )
+  const crew = /export declare const crew: (.*?);\n(?:export|$)/s
+    .exec(`${declarations}export`)?.[1]
+    ?.replaceAll(/\s+/g, ' ')
+  assert.equal(
+    crew,
+    'Crew<readonly [Task<"count", number, { id: string; tone: string; }, number>], { id: string; tone?: string | undefined; }>',
   )
 })
 

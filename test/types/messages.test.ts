@@ -35,11 +35,11 @@ const mistakes: { readonly [claim: string]: readonly [code: string, ...said: str
   ],
   'an option of a function': [
     `new Task({ name: 'x', run: ({ inputs }) => inputs, efect: 'read' })`,
-    `Object literal may only specify known properties, but 'efect' does not exist in type 'CodeTaskOptions<Inputs, never, Tasks>'. Did you mean to write 'effect'?`,
+    `Object literal may only specify known properties, but 'efect' does not exist in type 'CodeTaskOptions<Inputs, never, Tasks, Inputs>'. Did you mean to write 'effect'?`,
   ],
   'an option that only tasks for agents have': [
     `new Task({ name: 'x', run: () => 1, agent })`,
-    `Object literal may only specify known properties, and 'agent' does not exist in type 'CodeTaskOptions<number, never, Tasks>'.`,
+    `Object literal may only specify known properties, and 'agent' does not exist in type 'CodeTaskOptions<number, never, Tasks, Inputs>'.`,
   ],
   'an option of a task that is a crew': [
     `new Task({ name: 'x', crew, input: {} })`,

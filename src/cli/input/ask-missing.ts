@@ -1,5 +1,6 @@
 // Starting a run with what was typed: what is missing is asked for, where somebody is there to ask.
 import type { Crew } from '../../crew/crew.ts'
+import { inputNames } from '../../crew/given/inputs.ts'
 import { RepriseError, reworded } from '../../errors.ts'
 import { own } from '../../options.ts'
 import { canAsk } from '../terminal/ask-line.ts'
@@ -19,8 +20,11 @@ export async function askingForMissing<Begun>(
   try {
     return await start(inputs)
   } catch (error) {
-    const missing = crew.inputs.filter((name) => own(inputs ?? {}, name) === undefined)
-    if (!RepriseError.isInstance(error) || error.code !== 'INPUT_MISSING' || missing.length === 0) throw error
+    const missing = inputNames(crew['~open'].definition).required.filter(
+      (name) => own(inputs ?? {}, name) === undefined,
+    )
+    const known = RepriseError.isInstance(error) && ['INPUT_MISSING', 'INPUT_INVALID'].includes(error.code)
+    if (!known || missing.length === 0) throw error
     const more = canAsk() ? await askInputs(loud, missing) : undefined
     // the library names the first one that it comes upon; a command is to be typed once
     if (!more) throw reworded(error, error.facts, { next: { act: 'give', inputs: missing } })

@@ -20,7 +20,8 @@ import {
 import { defineChild, defineWork, readingOf } from './define-work.ts'
 import { defineGuardrail } from '../guardrails.ts'
 import { fileInEveryRun, outputFileOf } from './output-path.ts'
-import { interpolate, placeholders } from './placeholders.ts'
+import { placeholders } from '../../text/fill-in.ts'
+import { interpolate } from './placeholders.ts'
 import { messageFor } from './task-prompts.ts'
 import type { Task } from '../task.ts'
 
@@ -57,10 +58,6 @@ export function defineTasks(
     const rival = file === undefined ? undefined : writers.get(file)
     if (rival) {
       const words = `tasks ${rival.name} and ${task.name} both write ${task.outputFile}, so one would undo the other; give each its own outputFile`
-      throw new RepriseError('CREW_INVALID', words)
-    }
-    if (task.when && earlier.size === 0) {
-      const words = `task ${task.name} is the first and has a condition, but there is no output yet to decide by; leave out when`
       throw new RepriseError('CREW_INVALID', words)
     }
     const context = contextOf(task, tasks, earlier)

@@ -14,8 +14,9 @@ import type { ChildOf } from '../options/task-options.ts'
 import type { Overrides } from './define-tasks.ts'
 import { hashedInputs, readInputs, settled, unreadInputs } from '../given/given-inputs.ts'
 import { checkInputs } from '../given/inputs.ts'
+import { beforeKickoff } from '../given/made-inputs.ts'
 import { outputFileOf } from './output-path.ts'
-import { placeholders } from './placeholders.ts'
+import { placeholders } from '../../text/fill-in.ts'
 import { field, fingerprintOf, inputFields, type Field } from './task-fingerprint.ts'
 import type { Task } from '../task.ts'
 
@@ -46,7 +47,7 @@ export function defineWork(task: Task, work: Work, given: readonly TaskDefinitio
     code: 'code' in work ? work.code : undefined,
     child: 'child' in work ? work.child : undefined,
     guardrails: [],
-    humanInput: false,
+    humanInput: task.humanInput,
     async,
     when,
     outputFile: outputFileOf(task),
@@ -58,6 +59,7 @@ export function defineWork(task: Task, work: Work, given: readonly TaskDefinitio
         ...('code' in work
           ? [['code', { effect: work.code.effect }] satisfies Field, ...all()]
           : [...crewFields(work.child.crew), ...childInputFields(task, inputs, all)]),
+        ...field('human input', task.humanInput),
         ...field('version', task.version),
         ...field('output schema', schema?.json),
       ])
@@ -108,13 +110,10 @@ export function defineChild(task: Task, { crew, inputs }: ChildOf, overrides: Ov
     async inputs(soFar, own) {
       const given = typeof inputs === 'function' ? await callFor(task, () => inputs(soFar)) : inputs
       const read = await readInputs(given, what)
-      const made = given === undefined ? own : settled(read, own)
-      const { before } = definition.callbacks ?? {}
-      const more = await before?.(made)
-      const all = more?.inputs ?? made
+      const made = await beforeKickoff(definition, given === undefined ? own : settled(read, own), read.files)
       // a run that is made with too few could never be completed
-      for (const one of definition.tasks) checkInputs(one, all)
-      return { inputs: all, files: new Map([...read.files, ...(more?.files ?? [])]) }
+      for (const one of definition.tasks) checkInputs(one, made.inputs)
+      return made
     },
   }
 }

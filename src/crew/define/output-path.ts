@@ -7,7 +7,8 @@ import { fileOf } from '../../journal/files.ts'
 import type { Json } from '../../journal/json.ts'
 import { text, type Check } from '../../checks.ts'
 import { describe, own } from '../../options.ts'
-import { interpolate, placeholders } from './placeholders.ts'
+import { placeholders } from '../../text/fill-in.ts'
+import { interpolate } from './placeholders.ts'
 import type { Task } from '../task.ts'
 
 /** OPTION_INVALID for a template that cannot give a path inside the working folder, whatever the inputs. */

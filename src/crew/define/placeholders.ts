@@ -1,42 +1,28 @@
-// `{name}` in a text stands for an input. `{{` is a literal brace, as is the `}}` that closes one; braces that hold no
-// identifier (JSON, for one) stay as they are. The parser exists twice, for values and for types, and both must agree.
+// Placeholders of texts, filled in when a task is executed; and their names as types. The parser exists twice, for
+// values (`fill-in.ts`) and for types, and both must agree.
 import { RepriseError } from '../../errors.ts'
 import { inText } from '../../journal/files.ts'
 import type { Json } from '../../journal/json.ts'
-
-const pattern = /\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}/g
-
-/** The names that a text uses, each once, in order. */
-export function placeholders(text: string): string[] {
-  return [...new Set([...text.matchAll(pattern)].flatMap((match) => (match[1] === undefined ? [] : [match[1]])))]
-}
+import { nearest, own } from '../../options.ts'
+import { fillIn } from '../../text/fill-in.ts'
 
 /**
  * The text with its inputs. Lists and objects become JSON, a file its mark. INPUT_MISSING names one that is not there.
  */
 export function interpolate(text: string, inputs: { readonly [name: string]: Json }, where: string): string {
-  let open = 0
-  return text.replaceAll(pattern, (found, name: string | undefined) => {
-    if (found === '{{') {
-      open += 1
-      return '{'
-    }
-    // only behind a `{{`: two braces that close JSON are just that
-    if (found === '}}' && open > 0) {
-      open -= 1
-      return '}'
-    }
-    if (name === undefined) return found
-    const value = Object.hasOwn(inputs, name) ? inputs[name] : undefined
-    if (value === undefined) throw missing(name, where)
+  return fillIn(text, (name) => {
+    const value = own(inputs, name)
+    if (value === undefined) throw missing(name, where, Object.keys(inputs))
     return inText(value)
   })
 }
 
-function missing(name: string, where: string): RepriseError {
+function missing(name: string, where: string, given: readonly string[]): RepriseError {
+  const near = nearest(name, given)
+  const only = near === undefined ? '' : `, only ${near}`
   return new RepriseError(
     'INPUT_MISSING',
-    `${where} uses {${name}}, but there is no input ${name} (a literal brace is written {{${name}}})`,
+    `${where} uses {${name}}, but there is no input ${name}${only} (a literal brace is written {{${name}}})`,
     { next: { act: 'give', inputs: [name] } },
   )
 }

@@ -5,15 +5,17 @@ import { RepriseError, reworded } from '../../errors.ts'
 import { costOf } from '../../models/cost.ts'
 import { checkModel, checkModelKind, modelName, parseModel } from '../../models/resolve/resolve-model.ts'
 import type { RunState } from '../../journal/state/state.ts'
-import { nearest } from '../../options.ts'
+import { guess, nearest } from '../../options.ts'
 import { agentsFor, modelsOf } from '../define/crew-models.ts'
 import { checkInputs } from './inputs.ts'
+import { fitting } from './made-inputs.ts'
 
 type Executed = (task: TaskDefinition) => boolean
 
 /** What `checkPlanned` refuses, and MODEL_KEY_MISSING; MODEL_INVALID also for a package to install. */
-export function checkBefore(crew: CrewDefinition, inputs: Inputs, executed: Executed): void {
-  checkPlanned(crew, inputs, executed)
+export async function checkBefore(...planned: Parameters<typeof checkPlanned>): Promise<void> {
+  const [crew, , executed] = planned
+  await checkPlanned(...planned)
   checkModels(crew.tasks.filter(executed))
 }
 
@@ -21,17 +23,45 @@ export function checkBefore(crew: CrewDefinition, inputs: Inputs, executed: Exec
  * INPUT_MISSING, INPUT_INVALID, MODEL_INVALID: what can be wrong with what is only planned, which needs no key. Inputs
  * that nothing uses are warned of.
  */
-export function checkPlanned(crew: CrewDefinition, inputs: Inputs, executed: Executed): void {
-  checkGiven(crew.tasks.filter(executed), inputs)
+export async function checkPlanned(
+  crew: CrewDefinition,
+  inputs: Inputs,
+  executed: Executed,
+  begun?: Executed,
+): Promise<void> {
+  await checkGiven(crew.tasks.filter(executed), inputs, begun)
+  if (crew.inputs || codeMayUse(crew)) return
   const used = namesIn(crew)
-  // code may use any of them, so that there only one that looks like a slip of the pen is worth a word
-  const anyMayBeUsed = crew.tasks.some((task) => task.when ?? task.code ?? task.child)
-  for (const name of Object.keys(inputs).filter((input) => !used.includes(input))) {
-    const near = nearest(name, used)
-    if (near === undefined && anyMayBeUsed) continue
-    const meant = near === undefined ? '' : `; did you mean ${near}?`
-    crew.logger.warn(`input ${name} is used by no text of crew ${crew.name}${meant}`)
+  for (const name of Object.keys(inputs).filter((input) => !used.includes(input)))
+    crew.logger.warn(`input ${name} is used by no text of crew ${crew.name}${guess(name, used)}`)
+}
+
+/**
+ * INPUT_UNKNOWN for an input that is given over those of a run and replaces none: the new run would be executed with
+ * the old value of the one that was meant. Where code may use any input, only a name that is nearly that of a text's
+ * input is refused, unless that one is given as well. What a schema says
+ * of other inputs is its own business.
+ */
+export function checkOver(crew: CrewDefinition, { inputs, given = {} }: RunState, over: Inputs): void {
+  if (crew.inputs) return
+  const used = namesIn(crew)
+  const known = new Set([...used, ...Object.keys(inputs), ...Object.keys(given)])
+  const missing = used.filter((name) => !Object.hasOwn(over, name))
+  for (const name of Object.keys(over).filter((input) => !known.has(input))) {
+    const near = nearest(name, missing)
+    const code = codeMayUse(crew)
+    if (code && near === undefined) continue
+    const has = known.size === 0 ? 'it has none' : `it has ${[...known].join(', ')}`
+    const declare = code ? `; if its code uses ${name}, give the crew a schema of its inputs` : ''
+    const words = `crew ${crew.name} has no input ${name}; ${near === undefined ? has : `did you mean ${near}?`}${declare}`
+    throw new RepriseError('INPUT_UNKNOWN', words)
   }
+}
+
+/** Functions, conditions and nested crews may use any input. */
+function codeMayUse({ tasks, callbacks }: CrewDefinition): boolean {
+  const judges = ({ guardrails }: TaskDefinition): boolean => guardrails.some((guardrail) => 'judge' in guardrail)
+  return callbacks?.before !== undefined || tasks.some((task) => task.when || task.code || task.child || judges(task))
 }
 
 /** Tasks that a resume of the run may execute. */
@@ -39,15 +69,30 @@ export function isOpen(state: RunState): (task: TaskDefinition) => boolean {
   return (task) => state.tasks.get(task.name)?.status !== 'completed'
 }
 
-/** Without inputs, as for the tasks of a crew that gets them only when its turn comes, what needs none. */
-export function checkGiven(tasks: readonly TaskDefinition[], inputs: Inputs | undefined): void {
+/** Whose attempts a resume may continue: nested crews keep the inputs that their runs were made with. */
+export function hasBegun(state: RunState): (task: TaskDefinition) => boolean {
+  return (task) => (state.tasks.get(task.name)?.attempts.length ?? 0) > 0
+}
+
+/**
+ * Without inputs, as for the tasks of a crew that gets them only when its turn comes, what needs none. Those of nested
+ * crews must fit their schemas.
+ */
+export async function checkGiven(
+  tasks: readonly TaskDefinition[],
+  inputs: Inputs | undefined,
+  begun: Executed = () => false,
+): Promise<void> {
   for (const task of tasks) {
     if (inputs !== undefined || task.inputs.length === 0) {
       checkOutputFile(task, inputs ?? {})
       checkInputs(task, inputs ?? {})
     }
-    if (task.child) checkGiven(task.child.crew.tasks, inputs && task.child.known(inputs))
-    else checkAgents(task, checkModelName)
+    if (task.child) {
+      const { crew } = task.child
+      const known = inputs && !begun(task) ? task.child.known(inputs) : undefined
+      await checkGiven(crew.tasks, known && (await fitting(crew, known)))
+    } else checkAgents(task, checkModelName)
   }
 }
 

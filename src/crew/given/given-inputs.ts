@@ -53,9 +53,10 @@ export async function readInputs(given: unknown, what = 'inputs'): Promise<Given
   return { inputs: (await stand(json)) as Inputs, files, gone }
 }
 
-/** Inputs whose files are not read: their names stand for them. INPUT_INVALID. */
+/** Inputs whose files are not read: of their references, only the names are known. INPUT_INVALID. */
 export function unreadInputs(given: unknown, what: string): Inputs {
-  return checked(given, what, ({ name }) => name)
+  const reference = ({ name, mediaType = '' }: InputFile): Json => ({ $file: { hash: '', name, mediaType, bytes: 0 } })
+  return checked(given, what, reference)
 }
 
 /** Inputs whose files are told by their contents as they are now. INPUT_INVALID. */

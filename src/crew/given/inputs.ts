@@ -1,5 +1,5 @@
 // Inputs and run ids as callers give them: checked before anything is spent.
-import type { Inputs, TaskDefinition } from '../../engine/definition.ts'
+import type { CrewDefinition, Inputs, TaskDefinition } from '../../engine/definition.ts'
 import type { GivenOutput } from '../../engine/plan/plan-fork.ts'
 import { RepriseError } from '../../errors.ts'
 import { strictJson } from '../../journal/json.ts'
@@ -8,22 +8,30 @@ import { parseValue } from '../../schema/parse-value.ts'
 import { everyCoworker } from '../define/define-agent.ts'
 import type { Unknowable } from '../define/placeholders.ts'
 
-/** Whether the compiler knows of a placeholder that must be given. */
-export type NeedsInputs<Names extends string> = string extends Names
-  ? false
-  : [Exclude<Names, Unknowable>] extends [never]
-    ? false
-    : true
+/** What the inputs of a crew are known by: the names of its placeholders, or the type that its schema takes. */
+export type InputsBy = string | object
+
+/** Whether the compiler knows of an input that must be given. */
+export type NeedsInputs<By extends InputsBy> = [NamesIn<By>] extends [never] ? false : true
+
+/** The names of the inputs that must be given. */
+export type NamesIn<By extends InputsBy> = [By] extends [string]
+  ? string extends By
+    ? never
+    : Exclude<By, Unknowable>
+  : { [Name in keyof By]-?: {} extends Pick<By, Name> ? never : Name }[keyof By] & string
 
 /**
- * The inputs of texts whose placeholders are `Names`. Where not all texts are known at compile time, any further name
- * is let through.
+ * Inputs as a caller gives them. Where not all texts are known at compile time, any name is let through besides the
+ * placeholders.
  */
-export type InputsFor<Names extends string> = string extends Names
-  ? AnyInputs
-  : { readonly [Name in Exclude<Names, Unknowable>]: InputValue } & (Unknowable extends Names ? AnyInputs : unknown)
+export type InputsFor<By extends InputsBy> = [By] extends [string]
+  ? string extends By
+    ? AnyInputs
+    : { readonly [Name in Exclude<By, Unknowable>]: InputValue } & (Unknowable extends By ? AnyInputs : unknown)
+  : By
 
-type AnyInputs = { readonly [name: string]: InputValue }
+type AnyInputs = { readonly [name: string]: InputValue | undefined }
 
 /** Whatever JSON carries. Not `Json` itself, so that an interface of the caller's fits as well. */
 export type InputValue =
@@ -34,6 +42,19 @@ export type InputValue =
   | readonly InputValue[]
   | { readonly [key: string]: InputValue | undefined }
   | object
+
+/** By the crew's schema and its texts. An input of a text may be optional by the schema. */
+export function inputNames({ tasks, inputs }: CrewDefinition): {
+  readonly all: readonly string[]
+  readonly required: readonly string[]
+} {
+  const { properties = {}, required = [] } = (inputs?.json ?? {}) as {
+    readonly properties?: object
+    readonly required?: readonly string[]
+  }
+  const all = [...new Set([...Object.keys(properties), ...tasks.flatMap((task) => task.inputs)])]
+  return { all, required: all.filter((name) => !Object.hasOwn(properties, name) || required.includes(name)) }
+}
 
 /** Renders a task's texts for nothing but the error: INPUT_MISSING names the text and the input. */
 export function checkInputs(task: TaskDefinition, inputs: Inputs): void {

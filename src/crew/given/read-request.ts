@@ -27,9 +27,10 @@ import {
 } from '../options/verb-options.ts'
 import type { OnPlan } from '../result/plan.ts'
 import { findTask } from '../result/result.ts'
+import type { TaskReference } from '../result/task-reference.ts'
 import type { Task } from '../task.ts'
 import { readInputs } from './given-inputs.ts'
-import { readOutputs } from './inputs.ts'
+import { readOutputs, type InputsBy } from './inputs.ts'
 import type { MakeRequest } from '../verbs/make-run.ts'
 import type { NewRunRequest } from '../verbs/plan-new-run.ts'
 import type { PlanRequest } from '../verbs/make-plan.ts'
@@ -37,7 +38,10 @@ import type { ResumeRequest } from '../verbs/resume.ts'
 import type { StartRequest } from '../verbs/start.ts'
 
 /** OPTION_INVALID, OPTION_UNKNOWN, TASK_NOT_FOUND, INPUT_INVALID. */
-export async function readKickoff(crew: CrewDefinition, options: Partial<KickoffOptions> = {}): Promise<StartRequest> {
+export async function readKickoff(
+  crew: CrewDefinition,
+  options: Partial<KickoffOptions<TaskReference, InputsBy>> = {},
+): Promise<StartRequest> {
   checkKeys('kickoff', options, verbKeys.kickoff, 'inputs')
   const { id, inputs } = options
   return {
@@ -71,7 +75,7 @@ export function readResume(crew: CrewDefinition, run: string | undefined, option
 export async function readMake(
   crew: CrewDefinition,
   verb: 'replay' | 'fork' | 'refresh',
-  options: ForkOptions,
+  options: ForkOptions<TaskReference, InputsBy>,
   fixed: { readonly runId?: string; readonly task?: Task | string } = {},
 ): Promise<MakeRequest> {
   const keys = verbKeys[verb].filter((key) => key !== 'runId' || fixed.runId === undefined)
@@ -83,7 +87,11 @@ export async function readMake(
 }
 
 /** OPTION_INVALID, OPTION_UNKNOWN, TASK_NOT_FOUND, INPUT_INVALID. */
-export async function readPlan(crew: CrewDefinition, options: PlanOptions, run?: string): Promise<PlanRequest> {
+export async function readPlan(
+  crew: CrewDefinition,
+  options: PlanOptions<TaskReference, InputsBy>,
+  run?: string,
+): Promise<PlanRequest> {
   checkPlanOptions(options, run === undefined ? 'crew' : 'run')
   return {
     ...(await readNewRun(crew, { ...options, runId: run ?? options.runId })),
@@ -112,7 +120,10 @@ export function readSignature(verb: string, options: Signature): { readonly by?:
   return signed(options)
 }
 
-async function readNewRun(crew: CrewDefinition, options: Loose<ForkOptions>): Promise<NewRunRequest> {
+async function readNewRun(
+  crew: CrewDefinition,
+  options: Loose<ForkOptions<TaskReference, InputsBy>>,
+): Promise<NewRunRequest> {
   const { runId, id, from, only, stale, inputs, outputs, effects } = options
   const choices = readChoices(crew, options as ExecuteChoices)
   const start = from === undefined ? undefined : find(crew, from)

@@ -6,7 +6,7 @@ import { nothingFor, type Table } from '../../option-table.ts'
 import type { Tools } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'
 import { guardrailsCheck, type Guardrail } from '../guardrails.ts'
-import { dateFormatCheck, modelCheck, none, toolsCheck, type FromYaml } from './crew-checks.ts'
+import { dateFormatCheck, modelCheck, none, roleCheck, toolsCheck, type FromYaml } from './crew-checks.ts'
 import { noCache, noMemory, noPlanning } from './without.ts'
 
 export interface AgentOptions<
@@ -60,7 +60,7 @@ export const agentTable: Table<AgentOptions, Agent, { readonly yaml: FromYaml }>
   called: 'role',
   options: {
     role: {
-      takes: text,
+      takes: roleCheck,
       required: true,
       yaml: 'text',
       does: 'who it is. `{name}` stands for an input, as in all texts',

@@ -3,8 +3,8 @@ import { check, listOf, type Check } from '../../checks.ts'
 import { RepriseError } from '../../errors.ts'
 import { nameProblem } from '../../journal/paths.ts'
 import { checkModelKind, type LanguageModel } from '../../models/resolve/resolve-model.ts'
-import { describe } from '../../options.ts'
-import { asAnswerSchema, type AnswerSchema } from '../../schema/answer-schema.ts'
+import { describe, hidden } from '../../options.ts'
+import { asAnswerSchema, asValueSchema, type AnswerSchema, type ValueSchema } from '../../schema/answer-schema.ts'
 import { dateCodes, isDateFormat } from '../../text/date-format.ts'
 import { toolList, type Tool } from '../../tools/tool.ts'
 import type { Agent } from '../agent.ts'
@@ -29,7 +29,7 @@ export type FromYaml =
 export const none: readonly never[] = Object.freeze([])
 
 export const nameCheck: Check<string> = {
-  expected: 'up to 100 characters without / and #',
+  expected: 'up to 100 characters without /, # and characters that are not seen',
   read(what, value) {
     const problem = typeof value === 'string' ? nameProblem(value) : 'is not a text'
     if (problem === undefined) return value as string
@@ -39,6 +39,11 @@ export const nameCheck: Check<string> = {
     )
   },
 }
+
+export const roleCheck: Check<string> = check(
+  'a text that is not empty, without line breaks and other characters that are not seen',
+  (value) => typeof value === 'string' && value.trim() !== '' && !hidden.test(value),
+)
 
 export const dateFormatCheck: Check<string> = check(
   `a format such as \`%d %B %Y\`, of ${dateCodes.slice(0, -1).join(', ')}`,
@@ -58,6 +63,11 @@ export const toolsCheck: Check<readonly Tool[]> = { expected: 'a list or a recor
 export const schemaCheck: Check<AnswerSchema> = {
   expected: "a Standard Schema that gives JSON Schema, such as zod's",
   read: (what, value) => asAnswerSchema(value, what),
+}
+
+export const inputSchemaCheck: Check<ValueSchema> = {
+  expected: "a Standard Schema, such as zod's",
+  read: (what, value) => asValueSchema(value, what),
 }
 
 export const agentCheck: Check<Agent> = check('an agent made with new Agent({ … })', isAgent)

@@ -6,21 +6,28 @@ import { pricesCheck, type Prices } from '../../models/prices.ts'
 import type { LanguageModel } from '../../models/resolve/resolve-model.ts'
 import { nothingFor, type Table } from '../../option-table.ts'
 import { checkKeys } from '../../options.ts'
+import type { AiSchema, ObjectSchema, ValueSchema } from '../../schema/answer-schema.ts'
 import { storeCheck } from '../../stores/open-store.ts'
 import type { Store } from '../../stores/store.ts'
 import type { Agent } from '../agent.ts'
 import type { CrewCallbacks } from '../callbacks.ts'
 import type { Tasks } from '../result/result.ts'
+import type { TypedBy } from '../task.ts'
 import { dispatcherCheck, type Dispatcher } from '../queue/dispatcher.ts'
 import { telemetryCheck, type TelemetryOptions } from '../telemetry/telemetry.ts'
 import { noCache, noMemory, noPlanning } from './without.ts'
-import { agentsCheck, managerCheck, nameCheck, tasksCheck } from './crew-checks.ts'
+import { agentsCheck, inputSchemaCheck, managerCheck, nameCheck, tasksCheck } from './crew-checks.ts'
 import { limitCheck } from './verb-options.ts'
 
-export interface CrewOptions<T extends Tasks = Tasks> extends CrewCallbacks<T> {
+export interface CrewOptions<T extends Tasks = Tasks, Given extends object = object> extends CrewCallbacks<T> {
   /** What runs are found by. Left out, it is derived from the tasks, and changes with them. */
   readonly name?: string
   readonly tasks: T
+  /**
+   * A Standard Schema of the inputs. Those of every new run are parsed by it before anything is queued or spent; the
+   * tasks see what it makes of them.
+   */
+  readonly inputs?: ObjectSchema<Given> | AiSchema
   readonly agents?: readonly Agent[]
   /**
    * sequential: one task after another, but for async ones (the default). parallel: each as soon as its context is
@@ -75,6 +82,9 @@ export interface CrewOptions<T extends Tasks = Tasks> extends CrewCallbacks<T> {
   readonly telemetry?: true | TelemetryOptions
 }
 
+/** With the types that the functions of its tasks give their inputs. */
+export type TypedCrewOptions<T extends Tasks, Given extends object> = CrewOptions<T, Given> & TypedBy<T>
+
 const processes = ['sequential', 'parallel', 'hierarchical'] as const
 
 const loggerCheck: Check<Logger> = check('{ info, warn }, two functions of a text', (value) => {
@@ -105,6 +115,7 @@ interface Kept {
   readonly concurrency: number
   readonly version: string
   readonly retries: Retries | undefined
+  readonly inputs: ValueSchema | undefined
 }
 
 export const crewTable: Table<CrewOptions, Kept> = {
@@ -117,6 +128,11 @@ export const crewTable: Table<CrewOptions, Kept> = {
       does: 'what its runs are found by',
     },
     tasks: { takes: tasksCheck, required: true, does: 'what is to be done, in this order' },
+    inputs: {
+      takes: inputSchemaCheck,
+      leftOut: 'whatever its texts use, and any other',
+      does: 'the schema of its inputs, which are checked before anything is queued or spent',
+    },
     agents: {
       takes: agentsCheck,
       leftOut: 'those of the tasks',

@@ -48,10 +48,7 @@ export interface TaskOptions<Schema extends SchemaInput = SchemaInput, Context e
    * earlier).
    */
   readonly async?: boolean
-  /**
-   * Whether the task is executed, decided when its turn comes; else it is recorded as skipped and gives nothing. Not on
-   * the first task.
-   */
+  /** Whether the task is executed, decided when its turn comes. Otherwise it is skipped and has no output. */
   readonly when?: Condition<OutputsOf<Context> & AnyOutputs>
   /**
    * Where the output is written after the task's completion, below the working folder: `reports/{topic}.md`. At least
@@ -75,14 +72,15 @@ export interface CodeTaskOptions<
   Result = unknown,
   Schema extends SchemaInput = SchemaInput,
   Context extends Tasks = Tasks,
+  Given extends object = Inputs,
 > {
   /** The task's identity. */
   readonly name: string
   /** Its earlier name or names: an unfinished run continues what it recorded under one of them. */
   readonly was?: string | readonly string[]
   readonly description?: string
-  /** Its `outputs` are those of `context`. */
-  readonly run: (context: CodeContext<OutputsOf<Context>>) => Result
+  /** Its `outputs` are those of `context`. Its `inputs` may be typed by the schema of the crew: `CodeContext`. */
+  readonly run: (context: CodeContext<OutputsOf<Context>, Given>) => Result
   /**
    * What doing it again means, as for tools: `read`, `idempotent`, or `once` (the default), which is never done twice
    * by itself.
@@ -91,10 +89,12 @@ export interface CodeTaskOptions<
   /** Finds out whether a `once` function that was cut off did its work. `undefined`: cannot tell, ask a person. */
   readonly settle?: (idempotencyKey: string) => Settlement | undefined | Promise<Settlement | undefined>
   readonly maxSeconds?: number
+  /** A person approves the result, asks for another one, replaces or fails it. */
+  readonly humanInput?: boolean
   readonly output?: Schema
   readonly context?: Context
   readonly async?: boolean
-  readonly when?: Condition<OutputsOf<Context> & AnyOutputs>
+  readonly when?: Condition<OutputsOf<Context> & AnyOutputs, Given>
   /**
    * Where the output is written after the task's completion, below the working folder: `reports/{topic}.md`. At least
    * once.

@@ -92,7 +92,7 @@ export const taskRows: TaskRows = {
   },
   humanInput: {
     takes: flag,
-    of: forAgent,
+    of: written,
     default: false,
     crewai: ['human_input'],
     yaml: 'flag',
@@ -102,7 +102,7 @@ export const taskRows: TaskRows = {
   run: {
     takes: func,
     of: { run: 'must' },
-    does: 'the function, which is given `{ inputs, outputs, idempotencyKey, signal, runId, task, readFile }`',
+    does: 'the function, which is given `{ inputs, outputs, feedback, idempotencyKey, signal, runId, task, readFile }`',
   },
   effect: { takes: effectCheck, of: forRun, default: 'once', does: 'what doing it again means, as for tools' },
   settle: { takes: func, of: forRun, does: 'finds out whether a `once` function that was cut off did its work' },

@@ -12,10 +12,9 @@ import type { RunPosition, RunsFilter } from '../../runs/list.ts'
 import { runViewStatuses, type RunViewStatus } from '../../runs/status.ts'
 import type { Tasks } from '../result/result.ts'
 import type { RawOf, TaskReference } from '../result/task-reference.ts'
-import type { InputsFor, InputValue, NeedsInputs } from '../given/inputs.ts'
+import type { InputsBy, InputsFor, InputValue, NamesIn, NeedsInputs } from '../given/inputs.ts'
 import type { OnPlan } from '../result/plan.ts'
 import type { InputsOf } from '../task.ts'
-import type { Unknowable } from '../define/placeholders.ts'
 import type { PriorityName } from '../queue/priority.ts'
 import type { RunScheduleOptions } from '../queue/run-schedule.ts'
 
@@ -44,6 +43,9 @@ export interface HeldChoice {
 /** The names of the inputs that the texts of these tasks use. */
 export type NamesOf<T extends Tasks> = InputsOf<T[number]>
 
+/** What the inputs of a crew are known by: what its schema takes, or else the texts of its tasks. */
+export type InputsWith<T extends Tasks, Given extends object> = [Given] extends [never] ? NamesOf<T> : Given
+
 export interface Confirmable {
   /**
    * Is shown the plan before anything is done: with true, that is what is done; with false, nothing, and the call
@@ -67,7 +69,7 @@ type Unsigned<A> = A extends unknown ? Omit<A, 'by'> : never
  */
 export type Reuse = boolean | { readonly maxAgeSeconds: number }
 
-export type KickoffOptions<Reference = TaskReference, Names extends string = string> = ExecuteChoices<Reference> &
+export type KickoffOptions<Reference = TaskReference, Names extends InputsBy = string> = ExecuteChoices<Reference> &
   Confirmable &
   HeldChoice & {
     /**
@@ -77,10 +79,10 @@ export type KickoffOptions<Reference = TaskReference, Names extends string = str
     readonly reuse?: Reuse
   } & InputsOption<Names>
 
-type InputsOption<Names extends string> =
+type InputsOption<Names extends InputsBy> =
   NeedsInputs<Names> extends true ? { readonly inputs: InputsFor<Names> } : { readonly inputs?: InputsFor<Names> }
 
-export type EnqueueOptions<Names extends string = string> = {
+export type EnqueueOptions<Names extends InputsBy = string> = {
   /** The caller's own run id: given again with the same inputs, it is the same run. */
   readonly id?: string
   /** Of the runs that wait for a worker, those of a higher one come first. Default `normal`. */
@@ -93,11 +95,11 @@ export type EnqueueOptions<Names extends string = string> = {
 } & InputsOption<Names>
 
 /** The arguments of enqueue: options may be left out where no input must be given. */
-export type Enqueue<Names extends string> =
+export type Enqueue<Names extends InputsBy> =
   NeedsInputs<Names> extends true ? [options: EnqueueOptions<Names>] : [options?: EnqueueOptions<Names>]
 
 /** The arguments of kickoff: options may be left out where no input must be given. */
-export type Kickoff<Reference, Names extends string> =
+export type Kickoff<Reference, Names extends InputsBy> =
   NeedsInputs<Names> extends true
     ? [options: KickoffOptions<Reference, Names>]
     : [options?: KickoffOptions<Reference, Names>]
@@ -107,13 +109,13 @@ export type Kickoff<Reference, Names extends string> =
  * call with an argument has too many for it, so that the compiler speaks of the options alone. The first branch is
  * never taken: it is where the compiler learns how many arguments there are.
  */
-export type NoArguments<Given extends readonly unknown[], Names extends string> = readonly [
+export type NoArguments<Given extends readonly unknown[], Names extends InputsBy> = readonly [
   unknown,
   unknown,
 ] extends Given
   ? Given
   : Given extends readonly []
-    ? MissingInputs<Exclude<Names, Unknowable>>
+    ? MissingInputs<NamesIn<Names>>
     : []
 type MissingInputs<Names extends string> = readonly unknown[] & {
   readonly [Name in Names as `inputs.${Name}`]: InputValue
@@ -174,7 +176,7 @@ export interface ResumeOptions<Reference = TaskReference>
 }
 
 /** What a new run that is made from an old one may be told. */
-export interface NewRunOptions<Reference = TaskReference, Names extends string = string>
+export interface NewRunOptions<Reference = TaskReference, Names extends InputsBy = string>
   extends ExecuteChoices<Reference>, Confirmable, TaskDecisionOptions {
   /** The run that it is made from: the latest of the crew if none is named. */
   readonly runId?: string
@@ -186,7 +188,7 @@ export interface NewRunOptions<Reference = TaskReference, Names extends string =
   readonly effects?: EffectsPolicy
 }
 
-export interface ReplayOptions<Reference = TaskReference, Names extends string = string> extends NewRunOptions<
+export interface ReplayOptions<Reference = TaskReference, Names extends InputsBy = string> extends NewRunOptions<
   Reference,
   Names
 > {
@@ -201,7 +203,7 @@ export interface ReplayOptions<Reference = TaskReference, Names extends string =
 
 export interface ForkOptions<
   Reference = TaskReference,
-  Names extends string = string,
+  Names extends InputsBy = string,
   Outputs = OutputsFor<Tasks>,
 > extends ReplayOptions<Reference, Names> {
   /** Execute this task and all after it. Left out, nothing is executed but what is stale or has no output. */
@@ -219,7 +221,7 @@ export type OutputsFor<T extends Tasks> = T extends Tasks
 
 export interface PlanOptions<
   Reference = TaskReference,
-  Names extends string = string,
+  Names extends InputsBy = string,
   Outputs = OutputsFor<Tasks>,
 > extends Omit<ForkOptions<Reference, Names, Outputs>, 'id' | 'onQuestion' | 'onPlan' | 'signal' | 'by'> {
   /** Of what: a new run from an old one (the default where there is a run), a resume, or a kickoff. */
@@ -263,7 +265,7 @@ const planKeys = {
  * For a crew, or for one of its runs. OPTION_INVALID; OPTION_UNKNOWN also for an option that means nothing for what is
  * planned.
  */
-export function checkPlanOptions(options: PlanOptions, whose: 'crew' | 'run'): void {
+export function checkPlanOptions(options: PlanOptions<TaskReference, InputsBy>, whose: 'crew' | 'run'): void {
   const of: unknown = isRecord(options) ? options.of : undefined
   const kinds = Object.entries(planKeys).filter(([kind]) => whose === 'crew' || kind !== 'kickoff')
   const known = kinds.find(([kind]) => kind === of)

@@ -12,6 +12,7 @@ import { RepriseError } from '../../errors.ts'
 import type { Priority, RunSchedule } from '../../journal/entries.ts'
 import type { RunState } from '../../journal/state/state.ts'
 import { checkKeys } from '../../options.ts'
+import type { InputsBy } from '../given/inputs.ts'
 import { checkSameInputs } from '../given/check-same-run.ts'
 import { readInputs, settled, type GivenInputs } from '../given/given-inputs.ts'
 import type { OpenCrew } from '../open-crew.ts'
@@ -38,7 +39,7 @@ const longestDelay = 1_000_000_000
 /** OPTION_INVALID, OPTION_UNKNOWN, INPUT_INVALID. `declared`: the names of the schedules that the crew's code has. */
 export async function readEnqueue(
   crew: CrewDefinition,
-  options: Partial<EnqueueOptions> = {},
+  options: Partial<EnqueueOptions<InputsBy>> = {},
   declared: ReadonlySet<string> = new Set(),
 ): Promise<EnqueueRequest> {
   checkKeys('enqueue', options, ['id', 'inputs', 'priority', 'delay', 'reuse', 'schedule'], 'inputs')

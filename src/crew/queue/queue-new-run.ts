@@ -13,7 +13,7 @@ export interface FreshRun extends Pick<QueuedRun, 'run' | 'files' | 'origin' | '
 export async function queueNewRun(engine: Engine, crew: CrewDefinition, fresh: FreshRun): Promise<boolean> {
   const { given, files, ...rest } = fresh
   const made = await beforeKickoff(crew, given, files)
-  checkPlanned(crew, made.inputs, () => true)
+  await checkPlanned(crew, made.inputs, () => true)
   await checkBudgetPrices(crew)
   announce(crew, fresh.run, 'queued')
   return queueRun(engine, crew, { ...rest, ...made })

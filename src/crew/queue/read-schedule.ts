@@ -7,11 +7,12 @@ import { RepriseError, reworded } from '../../errors.ts'
 import { checkKeys, describe } from '../../options.ts'
 import { checkGiven } from '../given/check-before.ts'
 import { unreadInputs } from '../given/given-inputs.ts'
-import type { InputsFor, NeedsInputs } from '../given/inputs.ts'
+import type { InputsBy, InputsFor, NeedsInputs } from '../given/inputs.ts'
+import { fitting } from '../given/made-inputs.ts'
 import { readCron, readTimezone } from './cron.ts'
 import { priorities, type PriorityName } from './priority.ts'
 
-export type ScheduleOptions<Names extends string = string> = {
+export type ScheduleOptions<Names extends InputsBy = string> = {
   /** What the ids of its runs begin with: `nightly@2026-11-15T02:00:00Z`. Left out, the crew's name. */
   readonly name?: string
   /** Minute, hour, day, month, weekday: `0 2 * * *`; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. */
@@ -25,7 +26,7 @@ export type ScheduleOptions<Names extends string = string> = {
   : { readonly inputs?: ScheduledInputs<Names> })
 
 /** Of each of its runs, or what makes them for a time of the schedule. */
-type ScheduledInputs<Names extends string> = InputsFor<Names> | ((time: Date) => InputsFor<Names>)
+type ScheduledInputs<Names extends InputsBy> = InputsFor<Names> | ((time: Date) => InputsFor<Names>)
 
 export interface Schedule {
   readonly name: string
@@ -53,7 +54,7 @@ export interface Schedules {
 /** OPTION_INVALID, OPTION_UNKNOWN, INPUT_MISSING, INPUT_INVALID: each with the value. */
 export async function readSchedule(
   crew: CrewDefinition,
-  options: ScheduleOptions,
+  options: ScheduleOptions<InputsBy>,
   taken: Schedules['names'],
 ): Promise<KeptSchedule> {
   checkKeys('schedule', options, ['name', 'cron', 'timezone', 'inputs', 'priority'], 'inputs')
@@ -79,7 +80,10 @@ export async function readSchedule(
   }
   const first = schedule.next() as Date
   named(whose, () => checkNewRunId(schedule.runId(first)))
-  named(whose, () => checkScheduled(crew, schedule.inputs(first)))
+  const inputs = named(whose, () => schedule.inputs(first))
+  await checkScheduled(crew, inputs).catch((error: unknown) => {
+    throw wordedFor(whose, error)
+  })
   return schedule
 }
 
@@ -89,15 +93,19 @@ export function runIdAt(name: string, time: Date): string {
 }
 
 /** What `beforeKickoff` makes of them is known only when it has been called. */
-export function checkScheduled({ tasks, callbacks }: CrewDefinition, given: unknown): void {
+export async function checkScheduled(crew: CrewDefinition, given: unknown): Promise<void> {
   const inputs = unreadInputs(given, 'inputs')
-  if (!callbacks?.before) checkGiven(tasks, inputs)
+  if (!crew.callbacks?.before) await checkGiven(crew.tasks, await fitting(crew, inputs))
 }
 
-export function named(whose: string, check: () => void): void {
+export function named<Found>(whose: string, check: () => Found): Found {
   try {
-    check()
+    return check()
   } catch (error) {
-    throw RepriseError.isInstance(error) ? reworded(error, `${whose}: ${error.facts}`) : error
+    throw wordedFor(whose, error)
   }
+}
+
+function wordedFor(whose: string, error: unknown): unknown {
+  return RepriseError.isInstance(error) ? reworded(error, `${whose}: ${error.facts}`) : error
 }

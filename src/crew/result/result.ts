@@ -8,7 +8,7 @@ import type { OpenQuestion } from '../../journal/state/open-questions.ts'
 import { addUsage, noUsage, type RunState, type TaskState } from '../../journal/state/state.ts'
 import { describe, nearest } from '../../options.ts'
 import { planOutcomes, type PlannedOutcome } from '../../runs/plan-outcomes.ts'
-import { taskView, taskViews, type TaskView } from '../../runs/task-view.ts'
+import { lastOutput, taskView, taskViews, type TaskView } from '../../runs/task-view.ts'
 import { suspensionOf, suspensionWords, type Suspension } from './suspension.ts'
 import type { Task } from '../task.ts'
 import type { Known, OutputBy } from './task-reference.ts'
@@ -18,10 +18,15 @@ export type TaskOutput<Output = unknown> = TaskView<Output>
 
 export type Tasks = readonly Task[]
 export type OutputOf<T> = T extends { readonly '~output'?: () => infer Output } ? Output : unknown
-type Last<T extends Tasks> = T extends readonly [...infer _, infer L] ? L : T[number]
 
-/** What a crew gives: the output of its last task. */
-export type OutputOfLast<T extends Tasks> = OutputOf<Last<T>>
+/** The result of a crew: the output of the last task that was not skipped. Undefined when all may be skipped. */
+export type OutputOfLast<T extends Tasks> = T extends readonly [...infer Before extends Tasks, infer Last]
+  ? undefined extends OutputOf<Last>
+    ? Before extends readonly []
+      ? OutputOf<Last>
+      : Exclude<OutputOf<Last>, undefined> | OutputOfLast<Before>
+    : OutputOf<Last>
+  : OutputOf<T[number]>
 
 /**
  * What a function is given of the tasks in its context, by name. Where the context is not a list that is written out,
@@ -54,7 +59,7 @@ interface ResultBase<T extends Tasks> {
 
 export type CompletedResult<T extends Tasks = Tasks> = ResultBase<T> & {
   readonly status: 'completed'
-  readonly output: OutputOf<Last<T>>
+  readonly output: OutputOfLast<T>
 }
 export type SuspendedResult<T extends Tasks = Tasks> = ResultBase<T> & {
   readonly status: 'suspended'
@@ -69,7 +74,7 @@ export async function toResult<T extends Tasks>(
   questions: readonly OpenQuestion[] = [],
 ): Promise<RunResult<T>> {
   const tasks = await taskViews({ state, questions, held: true }, crew)
-  const last = tasks.at(-1)
+  const last = lastOutput(tasks)
   const completed = state.status === 'completed'
   const suspension = completed ? undefined : suspensionOf(state, questions)
   const kept = tasks.filter((task) => task.status === 'inherited')

@@ -1,7 +1,7 @@
 // How a change of a task would have done on real history: old and new outputs side by side, with what they cost.
 import { backtestCase, readCase, storedCases } from '../../engine/history/backtest-case.ts'
 import type { CrewDefinition, Engine, Inputs, TaskDefinition } from '../../engine/definition.ts'
-import { costOfTask } from '../../engine/plan/estimate.ts'
+import { costOfRun, costOfTask } from '../../engine/plan/estimate.ts'
 import { readIfThere } from '../../engine/read/read-run.ts'
 import { outputOf } from '../../engine/run/so-far.ts'
 import { checkNewRunId } from '../../engine/read/run-id.ts'
@@ -47,6 +47,8 @@ export interface BacktestCase<Output = unknown> {
   readonly new: BacktestOutput<Output> | undefined
   readonly equal: boolean
   readonly error: RepriseError | undefined
+  /** What the trial took, also when it failed. */
+  readonly spent: { readonly usage: Usage; readonly cost: number | undefined }
   /** What has changed since, in words: "description changed". */
   readonly changes: readonly string[]
   /** Tools that were not called, since a backtest changes nothing. */
@@ -115,10 +117,17 @@ async function tryCase(
     if (!made) return undefined
     const equal = sameOutput(stored.output, made)
     const now = await sideOf(state, made, task, crew)
-    return { ...known, new: now, equal, error: undefined, withheld: await withheldIn(engine.store, state) }
+    const spent = await spentBy(state, crew)
+    return { ...known, new: now, equal, error: undefined, spent, withheld: await withheldIn(engine.store, state) }
   } catch (error) {
-    return { ...known, new: undefined, equal: false, error: asRepriseError(error), withheld: [] }
+    const state = await readIfThere(engine.store, trial).catch(() => undefined)
+    const spent = state ? await spentBy(state, crew) : { usage: noUsage, cost: 0 }
+    return { ...known, new: undefined, equal: false, error: asRepriseError(error), spent, withheld: [] }
   }
+}
+
+async function spentBy(state: RunState, { prices }: CrewDefinition): Promise<BacktestCase['spent']> {
+  return { usage: { ...state.spent }, cost: await costOfRun(state, prices) }
 }
 
 /** Both ids together may be longer than an id can be, or look like that of a run which works for another. */
@@ -165,11 +174,12 @@ function summary(
   pending: number,
 ): Backtest {
   const done = cases.filter((one) => one.new)
-  const side = (pick: (one: BacktestCase) => BacktestOutput | undefined) => ({
-    usage: done.reduce((sum, one) => addUsage(sum, pick(one)?.usage ?? noUsage), noUsage),
-    cost: done.reduce((sum: number | undefined, one) => addCost(sum, pick(one)?.cost), 0),
+  // also of trials that failed: they were paid for
+  const side = (pick: (one: BacktestCase) => BacktestCase['spent']) => ({
+    usage: cases.reduce((sum, one) => addUsage(sum, pick(one).usage), noUsage),
+    cost: cases.reduce((sum: number | undefined, one) => addCost(sum, pick(one).cost), 0),
   })
-  const [before, now] = [side((one) => one.old), side((one) => one.new)]
+  const [before, now] = [side((one) => one.old), side((one) => one.spent)]
   const data = {
     task,
     id,

@@ -15,7 +15,7 @@ import { isEnded } from '../../journal/state/state.ts'
 import type { RunViewStatus } from '../../runs/status.ts'
 import { rowStatus } from '../../runs/summary.ts'
 import type { RunRow } from '../../stores/store.ts'
-import { checkPlanned, isOpen } from '../given/check-before.ts'
+import { checkPlanned, hasBegun, isOpen } from '../given/check-before.ts'
 import type { OpenCrew } from '../open-crew.ts'
 import type { PlanEstimate } from '../result/plan.ts'
 import { planOfResume } from './make-plan.ts'
@@ -70,7 +70,7 @@ async function checkRun(engine: Engine, crew: CrewDefinition, row: RunRow): Prom
     if (orphaned.length > 0)
       return { ...known, ...none, changes, orphaned, outcome: 'orphaned', reasons: orphaned.map(orphanWords) }
     const now = withChanges(state, changes)
-    checkPlanned(crew, state.inputs, isOpen(now))
+    await checkPlanned(crew, state.inputs, isOpen(now), hasBegun(now))
     const { tasks, execute, estimate } = await planOfResume(engine, crew, now, {}, compared)
     const changed = tasks.filter(({ fields = [] }) => fields.length > 0)
     const reasons = [

@@ -12,7 +12,7 @@ import { describe } from '../../options.ts'
 import { redact } from '../../secrets/redact.ts'
 import type { OpenCrew } from '../open-crew.ts'
 import { toPlan, type OnPlan, type Plan } from '../result/plan.ts'
-import { checkPlanned, isOpen } from '../given/check-before.ts'
+import { checkPlanned, hasBegun, isOpen } from '../given/check-before.ts'
 import { settled } from '../given/given-inputs.ts'
 import { latestRun, latestUnfinished } from './latest-run.ts'
 import { beforeKickoff } from '../given/made-inputs.ts'
@@ -34,7 +34,7 @@ export async function plan(open: OpenCrew, request: PlanRequest): Promise<Plan> 
   switch (of) {
     case 'kickoff': {
       const { inputs } = await beforeKickoff(crew, settled(request.given))
-      checkPlanned(crew, inputs, () => true)
+      await checkPlanned(crew, inputs, () => true)
       return planOfKickoff(engine, crew, inputs, { reuse, through })
     }
     case 'resume': {
@@ -43,7 +43,7 @@ export async function plan(open: OpenCrew, request: PlanRequest): Promise<Plan> 
       if (state.status === 'completed') return planOfResume(engine, crew, state, { changed, through })
       const compared = await compareTasks(crew, state, decisions, engine.store)
       const now = withChanges(state, compared.changes)
-      checkPlanned(crew, state.inputs, isOpen(now))
+      await checkPlanned(crew, state.inputs, isOpen(now), hasBegun(now))
       return planOfResume(engine, crew, now, { changed, through }, compared)
     }
     case 'fork':

@@ -13,7 +13,7 @@ import type { WhenHeld } from '../options/verb-options.ts'
 import { announce } from '../result/log.ts'
 import type { OnPlan } from '../result/plan.ts'
 import { whenOthersAreDone } from '../result/wait-for-run.ts'
-import { checkBefore, checkBudgetPrices, isOpen } from '../given/check-before.ts'
+import { checkBefore, checkBudgetPrices, hasBegun, isOpen } from '../given/check-before.ts'
 import { queueFollowing } from '../queue/run-schedule.ts'
 import { wakeRun } from '../queue/wake-run.ts'
 import { latestUnfinished } from './latest-run.ts'
@@ -54,7 +54,7 @@ export async function takeUp(
   const inspect = async (state: RunState, changes?: TaskChanges): Promise<void> => {
     await check?.(state)
     const done = state.status === 'completed'
-    if (!done) checkBefore(crew, state.inputs, isOpen(state))
+    if (!done) await checkBefore(crew, state.inputs, isOpen(state), hasBegun(state))
     if (onPlan) await confirm(onPlan, await planOfResume(engine, crew, state, choices, { changes }))
     const following = await queueFollowing(engine, crew, state)
     if (following) await wakeRun(open, following.runId, following.time.getTime())

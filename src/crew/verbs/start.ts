@@ -16,7 +16,7 @@ import { checkBefore, checkBudgetPrices, checkGiven, checkModels } from '../give
 import { checkSameInputs } from '../given/check-same-run.ts'
 import { confirm, planOfKickoff } from './make-plan.ts'
 import { settled, type GivenInputs } from '../given/given-inputs.ts'
-import { beforeKickoff } from '../given/made-inputs.ts'
+import { beforeKickoff, fitting } from '../given/made-inputs.ts'
 import { takeUpOrFollow } from './resume.ts'
 
 export interface StartRequest {
@@ -37,7 +37,7 @@ export async function start(open: OpenCrew, request: StartRequest): Promise<Begu
   const engine = engineFor(opened, run)
   if (id === undefined || !(await engine.store.row(run))) {
     const made = await beforeKickoff(crew, given ? settled(given) : {}, given?.files)
-    checkBefore(crew, made.inputs, () => true)
+    await checkBefore(crew, made.inputs, () => true)
     await checkBudgetPrices(crew)
     if (onPlan) await confirm(onPlan, await planOfKickoff(engine, crew, made.inputs, { reuse, ...choices }))
     announce(crew, run, 'kickoff')
@@ -78,7 +78,7 @@ export async function checkStart(open: OpenCrew, given: GivenInputs, id: string 
   const { tasks, callbacks } = open.definition
   // what the callback will make of them is not known yet
   if (callbacks?.before) return
-  checkGiven(tasks, inputs)
+  await checkGiven(tasks, await fitting(open.definition, inputs))
   checkModels(tasks)
 }
 

@@ -58,7 +58,7 @@ function throughCache(item: Callable): Promise<void> {
 async function advance(item: Item): Promise<void> {
   const { life, call, task } = item
   const callable = isCallable(item) ? item : undefined
-  if (callable && life.state.effects === 'never' && callable.tool.effect !== 'read') return withhold(callable)
+  if (callable && life.state.effects === 'never' && (await changesOrAsks(callable))) return withhold(callable)
   if (callable && isDelegation(task, callable.tool.name)) return handOn(callable)
   const decision = await decide(item, callable)
   switch (decision.act) {
@@ -117,6 +117,11 @@ async function decide(item: Item, callable: Callable | undefined): Promise<Settl
 
 /** What to do once nobody needs to be asked any more; `settled`: the tool itself knew how it ended. */
 type Settled = Exclude<Decision, { act: 'settle' | 'ask' }> | { readonly act: 'settled' }
+
+/** What a run that changes nothing outside does without: nobody is there to approve a call of it. */
+async function changesOrAsks(item: Callable): Promise<boolean> {
+  return item.tool.effect !== 'read' || needsApproval(item)
+}
 
 /** A call that is repeated after a crash was approved before. */
 async function needsApproval({ tool, call, parsed }: Callable): Promise<boolean> {

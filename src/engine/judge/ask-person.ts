@@ -1,5 +1,5 @@
 // Has a person approve a result before it is kept.
-import type { NewEntry, Question } from '../../journal/entries.ts'
+import type { NewEntry, Question, StoredOutput } from '../../journal/entries.ts'
 import type { Json } from '../../journal/json.ts'
 import { parseValue } from '../../schema/parse-value.ts'
 import type { TaskDefinition } from '../definition.ts'
@@ -7,8 +7,16 @@ import type { Work } from '../life.ts'
 import { putToCaller } from '../people/put-to-caller.ts'
 import type { Judged } from './judged.ts'
 
+export type Result = Pick<StoredOutput, 'raw' | 'structured'>
+
+/** Accepted as it is, unless the task has a person approve it. A run that changes nothing outside asks nobody. */
+export async function review(work: Work, result: Result, entries: readonly NewEntry[]): Promise<Judged> {
+  const asks = work.task.humanInput && work.life.state.effects !== 'never'
+  return asks ? askPerson(work, result, entries) : { is: 'accepted', ...result, entries }
+}
+
 /** Asks a person to approve, and acts on the answer. Any number of rounds: each revision is an attempt of its own. */
-export async function askPerson(work: Work, raw: string, entries: readonly NewEntry[]): Promise<Judged> {
+async function askPerson(work: Work, result: Result, entries: readonly NewEntry[]): Promise<Judged> {
   const { life, task, attempt, signal } = work
   const find = () =>
     [...life.state.questions.values()].findLast(
@@ -17,7 +25,7 @@ export async function askPerson(work: Work, raw: string, entries: readonly NewEn
   let asked = find()
   let pending = entries
   if (!asked) {
-    await life.append([...pending, await questionFor(work, raw)])
+    await life.append([...pending, await questionFor(work, result)])
     pending = []
     asked = find()
   }
@@ -34,21 +42,22 @@ export async function askPerson(work: Work, raw: string, entries: readonly NewEn
       return { is: 'failed', reason: answer.reason, entries: pending }
     case 'replace': {
       const replaced = await fitting(task, answer.output)
-      if (replaced.ok) return { is: 'accepted', raw: replaced.raw, entries: pending }
-      await life.append([await questionFor(work, raw, `What you gave does not fit: ${replaced.reason}. `)])
-      return askPerson(work, raw, [])
+      if (replaced.ok) return { is: 'accepted', ...replaced.result, entries: pending }
+      await life.append([await questionFor(work, result, `What you gave does not fit: ${replaced.reason}. `)])
+      return askPerson(work, result, [])
     }
     default:
-      return { is: 'accepted', raw, entries: pending }
+      return { is: 'accepted', ...result, entries: pending }
   }
 }
 
-async function questionFor({ life, task, attempt }: Work, raw: string, before = ''): Promise<NewEntry> {
+async function questionFor({ life, task, attempt }: Work, { raw, structured }: Result, before = ''): Promise<NewEntry> {
   const rounds = [...life.state.questions.values()].filter(
     ({ question }) => question.kind === 'result' && question.path.startsWith(`${task.name}#`),
   )
-  const output = (task.schema ? JSON.parse(raw) : raw) as Json
-  const text = `${before}Is this result of task ${task.name} good? Answer "approve", "revise" with feedback, "replace" with an output, or "fail" with a reason.`
+  const output = (structured ? JSON.parse(raw) : raw) as Json
+  const revise = task.code ? '"revise" with feedback, to have its function called again,' : '"revise" with feedback,'
+  const text = `${before}Is this result of task ${task.name} good? Answer "approve", ${revise} "replace" with an output, or "fail" with a reason.`
   const question: Question = {
     id: life.questionId(),
     path: attempt.path,
@@ -60,13 +69,17 @@ async function questionFor({ life, task, attempt }: Work, raw: string, before = 
   return { type: 'question.asked', path: attempt.path, question }
 }
 
+/** What a person gives in place of a result must be of its kind. A function without a schema may return anything. */
 async function fitting(
   task: TaskDefinition,
   output: Json,
-): Promise<{ readonly ok: true; readonly raw: string } | { readonly ok: false; readonly reason: string }> {
+): Promise<{ readonly ok: true; readonly result: Result } | { readonly ok: false; readonly reason: string }> {
   if (!task.schema) {
-    return typeof output === 'string' ? { ok: true, raw: output } : { ok: false, reason: 'the output is a text' }
+    if (typeof output === 'string') return { ok: true, result: { raw: output, structured: false } }
+    if (task.code) return { ok: true, result: { raw: JSON.stringify(output), structured: true } }
+    return { ok: false, reason: 'the output is a text' }
   }
   const parsed = await parseValue(task.schema, output)
-  return parsed.ok ? { ok: true, raw: JSON.stringify(output) } : { ok: false, reason: parsed.reason }
+  if (!parsed.ok) return { ok: false, reason: parsed.reason }
+  return { ok: true, result: { raw: JSON.stringify(output), structured: true } }
 }

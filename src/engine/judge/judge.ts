@@ -8,7 +8,7 @@ import type { Work } from '../life.ts'
 import { fileReader } from '../read/run-files.ts'
 import { outputOf } from '../run/so-far.ts'
 import { askJudge, type Verdict } from './ask-judge.ts'
-import { askPerson } from './ask-person.ts'
+import { review } from './ask-person.ts'
 import { judgeAnswer } from './judge-answer.ts'
 import type { Judged } from './judged.ts'
 
@@ -37,7 +37,7 @@ export async function judge(work: Work, text: string, finish: string): Promise<J
       ...defined({ raw: verdict.raw }),
     })
   }
-  return task.humanInput ? askPerson(work, raw, entries) : { is: 'accepted', raw, entries }
+  return review(work, { raw, structured: task.schema !== undefined }, entries)
 }
 
 async function askGuardrail(work: Work, guardrail: GuardrailDefinition, index: number, raw: string): Promise<Verdict> {

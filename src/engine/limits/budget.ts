@@ -2,6 +2,7 @@
 // question is asked, and the run continues from where it is when a person or a resume raises it. What the runs of its
 // tasks have taken counts while they are in progress, also while they wait: they stop where they are, and the run whose
 // budget it is asks the question.
+import { RepriseError } from '../../errors.ts'
 import type { Limit, Question, Usage } from '../../journal/entries.ts'
 import { addUsage, noUsage, type AskedQuestion, type RunState } from '../../journal/state/state.ts'
 import { unfinishedCrews } from '../../journal/state/tally.ts'
@@ -88,6 +89,9 @@ async function usedUp(
 
 /** Asks a person to raise the limit, unless that question is already open. True when it was raised at once. */
 export async function askToRaise(life: Life, path: string, reached: LimitReached): Promise<boolean> {
+  // a trial of a backtest asks nobody
+  if (life.state.effects === 'never')
+    throw new RepriseError('TASK_FAILED', `it has used ${reached.message}`, { runId: life.state.run })
   await life.queue.budget(() => askOnce(life, path, reached))
   const asked = openLimit(life.state)
   if (asked) await putToCaller(life, asked)

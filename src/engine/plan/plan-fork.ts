@@ -86,7 +86,7 @@ interface Scene {
   readonly parent: RunState
   readonly request: ForkRequest
   /** What each task planned so far will give; for one that is executed, what it gave before. */
-  readonly outputs: Map<string, Pick<StoredOutput, 'raw' | 'structured'>>
+  readonly outputs: Map<string, Pick<StoredOutput, 'raw' | 'structured' | 'within'>>
   /** Tasks that are executed, so their output may change. */
   readonly open: Set<string>
   /** Those of them without even a known earlier output. */

@@ -6,7 +6,7 @@ import type { RunState, TaskState } from '../../journal/state/state.ts'
 import { parseValue } from '../../schema/parse-value.ts'
 import { conditionChange, noChange, type Change } from '../run/condition.ts'
 import type { CrewDefinition, Inputs, Outputs, TaskDefinition } from '../definition.ts'
-import { outputsIn } from '../run/given-fields.ts'
+import { makerOf, outputsIn } from '../run/given-fields.ts'
 
 export interface StaleTask {
   readonly task: string
@@ -62,10 +62,11 @@ export function changeOf(
 }
 
 /** An output that today's schema refuses cannot be restored as what the types promise. */
-export async function unfitness(task: TaskDefinition, { raw }: StoredOutput): Promise<string | undefined> {
-  if (!task.schema) return undefined
-  const value = readJson(raw)
+export async function unfitness(task: TaskDefinition, output: StoredOutput): Promise<string | undefined> {
+  const { schema } = makerOf(task, output)
+  if (!schema) return undefined
+  const value = readJson(output.raw)
   if (value === undefined) return "its stored output isn't JSON, and it has a schema now"
-  const parsed = await parseValue(task.schema, value)
+  const parsed = await parseValue(schema, value)
   return parsed.ok ? undefined : `its stored output no longer fits its schema: ${parsed.reason}`
 }

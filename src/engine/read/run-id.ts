@@ -1,7 +1,7 @@
 // Run ids, as callers and exported files give them.
 import { RepriseError } from '../../errors.ts'
 import { callerOf, rootRun } from '../../journal/paths.ts'
-import { describe } from '../../options.ts'
+import { describe, hidden } from '../../options.ts'
 
 /** The id of an existing run, as a caller gives it. OPTION_INVALID. */
 export function checkRunId(id: unknown): string {
@@ -12,12 +12,12 @@ export function checkRunId(id: unknown): string {
     rootRun(id).length <= 200 &&
     !id.startsWith('-') &&
     // a terminal is not sent these, so the id that it shows would be another one
-    !/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/.test(id) &&
+    !hidden.test(id) &&
     id.isWellFormed()
   if (fine) return id
   throw new RepriseError(
     'OPTION_INVALID',
-    `the run id is ${describe(id)}; give a text of 1 to 200 characters that does not begin with - and has no control characters or marks of direction`,
+    `the run id is ${describe(id)}; give a text of 1 to 200 characters that does not begin with - and has no control characters, marks of direction or characters without width`,
   )
 }
 

@@ -17,7 +17,7 @@ export function givenFields(tasks: readonly TaskDefinition[], outputs: Outputs):
     const output = outputs.get(task.name)
     if (!output) return []
     const value: Json = isText(output, task) ? output.raw : { json: output.raw }
-    const { reading } = task
+    const { reading } = makerOf(task, output)
     return [
       [`context:${task.name}`, value],
       ...(reading === undefined ? [] : [[`output schema:${task.name}`, reading] satisfies [string, Json]]),
@@ -25,6 +25,19 @@ export function givenFields(tasks: readonly TaskDefinition[], outputs: Outputs):
   })
   return [['context', tasks.map(({ name }) => name)], ...given]
 }
+
+/** Whose output it is: for a nested crew whose last task was skipped, that of an earlier one of its tasks. */
+export function makerOf(task: Maker, { within }: Pick<StoredOutput, 'within'>): Pick<TaskDefinition, Read> {
+  if (!task.child || within === undefined) return task
+  const [name, ...rest] = within.split('/')
+  const made = task.child.crew.tasks.find((one) => one.name === name || (name !== undefined && one.was.includes(name)))
+  // today's crew no longer has it: its output is read as plain JSON
+  if (!made) return { schema: undefined }
+  return makerOf(made, rest.length > 0 ? { within: rest.join('/') } : {})
+}
+
+type Read = 'schema' | 'reading'
+type Maker = Pick<TaskDefinition, 'schema'> & Partial<Pick<TaskDefinition, 'reading' | 'child'>>
 
 /** Whether an output is read as the text that it is. */
 export function isText(

@@ -10,7 +10,7 @@ import { parseValue } from '../../schema/parse-value.ts'
 import { sightOf } from './condition.ts'
 import type { ConditionContext, TaskDefinition } from '../definition.ts'
 import { fileReader } from '../read/run-files.ts'
-import { isText } from './given-fields.ts'
+import { isText, makerOf } from './given-fields.ts'
 import type { Life } from '../life.ts'
 import { tasksNamed, waitsFor } from './waits-for.ts'
 
@@ -57,13 +57,14 @@ async function outputsOf({ state, engine }: Life, earlier: readonly TaskDefiniti
  * here.
  */
 export async function outputOf(
-  output: Pick<StoredOutput, 'raw' | 'structured'>,
+  output: Pick<StoredOutput, 'raw' | 'structured' | 'within'>,
   task: (Pick<TaskDefinition, 'schema'> & Partial<Pick<TaskDefinition, 'code' | 'child'>>) | undefined,
 ): Promise<unknown> {
   const { raw } = output
   if (isText(output, task)) return raw
   const json = readJson(raw)
-  if (!task?.schema || json === undefined) return json
-  const parsed = await parseValue(task.schema, json)
+  const schema = task && makerOf(task, output).schema
+  if (!schema || json === undefined) return json
+  const parsed = await parseValue(schema, json)
   return parsed.ok ? parsed.value : undefined
 }

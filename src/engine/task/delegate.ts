@@ -59,7 +59,12 @@ async function workWithin(outer: Work, call: string, handed: Handed, converse: C
     if (!said) return undefined
     const judged: Judged =
       said === 'endless'
-        ? { is: 'accepted', raw: `${role} did not finish within ${maxIterations} turns`, entries: [] }
+        ? {
+            is: 'accepted',
+            structured: false,
+            raw: `${role} did not finish within ${maxIterations} turns`,
+            entries: [],
+          }
         : await unlessAborted(judge(work, said.text, said.finish), work.signal)
     const { path } = attempt
     if (judged.is === 'accepted') {

@@ -2,6 +2,7 @@
 // it is resumed where it stopped; when it is suspended or fails, so does the run that waits for it. Its calls that must
 // not be repeated are copied to that run when it is done.
 import { RepriseError } from '../../errors.ts'
+import type { StoredOutput } from '../../journal/entries.ts'
 import { attemptNumber, attemptPath, childRun } from '../../journal/paths.ts'
 import type { AskedQuestion } from '../../journal/state/open-questions.ts'
 import { spentByModel, type AttemptState, type RunState } from '../../journal/state/state.ts'
@@ -11,6 +12,7 @@ import type { Life, Outer, Work } from '../life.ts'
 import { askToRaise, checkBudget, failedLimit, LimitReached } from '../limits/budget.ts'
 import { decisionsWithin } from '../run/compare-tasks.ts'
 import { createRun, resumeWithin } from '../run/lifecycle.ts'
+import { makerOf } from '../run/given-fields.ts'
 import { soFarFor } from '../run/so-far.ts'
 import { currentAttempt, plainAttempt } from './attempts.ts'
 import { childIncarnation } from '../read/incarnation.ts'
@@ -30,27 +32,37 @@ export async function executeChild(
   // a message came after it had said that it waits
   if (state?.woken) life.mailBelow.arrive()
   if (state?.status !== 'completed') return 'suspended'
-  const last = state.tasks.get(child.crew.tasks.at(-1)?.name ?? '')?.output
-  if (!last) {
-    const message = `the last task of its run ${run} gave nothing`
-    throw await failTask({ life, task }, { code: 'TASK_FAILED', message })
-  }
-  const parsed =
-    last.structured && task.schema ? await parseValue(task.schema, JSON.parse(last.raw) as never) : undefined
+  const result = resultWithin(child, state)
+  const { schema } = makerOf(task, result ?? {})
+  const parsed = result?.structured && schema ? await parseValue(schema, JSON.parse(result.raw) as never) : undefined
   if (parsed?.ok === false) throw await failTask({ life, task }, unfitting(parsed.reason))
   const before = (await runsSinceDone(engine, life.state, task.name)).filter((one) => one.run !== run)
   const calls = await callsUnder(engine, task.name, [...before, state])
+  const end = {
+    path: attempt.path,
+    spent: spentByModel(...before, state),
+    ...(calls.length > 0 ? { calls } : {}),
+  }
   await life.append([
-    {
-      type: 'task.completed',
-      path: attempt.path,
-      structured: last.structured,
-      raw: last.raw,
-      spent: spentByModel(...before, state),
-      ...(calls.length > 0 ? { calls } : {}),
-    },
+    result
+      ? { type: 'task.completed', ...end, ...result }
+      : { type: 'task.skipped', ...end, reason: `all tasks of its run ${run} were skipped` },
   ])
   return 'completed'
+}
+
+/** The output of a crew: that of its last task that was not skipped. Undefined when all were. */
+function resultWithin(
+  { crew }: ChildDefinition,
+  { tasks }: RunState,
+): Pick<StoredOutput, 'raw' | 'structured' | 'within'> | undefined {
+  const made = crew.tasks.findLast(({ name }) => tasks.get(name)?.output)
+  const output = made && tasks.get(made.name)?.output
+  if (!output) return undefined
+  const { raw, structured } = output
+  const isLast = made === crew.tasks.at(-1)
+  const path = [made.name, ...(output.within === undefined ? [] : [output.within])].join('/')
+  return { raw, structured, ...(isLast && output.within === undefined ? {} : { within: path }) }
 }
 
 /** Undefined when the run has used up its budget, and nobody raises it now. */

@@ -1,6 +1,8 @@
 // A task that is a function. To the journal it is an attempt with one call and no model, so everything that holds for
 // tools holds for it: it is recorded before it runs, a `once` function that was cut off is in doubt, a recorded result
-// is read back.
+// is read back. Where a person judges its result and asks for another one, the function is called again in the next
+// attempt, with what the person said.
+import { defined } from '../../defined.ts'
 import { digest } from '../../journal/hash.ts'
 import type { Json } from '../../journal/json.ts'
 import type { AttemptState, TurnState } from '../../journal/state/state.ts'
@@ -10,6 +12,7 @@ import { awayMs } from '../../stores/patient/patient-store.ts'
 import type { Tool, ToolContext } from '../../tools/tool.ts'
 import { AnsweredFail, settleCalls } from '../calls/settle-calls.ts'
 import type { CodeDefinition, TaskDefinition } from '../definition.ts'
+import { review, type Result } from '../judge/ask-person.ts'
 import type { Life, Work } from '../life.ts'
 import { deadline } from '../limits/deadline.ts'
 import { TimeUp } from '../limits/slice.ts'
@@ -22,13 +25,45 @@ export async function executeCode(
   task: TaskDefinition,
   code: CodeDefinition,
 ): Promise<'completed' | 'suspended'> {
-  const attempt = await takeAttempt(life, task)
+  for (;;) {
+    const attempt = await takeAttempt(life, task)
+    const result = await callCode(life, task, code, attempt)
+    if (!result) return 'suspended'
+    const judged = await review({ life, task, attempt, signal: life.signal }, result, [])
+    const { path } = attempt
+    switch (judged.is) {
+      case 'accepted':
+        life.note([...judged.entries, { type: 'task.completed', path, structured: judged.structured, raw: judged.raw }])
+        return 'completed'
+      case 'failed':
+        throw await failByPerson({ life, task }, judged.reason)
+      case 'waiting':
+        return 'suspended'
+      case 'refused': {
+        const { by: guardrail, reason } = judged
+        await life.append([
+          ...judged.entries,
+          { type: 'guardrail.judged', path, guardrail, verdict: 'refused', reason },
+        ])
+      }
+    }
+  }
+}
+
+/** What the function returned, now or before. Undefined while a question about its call is open. */
+async function callCode(
+  life: Life,
+  task: TaskDefinition,
+  code: CodeDefinition,
+  attempt: AttemptState,
+): Promise<Result | undefined> {
   const turn = attempt.turns[0] as TurnState
   const soFar = await soFarFor(life, task)
+  const feedback = attempt.carries?.message
   let thrown: unknown
   const tool = codeTool(code, attempt, async (context) => {
     try {
-      return await code.run({ ...context, inputs: soFar.inputs, outputs: soFar.outputs })
+      return await code.run({ ...context, inputs: soFar.inputs, outputs: soFar.outputs, ...defined({ feedback }) })
     } catch (error) {
       thrown = error
       throw error
@@ -37,9 +72,9 @@ export async function executeCode(
   using time = deadline(code.maxSeconds, life.signal, () => awayMs(life.engine.store))
   const work: Work = { life, task: { ...task, tools: [tool] }, attempt, signal: time.signal }
   try {
-    if (!(await settleCalls(work, turn))) return 'suspended'
+    if (!(await settleCalls(work, turn))) return undefined
   } catch (error) {
-    if (error instanceof TimeUp) return 'suspended'
+    if (error instanceof TimeUp) return undefined
     if (error instanceof AnsweredFail) throw await failByPerson(work, error.message)
     if (!time.over || life.signal.aborted) throw error
     const message = `it took longer than its maxSeconds, ${code.maxSeconds} s`
@@ -58,9 +93,7 @@ export async function executeCode(
   const parsed = task.schema && (await parseValue(task.schema, result))
   if (parsed?.ok === false) throw await failTask(work, unfitting(parsed.reason))
   const structured = task.schema !== undefined || typeof result !== 'string'
-  const raw = structured ? JSON.stringify(result) : result
-  life.note([{ type: 'task.completed', path: attempt.path, structured, raw }])
-  return 'completed'
+  return { raw: structured ? JSON.stringify(result) : result, structured }
 }
 
 async function takeAttempt(life: Life, task: TaskDefinition): Promise<AttemptState> {
@@ -68,7 +101,13 @@ async function takeAttempt(life: Life, task: TaskDefinition): Promise<AttemptSta
   const last = state.attempts.get(state.tasks.get(task.name)?.attempts.at(-1) ?? '')
   // one that has started is settled first, whatever has changed since: it may have happened
   const begun = last?.status === 'open' && last.turns[0]?.calls[0]?.calledAt !== undefined
-  return begun ? last : plainAttempt(life, currentAttempt(life, task), { code: true })
+  if (begun) return last
+  const current = currentAttempt(life, task)
+  const { kept, next, because } = current
+  if (kept?.status !== 'refused') return plainAttempt(life, current, { code: true })
+  const carries = { path: kept.path, message: kept.refusal ?? '' }
+  life.note([{ type: 'task.started', path: next, fingerprint: kept.fingerprint, code: true, carries, ...because }])
+  return state.attempts.get(next) as AttemptState
 }
 
 function codeTool(
@@ -86,7 +125,7 @@ function codeTool(
     approval: () => false,
     run: (_, context) => run(context),
     // everything the function depends on, not only the inputs
-    key: () => digest(attempt.fingerprint),
+    key: () => digest(attempt.carries ? [attempt.fingerprint, attempt.carries.message] : attempt.fingerprint),
     settle: (idempotencyKey) => settle?.(idempotencyKey),
   }
 }

@@ -12,7 +12,7 @@ import { attemptAt, callAt, orphan, taskAt } from './at-path.ts'
 import { startedAttempt } from './started-attempt.ts'
 import { newTally, tallied, tallyAll } from './tally.ts'
 import { spend } from './spend.ts'
-import { noUsage, replyText, spentOn, type AttemptState, type RunState } from './state.ts'
+import { noUsage, replyText, spentOn, type AttemptState, type RunState, type TaskState } from './state.ts'
 
 export function fold(entries: Iterable<Entry>): RunState {
   const state = emptyState()
@@ -144,12 +144,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     // the last turn must be the answer: a turn with calls in its place means that the answer was removed by hand
     const raw = entry.raw ?? (last?.calls.length === 0 ? replyText(last.reply) : undefined)
     if (!attempt || raw === undefined || !isOutput({ raw, structured: entry.structured })) return
-    attempt.status = 'completed'
-    if (entry.spent) {
-      attempt.spent = entry.spent
-      for (const [model, usage] of Object.entries(entry.spent)) spend(state, entry.at, model, usage)
-    }
-    if (entry.calls) task.childCalls = [...(task.childCalls ?? []), ...entry.calls]
+    endAttempt(state, task, attempt, entry)
     if (isNested(attempt.path)) {
       attempt.answer = raw
       return
@@ -157,6 +152,7 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
     const output: StoredOutput = {
       raw,
       structured: entry.structured,
+      ...(entry.within === undefined ? {} : { within: entry.within }),
       ...(attempt.agent === '' ? {} : { agent: attempt.agent }),
       usage: spentOn(state, task),
       startedAt: task.startedAt ?? attempt.startedAt,
@@ -187,6 +183,8 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
   },
   'task.skipped': (state, entry) => {
     const task = taskAt(state, entry.path)
+    const attempt = state.attempts.get(entry.path as string)
+    if (attempt) endAttempt(state, task, attempt, entry)
     task.status = 'skipped'
     if (entry.condition) task.condition = entry.condition
   },
@@ -315,6 +313,20 @@ const handlers: { [T in Entry['type']]: (state: RunState, entry: EntryOf<T>) => 
       state.budget = { ...(asked.question.limit as Limit), ...(entry.answer.to as Limit) }
   },
   'message.refused': () => {},
+}
+
+function endAttempt(
+  state: RunState,
+  task: TaskState,
+  attempt: AttemptState,
+  { at, spent, calls }: Pick<EntryOf<'task.completed'>, 'at' | 'spent' | 'calls'>,
+): void {
+  attempt.status = 'completed'
+  if (spent) {
+    attempt.spent = spent
+    for (const [model, usage] of Object.entries(spent)) spend(state, at, model, usage)
+  }
+  if (calls) task.childCalls = [...(task.childCalls ?? []), ...calls]
 }
 
 /** Tries that failed and were paid for all the same. */

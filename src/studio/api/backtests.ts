@@ -33,8 +33,6 @@ export interface BacktestPlan {
   readonly estimate: Estimate | undefined
   /** Tools that would not be called, since a backtest changes nothing. */
   readonly withheld: readonly string[]
-  /** A person reviews each result, so that a trial waits until somebody answers on its page. */
-  readonly reviewed: boolean
 }
 
 export interface BacktestSummary {

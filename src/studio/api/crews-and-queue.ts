@@ -9,6 +9,8 @@ export interface CrewView {
   readonly process: 'sequential' | 'parallel' | 'hierarchical'
   /** Names of the inputs that its texts use. */
   readonly inputs: readonly string[]
+  /** JSON Schema of the inputs, where the crew declares it. */
+  readonly inputSchema?: Json | undefined
   readonly tasks: readonly CrewTask[]
   readonly agents: readonly CrewAgent[]
   readonly budget: Limit | undefined

@@ -71,6 +71,7 @@ const wrong: ReadonlySet<ErrorCode> = new Set([
   'ANSWER_INVALID',
   'INPUT_INVALID',
   'INPUT_MISSING',
+  'INPUT_UNKNOWN',
   'OPTION_INVALID',
   'OPTION_UNKNOWN',
 ])

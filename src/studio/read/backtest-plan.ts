@@ -37,7 +37,6 @@ export async function backtestPlan(
     passed: found.passed,
     execute: cases.filter(({ done }) => !done).length,
     estimate: await trialEstimate(crew, task.name),
-    reviewed: task.humanInput,
     withheld: task.tools.filter(({ effect }) => effect !== 'read').map(({ name: tool }) => tool),
   }
 }

@@ -8,12 +8,13 @@ import type { CrewAgent, CrewTask, CrewView } from '../api/contract.ts'
 import type { ShownCrew } from '../place.ts'
 
 export function crewView({ crew, definition, within }: ShownCrew): CrewView {
-  const { name, version, process, budget } = definition
+  const { name, version, process, budget, inputs } = definition
   return {
     name,
     version,
     process,
     inputs: crew.inputs,
+    inputSchema: inputs?.json,
     tasks: definition.tasks.map(taskOf),
     agents: agentsOf(crew, definition),
     budget,

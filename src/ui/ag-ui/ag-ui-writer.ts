@@ -154,7 +154,7 @@ export function agUiWriter(narration: Narration, { threadId, runId, messages }: 
   }
 
   function resultOfRun(): Json | undefined {
-    const output = [...state.tasks.values()].findLast(({ removed }) => !removed)?.output
+    const { output } = [...state.tasks.values()].findLast((task) => task.output && !task.removed) ?? {}
     return output?.structured ? readJson(output.raw) : output?.raw
   }
 }

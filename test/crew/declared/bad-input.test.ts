@@ -297,7 +297,12 @@ const calls: readonly (readonly [what: string, call: (crew: Crew) => unknown, co
     /the run id is "latest"/,
   ],
   ['a run id that addresses leave out', (crew) => crew.kickoff({ id: '..' }), 'OPTION_INVALID', /the run id is "\.\."/],
-  ['a run id that turns a text', (crew) => crew.kickoff({ id: 'a\u202eb' }), 'OPTION_INVALID', /the run id is "a.b"/],
+  [
+    'a run id that turns a text',
+    (crew) => crew.kickoff({ id: 'a\u202eb' }),
+    'OPTION_INVALID',
+    /the run id is "a\\u202eb"/,
+  ],
   ['a blank run id', (crew) => crew.kickoff({ id: '  ' }), 'OPTION_INVALID', /the run id is "  "/],
   [
     'null for the options of a plan',

@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Agent, Crew, Task, tool } from 'reprise'
+import { tool as toolOfAiSdk } from 'ai'
 import { z } from 'zod'
 import { changedFields, explainChange } from '../../../src/journal/fingerprint.ts'
 import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 import { newStore, oneTask, refusal } from '../../engine/support.ts'
 
+const aiTool = toolOfAiSdk({ description: 'd', inputSchema: z.object({}), execute: () => 1 })
 const quiet = { info() {}, warn() {} }
 const names = ['constructor', '__proto__', 'toString', 'hasOwnProperty']
 const model = () => scriptedModel([{ when: '', reply: 'done' }])
@@ -141,5 +143,45 @@ test('a hole in a list of tools is named, not stumbled over', () => {
   assert.throws(() => new Agent({ role: 'A', goal: 'g', tools }), {
     code: 'OPTION_INVALID',
     message: /item 2 of tools of agent "A" is undefined/,
+  })
+})
+
+describe('a name with characters that are not seen', () => {
+  const hidden = {
+    newline: 'a\nb',
+    control: 'a\u009bb',
+    direction: 'a\u202eb',
+    isolate: 'a\u2066b',
+    width: 'a\u200bb',
+    line: 'a\u2028b',
+  }
+  const made: { readonly [of: string]: (name: string) => unknown } = {
+    crew: (name) => new Crew({ name, tasks: [new Task({ name: 't', run: () => 1 })] }),
+    task: (name) => new Task({ name, description: 'x' }),
+    function: (name) => new Task({ name, run: () => 1 }),
+    agent: (role) => new Agent({ role, goal: 'g' }),
+    tool: (name) => tool({ name, description: 'd', input: z.object({}), run: () => 1 }),
+    'tool of the AI SDK': (name) => new Agent({ role: 'A', goal: 'g', tools: { [name]: aiTool } }),
+    run: (id) => new Crew({ tasks: [new Task({ name: 't', run: () => 1 })], store: newStore() }).kickoff({ id }),
+    schedule: (name) =>
+      new Crew({ tasks: [new Task({ name: 't', run: () => 1 })], store: newStore() }).schedule({
+        name,
+        cron: '@daily',
+      }),
+  }
+  for (const [of, make] of Object.entries(made)) {
+    test(`is refused as that of a ${of}, and shown escaped`, async () => {
+      for (const [kind, name] of Object.entries(hidden)) {
+        const error = await refusal(async () => make(name))
+        assert.equal(error.code, 'OPTION_INVALID', kind)
+        assert.doesNotMatch(error.message, /[\p{Cc}\p{Cf}\p{Zl}]/u, kind)
+        assert.match(error.message, /a\\(u[0-9a-f]{4}|n)b/, kind)
+      }
+    })
+  }
+
+  test('is left out of the name that a task without one gets', () => {
+    const task = new Task({ description: 'Say \u202eit\n now' })
+    assert.match(task.name, /^say-it-now-[0-9a-f]{4}$/)
   })
 })

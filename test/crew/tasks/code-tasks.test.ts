@@ -219,3 +219,126 @@ describe('a task that is a function', () => {
     bad({ maxSeconds: 0 }, /maxSeconds of task "x"/)
   })
 })
+
+describe('a function whose result a person judges', () => {
+  function gate(options: Partial<CodeTaskOptions> = {}, store: Store = memoryStore()) {
+    const calls: { readonly feedback: string | undefined; readonly key: string }[] = []
+    const rank = new Task({
+      name: 'rank',
+      effect: 'read',
+      humanInput: true,
+      run({ feedback, idempotencyKey }) {
+        calls.push({ feedback, key: idempotencyKey })
+        return { order: ['a', 'b'], call: calls.length }
+      },
+      ...options,
+    })
+    const mail = new Task({
+      name: 'mail',
+      effect: 'read',
+      run: ({ outputs }) => `mailed ${JSON.stringify(outputs['rank'])}`,
+    })
+    const crew = new Crew({ name: 'gate', tasks: [rank, mail], store, logger: { info() {}, warn() {} } })
+    return { crew, calls, store }
+  }
+  const first = { order: ['a', 'b'], call: 1 }
+
+  test('waits for the answer, in whatever process, and is not called again for it', async () => {
+    const { crew, calls, store } = gate()
+    const waits = await crew.kickoff({ id: 'r' })
+    assert.equal(waits.status, 'suspended')
+    assert.equal(waits.task('rank').status, 'waiting')
+    const [question] = waits.questions
+    assert.deepEqual(question?.kind === 'result' && question.output, first)
+    assert.match(question?.text ?? '', /"revise" with feedback, to have its function called again/)
+    await crew.run('r').answer('q1', { decision: 'approve' }, { by: 'ada' })
+    assert.equal(String(await gate({}, store).crew.resume('r')), `mailed ${JSON.stringify(first)}`)
+    assert.equal(calls.length, 1)
+    assert.deepEqual((await crew.run('r').view()).tasks[0]?.messages, [])
+  })
+
+  test('is replaced by what the person gives, of any kind without a schema, and of that of its schema with one', async () => {
+    const { crew } = gate()
+    for (const output of [{ order: ['b'] }, 'none', 3]) {
+      const result = await crew.kickoff({ onQuestion: () => ({ decision: 'replace', output }) })
+      assert.deepEqual(result.task('rank').output, output)
+      assert.equal(String(result), `mailed ${JSON.stringify(output)}`)
+    }
+    const typed = gate({ output: z.object({ order: z.array(z.string()) }) }).crew
+    const asked: string[] = []
+    const result = await typed.kickoff({
+      onQuestion: ({ text }) => {
+        asked.push(text)
+        return { decision: 'replace', output: asked.length === 1 ? 'b' : { order: ['b'] } }
+      },
+    })
+    assert.match(asked[1] ?? '', /^What you gave does not fit: /)
+    assert.deepEqual(result.task('rank').output, { order: ['b'] })
+  })
+
+  test('is called again with the feedback of the person, in an attempt of its own', async () => {
+    const { crew, calls, store } = gate({ effect: 'idempotent' })
+    let asked = 0
+    const result = await crew.kickoff({
+      id: 'r',
+      onQuestion: () => (asked++ === 0 ? { decision: 'revise', feedback: 'b first' } : { decision: 'approve' }),
+    })
+    assert.deepEqual(result.task('rank').output, { ...first, call: 2 })
+    assert.deepEqual(
+      calls.map(({ feedback }) => feedback),
+      [undefined, 'b first'],
+    )
+    assert.notEqual(calls[0]?.key, calls[1]?.key)
+    assert.equal(result.task('rank').attempts, 2)
+    const started = (await entriesOf(store, 'r')).filter(
+      ({ type, path }) => type === 'task.started' && path === 'rank#2',
+    )
+    assert.equal(started.length, 1)
+  })
+
+  test('is not repeated by feedback alone where it must not be done twice', async () => {
+    const { crew, calls } = gate({ effect: 'once' })
+    const kinds: string[] = []
+    const result = await crew.kickoff({
+      onQuestion: ({ kind, round }: { kind: string; round?: number }) => {
+        kinds.push(kind)
+        if (kind === 'call') return { decision: 'use', result: 'as it was' }
+        return round === 1 ? { decision: 'revise', feedback: 'again' } : { decision: 'approve' }
+      },
+    } as never)
+    assert.deepEqual(kinds, ['result', 'call', 'result'])
+    assert.equal(calls.length, 1)
+    assert.equal(result.task('rank').output, 'as it was')
+  })
+
+  test('fails the run when the person says so', async () => {
+    const { crew, calls } = gate()
+    await assert.rejects(crew.kickoff({ onQuestion: () => ({ decision: 'fail', reason: 'no' }) }), {
+      code: 'TASK_FAILED',
+      task: 'rank',
+      message: /a person's answer failed it: no/,
+    })
+    assert.equal(calls.length, 1)
+  })
+
+  test('survives a crash at every append, and is called once for each answer', async () => {
+    await atEveryAppend(async (dying) => {
+      const store = memoryStore()
+      const { crew, calls } = gate({ effect: 'once' }, store)
+      const onQuestion = ({ kind }: { kind: string }) =>
+        kind === 'result' ? { decision: 'approve' } : { decision: 'happened', result: first }
+      await orDeath(crew.with({ store: dying(store) }).kickoff({ id: 'r', onQuestion } as never))
+      const result = await crew.kickoff({ id: 'r', onQuestion } as never)
+      assert.deepEqual(result.task('rank').output, first)
+      assert.equal(calls.length <= 1, true)
+    })
+  })
+
+  test('is stale when that is new, and is asked about again by a replay', async () => {
+    const { crew, store } = gate({ humanInput: false })
+    await crew.kickoff({ id: 'r' })
+    const now = gate({}, store).crew
+    assert.match(String(await now.plan({ of: 'fork', runId: 'r', from: 'mail' })), /human input/)
+    assert.equal((await now.replay('rank', { runId: 'r' })).status, 'suspended')
+  })
+})

@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import { Agent, Crew, Task, type Condition, type ConditionContext } from 'reprise'
 import { z } from 'zod'
 import { memoryStore } from '../../../src/stores/memory-store.ts'
+import type { Store } from '../../../src/stores/store.ts'
 import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 import { dyingStore, entriesOf } from '../../engine/support.ts'
 
@@ -23,6 +24,22 @@ function conditional(when: Condition, { store = memoryStore(), amount = 7 } = {}
 }
 const inputs = { claim: 'C-1' }
 const large: Condition = ({ outputs }) => (outputs['amount'] as { amount: number }).amount > 100
+
+const of =
+  (kind: string): Condition =>
+  ({ inputs: given }) =>
+    given['kind'] === kind
+
+/** Three tasks, each of which is executed for one kind of inputs; the outputs differ in their schemas. */
+function routes(): [Task, Task, Task] {
+  const shout = z.object({ text: z.string().transform((text) => text.toUpperCase()) })
+  const plain = z.object({ text: z.string() })
+  return [
+    new Task({ name: 'blog', effect: 'read', when: of('blog'), output: shout, run: () => ({ text: 'a blog' }) }),
+    new Task({ name: 'post', effect: 'read', when: of('post'), run: () => 'a post' }),
+    new Task({ name: 'news', effect: 'read', when: of('news'), output: plain, run: () => ({ text: 'news' }) }),
+  ]
+}
 
 describe('a task with a condition', () => {
   test('sees the inputs and what earlier tasks gave, as their schemas give it', async () => {
@@ -77,14 +94,26 @@ describe('a task with a condition', () => {
     assert.equal(String(await conditional(large, { store }).crew.resume('r')), 'without a check')
   })
 
-  test('is refused as the first task, and with a condition that is no function', () => {
+  test('is refused with a condition that is no function', () => {
     const agent = new Agent({ role: 'A', goal: 'g' })
-    const task = new Task({ name: 'one', description: 'One', agent, when: () => true })
-    assert.throws(() => new Crew({ tasks: [task] }), {
-      code: 'CREW_INVALID',
-      message: /one is the first and has a condition/,
-    })
     assert.throws(() => new Task({ description: 'One', agent, when: 'yes' as never }), { code: 'OPTION_INVALID' })
+  })
+
+  test('may be the first task, which decides by the inputs', async () => {
+    const crew = new Crew({ name: 'first', tasks: routes(), store: memoryStore() })
+    const asked = await crew.kickoff({ id: 'blog', inputs: { kind: 'blog' } })
+    assert.deepEqual(
+      asked.tasks.map(({ status }) => status),
+      ['executed', 'skipped', 'skipped'],
+    )
+    const plan = await crew.plan({ of: 'kickoff', inputs: { kind: 'post' } })
+    assert.match(plan.tasks[0]?.reasons[0] ?? '', /condition is asked/)
+    // asked again, since the input that it saw is another
+    const forked = await crew.fork({ runId: 'blog', inputs: { kind: 'post' } })
+    assert.deepEqual(
+      forked.tasks.map(({ status }) => status),
+      ['skipped', 'executed', 'skipped'],
+    )
   })
 
   test('is asked again by a refresh, and stays skipped in a replay of what follows', async () => {
@@ -212,5 +241,95 @@ describe('a task with a condition', () => {
     const fresh = await conditional(() => false, { store }).crew.replay('check')
     assert.equal(fresh.task('check').raw, '')
     assert.equal(String(fresh), 'without a check')
+  })
+})
+
+describe('a crew whose last task was skipped', () => {
+  const kickoff = (kind: string, options: { store?: Store } = {}) =>
+    new Crew({ name: 'routes', tasks: routes(), store: memoryStore(), ...options }).kickoff({
+      id: 'r',
+      inputs: { kind },
+    })
+
+  test('has the result of the last task that was executed, in the call, the view, the callback and the stored run', async () => {
+    const store = memoryStore()
+    const told: unknown[] = []
+    const afterKickoff = ({ output }: { readonly output: unknown }): void => void told.push(output)
+    const crew = new Crew({ name: 'routes', tasks: routes(), store, afterKickoff })
+    const inputsOf = (kind: string) => ({ id: kind, inputs: { kind } as never })
+    const blog = await crew.kickoff(inputsOf('blog'))
+    assert.equal(blog.raw, '{"text":"a blog"}')
+    assert.equal(String(blog), blog.raw)
+    assert.deepEqual(blog.output, { text: 'A BLOG' })
+    assert.equal(String(await crew.kickoff(inputsOf('post'))), 'a post')
+    assert.deepEqual(told, [{ text: 'A BLOG' }, 'a post'])
+    assert.deepEqual((await crew.run('blog').result()).output, { text: 'A BLOG' })
+    const { raw, output } = await crew.run('blog').view()
+    assert.deepEqual({ raw, output }, { raw: blog.raw, output: blog.output })
+  })
+
+  test('completes without a result when all of its tasks were skipped', async () => {
+    const result = await kickoff('none')
+    assert.deepEqual(
+      { status: result.status, raw: result.raw, output: result.output, text: String(result) },
+      { status: 'completed', raw: '', output: undefined, text: '' },
+    )
+  })
+
+  const outer = (store: Store, end: (given: unknown) => void) => {
+    const inner = new Crew({ name: 'routes', tasks: routes(), logger: { info() {}, warn() {} } })
+    const middle = new Crew({
+      name: 'middle',
+      tasks: [new Task({ name: 'routes', crew: inner }), new Task({ name: 'never', run: () => 1, when: () => false })],
+    })
+    const route = new Task({ name: 'route', crew: middle })
+    const use = new Task({
+      name: 'use',
+      effect: 'read',
+      context: [route],
+      run({ outputs }) {
+        end(outputs.route)
+        return 'used'
+      },
+    })
+    return new Crew({ name: 'outer', tasks: [route, use], store })
+  }
+
+  test('gives that result to the task that is the crew, as the schema of the task that made it parses it', async () => {
+    const store = memoryStore()
+    const seen: unknown[] = []
+    const crew = outer(store, (given) => seen.push(given))
+    const result = await crew.kickoff({ id: 'blog', inputs: { kind: 'blog' } })
+    // the schema of the last task fits as well, and would leave the text as it is
+    assert.deepEqual(result.task('route').output, { text: 'A BLOG' })
+    await crew.kickoff({ id: 'post', inputs: { kind: 'post' } })
+    await crew.kickoff({ id: 'news', inputs: { kind: 'news' } })
+    assert.deepEqual(seen, [{ text: 'A BLOG' }, 'a post', { text: 'news' }])
+    // inherited, and inherited from that
+    const replayed = await crew.replay('use', { runId: 'blog', id: 'again' })
+    const once = await crew.replay('use', { runId: replayed.runId })
+    assert.deepEqual(
+      [replayed, once].map((one) => one.task('route').output),
+      [{ text: 'A BLOG' }, { text: 'A BLOG' }],
+    )
+    assert.deepEqual(seen.slice(3), [{ text: 'A BLOG' }, { text: 'A BLOG' }])
+    assert.deepEqual(
+      (await crew.plan({ of: 'fork', runId: 'post' })).tasks.map(({ action }) => action),
+      ['inherit', 'inherit'],
+    )
+  })
+
+  test('is a task that was skipped, where all tasks of the crew were', async () => {
+    const store = memoryStore()
+    const seen: unknown[] = []
+    const crew = outer(store, (given) => seen.push(given))
+    const result = await crew.kickoff({ id: 'r', inputs: { kind: 'none' } })
+    assert.equal(result.task('route').status, 'skipped')
+    assert.equal(result.raw, 'used')
+    assert.deepEqual(seen, [undefined])
+    const skipped = (await entriesOf(store, 'r')).find(({ type }) => type === 'task.skipped')
+    assert.equal(skipped?.path, 'route#1')
+    assert.equal((await crew.run('r').view()).done, 2)
+    assert.equal((await crew.replay('use', { runId: 'r' })).task('route').status, 'skipped')
   })
 })

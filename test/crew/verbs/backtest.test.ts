@@ -224,3 +224,77 @@ describe('a backtest', () => {
     assert.equal((await claims({ store }).crew.backtest('decide', { runs: ['claim-0'] })).cases.length, 1)
   })
 })
+
+describe('a backtest of a task about which a person would be asked', () => {
+  const answers = { onQuestion: () => ({ decision: 'approve' }) as const }
+  const reply = { when: 'Task:', reply: 'a note' } as const
+
+  test('ends without a question, and counts what it paid', async () => {
+    const store = memoryStore()
+    const model = scriptedModel([reply])
+    const agent = new Agent({ role: 'A', goal: 'g', model })
+    const crewOf = (description: string) => {
+      const note = new Task({ name: 'note', description, agent, humanInput: true })
+      const count = new Task({ name: 'count', run: () => 3, effect: 'read', humanInput: true })
+      const inner = new Crew({ name: 'inner', tasks: [note] })
+      const within = new Task({ name: 'within', crew: inner })
+      return new Crew({ name: 'asks', tasks: [note, count, within], store, logger: { info() {}, warn() {} } })
+    }
+    for (const id of ['a', 'b']) await crewOf('Note').kickoff({ id, ...answers })
+    const crew = crewOf('A kind note')
+    for (const task of ['note', 'count', 'within'] as const) {
+      const tested = await crew.backtest(task)
+      const { equal, failed, pending, cases } = tested
+      assert.deepEqual({ equal, failed, pending }, { equal: 2, failed: 0, pending: 0 }, task)
+      for (const { trial } of cases) assert.equal((await crew.run(trial).view()).status, 'completed')
+      assert.equal(tested.usage.new.calls, task === 'count' ? 0 : 2)
+    }
+  })
+
+  test('does not make a call that a person would have to approve', async () => {
+    const store = memoryStore()
+    const input = z.object({})
+    let looked = 0
+    const look = tool({ name: 'look', description: 'd', effect: 'read', approval: true, input, run: () => ++looked })
+    const model = scriptedModel([{ when: 'Task: Note', calls: [{ tool: 'look', input: {} }] }, reply])
+    const note = new Task({
+      name: 'note',
+      description: 'Note',
+      agent: new Agent({ role: 'A', goal: 'g', model, tools: [look] }),
+    })
+    const crew = new Crew({ name: 'asks', tasks: [note], store, logger: { info() {}, warn() {} } })
+    await crew.kickoff({ id: 'a', ...answers })
+    const [tested] = (await crew.backtest(note)).cases
+    assert.deepEqual(
+      { equal: tested?.equal, withheld: tested?.withheld, looked },
+      { equal: true, withheld: ['look'], looked: 1 },
+    )
+  })
+
+  test('fails where its budget is used up, and counts what it paid until then', async () => {
+    const store = memoryStore()
+    const input = z.object({})
+    const look = tool({ name: 'look', description: 'd', effect: 'read', input, run: () => 'seen' })
+    const script = () => scriptedModel([{ when: 'Task: Note', calls: [{ tool: 'look', input: {} }] }, reply])
+    const crewOf = (budget?: { tokens: number }) => {
+      const note = new Task({
+        name: 'note',
+        description: 'Note',
+        agent: new Agent({ role: 'A', goal: 'g', model: script(), tools: [look] }),
+      })
+      return new Crew({
+        name: 'asks',
+        tasks: [note],
+        store,
+        logger: { info() {}, warn() {} },
+        ...(budget ? { budget } : {}),
+      })
+    }
+    await crewOf().kickoff({ id: 'a' })
+    const tested = await crewOf({ tokens: 1 }).backtest('note')
+    assert.match(String(tested.cases[0]?.error), /used .* of 1 tokens/)
+    assert.equal(tested.failed, 1)
+    assert.equal(tested.usage.new.calls, 1)
+    assert.equal(tested.cases[0]?.spent.usage.calls, 1)
+  })
+})

@@ -7,6 +7,7 @@ import type { CrewView, PlanView, ScheduleBody, StartBody } from '../../api/cont
 import { changes } from '../api/changes.ts'
 import { call } from '../api/client.ts'
 import { useTypedAnswer } from '../api/typed-answer.ts'
+import { fieldsOf, type Field } from '../form/schema-shape.ts'
 import { ValueField } from '../form/value-field.tsx'
 import { notify } from '../parts/notices.tsx'
 import { sentence, wordsOf } from '../parts/states.tsx'
@@ -76,14 +77,17 @@ export function StartForm({ crew }: { readonly crew: CrewView }): JSX.Element {
       }}
     >
       <h2>{how === 'schedule' ? 'Schedule runs' : 'Start a run'}</h2>
-      {crew.inputs.map((name) => (
+      {inputFields(crew).map(({ name, title, description, required, shape }) => (
         <ValueField
           key={name}
-          shape={{ is: 'text', long: true }}
-          label={name}
+          shape={shape}
+          label={title}
+          description={description}
+          required={required}
           value={inputs[name]}
           onChange={(value) => {
-            setInputs({ ...inputs, [name]: value ?? '' })
+            const { [name]: _, ...others } = inputs
+            setInputs(value === undefined ? others : { ...inputs, [name]: value })
             setPlan(undefined)
           }}
         />
@@ -161,4 +165,15 @@ function bodyOf({ cron, timezone, name }: Scheduled, inputs: { readonly [name: s
     ...(timezone.trim() === '' ? {} : { timezone: timezone.trim() }),
     ...(name.trim() === '' ? {} : { name: name.trim() }),
   }
+}
+
+/** By the schema of the crew's inputs; the placeholders of its texts are texts. */
+function inputFields({ inputs, inputSchema }: CrewView): Field[] {
+  const declared = fieldsOf(inputSchema)
+  const shape = { is: 'text', long: true } as const
+  return inputs.map((name) => {
+    const field = declared.find((one) => one.name === name)
+    if (!field) return { name, title: name, description: undefined, required: false, shape }
+    return { ...field, shape: field.shape.is === 'text' ? shape : field.shape }
+  })
 }

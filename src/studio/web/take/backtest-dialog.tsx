@@ -167,9 +167,6 @@ function Plan({ plan }: { readonly plan: BacktestPlan }): JSX.Element {
           Nothing that {task} is made from has changed since these runs: what differs will be the model’s whim.
         </p>
       )}
-      {plan.reviewed && execute > 0 && (
-        <p class="note">A person reviews its result: each trial waits until somebody answers on its page.</p>
-      )}
       {withheld.length > 0 && execute > 0 && (
         <p class="hint">
           Not called, since they may change something: {withheld.join(', ')}. Recorded results are used where the same

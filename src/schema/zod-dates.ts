@@ -1,0 +1,37 @@
+// Options by which zod 4 makes JSON Schema of `z.coerce.date()`: the text that a model writes, and the schema coerces.
+// Zod itself refuses it, since the input of a coercion may be anything.
+
+interface Overridden {
+  readonly zodSchema: {
+    readonly _zod: {
+      readonly def: { readonly type: string; readonly coerce?: boolean; readonly values?: readonly unknown[] }
+    }
+  }
+  readonly jsonSchema: { type?: string; format?: string }
+}
+
+/** What JSON does not carry, with the names that zod gives it when it refuses one. */
+const foreign: { readonly [type: string]: string } = {
+  bigint: 'BigInt',
+  custom: 'Custom types',
+  date: 'Date',
+  function: 'Function types',
+  map: 'Map',
+  nan: 'NaN',
+  set: 'Set',
+  symbol: 'Symbols',
+  transform: 'Transforms',
+  undefined: 'Undefined',
+  void: 'Void',
+}
+
+export const datesAsTexts: { readonly unrepresentable: 'any'; override(of: Overridden): void } = {
+  unrepresentable: 'any',
+  override({ zodSchema, jsonSchema }) {
+    const { type, coerce, values = [] } = zodSchema._zod.def
+    if (type === 'date' && coerce) Object.assign(jsonSchema, { type: 'string', format: 'date-time' })
+    else if (Object.hasOwn(foreign, type)) throw new Error(`${foreign[type]} cannot be represented in JSON Schema`)
+    else if (type === 'literal' && values.some((value) => value === undefined || typeof value === 'bigint'))
+      throw new Error('Such a literal cannot be represented in JSON Schema')
+  },
+}
