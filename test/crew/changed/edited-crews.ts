@@ -278,7 +278,7 @@ function honest(
     case 'call': {
       const input = question.input as { readonly id?: string }
       // a function has no input that names its effect: whoever asks the code knows it
-      const id = input.id ?? functions.get(question.tool) ?? ''
+      const id = input.id ?? functions.get(question.asking.at(-1)?.task ?? '') ?? ''
       const happened = ledger.includes(id)
       allowed.add(id)
       if (question.kind === 'doubt')
