@@ -162,6 +162,11 @@ export interface GuardrailInput<Output = unknown> {
   readonly output: Output
   readonly inputs: Inputs
   readonly task: string
+  readonly runId: string
+  /** Aborts when the run is stopped or cancelled, or the agent's time is up. */
+  readonly signal: AbortSignal
+  /** The same for every try at judging this answer, in every life of the run. */
+  readonly idempotencyKey: string
   readonly readFile: ReadFile
 }
 

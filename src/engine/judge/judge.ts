@@ -3,6 +3,7 @@
 import { defined } from '../../defined.ts'
 import type { NewEntry } from '../../journal/entries.ts'
 import { plainInputs } from '../../journal/files.ts'
+import { judgementKey } from '../calls/idempotency-key.ts'
 import type { GuardrailDefinition } from '../definition.ts'
 import type { Work } from '../life.ts'
 import { fileReader } from '../read/run-files.ts'
@@ -41,9 +42,17 @@ export async function judge(work: Work, text: string, finish: string): Promise<J
 }
 
 async function askGuardrail(work: Work, guardrail: GuardrailDefinition, index: number, raw: string): Promise<Verdict> {
-  const { task, life } = work
+  const { task, life, attempt, signal } = work
   if ('sentence' in guardrail) return askJudge(work, guardrail.sentence, index, raw)
-  const output = await outputOf({ raw, structured: task.schema !== undefined }, task)
-  const readFile = fileReader(life.engine.store, life.state)
-  return guardrail.judge({ raw, output, inputs: plainInputs(life.state.inputs), task: task.name, readFile })
+  const { state, engine } = life
+  return guardrail.judge({
+    raw,
+    output: await outputOf({ raw, structured: task.schema !== undefined }, task),
+    inputs: plainInputs(state.inputs),
+    task: task.name,
+    runId: state.run,
+    signal,
+    idempotencyKey: judgementKey(state, attempt, [guardrail.name, index, raw]),
+    readFile: fileReader(engine.store, state),
+  })
 }
