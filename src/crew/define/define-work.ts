@@ -25,7 +25,7 @@ type Work = { readonly code: CodeDefinition } | { readonly child: ChildDefinitio
 export function defineWork(task: Task, work: Work, given: readonly TaskDefinition[]): TaskDefinition {
   const { name, named, was, id, description, async, when } = task
   // what a crew gives is what its last task gives
-  const last = 'child' in work ? work.child.crew.tasks.at(-1) : undefined
+  const last = 'child' in work && !task.schema ? work.child.crew.tasks.at(-1) : undefined
   const schema = last ? last.schema : task.schema
   return {
     name,

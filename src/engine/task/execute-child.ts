@@ -2,6 +2,7 @@
 // it is resumed where it stopped; when it is suspended or fails, so does the run that waits for it. Its calls that must
 // not be repeated are copied to that run when it is done.
 import { RepriseError } from '../../errors.ts'
+import type { Json } from '../../journal/json.ts'
 import { attemptNumber, attemptPath, childRun } from '../../journal/paths.ts'
 import type { AskedQuestion } from '../../journal/state/open-questions.ts'
 import { spentByModel, type AttemptState, type RunState } from '../../journal/state/state.ts'
@@ -35,8 +36,8 @@ export async function executeChild(
     const message = `the last task of its run ${run} gave nothing`
     throw await failTask({ life, task }, { code: 'TASK_FAILED', message })
   }
-  const parsed =
-    last.structured && task.schema ? await parseValue(task.schema, JSON.parse(last.raw) as never) : undefined
+  const value = (last.structured ? JSON.parse(last.raw) : last.raw) as Json
+  const parsed = task.schema && (await parseValue(task.schema, value))
   if (parsed?.ok === false) throw await failTask({ life, task }, unfitting(parsed.reason))
   const before = (await runsSinceDone(engine, life.state, task.name)).filter((one) => one.run !== run)
   const calls = await callsUnder(engine, task.name, [...before, state])
@@ -44,8 +45,8 @@ export async function executeChild(
     {
       type: 'task.completed',
       path: attempt.path,
-      structured: last.structured,
-      raw: last.raw,
+      structured: last.structured || task.schema !== undefined,
+      raw: task.schema && !last.structured ? JSON.stringify(value) : last.raw,
       spent: spentByModel(...before, state),
       ...(calls.length > 0 ? { calls } : {}),
     },
