@@ -166,15 +166,17 @@ export interface EntryBodies {
     readonly because?: readonly string[]
   }
   /**
-   * `raw` is left out when it is the text of the attempt's last reply. Of a task that is a crew: what its run spent, by
-   * model, and the calls that it made, including those of attempts that were given up for it. Calls that the run was
-   * told about are not included.
+   * `raw` is left out when it is the text of the attempt's last reply, or in the journal of a run that a function
+   * kicked off. Of a task that is a crew, or of such a run: what it spent, by model, and the calls that it made,
+   * including those of attempts that were given up for it. Calls that the run was told about are not included.
    */
   'task.completed': {
     readonly raw?: string
     readonly structured: boolean
     readonly spent?: { readonly [model: string]: Usage }
     readonly calls?: readonly OnceCall[]
+    /** The same of its child runs: see `tool.returned`. */
+    readonly uncounted?: readonly string[]
   }
   'task.failed': { readonly error: Failure }
   'task.skipped': { readonly reason: string; readonly condition?: Fingerprint }
@@ -228,6 +230,8 @@ export interface EntryBodies {
     readonly by?: string
     /** Where the tool threw, in the user's own code. Not for the model. */
     readonly stack?: string
+    /** Its kickoffs that are not child runs: their usage is not counted here. */
+    readonly uncounted?: readonly string[]
   }
   /** `begun: false`: it was recorded and stopped before the tool started, so nothing happened. */
   'tool.abandoned': { readonly reason: string; readonly begun?: false }
@@ -237,6 +241,8 @@ export interface EntryBodies {
     readonly verdict: 'accepted' | 'refused'
     readonly reason?: string
     readonly raw?: string
+    /** As of `tool.returned`. */
+    readonly uncounted?: readonly string[]
   }
   /**
    * Of an attempt: from here on, the summary replaces its conversation up to and including the turn `through`, except

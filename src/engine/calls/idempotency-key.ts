@@ -40,9 +40,9 @@ export function idempotencyKeyOf(item: Item): string {
 
 /** The key that a guardrail is given to judge an answer: a revised answer is judged under another one. */
 export function judgementKey(
-  { run }: RunState,
+  { incarnation }: RunState,
   { path }: AttemptState,
   judged: readonly [guardrail: string, index: number, raw: string],
 ): string {
-  return digest([run, path, ...judged])
+  return digest([incarnation, path, ...judged])
 }

@@ -8,6 +8,7 @@ import type { GuardrailDefinition } from '../definition.ts'
 import type { Work } from '../life.ts'
 import { fileReader } from '../read/run-files.ts'
 import { outputOf } from '../run/so-far.ts'
+import { callCode, uncountedOf } from '../task/function-call.ts'
 import { askJudge, type Verdict } from './ask-judge.ts'
 import { askPerson } from './ask-person.ts'
 import { judgeAnswer } from './judge-answer.ts'
@@ -26,7 +27,11 @@ export async function judge(work: Work, text: string, finish: string): Promise<J
       await life.append(entries)
       entries = []
     }
-    const verdict = known ? { accepted: true as const, ...known } : await askGuardrail(work, guardrail, index, raw)
+    const what = `guardrail ${guardrail.name} of task ${task.name}`
+    const code = { life, what, uncounted: new Set<string>() }
+    const verdict = known
+      ? { accepted: true as const, ...known }
+      : await callCode(code, () => askGuardrail(work, guardrail, index, raw))
     if (!verdict.accepted) return { is: 'refused', by: guardrail.name, reason: verdict.reason, entries }
     raw = verdict.raw ?? raw
     if (known) continue
@@ -36,6 +41,7 @@ export async function judge(work: Work, text: string, finish: string): Promise<J
       guardrail: guardrail.name,
       verdict: 'accepted',
       ...defined({ raw: verdict.raw }),
+      ...uncountedOf(code),
     })
   }
   return task.humanInput ? askPerson(work, raw, entries) : { is: 'accepted', raw, entries }

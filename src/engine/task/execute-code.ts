@@ -16,6 +16,8 @@ import { TimeUp } from '../limits/slice.ts'
 import { soFarFor } from '../run/so-far.ts'
 import { currentAttempt, plainAttempt } from './attempts.ts'
 import { failByPerson, failTask, unfitting } from './fail-task.ts'
+import { callCode, Interruption, openCall, runningCode, type RunningCode } from './function-call.ts'
+import { accountOfOthers, leaveOthers } from './kickoff-within.ts'
 
 export async function executeCode(
   life: Life,
@@ -26,24 +28,38 @@ export async function executeCode(
   const turn = attempt.turns[0] as TurnState
   const soFar = await soFarFor(life, task)
   let thrown: unknown
+  using time = deadline(code.maxSeconds, life.signal, () => awayMs(life.engine.store))
+  const call = openCall(life, task, attempt, time.signal)
   const tool = codeTool(code, attempt, async (context) => {
+    const around = runningCode() as RunningCode
     try {
-      return await code.run({ ...context, inputs: soFar.inputs, outputs: soFar.outputs })
+      const { inputs, outputs } = soFar
+      const given = await callCode({ ...around, call }, () => code.run({ ...context, inputs, outputs }))
+      await call.end()
+      await leaveOthers(call)
+      return given
     } catch (error) {
       thrown = error
+      await call.end()
       throw error
+    } finally {
+      for (const run of call.uncounted) around.uncounted.add(run)
     }
   })
-  using time = deadline(code.maxSeconds, life.signal, () => awayMs(life.engine.store))
-  const work: Work = { life, task: { ...task, tools: [tool] }, attempt, signal: time.signal }
+  const work: Work = { life, task: { ...task, tools: [tool] }, attempt, signal: call.interruptible }
   try {
     if (!(await settleCalls(work, turn))) return 'suspended'
   } catch (error) {
     if (error instanceof TimeUp) return 'suspended'
+    if (error instanceof Interruption && error.failure) throw error.failure.error
+    if (error instanceof Interruption) return 'suspended'
     if (error instanceof AnsweredFail) throw await failByPerson(work, error.message)
     if (!time.over || life.signal.aborted) throw error
     const message = `it took longer than its maxSeconds, ${code.maxSeconds} s`
     throw await failTask(work, { code: 'TIME_EXHAUSTED', message })
+  } finally {
+    // what was stopped with the function still writes that it was
+    while (call.inProgress.size > 0) await Promise.allSettled(call.inProgress.values())
   }
   const { outcome, stack } = turn.calls[0] ?? {}
   if (!outcome || !('result' in outcome)) {
@@ -59,7 +75,8 @@ export async function executeCode(
   if (parsed?.ok === false) throw await failTask(work, unfitting(parsed.reason))
   const structured = task.schema !== undefined || typeof result !== 'string'
   const raw = structured ? JSON.stringify(result) : result
-  life.note([{ type: 'task.completed', path: attempt.path, structured, raw }])
+  const others = await accountOfOthers(life, task)
+  life.note([{ type: 'task.completed', path: attempt.path, structured, raw, ...others }])
   return 'completed'
 }
 

@@ -57,6 +57,7 @@ const output = object({
   completedAt: text,
   fingerprint: optional(fingerprint),
   limited: optional(record(amount)),
+  uncounted: optional(texts),
 })
 const sentPart = choice('type', {
   text: { text },
@@ -222,6 +223,7 @@ const bodies: { [T in EntryType]: { [K in keyof EntryBodies[T]]-?: Shape } & { p
     structured: flag,
     spent: optional(record(usage)),
     calls: optional(onceCalls),
+    uncounted: optional(texts),
   },
   'task.failed': { path: text, error: failure },
   'task.skipped': { path: text, reason: text, condition: optional(fingerprint) },
@@ -258,6 +260,7 @@ const bodies: { [T in EntryType]: { [K in keyof EntryBodies[T]]-?: Shape } & { p
     key: optional(text),
     by,
     stack: optional(text),
+    uncounted: optional(texts),
   },
   'tool.abandoned': { path: text, reason: text, begun: optional(flag) },
   'guardrail.judged': {
@@ -266,6 +269,7 @@ const bodies: { [T in EntryType]: { [K in keyof EntryBodies[T]]-?: Shape } & { p
     verdict: one('accepted', 'refused'),
     reason: optional(text),
     raw: optional(text),
+    uncounted: optional(texts),
   },
   'context.summarised': { path: text, through: text, summary: text },
   'question.asked': { question },
